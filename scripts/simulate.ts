@@ -3,8 +3,6 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { drawClusterPlan } from '../test/simulation/cluster/plan.ts';
-import { runClusterPlan } from '../test/simulation/cluster/run.ts';
 import { ENOUGH_SEEDS, neverHappened } from '../test/simulation/expected.ts';
 import { drawPlan, type Plan } from '../test/simulation/plan.ts';
 import { runPlan, type Outcome } from '../test/simulation/run.ts';
@@ -18,7 +16,6 @@ interface Options {
   readonly trace?: boolean;
   readonly keep?: string;
   readonly processes: number;
-  readonly cluster?: boolean;
 }
 
 interface Report {
@@ -46,25 +43,12 @@ const program = new Command('npm run simulate --')
   .option('--minutes <m>', 'begin no further seed after so long', count, 60)
   .option('--processes <n>', 'how many at once', count, availableParallelism())
   .option('--seed <seed>', 'only this one; when it fails, its story is made as short as possible', count)
-  .option('--cluster', 'several machines that share an event log')
   .option('--trace', 'with --seed: say what happens, line by line')
   .option('--keep <file>', 'with --seed: keep the database there')
   .parse();
 const options = program.opts<Options>();
 if (options.seed === undefined) process.exitCode = await runMany(options);
-else if (options.cluster === true) process.exitCode = await runOneCluster(options.seed, options);
 else process.exitCode = await runOne(options.seed, options);
-
-async function runOneCluster(seed: number, { trace = false }: Options): Promise<number> {
-  const outcome = await runClusterPlan(
-    drawClusterPlan(seed),
-    trace ? { trace: (line) => console.log(line) } : {},
-  );
-  for (const fault of outcome.faults) console.log(`FAULT ${fault}`);
-  const verdict = outcome.faults.length === 0 ? 'every promise held' : 'failed';
-  console.log(`seed ${seed} of several machines: ${verdict} (${outcome.fingerprint})`);
-  return outcome.faults.length === 0 ? 0 : 1;
-}
 
 async function runOne(seed: number, { trace = false, keep }: Options): Promise<number> {
   const plan = drawPlan(seed);
@@ -97,7 +81,7 @@ function whyOf({ outcome, fault }: Report): string {
   return fault ?? outcome?.faults[0] ?? '';
 }
 
-async function runMany({ seeds, from, minutes, processes, cluster = false }: Options): Promise<number> {
+async function runMany({ seeds, from, minutes, processes }: Options): Promise<number> {
   const startedMs = performance.now();
   const endMs = startedMs + minutes * 60_000;
   const counts: Record<string, number> = {};
@@ -142,10 +126,7 @@ async function runMany({ seeds, from, minutes, processes, cluster = false }: Opt
       child.on('exit', (code) => (isIdle ? resolve() : reject(new Error(`a process ended with ${code}`))));
       send();
     });
-  const file = join(
-    import.meta.dirname,
-    cluster ? '../test/simulation/cluster/seed-process.ts' : '../test/simulation/seed-process.ts',
-  );
+  const file = join(import.meta.dirname, '../test/simulation/seed-process.ts');
   await Promise.all(Array.from({ length: Math.max(1, processes) }, () => serve(fork(file))));
 
   const seconds = (performance.now() - startedMs) / 1_000;
@@ -156,23 +137,18 @@ async function runMany({ seeds, from, minutes, processes, cluster = false }: Opt
   const hours = (ms: number): string => (ms / 3_600_000).toFixed(1);
   const share = (ms: number): string => ((100 * ms) / wrongness.levelMs).toFixed(2);
   console.log(`
-${done} seeds in ${seconds.toFixed(0)} s, ${(done / seconds).toFixed(2)} per second, ${hours(virtualMs)} hours of simulated time`);
-  if (!cluster) {
-    console.log(
-      `stock levels were wrong ${share(wrongness.wrongMs)} % of the time, and ${share(wrongness.wrongTrustedMs)} % wrong without being under suspicion`,
-    );
-  }
+${done} seeds in ${seconds.toFixed(0)} s, ${(done / seconds).toFixed(2)} per second, ${hours(virtualMs)} hours of simulated time
+stock levels were wrong ${share(wrongness.wrongMs)} % of the time, and ${share(wrongness.wrongTrustedMs)} % wrong without being under suspicion`);
 
   for (const report of failed.slice(0, FAILURES_SHOWN)) {
     const { seed } = report;
     console.log(`\nseed ${seed} failed: ${whyOf(report).slice(0, 500)}`);
-    console.log(`  again:  npm run simulate --${cluster ? ' --cluster' : ''} --seed ${seed} --trace`);
+    console.log(`  again:  npm run simulate -- --seed ${seed} --trace`);
   }
-  const missing = cluster || done < ENOUGH_SEEDS ? [] : neverHappened(counts);
+  const missing = done < ENOUGH_SEEDS ? [] : neverHappened(counts);
   for (const what of missing) console.log(`never happened: ${what}`);
   console.log(failed.length === 0 ? 'every promise held' : `${failed.length} of ${done} seeds failed`);
   const first = failed[0];
-  if (!cluster && first !== undefined && first.outcome !== null)
-    await tellStory(drawPlan(first.seed), first.outcome);
+  if (first !== undefined && first.outcome !== null) await tellStory(drawPlan(first.seed), first.outcome);
   return failed.length === 0 && missing.length === 0 && done > 0 ? 0 : 1;
 }

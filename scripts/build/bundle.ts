@@ -8,17 +8,10 @@ import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 /** What is started by itself, and so keeps its name in dist/ (src/platform/own-files.ts). The entries share files... */
 const ENTRIES = ['bin', 'cli', 'main', 'index', 'client'];
 /** ... and a thread has its own: one file is found and read sooner than twenty. */
-const THREADS = [
-  'event-log/log-thread',
-  'event-log/replica-log-thread',
-  'event-log/outbox-thread',
-  'mirror/writer/projection-thread',
-  'mirror/reader/reader-thread',
-  'replication/snapshot-thread',
-];
+const THREADS = ['event-log/log-thread', 'mirror/writer/projection-thread', 'mirror/reader/reader-thread'];
 
-/** What cannot be put into a file, since it finds its binary by the place of its own; and what is installed beside if wanted. */
-const OUTSIDE = ['better-sqlite3', /^@nats-io\//];
+/** What cannot be put into a file, since it finds its binary by the place of its own. */
+const OUTSIDE = ['better-sqlite3'];
 
 /**
  * What packages load at their start and this program does not use, with what takes its place. Together they load a

@@ -37,8 +37,7 @@ const FACE = [
 const OPS = ['condition', 'alarms', 'state', 'metrics', 'shared', 'access', 'feed', 'api', 'page'].map(
   (part) => `ops/${part}`,
 );
-const REPLICATION = ['replication', 'replication/http', 'replication/nats'];
-const WORKING = [...GROUND, ...MIRROR, ...REPLICATION, 'intake', 'reconcile', ...OPS, 'ops'];
+const WORKING = [...GROUND, ...MIRROR, 'intake', 'reconcile', ...OPS, 'ops'];
 /** Everything but the entries themselves, which nothing imports. */
 const FOR_ENTRIES = [
   ...WORKING,
@@ -92,12 +91,6 @@ export const AREAS: Readonly<Record<string, Area>> = {
   'mirror/writer': { imports: [...GROUND, 'mirror/file'], files: ['mirror/reader/store-reader.ts'] },
   // Opens the two, and keeps their files whole.
   mirror: { imports: [...GROUND, ...MIRROR] },
-
-  // How entries come from one machine to another.
-  replication: { imports: [...GROUND, ...MIRROR] },
-  'replication/http': { imports: [...GROUND, 'replication'] },
-  // An engine's client is an optional package, loaded when the configuration asks for it.
-  'replication/nats': { imports: [...GROUND, 'replication'] },
 
   intake: { imports: GROUND, files: FACE },
   reconcile: { imports: [...GROUND, 'mirror/queries'], files: FACE },

@@ -26,9 +26,6 @@ export async function check(
 ): Promise<Catch | null> {
   const properties = (): Promise<Catch | null> => runTests(folder, 'the properties', [PROPERTIES]);
   const simulation = (): Promise<Catch | null> => runSeeds(folder, options);
-  const cluster = (): Promise<Catch | null> => runSeeds(folder, options, 'cluster');
-  // What keeps machines equal shows on several alone.
-  if (mutant?.first === 'cluster') return cluster();
   const steps = mutant?.first === 'simulation' ? [simulation, properties] : [properties, simulation];
   if (tests.length > 0) steps.push(() => runTests(folder, 'its tests', tests));
   for (const step of steps) {
@@ -38,15 +35,11 @@ export async function check(
   return null;
 }
 
-async function runSeeds(
-  folder: string,
-  { seeds, from }: ChecksOptions,
-  of: 'one' | 'cluster' = 'one',
-): Promise<Catch | null> {
+async function runSeeds(folder: string, { seeds, from }: ChecksOptions): Promise<Catch | null> {
   let last: { readonly seed: number; readonly fault: string | null } | null = null;
   const ended = await runNode({
     folder,
-    args: ['scripts/mutants/first-fault.ts', String(from), String(seeds), of],
+    args: ['scripts/mutants/first-fault.ts', String(from), String(seeds)],
     silenceMs: SEED_SILENCE_MS,
     onLine: (line) => {
       if (line.startsWith('{"seed":')) last = JSON.parse(line) as typeof last;

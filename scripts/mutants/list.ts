@@ -8,7 +8,6 @@ import { FRESHNESS } from './list/freshness.ts';
 import { READ } from './list/read.ts';
 import { READING } from './list/reading.ts';
 import { REMOVAL } from './list/removal.ts';
-import { REPLICATION } from './list/replication.ts';
 import type { Mutant } from './mutant.ts';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -21,7 +20,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...READING,
   ...DURABILITY,
   ...FRESHNESS,
-  ...REPLICATION,
 ];
 
 /** A change of the source that no test can distinguish from the rule. */

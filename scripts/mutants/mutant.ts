@@ -10,7 +10,7 @@ export interface Mutant {
   readonly find: string;
   readonly replace: string;
   /** Which check is likely to catch it soonest; the properties when nothing is said. */
-  readonly first?: 'simulation' | 'cluster';
+  readonly first?: 'simulation';
   /** Tests to ask as well, of a rule that neither the properties nor the simulation can see. */
   readonly tests?: readonly string[];
 }

@@ -16,7 +16,6 @@ import {
   connectService,
   type ServiceConnection,
   type ServiceConnectionOptions,
-  type ShareFile,
 } from '../store-api/connect.ts';
 import { openStore } from '../mirror/open-store.ts';
 import { createRetention } from '../mirror/retention.ts';
@@ -32,7 +31,7 @@ const CLOCK_TOLERANCE_MS = 5_000;
 /** What the mirror stands on. Real, except in a simulation. */
 export interface Platform {
   readonly openStore: typeof openStore;
-  readonly connect: (options: ServiceConnectionOptions, shareFile?: ShareFile) => ServiceConnection;
+  readonly connect: (options: ServiceConnectionOptions) => ServiceConnection;
   readonly listen: typeof listen;
   /** The private listener's application: the half of the program that no webhook needs. */
   readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
@@ -138,8 +137,7 @@ function heartbeatOf({ writer }: Pick<Store, 'writer'>) {
 }
 
 export interface RunningService {
-  /** Null: webhooks do not come here. */
-  readonly webhook: Listener | null;
+  readonly webhook: Listener;
   readonly ops: Listener;
   /** The content of `GET /metrics`; the process may add its own figures once. */
   readonly metrics: Registry;

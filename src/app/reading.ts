@@ -4,7 +4,7 @@ import type { Logger } from '../platform/log.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
-import type { ServiceConnection, ServiceConnectionOptions, ShareFile } from '../store-api/connect.ts';
+import type { ServiceConnection, ServiceConnectionOptions } from '../store-api/connect.ts';
 import { storeAt } from '../store-api/transport/http.ts';
 import type { Clock } from './clock.ts';
 
@@ -14,16 +14,10 @@ interface ReadingDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
   readonly platform: {
-    readonly connect: (options: ServiceConnectionOptions, shareFile?: ShareFile) => ServiceConnection;
+    readonly connect: (options: ServiceConnectionOptions) => ServiceConnection;
     readonly random: () => number;
   };
   readonly monitor: Monitor | null;
-  /** Left out: this machine alone reads from the store. */
-  readonly sharing?: {
-    readonly file: ShareFile;
-    /** Null: the file of this machine is at fault. */
-    readonly whyNotShared: (error: unknown) => string | null;
-  };
 }
 
 interface Reading {
@@ -33,25 +27,21 @@ interface Reading {
 
 /** Nothing is read before `reconciler.start()`. */
 export function createReading(deps: ReadingDeps): Reading {
-  const { config, store, clock, log, platform, monitor, sharing } = deps;
-  const { client, tokens } = platform.connect(
-    {
-      baseUrl: config.service.baseUrl,
-      clientId: config.service.clientId,
-      clientSecret: config.service.clientSecret.reveal(),
-      tokenFilePath: `${config.database.path}.token`,
-      maxConcurrency: config.service.maxConcurrency,
-      onAnswer: monitor?.onAnswer,
-      onTokenFileError: (error) =>
-        log.warn(
-          { err: error },
-          sharing?.whyNotShared(error) ??
-            'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
-        ),
-      now: clock.now,
-    },
-    sharing?.file,
-  );
+  const { config, store, clock, log, platform, monitor } = deps;
+  const { client, tokens } = platform.connect({
+    baseUrl: config.service.baseUrl,
+    clientId: config.service.clientId,
+    clientSecret: config.service.clientSecret.reveal(),
+    tokenFilePath: `${config.database.path}.token`,
+    maxConcurrency: config.service.maxConcurrency,
+    onAnswer: monitor?.onAnswer,
+    onTokenFileError: (error) =>
+      log.warn(
+        { err: error },
+        'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
+      ),
+    now: clock.now,
+  });
   const reconciler = new Reconciler({
     store,
     client: monitor?.observe(client) ?? client,

@@ -3,13 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from '../platform/authority.ts';
 import type { RunningService } from './compose.ts';
-import {
-  ConfigError,
-  environmentWith,
-  formatConfigError,
-  loadServeConfig,
-  type ServeConfig,
-} from '../config/config.ts';
+import { ConfigError, environmentWith, formatConfigError, loadConfig } from '../config/config.ts';
 import { keepHeapsSmall } from './heap.ts';
 import { causeLine } from '../ops/condition/cause.ts';
 import { stoppedCause } from '../ops/condition/own-trouble.ts';
@@ -30,7 +24,7 @@ const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
 export async function runService(env = environmentWith({})): Promise<number> {
   let config;
   try {
-    config = loadServeConfig({ env });
+    config = loadConfig({ env });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${formatConfigError(error)}\n`);
@@ -40,9 +34,8 @@ export async function runService(env = environmentWith({})): Promise<number> {
   const asked = Promise.withResolvers<keyof typeof CODE_OF>();
   process.once('SIGTERM', () => asked.resolve('SIGTERM'));
   process.once('SIGINT', () => asked.resolve('SIGINT'));
-  const { shared, service: settings } = config;
   // Opens the database on another core, while this one loads the rest of the program.
-  const threads = shared === null ? startLogAhead(config.database.path) : undefined;
+  const threads = startLogAhead(config.database.path);
   const [{ createLog }, { REAL, startService }, { addProcessMetrics }] = await Promise.all([
     import('../platform/log.ts'),
     import('./compose.ts'),
@@ -64,13 +57,10 @@ export async function runService(env = environmentWith({})): Promise<number> {
     ending.resolve(CODE_OF[signal]);
   });
 
-  const starting =
-    shared === null && settings !== null
-      ? startService({ ...config, service: settings }, log, onDeath, {
-          ...REAL,
-          openStore: (path, events) => openStore(path, events, threads),
-        })
-      : beginShared(config, log, onDeath);
+  const starting = startService(config, log, onDeath, {
+    ...REAL,
+    openStore: (path, events) => openStore(path, events, threads),
+  });
   let service;
   try {
     service = await Promise.race([startInTime(starting, log), ending.promise]);
@@ -86,7 +76,7 @@ export async function runService(env = environmentWith({})): Promise<number> {
   addProcessMetrics(service.metrics);
   log.info(
     {
-      webhooks: service.webhook === null ? undefined : `http://${authorityOf(service.webhook)}/webhooks`,
+      webhooks: `http://${authorityOf(service.webhook)}/webhooks`,
       ops: `http://${authorityOf(service.ops)}/`,
       database: config.database.path,
     },
@@ -110,24 +100,10 @@ export async function runService(env = environmentWith({})): Promise<number> {
     );
   // Ends what is left of the process, should the log output keep it alive.
   tooLate.unref();
-  // A replica beside its own receiver is no mere copy.
-  const isCopy = shared !== null && service.webhook === null;
-  const told = stoppedCause(null, isCopy ? shared.url.urls.join(',') : null);
+  const told = stoppedCause(null);
   log.info({ condition: 'blocked', cause: told.kind, owner: told.owner }, causeLine(told));
   log.info('stopped');
   return code;
-}
-
-/** What only a process that shares its event log needs is loaded by it alone. */
-async function beginShared(
-  config: ServeConfig,
-  log: Logger,
-  onDeath: (error: Error) => void,
-): Promise<RunningService> {
-  const { shared } = config;
-  if (shared === null) throw new Error('neither the store nor LOG_URL is configured');
-  const { startShared } = await import('./shared.ts');
-  return startShared({ ...config, shared }, log, onDeath);
 }
 
 /** What `starting` gives. @throws Error when it takes too long; until then it says from time to time that it goes on. */

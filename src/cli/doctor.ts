@@ -3,17 +3,8 @@
  * (docs/operating.md#commands).
  */
 import { Command } from 'commander';
-import {
-  ConfigError,
-  describeConfig,
-  environmentWith,
-  loadLocalConfig,
-  loadServeConfig,
-  type ServeConfig,
-  type SharedConfig,
-} from '../config/config.ts';
+import { ConfigError, describeConfig, loadConfig, type Config } from '../config/config.ts';
 import type { DescribedVariable } from '../config/describe.ts';
-import { originOf } from './shared/copy.ts';
 import { colours } from './shared/colours.ts';
 import { messageOf } from '../platform/thrown.ts';
 import { describeCheck, fail, ok, warn, type Check } from './doctor/check.ts';
@@ -21,11 +12,6 @@ import { checkDatabase } from './doctor/database.ts';
 import { checkServer } from './doctor/server.ts';
 import { checkService } from './doctor/service.ts';
 import { checkWal } from './doctor/wal.ts';
-import { createLog } from '../platform/log.ts';
-import type { Link } from '../app/link.ts';
-import { sharedLockout } from '../app/shared-lockout.ts';
-import type { TokenFile } from '../store-api/token/token-file.ts';
-import { checkReplication } from './doctor/replication.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 
@@ -70,23 +56,10 @@ async function doctor(options: DoctorOptions): Promise<number> {
   if (config !== null) {
     if (options.json !== true) process.stdout.write(variables.map(describeVariable).join(''));
     const { path } = config.database;
-    if (config.shared?.roles.has('replica') !== false) {
-      show(...(await guarded('database', () => checkDatabase(path, { full: options.full === true }))));
-      show(...(await guarded('write-ahead log', () => checkWal(path), warn)));
-    }
+    show(...(await guarded('database', () => checkDatabase(path, { full: options.full === true }))));
+    show(...(await guarded('write-ahead log', () => checkWal(path), warn)));
     show(...(await guarded('server', () => checkServer(config))));
-    const link = config.shared === null ? null : await linkOf(config.shared, show);
-    if (link !== null) show(...(await guarded('engine', () => checkReplication(link))));
-    const { service } = config;
-    if (service !== null) {
-      const engine = link?.engine ?? null;
-      const share =
-        engine === null
-          ? undefined
-          : (file: TokenFile) => sharedLockout(file, { state: engine.state, service });
-      show(...(await guarded('credentials', () => checkService({ ...config, service }, share))));
-    }
-    await link?.source.close();
+    show(...(await guarded('credentials', () => checkService(config))));
   }
   const failed = shown.filter(({ status }) => status === 'fail').length;
   if (options.json === true) {
@@ -100,9 +73,9 @@ async function doctor(options: DoctorOptions): Promise<number> {
 function readConfig(
   show: (...checks: Check[]) => void,
   variables: readonly DescribedVariable[],
-): ServeConfig | null {
+): Config | null {
   try {
-    const config = loadServeConfig({ env: environmentOfCopy(show) });
+    const config = loadConfig();
     const set = variables.filter(({ source }) => source === 'set').length;
     show(ok('configuration', `${set} variables are set, ${variables.length - set} are not`));
     show(
@@ -118,27 +91,6 @@ function readConfig(
         fail('configuration', `${name} ${problem}`, remedy),
       ),
     );
-    return null;
-  }
-}
-
-/** Whoever follows a primary by the command alone has set none of it. */
-function environmentOfCopy(show: (...checks: Check[]) => void): Readonly<Record<string, string | undefined>> {
-  const set = environmentWith({});
-  const { shared, database } = loadLocalConfig({ env: set });
-  const origin = shared === null ? originOf(database.path) : null;
-  if (origin === null || !/^https?:/.test(origin)) return set;
-  show(ok('configuration', `${database.path} is a copy of ${origin}; LOG_URL is not set`));
-  return environmentWith({ LOG_URL: origin });
-}
-
-/** @returns null when what it needs is missing, which is shown. */
-async function linkOf(shared: SharedConfig, show: (...checks: Check[]) => void): Promise<Link | null> {
-  const { connectLink } = await import('../app/link.ts');
-  try {
-    return await connectLink(shared, { name: 'doctor', isNew: false, log: createLog('silent') });
-  } catch (error) {
-    show(fail('engine', messageOf(error), 'install what it names beside stock-mirror'));
     return null;
   }
 }

@@ -6,14 +6,13 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { counted } from '../platform/counted.ts';
 import { openMirror, type Mirror } from '../app/compose.ts';
-import { loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
+import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { createLog } from '../platform/log.ts';
 import { storeTrouble } from '../ops/condition/store-trouble.ts';
 import { viewRun } from '../ops/shared/run-view.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
-import { loadConfigFor } from './shared/copy.ts';
 import { productIds } from './shared/flags.ts';
 import { followInServer } from './resync/follow.ts';
 import { interruptible } from './shared/interrupt.ts';
@@ -36,8 +35,6 @@ const GOES_ON =
 
 /** A store that has not answered for so long is said to be down before that is certain. */
 const FAILING_MS = 1_500;
-
-const INSTEAD = 'run `stock-mirror resync` beside a mirror that runs there';
 
 export function resyncCommand(): Command {
   const command = new Command('resync')
@@ -91,7 +88,7 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
   try {
     run =
       accepted === null
-        ? await resyncHere(options, loadConfigFor(INSTEAD), progress, interrupted)
+        ? await resyncHere(options, loadConfig(), progress, interrupted)
         : await followInServer({ ops, begin, progress }, accepted.run_id, interrupted);
   } finally {
     progress.end();

@@ -29,7 +29,6 @@ import { isDatabaseLocked } from '../sqlite/lock.ts';
 import { ago } from './shared/ago.ts';
 import { causeSchema } from './shared/cause-schema.ts';
 import { colours } from './shared/colours.ts';
-import { originOf } from './shared/copy.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { interruptible } from './shared/interrupt.ts';
@@ -170,8 +169,7 @@ async function findStatus(config: LocalConfig): Promise<Sight> {
     const status = readStatus(db);
     const nowMs = Date.now();
     const serving = servingOf(path, status);
-    const origin = originOf(path);
-    const condition = conditionOf({ status, nowMs, serving, origin, blocked: null, own: null, maxRps: null });
+    const condition = conditionOf({ status, nowMs, serving, blocked: null, own: null, maxRps: null });
     const course = certaintyCourse(db, { sinceMs: nowMs - DAY_MS });
     return {
       status: { ...status, entries_behind: behind?.entries ?? null, behind_since: behind?.sinceMs ?? null },

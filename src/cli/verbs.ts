@@ -17,16 +17,6 @@ const VERBS: readonly Verb[] = [
     load: async () => (await import('./serve.ts')).serveCommand(),
   },
   {
-    name: 'follow',
-    summary: 'keep a read-only copy of the mirror that another machine serves, equal row by row',
-    load: async () => (await import('./follow.ts')).followCommand(),
-  },
-  {
-    name: 'promote',
-    summary: 'make a stopped copy a mirror of its own, when its primary is gone for good',
-    load: async () => (await import('./promote.ts')).promoteCommand(),
-  },
-  {
     name: 'resync',
     summary: 'read the whole catalogue, or single products, until the mirror equals the store',
     load: async () => (await import('./resync.ts')).resyncCommand(),

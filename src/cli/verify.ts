@@ -4,10 +4,9 @@
  */
 import { Command, Option } from 'commander';
 import { counted } from '../platform/counted.ts';
-import { loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
+import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { connectService } from '../store-api/connect.ts';
 import { ago } from './shared/ago.ts';
-import { loadConfigFor } from './shared/copy.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -28,9 +27,6 @@ interface VerifyOptions {
   readonly json?: boolean;
 }
 
-const INSTEAD =
-  'run `stock-mirror verify` where they are, or `stock-mirror verify --local`, which compares the file with its own changes';
-
 export function verifyCommand(): Command {
   const command = new Command('verify')
     .addOption(
@@ -50,7 +46,7 @@ export function verifyCommand(): Command {
       process.exitCode =
         options.local === true
           ? verifyFile(loadLocalConfig(), options)
-          : await verify(options, loadConfigFor(INSTEAD));
+          : await verify(options, loadConfig());
     });
   return explained(command, {
     notes: `

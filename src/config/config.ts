@@ -15,7 +15,7 @@ import type { PassedDescriptors } from './passed.ts';
 import { readRaw } from './raw.ts';
 import type { RawConfig, Sources } from './raw.ts';
 import { checkTogether } from './rules.ts';
-import type { LogLevel, LogUrl, Role } from './schemas.ts';
+import type { LogLevel } from './schemas.ts';
 import { VARIABLES, VARIABLE_NAMES } from './variables.ts';
 import type { Values, Variable, VariableName } from './variables.ts';
 import type { Secret } from '../platform/secret.ts';
@@ -59,24 +59,9 @@ export interface Config {
   /** What the operator calls warehouses, by id. */
   readonly warehouseNames: ReadonlyMap<string, string>;
   readonly retentionDays: number;
-  /** Null: one machine, whose event log is its own. */
-  readonly shared: SharedConfig | null;
   readonly logLevel: LogLevel;
   /** Names that look misspelt. They are ignored, and worth a line of the log. */
   readonly warnings: readonly ConfigProblem[];
-}
-
-/** How this machine shares its event log with others. */
-export interface SharedConfig {
-  readonly url: LogUrl;
-  /** In the engine. */
-  readonly store: string;
-  readonly replicas: number;
-  readonly user: string | null;
-  readonly password: Secret | null;
-  readonly token: Secret | null;
-  readonly caFile: string | null;
-  readonly roles: ReadonlySet<Role>;
 }
 
 export interface Endpoint {
@@ -96,31 +81,6 @@ type ConfigSources = Partial<Sources & { readonly pid: number }>;
  */
 export function loadConfig(sources: ConfigSources = {}): Config {
   return accept(readAll(sources));
-}
-
-/**
- * As `loadConfig`, for a process that may only copy: the settings of the store may be missing then.
- *
- * @throws ConfigError
- */
-export function loadServeConfig(sources: ConfigSources = {}): ServeConfig {
-  const found = readAll(sources);
-  const { LOG_URL, ROLE } = found.values;
-  const onlyCopies = LOG_URL?.kind === 'primary' || (LOG_URL !== null && isReplica(ROLE));
-  const isLeftOut = onlyCopies && found.problems.some(isStoreMissing);
-  return isLeftOut ? { ...accept(found, isStoreMissing), service: null } : accept(found);
-}
-
-/** Of a process that only copies, the settings of the store may be null. */
-export type ServeConfig = LocalConfig & { readonly service: Config['service'] | null };
-
-const MISSING = 'is missing';
-
-const isStoreMissing = ({ name, problem }: ConfigProblem): boolean =>
-  name.startsWith('SERVICE_') && problem === MISSING;
-
-function isReplica(roles: ReadonlySet<Role> | undefined): boolean {
-  return roles?.size === 1 && roles.has('replica');
 }
 
 /** What commands need that ask the store nothing: an account that reads the file needs no secrets. */
@@ -217,7 +177,7 @@ function check(raw: RawConfig): { values: Partial<Values>; problems: ConfigProbl
     const variable: Variable = VARIABLES[name];
     const text = raw.texts.get(name) ?? variable.default;
     if (text === undefined) {
-      if (variable.required === true) problems.push({ name, problem: MISSING, remedy: variable.remedy });
+      if (variable.required === true) problems.push({ name, problem: 'is missing', remedy: variable.remedy });
       else values[name] = null;
       continue;
     }
@@ -252,22 +212,7 @@ function arrange(values: Values, passed: PassedDescriptors, cwd: string): Omit<C
     },
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map(),
     retentionDays: values.RETENTION_DAYS,
-    shared: values.LOG_URL === null ? null : sharedOf(values, values.LOG_URL, cwd),
     logLevel: values.LOG_LEVEL,
-  };
-}
-
-/** A primary is copied from, and nothing else. */
-function sharedOf(values: Values, url: LogUrl, cwd: string): SharedConfig {
-  return {
-    url,
-    store: values.LOG_STORE,
-    replicas: Number(values.LOG_REPLICAS),
-    user: values.LOG_USER,
-    password: values.LOG_PASSWORD,
-    token: values.LOG_TOKEN,
-    caFile: values.LOG_CA_FILE === null ? null : resolve(cwd, values.LOG_CA_FILE),
-    roles: url.kind === 'primary' ? new Set(['replica']) : values.ROLE,
   };
 }
 

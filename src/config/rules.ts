@@ -1,12 +1,11 @@
 /** What variables must satisfy together. A rule is not checked while a variable that it needs is itself wrong. */
 import { BlockList, isIP } from 'node:net';
 import type { ConfigProblem } from './error.ts';
-import { fitsHeader, NO_HEADER } from './schemas.ts';
 import { VARIABLES } from './variables.ts';
 import type { Values } from './variables.ts';
 
 export function checkTogether(values: Partial<Values>): ConfigProblem[] {
-  return [...checkToken(values), ...checkLogToken(values), ...checkListeners(values)];
+  return [...checkToken(values), ...checkListeners(values)];
 }
 
 function checkToken({ OPS_HOST: host, OPS_TOKEN: token }: Partial<Values>): ConfigProblem[] {
@@ -18,13 +17,6 @@ function checkToken({ OPS_HOST: host, OPS_TOKEN: token }: Partial<Values>): Conf
       remedy: `${VARIABLES.OPS_TOKEN.remedy} Or set OPS_HOST=127.0.0.1.`,
     },
   ];
-}
-
-/** A primary gets it in a header; an engine takes any text. */
-function checkLogToken({ LOG_URL: url, LOG_TOKEN: token }: Partial<Values>): ConfigProblem[] {
-  if (url?.kind !== 'primary' || token === undefined || token === null) return [];
-  if (fitsHeader(token.reveal())) return [];
-  return [{ name: 'LOG_TOKEN', problem: NO_HEADER, remedy: VARIABLES.LOG_TOKEN.remedy }];
 }
 
 function checkListeners(values: Partial<Values>): ConfigProblem[] {

@@ -32,16 +32,9 @@ export const secret = parsed((text) =>
   text.trim() === '' ? new Fault('is only white space') : new Secret(text),
 );
 
-export const NO_HEADER = 'holds characters other than printable ASCII';
-
-/** Of an `Authorization` header. */
-export function fitsHeader(token: string): boolean {
-  return /^[\x21-\x7e]+$/.test(token);
-}
-
 /** A bearer token has to fit in an `Authorization` header, and must not be guessable in an afternoon. */
 export const bearerToken = parsed((text) => {
-  if (!fitsHeader(text)) return new Fault(NO_HEADER);
+  if (!/^[\x21-\x7e]+$/.test(text)) return new Fault('holds characters other than printable ASCII');
   if (text.length < 16) return new Fault(`has ${String(text.length)} characters, fewer than 16`);
   return new Secret(text);
 });
@@ -93,59 +86,6 @@ export const databaseFile = parsed((text) => {
   if (/^file:/i.test(text)) return new Fault('is a file: URI, not a path');
   if (/[/\\]$|(^|\/)\.{1,2}$/.test(text)) return new Fault(`is ${quoted(text)}, a folder`);
   return text;
-});
-
-/** An engine's servers, or a primary. Credentials have variables of their own, which can be files. */
-export interface LogUrl {
-  readonly kind: 'engine' | 'primary';
-  readonly urls: readonly string[];
-}
-
-const ENGINE = /^(?:nats|tls):$/;
-
-export const logUrl = parsed((text): LogUrl | Fault => {
-  const urls: string[] = [];
-  for (const part of text.split(',')) {
-    const trimmed = part.trim();
-    if (!URL.canParse(trimmed)) return new Fault('is not a URL');
-    const url = new URL(trimmed);
-    if (url.username !== '' || url.password !== '') return new Fault('holds credentials');
-    if (url.search !== '' || url.hash !== '') return new Fault('has a query or a fragment');
-    if (!ENGINE.test(url.protocol) && !/^https?:$/.test(url.protocol)) {
-      return new Fault('begins with none of nats://, tls:// and https://');
-    }
-    urls.push(trimmed.replace(/\/+$/, ''));
-  }
-  const engines = urls.filter((url) => ENGINE.test(new URL(url).protocol)).length;
-  if (engines === urls.length) return { kind: 'engine', urls };
-  return urls.length === 1 ? { kind: 'primary', urls } : new Fault('names more than one primary');
-});
-
-export const storeName = parsed((text) =>
-  /^[A-Za-z0-9_-]{1,32}$/.test(text)
-    ? text
-    : new Fault(`is ${quoted(text)}, not 1 to 32 letters, digits, - or _`),
-);
-
-export const filePath = parsed((text) => (text.trim() === '' ? new Fault('is only white space') : text));
-
-export function oneOf(values: readonly string[]) {
-  return parsed((text) =>
-    values.includes(text) ? text : new Fault(`is ${quoted(text)}, not one of ${values.join(', ')}`),
-  );
-}
-
-const ROLES = ['receive', 'replica', 'lead'] as const;
-export type Role = (typeof ROLES)[number];
-
-export const roles = parsed((text): ReadonlySet<Role> | Fault => {
-  const found = new Set<Role>();
-  for (const part of text.split(',')) {
-    const role = ROLES.find((name) => name === part.trim());
-    if (role === undefined) return new Fault(`has ${quoted(part.trim())}, not one of ${ROLES.join(', ')}`);
-    found.add(role);
-  }
-  return found.has('lead') && !found.has('replica') ? new Fault('has lead without replica') : found;
 });
 
 /** A croner pattern, or null for `off`. */

@@ -4,17 +4,12 @@ import {
   baseUrl,
   bearerToken,
   databaseFile,
-  filePath,
   host,
   logLevel,
-  logUrl,
-  oneOf,
   plainText,
   positiveNumber,
-  roles,
   schedule,
   secret,
-  storeName,
   timeZone,
   warehouseNames,
   wholeNumber,
@@ -122,42 +117,6 @@ export const VARIABLES = {
     schema: warehouseNames,
     remedy:
       'Write the id and the name of each warehouse, with commas between them: 11=Bangkok,12=Chiang Mai. A name has no comma.',
-  },
-  LOG_URL: {
-    schema: logUrl,
-    remedy:
-      'Set it to nats://host:4222 (several with commas between them, or tls://) or to https://primary:8788; or leave it unset, for one machine.',
-  },
-  LOG_STORE: {
-    schema: storeName,
-    default: 'store',
-    remedy: 'Name the store in the engine: 1 to 32 letters, digits, - or _.',
-  },
-  LOG_REPLICAS: {
-    schema: oneOf(['1', '3', '5']),
-    default: '3',
-    remedy: 'Use 3, on three servers of the engine; 1 loses what its one server loses.',
-  },
-  LOG_USER: { schema: plainText, remedy: 'Set it to the user of the engine, or leave it unset.' },
-  LOG_PASSWORD: {
-    schema: secret,
-    fromFile: true,
-    remedy: 'Set it to the password of LOG_USER, or name a file with it in LOG_PASSWORD_FILE.',
-  },
-  LOG_TOKEN: {
-    schema: secret,
-    fromFile: true,
-    remedy:
-      'Set it to the token of the engine, or to the OPS_TOKEN of the primary; or name a file with it in LOG_TOKEN_FILE.',
-  },
-  LOG_CA_FILE: {
-    schema: filePath,
-    remedy: 'Name a PEM file with the certificate authority of LOG_URL, or leave it unset.',
-  },
-  ROLE: {
-    schema: roles,
-    default: 'receive,replica,lead',
-    remedy: 'Use receive, replica or lead, with commas between them; lead needs replica.',
   },
   LOG_LEVEL: {
     schema: logLevel,

@@ -7,8 +7,7 @@ import type { HistoryNews } from './epoch.ts';
 import { plainError, type PlainError } from '../sqlite/errors.ts';
 import { failureOf } from '../sqlite/explain.ts';
 import type { Owner } from '../platform/thread.ts';
-import type { CopiedFrom } from './copied-from.ts';
-import type { CopyArgs, EncodedEntry, LogInput, Place, PruneBounds, PrunedLog } from './event-log.ts';
+import type { EncodedEntry, LogInput, PruneBounds, PrunedLog } from './event-log.ts';
 import type { LostMirror, OwnLog } from './own-log.ts';
 
 export type ToLog =
@@ -17,7 +16,6 @@ export type ToLog =
   | { readonly type: 'beat'; readonly id: number; readonly atMs: number }
   | ({ readonly type: 'prune'; readonly id: number } & PruneBounds)
   | { readonly type: 'heal'; readonly id: number; readonly found: LostMirror }
-  | ({ readonly type: 'copy'; readonly id: number } & CopyArgs)
   | { readonly type: 'close'; readonly id: number };
 
 /** Deliveries that came together: one message, whose bytes are transferred instead of copied. */
@@ -44,24 +42,13 @@ export type FromLog =
       readonly lastSeq: number;
       readonly epoch: string;
       readonly life: LastLife;
-      readonly copiedFrom: CopiedFrom | null;
       readonly news: readonly HistoryNews[];
     }
   | { readonly type: 'refused'; readonly error: PlainError }
   | Appended
   | { readonly type: 'done'; readonly id: number; readonly value: PrunedLog | Healed | null }
-  | ({ readonly type: 'copied'; readonly id: number } & Copied)
   | { readonly type: 'failed'; readonly ids: readonly number[]; readonly error: PlainError }
   | { readonly type: 'closed'; readonly id: number };
-
-/** Rows of another log are on disk. */
-export interface Copied {
-  /** Of each row, in their order. */
-  readonly places: readonly Place[];
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-  readonly epoch: string;
-}
 
 /** What is at the mirror's path was made fit to be opened, or could not be. */
 export interface Healed {
@@ -141,12 +128,6 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
     owner.post({ type: 'appended', lastSeq: log.lastSeq, placed, duplicates });
     sinceCheckpointBytes += taken.reduce((sum, { bytes }) => sum + bytes, COMMIT_BYTES);
   };
-  const copy = (args: CopyArgs): Copied => {
-    const places = log.copy(args);
-    sinceCheckpointBytes += args.rows.reduce((sum, { payload }) => sum + payload.byteLength, COMMIT_BYTES);
-    const { firstSeq, lastSeq } = log;
-    return { places, firstSeq, lastSeq, epoch: log.history().epoch };
-  };
   const healed = (found: LostMirror): Healed => {
     try {
       return { news: heal(found), lastSeq: log.lastSeq, error: null };
@@ -165,9 +146,6 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
           return true;
         case 'prune':
           owner.post({ type: 'done', id, value: log.prune(errand) });
-          return true;
-        case 'copy':
-          owner.post({ type: 'copied', id, ...copy(errand) });
           return true;
         case 'heal':
           owner.post({ type: 'done', id, value: healed(errand.found) });
@@ -219,15 +197,8 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
       drain();
     }
   });
-  const { epoch, aliveAtMs, lastAtMs, copiedFrom } = log.history();
-  owner.post({
-    type: 'opened',
-    lastSeq: log.lastSeq,
-    epoch,
-    life: { aliveAtMs, lastAtMs },
-    copiedFrom,
-    news,
-  });
+  const { epoch, aliveAtMs, lastAtMs } = log.history();
+  owner.post({ type: 'opened', lastSeq: log.lastSeq, epoch, life: { aliveAtMs, lastAtMs }, news });
 }
 
 /** @returns the first of them, as many as one transaction takes. */

@@ -57,7 +57,6 @@ function inputsOf(message: ToLog): number {
     case 'beat':
     case 'prune':
     case 'heal':
-    case 'copy':
       return 1;
     case 'close':
       return 0;
@@ -72,7 +71,6 @@ function outputsOf(message: FromLog): number {
     case 'failed':
       return message.ids.length;
     case 'done':
-    case 'copied':
       return 1;
     case 'opened':
     case 'refused':

@@ -98,14 +98,6 @@ function comesToEpoch({ began }: LogPosition, mirror: MirrorPosition): boolean {
   return began !== null && began.epochBefore === mirror.epoch && began.seq > mirror.appliedSeq;
 }
 
-/** @returns why the mirror at the path cannot be made to follow this event log, which is a copy; null when it can. */
-export function whyCopyUnfit(log: EventLog, databasePath: string): string | null {
-  const mirror = lookUpPosition(databasePath);
-  if (mirror === 'unknown') return null;
-  const { firstSeq, lastSeq } = log;
-  return whyUnfit({ ...log.history(), firstSeq, lastSeq, makesMirror: log.makesMirror() }, mirror);
-}
-
 interface HistoryArgs {
   /** Of the event log. */
   readonly path: string;
@@ -132,20 +124,6 @@ export function takeUpHistory(log: EventLog, args: HistoryArgs): HistoryNews[] {
   const begun = newEpoch(log, found, args.nowMs);
   log.beginEpoch(begun);
   return [...news, newsOf(begun, why)];
-}
-
-/**
- * What another machine may have given out that was never heard of here: entries and changes. Their numbers get no other
- * meaning here. More than a busy store sends in hours.
- */
-export const UNSEEN = 1_000_000;
-
-/** A copy goes on by itself. @returns what a person should know. @throws SqliteError when it cannot be committed. */
-export function endCopying(log: EventLog, args: HistoryArgs): HistoryNews[] {
-  const found = lookAround(log, args);
-  const begun = newEpoch(log, found, args.nowMs, UNSEEN);
-  log.endCopying(begun);
-  return [...found.news, newsOf(begun, 'it was a copy, and goes on by itself')];
 }
 
 interface Found {
@@ -185,15 +163,14 @@ interface BegunEpoch extends NewEpoch {
   readonly givenOutSeq: number;
 }
 
-/** @param unseen how many numbers of either kind may have been given out besides those that are known of. */
-function newEpoch(log: EventLog, found: Found, nowMs: number, unseen = 0): BegunEpoch {
+function newEpoch(log: EventLog, found: Found, nowMs: number): BegunEpoch {
   const { at, history, file, mark, mirror, latestMs } = found;
   const epoch = randomBytes(8).toString('hex');
-  const givenOutSeq = Math.max(mark?.changeSeq ?? 0, mirror?.changeSeq ?? 0) + unseen;
+  const givenOutSeq = Math.max(mark?.changeSeq ?? 0, mirror?.changeSeq ?? 0);
   // The clock may have been set back since: the mirror's reads would seem to come from the future, and no other to be newer.
   const atMs = Math.max(nowMs, history.aliveAtMs ?? 0, history.lastAtMs ?? 0, latestMs);
   const appliedSeq = mirror?.appliedSeq ?? 0;
-  const afterSeq = Math.max(log.lastSeq, mark?.logSeq ?? 0, appliedSeq) + unseen;
+  const afterSeq = Math.max(log.lastSeq, mark?.logSeq ?? 0, appliedSeq);
   const epochBefore = mirror?.epoch ?? history.epoch;
   const isReached = whyUnfit(at, mirror) === null;
   const reachedFrom = isReached ? { low: 0, high: at.lastSeq } : { low: appliedSeq, high: appliedSeq };

@@ -6,9 +6,15 @@
 import type { Db } from '../sqlite/open.ts';
 import type { FileIdentity } from '../sqlite/file-identity.ts';
 import { bodyHash } from './body-hash.ts';
-import { forgetCopiedFrom, noteCopiedFrom, readCopiedFrom, type CopiedFrom } from './copied-from.ts';
-import type { CopiedRow, EncodedDetail } from './copied-row.ts';
 import { prepareLog } from './log-sql.ts';
+
+/** Identifies a product's detail. */
+interface EncodedDetail {
+  readonly productId: string;
+  readonly hash: Uint8Array<ArrayBuffer>;
+  /** The payload to take instead when the last detail logged for the product has this hash. */
+  readonly payloadWithout: Uint8Array<ArrayBuffer>;
+}
 
 /** An entry as the event log takes it. */
 export interface EncodedEntry {
@@ -39,12 +45,6 @@ export interface ReachedFrom {
   readonly high: number;
 }
 
-export interface CopyArgs extends CopiedFrom {
-  readonly rows: readonly CopiedRow[];
-  /** Entries before it go, a bounded number at once; null: none do. */
-  readonly firstSeq: number | null;
-}
-
 /** What the event log knows of itself besides its entries. */
 export interface LogHistory {
   /** Identifies one history: consumers of the change feed start over when it changes. */
@@ -63,8 +63,6 @@ export interface LogHistory {
   readonly lastAtMs: number | null;
   /** Which versions of the rules applied the entries; none from before the first of them on record. */
   readonly rules: readonly RulesPeriod[];
-  /** Null: it is no copy. */
-  readonly copiedFrom: CopiedFrom | null;
 }
 
 export interface RulesPeriod {
@@ -123,7 +121,7 @@ export class EventLog {
     const rules = JSON.parse(row.rules) as RulesPeriod[];
     const file = inode === null ? null : { inode, bornAtMs: bornAtMs ?? 0 };
     const lastAtMs = this.#sql.lastAtMs.get() ?? null;
-    return { epoch, began, file, aliveAtMs, lastAtMs, rules, copiedFrom: readCopiedFrom(this.#db) };
+    return { epoch, began, file, aliveAtMs, lastAtMs, rules };
   }
 
   /** Whether the entries from the first one on make the mirror: no epoch went on from one that held what they do not. */
@@ -142,53 +140,16 @@ export class EventLog {
     return this.#transact(() => inputs.map((input) => this.#place(input)));
   }
 
-  /**
-   * The next rows of what this log is a copy of, together with how far that is. A delivery that is here already is left
-   * out, as in `append`; a `pruned` entry takes along what it prunes, so that all copies know the same bodies.
-   *
-   * @throws SqliteError, or Error when a row does not continue the log.
-   */
-  copy({ rows, firstSeq, origin, cursor }: CopyArgs): Place[] {
-    return this.#transact(() => {
-      const places = rows.map((row) => this.#placeCopy(row));
-      if (firstSeq !== null) this.#sql.pruneBelow.run(firstSeq);
-      noteCopiedFrom(this.#db, { origin, cursor });
-      return places;
-    });
-  }
-
-  /** It goes on by itself, in an epoch of its own. What it was a copy of may have logged other details than are noted here. */
-  endCopying(begun: NewEpoch): void {
-    this.#transact(() => {
-      forgetCopiedFrom(this.#db);
-      this.#sql.forgetDetails.run();
-      this.#begin(begun);
-    });
-  }
-
   /** Shows that a delivery could be kept now. @throws SqliteError */
   beat(atMs: number): void {
     this.#transact(() => this.#sql.beat.run(atMs));
   }
 
-  /** Deletes them; in a log that is a copy, only says which: a `pruned` entry deletes them, in every copy. */
   prune(args: PruneBounds): PrunedLog {
-    if (readCopiedFrom(this.#db) !== null) return this.#prunable(args);
     return this.#transact(() => ({
       deleted: this.#sql.prune.run(args).changes,
       firstSeq: this.firstSeq + (this.#sql.isLastOld.get(args) ?? 0),
     }));
-  }
-
-  /** Up to the first that is not old: stamps are those of several machines. */
-  #prunable({ beforeMs, belowSeq, limit }: PruneBounds): PrunedLog {
-    const { firstSeq: oldestSeq } = this;
-    let firstSeq = oldestSeq;
-    for (const { seq, atMs } of this.#sql.from.iterate(oldestSeq, limit)) {
-      if (atMs >= beforeMs || seq >= belowSeq) break;
-      firstSeq = seq + 1;
-    }
-    return { deleted: firstSeq - oldestSeq, firstSeq };
   }
 
   /** On the first start: the file in which the epoch begins. */
@@ -205,14 +166,12 @@ export class EventLog {
   }
 
   /** History starts again, with an entry of kind `epoch` whose position is above `afterSeq`. */
-  beginEpoch(begun: NewEpoch): void {
-    this.#transact(() => this.#begin(begun));
-  }
-
-  #begin({ epoch, epochBefore, file, entry, afterSeq }: NewEpoch): void {
-    this.#lastSeq = Math.max(this.#lastSeq, afterSeq);
-    const { seq } = this.#place({ kind: 'entry', entry });
-    this.#sql.beginEpoch.run({ epoch, epochBefore, seq, inode: file.inode, bornAtMs: file.bornAtMs });
+  beginEpoch({ epoch, epochBefore, file, entry, afterSeq }: NewEpoch): void {
+    this.#transact(() => {
+      this.#lastSeq = Math.max(this.#lastSeq, afterSeq);
+      const { seq } = this.#place({ kind: 'entry', entry });
+      this.#sql.beginEpoch.run({ epoch, epochBefore, seq, inode: file.inode, bornAtMs: file.bornAtMs });
+    });
   }
 
   #place(input: LogInput): Place {
@@ -232,36 +191,6 @@ export class EventLog {
     }
     this.#lastSeq = seq;
     return { seq, duplicate: false };
-  }
-
-  #placeCopy({ seq, kind, atMs, payload, detail }: CopiedRow): Place {
-    const isEpoch = kind === 'epoch';
-    if (seq !== null && (isEpoch ? seq <= this.#lastSeq : seq !== this.#lastSeq + 1)) {
-      throw new Error(
-        `entry ${seq} does not come after entry ${this.#lastSeq}: it was copied from another log`,
-      );
-    }
-    if (seq !== null) this.#lastSeq = seq - 1;
-    if (kind === 'delivery' && seq === null) return this.#place({ kind, body: payload, arrivedAtMs: atMs });
-    const isDelivery = kind === 'delivery' || kind === 'unmerged';
-    if (isDelivery) {
-      const key = bodyHash(payload);
-      // Where it comes from, an earlier row with this body is gone already.
-      this.#sql.forget.run(key);
-      this.#sql.insert.run(this.#lastSeq + 1, kind, atMs, key, payload);
-    } else this.#place({ kind: 'entry', entry: { kind, atMs, payload, detail } });
-    if (isDelivery) this.#lastSeq += 1;
-    if (isEpoch) this.#followEpoch(payload);
-    if (kind === 'pruned') this.#sql.pruneBelow.run(prunedBelow(payload));
-    return { seq: this.#lastSeq, duplicate: false };
-  }
-
-  #followEpoch(payload: Uint8Array): void {
-    const { epoch: epochBefore } = this.history();
-    const { epoch } = fieldsOf(payload);
-    if (typeof epoch !== 'string')
-      throw new Error('an epoch without a name: it was copied from an earlier version');
-    this.#sql.beginEpoch.run({ epoch, epochBefore, seq: this.#lastSeq, inode: null, bornAtMs: null });
   }
 
   /** Whether this is the last detail of the product, and still there. */
@@ -297,14 +226,4 @@ export class EventLog {
     // What an epoch left out before its entry is not given out again.
     return this.#sql.lastSeq.get() ?? 0;
   }
-}
-
-/** The first entry that a `pruned` entry leaves. */
-export function prunedBelow(payload: Uint8Array): number {
-  const { firstSeq } = fieldsOf(payload);
-  return typeof firstSeq === 'number' ? firstSeq : 0;
-}
-
-function fieldsOf(payload: Uint8Array): Record<string, unknown> {
-  return JSON.parse(Buffer.from(payload).toString('utf8')) as Record<string, unknown>;
 }

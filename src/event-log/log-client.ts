@@ -3,10 +3,8 @@ import { Slots } from '../platform/slots.ts';
 import { StoreError, type PlainError } from '../sqlite/errors.ts';
 import type { HistoryNews } from './epoch.ts';
 import type { Thread } from '../platform/thread.ts';
-import type { Appended, Copied, FromLog, Healed, LastLife, ToLog } from './append-loop.ts';
-import type { CopiedFrom } from './copied-from.ts';
-import type { CopyArgs, EncodedEntry, Place, PruneBounds, PrunedLog } from './event-log.ts';
-import type { EntryLog } from './entry-log.ts';
+import type { Appended, FromLog, Healed, LastLife, ToLog } from './append-loop.ts';
+import type { EncodedEntry, Place, PruneBounds, PrunedLog } from './event-log.ts';
 import type { LostMirror } from './own-log.ts';
 
 interface LogEvents {
@@ -32,8 +30,7 @@ interface Unsent {
 /** What a waiting delivery takes besides its bytes: promises, timers, the copy's frame. */
 const WAITING_BYTES = 1_024;
 
-export class LogClient implements EntryLog {
-  readonly prunesByEntry = false;
+export class LogClient {
   readonly #thread: Thread<ToLog, FromLog>;
   readonly #onAppended: LogEvents['onAppended'];
   readonly #waiting = new Slots<Waiting>();
@@ -94,23 +91,8 @@ export class LogClient implements EntryLog {
     return this.#opened?.life ?? { aliveAtMs: null, lastAtMs: null };
   }
 
-  /** As it was opened. */
-  get epoch(): string {
-    return this.#opened?.epoch ?? '';
-  }
-
-  /** As it was opened; null: it is no copy. */
-  get copiedFrom(): CopiedFrom | null {
-    return this.#opened?.copiedFrom ?? null;
-  }
-
   /** The last position known to be on disk. */
   get lastSeq(): number {
-    return this.#lastSeq;
-  }
-
-  /** On one machine whatever is on disk came before a request that is sent now. */
-  get s0(): number {
     return this.#lastSeq;
   }
 
@@ -143,11 +125,6 @@ export class LogClient implements EntryLog {
   /** @throws StoreError */
   prune(args: PruneBounds): Promise<PrunedLog> {
     return this.#post((id) => ({ type: 'prune', id, ...args }));
-  }
-
-  /** Resolves once the next rows of what this log is a copy of are on disk. @throws StoreError */
-  copy(args: CopyArgs): Promise<Copied> {
-    return this.#post((id) => ({ type: 'copy', id, ...args }));
   }
 
   /**
@@ -216,12 +193,6 @@ export class LogClient implements EntryLog {
         return;
       case 'done':
         this.#release(message.id)?.resolve(message.value as never);
-        return;
-      case 'copied':
-        this.#lastSeq = Math.max(this.#lastSeq, message.lastSeq);
-        this.#release(message.id)?.resolve(message satisfies Copied as never);
-        // Whoever waits for one of them to be applied must have asked before it can be.
-        setImmediate(() => this.#onAppended(this.#lastSeq, 0));
         return;
       case 'failed':
         for (const id of message.ids) this.#release(id)?.reject(errorOf(message.error));

@@ -1,15 +1,12 @@
 /** What the event log asks of its tables. */
 import type { Db } from '../sqlite/open.ts';
 
-const PRUNED_AT_ONCE = 5_000;
-
 export function prepareLog(db: Db) {
   return {
     insert: db.prepare(
       `INSERT INTO log (seq, kind, at_ms, body_hash, payload) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (body_hash) WHERE body_hash IS NOT NULL DO NOTHING`,
     ),
-    forget: db.prepare<[Buffer]>('UPDATE log SET body_hash = NULL WHERE body_hash = ?'),
     known: db.prepare<[Buffer], number>('SELECT seq FROM log WHERE body_hash = ?').pluck(),
     firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck(),
     lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM log').pluck(),
@@ -21,7 +18,6 @@ export function prepareLog(db: Db) {
       `INSERT INTO details (product_id, hash, seq) VALUES (?, ?, ?)
        ON CONFLICT (product_id) DO UPDATE SET hash = excluded.hash, seq = excluded.seq`,
     ),
-    forgetDetails: db.prepare('DELETE FROM details'),
     history: db.prepare<
       [],
       {
@@ -58,14 +54,6 @@ export function prepareLog(db: Db) {
          WHERE seq = (SELECT min(seq) FROM log) AND seq = (SELECT max(seq) FROM log)`,
       )
       .pluck(),
-    // Bounded: answers wait for it. The lead prunes fewer at once.
-    pruneBelow: db.prepare(
-      `DELETE FROM log WHERE seq < ? AND seq < (SELECT max(seq) FROM log)
-         AND seq IN (SELECT seq FROM log ORDER BY seq LIMIT ${PRUNED_AT_ONCE})`,
-    ),
-    from: db.prepare<[number, number], { readonly seq: number; readonly atMs: number }>(
-      'SELECT seq, at_ms AS atMs FROM log WHERE seq >= ? ORDER BY seq LIMIT ?',
-    ),
     // The last row stays whatever its age: positions continue from it.
     prune: db.prepare(
       `DELETE FROM log WHERE at_ms < @beforeMs AND seq < @belowSeq AND seq < (SELECT max(seq) FROM log)

@@ -2,8 +2,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { RULES_VERSION } from '../core/rules-version.ts';
-import { onlyCopied } from './copied-from.ts';
-import { takeUpHistory, whyCopyUnfit, type HistoryNews } from './epoch.ts';
+import { takeUpHistory, type HistoryNews } from './epoch.ts';
 import { isBusy, isDamage, StoreError } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
 import { goneError, HeldFiles } from '../sqlite/held-files.ts';
@@ -40,15 +39,11 @@ export interface OwnLog {
   readonly release: () => void;
 }
 
-/** What becomes of the event log's history: this program makes it, or copies it from elsewhere. */
-type LogUse = 'own' | 'copy';
-
 /**
  * @param databasePath of the mirror that the event log belongs to.
- * @throws StoreError when it is in use, not an event log, too new, or out of reach; `is_copy`, `not_a_copy`: of the
- * other use; `unfit_copy`: mirror and event log do not belong together, and both must be had anew.
+ * @throws StoreError when it is in use, not an event log, too new, or out of reach.
  */
-export function openOwnLog(databasePath: string, use: LogUse = 'own'): OwnLog {
+export function openOwnLog(databasePath: string): OwnLog {
   let lock = lockDatabase(databasePath);
   let db: Db | undefined;
   try {
@@ -59,10 +54,7 @@ export function openOwnLog(databasePath: string, use: LogUse = 'own'): OwnLog {
     const log = explain(path, () => new EventLog(opened));
     explain(path, () => log.noteRules(RULES_VERSION));
     const at = { path, databasePath };
-    if (use === 'own') refuseCopy(log, at);
-    const news = explain(path, () =>
-      use === 'own' ? takeUpHistory(log, { ...at, nowMs: Date.now() }) : refuseUnfit(log, at),
-    );
+    const news = explain(path, () => takeUpHistory(log, { ...at, nowMs: Date.now() }));
     const files = new HeldFiles([path, `${path}-wal`, `${path}-shm`]);
     const look = (): void => {
       lock = lockAgain(databasePath, lock);
@@ -75,8 +67,7 @@ export function openOwnLog(databasePath: string, use: LogUse = 'own'): OwnLog {
     const heal = ({ isDamaged, byHand }: LostMirror): HistoryNews[] => {
       const nowMs = Date.now();
       const aside = isDamaged ? setAside(databasePath, nowMs, byHand) : null;
-      const more =
-        use === 'own' ? takeUpHistory(log, { ...at, nowMs, isServing: true }) : refuseUnfit(log, at);
+      const more = takeUpHistory(log, { ...at, nowMs, isServing: true });
       return aside === null ? more : [aside, ...more];
     };
     return { db: opened, log, news, heal, look, release: () => lock.release() };
@@ -85,26 +76,6 @@ export function openOwnLog(databasePath: string, use: LogUse = 'own'): OwnLog {
     lock.release();
     throw error;
   }
-}
-
-interface At {
-  /** Of the event log. */
-  readonly path: string;
-  readonly databasePath: string;
-}
-
-/** What is appended here would be in no other copy, and get another meaning there. @throws StoreError */
-function refuseCopy(log: EventLog, { databasePath }: At): void {
-  const { copiedFrom } = log.history();
-  if (copiedFrom === null) return;
-  throw onlyCopied(copiedFrom.origin, databasePath);
-}
-
-/** A copy begins no epoch of its own: what does not fit is had anew from where it came. @throws StoreError */
-function refuseUnfit(log: EventLog, { databasePath }: At): [] {
-  const why = whyCopyUnfit(log, databasePath);
-  if (why === null) return [];
-  throw new StoreError('unfit_copy', `${databasePath} cannot go on as a copy: ${why}.`);
 }
 
 /** Who deletes the mirror with all that begins with its name takes the lock along. @throws StoreError when another process has it. */

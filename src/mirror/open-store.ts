@@ -3,7 +3,6 @@ import type { FromProjection, ToProjection } from './writer/apply-loop.ts';
 import { watchCommits, type CommitReport } from '../event-log/commit-watch.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import type { FromLog, ToLog } from '../event-log/append-loop.ts';
-import type { EntryLog } from '../event-log/entry-log.ts';
 import { LogClient } from '../event-log/log-client.ts';
 import { MirrorFile } from './mirror-file.ts';
 import { MirrorWriter } from './writer/mirror-writer.ts';
@@ -35,23 +34,11 @@ interface StoreThreads {
   reader(path: string): Thread<ToReader, Outcome>;
 }
 
-/** What a replica copies into, and what tells it how far that is applied. */
-export interface StoreParts {
-  readonly log: LogClient;
-  readonly projection: Pick<ProjectionClient, 'appliedSeq' | 'applied'>;
-}
-
 const REAL_THREADS: StoreThreads = {
   // Several times what a batch of deliveries takes: values that survive a collection cost more.
   log: (path) => startThread('event-log/log-thread', path, 6),
   projection: (path) => startThread('mirror/writer/projection-thread', path, 24),
   reader: (path) => startThread('mirror/reader/reader-thread', path, 6),
-};
-
-/** Of a replica. */
-export const REPLICA_THREADS: StoreThreads = {
-  ...REAL_THREADS,
-  log: (path) => startThread('event-log/replica-log-thread', path, 6),
 };
 
 /** The threads that an answer needs are started at once, and the others when they are asked for. To be given to `openStore`. */
@@ -63,14 +50,12 @@ export function startLogAhead(path: string): StoreThreads {
 /**
  * Resolves once deliveries can be kept; the mirror is opened meanwhile (`Store.opened`).
  *
- * @param share what the mirror writes to, where that is not the event log itself.
  * @throws StoreError when the event log is in use, another program's, too new, or out of reach.
  */
 export async function openStore(
   path: string,
   events: StoreEvents,
   threads: StoreThreads = REAL_THREADS,
-  share: (parts: StoreParts) => EntryLog = ({ log }) => log,
 ): Promise<Store> {
   const { onCommit, onDeath, onNews, onHealed = () => undefined } = events;
   const logThread = threads.log(path);
@@ -106,7 +91,7 @@ export async function openStore(
     },
   };
   return {
-    writer: new MirrorWriter(share({ log, projection }), projection, asked),
+    writer: new MirrorWriter(log, projection, asked),
     reader: asked,
     life: log.life,
     opened,

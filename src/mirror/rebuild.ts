@@ -71,8 +71,7 @@ export async function rebuildMirror(path: string, options: RebuildOptions): Prom
   const logDb = openLogForReading(logPath);
   try {
     refuseHoles(logDb, logPath);
-    const { rules, copiedFrom } = new EventLog(logDb).history();
-    if (!options.check && copiedFrom !== null) throw copyError(path, copiedFrom.origin);
+    const { rules } = new EventLog(logDb).history();
     const isWhole = rules[0]?.fromSeq === 1;
     const before = options.check ? readBefore(path, { isWhole }) : readIfReadable(path, { isWhole });
     // After the mirror was read: a running one may be behind what is read here, and never ahead.
@@ -98,14 +97,6 @@ export async function rebuildMirror(path: string, options: RebuildOptions): Prom
 const COPIED: ReadonlySet<string> = new Set([
   ...['stock_levels', 'variants', 'products', 'product_details', 'changes', 'mirror_state'],
 ]);
-
-/** Readers may have been told otherwise, and a copy begins no epoch of its own. */
-function copyError(path: string, origin: string): StoreError {
-  return new StoreError(
-    'is_copy',
-    `${path} is a copy of ${origin}; nothing was changed. To have it made anew, delete it and its event log: the next start of the copy fetches both.`,
-  );
-}
 
 /** @throws Error when entries are missing. */
 function refuseHoles(logDb: Db, logPath: string): void {

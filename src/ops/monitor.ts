@@ -14,12 +14,10 @@ import type { Store } from '../mirror/store.ts';
 import { Watchman } from './alarms/watchman.ts';
 import { CertaintyRecord } from './state/certainty-record.ts';
 import { ClockSkew } from './state/clock-skew.ts';
-import type { ReplicationView } from './condition/replication.ts';
 import { currentCondition } from './shared/current-condition.ts';
 import { countFact } from './metrics/count-fact.ts';
 import { createCounting } from './metrics/counting.ts';
 import { observedClient } from './metrics/observed-client.ts';
-import { createReplicationGauges } from './metrics/replication-gauges.ts';
 import { createStateGauges, type Shown } from './metrics/state-gauges.ts';
 import { Tallies } from './metrics/tallies.ts';
 import type { Operator } from './shared/operator.ts';
@@ -36,7 +34,6 @@ interface WatchedMirror {
   readonly now: () => number;
   readonly log: Logger;
   readonly plotted?: Plotted;
-  readonly replication?: (() => ReplicationView) | undefined;
 }
 
 /** What the plots show of the traffic. */
@@ -139,16 +136,11 @@ export class Monitor {
     return observedClient(client, this.#counting);
   }
 
-  /** Of a process that shares its event log. Call it once. @param shown must be quick. */
-  showReplication(shown: () => ReplicationView): void {
-    createReplicationGauges(this.registry, shown);
-  }
-
   /**
    * One mirror at a time. Start the result before any request to the store, so that no run is missed; after its stop
    * another mirror may be watched.
    */
-  watch({ store, sampler, operator, maxRps, now, log, plotted, replication }: WatchedMirror): Watch {
+  watch({ store, sampler, operator, maxRps, now, log, plotted }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
     const tallies = new Tallies({ store, counting });
@@ -170,7 +162,6 @@ export class Monitor {
       blocked: () => operator.blocked,
       clockAheadMs: () => this.#clockSkew.aheadMs,
       maxRps: maxRps ?? null,
-      replication: () => replication?.() ?? null,
       figures: () => ({
         lastDeliveryAtMs: sampler.last?.status.last_delivery_at ?? null,
         held: sampler.last?.status ?? NOTHING_HELD,

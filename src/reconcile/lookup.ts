@@ -41,7 +41,7 @@ export async function lookUp(
   signal: AbortSignal,
 ): Promise<Unfound> {
   const { store, now } = deps;
-  const { s0 } = store.writer;
+  const { lastSeq: s0 } = store.writer;
   const sentAtMs = now();
   let isComplete = true;
   const news = new PageNews(PRODUCT_LIST_ENDPOINT);

@@ -35,7 +35,7 @@ export async function askProduct(
   options: CallOptions,
 ): Promise<AnsweredRead> {
   // Before the request: the answer may not show what is committed later.
-  const { s0 } = store.writer;
+  const { lastSeq: s0 } = store.writer;
   const answer = await client.productDetail(productId, options);
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
   return {

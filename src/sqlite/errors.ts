@@ -2,9 +2,6 @@
 import { messageOf } from '../platform/thrown.ts';
 export type StoreErrorKind =
   | 'in_use'
-  | 'is_copy'
-  | 'not_a_copy'
-  | 'unfit_copy'
   | 'not_a_database'
   | 'damaged'
   | 'changed_by_hand'

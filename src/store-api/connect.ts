@@ -5,12 +5,11 @@ import type { ServiceClient } from './client.ts';
 import type { AnswerTimes } from './transport/errors.ts';
 import { createHttpTransport } from './transport/http.ts';
 import type { HttpLimits } from './transport/http.ts';
-import { createTokenFile } from './token/token-file.ts';
+import { createTokenFile, type TokenFile } from './token/token-file.ts';
 import type { Credentials } from './token/token-request.ts';
 import { createTokenMemory } from './token-memory.ts';
 import { createTokenProvider } from './token/token.ts';
 import type { TokenProvider } from './token/token.ts';
-import type { TokenFile } from './token/token-file.ts';
 import type { Transport, TransportResponse } from './transport/transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
@@ -43,14 +42,8 @@ export interface ServiceConnection {
   readonly tokens: TokenProvider;
 }
 
-/** What stands between the token file and the connection, such as other machines that share a credential lockout. */
-export type ShareFile = (file: TokenFile) => TokenFile;
-
 /** Nothing is sent before the first call. */
-export function connectService(
-  options: ServiceConnectionOptions,
-  shareFile: ShareFile = (file) => file,
-): ServiceConnection {
+export function connectService(options: ServiceConnectionOptions): ServiceConnection {
   const { baseUrl, clientId, clientSecret, maxConcurrency, tokenFilePath: path } = options;
   const http = createHttpTransport({
     baseUrl,
@@ -63,9 +56,8 @@ export function connectService(
     transport: options.onAnswer === undefined ? http.send : observed(http.send, options.onAnswer),
     close: http.close,
     credentials: { clientId, clientSecret },
-    file: shareFile(
+    file:
       path === undefined ? createTokenMemory() : createTokenFile({ path, baseUrl, clientId, clientSecret }),
-    ),
     random: Math.random,
     onFileError: options.onTokenFileError,
   });

@@ -7,7 +7,6 @@ import {
   formatConfigError,
   loadConfig,
   loadLocalConfig,
-  loadServeConfig,
 } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/config.ts';
 
@@ -111,7 +110,6 @@ describe('defaults', () => {
       },
       warehouseNames: {},
       retentionDays: 30,
-      shared: null,
       logLevel: 'info',
       warnings: [],
     });
@@ -121,64 +119,6 @@ describe('defaults', () => {
   it('treats an empty optional variable as unset', () => {
     const empty = Object.fromEntries(SETTABLE_NAMES.map((name) => [name, '']));
     expect(JSON.stringify(load({ ...empty, ...REQUIRED }))).toBe(JSON.stringify(load(REQUIRED)));
-  });
-});
-
-describe('an event log that several machines share', () => {
-  const { SERVICE_BASE_URL: _, ...LACKING } = REQUIRED;
-  const serve = (env: Env) =>
-    loadServeConfig({
-      env,
-      cwd: '/app',
-      readFile: () => {
-        throw fileError('ENOENT');
-      },
-    });
-
-  it('has servers of the engine, a name in it, and all roles', () => {
-    const LOG_URL = 'nats://10.0.0.1:4222, tls://b.example:4222/';
-    const { shared } = load({ ...REQUIRED, LOG_URL, LOG_CA_FILE: 'ca.pem', LOG_REPLICAS: '1' });
-    expect(shared).toMatchObject({
-      url: { kind: 'engine', urls: ['nats://10.0.0.1:4222', 'tls://b.example:4222'] },
-      store: 'store',
-      replicas: 1,
-      caFile: '/app/ca.pem',
-    });
-    expect([...(shared?.roles ?? [])]).toEqual(['receive', 'replica', 'lead']);
-  });
-
-  it('is only copied from a primary, whatever the roles say', () => {
-    const { shared } = load({ ...REQUIRED, LOG_URL: 'https://primary:8788', ROLE: 'receive' });
-    expect(shared?.url).toEqual({ kind: 'primary', urls: ['https://primary:8788'] });
-    expect([...(shared?.roles ?? [])]).toEqual(['replica']);
-  });
-
-  it.each<[env: Env, needs: boolean]>([
-    [{ LOG_URL: 'https://primary:8788' }, false],
-    [{ LOG_URL: 'nats://10.0.0.1:4222', ROLE: 'replica' }, false],
-    [{ LOG_URL: 'nats://10.0.0.1:4222', ROLE: 'replica,lead' }, true],
-    [{ LOG_URL: 'nats://10.0.0.1:4222', ROLE: 'receive' }, true],
-    [{ ROLE: 'replica' }, true],
-  ])('with %j, needs the settings of the store: %s', (env, needs) => {
-    if (needs) expect(() => serve({ ...LACKING, ...env })).toThrow(ConfigError);
-    else expect(serve({ ...LACKING, ...env }).service).toBeNull();
-  });
-
-  it.each<[env: Env, problem: string]>([
-    [{ LOG_URL: 'primary:8788' }, 'begins with none of nats://, tls:// and https://'],
-    [{ LOG_URL: 'nats://user:secret@10.0.0.1:4222' }, 'holds credentials'],
-    [{ LOG_URL: 'https://a:8788,https://b:8788' }, 'names more than one primary'],
-    [{ LOG_URL: 'nats://a:4222,https://b:8788' }, 'names more than one primary'],
-    [{ LOG_STORE: 'a.b' }, 'not 1 to 32 letters'],
-    [{ LOG_REPLICAS: '2' }, 'not one of 1, 3, 5'],
-    [{ ROLE: 'receive,led' }, 'has "led", not one of'],
-    [{ ROLE: 'receive,lead' }, 'has lead without replica'],
-  ])('refuses %j', (env, problem) => {
-    expect(() => load({ ...REQUIRED, ...env })).toThrow(ConfigError);
-    expect(() => load({ ...REQUIRED, ...env })).toThrow(
-      expect.objectContaining({ message: expect.stringContaining(problem) as string }) as Error,
-    );
-    expect(() => load({ ...REQUIRED, ...env })).not.toThrow(/secret@/);
   });
 });
 

@@ -53,8 +53,7 @@ describe('systemd', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // In the place of systemd-run: says what it is asked for, and runs the command of it.
     const standIn = `#!/bin/sh\nwhile :; do case $1 in -*) echo "$1"; shift ;; *) break ;; esac; done; exec "$@"\n`;
-    const said =
-      '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $SERVICE_WEBHOOK_SECRET_FILE $LOG_PASSWORD_FILE $LOG_CA_FILE $#: $*"\n';
+    const said = '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $SERVICE_WEBHOOK_SECRET_FILE $#: $*"\n';
     writeFileSync(join(folder, 'systemd-run'), standIn, { mode: 0o755 });
     writeFileSync(join(folder, 'stock-mirror'), said, { mode: 0o755 });
     const script = read('systemd/stock-mirror-run').replace('etc=/etc/stock-mirror', `etc=${folder}`);
@@ -71,18 +70,14 @@ describe('systemd', () => {
       return stdout.trimEnd().replaceAll(folder, '/c').split('\n');
     };
     const lines = run('client-secret', 'webhook-secret');
-    expect(lines.at(-1)).toBe('/c/client-secret /c/webhook-secret   3: resync --product 1 2');
-    const settingsIn = (said: string[]): string[] =>
-      said.flatMap((line) => /^--property=(.+)$/.exec(line)?.[1]?.replace('/c/', '/etc/stock-mirror/') ?? []);
-    const settings = settingsIn(lines);
+    expect(lines.at(-1)).toBe('/c/client-secret /c/webhook-secret 3: resync --product 1 2');
+    const settings = lines.flatMap(
+      (line) => /^--property=(.+)$/.exec(line)?.[1]?.replace('/c/', '/etc/stock-mirror/') ?? [],
+    );
     const state = (text: string): string => text.replace('/var/lib', '%S');
     for (const setting of settings) expect(unit.split('\n')).toContain(state(setting));
     expect(settings.filter((setting) => setting.startsWith('LoadCredential='))).toHaveLength(2);
     expect(settings.map((setting) => setting.split('=')[0])).toContain('User');
-    const several = `${unit}\n${read('several-machines/stock-mirror.several.conf')}`.split('\n');
-    const shared = run('log-password', 'log-ca.pem');
-    expect(shared.at(-1)).toContain('/c/log-password /c/log-ca.pem 3:');
-    for (const setting of settingsIn(shared)) expect(several).toContain(state(setting));
     const database = present(lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? [])[0]);
     expect(unit.split('\n')).toContain(`Environment=${state(database)}`);
   });

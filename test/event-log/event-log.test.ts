@@ -186,7 +186,6 @@ test('an epoch begins above what was given out, and knows what it followed', () 
     aliveAtMs: null,
     lastAtMs: T0 + 10,
     rules: [],
-    copiedFrom: null,
   });
   expect(values(db, 'SELECT seq FROM log ORDER BY seq')).toEqual([1, 41]);
   expect(log.append([arrived('b')])).toEqual([{ seq: 42, duplicate: false }]);
@@ -202,15 +201,4 @@ test('it notes from which entry on which version of the rules applied, once each
     { version: 4, fromSeq: 1 },
     { version: 5, fromSeq: 3 },
   ]);
-});
-
-test('a copy takes what its origin had again after pruning it, and knows the later one', () => {
-  const { db, log } = openLog();
-  const body = new Uint8Array(delivery('a', item()));
-  const row = { kind: 'delivery', atMs: T0, payload: body, detail: null };
-  const from = { firstSeq: null, origin: 'https://primary.example', cursor: null };
-  log.copy({ ...from, rows: [{ ...row, seq: 1 }] });
-  log.copy({ ...from, rows: [{ ...row, seq: 2 }] });
-  expect(values(db, 'SELECT seq FROM log ORDER BY seq')).toEqual([1, 2]);
-  expect(values(db, 'SELECT seq FROM log WHERE body_hash IS NOT NULL')).toEqual([2]);
 });

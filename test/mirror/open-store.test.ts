@@ -4,9 +4,6 @@ import { writeFileSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { encodeEntry } from '../../src/event-log/entries.ts';
-import { openStore, type StoreParts } from '../../src/mirror/open-store.ts';
-import { present } from '../shared/present.ts';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import {
@@ -108,36 +105,6 @@ test('facts are told with the entry that they came from, and a detail that is no
     }),
   );
   expect(facts).not.toEqual([]);
-});
-
-test('whoever waits for an entry is told what it did: several at once, and who asks late', async () => {
-  const path = newPath();
-  let parts: StoreParts | null = null;
-  const store = await openStore(
-    path,
-    { onDeath: () => undefined, onNews: () => undefined },
-    undefined,
-    (found) => {
-      parts = found;
-      return found.log;
-    },
-  );
-  onTestFinished(() => store.close());
-  await store.opened;
-  const { log, projection } = present(parts as StoreParts | null);
-  const entry = encodeEntry({
-    kind: 'run_begun',
-    run: 'operator',
-    atMs: T0,
-    readAfterMs: T0,
-    total: 0,
-    productIds: null,
-  });
-  const { seq } = await log.appendEntry(entry);
-  const [one, other] = await Promise.all([projection.applied(seq), projection.applied(seq)]);
-  expect(one.facts).toMatchObject([{ kind: 'run_begun' }]);
-  expect(other).toEqual(one);
-  expect(await projection.applied(seq)).toEqual(one);
 });
 
 test('closing commits what waits, whoever closes how often, and the next start finds it', async () => {

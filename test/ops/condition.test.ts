@@ -39,7 +39,6 @@ const OWN: OwnTrouble = {
   clockAheadMs: null,
   growingSinceMs: null,
   turnedAwayAtMs: null,
-  replication: null,
 };
 const WELL: Facts = { status: STATUS, nowMs: NOW, serving: 'yes', blocked: null, own: OWN, maxRps: 50 };
 

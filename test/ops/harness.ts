@@ -53,7 +53,6 @@ export function opsApp(store: Store, over: Partial<OpsDeps> = {}): ReturnType<ty
     },
     token: null,
     warehouseNames: new Map(),
-    makeSnapshot: () => Promise.reject(new Error('this test makes no snapshot')),
     ...unwatched(store),
     now: Date.now,
     log,

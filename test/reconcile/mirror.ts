@@ -73,9 +73,6 @@ export function newStore(): OpenedStore {
       get lastSeq() {
         return writer.lastSeq;
       },
-      get s0() {
-        return writer.lastSeq;
-      },
       get appliedSeq() {
         return writer.projection.appliedSeq;
       },

@@ -307,7 +307,6 @@ export class Machine {
       schedules,
       warehouseNames: new Map(),
       retentionDays: 30,
-      shared: null,
       logLevel: 'info',
       warnings: [],
     };

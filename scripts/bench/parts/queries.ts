@@ -1,5 +1,4 @@
 /** (h) What each question of a page or the API takes of the reader's thread, which everyone else's wait for. */
-import { RULES_VERSION } from '../../../src/core/rules-version.ts';
 import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { DeliveryHistory } from '../../../src/ops/alarms/delivery-history.ts';
 import { openReaderOfBoth } from '../../../src/event-log/open-both.ts';
@@ -52,18 +51,7 @@ function question<N extends QueryName>(
 }
 
 /** As the pages and the API ask, at their largest. @param levels stock levels in the database. */
-/** Where the event log ends. */
-interface LogEnd {
-  readonly lastSeq: number;
-  readonly epoch: string;
-}
-
-function questions(
-  levels: number,
-  nowMs: number,
-  { lastSeq: logSeq, epoch }: LogEnd,
-  changeSeq: number,
-): Question[] {
+function questions(levels: number, nowMs: number, logSeq: number, changeSeq: number): Question[] {
   const middle = new FilledLevels(levels).name(Math.floor(levels / 2));
   const { variantId, sku } = middle;
   const search: QueryArgs<'findStock'> = {
@@ -131,7 +119,6 @@ function questions(
     question('changesAfter', { after: null, limit: API_LIMIT }, 'first page'),
     question('changesAfter', { after: Math.floor(changeSeq / 2), limit: API_LIMIT }, 'from the middle'),
     question('changesAfter', { after: changeSeq, limit: API_LIMIT }, 'nothing new'),
-    question('logSlice', { epoch, after: Math.max(0, logSeq - 256), rules: RULES_VERSION, upTo: logSeq }),
     question('driftBefore', { before: changeSeq + 1, reasons: DRIFT_CAUSES, limit: API_LIMIT }),
     question('deliveriesBefore', deliveriesArgs(logSeq, {})),
     question('deliveriesBefore', deliveriesArgs(logSeq, { deadLettersOnly: true }), 'quarantined'),
@@ -270,9 +257,7 @@ function addHistory(db: Db): void {
 
 /** Questions that nobody has thought of measuring: none, which a test holds. */
 export function unmeasured(): QueryName[] {
-  const asked = [...questions(1_000, 0, { lastSeq: 1, epoch: '' }, 1), ...ownQuestions(0)].map(
-    ({ query }) => query,
-  );
+  const asked = [...questions(1_000, 0, 1, 1), ...ownQuestions(0)].map(({ query }) => query);
   return (Object.keys(queries) as QueryName[]).filter((name) => !asked.includes(name));
 }
 
@@ -283,8 +268,7 @@ function measured(path: string, levels: number, state: string, { append }: Bench
     const nowMs = Date.now();
     const logSeq = figure('SELECT max(seq) FROM log');
     const changeSeq = figure('SELECT change_seq FROM mirror_state');
-    const epoch = db.prepare<[], string>('SELECT epoch FROM service_state').pluck().get() ?? '';
-    const ofOthers = questions(levels, nowMs, { lastSeq: logSeq, epoch }, changeSeq);
+    const ofOthers = questions(levels, nowMs, logSeq, changeSeq);
     const ofService = ownQuestions(nowMs);
     const asked = timed(db, ofOthers);
     const own = timed(db, ofService);

@@ -79,10 +79,10 @@ export const READING: readonly Mutant[] = [
     id: 'read-s0-too-late',
     breaks: 's0 is the log position when the request was sent (docs/architecture.md#reads)',
     file: 'src/reconcile/product-reader.ts',
-    find: `  const { s0 } = store.writer;
+    find: `  const { lastSeq: s0 } = store.writer;
   const answer = await client.productDetail(productId, options);`,
     replace: `  const answer = await client.productDetail(productId, options);
-  const { s0 } = store.writer;`,
+  const { lastSeq: s0 } = store.writer;`,
     tests: ['test/reconcile/read-queue.test.ts'],
   },
   {

@@ -1,6 +1,6 @@
 /** The event log: present, private, undamaged, continuing the history that was served, and applied to the mirror. */
 import { existsSync, statSync } from 'node:fs';
-import { whyCopyUnfit, whyRestarted, type LogPosition } from '../../event-log/epoch.ts';
+import { whyRestarted, type LogPosition } from '../../event-log/epoch.ts';
 import { EventLog } from '../../event-log/event-log.ts';
 import { eventLogPath, openLogForReading } from '../../event-log/open-log.ts';
 import { explain, remedyFor } from '../../sqlite/explain.ts';
@@ -78,8 +78,6 @@ function checkBacklog(db: Db, path: string): Check {
  * between. The event log last, for the same reason.
  */
 function checkHistory(db: Db, path: string, logPath: string): Check {
-  const copy = copyAt(logPath, path);
-  if (copy !== null) return copy;
   let mark;
   try {
     mark = readHighWaterMark(path);
@@ -99,27 +97,6 @@ function checkHistory(db: Db, path: string, logPath: string): Check {
     );
   }
   return ok('history', message);
-}
-
-/** One that is a copy begins no epoch of its own. @returns null when it is none. */
-function copyAt(logPath: string, path: string): Check | null {
-  const db = openLogForReading(logPath);
-  try {
-    const log = new EventLog(db);
-    const { epoch, copiedFrom } = log.history();
-    if (copiedFrom === null) return null;
-    const message = `epoch ${epoch}, a copy of ${copiedFrom.origin}`;
-    const why = whyCopyUnfit(log, path);
-    return why === null
-      ? ok('history', message)
-      : warn(
-          'history',
-          `${message}: ${why}`,
-          'nothing to do: the next start replaces both files by a snapshot',
-        );
-  } finally {
-    db.close();
-  }
 }
 
 function logPosition(logPath: string): LogPosition {

@@ -1,13 +1,11 @@
 /** The running mirror: does one hold the database, and do its two listeners answer? */
 import { z } from 'zod';
-import type { ServeConfig, SharedConfig } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { capital, ownerWords } from '../../ops/condition/cause.ts';
 import { CONDITIONS, CONDITION_TITLES } from '../../ops/condition/condition.ts';
 import { stoppedCause } from '../../ops/condition/own-trouble.ts';
-import { outboxPath } from '../../event-log/outbox.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';
-import { originOf } from '../shared/copy.ts';
 import { causeSchema } from '../shared/cause-schema.ts';
 import { urlOf } from '../shared/listener-url.ts';
 import { messageOf } from '../../platform/thrown.ts';
@@ -20,15 +18,6 @@ const conditionSchema = z.looseObject({
   causes: z.array(causeSchema),
 });
 
-/** Of a replica that has nothing to show, or nothing yet. */
-const unavailableSchema = z.object({ error: z.literal('unavailable'), error_description: z.string() });
-/** Between two mirrors nobody holds the database. */
-const WAITING = { server: ok('server', 'it runs, and has no mirror to show yet'), isRunning: true };
-const WAITING_REMEDY = 'see to what it names; else nothing: the mirror is shown once it is there';
-
-/** One machine does everything. */
-const ALONE: Pick<SharedConfig, 'roles'> = { roles: new Set(['receive', 'replica', 'lead']) };
-
 const TIMEOUT_MS = 5_000;
 /** Stands in for an HTTP status. */
 const NO_ANSWER = 0;
@@ -38,37 +27,18 @@ interface Answer {
   readonly json: Readonly<Record<string, unknown>> | null;
 }
 
-export async function checkServer(config: ServeConfig): Promise<Check[]> {
-  const { roles } = config.shared ?? ALONE;
-  if (!roles.has('replica')) return checkReceiver(config);
+export async function checkServer(config: Pick<Config, 'webhook' | 'ops' | 'database'>): Promise<Check[]> {
   const publicUrl = urlOf(config.webhook, '/healthz');
   const privateUrl = urlOf(config.ops, '/api/status');
   const publicAnswer = await ask(publicUrl);
   const privateAnswer = await ask(privateUrl, config.ops.token?.reveal());
   // After the requests: a socket that systemd holds may be answered by a mirror that was just starting.
-  const { server, isRunning } =
-    config.shared !== null && whyWaiting(privateAnswer) !== null ? WAITING : checkLock(config.database.path);
+  const { server, isRunning } = checkLock(config.database.path);
   return [
     server,
-    ...(roles.has('receive') ? [judgePublic(publicUrl, publicAnswer, { isRunning })] : []),
+    judgePublic(publicUrl, publicAnswer, { isRunning }),
     judgePrivate(privateUrl, privateAnswer, { isRunning }),
   ];
-}
-
-/** It keeps no mirror, so that its private listener has no state to tell. */
-async function checkReceiver(config: ServeConfig): Promise<Check[]> {
-  const publicUrl = urlOf(config.webhook, '/healthz');
-  const privateUrl = urlOf(config.ops, '/api/replication');
-  const publicAnswer = await ask(publicUrl);
-  const privateAnswer = await ask(privateUrl, config.ops.token?.reveal());
-  const { server, isRunning } = checkLock(outboxPath(config.database.path));
-  const name = 'private listener';
-  const answered = privateAnswer === null || privateUrl === null ? null : privateAnswer.json?.['receiver'];
-  const told = answered !== null && answered !== undefined;
-  const shown = told
-    ? ok(name, `${privateUrl}: it receives webhooks and keeps no mirror`)
-    : judgePrivate(privateUrl, privateAnswer, { isRunning });
-  return [server, judgePublic(publicUrl, publicAnswer, { isRunning }), shown];
 }
 
 /** Where this user may not look, whatever answers like the mirror is taken for it. */
@@ -85,7 +55,7 @@ function checkLock(path: string): { readonly server: Check; readonly isRunning: 
 
 /** Before the first start nobody misses it. */
 function notRunning(path: string): Check {
-  const { cause, figures, remedy } = stoppedCause(null, originOf(path));
+  const { cause, figures, remedy } = stoppedCause(null);
   const words = `${cause}: ${figures}`;
   return isThere(path) ? fail('server', words, remedy) : warn('server', words, remedy);
 }
@@ -123,19 +93,11 @@ function judgePrivate(
   const state = answer.json?.['state'];
   if (answer.status === 401)
     return fail(name, `${url} has another OPS_TOKEN`, 'give this command the same token');
-  const why = whyWaiting(answer);
-  if (why !== null && isRunning) return warn(name, `${url}: ${why}`, WAITING_REMEDY);
   if (typeof state !== 'string' || !isRunning) return foreign(name, url, 'OPS_PORT');
   const told = conditionSchema.safeParse(answer.json);
   if (told.success) return judgeCondition(name, url, told.data);
   if (state === 'live') return ok(name, `${url}: the mirror is live`);
   return warn(name, `${url}: the mirror is ${state}`, '`stock-mirror status` shows what it is waiting for');
-}
-
-/** @returns why it has no mirror to show at present; null: it has one, or is another program. */
-function whyWaiting(answer: Answer | null): string | null {
-  const told = unavailableSchema.safeParse(answer?.json);
-  return answer?.status === 503 && told.success ? told.data.error_description : null;
 }
 
 function judgeCondition(name: string, url: string, told: z.infer<typeof conditionSchema>): Check {

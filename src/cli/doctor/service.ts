@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { storeAheadMs } from '../../store-api/transport/clock-skew.ts';
-import { connectOver, type ShareFile } from '../../store-api/connect.ts';
+import { connectOver } from '../../store-api/connect.ts';
 import { ServiceError, type AnswerTimes } from '../../store-api/transport/errors.ts';
 import { createHttpTransport } from '../../store-api/transport/http.ts';
 import { createTokenFile } from '../../store-api/token/token-file.ts';
@@ -18,15 +18,11 @@ const LOCKED_OUT =
   '`stock-mirror resync` tries once more';
 
 /** Requests at most one token, and none during a credential lockout or while a cached token is valid. */
-/** @param share what stands between the token file and its reader, where several machines share a lockout. */
-export async function checkService(
-  config: Pick<Config, 'service' | 'database'>,
-  share: ShareFile = (file) => file,
-): Promise<Check[]> {
+export async function checkService(config: Pick<Config, 'service' | 'database'>): Promise<Check[]> {
   const { baseUrl, clientId } = config.service;
   const clientSecret = config.service.clientSecret.reveal();
   const path = `${config.database.path}.token`;
-  const file = share(createTokenFile({ path, baseUrl, clientId, clientSecret }));
+  const file = createTokenFile({ path, baseUrl, clientId, clientSecret });
   let state;
   try {
     state = await file.read();

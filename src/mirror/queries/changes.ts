@@ -3,7 +3,7 @@ import type { DriftCause } from '../../core/causes.ts';
 import type { Source } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
-import { isCopy, lag } from './lag.ts';
+import { lag } from './lag.ts';
 
 /** A row of the public view `mirror_changes`. */
 export interface ChangeRow {
@@ -39,13 +39,8 @@ export interface FeedPage extends Position {
   readonly keptAfterSeq: number;
   /** The last number that these tables hold. `lastSeq` is above it while they are behind the number asked for. */
   readonly issuedSeq: number;
-  /**
-   * The number asked for has been given out, and comes here too: what is in the event log is being applied; or this is a
-   * copy, and what it copies may be ahead.
-   */
-  readonly behind: 'applying' | 'copying' | null;
-  /** Where the epoch asked for is another one: this is a copy, and has not been in it so far. */
-  readonly mayEnterEpoch: boolean;
+  /** The number asked for has been given out before a crash, and is given out again while the event log is applied. */
+  readonly isBehind: boolean;
 }
 
 type Standing = Position & Pick<FeedPage, 'keptAfterSeq'>;
@@ -73,7 +68,6 @@ export function changesAfter(
     readonly after: number | null;
     readonly limit: number;
     readonly sku?: string | null;
-    readonly epoch?: string | null;
   },
 ): FeedPage {
   return db.transaction(() => {
@@ -84,32 +78,12 @@ export function changesAfter(
       `SELECT * FROM mirror_changes WHERE seq > ? ${sku === null ? '' : 'AND sku = ?'} ORDER BY seq LIMIT ?`,
     ).all(args.after ?? now.keptAfterSeq, ...(sku === null ? [] : [sku]), args.limit + 1);
     const changes = found.slice(0, args.limit);
-    const { after, epoch = null } = args;
-    const told = {
-      ...now,
-      issuedSeq: now.lastSeq,
-      mayEnterEpoch: epoch !== null && epoch !== now.epoch && isCopy(db) && !wasInEpoch(db, epoch),
-    };
-    const behind = after !== null && after > now.lastSeq ? whyBehind(db) : null;
-    if (after !== null && behind !== null)
-      return { ...told, behind, lastSeq: after, changes, hasMore: false };
-    return { ...told, behind: null, changes, hasMore: found.length > changes.length };
+    const { after } = args;
+    const told = { ...now, issuedSeq: now.lastSeq };
+    if (after !== null && after > now.lastSeq && lag(db).entries > 0)
+      return { ...told, isBehind: true, lastSeq: after, changes, hasMore: false };
+    return { ...told, isBehind: false, changes, hasMore: found.length > changes.length };
   })();
-}
-
-/** Either gives the same numbers out again, with the same meaning. */
-function whyBehind(db: Db): FeedPage['behind'] {
-  if (lag(db).entries > 0) return 'applying';
-  return isCopy(db) ? 'copying' : null;
-}
-
-function wasInEpoch(db: Db, epoch: string): boolean {
-  const found = prepared<[string, string]>(
-    db,
-    `SELECT 1 FROM event_log.history WHERE epoch_before = ?
-     UNION ALL SELECT 1 FROM log WHERE kind = 'epoch' AND CAST(payload AS TEXT) ->> '$.epoch' = ?`,
-  );
-  return found.get(epoch, epoch) !== undefined;
 }
 
 /** The last ones, the oldest of them first. @param args.sku as above. */
@@ -126,8 +100,7 @@ export function lastChanges(
     return {
       ...now,
       issuedSeq: now.lastSeq,
-      behind: null,
-      mayEnterEpoch: false,
+      isBehind: false,
       changes: found.toReversed(),
       hasMore: false,
     };

@@ -14,12 +14,6 @@ const LAG = `
     (SELECT at_ms FROM log WHERE seq > m.applied_seq ORDER BY seq LIMIT 1) AS sinceMs
   FROM mirror_state m`;
 
-/** Whether its entries come from another machine. @param db as below. */
-export function isCopy(db: Db): boolean {
-  const table = prepared<[]>(db, "SELECT 1 FROM event_log.sqlite_master WHERE name = 'copied_from'");
-  return table.get() !== undefined;
-}
-
 /** @param db a connection with the event log attached. */
 export function lag(db: Db): Lag {
   const found = prepared<[], Lag>(db, LAG).get();

@@ -4,7 +4,6 @@ import { deliveryCounts } from '../queries/delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from '../queries/gauges.ts';
 import { certaintyCourse } from '../queries/certainty.ts';
 import { lag } from '../queries/lag.ts';
-import { logSlice } from '../queries/log-slice.ts';
 import { noteActivity } from '../queries/read-knowledge.ts';
 import { planReads, readOutlook } from '../queries/read-plan.ts';
 import { dueChores, nextReads, notMirrored, unreadSince } from '../queries/queue.ts';
@@ -41,7 +40,7 @@ const pageQueries = {
 };
 
 /** The queries of the private listener's API, except those that are loaded when they are asked (typed-queries.ts). */
-const apiQueries = { stockRows, variantRows, changesAfter, driftBefore, logSlice };
+const apiQueries = { stockRows, variantRows, changesAfter, driftBefore };
 
 export const lightQueries = {
   nextReads,

@@ -2,8 +2,8 @@
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
 import { StoreError } from '../../sqlite/errors.ts';
 import { encodeEntry, type NewEntry } from '../../event-log/entries.ts';
-import type { EntryLog } from '../../event-log/entry-log.ts';
 import type { Place } from '../../event-log/event-log.ts';
+import type { LogClient } from '../../event-log/log-client.ts';
 import type { BranchCounts } from './projection.ts';
 import type { ProjectionClient } from './projection-client.ts';
 import { NOTHING_PRUNED, prunedIn, type Pruned } from './pruned.ts';
@@ -11,11 +11,11 @@ import type { AppliedEntry, ApplyListener, PruneArgs, StoreWriter } from './stor
 import type { StoreReader } from '../reader/store-reader.ts';
 
 export class MirrorWriter implements StoreWriter {
-  readonly #log: EntryLog;
+  readonly #log: LogClient;
   readonly #projection: ProjectionClient;
   readonly #reader: StoreReader;
 
-  constructor(log: EntryLog, projection: ProjectionClient, reader: StoreReader) {
+  constructor(log: LogClient, projection: ProjectionClient, reader: StoreReader) {
     this.#log = log;
     this.#projection = projection;
     this.#reader = reader;
@@ -23,10 +23,6 @@ export class MirrorWriter implements StoreWriter {
 
   get lastSeq(): number {
     return this.#log.lastSeq;
-  }
-
-  get s0(): number {
-    return this.#log.s0;
   }
 
   get appliedSeq(): number {
@@ -73,10 +69,7 @@ export class MirrorWriter implements StoreWriter {
     const belowSeq = this.#projection.appliedSeq;
     const { deleted, firstSeq } = await this.#log.prune({ beforeMs, belowSeq, limit });
     const bounds = { beforeMs, firstSeq };
-    const isEntryNeeded = this.#log.prunesByEntry && deleted > 0;
-    if (!isEntryNeeded && !(await this.#reader.ask('isPrunable', bounds))) {
-      return { ...NOTHING_PRUNED, log: deleted };
-    }
+    if (!(await this.#reader.ask('isPrunable', bounds))) return { ...NOTHING_PRUNED, log: deleted };
     const { facts } = await this.append({ kind: 'pruned', atMs: nowMs, ...bounds, limit });
     return { log: deleted, ...prunedIn(facts) };
   }

@@ -40,7 +40,6 @@ const RETRY_MS = 250;
 /** Of the time that a process has to end. */
 const LEAVE_AFTER_MS = 1_000;
 
-/** What came back from other machines may be applied before who wrote it knows its position. */
 const REPORTS_KEPT = 512;
 
 const NOTHING_TO_REPORT = { facts: [], detailLost: false, failed: null } as const;

@@ -36,8 +36,6 @@ export interface StoreWriter {
   prune(args: PruneArgs): Promise<Pruned>;
   /** The last position of the event log known to be on disk. */
   readonly lastSeq: number;
-  /** What a read that is sent now is known to show: entries up to here came before it (docs/architecture.md). */
-  readonly s0: number;
   /** The last position that the tables hold. */
   readonly appliedSeq: number;
   /** Why nothing is applied at present; null: nothing is in the way. */

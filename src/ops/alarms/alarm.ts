@@ -8,8 +8,6 @@ export const ALARM_KINDS = [
   'bad_signatures',
   'store_cannot_commit',
   'tables_behind',
-  'cut_off',
-  'not_forwarded',
   'credentials',
   'wrong_store',
   'service_unreachable',
@@ -48,8 +46,6 @@ export interface AlarmSource {
 const CAUSES: Readonly<Partial<Record<AlarmKind, readonly CauseKind[]>>> = {
   store_cannot_commit: ['no_room', 'cannot_store'],
   tables_behind: ['no_room', 'tables_locked', 'tables_stuck'],
-  cut_off: ['cut_off'],
-  not_forwarded: ['not_forwarded'],
   credentials: ['credentials'],
   wrong_store: ['wrong_store'],
   service_unreachable: ['store_down', 'not_the_store', 'rate_limited'],

@@ -2,9 +2,8 @@
 import type { Finding } from './alarm.ts';
 import { areSignaturesBad, type SignatureView } from './bad-signatures.ts';
 import { unusualSilence, type SilenceView } from './silence.ts';
-import { causeLine, type Cause } from '../condition/cause.ts';
+import { causeLine } from '../condition/cause.ts';
 import { applyTrouble, BEHIND_MS, commitTrouble, type OwnTrouble } from '../condition/own-trouble.ts';
-import { cutOff, notForwarded, type ReplicationView } from '../condition/replication.ts';
 import { storeTrouble, type Blocked } from '../condition/store-trouble.ts';
 import { heldWords, type HeldRemovals } from './held-words.ts';
 
@@ -18,8 +17,6 @@ export interface WatchedState {
   readonly parkedReads: number;
 }
 
-/** Servers of the engine may be restarted one after the other. */
-const REPLICATION_MS = 30_000;
 /** A short lock or one slow write is no alarm. */
 const NO_COMMIT_MS = 10_000;
 /** The circuit breaker opens and closes with every short failure of the store. */
@@ -32,8 +29,6 @@ export function judge(state: WatchedState): Finding[] {
     judgeSignatures(state),
     judgeCommits(state, nowMs),
     judgeApplying(state, nowMs),
-    judgeReplication(state, nowMs, { kind: 'cut_off', judged: cutOff }),
-    judgeReplication(state, nowMs, { kind: 'not_forwarded', judged: notForwarded }),
     judgeBlocked(state, nowMs),
     judgeRemovals(state),
     judgeParked(state),
@@ -82,22 +77,6 @@ function judgeApplying({ own }: WatchedState, nowMs: number): Finding | null {
   if (since === null || nowMs - since < BEHIND_MS) return null;
   const cause = applyTrouble(own, nowMs);
   return cause === null ? null : { kind: 'tables_behind', since, message: causeLine(cause) };
-}
-
-interface JudgedReplication {
-  readonly kind: Finding['kind'];
-  readonly judged: (view: ReplicationView, nowMs: number) => Cause | null;
-}
-
-/** A server of the engine that is restarted takes some seconds to be replaced. */
-function judgeReplication(
-  { own }: WatchedState,
-  nowMs: number,
-  { kind, judged }: JudgedReplication,
-): Finding | null {
-  const cause = own.replication === null ? null : judged(own.replication, nowMs);
-  if (cause === null || (cause.since !== null && nowMs - cause.since < REPLICATION_MS)) return null;
-  return { kind, since: cause.since ?? nowMs, message: causeLine(cause) };
 }
 
 function judgeBlocked({ blocked }: WatchedState, nowMs: number): Finding | null {

@@ -10,7 +10,6 @@ import { ConditionLog } from '../condition/condition-log.ts';
 import { conditionOf, type Condition, type ConditionStatus } from '../condition/condition.ts';
 import { GrowingBacklog } from '../condition/growing-backlog.ts';
 import type { OwnTrouble } from '../condition/own-trouble.ts';
-import type { ReplicationView } from '../condition/replication.ts';
 import type { Blocked } from '../condition/store-trouble.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
 import type { HeldRemovals } from './held-words.ts';
@@ -26,8 +25,6 @@ interface WatchmanDeps {
   readonly clockAheadMs: () => number | null;
   /** The ceiling of reads, `SERVICE_MAX_RPS`; null: not known. */
   readonly maxRps: number | null;
-  /** Null: the event log is this machine's own. */
-  readonly replication: () => ReplicationView | null;
   /** As last read from the database; null: not known yet. */
   readonly figures: () => {
     readonly lastDeliveryAtMs: number | null;
@@ -95,7 +92,6 @@ export class Watchman implements AlarmSource {
       clockAheadMs: this.#deps.clockAheadMs(),
       growingSinceMs: this.#backlog.sinceMs,
       turnedAwayAtMs: this.#turnedAwayAtMs,
-      replication: this.#deps.replication(),
     };
   }
 

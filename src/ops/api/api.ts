@@ -1,14 +1,11 @@
 /** Puts the JSON API together: each neighbouring file has its endpoints, this one what they share. */
-import type { ReplicationView } from '../condition/replication.ts';
 import { ChangeFeed } from '../feed/change-feed.ts';
 import { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
 import { describeApi, type OpsDocument } from './document.ts';
 import { historyRoutes } from './history.ts';
-import { logRoutes } from './log.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
-import { replicationRoutes } from './replication.ts';
 import { runsRoutes } from './runs.ts';
 import { statusRoutes } from './status.ts';
 import { stockRoutes } from './stock.ts';
@@ -21,7 +18,6 @@ type ApiDeps = Pick<
   | 'operator'
   | 'alarms'
   | 'rejected'
-  | 'makeSnapshot'
   | 'now'
   | 'stopping'
   | 'log'
@@ -39,22 +35,18 @@ export function createApi({
   operator,
   alarms,
   rejected,
-  makeSnapshot,
   now,
   stopping,
   log,
 }: ApiDeps): Api {
-  const replication = (): ReplicationView | null => alarms.own?.replication ?? null;
   const held = new HeldAnswers({ stopping, log });
   const feed = new ChangeFeed({ reader, writer });
   const api = apiRouter();
   api.route('/', statusRoutes({ reader, state, operator, alarms, now }));
-  api.route('/', replicationRoutes(replication));
   api.route('/', stockRoutes(reader));
-  api.route('/', changesRoutes({ reader, feed, held, replication }));
+  api.route('/', changesRoutes({ reader, feed, held }));
   api.route('/', historyRoutes({ reader, rejected }));
   api.route('/', runsRoutes({ reader, writer, operator, alarms, held }));
-  api.route('/', logRoutes({ reader, writer, replication, makeSnapshot, log, feed, held }));
 
   let made: OpsDocument | null = null;
   // When it is asked for: it takes as long as a good part of a start.

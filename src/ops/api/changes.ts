@@ -6,12 +6,10 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { FeedPage } from '../../mirror/queries/changes.ts';
 import type { StoreReader } from '../../mirror/reader/store-reader.ts';
-import { rest } from '../../platform/sleep.ts';
-import type { ReplicationView } from '../condition/replication.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { ChangeFeed } from '../feed/change-feed.ts';
 import { whyStartOver, type StartOver } from '../feed/cursor.ts';
-import { followChanges, goneEvent, nextOf } from '../feed/follow-changes.ts';
+import { followChanges, nextOf } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import { limitParameter, seqParameter, wholeNumber } from './parameters.ts';
 import { answers, apiRouter, EVENTS, withRefusals, type ApiRouter } from './router.ts';
@@ -20,7 +18,7 @@ import { changeSchema, epochSchema, lastSeqSchema } from './rows.ts';
 const MAX_WAIT_S = 60;
 
 const CONTRACT = `Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice. Keep \`epoch\` and \`next\` of each answer, and send both with the next request.
-Start over (read all of /api/stock, then continue from the \`last_seq\` it came with) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A copy of another mirror may be behind the one that gave out the number, or the epoch: then there is nothing to start over for, and the answer waits, or says \`behind\`. A consumer that does not send \`epoch\` must compare the one in the answer itself.`;
+Start over (read all of /api/stock, then continue from the \`last_seq\` it came with) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A consumer that does not send \`epoch\` must compare the one in the answer itself.`;
 
 const startOverSchema = z
   .object({
@@ -110,65 +108,27 @@ interface ChangesDeps {
   readonly reader: StoreReader;
   readonly feed: ChangeFeed;
   readonly held: HeldAnswers;
-  /** How this mirror stands to what it copies; null: its event log is its own. */
-  readonly replication: () => ReplicationView | null;
 }
 
-/** A copy hears every second whether it has everything. */
-const UP_TO_DATE_WITHIN_MS = 2_500;
-const LOOK_EVERY_MS = 200;
-const SAY_EVERY_MS = 15_000;
-
-export function changesRoutes({ reader, feed, held, replication }: ChangesDeps): ApiRouter {
+export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
   const app = apiRouter();
-  /** Since then it has been heard that nothing is missing here. */
-  const isUpToDateSince = (sinceMs: number): boolean => {
-    const replica = replication()?.replica ?? null;
-    if (replica === null) return true;
-    return replica.behind_ms !== null && replica.behind_ms < performance.now() - sinceMs;
-  };
-  /** A copy may not have heard of the consumer's epoch yet: waits until it has, or is known to have everything. */
-  const untilEpochKnown = async (
-    look: () => Promise<FeedPage>,
-    withinMs: number,
-    signal: AbortSignal,
-  ): Promise<FeedPage> => {
-    const askedMs = performance.now();
-    for (;;) {
-      // Before the page is read, which then shows all that it had.
-      const isUpToDate = isUpToDateSince(askedMs);
-      const page = await look();
-      if (isUpToDate || !page.mayEnterEpoch) return { ...page, mayEnterEpoch: false };
-      if (performance.now() - askedMs >= withinMs || signal.aborted) return page;
-      await rest(LOOK_EVERY_MS, signal);
-    }
-  };
-
   app.openapi(changes, async (c) => {
     const { after = null, epoch = null, limit, wait_seconds: waitSeconds = 0 } = c.req.valid('query');
     const look = (from: number | null): Promise<FeedPage> =>
-      reader.ask('changesAfter', { after: from, limit, epoch });
+      reader.ask('changesAfter', { after: from, limit });
     let at = after;
     let page = await look(at);
     const isWaited = waitSeconds > 0 && page.changes.length === 0;
-    if (page.mayEnterEpoch || (isWaited && whyStartOver({ after, epoch }, page) === null)) {
+    if (isWaited && whyStartOver({ after, epoch }, page) === null) {
       const release = held.hold();
       if (release === null) return held.tooMany(c);
       try {
-        if (page.mayEnterEpoch) {
-          const withinMs = Math.max(waitSeconds * 1_000, UP_TO_DATE_WITHIN_MS);
-          page = await untilEpochKnown(() => look(after), withinMs, held.endOf(c));
-        } else {
-          at = nextOf(page);
-          await untilChange(feed, at, waitSeconds * 1_000, held.endOf(c));
-          page = await look(at);
-        }
+        at = nextOf(page);
+        await untilChange(feed, at, waitSeconds * 1_000, held.endOf(c));
+        page = await look(at);
       } finally {
         release();
       }
-    }
-    if (page.mayEnterEpoch && epoch !== null) {
-      return c.json({ epoch, changes: [], next: after ?? 0, has_more: false, behind: true }, 200);
     }
     const startOver = whyStartOver({ after: at, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
@@ -178,7 +138,7 @@ export function changesRoutes({ reader, feed, held, replication }: ChangesDeps):
         changes: [...page.changes],
         next: nextOf(page),
         has_more: page.hasMore,
-        behind: page.behind !== null,
+        behind: page.isBehind,
       },
       200,
     );
@@ -187,25 +147,14 @@ export function changesRoutes({ reader, feed, held, replication }: ChangesDeps):
   app.openapi(stream, async (c) => {
     const { after, epoch = null } = c.req.valid('query');
     const from = c.req.valid('header')['last-event-id'] ?? after ?? null;
-    const look = (): Promise<FeedPage> => reader.ask('changesAfter', { after: from, limit: 1, epoch });
-    const first = await look();
-    const startOver = first.mayEnterEpoch ? null : whyStartOver({ after: from, epoch }, first);
+    const page = await reader.ask('changesAfter', { after: from, limit: 1 });
+    const startOver = whyStartOver({ after: from, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
     const release = held.hold();
     if (release === null) return held.tooMany(c);
     return held.stream(
       c,
-      async function* (signal) {
-        let page = first;
-        while (page.mayEnterEpoch) {
-          page = await untilEpochKnown(look, SAY_EVERY_MS, signal);
-          if (signal.aborted) return;
-          if (page.mayEnterEpoch) yield ': behind\n\n';
-        }
-        const why = whyStartOver({ after: from, epoch }, page);
-        if (why === null) yield* followChanges({ feed, ...page, after: from ?? page.keptAfterSeq, signal });
-        else yield goneEvent(why);
-      },
+      (signal) => followChanges({ feed, ...page, after: from ?? page.keptAfterSeq, signal }),
       release,
     );
   });

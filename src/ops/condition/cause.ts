@@ -11,7 +11,6 @@ export const CAUSE_KINDS = [
   'cannot_store',
   'tables_locked',
   'tables_stuck',
-  'cut_off',
   'wrong_store',
   'credentials',
   'store_down',
@@ -23,7 +22,6 @@ export const CAUSE_KINDS = [
   'clock_wrong',
   'growing_doubt',
   'turned_away',
-  'not_forwarded',
 ] as const;
 export type CauseKind = (typeof CAUSE_KINDS)[number];
 
@@ -58,7 +56,6 @@ const NOTICES: ReadonlySet<CauseKind> = new Set<CauseKind>([
   'clock_wrong',
   'growing_doubt',
   'turned_away',
-  'not_forwarded',
 ]);
 /** During these no row follows the store, so that none is certain. */
 const STANDSTILLS: ReadonlySet<CauseKind> = new Set<CauseKind>([
@@ -68,7 +65,6 @@ const STANDSTILLS: ReadonlySet<CauseKind> = new Set<CauseKind>([
   'cannot_store',
   'tables_locked',
   'tables_stuck',
-  'cut_off',
 ]);
 
 /** During these nothing is read from the store, so that nothing newer is verified. */

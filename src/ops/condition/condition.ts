@@ -39,8 +39,6 @@ interface Facts {
   readonly status: ConditionStatus;
   readonly nowMs: number;
   readonly serving: Serving;
-  /** What the file is a copy of; left out: of nothing, or it is served. */
-  readonly origin?: string | null;
   readonly blocked: Blocked | null;
   /** Null: only the mirror itself knows. */
   readonly own: OwnTrouble | null;
@@ -81,10 +79,10 @@ export function conditionOf(facts: Facts): Condition {
   };
 }
 
-function causesOf({ status, nowMs, serving, origin, blocked, own, maxRps }: Facts): Cause[] {
+function causesOf({ status, nowMs, serving, blocked, own, maxRps }: Facts): Cause[] {
   const isSilent = isSilentNow(status);
   const found: Cause[] = [];
-  if (serving === 'no') found.push(stoppedCause(status.alive_at, origin));
+  if (serving === 'no') found.push(stoppedCause(status.alive_at));
   if (serving === 'held' && isSilent) found.push(notKeptUpCause(status.alive_at));
   if (own !== null) found.push(...ownTrouble(own, maxRps, nowMs));
   else if (serving === 'yes' && isSilent && status.alive_at !== null) {

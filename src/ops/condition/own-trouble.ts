@@ -1,7 +1,6 @@
 /** What is wrong on this machine, in words. Uses no clock and no database. */
 import { spell } from './spell.ts';
 import type { Cause } from './cause.ts';
-import { replicationTrouble, type ReplicationView } from './replication.ts';
 
 interface Failure {
   readonly kind: string;
@@ -26,8 +25,6 @@ export interface OwnTrouble {
   readonly growingSinceMs: number | null;
   /** When a webhook request was last turned away for lack of room; null: never. */
   readonly turnedAwayAtMs: number | null;
-  /** Null: the event log is this machine's own. */
-  readonly replication: ReplicationView | null;
 }
 
 /** A heartbeat every second: two that are missing are no accident of timing. */
@@ -51,7 +48,6 @@ export function ownTrouble(own: OwnTrouble, maxRps: number | null, nowMs: number
     clockTrouble(own),
     growingBacklog(own, maxRps),
     turnedAway(own, nowMs),
-    ...(own.replication === null ? [] : replicationTrouble(own.replication, nowMs)),
   ];
   return causes.filter((cause) => cause !== null);
 }
@@ -173,25 +169,16 @@ export function raiseRate(maxRps: number | null): string {
   return `raise SERVICE_MAX_RPS${now}, as far as the store allows it, and restart the mirror; if many webhooks are lost, see why`;
 }
 
-/** @param origin what it is a copy of; null: of nothing. */
-export function stoppedCause(lastAliveAtMs: number | null, origin: string | null = null): Cause {
-  const stands = 'the figures are those of the last moment it ran';
+export function stoppedCause(lastAliveAtMs: number | null): Cause {
   return {
     kind: 'stopped',
     owner: 'operator',
     cause: 'The mirror is not running',
-    figures: origin === null ? `webhooks are not received, and ${stands}` : stands,
-    remedy:
-      origin === null
-        ? 'start the mirror: `stock-mirror serve`, or its unit or container'
-        : `start the copy: ${commandOfCopy(origin)}, or its unit or container`,
+    figures: 'webhooks are not received, and the figures are those of the last moment it ran',
+    remedy: 'start the mirror: `stock-mirror serve`, or its unit or container',
     since: lastAliveAtMs,
     until: null,
   };
-}
-
-function commandOfCopy(origin: string): string {
-  return /^https?:/.test(origin) ? `\`stock-mirror follow ${origin}\`` : '`stock-mirror serve`';
 }
 
 /** A process holds the file, but does not keep it up. */

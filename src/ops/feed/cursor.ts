@@ -23,8 +23,7 @@ export interface StartOver {
 export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartOver | null {
   if (epoch !== null && epoch !== page.epoch) return epochError(page);
   if (after === null) return null;
-  // Without an epoch nothing says that it is a number of this history.
-  if (after > page.lastSeq || (page.behind === 'copying' && epoch === null)) {
+  if (after > page.lastSeq) {
     return startOver(
       page,
       'ahead',

@@ -4,14 +4,12 @@ import type { Lag } from '../../mirror/queries/lag.ts';
 import type { ReadOutlook } from '../../mirror/queries/read-plan.ts';
 import type { Run } from '../../core/runs.ts';
 import type { Status } from '../../mirror/queries/status.ts';
-import type { ReplicationView } from '../condition/replication.ts';
 import type { Minute } from '../state/timeline.ts';
 import { certaintyView } from './certainty-view.ts';
 import { ago, count, duration, quantity } from './figures.ts';
 import type { Html } from '../../web/html.ts';
 import { plotsView, type Span } from './plots-view.ts';
 import { runProgress } from './runs-view.ts';
-import { machinesView } from './machines-view.ts';
 import { scheduleView } from './schedule-view.ts';
 import { adviceOf, requestGroups, detailsOf, type Situation } from './state-words.ts';
 import { alarmsView, blockedView, causeView, otherCausesView, told, type Alarming } from './warnings-view.ts';
@@ -31,13 +29,11 @@ interface Overview extends Situation, Alarming {
   /** The latest ones, for the plots. */
   readonly runs: readonly Run[];
   readonly maxRps: number | null;
-  /** Null: the event log is this machine’s own. */
-  readonly replication: ReplicationView | null;
 }
 
 export function overviewView(overview: Overview): Html {
-  return html`${now(overview)} ${machinesView(overview.replication)} ${figures(overview)} ${plotsOf(overview)}
-  ${scheduleView(overview.outlook)} ${operatorView(overview)}`;
+  return html`${now(overview)} ${figures(overview)} ${plotsOf(overview)} ${scheduleView(overview.outlook)}
+  ${operatorView(overview)}`;
 }
 
 function plotsOf({ span, minutes, runs, maxRps, status, pending, nowMs }: Overview): Html {

@@ -146,7 +146,6 @@ export function createPage(deps: PageDeps & Documented): Pages {
       span,
       runs,
       maxRps: alarms.maxRps,
-      replication: alarms.own?.replication ?? null,
       minutes: withPresent(timeline.minutes(SPANS[span].minutes), status, pending.oldestSuspectAtMs, now()),
       nowMs: now(),
     });

@@ -21,14 +21,6 @@ export interface Operator {
   readonly readsUnderWay: number;
 }
 
-/** Copies of the mirror and of an event log that reaches at least as far. */
-interface MadeSnapshot {
-  readonly mirror: string;
-  readonly log: string;
-  /** When nobody reads them any more. */
-  remove(): void;
-}
-
 export interface OpsDeps {
   readonly reader: StoreReader;
   /** Its news, which wakes those who follow the feed, and what is in its way. */
@@ -42,8 +34,6 @@ export interface OpsDeps {
   readonly rejected: RejectedSamples;
   readonly timeline: Timeline;
   readonly warehouseNames: WarehouseNames;
-  /** Copies both files as of now, for another machine. @returns null when aborted. @throws Error */
-  readonly makeSnapshot: (signal: AbortSignal) => Promise<MadeSnapshot | null>;
   /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;

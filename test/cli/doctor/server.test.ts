@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkServer } from '../../../src/cli/doctor/server.ts';
-import { loadServeConfig } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../src/config/config.ts';
 import { temporaryFolder } from '../../mirror/mirror-file.ts';
 
 async function answering(status: number, body: object): Promise<number> {
@@ -19,13 +19,17 @@ async function answering(status: number, body: object): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function followerAt(port: number) {
+function mirrorAt(port: number) {
   const folder = temporaryFolder();
-  return loadServeConfig({
+  return loadConfig({
     env: {
       DATABASE_PATH: join(folder, 'mirror.db'),
+      PORT: '0',
       OPS_PORT: String(port),
-      LOG_URL: 'http://primary.invalid:8788',
+      SERVICE_BASE_URL: 'http://store.invalid',
+      SERVICE_CLIENT_ID: 'id',
+      SERVICE_CLIENT_SECRET: 'secret',
+      SERVICE_WEBHOOK_SECRET: 'secret',
     },
     cwd: folder,
     readFile: () => {
@@ -34,25 +38,15 @@ function followerAt(port: number) {
   });
 }
 
-test('a copy that waits for its snapshot runs, and says what it waits for', async () => {
-  const why = 'http://primary.invalid:8788 cannot be reached: ENOTFOUND';
-  const port = await answering(503, { error: 'unavailable', error_description: why });
-  const checks = await checkServer(followerAt(port));
-  expect(checks.map(({ name, status }) => [name, status])).toEqual([
-    ['server', 'ok'],
-    ['private listener', 'warn'],
-  ]);
-  expect(checks[1]?.message).toContain(why);
-});
-
 test.each([
   ['a program', 503, { error: 'down' }],
   ['a mirror', 200, { state: 'live' }],
 ])('%s at its port, while it does not run, is another one', async (_what, status, body) => {
-  const checks = await checkServer(followerAt(await answering(status, body)));
+  const checks = await checkServer(mirrorAt(await answering(status, body)));
   expect(checks.map(({ name, status: result }) => [name, result])).toEqual([
     ['server', 'warn'],
+    ['webhook listener', 'warn'],
     ['private listener', 'fail'],
   ]);
-  expect(checks[1]?.message).toContain('another program, or another mirror');
+  expect(checks[2]?.message).toContain('another program, or another mirror');
 });

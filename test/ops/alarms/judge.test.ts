@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { nextAlarms, type AlarmKind } from '../../../src/ops/alarms/alarm.ts';
 import { areSignaturesBad, type SignatureView } from '../../../src/ops/alarms/bad-signatures.ts';
 import { judge, type WatchedState } from '../../../src/ops/alarms/judge.ts';
-import type { ReplicationView } from '../../../src/ops/condition/replication.ts';
 import { NOTHING_HELD } from '../../../src/ops/alarms/held-words.ts';
 import { SlotCounts } from '../../../src/ops/alarms/slot-counts.ts';
 
@@ -43,7 +42,6 @@ const WELL: WatchedState = {
     clockAheadMs: null,
     growingSinceMs: null,
     turnedAwayAtMs: null,
-    replication: null,
   },
   held: NOTHING_HELD,
   parkedReads: 0,
@@ -52,67 +50,11 @@ const blocked = (kind: string, sinceMs: number) => ({
   blocked: { kind, message: 'its own words', sinceMs, untilMs: null },
 });
 const own = (over: Partial<WatchedState['own']>) => ({ own: { ...WELL.own, ...over } });
-const shared = (over: Partial<ReplicationView>) =>
-  own({
-    replication: {
-      name: 'here',
-      origin: 'nats://one',
-      receiver: null,
-      replica: null,
-      lead: null,
-      members: { receivers: [], replicas: [] },
-      ...over,
-    },
-  });
 const commits = (lastGoodAtMs: number, message: string | null) =>
   own({ commits: { lastGoodAtMs, lastError: message === null ? null : { kind: 'cannot_commit', message } } });
 
 test.each<[string, Partial<WatchedState>, AlarmKind[], RegExp]>([
   ['all is well', {}, [], /^$/],
-  [
-    'cut off for less than servers take to be restarted',
-    shared({
-      replica: { left: 0, behind_ms: 29_000, is_up_to_date: false, trouble: 'no answer', trouble_ms: 28_000 },
-    }),
-    [],
-    /^$/,
-  ],
-  [
-    'cut off',
-    shared({
-      replica: {
-        left: 0,
-        behind_ms: 10 * MINUTE,
-        is_up_to_date: false,
-        trouble: 'no answer',
-        trouble_ms: MINUTE,
-      },
-    }),
-    ['cut_off'],
-    /cannot follow nats:\/\/one: no answer/,
-  ],
-  [
-    'cut off since its start, which was a moment ago',
-    shared({
-      replica: { left: 0, behind_ms: null, is_up_to_date: false, trouble: 'no answer', trouble_ms: 29_000 },
-    }),
-    [],
-    /^$/,
-  ],
-  [
-    'cut off since its start',
-    shared({
-      replica: { left: 0, behind_ms: null, is_up_to_date: false, trouble: 'no answer', trouble_ms: 31_000 },
-    }),
-    ['cut_off'],
-    /cannot follow nats:\/\/one: no answer/,
-  ],
-  [
-    'deliveries that are not forwarded',
-    shared({ receiver: { backlog: 7, backlog_age_ms: 10 * MINUTE, trouble: 'no answer' } }),
-    ['not_forwarded'],
-    /7 deliveries wait in the outbox of here/,
-  ],
   [
     'silence',
     { silence: { ...WELL.silence, lastDeliveryAtMs: null, listeningSinceMs: NOW - 13 * 60 * MINUTE } },

@@ -8,7 +8,6 @@ import { addProcessMetrics } from '../../../src/ops/metrics/process-metrics.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import { log, newStore } from '../../reconcile/mirror.ts';
-import { ALONE } from './alone.ts';
 import { namesIn, seriesOf } from './exposition.ts';
 import { lacking } from '../../shared/programs.ts';
 
@@ -29,7 +28,6 @@ async function scrape(): Promise<ReadonlySet<string>> {
   const store = newStore();
   const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
   monitor.watch({ store, sampler, operator: { blocked: null, readsUnderWay: 0 }, now: Date.now, log });
-  monitor.showReplication(() => ALONE);
   addProcessMetrics(monitor.registry);
   return seriesOf(await monitor.registry.metrics());
 }

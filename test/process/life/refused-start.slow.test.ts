@@ -58,25 +58,6 @@ test.concurrent(
   },
 );
 
-test.concurrent.for(['PORT', 'OPS_PORT'])(
-  'a receiver whose %s is in use says so and ends, whatever the engine does',
-  async (name, t) => {
-    const held = createServer().listen(0, '127.0.0.1');
-    await once(held, 'listening');
-    t.onTestFinished(() => void held.close());
-    const { port } = held.address() as AddressInfo;
-    const folder = temporaryFolder(t);
-    const env = {
-      ...environmentFor(NOBODY, join(folder, 'mirror.db')),
-      LOG_URL: 'nats://127.0.0.1:1',
-      ROLE: 'receive',
-    };
-    const child = spawnMirror(t, { ...env, [name]: String(port) }, folder);
-    expect(await child.ended).toEqual({ code: 1, signal: null });
-    expect(child.stderr).toContain(`127.0.0.1:${port}`);
-  },
-);
-
 test.concurrent(
   'without configuration it names every variable that is missing, and ends with 2',
   async (t) => {
