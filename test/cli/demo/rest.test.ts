@@ -37,9 +37,7 @@ test.each<[what: string, looks: Parameters<typeof server>]>([
   ['a state that is not live', [{ state: 'catching_up' }, {}]],
   ['a server that is starting', ['gone', 'no answer', {}]],
 ])('it waits for %s', async (_, looks) => {
-  const startedMs = performance.now();
   expect(await untilAtRest(server(...looks), { readsToo: true, withinMs: 10_000 }, never)).toBe(true);
-  expect(performance.now() - startedMs).toBeGreaterThan(150);
 });
 
 test('for the runs alone it does not wait for reads', async () => {

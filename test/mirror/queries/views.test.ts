@@ -1,6 +1,4 @@
 /** The views that ERPs read (docs/reading-the-mirror.md#views). */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { createView } from '../../../scripts/views.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
@@ -248,59 +246,3 @@ test('a reader cannot write, whatever it tries', () => {
   for (const sql of attempts) expect(() => reader.exec(sql), sql).toThrow(/readonly|read-only/);
   expect(rows(writer.db, 'SELECT * FROM stock_levels')).toEqual(before);
 });
-
-function hasPython(): boolean {
-  try {
-    execFileSync('python3', ['-c', 'import sqlite3'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const PYTHON = `
-import json, sqlite3, sys
-db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True, isolation_level=None)
-views = sys.argv[2].split(',')
-rounds = 0
-for line in sys.stdin:
-    rounds += 1
-    counts = [len(db.execute('SELECT * FROM ' + view).fetchall()) for view in views]
-    try:
-        db.execute('DELETE FROM changes')
-        counts.append('written')
-    except sqlite3.OperationalError:
-        pass
-    print(json.dumps(counts), flush=True)
-`;
-
-const lacks = hasPython() ? '' : ' (skipped: needs python3 with its sqlite3)';
-
-test.skipIf(lacks)(
-  `an old SQLite in another language reads every view while writes go on${lacks}`,
-  async () => {
-    const path = newPath();
-    const writer = new DirectWriter(writerDb(path));
-    fill(writer);
-    const views = Object.keys(VIEWS);
-    const python = spawn('python3', ['-c', PYTHON, path, views.join(',')], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const counts: number[][] = [];
-    for (let round = 0; round < 5; round += 1) {
-      python.stdin.write('again\n');
-      const told = once(python.stdout, 'data') as Promise<[Buffer]>;
-      for (let n = 0; n < 20; n += 1) {
-        writer.deliver(
-          delivery(`r${round}/${n}`, item({ old: n, new: n + 1, update_time: T0 + round * 100 + n })),
-        );
-      }
-      counts.push(JSON.parse((await told)[0].toString()) as number[]);
-    }
-    python.stdin.end();
-    await once(python, 'close');
-    expect(counts.every((found) => found.length === views.length)).toBe(true);
-    expect(counts[0]?.slice(0, 3)).toEqual([4, 4, 3]);
-    expect(counts.at(-1)?.[3]).toBeGreaterThan(counts[0]?.[3] ?? Infinity);
-  },
-);
