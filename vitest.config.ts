@@ -15,9 +15,9 @@ export default defineConfig({
           pool: 'threads',
           isolate: false,
           maxWorkers: '100%',
-          // Only a hang takes so long.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // Longer than what waits inside a test, whose message says for what.
+          testTimeout: 150_000,
+          hookTimeout: 150_000,
           // Some CI environments ask for colours; what the tests read has none.
           env: { NO_COLOR: '1' },
         },
@@ -28,7 +28,7 @@ export default defineConfig({
           include: [SLOW],
           // They mostly wait for other processes: more of them than cores.
           maxWorkers: 4,
-          testTimeout: 120_000,
+          testTimeout: 300_000,
           // Packing and installing uses the network.
           hookTimeout: 300_000,
         },

@@ -52,7 +52,6 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
   await noteWeek(join(folder, MIRROR_FILE), Date.now(), levels);
   let mirror = await startMirror(test, sandbox, { folder, env: usual });
   const { databasePath, opsUrl } = mirror;
-  const waitMs = 30_000 + products * 20;
 
   const [first, second, third] = plainVariants(sandbox, 3);
   const start = async (env: Environment = {}): Promise<void> => {
@@ -64,20 +63,19 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
   };
   const untilCalm = async (): Promise<void> => {
     sandbox.reads.latencyMs = { min: 0, max: 0 };
-    await untilLive(mirror, waitMs);
+    await untilLive(mirror);
     await eventually(
       async () => {
         const { body } = await mirror.get('/api/status');
         return statusOf(databasePath).suspect_count === 0 && body['condition'] === 'live';
       },
-      { what: 'calm', withinMs: waitMs },
+      { what: 'calm' },
     );
-    await untilQuiet(mirror, sandbox, waitMs);
+    await untilQuiet(mirror, sandbox);
   };
   const untilNext = async (condition: string): Promise<void> => {
     await eventually(async () => (await mirror.get('/api/status')).body['condition'] === condition, {
       what: condition,
-      withinMs: 30_000,
     });
   };
 

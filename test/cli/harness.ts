@@ -163,13 +163,12 @@ export async function startServer(home: Home, sandbox: Sandbox): Promise<Running
 export async function untilPrinted(
   command: RunningCommand,
   pattern: RegExp,
-  withinMs = 45_000,
 ): Promise<RegExpExecArray> {
   let ended: Ended | null = null;
   void command.ended.then((end) => (ended = end));
   const found = await eventually(
     () => pattern.exec(command.stdout) ?? pattern.exec(command.stderr) ?? (ended === null ? null : 'ended'),
-    { what: `${String(pattern)} is printed`, withinMs },
+    { what: `${String(pattern)} is printed` },
   );
   if (found === 'ended') throw new Error(`ended without ${String(pattern)}: ${JSON.stringify(ended)}`);
   return found;

@@ -38,7 +38,6 @@ test('it follows what is committed, and a clean stop leaves it exact', async () 
   await store.writer.appendDelivery(delivery('a', item()), T0);
   await eventually(() => highWaterMarkOf(store.path).logSeq === 1, {
     what: 'the mark follows',
-    withinMs: 5_000,
   });
 
   // Nothing to tell: the file is not written again.
@@ -62,7 +61,7 @@ test('a kill -9 leaves it behind or equal, and the next start goes on', async ()
   const path = newPath();
   const child = run('append-forever.ts', path);
   await child.nextLine();
-  await eventually(() => existsSync(`${path}.mark`), { what: 'the mark is written', withinMs: 10_000 });
+  await eventually(() => existsSync(`${path}.mark`), { what: 'the mark is written' });
   const first = highWaterMarkOf(path);
   await eventually(() => highWaterMarkOf(path).logSeq > first.logSeq, { what: 'the mark moves' });
   await child.kill();
@@ -122,14 +121,13 @@ async function storeAtWork(): Promise<OpenStore> {
   await store.writer.appendDelivery(delivery('a', item()), T0);
   await eventually(() => existsSync(`${store.path}.mark`) && highWaterMarkOf(store.path).logSeq === 1, {
     what: 'the projection runs',
-    withinMs: 10_000,
   });
   await store.reader.ask('lastFullSync');
   return store;
 }
 
 async function expectDeath(store: OpenStore, path: string): Promise<void> {
-  await eventually(() => store.deaths.length === 1, { what: 'the owner is told', withinMs: 5_000 });
+  await eventually(() => store.deaths.length === 1, { what: 'the owner is told' });
   expect(store.deaths[0]?.message).toContain(`another program deleted, moved or replaced ${path} while`);
 }
 

@@ -24,8 +24,8 @@ import {
 const bodies = (count: number, from = 0): Uint8Array[] =>
   Array.from({ length: count }, (_, n) => delivery(`r${from + n}`, item({ id: String(from + n) })));
 
-const allIsApplied = ({ writer }: OpenStore, withinMs = 10_000): Promise<true> =>
-  eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied', withinMs });
+const allIsApplied = ({ writer }: OpenStore): Promise<true> =>
+  eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied' });
 
 function programAt(path: string): Database.Database {
   const other = new Database(path, { timeout: 10_000 });

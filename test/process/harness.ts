@@ -150,7 +150,7 @@ export async function startMirror(
       if (gone !== null) return { failed: gone };
       return child.log.find((entry) => entry['msg'] === 'listening');
     },
-    { what: 'the mirror listens', withinMs: 40_000 },
+    { what: 'the mirror listens' },
   );
   if ('failed' in line) throw new Error(`the mirror ended: ${JSON.stringify(gone)} ${child.stderr}`);
   const webhookUrl = String(line['webhooks']);
@@ -198,16 +198,16 @@ export async function startBoth(
   return { sandbox, mirror };
 }
 
-export async function untilLive(mirror: MirrorFile, withinMs = 30_000): Promise<void> {
-  await eventually(() => statusOf(mirror.databasePath).state === 'live', { what: 'state live', withinMs });
+export async function untilLive(mirror: MirrorFile): Promise<void> {
+  await eventually(() => statusOf(mirror.databasePath).state === 'live', { what: 'state live' });
 }
 
 /** Waits until nothing is on its way to the mirror, all is applied, and the mirror wants to read nothing. */
-export async function untilQuiet(mirror: MirrorFile, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
+export async function untilQuiet(mirror: MirrorFile, sandbox: Sandbox): Promise<void> {
   await sandbox.network.idle();
   const isQuiet = (): boolean =>
     isApplied(mirror.databasePath) && statusOf(mirror.databasePath).pending_reads === 0;
-  await eventually(isQuiet, { what: 'quiet', withinMs });
+  await eventually(isQuiet, { what: 'quiet' });
 }
 
 /** Waits until all that the store has sent by now is answered, and applied. */
@@ -223,10 +223,9 @@ function isApplied(databasePath: string): boolean {
   return log !== undefined && mirror !== undefined && mirror.seq >= log.seq;
 }
 
-export async function untilEqual(mirror: MirrorFile, sandbox: Sandbox, withinMs = 30_000): Promise<void> {
+export async function untilEqual(mirror: MirrorFile, sandbox: Sandbox): Promise<void> {
   await untilNone(() => compareWithTruth(mirror.databasePath, sandbox), {
     what: 'the mirror equals the truth',
-    withinMs,
   });
 }
 
@@ -346,20 +345,20 @@ export async function untilPastReads(mirror: RunningMirror, sandbox: Sandbox): P
 }
 
 /** Begins the operator's resync and waits for its end. One that was under way already may have read too early: then another. */
-export async function resync(mirror: RunningMirror, body: Json = {}, withinMs = 30_000): Promise<Json> {
+export async function resync(mirror: RunningMirror, body: Json = {}): Promise<Json> {
   const { status, body: answer } = await mirror.post('/api/resync', body);
   if (status !== 202) throw new Error(`resync was refused: ${status} ${JSON.stringify(answer)}`);
-  const ended = await untilRunEnds(mirror, Number(answer['run_id']), withinMs);
-  return answer['joined'] === true ? resync(mirror, body, withinMs) : ended;
+  const ended = await untilRunEnds(mirror, Number(answer['run_id']));
+  return answer['joined'] === true ? resync(mirror, body) : ended;
 }
 
-export async function untilRunEnds(mirror: RunningMirror, runId: number, withinMs = 30_000): Promise<Json> {
+export async function untilRunEnds(mirror: RunningMirror, runId: number): Promise<Json> {
   return eventually(
     async () => {
       const { body } = await mirror.get(`/api/runs/${runId}`);
       return body['state'] === 'running' ? null : body;
     },
-    { what: `run ${runId} ends`, withinMs },
+    { what: `run ${runId} ends` },
   );
 }
 

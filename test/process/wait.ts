@@ -1,20 +1,21 @@
-/** Waiting on conditions, never on luck: every wait has a deadline and says what it waited for. */
+/** Waiting on conditions, never on luck. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 20;
+/** Only a hang takes so long. */
+const BOUND_MS = 120_000;
 
-interface Deadline {
-  /** What is waited for, for the failure's message. */
+interface Awaited {
+  /** For the failure's message. */
   readonly what: string;
-  readonly withinMs?: number;
 }
 
 /** Resolves with the first value that is neither false, null nor undefined. An error thrown by `check` counts as "not yet". */
 export async function eventually<T>(
   check: () => T | Promise<T>,
-  { what, withinMs = 20_000 }: Deadline,
+  { what }: Awaited,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const untilMs = performance.now() + withinMs;
+  const untilMs = performance.now() + BOUND_MS;
   let last: unknown;
   for (;;) {
     try {
@@ -26,9 +27,7 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > untilMs) {
-      throw new Error(`not within ${withinMs} ms: ${what} (last: ${String(last)})`, { cause: last });
-    }
+    if (performance.now() > untilMs) throw new Error(`never: ${what} (last: ${String(last)})`, { cause: last });
     await sleep(POLL_MS);
   }
 }
@@ -36,16 +35,13 @@ export async function eventually<T>(
 /** As `eventually`, until `differences` returns none; the failure lists them. */
 export async function untilNone(
   differences: () => readonly string[] | Promise<readonly string[]>,
-  { what, withinMs = 20_000 }: Deadline,
+  awaited: Awaited,
 ): Promise<void> {
-  await eventually(
-    async () => {
-      const left = await differences();
-      if (left.length > 0) throw new Error(`${left.length} left: ${left.slice(0, 8).join('; ')}`);
-      return true;
-    },
-    { what, withinMs },
-  );
+  await eventually(async () => {
+    const left = await differences();
+    if (left.length > 0) throw new Error(`${left.length} left: ${left.slice(0, 8).join('; ')}`);
+    return true;
+  }, awaited);
 }
 
 /** Holds throughout `ms`. For what must not happen. */

@@ -17,7 +17,6 @@ for (const name of NAMES) {
       reader.start();
       await eventually(() => reader.stderr.includes('not now'), {
         what: 'it waits for the mirror',
-        withinMs: 30_000,
       });
       const writer = new DirectWriter(writerDb(path));
       const prune = (): void => void writer.prune(Date.now() * 2, 1_000);
@@ -31,7 +30,7 @@ for (const name of NAMES) {
         const { copy, mirror } = reader.compare();
         return JSON.stringify(copy) === JSON.stringify(mirror);
       };
-      await eventually(isEqual, { what: 'the first copy', withinMs: 30_000 });
+      await eventually(isEqual, { what: 'the first copy' });
 
       // Pruned is only what it has seen.
       prune();
@@ -39,7 +38,7 @@ for (const name of NAMES) {
         delivery('r1', item({ id: '100', old: 5, new: 4, update_time: T0 + 10_000 })),
         T0 + 10_000,
       );
-      await eventually(isEqual, { what: 'the change', withinMs: 30_000 });
+      await eventually(isEqual, { what: 'the change' });
       await eventually(() => reader.starts.length > 0, { what: 'it says that it starts' });
       expect(reader.starts).toHaveLength(1);
 
@@ -52,7 +51,7 @@ for (const name of NAMES) {
         T0 + 130_000,
       );
       reader.start();
-      await eventually(isEqual, { what: 'equal without the removals', withinMs: 30_000 });
+      await eventually(isEqual, { what: 'equal without the removals' });
       // The copy is there before the shell prints what it did.
       await eventually(() => reader.starts.length > 1, { what: 'it says that it starts over' });
       expect(reader.starts).toHaveLength(2);

@@ -46,7 +46,7 @@ const late = new Map<string, string>();
 async function untilAll(what: string, isIt: (reader: Reader) => boolean): Promise<void> {
   for (const reader of readers.values()) {
     if (late.has(reader.name)) continue;
-    await eventually(() => isIt(reader), { what, withinMs: 30_000 }).catch((error: unknown) => {
+    await eventually(() => isIt(reader), { what }).catch((error: unknown) => {
       late.set(reader.name, String(error));
     });
   }
@@ -103,7 +103,6 @@ beforeAll(async () => {
   sandbox.operations.renameProduct(renamed.productId, 'Renamed');
   await eventually(() => rows(path, `SELECT 1 FROM mirror_changes WHERE reason = 'removed'`).length > 0, {
     what: 'the removal',
-    withinMs: 60_000,
   });
   await resync(mirror);
   for (const reader of readers.values()) reader.start();

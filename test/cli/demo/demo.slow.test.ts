@@ -88,7 +88,7 @@ test.concurrent(
     demo.mirror();
     const looking = setInterval(() => void fetch(page).catch(() => undefined), 1_000);
     onTestFinished(() => clearInterval(looking));
-    await untilPrinted(demo, /\nVERDICT: equal\.[^]*The demo ends when the page is closed/, 120_000);
+    await untilPrinted(demo, /\nVERDICT: equal\.[^]*The demo ends when the page is closed/);
     demo.signal('SIGINT');
     expect((await demo.ended).code).toBe(0);
   },
@@ -103,7 +103,7 @@ test
       const folder = temporaryFolder();
       const demo = startAtTerminal({ folder, env: { TMPDIR: folder } }, 'demo', '--products', '15');
       const [, page = ''] = await untilPrinted(demo, /the store +\S*?(http:[\w:/.]+)/);
-      await untilPrinted(demo, /VERDICT: equal[^]*Lose a webhook yourself/, 120_000);
+      await untilPrinted(demo, /VERDICT: equal[^]*Lose a webhook yourself/);
       const board = plainly(demo.stdout)
         .split('\n')
         .map((line) => line.trim());
@@ -168,5 +168,5 @@ test.concurrent.each([
     if (signal === 'SIGINT' && signals.length > 1) await untilPrinted(demo, /Ctrl-C: the store stops/);
   }
   expect((await demo.ended).code).toBe(code);
-  await eventually(() => demo.leftovers().length === 0, { what: 'nothing is left', withinMs: 5_000 });
+  await eventually(() => demo.leftovers().length === 0, { what: 'nothing is left' });
 });

@@ -73,7 +73,7 @@ test('two mirrors that apply one event log are equal, in whatever portions, and 
 });
 
 const allIsApplied = ({ writer }: OpenStore): Promise<true> =>
-  eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied', withinMs: 15_000 });
+  eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied' });
 
 /** The mirror's file, and what SQLite has beside it. */
 function removeMirror(path: string): void {

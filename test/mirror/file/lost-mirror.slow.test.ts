@@ -53,7 +53,7 @@ async function deliver({ writer }: OpenStore, count: number): Promise<void> {
 }
 
 const allIsApplied = ({ writer }: OpenStore): Promise<true> =>
-  eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied', withinMs: 10_000 });
+  eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied' });
 
 /** On a connection of its own, which is closed: one left open would keep the write-ahead log. */
 function read<T>(path: string, sql: string): T[] {
@@ -76,7 +76,7 @@ async function storeAtWork(): Promise<Watched> {
   await deliver(store, 50);
   await allIsApplied(store);
   await store.reader.ask('lastFullSync');
-  await eventually(() => existsSync(`${store.path}.mark`), { what: 'checkpoints run', withinMs: 10_000 });
+  await eventually(() => existsSync(`${store.path}.mark`), { what: 'checkpoints run' });
   return store;
 }
 
@@ -123,7 +123,7 @@ test.each(LOSSES)('%s: the store goes on, and nothing is lost', async (_name, ha
 
   happen(path);
   await deliver(store, 20);
-  await eventually(() => store.healed() === 1, { what: 'it is healed', withinMs: 10_000 });
+  await eventually(() => store.healed() === 1, { what: 'it is healed' });
   await deliver(store, 20);
   await allIsApplied(store);
 
@@ -147,7 +147,7 @@ test.each(LOSSES)('%s: the store goes on, and nothing is lost', async (_name, ha
 test('a lock file that is deleted is made again: no other process may write', async () => {
   const store = await storeAtWork();
   rmSync(`${store.path}.lock`);
-  await eventually(() => existsSync(`${store.path}.lock`), { what: 'it is there again', withinMs: 10_000 });
+  await eventually(() => existsSync(`${store.path}.lock`), { what: 'it is there again' });
   expect(() => lockDatabase(store.path)).toThrow(/already serves/);
   expect(store.deaths).toEqual([]);
 });
@@ -156,7 +156,7 @@ test('a lock that another process has taken meanwhile ends the store', async () 
   const store = await storeAtWork();
   rmSync(`${store.path}.lock`);
   const other = lockDatabase(store.path);
-  await eventually(() => store.deaths.length === 1, { what: 'the owner is told', withinMs: 10_000 });
+  await eventually(() => store.deaths.length === 1, { what: 'the owner is told' });
   expect(store.deaths[0]?.message).toContain('already serves');
   other.release();
 });
@@ -187,7 +187,7 @@ test.each([
   const store = await watchedStore(path);
   damage(path, fromPage);
   await deliver(store, 20);
-  await eventually(() => store.healed() === 1, { what: 'it is healed', withinMs: 10_000 });
+  await eventually(() => store.healed() === 1, { what: 'it is healed' });
   await deliver(store, 20);
   await allIsApplied(store);
 
@@ -236,7 +236,7 @@ test('damage that only a query meets is found too', async () => {
   closeSync(file);
   const asked = store.reader.ask('deadLettersBefore', { beforeId: null, limit: 10 });
   await expect(asked).rejects.toMatchObject({ kind: 'damaged' } satisfies Partial<StoreError>);
-  await eventually(() => store.healed() === 1, { what: 'it is healed', withinMs: 10_000 });
+  await eventually(() => store.healed() === 1, { what: 'it is healed' });
   expect(await store.reader.ask('deadLettersBefore', { beforeId: null, limit: 10 })).toBeDefined();
   expect(asideOf(path)).toHaveLength(1);
 });
@@ -250,7 +250,7 @@ test('an event log that does not go back to the beginning: a new epoch, above al
   rmSync(path);
   rmSync(`${path}.mark`);
   await deliver(store, 20);
-  await eventually(() => store.healed() === 1, { what: 'it is healed', withinMs: 10_000 });
+  await eventually(() => store.healed() === 1, { what: 'it is healed' });
   expect(store.deaths).toEqual([]);
   expect(store.news).toMatchObject([{ type: 'new_epoch', epochBefore: epoch }]);
   // Some may have been applied to the file that was gone.
@@ -269,13 +269,13 @@ test('a mirror that cannot be made anew for now is made when it can be', async (
   other.close();
   renameSync(`${path}.other`, path);
   await deliver(store, 20);
-  await eventually(() => store.applyNews.length >= 2, { what: 'it is told', withinMs: 10_000 });
+  await eventually(() => store.applyNews.length >= 2, { what: 'it is told' });
   expect(store.applyNews[1]?.error?.message).toContain('belongs to another program');
   await expect(store.reader.ask('liveCounts')).rejects.toThrow('deleted, moved or replaced');
   await deliver(store, 20);
   expect(store.healed()).toBe(0);
   renameSync(path, `${path}.theirs`);
-  await eventually(() => store.healed() === 1, { what: 'it is healed', withinMs: 10_000 });
+  await eventually(() => store.healed() === 1, { what: 'it is healed' });
   expect(changesOf(path)).toHaveLength(90);
   expect(store.deaths).toEqual([]);
 });

@@ -96,7 +96,7 @@ test.concurrent.for<Case>([
   happen(path, backup);
   const isHealed = (): boolean =>
     mirror.log.some(({ msg }) => String(msg).startsWith('the mirror’s tables are written again'));
-  await eventually(isHealed, { what: 'it is healed', withinMs: 30_000 });
+  await eventually(isHealed, { what: 'it is healed' });
   // It goes on as before.
   await sleep(1_000);
   load.stop();

@@ -52,7 +52,7 @@ test.concurrent('deliveries are answered, and SIGTERM ends it in time', async (t
     await once(socket, 'close');
   }
   const load = startLoad(t, sandbox, 60);
-  await eventually(() => load.settled.length > 200, { what: 'load', withinMs: 30_000 });
+  await eventually(() => load.settled.length > 200, { what: 'load' });
   load.stop();
   await sandbox.network.idle();
   expect(new Set(sandbox.deliveries.records.map(({ status }) => status))).toEqual(new Set([204]));

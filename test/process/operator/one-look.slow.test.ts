@@ -149,7 +149,6 @@ test.concurrent.for(ROWS)(
       (await mirror.get('/api/status')).body['causes'] as Cause[];
     const cause = await eventually(async () => (await causesNow()).find(({ kind }) => kind === row.kind), {
       what: `cause ${row.kind}`,
-      withinMs: 60_000,
     });
     expect(cause).toMatchObject({ owner: row.owner });
     expect(cause.cause).toMatch(row.cause);

@@ -28,7 +28,7 @@ test('names come with a start, survive the loss of the file, and go with a start
       return false;
     }
   };
-  await eventually(isNamedAgain, { what: 'the file that was made anew has the name', withinMs: 30_000 });
+  await eventually(isNamedAgain, { what: 'the file that was made anew has the name' });
 
   await mirror.stop();
   const folder = dirname(mirror.databasePath);

@@ -95,7 +95,7 @@ test.concurrent(
     expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
 
     sandbox.reads.intercept = null;
-    expect(await untilRunEnds(mirror, Number(body['run_id']), 60_000)).toMatchObject({
+    expect(await untilRunEnds(mirror, Number(body['run_id']))).toMatchObject({
       state: 'done',
       failed: 0,
     });
@@ -158,10 +158,10 @@ test.concurrent('a portal that answers the first token request locks nothing out
   const front = await startFront(t, sandbox);
   front.answer = () => ({ status: 200, body: PORTAL });
   const mirror = await startMirror(t, sandbox, { env: { SERVICE_BASE_URL: front.baseUrl } });
-  await eventually(() => front.arrivals.length >= 2, { what: 'it is tried again', withinMs: 40_000 });
+  await eventually(() => front.arrivals.length >= 2, { what: 'it is tried again' });
   expect(front.arrivals.every(({ path }) => path === '/oauth/token')).toBe(true);
   front.answer = null;
-  await untilLive(mirror, 60_000);
+  await untilLive(mirror);
   expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
 });
 

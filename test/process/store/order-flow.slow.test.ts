@@ -56,7 +56,7 @@ async function startShop(owner: Owner): Promise<Shop> {
       const { state, pending_reads } = statusOf(databasePath);
       return state === 'live' && pending_reads === 0;
     },
-    { what: 'the mirror is live', withinMs: 30_000 },
+    { what: 'the mirror is live' },
   );
   return { baseUrl, databasePath, credentials };
 }

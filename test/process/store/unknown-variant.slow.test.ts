@@ -26,7 +26,7 @@ test.concurrent('a new product is found and right within seconds of its first we
       'SELECT product_id, available_qty, suspect FROM mirror_stock WHERE product_id IS NULL',
     ),
   ).toEqual([{ product_id: null, available_qty: 17, suspect: 1 }]);
-  await untilEqual(mirror, sandbox, 15_000);
+  await untilEqual(mirror, sandbox);
   await untilQuiet(mirror, sandbox);
   expect(
     rows(mirror.databasePath, 'SELECT suspect FROM mirror_stock WHERE product_id = ?', product.id),

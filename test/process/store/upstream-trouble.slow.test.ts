@@ -149,7 +149,7 @@ test.concurrent(
       expect(failed() - before).toBeLessThan(20);
     });
     await front.open();
-    expect(await untilRunEnds(mirror, Number(body['run_id']), 90_000)).toMatchObject({
+    expect(await untilRunEnds(mirror, Number(body['run_id']))).toMatchObject({
       state: 'done',
       failed: 0,
     });
