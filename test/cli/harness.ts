@@ -160,10 +160,7 @@ export async function startServer(home: Home, sandbox: Sandbox): Promise<Running
 }
 
 /** Resolves with the first match in what the command prints on either stream; fails when it ends without one. */
-export async function untilPrinted(
-  command: RunningCommand,
-  pattern: RegExp,
-): Promise<RegExpExecArray> {
+export async function untilPrinted(command: RunningCommand, pattern: RegExp): Promise<RegExpExecArray> {
   let ended: Ended | null = null;
   void command.ended.then((end) => (ended = end));
   const found = await eventually(

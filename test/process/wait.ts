@@ -27,7 +27,8 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > untilMs) throw new Error(`never: ${what} (last: ${String(last)})`, { cause: last });
+    if (performance.now() > untilMs)
+      throw new Error(`never: ${what} (last: ${String(last)})`, { cause: last });
     await sleep(POLL_MS);
   }
 }
