@@ -1,11 +1,49 @@
 import css from '@eslint/css';
 import js from '@eslint/js';
+import boundaries from 'eslint-plugin-boundaries';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import ts from 'typescript-eslint';
-import { architecture } from './scripts/eslint/architecture.ts';
+
+const STORE_API = ['core', 'traffic', 'platform', 'contract', 'store-api'];
+const MIRROR = [...STORE_API, 'sqlite', 'event-log', 'mirror'];
+const APP = [...MIRROR, 'intake', 'reconcile', 'ops', 'config', 'app'];
+
+/** What each folder of src/ may import besides itself. `contract` is src/store-api/contract. */
+const IMPORTS = {
+  core: [],
+  traffic: [],
+  platform: [],
+  web: ['platform'],
+  contract: [],
+  'store-api': STORE_API,
+  sqlite: ['platform'],
+  'event-log': [...STORE_API, 'sqlite'],
+  mirror: MIRROR,
+  intake: MIRROR,
+  reconcile: MIRROR,
+  ops: [...MIRROR, 'web'],
+  // It stands for the store, so it shares only the shapes of bodies and answers with the mirror.
+  sandbox: ['contract', 'web'],
+  config: ['platform'],
+  app: APP,
+  cli: [...APP, 'sandbox'],
+};
+
+const ENVIRONMENT = { object: 'process', property: 'env', message: 'Only config reads the environment.' };
+const PURE = 'This folder is pure: time, randomness and I/O are arguments.';
+const IMPURE = [
+  'process',
+  'performance',
+  'crypto',
+  'fetch',
+  'console',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+];
 
 export default defineConfig(
-  globalIgnores(['dist/', 'coverage/', 'data/', 'drizzle/']),
+  globalIgnores(['dist/', 'coverage/', 'data/', 'drizzle/', '.stryker-tmp/']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' }, plugins: { '@typescript-eslint': ts.plugin } },
   {
     files: ['**/*.css'],
@@ -70,5 +108,52 @@ export default defineConfig(
   { files: ['**/*.js', '**/*.mjs'], ignores: ['src/web/page/**'], extends: [ts.configs.disableTypeChecked] },
   // The types know what a browser has.
   { files: ['src/web/page/*.js'], rules: { 'no-undef': 'off' } },
-  architecture,
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/config/**', 'src/platform/**'],
+    rules: { 'no-restricted-properties': ['error', ENVIRONMENT] },
+  },
+  {
+    files: ['src/**/*.ts'],
+    plugins: { boundaries },
+    settings: {
+      'boundaries/elements': [
+        { type: 'contract', pattern: 'src/store-api/contract' },
+        ...Object.keys(IMPORTS).map((type) => ({ type, pattern: `src/${type}` })),
+      ],
+      'boundaries/files': [{ category: 'entry', pattern: 'src/*.ts' }],
+    },
+    rules: {
+      'boundaries/no-unknown-files': 'error',
+      'boundaries/dependencies': [
+        'error',
+        {
+          default: 'disallow',
+          policies: [
+            { from: { file: { categories: 'entry' } }, allow: { to: { file: { path: 'src/**' } } } },
+            ...Object.entries(IMPORTS).map(([type, imports]) => ({
+              from: { element: { type } },
+              allow: { to: { element: { types: { anyOf: [type, ...imports] } } } },
+            })),
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['src/core/**', 'src/traffic/**'],
+    rules: {
+      'no-restricted-imports': ['error', { patterns: [{ regex: '^[^.]', message: PURE }] }],
+      'no-restricted-globals': ['error', ...IMPURE.map((name) => ({ name, message: PURE }))],
+      'no-restricted-properties': [
+        'error',
+        { object: 'Date', property: 'now', message: PURE },
+        { object: 'Math', property: 'random', message: PURE },
+      ],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: PURE },
+      ],
+    },
+  },
 );

@@ -30,9 +30,6 @@ export interface DiskCopy {
   readonly log: Uint8Array;
 }
 
-/** So that whoever kills a simulation can clean up after it. */
-export const diskPrefix = (pid: number): string => `stock-mirror-simulation-${pid}-`;
-
 export class Disk {
   readonly #folder: string;
   readonly databasePath: string;
@@ -50,7 +47,7 @@ export class Disk {
 
   constructor() {
     const memory = '/dev/shm';
-    this.#folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), diskPrefix(process.pid)));
+    this.#folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'stock-mirror-simulation-'));
     this.databasePath = join(this.#folder, 'mirror.db');
     this.logPath = eventLogPath(this.databasePath);
   }
