@@ -57,7 +57,6 @@ export function createShowing(deps: ShowingDeps): Showing {
         metrics: monitor.registry,
         state: sampler,
         alarms: watch.alarms,
-        rejected: monitor.rejected,
         timeline,
         warehouseNames: config.warehouseNames,
         now,

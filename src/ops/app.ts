@@ -17,9 +17,8 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   const { log } = deps;
   const app = createGuardedApp(deps);
   app.route('/', metricsRoute(deps.metrics));
-  const api = createApi(deps);
-  app.route('/', api.routes);
-  const pages = createPage({ ...deps, document: api.document });
+  app.route('/', createApi(deps));
+  const pages = createPage(deps);
   app.route('/', pages.app);
 
   app.notFound((c) =>

@@ -1,5 +1,5 @@
 /**
- * Everything that watches a running mirror: metrics, alarms, samples of refused requests. It learns of events through
+ * Everything that watches a running mirror: metrics, alarms. It learns of events through
  * observers, which the composition passes to the other parts; these do not depend on it.
  */
 import { Gauge, Registry } from 'prom-client';
@@ -21,7 +21,7 @@ import { observedClient } from './metrics/observed-client.ts';
 import { createStateGauges, type Shown } from './metrics/state-gauges.ts';
 import { Tallies } from './metrics/tallies.ts';
 import type { Operator } from './shared/operator.ts';
-import { RejectedLog, type RejectedStatus, type RejectionReason } from './state/rejected.ts';
+import type { RejectedStatus, RejectionReason } from './metrics/counting.ts';
 import type { StateSampler } from './state/state-sampler.ts';
 import { NOTHING_HELD } from './alarms/held-words.ts';
 
@@ -47,8 +47,6 @@ interface WatchedRefusal {
   readonly reason: RejectionReason;
   readonly status: RejectedStatus;
   readonly tookMs: number;
-  readonly remoteAddress: string | null;
-  readonly bytes: number | null;
 }
 
 interface RequestObserver {
@@ -72,7 +70,6 @@ const NOTHING_SHOWN: Shown = {
 
 export class Monitor {
   readonly registry = new Registry();
-  readonly rejected = new RejectedLog();
   readonly #counting = createCounting(this.registry);
   readonly #clockSkew = new ClockSkew();
   /** On the monotonic clock. */
@@ -109,11 +106,10 @@ export class Monitor {
         this.#watchman?.delivered(nowMs);
         this.#sampleLag(body, nowMs);
       },
-      refused: ({ reason, status, tookMs, remoteAddress, bytes }) => {
+      refused: ({ reason, status, tookMs }) => {
         const nowMs = now();
         this.#counting.deliveries[status].inc();
         this.#counting.rejected[reason].inc();
-        this.rejected.record({ atMs: nowMs, status, reason, remoteAddress, bytes });
         if (reason === 'wrong_signature') this.#watchman?.wronglySigned(nowMs);
         if (reason === 'no_room') this.#watchman?.turnedAway(nowMs);
         if (reason !== 'not_stored') return;

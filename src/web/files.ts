@@ -5,7 +5,7 @@ import { PAGE_FILES } from '../platform/own-files.ts';
 
 /** What the script of every page imports: named in its head, so that they are not found one after the other. */
 export const IMPORTED_SCRIPTS = ['copying.js', 'plots.js', 'renewal.js', 'times.js'];
-const SHARED_STYLE = ['colours.css', 'base.css', 'api-docs.css'];
+const SHARED_STYLE = ['colours.css', 'base.css'];
 
 /** @param style the page's own, which follows what all pages share. */
 export function pageFiles<E extends Env>(style: string): Hono<E> {

@@ -134,16 +134,11 @@ export async function setStage(test: Owner, products: number): Promise<Stage> {
         stock: '/stock',
         suspects: '/stock?suspect=1',
         variant: `/variants/${first.variantId}`,
-        drift: '/drift',
         deliveries: '/deliveries',
         delivery: `/deliveries/${await latestDelivery(mirror)}`,
-        quarantined: '/deliveries?show=quarantined',
-        slow: '/deliveries?show=slow',
-        rejected: '/deliveries?show=rejected',
+        dead_letters: '/deliveries?show=dead-letters',
         runs: '/runs',
         run: `/runs/${present(runs[0]).run_id}`,
-        found: '/search?q=SKU-0',
-        docs: '/docs',
       };
       return Object.fromEntries(Object.entries(pages).map(([name, path]) => [name, opsUrl + path]));
     },

@@ -59,15 +59,7 @@ const segment = fc.oneof(
   fc.string({ maxLength: 8, unit: 'binary' }).map((text) => encodeURIComponent(text.toWellFormed())),
 );
 const paths = fc.oneof(
-  fc.constantFrom(
-    '/readyz',
-    '/api/status',
-    '/api/runs',
-    '/api/runs/1',
-    '/api/resync',
-    '/openapi.json',
-    '/docs',
-  ),
+  fc.constantFrom('/readyz', '/api/status', '/api/runs', '/api/runs/1', '/api/resync', '/openapi.json'),
   fc.constantFrom(
     '/api/stock',
     '/api/variants',
@@ -75,19 +67,9 @@ const paths = fc.oneof(
     '/api/changes/stream',
     '/api/drift',
     '/api/deliveries',
-    '/api/rejected',
   ),
   segment.map((id) => `/api/runs/${id}`),
-  fc.constantFrom(
-    '/',
-    '/stock',
-    '/drift',
-    '/deliveries',
-    '/runs',
-    '/variants/100',
-    '/page/resync',
-    '/page/style.css',
-  ),
+  fc.constantFrom('/', '/stock', '/deliveries', '/runs', '/variants/100', '/page/resync', '/page/style.css'),
   segment.map((id) => `/variants/${id}`),
   segment.map((id) => `/runs/${id}`),
   fc.array(segment, { maxLength: 4 }).map((parts) => `/${parts.join('/')}`),

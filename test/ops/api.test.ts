@@ -1,18 +1,14 @@
 /** The API: described as it answers, filtered and paged over the views, and refusing by name what it does not know. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { checkAnswer } from '../contract/openapi.ts';
 import { present } from '../shared/present.ts';
-import { lacking } from '../shared/programs.ts';
-import { shownCommands } from '../shared/shown-commands.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry, T0 } from '../mirror/mirror-file.ts';
 import { EventReader } from './events.ts';
-import { startOps, TOKEN, type Ops } from './harness.ts';
+import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
 type Rows = Json[];
@@ -78,7 +74,6 @@ test('the document is valid, and has every endpoint', async () => {
     '/api/changes/stream',
     '/api/deliveries',
     '/api/drift',
-    '/api/rejected',
     '/api/resync',
     '/api/runs',
     '/api/runs/{id}',
@@ -98,41 +93,6 @@ test('every field has a name as SQL has them', () => {
   });
   expect(names).toContain('blocked');
   expect(names.filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toEqual([]);
-});
-
-test('the page of the document names every endpoint, and loads nothing from elsewhere', async () => {
-  const { status, text } = await ops.ask('/docs');
-  expect(status).toBe(200);
-  for (const path of Object.keys((document as { paths: Json }).paths)) expect(text).toContain(path);
-  for (const [, target = ''] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
-    expect(target).toMatch(/^(data:,|#[\w-]+|\/[\w./]*)$/);
-  }
-  for (const [, id = ''] of text.matchAll(/href="#([^"]*)"/g)) expect(text).toContain(`id="${id}"`);
-});
-
-const lacks = lacking('bash', 'curl');
-
-test.skipIf(lacks)(`each command that the page of the document shows is understood${lacks}`, async () => {
-  const { text } = await ops.ask('/docs');
-  const commands = shownCommands(text);
-  const { paths } = document as { paths: Record<string, Json> };
-  expect(commands).toHaveLength(Object.values(paths).flatMap((path) => Object.keys(path)).length);
-  const run = promisify(execFile);
-  for (const command of commands) {
-    // What streams has nothing to say yet.
-    const isStream = command.startsWith('curl -sSN');
-    const { stdout } = await run('bash', [
-      '-c',
-      `${command} -o /dev/null -w '%{http_code}' ${isStream ? '--max-time 0.5 || true' : ''}`,
-    ]);
-    // No run 1 is there yet, nothing is mirrored, and a log of epoch 1 is another one.
-    expect(['200', '202', '404', '409', '503'], command).toContain(stdout);
-  }
-  const locked = await startOps(store, { token: TOKEN });
-  const page = await locked.ask('/docs', { headers: { authorization: `Bearer ${TOKEN}` } });
-  for (const command of shownCommands(page.text))
-    expect(command).toContain('"Authorization: Bearer $OPS_TOKEN"');
-  expect(page.text).not.toContain(TOKEN);
 });
 
 test('state and readiness', async () => {
@@ -327,7 +287,6 @@ test('runs, the latest first, one of them, and its end', async () => {
   await endRun({ store, now: () => T0, log: createLog('silent') }, run, null);
   const { text } = await ops.ask('/api/runs/2/stream');
   expect(text).toMatch(/^event: run\ndata: \{"run_id":2,.*"state":"done".*\}\n\n$/);
-  expect((await get('/api/rejected')).body).toEqual({ rejected: [] });
 });
 
 test('the stream of a run says what holds it back, and when that is over', async () => {

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { LATEST_MS } from '../../src/core/limits.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
-import { RejectedLog } from '../../src/ops/state/rejected.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { FIGURES, LiveTimeline, type Minute } from '../../src/ops/state/timeline.ts';
 import { plotsView } from '../../src/ops/page/plots-view.ts';
@@ -100,19 +99,7 @@ function operatorOf(
 /** Where counting takes long, counts may be those of a while ago. */
 const RECOUNT = { timeout: 10_000 };
 
-const PAGES = [
-  '/',
-  '/?span=day',
-  '/?span=week',
-  '/stock',
-  '/stock?suspect=1',
-  '/drift',
-  '/deliveries',
-  '/runs',
-  '/search?q=nothing',
-  '/search?q=1999-01-01',
-  '/docs',
-];
+const PAGES = ['/', '/?span=day', '/?span=week', '/stock', '/stock?suspect=1', '/deliveries', '/runs'];
 
 test('says what state the mirror is in, why, and what to do', async () => {
   const store = newStore();
@@ -344,56 +331,13 @@ test('pages through the changes of a variant that moves much', async () => {
   expect(Math.max(...rows(second))).toBe(Math.min(...rows(first)) - 1);
 });
 
-test('reports what reads corrected, why, and whether it is closed', async () => {
+test('lists deliveries, and those not understood', async () => {
   const store = newStore();
   const ops = await startOps(store);
-  expect(words(await show(ops, '/drift'))).toContain('every read found the figures that the mirror held');
-  await read(store, { qty: 5, secondsAgo: 1_000 });
-  await read(store, { qty: 3, secondsAgo: 100 });
-  expect(words(await show(ops, '/drift'))).toMatch(/S-100 1 5 3 −2 Lost last delivery .* closed/);
-  await store.writer.append({
-    kind: 'oblige',
-    atMs: Date.now(),
-    reason: 'conflict',
-    productIds: ['1'],
-    variantIds: [],
-  });
-  expect(words(await show(ops, '/drift'))).toMatch(/Lost last delivery .* open: read due/);
-  expect(words(await show(ops, '/drift?cause=lost_tail'))).toContain('S-100');
-  expect(words(await show(ops, '/drift?cause=gap'))).not.toContain('S-100');
-});
-
-test('lists deliveries, those not understood, slow answers and refused requests', async () => {
-  const store = newStore();
-  const rejected = new RejectedLog();
-  const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
-  const timeline = new LiveTimeline({
-    reader: store.reader,
-    writer: store.writer,
-    sampler,
-    now: Date.now,
-    log,
-  });
-  const ops = await startOps(store, { rejected, timeline });
-  for (const [show_, none] of [
-    ['all', 'There are none.'],
-    ['quarantined', 'every authentic delivery was understood'],
-    ['slow', 'every answer took less than'],
-    ['rejected', 'None since the mirror started'],
-  ] as const) {
-    expect(words(await show(ops, `/deliveries?show=${show_}`))).toContain(none);
-  }
+  expect(words(await show(ops, '/deliveries'))).toContain('There are none.');
+  expect(words(await show(ops, '/deliveries?show=dead-letters'))).toContain('every authentic delivery');
   for (let i = 0; i < 33; i += 1) await change(store, `request-${i}`, 50, { old: i, new: i + 1 });
   await change(store, 'odd', 1, { new: 'many' });
-  rejected.record({
-    atMs: Date.now(),
-    status: 401,
-    reason: 'wrong_signature',
-    remoteAddress: '10.0.0.9',
-    bytes: 7,
-  });
-  timeline.observer.committed(new Uint8Array(12), 431);
-  timeline.observer.refused({ status: 401, tookMs: 999, bytes: 7 });
 
   const first = await show(ops, '/deliveries');
   const older = present(/href="(\/deliveries\?before=\d+)">Older/.exec(first)?.[1]);
@@ -402,19 +346,12 @@ test('lists deliveries, those not understood, slow answers and refused requests'
   expect(ids(await show(ops, older))).toEqual([4, 3, 2, 1]);
   expect(words(first)).toMatch(/request request-32 S-100 1 32 → 33 \+1 order_reserved order 9 applied /);
   expect(words(first)).toContain('data.items[0].new');
-  expect(words(await show(ops, '/deliveries?show=quarantined'))).toContain('data.items[0].new');
-  expect(words(await show(ops, '/deliveries?show=rejected'))).toMatch(
-    /401 a signature that does not fit the body 10\.0\.0\.9 7 bytes/,
-  );
+  expect(words(await show(ops, '/deliveries?show=dead-letters'))).toContain('data.items[0].new');
   const whole = words(await show(ops, '/deliveries/33'));
   expect(whole).toMatch(/Delivery 33 .* S-100 1 32 → 33 \+1 order_reserved , order 9 32 → 33 applied /);
   for (const path of ['/deliveries/99', '/deliveries/x', '/deliveries/0']) {
     expect((await ops.ask(path)).status).toBe(404);
   }
-  // A refused signature was never to be committed: it cannot be slow.
-  expect(words(await show(ops, '/deliveries?show=slow'))).toMatch(/431 ms 204 12 bytes/);
-  expect(words(await show(ops, '/deliveries?show=slow'))).not.toContain('999');
-  expect(words(await show(ops, '/'))).toContain('1 committed, 1 refused in the last hour');
 });
 
 test('says of each item which effect it had', async () => {
@@ -494,7 +431,7 @@ test('pages through what was not understood, and through the runs', async () => 
   for (let i = 0; i < 105; i += 1) await change(store, `odd-${i}`, 1, { new: 'many' });
   const ids = (page: string, what: string) =>
     [...page.matchAll(new RegExp(`id="${what}-(\\d+)"`, 'g'))].map(([, id]) => Number(id));
-  const first = await show(ops, '/deliveries?show=quarantined');
+  const first = await show(ops, '/deliveries?show=dead-letters');
   const second = await show(ops, linkTo(first, 'Older'));
   expect([ids(first, 'dead-letter').length, ids(second, 'dead-letter')]).toEqual([100, [5, 4, 3, 2, 1]]);
   expect(second).not.toContain('Older');
@@ -629,10 +566,8 @@ test('names are text, never markup, and nothing of another site is asked for', a
       `/stock?q=${query}`,
       `/stock?warehouse=${query}&after=${query}&key=${query}`,
       '/variants/100',
-      `/drift?cause=${query}`,
-      `/search?q=${query}`,
       '/deliveries/2',
-      '/deliveries?show=quarantined',
+      '/deliveries?show=dead-letters',
       `/?done=${query}&run=${query}`,
       `/?span=${query}`,
     ].map((path) => show(ops, path)),
@@ -779,7 +714,7 @@ test('a warehouse’s name stands beside its id wherever the page shows one', as
   await change(store, 'a', 900, { old: 5, new: 4 });
   await change(store, 'lost', 800, { old: 7, new: 6 });
   await read(store, { qty: 3, secondsAgo: 1 });
-  for (const path of ['/stock', '/variants/100', '/drift', '/deliveries', '/deliveries/2']) {
+  for (const path of ['/stock', '/variants/100', '/deliveries', '/deliveries/2']) {
     expect(words(await show(ops, path)), path).toContain(' 1 Bangkok &lt;1&gt; ');
   }
   expect(await show(ops, '/variants/100')).toContain('Warehouse 1, Bangkok');

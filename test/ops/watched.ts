@@ -7,13 +7,12 @@ import { log } from '../reconcile/mirror.ts';
 
 export function unwatched({
   reader,
-}: Pick<Store, 'reader'>): Pick<OpsDeps, 'metrics' | 'state' | 'alarms' | 'rejected' | 'timeline'> {
-  const { registry, rejected } = new Monitor();
+}: Pick<Store, 'reader'>): Pick<OpsDeps, 'metrics' | 'state' | 'alarms' | 'timeline'> {
+  const { registry } = new Monitor();
   return {
     metrics: registry,
     state: new StateSampler({ reader, now: Date.now, log }),
     alarms: { current: [], own: null, condition: null, maxRps: null },
-    rejected,
-    timeline: { minutes: () => [], slowAnswers: () => [] },
+    timeline: { minutes: () => [] },
   };
 }

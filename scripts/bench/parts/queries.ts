@@ -5,7 +5,7 @@ import { openReaderOfBoth } from '../../../src/event-log/open-both.ts';
 import { type Db } from '../../../src/sqlite/open.ts';
 import { openBoth } from '../../shared/direct-writer.ts';
 import { queries, type QueryArgs, type QueryName } from '../../../src/mirror/reader/queries.ts';
-import { CORRECTION_CAUSES, DRIFT_CAUSES } from '../../../src/core/causes.ts';
+import { DRIFT_CAUSES } from '../../../src/core/causes.ts';
 import { present } from '../../../test/shared/present.ts';
 import { Writer } from '../../shared/direct-writer.ts';
 import type { Bench, Part } from '../bench.ts';
@@ -90,17 +90,14 @@ function questions(levels: number, nowMs: number, logSeq: number, changeSeq: num
     stock('a warehouse without stock', { warehouseId: '9' }),
     stock('suspect', { suspect: true }),
     stock('suspect, nothing fits', { suspect: true, text: 'nothing has this' }),
-    question('search', { text: variantId, span: null, limit: 20 }, 'an id'),
-    question('search', { text: 'SKU-1', span: null, limit: 20 }, 'the beginning of a SKU'),
-    question('search', { text: 'nothing has this', span: null, limit: 20 }, 'nothing fits'),
-    question('search', { text: '', span: { fromMs: nowMs - 60_000, untilMs: nowMs }, limit: 20 }, 'a time'),
+    question('search', { text: variantId }, 'an id'),
+    question('search', { text: 'nothing has this' }, 'nothing fits'),
     question('variantView', { variantId, beforeSeq: null, limit: 200 }, 'with its detail'),
     question('variantView', {
       variantId: new FilledLevels(levels).name(0).variantId,
       beforeSeq: null,
       limit: 200,
     }),
-    question('corrections', { causes: CORRECTION_CAUSES, beforeSeq: null, limit: 100 }),
     question('deliveryPage', { beforeSeq: null, limit: 30 }),
     question('deliveryPage', { beforeSeq: Math.floor(logSeq / 2), limit: 30 }, 'among reads'),
     question('deliveryAt', { seq: logSeq }),

@@ -9,7 +9,6 @@
  */
 import { deliveriesBefore } from '../queries/deliveries.ts';
 import { deliveryAt, deliveryPage } from '../queries/page/deliveries.ts';
-import { corrections } from '../queries/page/drift.ts';
 import { deadLettersBefore } from '../queries/page/dead-letters.ts';
 import { search } from '../queries/page/search.ts';
 import { variantView } from '../queries/page/variant.ts';
@@ -18,7 +17,6 @@ export const typedQueries = {
   deliveriesBefore,
   deliveryPage,
   deliveryAt,
-  corrections,
   deadLettersBefore,
   search,
   variantView,

@@ -1,38 +1,81 @@
-/** Who may enter the private listener, whatever it shows behind that. */
-import { Hono, type Context } from 'hono';
+/** Access control of the private listener: everything that is routed in this app afterwards requires a sign-in. */
+import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { refuseCrossSite, requireJson } from './cross-site.ts';
-import { securityHeaders } from './headers.ts';
-import { refuseForeignHost } from './host.ts';
-import { loginRoutes } from './login.ts';
-import { refuseMethods } from './methods.ts';
-import { createSessions } from './session.ts';
-import { requireSignIn, type Lock } from './signed-in.ts';
-import { compareWith } from './token.ts';
+import { secureHeaders } from 'hono/secure-headers';
+import { loginRoutes, requireSignIn, SignIn, type SignInDeps } from './sign-in.ts';
 import { errorBody } from '../shared/api-error.ts';
 import type { OpsEnv } from '../shared/env.ts';
-import type { Logger } from '../../platform/log.ts';
 
-interface GuardedDeps {
-  /** Bearer token; null: none is required. */
-  readonly token: string | null;
-  readonly now: () => number;
-  readonly log: Logger;
-}
+type Guard = MiddlewareHandler<OpsEnv>;
 
 const MAX_BODY_BYTES = 1 << 20;
 
-/** What is routed in it afterwards requires a sign-in; `c.get('signedInBy')` tells handlers which kind. */
-export function createGuardedApp({ token, now, log }: GuardedDeps): Hono<OpsEnv> {
-  const lock: Lock | null =
-    token === null ? null : { isToken: compareWith(token), sessions: createSessions(token, now) };
+export function createGuardedApp(deps: SignInDeps): Hono<OpsEnv> {
+  const signIn = new SignIn(deps);
   const app = new Hono<OpsEnv>();
   const tooLarge = (c: Context) => c.json(errorBody('invalid_request', 'the body is larger than 1 MB'), 413);
   app.use(securityHeaders);
-  if (lock === null) app.use(refuseForeignHost);
+  if (deps.token === null) app.use(refuseForeignHost);
   app.use(refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));
-  app.route('/', loginRoutes({ lock, now, log }));
-  app.use(requireSignIn(lock), refuseMethods(app));
+  app.route('/', loginRoutes(signIn));
+  app.use(requireSignIn(signIn));
   app.use('/api/*', requireJson);
   return app;
 }
+
+const secure: Guard = secureHeaders({
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    imgSrc: ["'self'", 'data:'],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  // Without any policy, a browser would send `Origin: null` with the page's own forms.
+  referrerPolicy: 'same-origin',
+  xFrameOptions: 'DENY',
+  // TLS ends at a proxy, and only the proxy knows whether there is any.
+  strictTransportSecurity: false,
+});
+
+const securityHeaders: Guard = (c, next) =>
+  secure(c, async () => {
+    await next();
+    // Answers are current and private. Style sheets and scripts set their own header.
+    if (!c.res.headers.has('cache-control')) c.res.headers.set('Cache-Control', 'no-store');
+  });
+
+/**
+ * Defeats DNS rebinding where no token is configured: to a browser, a foreign page whose name resolves to 127.0.0.1 has
+ * the listener's origin, and only the Host header shows its name. Any port passes, since one may be forwarded.
+ */
+const refuseForeignHost: Guard = async (c, next) => {
+  const host = `http://${c.req.header('host') ?? new URL(c.req.url).host}`;
+  const name = URL.canParse(host) ? new URL(host).hostname : '';
+  if (name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)) return next();
+  const words = 'without OPS_TOKEN, only requests to 127.0.0.1, [::1] or localhost are answered';
+  return c.json(errorBody('access_denied', words), 403);
+};
+
+const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
+/** A page of another site, open in the operator's browser, must not be able to act here. */
+const refuseCrossSite: Guard = async (c, next) => {
+  if (isSafe(c.req.method) || !isForeign(c.req.header())) return next();
+  return c.json(errorBody('access_denied', 'requests from other sites are refused'), 403);
+};
+
+/** No page can forge `Sec-Fetch-Site`; browsers leave it out over plain http, except on this machine. */
+function isForeign({ 'sec-fetch-site': site, origin, host }: Record<string, string>): boolean {
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
+  return origin !== undefined && (URL.canParse(origin) ? new URL(origin).host : null) !== host;
+}
+
+/** A form cannot send this type, and a script of another site cannot without a preflight request. */
+const requireJson: Guard = async (c, next) => {
+  if (isSafe(c.req.method) || /^application\/json\b/i.test(c.req.header('content-type') ?? '')) return next();
+  return c.json(errorBody('invalid_request', 'send a JSON body with Content-Type: application/json'), 400);
+};

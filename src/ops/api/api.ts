@@ -12,21 +12,8 @@ import { stockRoutes } from './stock.ts';
 
 type ApiDeps = Pick<
   OpsDeps,
-  | 'reader'
-  | 'writer'
-  | 'state'
-  | 'operator'
-  | 'alarms'
-  | 'rejected'
-  | 'now'
-  | 'stopping'
-  | 'log'
+  'reader' | 'writer' | 'state' | 'operator' | 'alarms' | 'now' | 'stopping' | 'log'
 >;
-
-interface Api {
-  readonly routes: ApiRouter;
-  readonly document: () => OpsDocument;
-}
 
 export function createApi({
   reader,
@@ -34,23 +21,21 @@ export function createApi({
   state,
   operator,
   alarms,
-  rejected,
   now,
   stopping,
   log,
-}: ApiDeps): Api {
+}: ApiDeps): ApiRouter {
   const held = new HeldAnswers({ stopping, log });
   const feed = new ChangeFeed({ reader, writer });
   const api = apiRouter();
   api.route('/', statusRoutes({ reader, state, operator, alarms, now }));
   api.route('/', stockRoutes(reader));
   api.route('/', changesRoutes({ reader, feed, held }));
-  api.route('/', historyRoutes({ reader, rejected }));
+  api.route('/', historyRoutes(reader));
   api.route('/', runsRoutes({ reader, writer, operator, alarms, held }));
 
-  let made: OpsDocument | null = null;
-  // When it is asked for: it takes as long as a good part of a start.
-  const document = (): OpsDocument => (made ??= describeApi(api));
-  api.get('/openapi.json', (c) => c.json(document()));
-  return { routes: api, document };
+  let document: OpsDocument | null = null;
+  // Made on request: it takes as long as a good part of a start.
+  api.get('/openapi.json', (c) => c.json((document ??= describeApi(api))));
+  return api;
 }

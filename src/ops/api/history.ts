@@ -1,7 +1,7 @@
-/** `GET /api/drift`, `GET /api/deliveries`, `GET /api/rejected`: what reads corrected, and what arrived. */
+/** `GET /api/drift`, `GET /api/deliveries`: what reads corrected, and what arrived. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { DRIFT_CAUSES } from '../../core/causes.ts';
-import type { OpsDeps } from '../shared/operator.ts';
+import type { StoreReader } from '../../mirror/reader/store-reader.ts';
 import { causeWords } from '../shared/words.ts';
 import { flagParameter, limitParameter, listEnd, seqParameter, wholeNumber } from './parameters.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
@@ -64,7 +64,7 @@ const deliveries = createRoute({
   operationId: 'deliveries',
   summary: 'Deliveries as they arrived',
   description:
-    'Newest first, each body once. A page may hold fewer rows than `limit`, even none, while `has_more` is true. Requests without a correct signature are not stored: see /api/rejected.',
+    'Newest first, each body once. A page may hold fewer rows than `limit`, even none, while `has_more` is true. Requests without a correct signature are counted in the metrics, not stored.',
   request: {
     query: z.strictObject({
       quarantined: flagParameter.optional().openapi({
@@ -90,36 +90,9 @@ const deliveries = createRoute({
   }),
 });
 
-const refused = createRoute({
-  method: 'get',
-  path: '/api/rejected',
-  operationId: 'rejected',
-  summary: 'The latest refused webhook requests',
-  description: 'Newest first: at most 50 of each status, since the mirror started.',
-  request: { query: z.strictObject({}) },
-  responses: withRefusals({
-    200: answers(
-      'All samples that are kept',
-      z.object({
-        rejected: z.array(
-          z
-            .object({
-              at: instant,
-              status: z.union([z.literal(401), z.literal(413), z.literal(503)]),
-              reason: z.string(),
-              remote_address: z.string().nullable(),
-              bytes: z.int().nullable(),
-            })
-            .openapi('Rejected'),
-        ),
-      }),
-    ),
-  }),
-});
-
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-export function historyRoutes({ reader, rejected }: Pick<OpsDeps, 'reader' | 'rejected'>): ApiRouter {
+export function historyRoutes(reader: StoreReader): ApiRouter {
   const app = apiRouter();
   app.openapi(drift, async (c) => {
     const { reason, after = NEWEST, limit } = c.req.valid('query');
@@ -142,19 +115,5 @@ export function historyRoutes({ reader, rejected }: Pick<OpsDeps, 'reader' | 're
     const shown = rows.map(({ problems, ...row }) => ({ ...row, problems: [...problems] }));
     return c.json({ deliveries: shown, next, has_more: hasMore }, 200);
   });
-  app.openapi(refused, (c) =>
-    c.json(
-      {
-        rejected: rejected.latest().map(({ atMs, status, reason, remoteAddress, bytes }) => ({
-          at: atMs,
-          status,
-          reason,
-          remote_address: remoteAddress,
-          bytes,
-        })),
-      },
-      200,
-    ),
-  );
   return app;
 }

@@ -7,10 +7,21 @@ import { LEVEL_BRANCHES } from '../../core/merge/merge-read.ts';
 import { REASONS, type Reason } from '../../core/reasons.ts';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import type { ServiceErrorKind } from '../../store-api/transport/errors.ts';
-import { REJECTION_REASONS } from '../state/rejected.ts';
 import { counters, histograms, valuesOf } from './children.ts';
 
 const ANSWERS = ['204', '401', '413', '503'] as const;
+export type RejectedStatus = 401 | 413 | 503;
+
+/** As the public listener names them (src/intake/observer.ts). */
+const REJECTION_REASONS = [
+  'missing_signature',
+  'malformed_signature',
+  'wrong_signature',
+  'too_large',
+  'not_stored',
+  'no_room',
+] as const;
+export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
 /** Why a repair was needed; an open gap is a reason too. */
 const REPAIR_REASONS = ['gap', ...(Object.keys(REASONS) as Reason[])] as const;

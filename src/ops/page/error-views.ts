@@ -7,7 +7,7 @@ export function notFoundView(words: string): Html {
     <p>${words}</p>
     <p>
       <a href="/">Overview</a>, <a href="/stock">stock</a> (search by SKU, name or id),
-      <a href="/deliveries">deliveries</a>, <a href="/runs">runs</a>, <a href="/docs">API</a>
+      <a href="/deliveries">deliveries</a>, <a href="/runs">runs</a>
     </p>
   </section>`;
 }

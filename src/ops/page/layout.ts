@@ -23,18 +23,14 @@ export interface Page {
   readonly everyMs?: number;
   /** Without scripts, the page reloads after this time. */
   readonly reloadAfterS?: number;
-  /** What was searched for; null: this is no page of a search. */
-  readonly searched?: string;
   readonly main: Html;
 }
 
 const ENTRIES = [
   ['/', 'Overview'],
   ['/stock', 'Stock'],
-  ['/drift', 'Drift'],
   ['/deliveries', 'Deliveries'],
   ['/runs', 'Runs'],
-  ['/docs', 'API'],
 ] as const;
 
 /** What scripts say when the mirror does not answer, in the words of `status` and of the log output. */
@@ -42,17 +38,7 @@ const STOPPED = causeLine(stoppedCause(null));
 
 const DEFAULT_EVERY_MS = 2_000;
 
-export function layout({
-  title,
-  at,
-  state,
-  told,
-  canSignOut,
-  everyMs,
-  reloadAfterS,
-  searched,
-  main,
-}: Page): Html {
+export function layout({ title, at, state, told, canSignOut, everyMs, reloadAfterS, main }: Page): Html {
   return frame({
     title: `${title}: stock-mirror`,
     server: 'The mirror',
@@ -77,7 +63,7 @@ export function layout({
               html`<a href="${path}" ${path === at ? raw('aria-current="page"') : ''}>${name}</a>`,
           )}
         </nav>
-        ${searchBox(searched ?? '')}
+        ${searchBox()}
         ${
           canSignOut
             ? html`<form method="post" action="/logout" data-leave>
@@ -95,21 +81,19 @@ export function layout({
   });
 }
 
-function searchBox(text: string): Html {
+function searchBox(): Html {
   return html`<form class="find" role="search" action="/search" aria-label="Everywhere">
     <label>
-      <span class="hidden">SKU, id of a variant, product, request or order, or a time</span>
+      <span class="hidden">SKU, or the id of a variant, product, request or order</span>
       <input
         id="find"
         type="search"
         name="q"
-        value="${text}"
-        placeholder="SKU, id, order, time …"
+        placeholder="SKU, id, order …"
         autocomplete="off"
         spellcheck="false"
         maxlength="200"
       />
     </label>
-    <input type="hidden" name="zone" value="" data-time-zone-name />
   </form>`;
 }

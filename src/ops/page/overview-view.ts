@@ -130,7 +130,7 @@ function troubleView(status: Status): Html {
         ? ''
         : html`<p>
             ${count(quarantined, 'delivery or item was', 'deliveries or items were')} not understood; the
-            affected products are read instead: <a href="/deliveries?show=quarantined">see which</a>.
+            affected products are read instead: <a href="/deliveries?show=dead-letters">see which</a>.
           </p>`
     }
   </section>`;

@@ -3,25 +3,15 @@
  * scripts: forms are posted, and answered by a redirect.
  */
 import { Hono, type Context } from 'hono';
-import { apiDocs, type ApiDocument } from '../../web/api-docs.ts';
 import { pageFiles } from '../../web/files.ts';
-import type { Html } from '../../web/html.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Condition, ConditionName } from '../condition/condition.ts';
 import { currentCondition } from '../shared/current-condition.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import { unlessStuck } from '../shared/unless-stuck.ts';
 import { actions, Refused } from './actions.ts';
-import {
-  deliveriesFrame,
-  deadLettersView,
-  readList,
-  rejectedView,
-  slowView,
-  type List,
-} from './deliveries-view.ts';
+import { deadLettersView, deliveriesFrame } from './deliveries-view.ts';
 import { deliveryView } from './delivery-view.ts';
-import { causesOf, driftView, readDriftView } from './drift-view.ts';
 import { failedView, notFoundView } from './error-views.ts';
 import { layout, type Page, type Told } from './layout.ts';
 import { loggedView } from './logged-view.ts';
@@ -31,8 +21,6 @@ import { SPANS, spanOf } from './plots-view.ts';
 import { positionIn } from './position.ts';
 import { withPresent } from './present-minute.ts';
 import { runsView, runView } from './runs-view.ts';
-import { onlyHit, searchHelp, searchView } from './search-view.ts';
-import { searchedTime, zoneOf } from './searched-time.ts';
 import { readStockView, stockView } from './stock-view.ts';
 import { variantPage } from './variant-view.ts';
 import { runName } from '../shared/words.ts';
@@ -41,39 +29,18 @@ import type { OpsDeps } from '../shared/operator.ts';
 /** What the page shows and controls: the same parts as the API. */
 type PageDeps = Pick<
   OpsDeps,
-  | 'reader'
-  | 'writer'
-  | 'operator'
-  | 'state'
-  | 'alarms'
-  | 'rejected'
-  | 'timeline'
-  | 'warehouseNames'
-  | 'now'
-  | 'log'
+  'reader' | 'writer' | 'operator' | 'state' | 'alarms' | 'timeline' | 'warehouseNames' | 'now' | 'log'
 >;
-
-interface Documented {
-  readonly document: () => ApiDocument;
-  /** Null: nobody has to sign in. */
-  readonly token: string | null;
-}
 
 type PageContext = Context<OpsEnv>;
 type Content = Pick<Page, 'title' | 'at' | 'main'> & Partial<Page>;
 
 const VARIANTS_SHOWN = 40;
 const CHANGES_SHOWN = 200;
-const CORRECTIONS_SHOWN = 100;
 const DELIVERIES_SHOWN = 30;
 const DEAD_LETTERS_SHOWN = 100;
 const RUNS_SHOWN = 50;
-const FOUND_SHOWN = 50;
 const SEARCHED_CHARACTERS = 200;
-/** Found once: it is not watched. */
-const SEARCH_EVERY_MS = 60_000;
-/** It is the same as long as the mirror runs. */
-const DOCS_EVERY_MS = 600_000;
 const RUNS_MARKED = 50;
 /** Its body, which never changes, is loaded with it. */
 const DELIVERY_EVERY_MS = 10_000;
@@ -89,8 +56,8 @@ interface Pages {
   readonly nowhere: (c: PageContext) => Promise<Response>;
 }
 
-export function createPage(deps: PageDeps & Documented): Pages {
-  const { reader, writer, operator, alarms, rejected, timeline, warehouseNames: names, now, log } = deps;
+export function createPage(deps: PageDeps): Pages {
+  const { reader, writer, operator, alarms, timeline, warehouseNames: names, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
   const current = (status: Status): Condition => currentCondition({ status, operator, alarms, nowMs: now() });
@@ -159,13 +126,17 @@ export function createPage(deps: PageDeps & Documented): Pages {
 
   app.get('/search', async (c) => {
     const text = (c.req.query('q') ?? '').trim().slice(0, SEARCHED_CHARACTERS);
-    const page = { title: 'Search', at: '', everyMs: SEARCH_EVERY_MS, searched: text };
-    if (text === '') return show(c, { ...page, main: searchHelp() });
-    const span = searchedTime(text, zoneOf(c.req.query('zone')));
-    const result = await reader.ask('search', { text, span, limit: FOUND_SHOWN });
-    const hit = onlyHit(result);
-    if (hit !== null) return c.redirect(hit, 302);
-    return show(c, { ...page, main: searchView(result, { text, span, names }) });
+    const hit = text === '' ? null : await reader.ask('search', { text });
+    switch (hit?.kind) {
+      case 'variant':
+        return c.redirect(`/variants/${hit.variantId}`, 302);
+      case 'delivery':
+        return c.redirect(`/deliveries/${hit.seq}`, 302);
+      case 'stock':
+        return c.redirect(`/stock?${new URLSearchParams({ q: text }).toString()}`, 302);
+      case undefined:
+        return notFound(c, `No SKU, variant, product, request or order is “${text}”.`);
+    }
   });
 
   app.get('/stock', async (c) => {
@@ -196,42 +167,26 @@ export function createPage(deps: PageDeps & Documented): Pages {
   };
   app.get('/variants/:id', (c) => showVariant(c, c.req.param('id')));
 
-  app.get('/drift', async (c) => {
-    const view = readDriftView(new URL(c.req.url).searchParams);
-    const found = await reader.ask('corrections', {
-      causes: causesOf(view),
-      beforeSeq: view.beforeSeq,
-      limit: CORRECTIONS_SHOWN,
-    });
-    return show(c, { title: 'Drift report', at: '/drift', main: driftView(found, view, names) });
-  });
-
-  const deliveries = async (c: PageContext, list: List): Promise<Html> => {
-    switch (list) {
-      case 'all': {
-        const beforeSeq = positionIn(c.req.query('before'));
-        const page = await reader.ask('deliveryPage', { beforeSeq, limit: DELIVERIES_SHOWN });
-        return deliveriesFrame(
-          list,
-          'Committed deliveries, newest first',
-          loggedView(page, { isFirst: beforeSeq === null, names }),
-        );
-      }
-      case 'quarantined': {
-        const beforeId = positionIn(c.req.query('before'));
-        const page = await reader.ask('deadLettersBefore', { beforeId, limit: DEAD_LETTERS_SHOWN });
-        const view = deadLettersView({ ...page, isFirst: beforeId === null });
-        return deliveriesFrame(list, 'Authentic, but not understood', view);
-      }
-      case 'slow':
-        return deliveriesFrame(list, 'Answered slowly', slowView(timeline.slowAnswers()));
-      case 'rejected':
-        return deliveriesFrame(list, 'Refused', rejectedView(rejected.latest()));
-    }
-  };
   app.get('/deliveries', async (c) => {
-    const list = readList(new URL(c.req.url).searchParams);
-    return show(c, { title: 'Deliveries', at: '/deliveries', main: await deliveries(c, list) });
+    const before = positionIn(c.req.query('before'));
+    const isFirst = before === null;
+    const main =
+      c.req.query('show') === 'dead-letters'
+        ? deliveriesFrame(
+            'dead-letters',
+            deadLettersView({
+              ...(await reader.ask('deadLettersBefore', { beforeId: before, limit: DEAD_LETTERS_SHOWN })),
+              isFirst,
+            }),
+          )
+        : deliveriesFrame(
+            'all',
+            loggedView(await reader.ask('deliveryPage', { beforeSeq: before, limit: DELIVERIES_SHOWN }), {
+              isFirst,
+              names,
+            }),
+          );
+    return show(c, { title: 'Deliveries', at: '/deliveries', main });
   });
 
   app.get('/deliveries/:seq', async (c) => {
@@ -276,20 +231,6 @@ export function createPage(deps: PageDeps & Documented): Pages {
       main: runView(run, now(), { isHeld: state === 'blocked' }),
     });
   });
-
-  app.get('/docs', (c) =>
-    show(c, {
-      title: 'API',
-      at: '/docs',
-      everyMs: DOCS_EVERY_MS,
-      main: apiDocs(deps.document(), {
-        base: new URL(c.req.url).origin,
-        header: deps.token === null ? null : 'Authorization: Bearer $OPS_TOKEN',
-        values: {},
-        before: null,
-      }),
-    }),
-  );
 
   app.route('/', pageFiles<OpsEnv>('mirror.css'));
 

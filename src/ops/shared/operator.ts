@@ -6,7 +6,6 @@ import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
 import type { AlarmSource } from '../alarms/alarm.ts';
 import type { Blocked } from '../condition/store-trouble.ts';
 import type { MetricsSource } from '../metrics/metrics-route.ts';
-import type { RejectedSamples } from '../state/rejected.ts';
 import type { StateSource } from '../state/state-sampler.ts';
 import type { Timeline } from '../state/timeline.ts';
 import type { WarehouseNames } from './warehouse-names.ts';
@@ -31,7 +30,6 @@ export interface OpsDeps {
   readonly metrics: MetricsSource;
   readonly state: StateSource;
   readonly alarms: AlarmSource;
-  readonly rejected: RejectedSamples;
   readonly timeline: Timeline;
   readonly warehouseNames: WarehouseNames;
   /** Epoch ms. */

@@ -2,7 +2,6 @@
 import type { ReadReason } from '../../core/causes.ts';
 import type { Reason } from '../../core/reasons.ts';
 import type { RunKind } from '../../core/runs.ts';
-import type { RejectionReason } from '../state/rejected.ts';
 
 const REASONS: Readonly<Record<Reason, string>> = {
   operator: 'an operator asked for it',
@@ -39,19 +38,6 @@ export function causeName(cause: string): string {
 
 export function causeWords(cause: string): string {
   return found(CAUSES, cause)?.words ?? '';
-}
-
-const REJECTED: Readonly<Record<RejectionReason, string>> = {
-  missing_signature: 'no signature',
-  malformed_signature: 'a signature that is not 64 lowercase hex digits',
-  wrong_signature: 'a signature that does not fit the body',
-  too_large: 'a body over 1 MB',
-  not_stored: 'not committed in time; the products it names are read instead',
-  no_room: 'too many connections, or too many bytes in transfer',
-};
-
-export function rejectionWords(reason: string): string {
-  return found(REJECTED, reason) ?? reason;
 }
 
 const RUNS: Readonly<Record<RunKind, string>> = {

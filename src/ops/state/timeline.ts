@@ -53,19 +53,9 @@ export interface Minute extends Figures {
   readonly isKnown: boolean;
 }
 
-export interface SlowAnswer {
-  readonly atMs: number;
-  readonly status: number;
-  readonly tookMs: number;
-  /** Of the body; null: not known. */
-  readonly bytes: number | null;
-}
-
 export interface Timeline {
   /** The last `count` minutes, oldest first; the last one is not over yet. */
   minutes(count: number): Minute[];
-  /** Recent slow answers, newest first. */
-  slowAnswers(): readonly SlowAnswer[];
 }
 
 export interface TimelineDeps {
@@ -79,9 +69,6 @@ export interface TimelineDeps {
 
 const MINUTE_MS = 60_000;
 export const KEPT_MINUTES = 7 * 24 * 60;
-/** The store waits one second: a quarter of that deserves a look. */
-const SLOW_MS = 250;
-const SLOW_KEPT = 50;
 /** How many entries of the event log are searched for deliveries before the start. */
 const LOG_LOOKED_AT = 10_000;
 
@@ -97,7 +84,6 @@ interface Slot {
 export class LiveTimeline implements Timeline {
   readonly #deps: TimelineDeps;
   readonly #slots = new Map<number, Slot>();
-  readonly #slow: SlowAnswer[] = [];
   readonly #startedMinute: number;
   /** Earlier minutes are in the mirror, or nothing is known of them. */
   #notNoted: number;
@@ -112,13 +98,8 @@ export class LiveTimeline implements Timeline {
   }
 
   readonly observer = {
-    committed: (body: Uint8Array, tookMs: number): void =>
-      this.#answered({ status: 204, tookMs, bytes: body.byteLength }),
-    refused: (refusal: {
-      readonly status: number;
-      readonly tookMs: number;
-      readonly bytes: number | null;
-    }): void => this.#answered(refusal),
+    committed: (_body: Uint8Array, tookMs: number): void => this.#answered({ status: 204, tookMs }),
+    refused: (refusal: { readonly status: number; readonly tookMs: number }): void => this.#answered(refusal),
   };
 
   /** A request to the store has ended. */
@@ -159,18 +140,11 @@ export class LiveTimeline implements Timeline {
     });
   }
 
-  slowAnswers(): readonly SlowAnswer[] {
-    return this.#slow.toReversed();
-  }
-
-  #answered({ status, tookMs, bytes }: Omit<SlowAnswer, 'atMs'>): void {
+  #answered({ status, tookMs }: { readonly status: number; readonly tookMs: number }): void {
     this.#add(status === 204 ? 'deliveries' : 'refused', 1);
     // A refused signature needs no commit, so its time says nothing about how quickly deliveries are answered.
     if (status === 401 || status === 413) return;
     this.#slotNow().times?.answer.add(tookMs);
-    if (tookMs < SLOW_MS) return;
-    this.#slow.push({ atMs: this.#deps.now(), status, tookMs, bytes });
-    if (this.#slow.length > SLOW_KEPT) this.#slow.shift();
   }
 
   #happened(fact: Fact): void {

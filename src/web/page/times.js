@@ -32,9 +32,6 @@ export function localize(page) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const offsetMin = -new Date().getTimezoneOffset();
   const ahead = `${two(Math.floor(Math.abs(offsetMin) / 60))}:${two(Math.abs(offsetMin) % 60)}`;
-  /** @type {NodeListOf<HTMLInputElement>} */
-  const fields = page.querySelectorAll('[data-time-zone-name]');
-  for (const it of fields) it.value = timeZone;
   for (const it of page.querySelectorAll('[data-time-zone]'))
     it.textContent = `${timeZone} (UTC${offsetMin < 0 ? '−' : '+'}${ahead})`;
 }

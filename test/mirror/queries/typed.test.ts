@@ -2,7 +2,6 @@
 import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { expect, test } from 'vitest';
 import { eq, lt, sql } from '../../../src/sqlite/drizzle.ts';
-import { queries } from '../../../src/mirror/reader/queries.ts';
 import { log } from '../../../src/event-log/schema.ts';
 import { deadLetters } from '../../../src/mirror/file/schema.ts';
 import { select, typed } from '../../../src/sqlite/typed.ts';
@@ -38,23 +37,4 @@ test('rows have the names that were asked for, whichever table they come from, a
   const [first] = query.iterate(db, { below: 3 });
   expect(first).toEqual(rows[0]);
   expect(() => query.all(db)).toThrow('below');
-});
-
-test('corrections are found by the index that holds nothing else', () => {
-  const db = writerDb();
-  const prepare = db.prepare.bind(db);
-  const plans: string[] = [];
-  db.prepare = (text: string) => {
-    plans.push(
-      prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${text.replaceAll('?', '1')}`)
-        .all()
-        .map(({ detail }) => detail)
-        .join('\n'),
-    );
-    return prepare(text);
-  };
-  queries.corrections(db, { causes: ['gap'], beforeSeq: null, limit: 5 });
-  expect(plans).toHaveLength(1);
-  expect(plans[0]).toMatch(/^SEARCH changes USING INDEX changes_corrected \(reason=\? AND rowid<\?\)/);
-  expect(plans[0]).not.toContain('TEMP B-TREE');
 });
