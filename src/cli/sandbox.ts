@@ -109,7 +109,7 @@ async function runSandbox(options: SandboxCommandOptions): Promise<void> {
   sandbox.reads.stale.probability = options.stale;
   sandbox.reads.fail.serverError = options.fail;
   sandbox.reads.fail.lostAnswer = options.lostAnswer;
-  sandbox.access.denied = options.accessDenied === true;
+  sandbox.access.accessDenied = options.accessDenied === true;
   sandbox.access.quotaExceeded = options.quotaExceeded === true;
 
   write(intro(sandbox, options));

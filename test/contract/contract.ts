@@ -4,10 +4,10 @@ import { createClient } from '../../src/client.ts';
 import type { Client, ClientOptions } from '../../src/client.ts';
 import type { Variant } from '../../src/sandbox/world/model.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { manualTime, withReceiver } from '../sandbox/harness.ts';
+import { manualTime, steer, withReceiver } from '../sandbox/harness.ts';
 import type { Json } from '../sandbox/harness.ts';
 import type { Received, Receiver } from '../sandbox/receiver.ts';
-import { lamp, post, recipient } from '../sandbox/shop.ts';
+import { lamp, recipient } from '../sandbox/shop.ts';
 import { temporaryFolder } from '../store-api/connection.ts';
 import { createRaw } from './raw.ts';
 import type { Answer, Raw } from './raw.ts';
@@ -104,7 +104,7 @@ async function contextFor(options: SandboxOptions = {}): Promise<Context> {
     order: async (fields) => orderOf(await raw.post('/v1/order/create', body(fields))),
     read: async (orderId) => orderOf(await raw.post('/v1/order/detail', { order_id: orderId })),
     steer: async (path, fields) => {
-      const answer = await post(sandbox, path, fields);
+      const answer = await steer(sandbox, path, fields);
       expect(answer).toMatchObject({ status: 200 });
       return answer.body;
     },

@@ -52,7 +52,7 @@ test('errors', async () => {
   error(CREATE, await shop.call(CREATE, 'x'.repeat(1_100_000)));
   sandbox.access.quotaExceeded = true;
   error(CREATE, await shop.create());
-  sandbox.access.denied = true;
+  sandbox.access.accessDenied = true;
   error('/v1/store/address/list', await shop.call('/v1/store/address/list'));
   sandbox.reads.fail.serverError = 1;
   error(LIST, await shop.call(LIST));

@@ -1,17 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { levelOf, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
+import { levelOf, reply, sandboxFor, steer, variantOf, withReceiver } from './harness.ts';
 
 const get = async (sandbox: Sandbox, path: string) => reply(await fetch(`${sandbox.baseUrl}/sandbox${path}`));
-const post = async (sandbox: Sandbox, path: string, body: unknown) =>
-  reply(
-    await fetch(`${sandbox.baseUrl}/sandbox${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }),
-  );
 
 test('GET /sandbox/truth is the snapshot', async () => {
   const sandbox = await sandboxFor();
@@ -36,18 +28,18 @@ test('POST /sandbox/operations changes the truth and tells the receiver', async 
   const variant = variantOf(sandbox, 'own');
   const { variantId, warehouseId } = levelOf(variant);
   const target = { variant_id: variantId, warehouse_id: warehouseId };
-  const adjusted = await post(sandbox, '/operations', { operation: 'adjust', ...target, to: 42 });
+  const adjusted = await steer(sandbox, '/operations', { operation: 'adjust', ...target, to: 42 });
   expect(adjusted).toMatchObject({
     status: 200,
     body: { changes: [{ variant_id: variantId, new: 42, reason: 'user_adjusted' }] },
   });
-  const reserved = await post(sandbox, '/operations', {
+  const reserved = await steer(sandbox, '/operations', {
     operation: 'reserve',
     lines: [{ ...target, qty: 2 }],
   });
   const { order_id: orderId } = reserved.body;
   expect(reserved.body['changes']).toMatchObject([{ old: 42, new: 40, order_id: orderId }]);
-  await post(sandbox, '/operations', { operation: 'cancel', order_id: orderId });
+  await steer(sandbox, '/operations', { operation: 'cancel', order_id: orderId });
   await sandbox.network.idle();
   expect(
     receiver
@@ -56,12 +48,12 @@ test('POST /sandbox/operations changes the truth and tells the receiver', async 
       .sort(),
   ).toEqual([40, 42, 42]);
 
-  const made = await post(sandbox, '/operations', { operation: 'create_product', name: 'New' });
+  const made = await steer(sandbox, '/operations', { operation: 'create_product', name: 'New' });
   const productId = made.body['product_id'] as string;
   expect(sandbox.truth.product(productId)?.name).toBe('New');
-  await post(sandbox, '/operations', { operation: 'rename_product', product_id: productId, name: 'Newer' });
+  await steer(sandbox, '/operations', { operation: 'rename_product', product_id: productId, name: 'Newer' });
   expect(sandbox.truth.product(productId)?.name).toBe('Newer');
-  await post(sandbox, '/operations', { operation: 'delete_product', product_id: productId });
+  await steer(sandbox, '/operations', { operation: 'delete_product', product_id: productId });
   expect(sandbox.truth.product(productId)).toBeUndefined();
 });
 
@@ -75,16 +67,16 @@ test.each([
   [{ operation: 'ship', order_id: '5' }, 'no open order 5'],
   [{ operation: 'ship', order_id: '5', extra: 1 }, 'extra'],
 ])('POST /sandbox/operations refuses %j', async (body, message) => {
-  const answer = await post(await sandboxFor(), '/operations', body);
+  const answer = await steer(await sandboxFor(), '/operations', body);
   expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
   expect(answer.body['error_description']).toContain(message);
 });
 
 test('POST /sandbox/faults sets what it is given and keeps the rest', async () => {
   const sandbox = await sandboxFor();
-  const { body } = await post(sandbox, '/faults', {
+  const { body } = await steer(sandbox, '/faults', {
     loss: 0.1,
-    delay_ms: 50,
+    delay_ms: { min: 50, max: 50 },
     latency_ms: { min: 1, max: 2 },
     stale: { probability: 0.5 },
     slow: { probability: 0.2, ms: 700 },
@@ -99,7 +91,7 @@ test('POST /sandbox/faults sets what it is given and keeps the rest', async () =
     fail: { serverError: 0.3, reset: 0.4, slowDown: 0 },
   });
   expect(sandbox.clock.offsetMs).toBe(-250);
-  const more = await post(sandbox, '/faults', { reorder: 0.2, duplicate: 0.3, batch_ms: 5 });
+  const more = await steer(sandbox, '/faults', { reorder: 0.2, duplicate: 0.3, batch_ms: 5 });
   expect(more.body).toEqual({ ...body, reorder: 0.2, duplicate: 0.3, batch_ms: 5 });
   expect((await get(sandbox, '/faults')).body).toEqual(more.body);
 });
@@ -112,7 +104,7 @@ test.each([
 ])('POST /sandbox/faults refuses %j and changes nothing', async (body, field) => {
   const sandbox = await sandboxFor();
   const before = (await get(sandbox, '/faults')).body;
-  const answer = await post(sandbox, '/faults', body);
+  const answer = await steer(sandbox, '/faults', body);
   expect(answer.status).toBe(400);
   expect(answer.body['error_description']).toContain(field);
   expect((await get(sandbox, '/faults')).body).toEqual(before);
@@ -120,7 +112,7 @@ test.each([
 
 test('POST /sandbox/lose-next and GET /sandbox/deliveries', async () => {
   const { sandbox } = await withReceiver();
-  await post(sandbox, '/lose-next', { count: 1 });
+  await steer(sandbox, '/lose-next', { count: 1 });
   const level = levelOf(variantOf(sandbox, 'own'));
   sandbox.operations.add({ ...level, by: 1 });
   sandbox.operations.add({ ...level, by: 1 });
@@ -136,11 +128,11 @@ test('POST /sandbox/lose-next and GET /sandbox/deliveries', async () => {
 
 test('POST /sandbox/traffic starts and stops', async () => {
   const sandbox = await sandboxFor();
-  expect((await post(sandbox, '/traffic', { rate: 5 })).body).toEqual({ rate: 5, structural: false });
+  expect((await steer(sandbox, '/traffic', { rate: 5 })).body).toEqual({ rate: 5, structural: false });
   expect(sandbox.traffic.rate).toBe(5);
-  await post(sandbox, '/traffic', { rate: 0 });
+  await steer(sandbox, '/traffic', { rate: 0 });
   expect(sandbox.traffic.rate).toBe(0);
-  expect((await post(sandbox, '/traffic', { rate: -1 })).status).toBe(400);
+  expect((await steer(sandbox, '/traffic', { rate: -1 })).status).toBe(400);
 });
 
 test('a web page cannot post here: a body that is not declared as JSON is refused', async () => {
@@ -152,24 +144,24 @@ test('a web page cannot post here: a body that is not declared as JSON is refuse
 
 test('POST /sandbox/apps adds an app once, and the settings of none that is not there', async () => {
   const sandbox = await sandboxFor();
-  const added = await post(sandbox, '/apps', { client_id: 'second' });
+  const added = await steer(sandbox, '/apps', { client_id: 'second' });
   const secret = expect.stringMatching(/^[\w-]{32}$/);
   expect(added.body).toEqual({ client_id: 'second', client_secret: secret, webhook_secret: secret });
   for (const taken of ['second', sandbox.clientId]) {
-    const answer = await post(sandbox, '/apps', { client_id: taken });
+    const answer = await steer(sandbox, '/apps', { client_id: taken });
     expect([answer.status, answer.body['error_description']]).toEqual([400, `client_id: ${taken} is in use`]);
   }
   expect((await get(sandbox, '/settings?client_id=second')).body).toMatchObject({ webhook_url: '' });
   expect((await get(sandbox, '/settings?client_id=third')).status).toBe(404);
-  expect((await post(sandbox, '/settings?client_id=third', {})).status).toBe(404);
+  expect((await steer(sandbox, '/settings?client_id=third', {})).status).toBe(404);
 });
 
 test('POST /sandbox/operations: an order stands only behind what an order can cause', async () => {
   const sandbox = await sandboxFor();
   const { variantId } = levelOf(variantOf(sandbox, 'own'));
   const add = { operation: 'add', variant_id: variantId, by: 1, order_id: '5' };
-  const refused = await post(sandbox, '/operations', { ...add, reason: 'returned' });
+  const refused = await steer(sandbox, '/operations', { ...add, reason: 'returned' });
   expect([refused.status, refused.body['error_description']]).toEqual([400, 'no order causes returned']);
-  const { body } = await post(sandbox, '/operations', { ...add, reason: 'order_edited' });
+  const { body } = await steer(sandbox, '/operations', { ...add, reason: 'order_edited' });
   expect(body['changes']).toMatchObject([{ reason: 'order_edited', order_id: '5' }]);
 });

@@ -66,6 +66,17 @@ export async function reply(response: Response): Promise<Reply> {
   return { status: response.status, headers: response.headers, body: (await response.json()) as Json };
 }
 
+/** `POST /sandbox/…` */
+export async function steer(sandbox: Sandbox, path: string, body: unknown): Promise<Reply> {
+  return reply(
+    await fetch(`${sandbox.baseUrl}/sandbox${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  );
+}
+
 /** The first live variant of the kind, with at least `levels` warehouses. */
 export function variantOf(sandbox: Sandbox, kind: Kind, levels = kind === 'bundle' ? 0 : 1): Variant {
   const found = sandbox.truth.variants.find(

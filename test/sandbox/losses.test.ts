@@ -3,19 +3,9 @@ import { expect, test } from 'vitest';
 import type { Loss } from '../../src/sandbox/network/losses.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { levelOf, clientOf, manualTime, reply, sandboxFor, variantOf, withReceiver } from './harness.ts';
+import { levelOf, clientOf, manualTime, sandboxFor, steer, variantOf, withReceiver } from './harness.ts';
 
 const latest = (sandbox: Sandbox): Loss => present(sandbox.losses.recent[0]);
-
-async function post(sandbox: Sandbox, path: string, body: unknown) {
-  return reply(
-    await fetch(sandbox.baseUrl + path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }),
-  );
-}
 
 test('the next webhook of the level gives it away, and the read after that repairs it', async () => {
   const time = manualTime();
@@ -25,7 +15,7 @@ test('the next webhook of the level gives it away, and the read after that repai
   const { variantId, warehouseId } = levelOf(variant);
   const product_id = variant.product.id;
 
-  const answer = await post(sandbox, '/sandbox/lose-webhook', {
+  const answer = await steer(sandbox, '/lose-webhook', {
     variant_id: variantId,
     warehouse_id: warehouseId,
   });
@@ -91,13 +81,13 @@ test('exactly one is lost, whatever else is under way', async () => {
 test('where no webhooks are sent, none is lost, and nothing changes', async () => {
   const sandbox = await sandboxFor({ webhookUrl: null });
   const before = JSON.stringify(sandbox.truth.snapshot());
-  const answer = await post(sandbox, '/sandbox/lose-webhook', {});
+  const answer = await steer(sandbox, '/lose-webhook', {});
   expect(answer).toMatchObject({
     status: 400,
     body: { error_description: 'no webhooks are sent, so none can be lost' },
   });
   expect(JSON.stringify(sandbox.truth.snapshot())).toBe(before);
-  expect((await post(sandbox, '/sandbox/lose-webhook', { variant_id: '1' })).body['error_description']).toBe(
+  expect((await steer(sandbox, '/lose-webhook', { variant_id: '1' })).body['error_description']).toBe(
     'no live variant 1',
   );
 });

@@ -13,7 +13,7 @@ const arrived = (receiver: Receiver): number[] => receiver.items().map((item) =>
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('without faults every delivery arrives once', async () => {
-  const { sandbox, receiver } = await withReceiver();
+  const { sandbox, receiver } = await withReceiver({ ackTimeoutMs: 60_000 });
   const sent = change(sandbox, 200);
   await sandbox.network.idle();
   expect(arrived(receiver).sort((a, b) => a - b)).toEqual(sent);

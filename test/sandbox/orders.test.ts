@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
+import { steer } from './harness.ts';
 import type { Json, Reply } from './harness.ts';
-import { post, shopFor } from './shop.ts';
+import { shopFor } from './shop.ts';
 import type { Shop } from './shop.ts';
 
 const line = (fields: (shop: Shop) => Json) => (shop: Shop) => ({
@@ -153,7 +154,7 @@ test.each<[string, Json, string]>([
   ],
 ])('POST /sandbox/operations refuses %s', async (_, body, description) => {
   const { sandbox } = await shopFor();
-  expect(refusal(await post(sandbox, '/operations', body))).toEqual([
+  expect(refusal(await steer(sandbox, '/operations', body))).toEqual([
     400,
     'invalid_request',
     expect.stringContaining(description),

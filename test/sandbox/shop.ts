@@ -3,7 +3,7 @@ import { sellable } from '../../src/sandbox/world/model.ts';
 import type { Variant } from '../../src/sandbox/world/model.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { clientOf, reply, withReceiver } from './harness.ts';
+import { clientOf, steer, withReceiver } from './harness.ts';
 import type { Client, Json, Reply } from './harness.ts';
 import type { Receiver } from './receiver.ts';
 
@@ -58,7 +58,7 @@ export async function shopFor(options: SandboxOptions = {}): Promise<Shop> {
     order: async (fields) => orderOf(await create(fields)),
     read: async (orderId) => orderOf(await detail(orderId)),
     steer: async (path, fields) => {
-      const answer = await post(sandbox, path, fields);
+      const answer = await steer(sandbox, path, fields);
       expect(answer).toMatchObject({ status: 200 });
       return answer.body;
     },
@@ -73,16 +73,6 @@ export function lamp(sandbox: Sandbox, fields: { sku?: string | null; allowNegat
       name: 'Lamp',
       variants: [{ allowNegativeStock: false, ...fields, stock }],
     }).product.variants[0],
-  );
-}
-
-export async function post(sandbox: Sandbox, path: string, body: unknown): Promise<Reply> {
-  return reply(
-    await fetch(`${sandbox.baseUrl}/sandbox${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }),
   );
 }
 

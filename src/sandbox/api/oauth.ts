@@ -104,26 +104,6 @@ export class TokenIssuer {
     return { access_token: token, token_type: 'Bearer', expires_in: this.tokenLifetimeS };
   }
 
-  /** Whether it is a secret or a token that was made here. */
-  madeUp(value: string): boolean {
-    return (
-      value === this.#secret ||
-      this.#tokens.has(value) ||
-      this.#oldSecrets.some(({ secret }) => secret === value) ||
-      [...this.#others.values()].includes(value)
-    );
-  }
-
-  hasClient(clientId: string): boolean {
-    return clientId === this.clientId || this.#others.has(clientId);
-  }
-
-  /** Whether a token was once valid. */
-  hasExpired(token: string): boolean {
-    const found = this.#tokens.get(token);
-    return found !== undefined && found.untilMs <= this.#now();
-  }
-
   /** The client id of the channel that a valid token identifies. */
   channelOf(token: string): string | undefined {
     const found = this.#tokens.get(token);

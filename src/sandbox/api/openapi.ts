@@ -3,9 +3,8 @@ import type { ResponseConfig } from '@asteasolutions/zod-to-openapi';
 import { z } from 'zod';
 import { STOCK_AVAILABLE_UPDATED } from '../../store-api/contract/schemas.ts';
 import { errorAnswer, stockAvailableUpdated, tokenAnswer } from '../world/answers.ts';
-import type { DocumentedErrors, Endpoint } from './endpoint.ts';
+import type { DocumentedErrors, Endpoint } from './endpoints.ts';
 import type { ErrorStatus } from '../shared/errors.ts';
-import { nullMeansAbsent } from './null-means-absent.ts';
 import { tokenRequestSchema } from './token-endpoint.ts';
 
 type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
@@ -81,7 +80,7 @@ export function describeService(endpoints: readonly Endpoint[]): OpenApiDocument
       security: [{ [BEARER]: [] }],
       request: {
         headers: requestHeaders,
-        body: { required: !bodyOptional, content: { 'application/json': { schema } } },
+        body: { required: bodyOptional !== true, content: { 'application/json': { schema } } },
       },
       responses: { 200: answered('Success', answers), ...errors({ ...EVERY_V1, ...own }) },
     });
@@ -130,4 +129,28 @@ function errors(documented: DocumentedErrors): Record<string, ResponseConfig> {
 /** `/v1/store/address/list` is `storeAddressList`. */
 function operationIdOf(path: string): string {
   return path.replace('/v1/', '').replaceAll(/\/([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/**
+ * Allows null where a request may omit a field: the two mean the same ("Conventions" 4). Only request objects refuse
+ * unknown fields, so they are recognized by that.
+ */
+function nullMeansAbsent<T>(part: T): T {
+  if (Array.isArray(part)) return part.map(nullMeansAbsent) as T;
+  if (!isRecord(part)) return part;
+  const copy = Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, nullMeansAbsent(inner)]));
+  const { properties, required = [] } = copy;
+  if (copy['additionalProperties'] === false && isRecord(properties)) {
+    copy['properties'] = Object.fromEntries(
+      Object.entries(properties).map(([name, schema]) => [
+        name,
+        (required as readonly string[]).includes(name) ? schema : { anyOf: [schema, { type: 'null' }] },
+      ]),
+    );
+  }
+  return copy as T;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

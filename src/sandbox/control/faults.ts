@@ -1,106 +1,85 @@
 import { z } from 'zod';
-import type { Access } from '../shared/access.ts';
-import type { Clock } from '../world/clock.ts';
-import type { Network } from '../network/network.ts';
-import type { Reads } from '../network/reads.ts';
+import type { Store } from '../store.ts';
+import { renameKeys, toCamelCase, toSnakeCase } from './names.ts';
 
 const probability = z.number().min(0).max(1);
 const ms = z.int().min(0).max(3_600_000);
 const YEAR_MS = 365 * 86_400_000;
-const rangeMs = z
-  .union([ms, z.strictObject({ min: ms, max: ms })])
-  .transform((value) => (typeof value === 'number' ? { min: value, max: value } : value))
-  .refine(({ min, max }) => min <= max, 'min must not exceed max');
+const range = (what: string) =>
+  z
+    .strictObject({ min: ms.describe(`shortest ${what}, ms`), max: ms.describe(`longest ${what}, ms`) })
+    .refine(({ min, max }) => min <= max, 'min must not exceed max');
 
-/** Body of `POST /sandbox/faults`. Omitted fields keep their values. */
-export const faultsSchema = z.strictObject({
-  loss: probability.optional(),
-  reorder: probability.optional(),
-  duplicate: probability.optional(),
-  delay_ms: rangeMs.optional(),
-  tail: z.strictObject({ probability, max_ms: ms }).optional(),
-  batch_ms: ms.optional(),
-  latency_ms: rangeMs.optional(),
-  stale: z.strictObject({ probability, age_ms: z.int().min(0).max(5_000).optional() }).optional(),
-  slow: z.strictObject({ probability, ms }).optional(),
-  fail: z
-    .strictObject({
-      server_error: probability.optional(),
-      slow_down: probability.optional(),
-      invalid_token: probability.optional(),
-      reset: probability.optional(),
-      lost_answer: probability.optional(),
-      retry_after_s: z.int().min(0).max(3_600).optional(),
-    })
-    .optional(),
-  access_denied: z.boolean().optional(),
-  quota_exceeded: z.boolean().optional(),
-  clock_offset_ms: z.int().min(-YEAR_MS).max(YEAR_MS).optional(),
-  node_skew_ms: ms.optional(),
-});
+/** Body of `POST /sandbox/faults`, and the form of the page. Omitted fields keep their values. */
+export const faultsSchema = z
+  .strictObject({
+    loss: probability.describe('webhook lost'),
+    duplicate: probability.describe('webhook sent twice'),
+    reorder: probability.describe('webhook overtaken by later ones'),
+    delay_ms: range('delay of a webhook'),
+    tail: z
+      .strictObject({
+        probability: probability.describe('webhook delayed much longer'),
+        max_ms: ms.describe('by at most, ms'),
+      })
+      .partial(),
+    batch_ms: ms.describe('changes within this time share a webhook, ms'),
+    latency_ms: range('latency of the API'),
+    slow: z
+      .strictObject({ probability: probability.describe('slow answer'), ms: ms.describe('slower by, ms') })
+      .partial(),
+    stale: z
+      .strictObject({
+        probability: probability.describe('stale product detail'),
+        age_ms: z.int().min(0).max(5_000).describe('age of a stale detail, ms'),
+      })
+      .partial(),
+    fail: z
+      .strictObject({
+        server_error: probability.describe('request answered 500'),
+        slow_down: probability.describe('request answered 429'),
+        retry_after_s: z.int().min(0).max(3_600).describe('Retry-After of a 429, s'),
+        invalid_token: probability.describe('request answered 401'),
+        reset: probability.describe('connection cut, nothing done'),
+        lost_answer: probability.describe('request done, then connection cut'),
+      })
+      .partial(),
+    access_denied: z.boolean().describe('orders and addresses answer 403 access_denied'),
+    quota_exceeded: z.boolean().describe('new orders answer 403 quota_exceeded'),
+    clock_offset_ms: z.int().min(-YEAR_MS).max(YEAR_MS).describe('store’s clock ahead by, ms'),
+    node_skew_ms: ms.describe('clocks of the store’s servers differ by up to, ms'),
+  })
+  .partial();
 
-interface Faulty {
-  readonly access: Access;
-  readonly clock: Clock;
-  readonly network: Network;
-  readonly reads: Reads;
+type Owner = Record<string, unknown>;
+
+/** The part of the store that has the fault as a property, and that property. */
+function placeOf({ network, reads, access, clock }: Store, fault: string): readonly [Owner, string] {
+  const property = fault === 'clock_offset_ms' ? 'offsetMs' : toCamelCase(fault);
+  const owner = [network, reads, access, clock].find((part) => property in part);
+  if (owner === undefined) throw new Error(`no part of the store has the fault ${fault}`);
+  return [owner as unknown as Owner, property];
 }
 
 /** The current faults, in the form in which they are set. */
-export function readFaults({ access, clock, network, reads }: Faulty): z.output<typeof faultsSchema> {
-  return {
-    loss: network.loss,
-    reorder: network.reorder,
-    duplicate: network.duplicate,
-    delay_ms: network.delayMs,
-    tail: { probability: network.tail.probability, max_ms: network.tail.maxMs },
-    batch_ms: network.batchMs,
-    latency_ms: reads.latencyMs,
-    stale: { probability: reads.stale.probability, age_ms: reads.stale.ageMs },
-    slow: reads.slow,
-    fail: {
-      server_error: reads.fail.serverError,
-      slow_down: reads.fail.slowDown,
-      invalid_token: reads.fail.invalidToken,
-      reset: reads.fail.reset,
-      lost_answer: reads.fail.lostAnswer,
-      retry_after_s: reads.fail.retryAfterS,
-    },
-    access_denied: access.denied,
-    quota_exceeded: access.quotaExceeded,
-    clock_offset_ms: clock.offsetMs,
-    node_skew_ms: clock.nodeSkewMs,
-  };
+export function readFaults(store: Store): Record<string, unknown> {
+  return renameKeys(
+    Object.fromEntries(
+      Object.keys(faultsSchema.shape).map((fault) => {
+        const [owner, property] = placeOf(store, fault);
+        return [fault, owner[property]];
+      }),
+    ),
+    toSnakeCase,
+  );
 }
 
-export function setFaults(
-  { access, clock, network, reads }: Faulty,
-  faults: z.output<typeof faultsSchema>,
-): void {
-  network.loss = faults.loss ?? network.loss;
-  network.reorder = faults.reorder ?? network.reorder;
-  network.duplicate = faults.duplicate ?? network.duplicate;
-  network.delayMs = faults.delay_ms ?? network.delayMs;
-  network.batchMs = faults.batch_ms ?? network.batchMs;
-  if (faults.tail) network.tail = { probability: faults.tail.probability, maxMs: faults.tail.max_ms };
-  reads.latencyMs = faults.latency_ms ?? reads.latencyMs;
-  reads.slow = faults.slow ?? reads.slow;
-  if (faults.stale) {
-    const { probability, age_ms: ageMs = reads.stale.ageMs } = faults.stale;
-    reads.stale = { probability, ageMs };
+export function setFaults(store: Store, faults: z.output<typeof faultsSchema>): void {
+  for (const [fault, value] of Object.entries(faults)) {
+    const [owner, property] = placeOf(store, fault);
+    owner[property] =
+      typeof value === 'object'
+        ? { ...(owner[property] as object), ...renameKeys(value, toCamelCase) }
+        : value;
   }
-  if (faults.fail) {
-    reads.fail = {
-      serverError: faults.fail.server_error ?? reads.fail.serverError,
-      slowDown: faults.fail.slow_down ?? reads.fail.slowDown,
-      invalidToken: faults.fail.invalid_token ?? reads.fail.invalidToken,
-      reset: faults.fail.reset ?? reads.fail.reset,
-      lostAnswer: faults.fail.lost_answer ?? reads.fail.lostAnswer,
-      retryAfterS: faults.fail.retry_after_s ?? reads.fail.retryAfterS,
-    };
-  }
-  access.denied = faults.access_denied ?? access.denied;
-  access.quotaExceeded = faults.quota_exceeded ?? access.quotaExceeded;
-  clock.offsetMs = faults.clock_offset_ms ?? clock.offsetMs;
-  clock.nodeSkewMs = faults.node_skew_ms ?? clock.nodeSkewMs;
 }

@@ -5,7 +5,7 @@
 import type { Agenda } from '../world/agenda.ts';
 import type { Clock } from '../world/clock.ts';
 import type { Deliveries, DeliveryRecord } from './deliveries.ts';
-import type { StockLevel, Variant } from '../world/model.ts';
+import type { Variant } from '../world/model.ts';
 import type { Network } from './network.ts';
 import type { Operations } from '../world/operations.ts';
 import type { Random } from '../world/random.ts';
@@ -64,7 +64,9 @@ export class Losses {
    * @param at by default a level of one of the first products.
    * @throws OperationError when there is no such level, or no webhooks are sent at all.
    */
-  lose(at: { readonly variantId?: string; readonly warehouseId?: string } = {}): Loss {
+  lose(
+    at: { readonly variantId?: string | undefined; readonly warehouseId?: string | undefined } = {},
+  ): Loss {
     const { operations, network, random, agenda, truth } = this.#deps;
     const variant = at.variantId === undefined ? this.#anyVariant() : requireVariant(truth, at.variantId);
     const { warehouseId } = requireLevel(variant, at.warehouseId);
@@ -103,7 +105,7 @@ export class Losses {
     for (const loss of this.#losses) {
       const { lost, variant, warehouseId } = loss;
       if (loss.revealedBy !== null || record.clientId !== lost.clientId) continue;
-      if (record.createdAtMs < lost.createdAtMs) continue;
+      if (record.createdAtMs < lost.createdAtMs || record.delivery === lost.delivery) continue;
       const change = record.delivery.items.find(
         ({ id, warehouse_id: at }) => id === variant.id && at === warehouseId,
       );
@@ -114,7 +116,7 @@ export class Losses {
   #anyVariant(): Variant {
     const { truth, random } = this.#deps;
     const isFit = ({ kind, levels, deleted }: Variant): boolean =>
-      !deleted && kind === 'own' && (levels as readonly StockLevel[]).length > 0;
+      !deleted && kind === 'own' && levels.length > 0;
     const fit = truth.products
       .filter((product) => !product.deleted)
       .slice(0, AMONG_PRODUCTS)

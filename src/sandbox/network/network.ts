@@ -4,6 +4,7 @@ import type { Change } from '../world/model.ts';
 import { Pending } from './pending.ts';
 import type { Random } from '../world/random.ts';
 import type { Transmitter } from './transmit.ts';
+import { seal } from './webhooks.ts';
 import type { Delivery } from './webhooks.ts';
 
 export interface Range {
@@ -22,7 +23,9 @@ interface Held {
 interface NetworkDeps {
   /** Of the app that it delivers to. */
   readonly clientId: string;
-  readonly seal: (changes: readonly Change[]) => Delivery;
+  readonly webhookSecret: string;
+  /** Tells the request ids of several apps apart. */
+  readonly serial: number;
   readonly transmitter: Transmitter;
   readonly log: DeliveryLog;
   readonly clock: Clock;
@@ -42,6 +45,9 @@ const DUPLICATE_AFTER_MS = { min: 0, max: 60 };
 
 /** The network between the store and the webhook receiver, with its faults. */
 export class Network {
+  readonly clientId: string;
+  /** Set it to sign later deliveries with another one. */
+  webhookSecret: string;
   /** Probability that a delivery is never sent. */
   loss = 0;
   delayMs: Range = { min: 0, max: 0 };
@@ -71,11 +77,17 @@ export class Network {
   #toLose = 0;
   #losing: DeliveryRecord[] | null = null;
   #inFlight = 0;
+  readonly #idPrefix: string;
+  #sealed = 0;
 
   constructor(deps: NetworkDeps) {
     this.#deps = deps;
     this.#pending = new Pending(deps.timers);
+    this.clientId = deps.clientId;
+    this.webhookSecret = deps.webhookSecret;
     this.webhookUrl = deps.webhookUrl;
+    // From the clock, not the seed: a restarted sandbox must not repeat ids to the same receiver.
+    this.#idPrefix = `whk_${Math.round(deps.clock.baseNow()).toString(36)}_${deps.serial}`;
   }
 
   /** Loses the next `count` deliveries. */
@@ -159,6 +171,13 @@ export class Network {
     this.#pending.cancel();
   }
 
+  /** Sends the same bytes once more, to any address, past all faults. */
+  async resend(delivery: Delivery, url: string): Promise<DeliveryRecord> {
+    const record = this.#log(delivery, { duplicate: true });
+    await this.#pending.track(this.#transmit(record, url));
+    return record;
+  }
+
   #closeBatch(): void {
     if (this.#batch.length === 0) return;
     const changes = this.#batch;
@@ -171,8 +190,15 @@ export class Network {
   }
 
   #open(changes: readonly Change[]): DeliveryRecord {
-    const { seal, log, clock, clientId } = this.#deps;
-    return log.open({ clientId, delivery: seal(changes), createdAtMs: clock.baseNow(), duplicate: false });
+    const { clock } = this.#deps;
+    this.#sealed += 1;
+    const requestId = `${this.#idPrefix}_${String(this.#sealed).padStart(8, '0')}`;
+    return this.#log(seal(changes, { requestId, requestTimeMs: clock.now(), secret: this.webhookSecret }));
+  }
+
+  #log(delivery: Delivery, { duplicate } = { duplicate: false }): DeliveryRecord {
+    const { log, clock, clientId } = this.#deps;
+    return log.open({ clientId, delivery, createdAtMs: clock.baseNow(), duplicate });
   }
 
   #route(record: DeliveryRecord): void {
@@ -250,12 +276,24 @@ export class Network {
   }
 
   async #send(record: DeliveryRecord): Promise<void> {
-    const { transmitter, log, clock, random, clientId } = this.#deps;
     const url = this.webhookUrl;
     if (url === null || url === '') {
       this.#lose(record);
       return;
     }
+    await this.#transmit(record, url);
+    for (const kept of [...this.#keptBack]) {
+      kept.overtakers -= 1;
+      if (kept.overtakers === 0) kept.send();
+    }
+    const { random } = this.#deps;
+    if (record.duplicate || !random.chance(this.duplicate)) return;
+    const repeat = this.#log(record.delivery, { duplicate: true });
+    this.#sendAfter(random.int(DUPLICATE_AFTER_MS.min, DUPLICATE_AFTER_MS.max), repeat);
+  }
+
+  async #transmit(record: DeliveryRecord, url: string): Promise<void> {
+    const { transmitter, log, clock } = this.#deps;
     record.sentAtMs = clock.baseNow();
     record.url = url;
     const transmission = await transmitter.transmit(record.delivery, url);
@@ -265,13 +303,5 @@ export class Network {
       ms: clock.baseNow() - record.sentAtMs,
       problem: transmission.outcome === 'failed' ? (transmission.problem ?? null) : null,
     });
-    for (const kept of [...this.#keptBack]) {
-      kept.overtakers -= 1;
-      if (kept.overtakers === 0) kept.send();
-    }
-    if (record.duplicate || !random.chance(this.duplicate)) return;
-    const { delivery } = record;
-    const repeat = log.open({ clientId, delivery, createdAtMs: clock.baseNow(), duplicate: true });
-    this.#sendAfter(random.int(DUPLICATE_AFTER_MS.min, DUPLICATE_AFTER_MS.max), repeat);
   }
 }

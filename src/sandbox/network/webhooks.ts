@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { STOCK_AVAILABLE_UPDATED } from '../../store-api/contract/schemas.ts';
 import type { SentItem } from '../world/answers.ts';
-import type { Clock } from '../world/clock.ts';
 import type { Change } from '../world/model.ts';
 
 export type { SentItem };
@@ -15,53 +14,27 @@ export interface Delivery {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface SealerDeps {
-  readonly secret: string;
-  readonly clock: Clock;
-  /** Distinguishes the request ids of several sealers. */
-  readonly serial: number;
-}
-
-/** Makes signed deliveries ("Events": Request, stock_available_updated payload, Signature). */
-export class Sealer {
-  /** The webhook secret. Set it to replace it. */
-  secret: string;
-  readonly #clock: Clock;
-  readonly #prefix: string;
-  #count = 0;
-
-  constructor({ secret, clock, serial }: SealerDeps) {
-    this.secret = secret;
-    this.#clock = clock;
-    // From the clock, not the seed: a restarted sandbox must not repeat ids to the same receiver.
-    this.#prefix = `whk_${Math.round(clock.baseNow()).toString(36)}_${serial}`;
-  }
-
-  seal(changes: readonly Change[]): Delivery {
-    this.#count += 1;
-    const requestId = `${this.#prefix}_${String(this.#count).padStart(8, '0')}`;
-    const requestTimeMs = this.#clock.now();
-    const items = changes.map(itemOf);
-    const body = Buffer.from(
-      JSON.stringify({
-        request_id: requestId,
-        event_type: STOCK_AVAILABLE_UPDATED,
-        request_time: requestTimeMs,
-        data: { items },
-      }),
-    );
-    return {
-      requestId,
-      requestTimeMs,
-      items,
-      body,
-      headers: {
-        'Content-Type': 'application/json',
-        'X-Service-Signature': sign(body, this.secret),
-        'User-Agent': 'service-webhook/1.0',
-      },
-    };
-  }
+/** Makes a signed delivery ("Events": Request, stock_available_updated payload, Signature). */
+export function seal(
+  changes: readonly Change[],
+  by: { readonly requestId: string; readonly requestTimeMs: number; readonly secret: string },
+): Delivery {
+  const { requestId, requestTimeMs, secret } = by;
+  const items = changes.map(itemOf);
+  const body = Buffer.from(
+    JSON.stringify({
+      request_id: requestId,
+      event_type: STOCK_AVAILABLE_UPDATED,
+      request_time: requestTimeMs,
+      data: { items },
+    }),
+  );
+  const headers = {
+    'Content-Type': 'application/json',
+    'X-Service-Signature': sign(body, secret),
+    'User-Agent': 'service-webhook/1.0',
+  };
+  return { requestId, requestTimeMs, items, body, headers };
 }
 
 /** Lowercase hex HMAC-SHA256 over the raw bytes. */

@@ -1,17 +1,5 @@
 /** The requests to the store's API with their answers, for the people who write the programs that send them. */
 
-/** A fault that was switched on, or what was wrong with the request. */
-interface Trouble {
-  readonly words: string;
-  readonly isFault: boolean;
-}
-
-interface CallAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: Cut;
-}
-
 /** A text that may be too long to be kept whole. */
 export interface Cut {
   readonly text: string;
@@ -24,15 +12,18 @@ export interface Call {
   /** Base clock. */
   readonly atMs: number;
   readonly method: string;
-  /** Path and query. Like headers and body it may hold secrets of the caller: see `Confidential`. */
+  /** Path and query. */
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   body: Cut;
-  /** Null: not yet, or the connection was cut. */
-  answer: CallAnswer | null;
-  /** Until the answer; null: not yet. */
+  /** null: not yet, or the connection was cut. */
+  answer: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly text: Cut;
+  } | null;
+  /** From the request to its answer or its cut connection; null until then. */
   ms: number | null;
-  trouble: Trouble | null;
 }
 
 /** A mirror reads product after product: that must not push out the few orders. */
@@ -55,35 +46,32 @@ export class CallLog {
   }
 
   find(id: number): Call | undefined {
-    return [...this.#byPath.values()].flat().find((call) => call.id === id);
+    return this.recent.find((call) => call.id === id);
   }
 
   open(asked: Pick<Call, 'method' | 'target' | 'headers'>): Call {
+    const id = (this.#count += 1);
     const call: Call = {
-      id: (this.#count += 1),
+      id,
       atMs: this.#now(),
       ...asked,
       body: { text: '', more: 0 },
       answer: null,
       ms: null,
-      trouble: null,
     };
     const path = pathOf(call);
-    const known = this.#byPath.get(path) ?? [];
     // Invented paths share a place, so that they cannot fill the memory.
-    const kept = known.length > 0 || this.#byPath.size < PATHS_KEPT ? known : (this.#byPath.get('') ?? []);
-    this.#byPath.set(kept === known ? path : '', kept);
+    const key = this.#byPath.has(path) || this.#byPath.size < PATHS_KEPT ? path : '';
+    const kept = this.#byPath.get(key) ?? [];
+    this.#byPath.set(key, kept);
     kept.push(call);
     if (kept.length > KEPT_PER_PATH) kept.shift();
     return call;
   }
 
-  /** What the caller sent. */
   received(call: Call, raw: Buffer): void {
-    call.body = {
-      text: raw.subarray(0, LONGEST).toString('utf8'),
-      more: Math.max(0, raw.length - LONGEST),
-    };
+    const text = raw.subarray(0, LONGEST).toString('utf8');
+    call.body = { text, more: Math.max(0, raw.length - LONGEST) };
   }
 
   answered(call: Call, status: number, headers: Readonly<Record<string, string>>, text: string): void {
@@ -96,7 +84,6 @@ export class CallLog {
   /** The connection was cut in place of an answer. */
   cut(call: Call): void {
     call.ms = this.#now() - call.atMs;
-    call.trouble = { words: 'the connection was cut instead of an answer', isFault: true };
   }
 }
 

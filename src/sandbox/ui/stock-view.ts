@@ -1,121 +1,137 @@
 import { html } from 'hono/html';
-import { available, sellable } from '../world/model.ts';
-import type { StockLevel, Product, Variant } from '../world/model.ts';
-import type { CataloguePage } from './catalogue-page.ts';
 import type { Html } from '../../web/html.ts';
-import { addressOf, labelOf, rowId } from './view.ts';
-import type { Refused, View } from './view.ts';
+import { available, sellable } from '../world/model.ts';
+import type { Product, StockLevel, Variant } from '../world/model.ts';
+import type { Truth } from '../world/truth.ts';
 
-interface Shown {
-  readonly catalogue: CataloguePage;
-  readonly view: View;
-  readonly refused: Refused | undefined;
+const PRODUCTS_PER_PAGE = 20;
+
+/** The part of the catalogue that the page shows; kept in the address, so that forms return to it. */
+export interface View {
+  readonly query: string;
+  /** From 1. */
+  readonly page: number;
 }
 
-export function stockView(shown: Shown): Html {
-  const { catalogue, view } = shown;
+export function readView(params: URLSearchParams): View {
+  const page = Number(params.get('page') ?? 1);
+  return { query: params.get('q')?.trim() ?? '', page: Number.isSafeInteger(page) && page > 0 ? page : 1 };
+}
+
+export function addressOf(path: string, { query, page }: View): string {
+  const params = new URLSearchParams({
+    ...(query !== '' && { q: query }),
+    ...(page > 1 && { page: String(page) }),
+  });
+  return params.size === 0 ? path : `${path}?${params.toString()}`;
+}
+
+export function stockView(truth: Truth, view: View): Html {
+  const wanted = view.query.toLowerCase();
+  const found = truth.products.filter((product) => !product.deleted && matches(product, wanted));
+  const pages = Math.max(1, Math.ceil(found.length / PRODUCTS_PER_PAGE));
+  const page = Math.min(view.page, pages);
+  const products = found.slice((page - 1) * PRODUCTS_PER_PAGE, page * PRODUCTS_PER_PAGE);
+  const to = (target: number, words: string): Html | '' =>
+    target < 1 || target > pages
+      ? ''
+      : html`<a href="${addressOf('/', { ...view, page: target })}">${words}</a>`;
   return html`<section id="stock" aria-labelledby="stock-title">
     <header>
       <h2 id="stock-title">Stock</h2>
       <form role="search" action="/" class="row">
-        <label class="hidden" for="search">Search by name, SKU or id</label>
-        <input id="search" type="search" name="q" value="${view.query}" placeholder="Name, SKU or id" />
+        <input
+          type="search"
+          name="q"
+          value="${view.query}"
+          aria-label="Name, SKU or id"
+          placeholder="Name, SKU or id"
+        />
         <button>Search</button>
       </form>
     </header>
-    <p id="stock-total" class="quiet" data-live="whole">${told(catalogue, view)}</p>
-    <div class="list">
-      <table id="stock-list" data-live="rows">
-        <thead id="stock-head">
-          <tr>
-            <th scope="col">Variant</th>
-            <th scope="col">Warehouse</th>
-            <th scope="col" class="figure">To sell</th>
-            <th scope="col" class="figure">On hand</th>
-            <th scope="col" class="figure">Reserved</th>
-            <th scope="col">Change</th>
-          </tr>
-        </thead>
-        ${catalogue.products.map((product) => productRows(product, shown))}
-      </table>
-    </div>
-    ${pager(catalogue, view)}
+    <table id="stock-list" data-live="rows">
+      <thead id="stock-head">
+        <tr>
+          <th scope="col">Variant</th>
+          <th scope="col">Warehouse</th>
+          <th scope="col" class="figure">To sell</th>
+          <th scope="col" class="figure">On hand</th>
+          <th scope="col" class="figure">Reserved</th>
+          <th scope="col">Change</th>
+        </tr>
+      </thead>
+      ${products.map((product) => productRows(product, addressOf('/page/stock', view)))}
+    </table>
+    <nav id="stock-pages" class="row pager" aria-label="Pages of the stock list" data-live="whole">
+      ${to(page - 1, '← Back')} <span>${found.length} products, page ${page} of ${pages}</span>
+      ${to(page + 1, 'Next →')}
+    </nav>
   </section>`;
 }
 
-function told({ products, total }: CataloguePage, { query }: View): Html {
-  if (total === 0 && query !== '')
-    return html`No name, SKU or id contains “${query}”. <a href="/">Show all</a>`;
-  if (total === 0) return html`The store has no products.`;
-  const found = query === '' ? html`` : html` with “${query}” (<a href="/">show all</a>)`;
-  return html`${products.length} of ${total} products${found}`;
+function matches(product: Product, wanted: string): boolean {
+  const holds = (text: string | null): boolean => text !== null && text.toLowerCase().includes(wanted);
+  return (
+    holds(product.name) ||
+    product.id === wanted ||
+    product.variants.some(
+      (variant) => !variant.deleted && (holds(variant.sku) || holds(variant.name) || variant.id === wanted),
+    )
+  );
 }
 
-function pager({ page, pages }: CataloguePage, view: View): Html {
-  if (pages === 1) return html``;
-  const to = (target: number, words: string): Html =>
-    target < 1 || target > pages
-      ? html`<span class="quiet">${words}</span>`
-      : html`<a href="${addressOf('/', { ...view, page: target })}">${words}</a>`;
-  return html`<nav class="row pager" aria-label="Pages of the stock list">
-    ${to(page - 1, '← Back')} <span>Page ${page} of ${pages}</span> ${to(page + 1, 'Next →')}
-  </nav>`;
-}
-
-function productRows(product: Product, shown: Shown): Html {
-  const live = product.variants.filter((variant) => !variant.deleted);
+function productRows(product: Product, action: string): Html {
   return html`<tbody id="product-${product.id}" data-live="rows">
     <tr id="product-${product.id}-head" class="product">
-      <th scope="rowgroup" colspan="5">
+      <th scope="rowgroup" colspan="6">
         <span id="product-${product.id}-name" data-live="whole">${product.name}</span>
         <span class="quiet">${product.kind === 'own' ? '' : `${product.kind} · `}${product.id}</span>
       </th>
-      <td>
-        <form method="post" action="${addressOf('/page/delete-product', shown.view)}">
-          <input type="hidden" name="product_id" value="${product.id}" />
-          <button class="light">Delete<span class="hidden"> ${product.name}</span></button>
-        </form>
-      </td>
     </tr>
-    ${live.map((variant) =>
-      variant.levels.length === 0
-        ? withoutLevels(variant, shown)
-        : variant.levels.map((level) => levelRow(variant, level, shown)),
-    )}
+    ${product.variants
+      .filter((variant) => !variant.deleted)
+      .map((variant) =>
+        variant.levels.length === 0
+          ? bundleRow(variant)
+          : variant.levels.map((level) => levelRow(variant, level, action)),
+      )}
   </tbody>`;
 }
 
-function naming(variant: Variant, { view }: Shown): Html {
-  return html`<th scope="row">
-    <span class="sku">${variant.sku ?? 'no SKU'}</span> ${variant.name}
-    <a href="${addressOf('/', view, { order: variant.id })}#order" class="quiet"
-      >order<span class="hidden"> ${labelOf(variant)}</span></a
-    >
-  </th>`;
-}
-
-/** A bundle, which has no stock of its own. */
-function withoutLevels(variant: Variant, shown: Shown): Html {
+/** A bundle has no stock of its own. */
+function bundleRow(variant: Variant): Html {
   const parts = variant.components.map((part) => `${part.qty} × ${labelOf(part.variant)}`).join(', ');
   return html`<tr id="stock-${variant.id}">
-    ${naming(variant, shown)}
+    <th scope="row"><span class="sku">${variant.sku ?? 'no SKU'}</span> ${variant.name}</th>
     <td class="quiet">–</td>
-    ${figure(`stock-${variant.id}-total`, 'To sell', sellable(variant))}
-    <td class="quiet none" colspan="3">${parts === '' ? 'in no warehouse' : `of ${parts}`}</td>
+    ${figure(`stock-${variant.id}-sell`, 'To sell', sellable(variant))}
+    <td class="quiet" colspan="3">${parts === '' ? 'in no warehouse' : `of ${parts}`}</td>
   </tr>`;
 }
 
-function levelRow(variant: Variant, level: StockLevel, shown: Shown): Html {
-  const id = rowId(variant.id, level.warehouseId);
+function levelRow(variant: Variant, level: StockLevel, action: string): Html {
+  const id = `stock-${variant.id}-${level.warehouseId}`;
   // For a seller's warehouse, the store shows only the available quantity.
-  const isTold = variant.kind !== 'pulled';
+  const isOwn = variant.kind !== 'pulled';
+  const which = `${labelOf(variant)} in warehouse ${level.warehouseId}`;
   return html`<tr id="${id}">
-    ${naming(variant, shown)}
+    <th scope="row"><span class="sku">${variant.sku ?? 'no SKU'}</span> ${variant.name}</th>
     <td class="warehouse">${level.warehouseId}</td>
     ${figure(`${id}-sell`, 'To sell', available(level))}
-    ${figure(`${id}-hand`, 'On hand', isTold ? level.onHand : '–')}
-    ${figure(`${id}-held`, 'Reserved', isTold ? level.reserved : '–')}
-    <td class="change">${changeForm(variant, level, shown)}</td>
+    ${figure(`${id}-hand`, 'On hand', isOwn ? level.onHand : '–')}
+    ${figure(`${id}-held`, 'Reserved', isOwn ? level.reserved : '–')}
+    <td class="change">
+      <form method="post" action="${action}" class="row" data-clear>
+        <input type="hidden" name="variant_id" value="${variant.id}" />
+        <input type="hidden" name="warehouse_id" value="${level.warehouseId}" />
+        <input name="qty" inputmode="numeric" autocomplete="off" required aria-label="Units of ${which}" />
+        <button name="how" value="set">
+          Set<span class="hidden"> the available quantity of ${which}</span>
+        </button>
+        <button name="how" value="add">Add<span class="hidden"> to ${which}; negative removes</span></button>
+      </form>
+    </td>
   </tr>`;
 }
 
@@ -125,27 +141,6 @@ function figure(id: string, label: string, value: number | string): Html {
   </td>`;
 }
 
-function changeForm(variant: Variant, { warehouseId }: StockLevel, { view, refused }: Shown): Html {
-  const isRefused =
-    refused?.action === 'stock' &&
-    refused.form.get('variant_id') === variant.id &&
-    refused.form.get('warehouse_id') === warehouseId;
-  const which = `${labelOf(variant)} in warehouse ${warehouseId}`;
-  return html`<form method="post" action="${addressOf('/page/stock', view)}" class="row" data-clear>
-    <input type="hidden" name="variant_id" value="${variant.id}" />
-    <input type="hidden" name="warehouse_id" value="${warehouseId}" />
-    <input
-      name="qty"
-      value="${isRefused ? (refused.form.get('qty') ?? '') : ''}"
-      inputmode="numeric"
-      autocomplete="off"
-      size="5"
-      required
-      aria-label="Units of ${which}"
-    />
-    <button name="how" value="set">Set<span class="hidden"> the available quantity of ${which}</span></button>
-    <button name="how" value="add">
-      Add<span class="hidden"> to ${which}; a negative number removes units</span>
-    </button>
-  </form>`;
+export function labelOf(variant: Variant): string {
+  return variant.sku ?? `variant ${variant.id}`;
 }

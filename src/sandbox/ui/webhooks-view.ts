@@ -1,88 +1,150 @@
 import { html } from 'hono/html';
-import type { DeliveryRecord } from '../network/deliveries.ts';
-import type { Delivery } from '../network/webhooks.ts';
-import type { PageDeps } from './deps.ts';
 import type { Html } from '../../web/html.ts';
-import { timeView } from './time-view.ts';
+import type { DeliveryRecord } from '../network/deliveries.ts';
+import type { Loss } from '../network/losses.ts';
+import type { Delivery } from '../network/webhooks.ts';
+import type { Store } from '../store.ts';
+import { curlOf, rawText, timeView } from './raw-view.ts';
+import { labelOf } from './stock-view.ts';
 
+const LOSSES_SHOWN = 3;
 const DELIVERIES_SHOWN = 30;
-/** Further items of a delivery are only counted; GET /sandbox/deliveries has them. */
+/** `GET /sandbox/deliveries` has the others. */
 const ITEMS_SHOWN = 8;
 
-export function webhooksView({ deliveries, network }: PageDeps): Html {
-  const shown = deliveries.records.slice(-DELIVERIES_SHOWN).reverse();
-  const { counts } = deliveries;
-  return html`<section id="webhooks" aria-labelledby="webhooks-title">
-    <header><h2 id="webhooks-title">Webhooks</h2></header>
-    <p id="webhooks-told" class="quiet" data-live="whole">
-      ${
-        network.sends
-          ? html`Sent once each to <code>${network.webhookUrl ?? ''}</code>: ${counts.answered} answered,
-              ${counts.timeout} timed out, ${counts.failed} not reached, ${counts.lost} lost on purpose,
-              ${counts.pending} in transit.`
-          : html`<b>No webhooks are sent:</b>
-              ${network.enabled ? 'no URL is set' : 'the event is switched off'}. See
-              <a href="#settings">the settings</a>.`
-      }
+/** A button that loses a webhook, and step by step how the latest ones were repaired. */
+export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
+  return html`<section id="losses" aria-labelledby="losses-title">
+    <header>
+      <h2 id="losses-title">Lose a webhook</h2>
+      <form method="post" action="${action}"><button class="main">Lose a webhook</button></form>
+    </header>
+    <p class="quiet">
+      Stock changes, and its webhook is never sent. One second later the same stock changes again, and that
+      webhook arrives.
     </p>
-    <p id="webhooks-help" data-live="whole">
-      ${helpFor(
-        shown.find(({ outcome }) => outcome !== 'pending'),
-        network,
-      )}
-    </p>
-    <ol id="webhooks-list" class="cards list" data-live="rows">
-      ${shown.map(deliveryCard)}
+    <ol id="losses-list" class="cards" data-live="rows">
+      ${losses.recent.slice(0, LOSSES_SHOWN).map((loss) => lossCard(loss, mirrorUrl))}
     </ol>
   </section>`;
 }
 
-/** Help about the latest finished delivery. */
-function helpFor(latest: DeliveryRecord | undefined, { webhookUrl }: PageDeps['network']): Html {
-  if (latest?.outcome === 'failed')
-    return html`<span class="advice"
-      >No program listens at <code>${webhookUrl ?? ''}</code>: start your receiver.</span
-    >`;
-  if (latest?.outcome === 'timeout')
-    return html`<span class="advice"
-      >The receiver took longer than one second: answer first, process afterwards.</span
-    >`;
-  if (latest?.status === 401)
-    return html`<span class="advice"
-      >The receiver refused the signature: check that it uses the webhook secret shown on this page.</span
-    >`;
-  return html``;
+function lossCard(
+  { variant, warehouseId, lost, change, revealedBy, readAtMs }: Loss,
+  mirrorUrl: string | null,
+): Html {
+  const id = `loss-${lost.delivery.requestId}`;
+  const revealedAtMs = revealedBy?.record.sentAtMs ?? 0;
+  return html`<li id="${id}">
+    <b class="sku">${labelOf(variant)}</b> <span class="quiet">in warehouse ${warehouseId}</span>
+    ${mirrorLink(mirrorUrl, variant.id)}
+    <ol id="${id}-steps" class="steps" data-live="steps">
+      <li>
+        <b class="state bad">lost</b> ${timeView(lost.createdAtMs)} ${change.old} → ${change.new} was never
+        sent
+      </li>
+      ${
+        revealedBy === null
+          ? html`<li><b class="state">next</b> the receiver accepts the next webhook of this stock</li>`
+          : html`<li>
+              <b class="state odd">seen</b> ${timeView(revealedAtMs)} the next webhook says
+              ${revealedBy.change.old} → ${revealedBy.change.new}: it starts at ${revealedBy.change.old}, not
+              at ${change.old}, so one is missing
+            </li>`
+      }
+      ${
+        revealedBy === null
+          ? ''
+          : readAtMs === null
+            ? html`<li><b class="state">next</b> the receiver reads the product</li>`
+            : html`<li>
+                <b class="state good">read</b> ${timeView(readAtMs)} the receiver read the product,
+                <b>${((readAtMs - revealedAtMs) / 1_000).toFixed(1)} s</b> later
+              </li>`
+      }
+    </ol>
+  </li>`;
+}
+
+export function webhooksView({ deliveries, network }: Store): Html {
+  const { counts } = deliveries;
+  return html`<section id="webhooks" aria-labelledby="webhooks-title">
+    <header><h2 id="webhooks-title">Webhooks</h2></header>
+    <p id="webhooks-counts" class="quiet" data-live="counts">
+      ${
+        network.sends
+          ? html`To <code>${network.webhookUrl ?? ''}</code>: ${counts.answered} answered, ${counts.timeout}
+              timed out, ${counts.failed} not reached, ${counts.lost} lost, ${counts.pending} in transit.`
+          : html`<b>No webhooks are sent:</b>
+              ${network.enabled ? 'no URL is set' : 'the event is switched off'}.`
+      }
+    </p>
+    <ol id="webhooks-list" class="cards list" data-live="rows">
+      ${deliveries.records.slice(-DELIVERIES_SHOWN).reverse().map(deliveryCard)}
+    </ol>
+  </section>`;
 }
 
 function deliveryCard(record: DeliveryRecord): Html {
-  const { delivery, duplicate } = record;
-  const id = `hook-${delivery.requestId}${duplicate ? '-again' : ''}`;
+  const { delivery, duplicate, createdAtMs } = record;
+  const id = `hook-${delivery.requestId}${duplicate ? `-${createdAtMs}` : ''}`;
   const more = delivery.items.length - ITEMS_SHOWN;
   return html`<li id="${id}">
     <div class="row">
       <span id="${id}-fate" data-live="whole">${fateOf(record)}</span>
-      ${duplicate ? html`<span class="quiet">repeat of the same bytes</span>` : ''}
-      <span class="quiet push">${timeView(record.createdAtMs)}</span>
-    </div>
-    <ul>
-      ${delivery.items.slice(0, ITEMS_SHOWN).map(itemLine)}
-      ${more > 0 ? html`<li class="quiet">and ${more} more</li>` : ''}
-    </ul>
-    <div>
       <a href="/webhooks/${encodeURIComponent(delivery.requestId)}"><code>${delivery.requestId}</code></a>
+      ${duplicate ? html`<span class="quiet">same bytes again</span>` : ''}
+      <span class="quiet push">${timeView(createdAtMs)}</span>
     </div>
+    ${delivery.items.slice(0, ITEMS_SHOWN).map((item) => itemLine(item, null))}
+    ${more > 0 ? html`<div class="quiet">and ${more} more</div>` : ''}
   </li>`;
 }
 
-export function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
+/** One webhook: every time it was sent, its bytes and headers, and a form to send it again. */
+export function webhookView(store: Store, records: readonly DeliveryRecord[], delivery: Delivery): Html {
+  const { requestId, body } = delivery;
+  const headers = Object.entries(delivery.headers);
+  const text = body.toString('utf8');
+  const url = records.findLast((record) => record.url !== null)?.url ?? store.network.webhookUrl ?? '';
+  return html`<section aria-labelledby="webhook-title">
+    <header>
+      <h2 id="webhook-title">Webhook <code>${requestId}</code></h2>
+    </header>
+    <div id="webhook-fates" data-live="whole">${records.map(fateLine)}</div>
+    ${delivery.items.map((item) => itemLine(item, store.mirrorUrl))}
+    <form method="post" action="/page/replay" class="row">
+      <input type="hidden" name="request_id" value="${requestId}" />
+      <input class="long" name="url" value="${url}" required spellcheck="false" aria-label="Address" />
+      <button class="main">Send again</button>
+    </form>
+    <h3>Headers</h3>
+    ${rawText(headers.map(([name, value]) => `${name}: ${value}`).join('\n'))}
+    <h3>Body, ${body.length} bytes as they were signed</h3>
+    ${rawText(text)}
+    <h3>With curl</h3>
+    ${rawText(curlOf({ method: 'POST', url, headers, body: text }), 'curl')}
+  </section>`;
+}
+
+function fateLine(record: DeliveryRecord): Html {
+  const { url, problem, clientId, createdAtMs } = record;
+  return html`<p>
+    ${fateOf(record)} at ${timeView(createdAtMs)} for <code>${clientId}</code>
+    ${url === null ? '' : html`to <code>${url}</code>`}
+    ${problem === null ? '' : html`<span class="advice">${problem}</span>`}
+  </p>`;
+}
+
+function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
+  const took = `in ${Math.round(ms ?? 0)} ms`;
   switch (outcome) {
     case 'pending':
       return html`<b class="state">${sentAtMs === null ? 'waiting' : 'sent'}</b>`;
     case 'answered':
-      return html`<b class="state ${isAccepted(status) ? 'good' : 'bad'}">${status}</b> in
-        ${Math.round(ms ?? 0)} ms`;
+      return html`<b class="state ${status !== null && status < 300 ? 'good' : 'bad'}">${status}</b> ${took}`;
     case 'timeout':
-      return html`<b class="state bad">no answer</b> in ${Math.round(ms ?? 0)} ms`;
+      return html`<b class="state bad">no answer</b> ${took}`;
     case 'failed':
       return html`<b class="state bad">not reached</b>`;
     case 'lost':
@@ -90,15 +152,17 @@ export function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html 
   }
 }
 
-function isAccepted(status: number | null): boolean {
-  return status !== null && status >= 200 && status < 300;
+function itemLine(item: Delivery['items'][number], mirrorUrl: string | null): Html {
+  return html`<div>
+    <span class="sku">${item.sku === '' ? item.id : item.sku}</span>
+    <b>${item.old} → ${item.new}</b> ${item.reason}
+    <span class="quiet">in ${item.warehouse_id}</span> ${mirrorLink(mirrorUrl, item.id)}
+  </div>`;
 }
 
-function itemLine(item: Delivery['items'][number]): Html {
-  const sku = item.sku === '' ? item.id : item.sku;
-  const order = item.order_id === undefined ? '' : html` <span class="quiet">order ${item.order_id}</span>`;
-  return html`<li>
-    <span class="sku">${sku}</span> <b>${item.old} → ${item.new}</b> ${item.reason}
-    <span class="quiet">in ${item.warehouse_id}</span>${order}
-  </li>`;
+/** Leads to the mirror's page of the variant. */
+function mirrorLink(mirrorUrl: string | null, variantId: string): Html | '' {
+  if (mirrorUrl === null) return '';
+  const url = new URL(`variants/${encodeURIComponent(variantId)}`, `${mirrorUrl.replace(/\/+$/, '')}/`);
+  return html`<a href="${url.href}">in the mirror</a>`;
 }

@@ -1,24 +1,9 @@
 import type { Clock, Timers } from './clock.ts';
 
-interface AgendaDeps {
-  readonly clock: Clock;
-  readonly timers: Timers;
-}
-
 interface Entry {
   readonly dueMs: number;
-  readonly action: () => void;
-}
-
-interface Queue {
   readonly now: () => number;
-  readonly entries: Entry[];
-}
-
-interface Next {
-  readonly queue: Queue;
-  readonly entry: Entry;
-  readonly inMs: number;
+  readonly action: () => void;
 }
 
 /** The longest wait of a platform timer; later entries wait in several steps. */
@@ -28,15 +13,12 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 export class Agenda {
   readonly #clock: Clock;
   readonly #timers: Timers;
-  readonly #byTime: Queue;
-  readonly #byAge: Queue;
+  #entries: Entry[] = [];
   #timer: unknown;
 
-  constructor({ clock, timers }: AgendaDeps) {
+  constructor({ clock, timers }: { readonly clock: Clock; readonly timers: Timers }) {
     this.#clock = clock;
     this.#timers = timers;
-    this.#byTime = { now: () => clock.now(), entries: [] };
-    this.#byAge = { now: () => clock.baseNow(), entries: [] };
     clock.onMoved(() => {
       this.#runDue();
     });
@@ -44,15 +26,15 @@ export class Agenda {
 
   /** When the store's clock shows `atMs`; stepping that clock moves it. */
   at(atMs: number, action: () => void): void {
-    this.#add(this.#byTime, { dueMs: atMs, action });
+    this.#add({ dueMs: atMs, now: () => this.#clock.now(), action });
   }
 
   /** After a duration, regardless of clock steps. */
   after(ms: number, action: () => void): void {
-    this.#add(this.#byAge, { dueMs: this.#byAge.now() + ms, action });
+    this.#add({ dueMs: this.#clock.baseNow() + ms, now: () => this.#clock.baseNow(), action });
   }
 
-  /** Moves time ahead at once. What is due by then happens in order, each at its own time. */
+  /** Moves time ahead at once. Entries due by then run in order, each at its own time. */
   advance(ms: number): void {
     let leftMs = ms;
     do {
@@ -62,21 +44,25 @@ export class Agenda {
     } while (leftMs > 0);
   }
 
-  /** Nothing more happens. */
   stop(): void {
     this.#timers.clearTimeout(this.#timer);
-    this.#byTime.entries.length = 0;
-    this.#byAge.entries.length = 0;
+    this.#entries = [];
   }
 
-  /** The next entry, and the time until then. */
-  #next(): Next | undefined {
-    return [this.#byTime, this.#byAge]
-      .flatMap((queue): Next[] => {
-        const [entry] = queue.entries;
-        return entry === undefined ? [] : [{ queue, entry, inMs: entry.dueMs - queue.now() }];
-      })
-      .sort((a, b) => a.inMs - b.inMs)[0];
+  /** The earliest entry; of several due at one instant, the one added first. */
+  #next(): { readonly entry: Entry; readonly inMs: number } | undefined {
+    return this.#entries
+      .map((entry) => ({ entry, inMs: entry.dueMs - entry.now() }))
+      .reduce<{ entry: Entry; inMs: number } | undefined>(
+        (first, each) => (first === undefined || each.inMs < first.inMs ? each : first),
+        undefined,
+      );
+  }
+
+  #add(entry: Entry): void {
+    this.#entries.push(entry);
+    // Even an entry that is already due waits for a timer, so that it runs after its caller, not within it.
+    this.#arm();
   }
 
   #arm(): void {
@@ -91,17 +77,9 @@ export class Agenda {
 
   #runDue(): void {
     for (let next = this.#next(); next !== undefined && next.inMs <= 0; next = this.#next()) {
-      next.queue.entries.shift();
+      this.#entries.splice(this.#entries.indexOf(next.entry), 1);
       next.entry.action();
     }
-    this.#arm();
-  }
-
-  #add({ entries }: Queue, entry: Entry): void {
-    // Entries of one instant keep the order in which they were added.
-    const index = entries.findLastIndex(({ dueMs }) => dueMs <= entry.dueMs) + 1;
-    entries.splice(index, 0, entry);
-    // Even an entry that is already due waits for a timer, so that it runs after its caller, not within it.
     this.#arm();
   }
 }

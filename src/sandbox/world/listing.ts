@@ -1,5 +1,4 @@
 import type { ProductListRequest } from '../../store-api/contract/schemas.ts';
-import { dropOldest } from './drop-oldest.ts';
 import { compareIds } from './ids.ts';
 import type { Product } from './model.ts';
 import type { Truth } from './truth.ts';
@@ -12,9 +11,6 @@ interface Page {
   readonly hasMore: boolean;
 }
 
-/** How many searches are kept at once; a catalogue scan uses one. */
-const KEPT_SEARCHES = 16;
-
 const compare: Readonly<Record<SortBy, (a: Product, b: Product) => number>> = {
   id: (a, b) => compareIds(a.id, b.id),
   name: (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
@@ -23,12 +19,12 @@ const compare: Readonly<Record<SortBy, (a: Product, b: Product) => number>> = {
 };
 
 /**
- * Pages of `/v1/product/list`. The sorted list is kept until the catalogue changes, so that reading every page of
+ * Pages of `/v1/product/list`. Each sorted list is kept until the catalogue changes, so that reading every page of
  * 100,000 products sorts once, not a thousand times.
  */
 export class Listing {
   readonly #truth: Truth;
-  readonly #kept = new Map<string, Product[]>();
+  readonly #sorted = new Map<SortBy, readonly Product[]>();
   #revision = -1;
 
   constructor(truth: Truth) {
@@ -37,7 +33,9 @@ export class Listing {
 
   page(request: ProductListRequest): Page {
     const { limit = 20, offset = 0, sort_by: sortBy = 'update_time', sort_order: order = 'desc' } = request;
-    const all = this.#sorted(sortBy, (request.query ?? '').toLowerCase());
+    const query = (request.query ?? '').toLowerCase();
+    const sorted = this.#sortedBy(sortBy);
+    const all = query === '' ? sorted : sorted.filter(({ name }) => name.toLowerCase().includes(query));
     const end = offset + limit;
     const products =
       order === 'asc'
@@ -46,23 +44,18 @@ export class Listing {
     return { products, total: all.length, hasMore: end < all.length };
   }
 
-  #sorted(sortBy: SortBy, query: string): Product[] {
+  #sortedBy(sortBy: SortBy): readonly Product[] {
     if (this.#revision !== this.#truth.listRevision) {
-      this.#kept.clear();
+      this.#sorted.clear();
       this.#revision = this.#truth.listRevision;
     }
-    const key = `${sortBy} ${query}`;
-    const found = this.#kept.get(key);
-    if (found !== undefined) return found;
-
-    const products =
-      query === ''
-        ? this.#truth.products.filter((product) => !product.deleted)
-        : this.#sorted(sortBy, '').filter((product) => product.name.toLowerCase().includes(query));
-    // Equal keys are ordered by id, so that pages never overlap by chance.
-    if (query === '') products.sort((a, b) => compare[sortBy](a, b) || compareIds(a.id, b.id));
-    if (this.#kept.size >= KEPT_SEARCHES) dropOldest(this.#kept);
-    this.#kept.set(key, products);
-    return products;
+    const sorted =
+      this.#sorted.get(sortBy) ??
+      this.#truth.products
+        .filter((product) => !product.deleted)
+        // Equal keys are ordered by id, so that pages never overlap by chance.
+        .sort((a, b) => compare[sortBy](a, b) || compareIds(a.id, b.id));
+    this.#sorted.set(sortBy, sorted);
+    return sorted;
   }
 }

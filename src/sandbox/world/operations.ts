@@ -3,7 +3,6 @@ import type { Factory } from './factory.ts';
 import type { Ids } from './ids.ts';
 import { Ledger } from './ledger.ts';
 import type { Publish } from './model.ts';
-import { Orders } from './orders.ts';
 import { createOrderOperations } from './order-operations.ts';
 import type { OrderOperations } from './order-operations.ts';
 import type { Random } from './random.ts';
@@ -38,7 +37,7 @@ export function createOperations(deps: OperationDeps): Operations {
   const userId = (): string => random.pick(users);
 
   return {
-    ...createOrderOperations({ truth, ledger, clock, ids, publish, orders: new Orders() }),
+    ...createOrderOperations({ truth, ledger, clock, ids, publish }),
     ...createStockOperations({ truth, ledger, publish, userId }),
     ...createStructuralOperations({ truth, ledger, clock, factory, publish, userId }),
   };

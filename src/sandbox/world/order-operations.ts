@@ -3,7 +3,8 @@ import type { Ids } from './ids.ts';
 import type { Ledger, Movement } from './ledger.ts';
 import { available } from './model.ts';
 import type { StockLevel, Change, Publish, Variant } from './model.ts';
-import type { Order, OrderLine, Orders, Ware } from './orders.ts';
+import { Orders } from './orders.ts';
+import type { Order, OrderLine, Ware } from './orders.ts';
 import { OperationError, levelToTakeFrom, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
@@ -38,9 +39,9 @@ export function createOrderOperations(deps: {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly publish: Publish;
-  readonly orders: Orders;
 }): OrderOperations {
-  const { truth, ledger, clock, ids, publish, orders } = deps;
+  const { truth, ledger, clock, ids, publish } = deps;
+  const orders = new Orders();
 
   /** Units per variant and warehouse. Lines with the same variant are added up first, so that they cannot oversell it. */
   const plan = (lines: readonly ReserveLine[]): { readonly lines: OrderLine[]; readonly wares: Ware[] } => {
@@ -80,8 +81,8 @@ export function createOrderOperations(deps: {
   };
 
   const close = (orderId: string, state: Order['state'], cancelReason: string | null): Order => {
-    const order = orders.get(orderId);
-    if (order === undefined) throw new OperationError(`no open order ${orderId}`);
+    const order = orders.find(orderId);
+    if (order?.state !== 'open') throw new OperationError(`no open order ${orderId}`);
     orders.close(order);
     return Object.assign(order, { state, cancelReason, updateTimeMs: clock.now() });
   };
@@ -105,7 +106,7 @@ export function createOrderOperations(deps: {
       const createTimeMs = clock.now();
       const order: Order = {
         ...{ id: orderId, lines, wares, createTimeMs, updateTimeMs: createTimeMs },
-        ...{ state: 'open', cancelReason: null, deleted: false },
+        ...{ state: 'open', cancelReason: null, deleted: false, terms: null },
       };
       orders.add(order);
       publish(changes);

@@ -227,7 +227,7 @@ export const cases: ContractCase[] = [
       const product = await mine.productDetail(lamp.product.id);
       expect(product.requestId).toBeTruthy();
       expect((await mine.listProducts()).requestId).not.toBe(product.requestId);
-      sandbox.access.denied = true;
+      sandbox.access.accessDenied = true;
       await expect(mine.listAddresses()).rejects.toMatchObject({ requestId: expect.stringMatching(/./) });
     },
   ),

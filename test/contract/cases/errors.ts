@@ -188,7 +188,7 @@ export const cases: ContractCase[] = [
     expect(sellable(lamp)).toBe(9);
   }),
   clientRule('errors.403.access_denied', 'told with what to do', async ({ client, sandbox }) => {
-    sandbox.access.denied = true;
+    sandbox.access.accessDenied = true;
     const error = await failureOf(client().createOrder(idempotent));
     expect(error).toMatchObject({ kind: 'rejected', status: 403, code: 'access_denied' });
     expect(sandbox.requests[CREATE]).toBe(1);

@@ -1,26 +1,24 @@
-import type { OrderAnswer } from '../world/answers.ts';
+import type { OrderAnswer } from './answers.ts';
 import { amountOf, moneyText, sum, times } from './money.ts';
-import type { FoundOrder, PlacedOrder, PricedLine } from './order-book.ts';
-import type { Order, Ware } from '../world/orders.ts';
+import type { Order, PricedLine, Ware } from './orders.ts';
 
 /**
- * * The order record. The contract shows only `id`, `external_order_id` and `shipments`; the other fields are plausible and
+ * The order record. The contract shows only `id`, `external_order_id` and `shipments`; the other fields are plausible and
  * named as in the request. Fields that a record does not have are absent, never null.
  */
-export function renderOrder(order: FoundOrder): OrderAnswer {
-  const { stock } = order;
+export function renderOrder(order: Order): OrderAnswer {
   return {
-    id: stock.id,
-    status: stock.state,
-    ...(stock.cancelReason !== null && { cancel_reason: stock.cancelReason }),
-    create_time: stock.createTimeMs,
-    update_time: stock.updateTimeMs,
-    ...('request' in order ? agreed(order) : counterSale(stock)),
+    id: order.id,
+    status: order.state,
+    ...(order.cancelReason !== null && { cancel_reason: order.cancelReason }),
+    create_time: order.createTimeMs,
+    update_time: order.updateTimeMs,
+    ...(order.terms === null ? { products: order.wares.map(renderWare) } : agreed(order.terms)),
   };
 }
 
-function agreed(order: PlacedOrder): Omit<OrderAnswer, 'id'> {
-  const { request, lines, shipments, paidTimeMs } = order;
+function agreed(terms: NonNullable<Order['terms']>): Omit<OrderAnswer, 'id'> {
+  const { request, lines, shipments, paidTimeMs } = terms;
   const goods = lines.map(({ price, qty }) => times(amountOf(price), qty));
   const discount = amountOf(request.discount ?? 0);
   const shippingFee = amountOf(request.shipping_fee ?? 0);
@@ -28,16 +26,16 @@ function agreed(order: PlacedOrder): Omit<OrderAnswer, 'id'> {
   return {
     ...present(request, ['external_order_id', 'channel', 'shipping_type']),
     ...{ is_paid: paidTimeMs !== null, ...(paidTimeMs !== null && { paid_time: paidTimeMs }) },
-    order_time: order.orderTimeMs,
+    order_time: terms.orderTimeMs,
     ...present(request, ['expiration_time', 'ship_deadline_time', 'shipping_label_note', 'private_note']),
     is_cod: request.is_cod ?? false,
     ...(request.cod_fee !== undefined && { cod_fee: moneyText(amountOf(request.cod_fee)) }),
     ...(request.cod_amount !== undefined && { cod_amount: moneyText(amountOf(request.cod_amount)) }),
     ship_before_pay: request.ship_before_pay ?? false,
     auto_request_xshipping: request.auto_request_xshipping ?? true,
-    sender_name: order.senderName,
-    ...(order.sender !== undefined && { sender_address: order.sender }),
-    recipient_address: order.recipient,
+    sender_name: terms.senderName,
+    ...(terms.sender !== undefined && { sender_address: terms.sender }),
+    recipient_address: terms.recipient,
     products: lines.map(renderLine),
     subtotal: moneyText(sum(goods)),
     discount: moneyText(discount),
@@ -47,11 +45,6 @@ function agreed(order: PlacedOrder): Omit<OrderAnswer, 'id'> {
     total: moneyText(sum([...goods, times(discount, -1), shippingFee, otherFee])),
     ...(shipments.length > 0 && { shipments }),
   };
-}
-
-/** Sold over the counter: only the items are known. */
-function counterSale(stock: Order): Record<string, unknown> {
-  return { products: stock.wares.map(renderWare) };
 }
 
 function renderLine(line: PricedLine): Record<string, unknown> {

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { addressInputSchema } from '../../store-api/contract/order-schemas.ts';
-import type { Ids } from '../world/ids.ts';
-import { OperationError } from '../world/targets.ts';
-import { ownAddresses } from '../world/wares.ts';
+import type { Ids } from './ids.ts';
+import { OperationError } from './targets.ts';
+import { ownAddresses } from './wares.ts';
 
 type NewAddress = z.output<typeof addressInputSchema>;
 export type StoredAddress = NewAddress & { readonly id: string };

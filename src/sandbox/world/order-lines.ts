@@ -1,7 +1,7 @@
 import { ApiError } from '../shared/errors.ts';
-import type { Variant } from '../world/model.ts';
-import type { NewOrder, PricedLine } from './order-book.ts';
-import type { Truth } from '../world/truth.ts';
+import type { Variant } from './model.ts';
+import type { NewOrder, PricedLine } from './orders.ts';
+import type { Truth } from './truth.ts';
 
 /** The lines of an order, each with its variant and price. Throws ApiError 400 naming the first line that has none. */
 export function resolveLines(truth: Truth, products: NewOrder['products']): PricedLine[] {

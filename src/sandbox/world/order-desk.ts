@@ -1,31 +1,37 @@
+import { shippingTypes, type ShippingType } from '../../store-api/contract/order-schemas.ts';
 import { requireQuota } from '../shared/access.ts';
 import type { Access } from '../shared/access.ts';
 import type { AddressBook, StoredAddress } from './address-book.ts';
-import type { Agenda } from '../world/agenda.ts';
-import type { Clock } from '../world/clock.ts';
-import type { Courier } from './courier.ts';
-import type { FoundOrder, NewOrder, Origin, OrderBook, PlacedOrder, PricedLine } from './order-book.ts';
+import type { Agenda } from './agenda.ts';
+import type { Clock } from './clock.ts';
+import type { Ids } from './ids.ts';
 import { refused, resolveLines } from './order-lines.ts';
-import type { OrderOperations } from '../world/order-operations.ts';
-import type { Order } from '../world/orders.ts';
-import { InsufficientStock, OperationError } from '../world/targets.ts';
-import type { Truth } from '../world/truth.ts';
-import { storeName } from '../world/wares.ts';
+import type { OrderOperations } from './order-operations.ts';
+import type { NewOrder, Order, Origin, PlacedOrder, PricedLine } from './orders.ts';
+import { InsufficientStock, OperationError } from './targets.ts';
+import type { Truth } from './truth.ts';
+import { storeName } from './wares.ts';
 
 interface OrderDeskDeps {
   readonly truth: Truth;
   readonly operations: OrderOperations;
-  readonly book: OrderBook;
   readonly addresses: AddressBook;
-  readonly courier: Courier;
   readonly agenda: Agenda;
   readonly access: Access;
   readonly clock: Clock;
+  readonly ids: Ids;
 }
 
 /** Creates orders and handles them afterwards. */
 export class OrderDesk {
+  readonly courier = {
+    /** The time from ready-to-ship to the tracking number: "moments later". */
+    bookingDelayMs: 2_000,
+    /** The couriers for which the store has set up booking; with the others, nothing is booked automatically. */
+    bookable: new Set<ShippingType>(shippingTypes),
+  };
   readonly #deps: OrderDeskDeps;
+  #trackingNumbers = 0;
 
   constructor(deps: OrderDeskDeps) {
     this.#deps = deps;
@@ -36,9 +42,9 @@ export class OrderDesk {
    * Throws ApiError 400 or 403 without changing anything.
    */
   place(request: NewOrder, origin: Origin): PlacedOrder {
-    const { truth, book, access } = this.#deps;
+    const { truth, operations, access, agenda } = this.#deps;
     const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
-    const existing = book.findExternal(origin, externalOrderId);
+    const existing = operations.orders.findExternal(origin, externalOrderId);
     // Before quota and stock: an existing order needs neither.
     if (existing !== undefined) return existing;
     if (origin !== null) requireQuota(access);
@@ -47,57 +53,59 @@ export class OrderDesk {
     const sender = this.#senderOf(request);
     const recipient = this.#recipientOf(request);
     const stock = this.#reserve(lines);
-    const order: PlacedOrder = {
-      ...{ stock, origin, request, lines, sender },
+    const order = operations.orders.place(stock, {
+      ...{ origin, request, lines, sender },
       recipient: recipient(),
       senderName: request.sender_name ?? storeName,
       orderTimeMs: request.order_time ?? stock.createTimeMs,
       paidTimeMs: null,
       shipments: [],
-    };
-    book.add(order);
+    });
     if (request.ship_before_pay === true) this.#bookCourier(order);
-    if (expirationTimeMs !== undefined) this.#expireAt(order, expirationTimeMs);
+    if (expirationTimeMs !== undefined) {
+      agenda.at(expirationTimeMs, () => {
+        if (order.terms.paidTimeMs !== null || order.state !== 'open') return;
+        operations.cancel(order.id, 'order_canceled_by_system');
+      });
+    }
     return order;
   }
 
   /** Confirms complete payment. Throws OperationError, like the others. */
   pay(orderId: string): PlacedOrder {
-    const order = this.#requireOrder(orderId);
-    if (order.paidTimeMs !== null) throw new OperationError(`order ${orderId} is paid already`);
-    if (order.stock.state === 'canceled') throw new OperationError(`order ${orderId} is cancelled`);
-    order.paidTimeMs = this.#deps.clock.now();
-    order.stock.updateTimeMs = order.paidTimeMs;
+    const order = this.#placed(orderId);
+    if (order.terms.paidTimeMs !== null) throw new OperationError(`order ${orderId} is paid already`);
+    if (order.state === 'canceled') throw new OperationError(`order ${orderId} is cancelled`);
+    order.terms.paidTimeMs = order.updateTimeMs = this.#deps.clock.now();
     this.#bookCourier(order);
     return order;
   }
 
   /** Enters a tracking number by hand, for couriers without automatic booking. */
   addTrackingNumber(orderId: string, trackingNumber: string): PlacedOrder {
-    const order = this.#requireOrder(orderId);
+    const order = this.#placed(orderId);
     if (!isWanted(order)) throw new OperationError(`order ${orderId} is cancelled`);
-    order.shipments.push(this.#deps.courier.shipment(order.request.shipping_type, trackingNumber));
-    order.stock.updateTimeMs = this.#deps.clock.now();
+    this.#ship(order, trackingNumber);
     return order;
   }
 
   /** An open order is cancelled first, which releases its stock. */
   delete(orderId: string): void {
-    const { stock } = this.#find(orderId);
-    if (stock.state === 'open') this.#deps.operations.cancel(orderId);
-    stock.deleted = true;
+    const order = this.#find(orderId);
+    if (order.state === 'open') this.#deps.operations.cancel(orderId);
+    order.deleted = true;
   }
 
-  #find(orderId: string): FoundOrder {
-    const order = this.#deps.book.find(orderId);
+  #find(orderId: string): Order {
+    const order = this.#deps.operations.orders.find(orderId);
     if (order === undefined) throw new OperationError(`no order ${orderId}`);
     return order;
   }
 
-  #requireOrder(orderId: string): PlacedOrder {
+  #placed(orderId: string): PlacedOrder {
     const order = this.#find(orderId);
-    if (!('request' in order)) throw new OperationError(`order ${orderId} only holds stock`);
-    return order;
+    if (order.terms === null) throw new OperationError(`order ${orderId} only holds stock`);
+    return order as PlacedOrder;
   }
 
   #senderOf(request: NewOrder): StoredAddress | undefined {
@@ -114,21 +122,18 @@ export class OrderDesk {
   /** Looks up an address given by id; one given in full is stored when everything else is valid. */
   #recipientOf(request: NewOrder): () => StoredAddress {
     const { addresses } = this.#deps;
-    const { recipient_address_id: id, recipient_address: told } = request;
-    if (told !== undefined) return () => addresses.addCustomers(told);
-    // The schema has seen to it that one of the two is there.
+    const { recipient_address_id: id, recipient_address: address } = request;
+    if (address !== undefined) return () => addresses.addCustomers(address);
+    // The schema guarantees that one of the two is present.
     const stored = id === undefined ? undefined : addresses.find(id);
     if (stored === undefined) throw noSuchAddress('recipient_address_id');
     return () => stored;
   }
 
   #reserve(lines: readonly PricedLine[]): Order {
-    const { operations } = this.#deps;
     try {
-      const wanted = lines.map(({ variant, qty }) => ({ variantId: variant.id, qty }));
-      const { order } = operations.reserve(wanted);
-      operations.orders.setAside(order);
-      return order;
+      return this.#deps.operations.reserve(lines.map(({ variant, qty }) => ({ variantId: variant.id, qty })))
+        .order;
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
       throw refused(fieldOf(error, lines), error.message);
@@ -137,28 +142,30 @@ export class OrderDesk {
 
   /** "Ready to ship" means paid or `ship_before_pay`; cash on delivery is no third case. */
   #bookCourier(order: PlacedOrder): void {
-    const { courier, clock } = this.#deps;
-    const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.request;
-    if (!isAutomatic) return;
-    courier.book(shippingType, () => {
+    const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.terms.request;
+    if (!isAutomatic || !this.courier.bookable.has(shippingType)) return;
+    this.#deps.agenda.after(this.courier.bookingDelayMs, () => {
       // Requested twice: first for `ship_before_pay`, then for the payment.
-      if (!isWanted(order) || order.shipments.length > 0) return;
-      order.shipments.push(courier.shipment(shippingType));
-      order.stock.updateTimeMs = clock.now();
+      if (!isWanted(order) || order.terms.shipments.length > 0) return;
+      this.#trackingNumbers += 1;
+      this.#ship(order, `TH${String(this.#trackingNumbers).padStart(10, '0')}`);
     });
   }
 
-  #expireAt(order: PlacedOrder, expirationTimeMs: number): void {
-    const { agenda, operations } = this.#deps;
-    agenda.at(expirationTimeMs, () => {
-      if (order.paidTimeMs !== null || order.stock.state !== 'open') return;
-      operations.cancel(order.stock.id, 'order_canceled_by_system');
+  #ship(order: PlacedOrder, trackingNumber: string): void {
+    const { clock, ids } = this.#deps;
+    order.updateTimeMs = clock.now();
+    order.terms.shipments.push({
+      id: ids.next(),
+      shipping_type: order.terms.request.shipping_type,
+      tracking_number: trackingNumber,
+      create_time: order.updateTimeMs,
     });
   }
 }
 
-function isWanted({ stock }: PlacedOrder): boolean {
-  return !stock.deleted && stock.state !== 'canceled';
+function isWanted({ deleted, state }: Order): boolean {
+  return !deleted && state !== 'canceled';
 }
 
 /** The same text whether it does not exist or belongs to another store ("Errors" rule 1). */

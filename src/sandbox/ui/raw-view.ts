@@ -1,0 +1,41 @@
+import { html } from 'hono/html';
+import type { Html } from '../../web/html.ts';
+import { shellWord } from '../../web/shell-word.ts';
+
+/** The time of day to the millisecond, in the machine's time zone, which is also the reader's. */
+export function timeView(atMs: number): Html {
+  const at = new Date(atMs);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  const millis = String(at.getMilliseconds()).padStart(3, '0');
+  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
+  return html`<time datetime="${at.toISOString()}">${clock}.${millis}</time>`;
+}
+
+/** @param copyId adds a button that copies the text; it works with scripts only, and is hidden without. */
+export function rawText(text: string, copyId?: string): Html {
+  if (copyId === undefined) return html`<pre tabindex="0">${text}</pre>`;
+  return html`<pre id="${copyId}" tabindex="0">${text}</pre>
+    <button data-copy="${copyId}" hidden>Copy</button>`;
+}
+
+interface CurlRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+}
+
+/** curl makes these headers itself. */
+const OWN = /^(?:host|content-length|connection|transfer-encoding|accept-encoding|expect|keep-alive)$/i;
+
+/** The same request as a command for a shell. */
+export function curlOf({ method, url, headers, body }: CurlRequest): string {
+  const parts = [
+    `curl -sS -i ${method === 'POST' ? '' : `-X ${shellWord(method)} `}${shellWord(url)}`,
+    ...headers
+      .filter(([name]) => !OWN.test(name))
+      .map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`),
+    ...(body === '' && method !== 'POST' ? [] : [`--data-binary ${shellWord(body)}`]),
+  ];
+  return parts.join(' \\\n  ');
+}
