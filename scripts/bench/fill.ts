@@ -1,5 +1,4 @@
 /** Databases of any size, made by SQL alone: a first sync of ten million stock levels would take hours. */
-import { CLOSE_GUARDS, OPEN_GUARDS } from '../../src/mirror/file/own-write.ts';
 import Database from 'better-sqlite3';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
@@ -126,12 +125,11 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
   const warehouse = `CAST(${FIRST_WAREHOUSE} + i % ${WAREHOUSES} AS TEXT)`;
   const firstSeqOfLevel = `i / ${WAREHOUSES} * ${SEQS_A_VARIANT} + i % ${WAREHOUSES} + 1`;
   // As the mirror's own writer.
-  db.exec(OPEN_GUARDS);
   db.exec(`${count(products)}
     INSERT INTO products (product_id, name, update_time_ms, read_seq, read_at_ms, read_until_ms, has_bundle)
     SELECT ${id('i')}, 'Product ' || i, ${atMs}, i + ${FIRST_READ_SEQ - 1}, ${atMs}, ${atMs}, 0 FROM n`);
   db.exec(`${count(products)}
-    INSERT INTO product_stock_levels (product_id, cells) SELECT ${id('i')}, ${LEVELS_A_PRODUCT} FROM n`);
+    INSERT INTO product_stock_levels (product_id, levels) SELECT ${id('i')}, ${LEVELS_A_PRODUCT} FROM n`);
   db.exec(`${count(variants)}
     INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, on_hand, reserved_qty,
       allow_negative_stock, cost, bundled_by_count, as_of_ms, verified_at_ms, event_seq, event_at_ms, change_seq)
@@ -159,11 +157,10 @@ function insertRows(db: Database.Database, products: number, atMs: number): void
     SELECT i + ${FIRST_READ_SEQ}, 'read', ${atMs}, CAST(
       '{"productId":"' || (${FIRST_ID} + i) || '","s0":1,"sentAtMs":${atMs},"receivedAtMs":${atMs},"detail":"unchanged"}'
       AS BLOB) FROM n`);
-  db.exec(`UPDATE live_counts SET products = ${products}, variants = ${variants}, cells = ${levels}`);
+  db.exec(`UPDATE live_counts SET products = ${products}, variants = ${variants}, levels = ${levels}`);
   db.exec(
     `UPDATE mirror_state SET applied_seq = ${products + FIRST_READ_SEQ - 1}, change_seq = ${variants * SEQS_A_VARIANT},
        store_id = '1', offset_ceiling_ms = 1000`,
   );
   db.exec(`UPDATE service_state SET last_full_sync_at_ms = ${atMs}`);
-  db.exec(CLOSE_GUARDS);
 }

@@ -1,5 +1,4 @@
 /** Filled databases, shared by the parts that measure with them, and a mirror on one of them that has no store. */
-import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import Database from 'better-sqlite3';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -72,7 +71,7 @@ export async function idle(mirror: Child, path: string): Promise<Listening> {
   const at = await mirror.listening();
   // Every start scans the catalogue. With a store that does not exist the scan would only be in the way.
   const ended = `UPDATE runs SET state = 'failed', error = 'not measured' WHERE state = 'running'`;
-  write(path, (db) => asOwnWrite(db, () => db.exec(ended)));
+  write(path, (db) => db.exec(ended));
   return at;
 }
 

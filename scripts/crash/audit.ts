@@ -197,7 +197,7 @@ function hasLog(db: Db): boolean {
 }
 
 function hasSchema(db: Db): boolean {
-  return numberOf(db, `SELECT count(*) FROM main.sqlite_master WHERE name = 'mirror_status'`) === 1;
+  return numberOf(db, `SELECT count(*) FROM main.sqlite_master WHERE name = 'mirror_state'`) === 1;
 }
 
 /** The whole schema, or nothing of it: never half. */

@@ -1,5 +1,4 @@
 /** The files of a mirror and its event log while no process has them open. */
-import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import { constants, copyFileSync, existsSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
@@ -63,10 +62,10 @@ export function age(path: string, days: number): Aged | null {
     const changeSeq = valueOf(db, 'SELECT seq FROM changes ORDER BY seq DESC LIMIT 1 OFFSET ?', KEPT_CHANGES);
     const logSeq = valueOf(db, 'SELECT log_seq FROM changes WHERE seq = ?', changeSeq);
     const byMs = days * DAY_MS;
-    asOwnWrite(db, () => {
+    db.transaction(() => {
       db.prepare('UPDATE log SET at_ms = at_ms - ? WHERE seq < ?').run(byMs, logSeq);
       db.prepare('UPDATE changes SET recorded_at_ms = recorded_at_ms - ? WHERE seq < ?').run(byMs, changeSeq);
-    });
+    })();
     return { logSeq, changeSeq };
   } finally {
     db.close();

@@ -6,7 +6,6 @@ import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import type { Entry } from '../../src/core/entry.ts';
 import { decodeEntry, type LogRow } from '../../src/event-log/entries.ts';
 import type { Db } from '../../src/sqlite/open.ts';
-import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
 import { openBoth } from '../shared/direct-writer.ts';
 
@@ -65,7 +64,7 @@ export class Reference {
       'INSERT INTO log (seq, kind, at_ms, payload, body_hash) VALUES (@seq, @kind, @atMs, @payload, @bodyHash)',
     );
     const problems: string[] = [];
-    asOwnWrite(this.db, () => {
+    this.db.transaction(() => {
       for (const row of rows) insert.run(row);
       for (const row of logRows(this.db, this.#tables.state().appliedSeq)) {
         if (row.seq > toSeq) break;
@@ -73,7 +72,7 @@ export class Reference {
         problems.push(...this.#applyEntry(entry));
       }
       this.#tables.flush();
-    });
+    })();
     return problems;
   }
 

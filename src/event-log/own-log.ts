@@ -1,4 +1,4 @@
-/** The event log as its one owner opens it: locked, taken over from an earlier version, its history checked. */
+/** The event log as its one owner opens it: locked, its history checked. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { RULES_VERSION } from '../core/rules-version.ts';
@@ -12,7 +12,6 @@ import type { Db } from '../sqlite/open.ts';
 import { setAside } from './set-aside.ts';
 import { EventLog } from './event-log.ts';
 import { eventLogPath, openLogForAppending } from './open-log.ts';
-import { takeOverLog } from './take-over.ts';
 
 /** The mirror's file, which was damaged, deleted or replaced. */
 export interface LostMirror {
@@ -49,7 +48,6 @@ export function openOwnLog(databasePath: string): OwnLog {
   try {
     const path = eventLogPath(databasePath);
     refuseForeign(databasePath);
-    takeOverLog(databasePath, path);
     const opened = (db = openLogForAppending(path));
     const log = explain(path, () => new EventLog(opened));
     explain(path, () => log.noteRules(RULES_VERSION));

@@ -19,7 +19,6 @@ import { positionIn, type MirrorPosition } from '../event-log/mirror-position.ts
 import { openReader, type Db } from '../sqlite/open.ts';
 import { syncFile } from '../sqlite/sync-file.ts';
 import { openWriter } from './file/open-writer.ts';
-import { asOwnWrite } from './file/own-write.ts';
 import { prepareCommands } from './writer/commands.ts';
 import { nameEpoch } from './writer/own-mirror.ts';
 import { Projection } from './writer/projection.ts';
@@ -201,7 +200,7 @@ async function makeDraft({
     if (!check) {
       await applyTo(lastSeq);
       const names = Object.fromEntries(warehouseNames);
-      asOwnWrite(db, () => prepareCommands(db).nameWarehouses({ names }));
+      prepareCommands(db).nameWarehouses({ names });
     }
     db.pragma('wal_checkpoint(TRUNCATE)');
     return differing;
@@ -212,7 +211,7 @@ async function makeDraft({
 
 function takeUntold(db: Db, path: string): void {
   db.prepare('ATTACH ? AS before').run(path);
-  asOwnWrite(db, () => {
+  db.transaction(() => {
     for (const table of UNTOLD) {
       db.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM before.${table}`);
     }
@@ -220,7 +219,7 @@ function takeUntold(db: Db, path: string): void {
       `UPDATE main.service_state SET (last_full_sync_at_ms, pruned_change_seq) =
          (SELECT last_full_sync_at_ms, pruned_change_seq FROM before.service_state)`,
     );
-  });
+  })();
   db.exec('DETACH before');
 }
 

@@ -1,15 +1,13 @@
 /**
  * drizzle, loaded as CommonJS: its ES modules are hundreds in one ring, which take Node some 0.4 s and 130 MB to link,
- * wherever it is loaded: for the queries in mirror/reader/typed-queries.ts, and by drizzle-kit, the scripts and the tests.
+ * wherever it is loaded: for the queries in mirror/reader/typed-queries.ts, and by drizzle-kit and the tests.
  */
 import { createRequire } from 'node:module';
 import type * as Drizzle from 'drizzle-orm';
-import type * as Migrator from 'drizzle-orm/migrator';
 import type * as Core from 'drizzle-orm/sqlite-core';
 
 const orm = createRequire(import.meta.url)('drizzle-orm') as typeof Drizzle;
 const core = createRequire(import.meta.url)('drizzle-orm/sqlite-core') as typeof Core;
-const migrator = createRequire(import.meta.url)('drizzle-orm/migrator') as typeof Migrator;
 
 export const {
   and,
@@ -26,7 +24,6 @@ export const {
   sql,
 } = orm;
 export const { blob, check, index, integer, QueryBuilder, sqliteTable, text } = core;
-export const { readMigrationFiles } = migrator;
 // Only its older form is deprecated, the one that takes columns alone.
 // eslint-disable-next-line @typescript-eslint/no-deprecated
 export const { primaryKey } = core;

@@ -1,38 +1,25 @@
-/** Brings a database to the current schema, whole or not at all. */
-import { hash } from 'node:crypto';
+/** Brings a database to the current schema. */
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
+import type * as Driver from 'drizzle-orm/better-sqlite3';
+import type * as Migrator from 'drizzle-orm/better-sqlite3/migrator';
 import { MIGRATIONS } from '../platform/own-files.ts';
 import { StoreError } from './errors.ts';
 
-/** What drizzle-kit notes of each migration that it makes. */
-interface JournalEntry {
-  readonly tag: string;
-  readonly when: number;
+interface Journal {
+  readonly entries: readonly { readonly when: number }[];
 }
 
-let journal: readonly JournalEntry[] | null = null;
-
-function readJournal(): readonly JournalEntry[] {
-  if (journal === null) {
-    const text = readFileSync(new URL('meta/_journal.json', MIGRATIONS), 'utf8');
-    journal = (JSON.parse(text) as { readonly entries: readonly JournalEntry[] }).entries;
-  }
-  return journal;
+function journal(): Journal['entries'] {
+  const text = readFileSync(new URL('meta/_journal.json', MIGRATIONS), 'utf8');
+  return (JSON.parse(text) as Journal).entries;
 }
 
 /** How many migrations this program knows. */
 export function knownSchemaVersion(): number {
-  return readJournal().length;
-}
-
-/** As drizzle's migrator reads it: the statements, and the hash by which it notes them. */
-export function readMigration(tag: string): {
-  readonly statements: readonly string[];
-  readonly hash: string;
-} {
-  const text = readFileSync(new URL(`${tag}.sql`, MIGRATIONS), 'utf8');
-  return { statements: text.split('--> statement-breakpoint'), hash: hash('sha256', text) };
+  return journal().length;
 }
 
 /** To be called before anything is written. @throws StoreError when the tables are another program's, or too new. */
@@ -43,8 +30,9 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
       .pluck()
       .all(),
   );
-  if (names.size === 0) return;
-  if (!names.has('mirror_status') || !names.has('__drizzle_migrations')) {
+  // A first start that was killed may have left drizzle's table alone.
+  if ([...names].every((name) => name === '__drizzle_migrations')) return;
+  if (!names.has('mirror_state') || !names.has('__drizzle_migrations')) {
     throw new StoreError(
       'not_a_database',
       `${path} belongs to another program: set DATABASE_PATH to another file, which will be created.`,
@@ -60,27 +48,21 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
   );
 }
 
-/**
- * All missing migrations, with their records, in one transaction. Drizzle's own migrator creates its table outside of
- * that, and hides the cause when SQLite has rolled back by itself, as on a full disk; and it
- * would have to be loaded at every start, although nothing is to be migrated.
- */
+/** Applies what is missing. drizzle is loaded only then: it takes a thread some 15 MB. */
 export function migrate(db: Database.Database): void {
-  db.transaction(() => {
-    // As drizzle creates it.
-    db.exec(
-      'CREATE TABLE IF NOT EXISTS __drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at numeric)',
-    );
-    const lastMadeAt = db
-      .prepare<[], number | null>('SELECT max(created_at) FROM __drizzle_migrations')
-      .pluck();
-    const last = lastMadeAt.get() ?? Number.NEGATIVE_INFINITY;
-    const note = db.prepare('INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)');
-    for (const { tag, when } of readJournal()) {
-      if (when <= last) continue;
-      const migration = readMigration(tag);
-      for (const statement of migration.statements) db.exec(statement);
-      note.run(migration.hash, when);
-    }
-  }).immediate();
+  if (isCurrent(db)) return;
+  const require = createRequire(import.meta.url);
+  const { drizzle } = require('drizzle-orm/better-sqlite3') as typeof Driver;
+  const migrator = require('drizzle-orm/better-sqlite3/migrator') as typeof Migrator;
+  migrator.migrate(drizzle({ client: db }), { migrationsFolder: fileURLToPath(MIGRATIONS) });
+}
+
+function isCurrent(db: Database.Database): boolean {
+  const has = db.prepare(`SELECT 1 FROM sqlite_master WHERE name = '__drizzle_migrations'`).get();
+  if (has === undefined) return false;
+  const last = db
+    .prepare<[], number | null>('SELECT max(created_at) FROM __drizzle_migrations')
+    .pluck()
+    .get();
+  return last === journal().at(-1)?.when;
 }

@@ -1,5 +1,4 @@
 /** `backup`: a copy of one instant while the server writes, and what a copy is when it is served. */
-import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import {
   chmodSync,
   closeSync,
@@ -195,11 +194,9 @@ describe('of a mirror that nobody serves', () => {
     const damaged = withEnv(home, { DATABASE_PATH: './damaged.db' });
     const path = join(home.folder, 'damaged.db');
     const db = openWriter(path);
-    asOwnWrite(db, () =>
-      db.exec(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+    db.exec(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
        INSERT INTO products SELECT i, 'x', NULL, NULL, 0, 0, NULL, NULL, 0, 0 FROM n`,
-      ),
     );
     const page = db
       .prepare("SELECT rootpage FROM sqlite_master WHERE name = 'products_read_at'")
@@ -221,11 +218,9 @@ describe('of a mirror that nobody serves', () => {
     rmSync(join(home.folder, 'large.db'), { force: true });
     const large = withEnv(home, { DATABASE_PATH: './large.db' });
     const db = openWriter(join(home.folder, 'large.db'));
-    asOwnWrite(db, () =>
-      db.exec(
-        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+    db.exec(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
        INSERT INTO product_details SELECT i, hex(randomblob(50000)) FROM n`,
-      ),
     );
     db.close();
     const command = start(large, 'backup', 'large-copy.db');

@@ -1,5 +1,4 @@
 /** The mark beside the database while the store is open, and files that go away under it. */
-import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import Database from 'better-sqlite3';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -83,16 +82,16 @@ test('an older mirror, while it is made whole from the event log, does not move 
   const db = new Database(store.path);
   const keeper = new HighWaterMarkKeeper(db, store.path);
   const keptAt = (position: string): HighWaterMarkFile => {
-    asOwnWrite(db, () => db.exec(`UPDATE mirror_state SET ${position}`));
+    db.exec(`UPDATE mirror_state SET ${position}`);
     expect(keeper.keep()).toBeNull();
     return highWaterMarkOf(store.path);
   };
   expect(keptAt('applied_seq = 1, change_seq = 1')).toMatchObject({ epoch, changeSeq, logSeq: 2 });
   expect(keptAt('applied_seq = 3, change_seq = 1')).toMatchObject({ epoch, changeSeq, logSeq: 3 });
   // Older still: of the epoch before.
-  asOwnWrite(db, () => db.exec(`UPDATE service_state SET epoch = 'before'`));
+  db.exec(`UPDATE service_state SET epoch = 'before'`);
   expect(keptAt('applied_seq = 0, change_seq = 0')).toMatchObject({ epoch, changeSeq, logSeq: 3 });
-  asOwnWrite(db, () => db.exec(`UPDATE service_state SET epoch = 'after'`));
+  db.exec(`UPDATE service_state SET epoch = 'after'`);
   expect(keptAt(`applied_seq = 4, change_seq = ${changeSeq + 1}`)).toMatchObject({
     epoch: 'after',
     changeSeq: changeSeq + 1,

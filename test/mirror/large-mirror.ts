@@ -1,5 +1,4 @@
 /** A mirror of a large store, made of SQL in a second or two instead of by the writer in minutes. */
-import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { T0 } from './mirror-file.ts';
 
@@ -22,7 +21,7 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
   const run = (sql: string, args: object = {}): void => void db.prepare(sql).run({ t0: T0, ...args });
   const productId = `CAST(10000000 + p.n AS TEXT)`;
   const variantId = `${productId} || v.n`;
-  asOwnWrite(db, () => {
+  db.transaction(() => {
     run(`${of} INSERT INTO products (product_id, name, read_seq, read_at_ms, has_bundle)
       SELECT ${productId}, 'Product ' || p.n, 0, @t0 - p.n % 86400000, 0 FROM p`);
     run(`${of} INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock,
@@ -65,7 +64,7 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
         CASE n % 50 WHEN 0 THEN CASE n % 4 WHEN 0 THEN 'gap' ELSE 'lost_tail' END ELSE 'user_added' END,
         '1', @t0 - (${deliveries} - n) * 100, @t0 - (${deliveries} - n) * 100, 'r' || n
       FROM d, (SELECT 0 AS k UNION ALL SELECT 1)`);
-    run(`${of} INSERT INTO read_requests (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
+    run(`${of} INSERT INTO read_requests (product_id, reason, priority, is_suspect, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
       SELECT ${productId}, 'conflict', 3, 1, 1, @t0, @t0 - p.n, @t0 FROM p WHERE p.n % ${SUSPECT_EVERY} = 0`);
     run(`${of} INSERT INTO gaps (variant_id, warehouse_id, opened_seq, opened_at_ms, due_at_ms, from_qty, to_qty)
       SELECT ${variantId}, '1', 1, @t0, @t0, 1, 2 FROM p, v WHERE p.n % ${SUSPECT_EVERY * 5} = 1`);
@@ -78,5 +77,5 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
       'UPDATE mirror_state SET change_seq = (SELECT max(seq) FROM changes), trusted_after_ms = @t0 - 90000000',
     );
     run('UPDATE service_state SET alive_at_ms = @t0, last_full_sync_at_ms = @t0');
-  });
+  })();
 }

@@ -7,7 +7,6 @@ import { PROJECTED } from '../../src/mirror/file/projected.ts';
 import { LogReader } from '../../src/event-log/read-log.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { Projection } from '../../src/mirror/writer/projection.ts';
-import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
 
 /** All that applying it has written. */
@@ -28,7 +27,7 @@ export function replay(
   const log = from
     .prepare<[], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log ORDER BY seq')
     .all();
-  asOwnWrite(into, () => {
+  into.transaction(() => {
     for (const row of log) {
       const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);
       const facts: Fact[] = [];
@@ -36,7 +35,7 @@ export function replay(
       each(tables, entry, facts);
     }
     tables.flush();
-  });
+  })();
   return into;
 }
 

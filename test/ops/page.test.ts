@@ -172,7 +172,7 @@ test('warns of removals that are held, and asks twice before they are allowed', 
   await read(store, { qty: 5, secondsAgo: 100 });
   expect(words(await show(ops, '/'))).toContain('None is waiting.');
   store.change(
-    `INSERT INTO read_requests (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
+    `INSERT INTO read_requests (product_id, reason, priority, is_suspect, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
      VALUES ('1', 'confirm_removal', 4, 0, 1, 1, 1, ?)`,
     LATEST_MS,
   );
@@ -180,7 +180,7 @@ test('warns of removals that are held, and asks twice before they are allowed', 
     .poll(async () => words(await show(ops, '/')), RECOUNT)
     .toContain('The store no longer shows 1 product , too many at once');
   store.change('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1', Date.now());
-  store.change('UPDATE read_requests SET doubt = 1');
+  store.change('UPDATE read_requests SET is_suspect = 1');
   expect(words(await show(ops, '/'))).toMatch(
     /Blocked The store no longer shows much at once, and 1 removal waits for a decision/,
   );

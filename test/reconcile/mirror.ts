@@ -13,7 +13,6 @@ import type { ProductDetailAnswer } from '../../src/store-api/endpoints/product-
 import { productDetailSchema, type ProductListRequest } from '../../src/store-api/contract/schemas.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { openBoth } from '../../scripts/shared/direct-writer.ts';
-import { asOwnWrite } from '../../src/mirror/file/own-write.ts';
 import { queries } from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener } from '../../src/mirror/writer/store-writer.ts';
 import type { Store } from '../../src/mirror/store.ts';
@@ -98,7 +97,7 @@ export function newStore(): OpenedStore {
     // As somebody at a shell would: the writer must see it.
     change: (sql, ...args) => {
       const other = new Database(db.name);
-      asOwnWrite(other, () => other.prepare(sql).run(...args));
+      other.prepare(sql).run(...args);
       other.close();
     },
     changeLog: (sql, ...args) => {

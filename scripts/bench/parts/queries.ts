@@ -1,5 +1,4 @@
 /** (h) What each question of a page or the API takes of the reader's thread, which everyone else's wait for. */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { DeliveryHistory } from '../../../src/ops/alarms/delivery-history.ts';
 import { openReaderOfBoth } from '../../../src/event-log/open-both.ts';
 import { type Db } from '../../../src/sqlite/open.ts';
@@ -167,12 +166,12 @@ async function run(bench: Bench): Promise<Row[]> {
   const db = openBoth(path);
   try {
     db.pragma('wal_autocheckpoint = 4000');
-    asOwnWrite(db, () => db.exec(`UPDATE runs SET state = 'failed' WHERE state = 'running'`));
+    db.exec(`UPDATE runs SET state = 'failed' WHERE state = 'running'`);
     addHistory(db);
     deliver(db, levels);
     const rows: Row[] = [];
     for (const [state, begin] of STATES) {
-      asOwnWrite(db, () => db.exec(begin.replaceAll('@nowMs', String(Date.now()))));
+      db.exec(begin.replaceAll('@nowMs', String(Date.now())));
       db.pragma('wal_checkpoint(TRUNCATE)');
       say(state);
       rows.push(...measured(path, levels, state, bench));
@@ -232,7 +231,7 @@ function requests(every: number): string {
 /** A product with its detail, a few re-read requests, and many corrections in the feed. */
 function addHistory(db: Db): void {
   const detail = detailOf(0, Date.now());
-  asOwnWrite(db, () => {
+  db.transaction(() => {
     db.prepare('INSERT OR REPLACE INTO product_details (product_id, detail_json) VALUES (?, ?)').run(
       detail.id,
       JSON.stringify(detail),
@@ -249,7 +248,7 @@ function addHistory(db: Db): void {
       SELECT log_seq, 'read', recorded_at_ms, CAST('{}' AS BLOB) FROM changes
       WHERE source = 'read' AND reason IN ('gap', 'lost_tail') AND log_seq > (SELECT max(seq) FROM log)`);
     db.exec('UPDATE mirror_state SET change_seq = (SELECT max(seq) FROM changes)');
-  });
+  })();
 }
 
 /** Questions that nobody has thought of measuring: none, which a test holds. */

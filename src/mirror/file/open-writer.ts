@@ -6,7 +6,7 @@ import { explain } from '../../sqlite/explain.ts';
 import { makeFolder } from '../../sqlite/make-folder.ts';
 import { migrate, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
-import { refuseChangedSchema } from './by-hand.ts';
+import { createViews } from './views.ts';
 
 /** The length that the write-ahead log has at most, unless a reader holds it back. */
 const WAL_BYTES = 16 << 20;
@@ -34,7 +34,7 @@ export function openWriter(path: string): Db {
       db.pragma('cache_size = -16384');
       db.pragma('temp_store = MEMORY');
       migrate(db);
-      refuseChangedSchema(db);
+      createViews(db);
       return db;
     } catch (error) {
       db.close();

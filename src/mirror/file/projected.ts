@@ -18,7 +18,7 @@ export const PROJECTED = [
 /** What triggers count of them. A product whose levels came and went within one transaction has no row, or a zero. */
 const COUNTED = {
   live_counts: 'SELECT * FROM live_counts',
-  product_stock_levels: 'SELECT * FROM product_stock_levels WHERE cells <> 0 ORDER BY product_id',
+  product_stock_levels: 'SELECT * FROM product_stock_levels WHERE levels <> 0 ORDER BY product_id',
 };
 
 /**

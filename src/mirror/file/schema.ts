@@ -1,8 +1,8 @@
 /**
  * The tables behind the public views. Ids are TEXT, instants INTEGER epoch ms in the mirror's own clock unless stated
- * otherwise. The migrations in `drizzle/` add what drizzle cannot express: STRICT, WITHOUT ROWID, the views. The
- * columns of the projection's tables are those of `core/model.ts`, where they are explained. Columns, indexes and checks keep
- * the names that they were made with.
+ * otherwise. The migration in `drizzle/` adds what drizzle cannot express: WITHOUT ROWID, statistics and the first rows.
+ * The columns of the tables that the rules write are explained in `core/model.ts`. SQLite 3.31 must be able to read the
+ * file: no STRICT, no newer function in an index, a check or a view.
  */
 import { check, index, integer, primaryKey, sql, sqliteTable, text } from '../../sqlite/drizzle.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
@@ -40,16 +40,16 @@ export const stockLevels = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.variantId, t.warehouseId] }),
-    index('cells_change_seq')
+    index('stock_levels_change_seq')
       .on(t.changeSeq)
       .where(sql`gone_at_ms IS NULL`),
-    index('cells_unexplained')
+    index('stock_levels_unexplained')
       .on(t.unexplainedAtMs)
       .where(sql`unexplained_at_ms IS NOT NULL`),
-    index('cells_missing')
+    index('stock_levels_missing')
       .on(t.missingAtMs)
       .where(sql`missing_at_ms IS NOT NULL AND gone_at_ms IS NULL`),
-    check('cells_source', isOneOf('source', SOURCES)),
+    check('stock_levels_source', isOneOf('source', SOURCES)),
   ],
 );
 
@@ -143,15 +143,15 @@ export const readRequests = sqliteTable(
     productId: text('product_id').primaryKey(),
     reason: text('reason').notNull(),
     priority: integer('priority').notNull(),
-    isSuspect: integer('doubt').notNull(),
+    isSuspect: integer('is_suspect').notNull(),
     madeSeq: integer('made_seq').notNull(),
     madeAtMs: integer('made_at_ms').notNull(),
     firstMadeAtMs: integer('first_made_at_ms').notNull(),
     notBeforeMs: integer('not_before_ms').notNull(),
   },
   (t) => [
-    index('obligations_queue').on(t.priority, t.firstMadeAtMs),
-    check('obligations_doubt', sql`doubt IN (0, 1)`),
+    index('read_requests_queue').on(t.priority, t.firstMadeAtMs),
+    check('read_requests_suspect', sql`is_suspect IN (0, 1)`),
   ],
 );
 
@@ -228,7 +228,7 @@ export const mirrorState = sqliteTable(
   'mirror_state',
   {
     id: integer('id').primaryKey(),
-    appliedSeq: integer('applied_seq').notNull().default(0),
+    appliedSeq: integer('applied_seq').notNull(),
     changeSeq: integer('change_seq').notNull(),
     storeId: text('store_id'),
     lastDeliveryAtMs: integer('last_delivery_at_ms'),
@@ -236,40 +236,40 @@ export const mirrorState = sqliteTable(
     offsetFloorMs: integer('offset_floor_ms'),
     offsetFloorPreviousMs: integer('offset_floor_previous_ms'),
     offsetCeilingMs: integer('offset_ceiling_ms'),
-    dateContradictions: integer('date_contradictions').notNull().default(0),
+    dateContradictions: integer('date_contradictions').notNull(),
     latenessMs: integer('lateness_ms').notNull(),
     trustedAfterMs: integer('trusted_after_ms').notNull(),
     lossProvedAtMs: integer('loss_proved_at_ms'),
-    lossSweepDueAtMs: integer('canary_due_at_ms'),
-    lossSweepSentAtMs: integer('canary_sent_at_ms').notNull(),
-    lossSweptSeq: integer('canary_doubt_seq').notNull(),
-    lossSweptAtMs: integer('canary_doubt_at_ms').notNull(),
+    lossSweepDueAtMs: integer('loss_sweep_due_at_ms'),
+    lossSweepSentAtMs: integer('loss_sweep_sent_at_ms').notNull(),
+    lossSweptSeq: integer('loss_swept_seq').notNull(),
+    lossSweptAtMs: integer('loss_swept_at_ms').notNull(),
     bundlesDueAtMs: integer('bundles_due_at_ms'),
     removalWindowStartMs: integer('removal_window_start_ms').notNull(),
     removalsInWindow: integer('removals_in_window').notNull(),
-    variantRemovalsInWindow: integer('variant_removals_in_window').notNull().default(0),
-    levelRemovalsInWindow: integer('cell_removals_in_window').notNull().default(0),
+    variantRemovalsInWindow: integer('variant_removals_in_window').notNull(),
+    levelRemovalsInWindow: integer('level_removals_in_window').notNull(),
     removalsAllowedUntilMs: integer('removals_allowed_until_ms').notNull(),
   },
   () => [check('mirror_state_single', sql`id = 1`)],
 );
 
-/** How many live rows there are, so that they need not be counted. Kept by triggers, whoever writes the rows. */
+/** How many live rows there are, so that they need not be counted. */
 export const liveCounts = sqliteTable(
   'live_counts',
   {
     id: integer('id').primaryKey(),
     products: integer('products').notNull(),
     variants: integer('variants').notNull(),
-    cells: integer('cells').notNull(),
+    levels: integer('levels').notNull(),
   },
   () => [check('live_counts_single', sql`id = 1`)],
 );
 
-/** Live stock levels of each product that has had any: what is under suspicion with it. Kept by triggers. */
+/** Live stock levels of each product that has had any: the levels that a suspect product makes suspect. */
 export const productStockLevels = sqliteTable('product_stock_levels', {
   productId: text('product_id').primaryKey(),
-  cells: integer('cells').notNull(),
+  levels: integer('levels').notNull(),
 });
 
 /** State besides that of the rules. The heartbeat is the running mirror's own; entries tell the rest. */
@@ -338,21 +338,11 @@ export const minutes = sqliteTable('minutes', {
   figuresJson: text('figures_json').notNull(),
 });
 
-/** What the operator calls warehouses (`WAREHOUSE_NAMES`): written anew at each start and rebuild. */
+/** What the operator calls warehouses (`WAREHOUSE_NAMES`): written at each start. */
 export const warehouseNames = sqliteTable('warehouse_names', {
   warehouseId: text('warehouse_id').primaryKey(),
   name: text('name').notNull(),
 });
-
-/** Whether the mirror's own writer is in a transaction: otherwise the tables refuse to be written (guards.ts). */
-export const ownWrite = sqliteTable(
-  'own_write',
-  {
-    id: integer('id').primaryKey(),
-    isOpen: integer('is_open').notNull(),
-  },
-  () => [check('own_write_single', sql`id = 1`)],
-);
 
 /** Products whose reads the store refuses, or that kept failing, until one succeeds. They are tried, but nothing waits for them. */
 export const givenUpReads = sqliteTable('given_up_reads', { productId: text('product_id').primaryKey() });

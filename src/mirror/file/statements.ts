@@ -1,37 +1,43 @@
-/** SQL made from the schema's columns, so that a column is named once. The hot path prepares it itself. */
-import type { TableColumns } from './columns.ts';
+/** SQL made from the columns that a table has, so that the migration alone names them. The hot path prepares it itself. */
+import type { Db } from '../../sqlite/open.ts';
 
-/** `col AS name, …`: rows come back with the schema's property names. */
-export function selectList(table: TableColumns): string {
-  return Object.entries(table.columns)
-    .map(([name, column]) => `"${column}" AS "${name}"`)
+interface Column {
+  readonly name: string;
+  /** The property of a row that holds it: `stock_id` is `stockId`. */
+  readonly property: string;
+}
+
+export function columnsOf(db: Db, table: string): readonly Column[] {
+  const columns = db.pragma(`table_info(${table})`) as readonly { readonly name: string }[];
+  return columns.map(({ name }) => ({
+    name,
+    property: name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+  }));
+}
+
+/** `col AS property, …` */
+export function selectList(db: Db, table: string): string {
+  return columnsOf(db, table)
+    .map(({ name, property }) => `"${name}" AS "${property}"`)
     .join(', ');
 }
 
-export function selectFrom(table: TableColumns): string {
-  return `SELECT ${selectList(table)} FROM "${table.name}"`;
+export function selectFrom(db: Db, table: string): string {
+  return `SELECT ${selectList(db, table)} FROM "${table}"`;
 }
 
 /** Insert with named parameters, or overwrite the row of the same key. */
-export function upsert(table: TableColumns, key: readonly string[]): string {
-  const columns = Object.entries(table.columns);
-  const names = columns.map(([, column]) => `"${column}"`).join(', ');
-  const values = columns.map(([name]) => `@${name}`).join(', ');
-  const keyColumns = columns.filter(([name]) => key.includes(name)).map(([, column]) => `"${column}"`);
-  const updates = columns
-    .filter(([name]) => !key.includes(name))
-    .map(([, column]) => `"${column}" = excluded."${column}"`)
-    .join(', ');
-  return (
-    `INSERT INTO "${table.name}" (${names}) VALUES (${values}) ` +
-    `ON CONFLICT (${keyColumns.join(', ')}) DO UPDATE SET ${updates}`
-  );
+export function upsert(db: Db, table: string, key: readonly string[]): string {
+  const updates = columnsOf(db, table)
+    .filter(({ name }) => !key.includes(name))
+    .map(({ name }) => `"${name}" = excluded."${name}"`);
+  return `${insertInto(db, table)} ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${updates.join(', ')}`;
 }
 
 /** Plain insert with named parameters. */
-export function insertInto(table: TableColumns, without: readonly string[] = []): string {
-  const columns = Object.entries(table.columns).filter(([name]) => !without.includes(name));
-  const names = columns.map(([, column]) => `"${column}"`).join(', ');
-  const values = columns.map(([name]) => `@${name}`).join(', ');
-  return `INSERT INTO "${table.name}" (${names}) VALUES (${values})`;
+export function insertInto(db: Db, table: string, without: readonly string[] = []): string {
+  const columns = columnsOf(db, table).filter(({ name }) => !without.includes(name));
+  const names = columns.map(({ name }) => `"${name}"`).join(', ');
+  const values = columns.map(({ property }) => `@${property}`).join(', ');
+  return `INSERT INTO "${table}" (${names}) VALUES (${values})`;
 }

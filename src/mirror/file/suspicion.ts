@@ -7,7 +7,8 @@ import { LATEST_MS } from '../../core/limits.ts';
 /** Rows of products that were not read since may have missed deliveries. */
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
 
-const REQUESTED = 'EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = v.product_id AND o.doubt = 1)';
+const REQUESTED =
+  'EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = v.product_id AND o.is_suspect = 1)';
 const LEVEL_HAS_GAP =
   'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = c.variant_id AND g.warehouse_id = c.warehouse_id)';
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)';
@@ -53,7 +54,7 @@ const VARIANT_IS_READ = isRead('v');
 const FEW_UNREAD = 5_000;
 
 const levelsOfUnread = (from: string): string => `(
-    SELECT coalesce(sum(pc.cells), 0) FROM ${from} ON pc.product_id = p.product_id
+    SELECT coalesce(sum(pc.levels), 0) FROM ${from} ON pc.product_id = p.product_id
     WHERE ${UNREAD_PRODUCT}
   )`;
 
@@ -64,8 +65,8 @@ const levelsOfUnread = (from: string): string => `(
 export const SUSPECT_COUNT = `CASE WHEN (
     SELECT count(*) FROM (SELECT 1 FROM products p WHERE ${UNREAD_PRODUCT} LIMIT ${FEW_UNREAD + 1})
   ) <= ${FEW_UNREAD} THEN ${levelsOfUnread('products p CROSS JOIN product_stock_levels pc')} ELSE ${levelsOfUnread('product_stock_levels pc CROSS JOIN products p')} END + (
-    SELECT coalesce(sum(pc.cells), 0) FROM read_requests o CROSS JOIN product_stock_levels pc ON pc.product_id = o.product_id
-    WHERE o.doubt = 1 AND ${isRead('o')}
+    SELECT coalesce(sum(pc.levels), 0) FROM read_requests o CROSS JOIN product_stock_levels pc ON pc.product_id = o.product_id
+    WHERE o.is_suspect = 1 AND ${isRead('o')}
   ) + (
     SELECT count(DISTINCT g.variant_id || '/' || g.warehouse_id) FROM gaps g
     CROSS JOIN variants v ON v.variant_id = g.variant_id
@@ -105,7 +106,7 @@ export const GROUNDS: readonly Ground[] = [
     ofVariant: REQUESTED,
     candidates: `
       SELECT o.product_id AS k1, 0 AS k2, v.variant_id AS variantId
-      FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.doubt = 1
+      FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
       WHERE o.product_id >= @k1 AND (o.product_id > @k1 OR v.variant_id > @variantId)
       ORDER BY o.product_id, v.variant_id`,
     first: ['', '0'],

@@ -1,9 +1,7 @@
-/**
- * The views whose text repeats a rule, from the rule's own definition. A migration has the text that was right when it was
- * made: when a definition changes, `npm run db:views` prints the statements for the next one.
- */
+/** The public views, and `state_cause` behind `mirror_status`. Each start creates those that are missing or outdated. */
 import { ISOLATED_ONE_IN } from '../../core/given-up.ts';
 import { HEARTBEAT_MS, STATE_CAUSES, STATE_OF_CAUSE, WAITING_MS, type StateCause } from './state.ts';
+import type { Db } from '../../sqlite/open.ts';
 import { SUSPECT_COUNT, SUSPECT_LEVEL, SUSPECT_TOTAL } from './suspicion.ts';
 
 /** Null: the operator gave it none. A query of its own, like the names below. */
@@ -57,6 +55,18 @@ FROM variants v
 LEFT JOIN products p ON p.product_id = v.product_id
 WHERE v.gone_at_ms IS NULL AND v.product_id IS NOT NULL AND v.available_qty IS NOT NULL`;
 
+const PRODUCTS = `
+SELECT
+  p.product_id AS product_id,
+  p.name AS name,
+  p.parent_id AS parent_id,
+  p.update_time_ms AS update_time,
+  p.read_at_ms AS verified_at,
+  d.detail_json AS detail_json
+FROM products p
+JOIN product_details d ON d.product_id = p.product_id
+WHERE p.gone_at_ms IS NULL`;
+
 // Names as they are now: what is removed leaves its row in the tables, so it keeps its names here. Each in a query of its
 // own: who does not ask for the column pays nothing for it.
 const CHANGES = `
@@ -93,7 +103,7 @@ const CAUSES: Readonly<Record<StateCause, string>> = {
     SELECT 1 FROM products WHERE gone_at_ms IS NULL AND read_at_ms < m.trusted_after_ms AND ${UNLESS_GIVEN_UP}
   )`,
   waiting: `EXISTS (
-    SELECT 1 FROM read_requests WHERE doubt = 1 AND first_made_at_ms < now.ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
+    SELECT 1 FROM read_requests WHERE is_suspect = 1 AND first_made_at_ms < now.ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
   )`,
   // Not `isIsolated` of core/given-up.ts.
   given_up: `(
@@ -135,7 +145,7 @@ const PENDING_READS = `(
       )
     ) FROM barrier
   ) + (SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL)
-  + (m.bundles_due_at_ms IS NOT NULL) + (m.canary_due_at_ms IS NOT NULL)`;
+  + (m.bundles_due_at_ms IS NOT NULL) + (m.loss_sweep_due_at_ms IS NOT NULL)`;
 
 const STATES = Object.entries(STATE_OF_CAUSE).map(([cause, state]) => `WHEN '${cause}' THEN '${state}'`);
 
@@ -157,99 +167,25 @@ SELECT
   s.alive_at_ms AS alive_at
 FROM mirror_state m, service_state s`;
 
-/** The columns of the public views. */
-const COLUMNS = {
-  mirror_stock: [
-    ...[
-      'variant_id',
-      'warehouse_id',
-      'product_id',
-      'sku',
-      'product_name',
-      'variant_name',
-      'available_qty',
-      'on_hand',
-    ],
-    ...['reserved_qty', 'source', 'as_of', 'on_hand_as_of', 'verified_at', 'suspect', 'change_seq'],
-    'warehouse_name',
-  ],
-  mirror_variants: [
-    ...[
-      'variant_id',
-      'product_id',
-      'sku',
-      'upc',
-      'product_name',
-      'variant_name',
-      'kind',
-      'available_qty',
-      'on_hand',
-    ],
-    ...[
-      'reserved_qty',
-      'allow_negative_stock',
-      'price_json',
-      'cost',
-      'as_of',
-      'verified_at',
-      'suspect',
-      'change_seq',
-    ],
-  ],
-  mirror_products: ['product_id', 'name', 'parent_id', 'update_time', 'verified_at', 'detail_json'],
-  mirror_changes: [
-    ...[
-      'seq',
-      'variant_id',
-      'warehouse_id',
-      'sku',
-      'old_qty',
-      'new_qty',
-      'source',
-      'reason',
-      'order_id',
-      'user_id',
-    ],
-    ...[
-      'update_time',
-      'recorded_at',
-      'request_id',
-      'delta',
-      'product_name',
-      'variant_name',
-      'warehouse_name',
-    ],
-  ],
-  mirror_status: [
-    ...['epoch', 'schema_version', 'state', 'last_delivery_at', 'last_full_sync_at', 'oldest_verified_at'],
-    ...['pending_reads', 'suspect_count', 'open_gaps', 'last_seq', 'alive_at'],
-  ],
-} as const;
-type PublicView = keyof typeof COLUMNS;
-
-/** A column that holds an instant, in ms. */
-const INSTANT = /(_at|_of|_time)$/;
-
-/** The same rows and columns for people: instants as text. */
-function readable(view: PublicView): string {
-  const columns = COLUMNS[view].map((column) =>
-    INSTANT.test(column)
-      ? `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS ${column}`
-      : column,
-  );
-  return `\nSELECT\n  ${columns.join(',\n  ')}\nFROM ${view}`;
-}
-
 /** By name, in the order in which they can be made. */
-export const VIEWS = {
+const VIEWS = {
   mirror_stock: STOCK,
   mirror_variants: VARIANTS,
+  mirror_products: PRODUCTS,
   mirror_changes: CHANGES,
   state_cause: STATE_CAUSE,
   mirror_status: STATUS,
-  mirror_stock_readable: readable('mirror_stock'),
-  mirror_variants_readable: readable('mirror_variants'),
-  mirror_products_readable: readable('mirror_products'),
-  mirror_changes_readable: readable('mirror_changes'),
-  mirror_status_readable: readable('mirror_status'),
 } as const;
+
+/** Makes the views that are missing or differ from this program's: they need no migration. */
+export function createViews(db: Db): void {
+  const made = db
+    .prepare<[string], string>(`SELECT sql FROM sqlite_master WHERE type = 'view' AND name = ?`)
+    .pluck();
+  db.transaction(() => {
+    for (const [name, select] of Object.entries(VIEWS)) {
+      const sql = `CREATE VIEW ${name} AS${select}`;
+      if (made.get(name) !== sql) db.exec(`DROP VIEW IF EXISTS ${name}; ${sql}`);
+    }
+  })();
+}

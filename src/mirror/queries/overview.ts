@@ -54,12 +54,12 @@ export interface PendingReads {
 const LOOKED_AT = 2_000;
 
 const URGENT = `
-  SELECT reason, doubt, first_made_at_ms AS sinceMs FROM read_requests
+  SELECT reason, is_suspect AS isSuspect, first_made_at_ms AS sinceMs FROM read_requests
   WHERE not_before_ms < ${LATEST_MS} ORDER BY priority, first_made_at_ms LIMIT ${LOOKED_AT + 1}`;
 
 interface UrgentRow {
   readonly reason: string;
-  readonly doubt: number;
+  readonly isSuspect: number;
   readonly sinceMs: number;
 }
 
@@ -68,16 +68,16 @@ export function pendingReads(db: Db): PendingReads {
   const rows = prepared<[], UrgentRow>(db, URGENT).all();
   const byReason = new Map<string, RequestGroup>();
   let oldestSuspectAtMs: number | null = null;
-  for (const { reason, doubt, sinceMs } of rows.slice(0, LOOKED_AT)) {
-    const key = `${reason} ${doubt}`;
+  for (const { reason, isSuspect, sinceMs } of rows.slice(0, LOOKED_AT)) {
+    const key = `${reason} ${isSuspect}`;
     const known = byReason.get(key);
     byReason.set(key, {
       reason,
-      isSuspect: doubt === 1,
+      isSuspect: isSuspect === 1,
       products: (known?.products ?? 0) + 1,
       sinceMs: Math.min(known?.sinceMs ?? sinceMs, sinceMs),
     });
-    if (doubt === 1) oldestSuspectAtMs = Math.min(oldestSuspectAtMs ?? sinceMs, sinceMs);
+    if (isSuspect === 1) oldestSuspectAtMs = Math.min(oldestSuspectAtMs ?? sinceMs, sinceMs);
   }
   const oldestGapAtMs =
     prepared<[], number>(db, 'SELECT opened_at_ms FROM gaps ORDER BY due_at_ms LIMIT 1').pluck().get() ??

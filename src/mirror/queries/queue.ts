@@ -191,7 +191,7 @@ export function dueChores(
 } {
   const state = prepared<[], { bundlesDueAtMs: number | null; lossSweepDueAtMs: number | null }>(
     db,
-    'SELECT bundles_due_at_ms AS bundlesDueAtMs, canary_due_at_ms AS lossSweepDueAtMs FROM mirror_state',
+    'SELECT bundles_due_at_ms AS bundlesDueAtMs, loss_sweep_due_at_ms AS lossSweepDueAtMs FROM mirror_state',
   ).get();
   const isDue = (atMs: number | null | undefined): boolean =>
     atMs !== null && atMs !== undefined && atMs <= args.nowMs;

@@ -85,7 +85,7 @@ export function candidateOf(
 ): Candidate | null {
   const found = prepared<[string], { readAtMs: number; levels: number }>(
     db,
-    `SELECT p.read_at_ms AS readAtMs, max(1, coalesce(c.cells, 1)) AS levels
+    `SELECT p.read_at_ms AS readAtMs, max(1, coalesce(c.levels, 1)) AS levels
      FROM products p LEFT JOIN product_stock_levels c ON c.product_id = p.product_id
      WHERE p.product_id = ? AND p.gone_at_ms IS NULL AND p.read_at_ms > 0`,
   ).get(productId);

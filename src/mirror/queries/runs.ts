@@ -1,5 +1,4 @@
 /** Runs, and what remains of them. */
-import * as columns from '../file/columns.ts';
 import type { Run } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
@@ -7,21 +6,22 @@ import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectFrom } from '../file/statements.ts';
 import { liveCounts } from './status.ts';
 
-const SELECT = selectFrom(columns.runs);
+function select<P extends unknown[]>(db: Db, where: string) {
+  return prepared<P, RunRow>(db, `${selectFrom(db, 'runs')} ${where}`);
+}
 
 export function runningRuns(db: Db): Run[] {
-  return prepared<[], RunRow>(db, `${SELECT} WHERE state = 'running' ORDER BY id`).all().map(runOf);
+  return select<[]>(db, `WHERE state = 'running' ORDER BY id`).all().map(runOf);
 }
 
 /** The catalogue scan under way, if any. */
 export function runningCatalogueRun(db: Db): Run | null {
-  const ofCatalogue = `${SELECT} WHERE state = 'running' AND product_ids_json IS NULL ORDER BY id`;
-  const row = prepared<[], RunRow>(db, ofCatalogue).get();
+  const row = select<[]>(db, `WHERE state = 'running' AND product_ids_json IS NULL ORDER BY id`).get();
   return row === undefined ? null : runOf(row);
 }
 
 export function runById(db: Db, args: { readonly id: number }): Run | null {
-  const row = prepared<[number], RunRow>(db, `${SELECT} WHERE id = ?`).get(args.id);
+  const row = select<[number]>(db, 'WHERE id = ?').get(args.id);
   return row === undefined ? null : runOf(row);
 }
 
@@ -35,7 +35,7 @@ export function catalogueOutlook(db: Db): { readonly running: readonly Run[]; re
 
 /** The latest first. @param args.before ids below this one. */
 export function latestRuns(db: Db, args: { readonly limit: number; readonly before?: number }): Run[] {
-  return prepared<[number, number], RunRow>(db, `${SELECT} WHERE id < ? ORDER BY id DESC LIMIT ?`)
+  return select<[number, number]>(db, 'WHERE id < ? ORDER BY id DESC LIMIT ?')
     .all(args.before ?? Number.MAX_SAFE_INTEGER, args.limit)
     .map(runOf);
 }

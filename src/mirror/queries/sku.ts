@@ -26,7 +26,7 @@ export function stockOfSku(db: Db, { sku }: { readonly sku: string }): StockOfSk
     const requests = db
       .prepare<[string], { readonly productId: string; readonly reason: string }>(
         `SELECT DISTINCT o.product_id AS productId, o.reason AS reason
-         FROM variants v JOIN read_requests o ON o.product_id = v.product_id AND o.doubt = 1 WHERE v.sku = ?`,
+         FROM variants v JOIN read_requests o ON o.product_id = v.product_id AND o.is_suspect = 1 WHERE v.sku = ?`,
       )
       .all(sku);
     return {

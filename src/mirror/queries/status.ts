@@ -73,7 +73,10 @@ type LiveCounts = Pick<Status, 'products' | 'variants' | 'cells'>;
 
 /** Kept, not counted. */
 export function liveCounts(db: Db): LiveCounts {
-  const live = prepared<[], LiveCounts>(db, 'SELECT products, variants, cells FROM live_counts').get();
+  const live = prepared<[], LiveCounts>(
+    db,
+    'SELECT products, variants, levels AS cells FROM live_counts',
+  ).get();
   if (live === undefined)
     throw new Error('live_counts has no row: the database was changed by another program');
   return live;

@@ -3,7 +3,6 @@ import { eventLogPath, openLogForReading } from '../../event-log/open-log.ts';
 import { LogReader, readingLog } from '../../event-log/read-log.ts';
 import type { OwnMirror } from './apply-loop.ts';
 import { explain } from '../../sqlite/explain.ts';
-import { asOwnWrite } from '../file/own-write.ts';
 import { openWriter } from '../file/open-writer.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { Projection } from './projection.ts';
@@ -23,7 +22,7 @@ export function openOwnMirror(path: string): OwnMirror {
     const began = opened.prepare(
       'UPDATE service_state SET stopped_at_ms = NULL WHERE stopped_at_ms IS NOT NULL',
     );
-    explain(path, () => asOwnWrite(opened, () => began.run()));
+    explain(path, () => began.run());
     const projection = explain(path, () => new Projection(opened, new LogReader(logDb)));
     const upkeep = new Upkeep(opened, path);
     return {
@@ -32,7 +31,7 @@ export function openOwnMirror(path: string): OwnMirror {
       look: () => upkeep.look(),
       markStopped: () => {
         try {
-          asOwnWrite(opened, () => opened.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms'));
+          opened.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
         } catch {
           // Locked by another program, or damaged: readers then learn it from the age of the heartbeat.
         }
@@ -59,5 +58,5 @@ export function nameEpoch(db: Db, logDb: Db): void {
     `UPDATE service_state SET epoch = ? WHERE epoch <> ?
        AND (SELECT applied_seq FROM mirror_state) = 0 AND NOT EXISTS (SELECT 1 FROM products)`,
   );
-  asOwnWrite(db, () => name.run(epoch, epoch));
+  name.run(epoch, epoch);
 }

@@ -2,7 +2,6 @@
  * The tables as a projection of the event log: takes the next entries in their order, applies them by the rules of
  * core/ and commits them together with the position reached. Synchronous; `apply-loop.ts` runs it on a thread.
  */
-import type { Statement } from 'better-sqlite3';
 import type { Entry } from '../../core/entry.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import { applyEntry } from '../../core/apply/apply-entry.ts';
@@ -13,8 +12,6 @@ import { decodeEntry, readDelivery, type LogRow } from '../../event-log/entries.
 import type { LogReader } from '../../event-log/read-log.ts';
 import { failureOf } from '../../sqlite/explain.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { changedByHand, refuseChangedSchema, refuseForeignChanges } from '../file/by-hand.ts';
-import { CLOSE_GUARDS, OPEN_GUARDS } from '../file/own-write.ts';
 import { prepareRecords } from './records.ts';
 import { SqliteTables } from './sqlite-tables.ts';
 import { messageOf } from '../../platform/thrown.ts';
@@ -57,28 +54,14 @@ export class Projection {
   readonly #commands: Commands;
   readonly #record: ReturnType<typeof prepareRecords>;
   readonly #counts = new Map<string, number>();
-  /** Changes when another program has written, such as a person in a SQL shell. */
-  readonly #dataVersion;
-  /** What the tables' guards ask whether a row is the mirror's own work. */
-  readonly #markOwn: { readonly open: Statement; readonly close: Statement };
-  #knownVersion: number | undefined;
   #appliedSeq: number;
-  /**
-   * A transaction failed: the cache may be ahead of the file; or another program wrote: the cache may be behind it.
-   */
+  /** A transaction failed: the cache may be ahead of the file. */
   #mustReload = false;
 
   /** @param db the only connection that writes the tables. */
   constructor(db: Db, log: LogReader) {
     this.#db = db;
     this.#log = log;
-    // Before anything is read: another program's writes from here on are noticed.
-    this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
-    this.#knownVersion = this.#dataVersion.get();
-    this.#markOwn = {
-      open: db.prepare(OPEN_GUARDS),
-      close: db.prepare(CLOSE_GUARDS),
-    };
     this.#tables = new SqliteTables(db);
     this.#commands = prepareCommands(db);
     this.#record = prepareRecords(db);
@@ -234,19 +217,12 @@ export class Projection {
     this.#rollBack();
     this.#db.exec('BEGIN IMMEDIATE');
     try {
-      const version = this.#dataVersion.get();
-      const isForeign = version !== this.#knownVersion;
-      if (isForeign) refuseChangedSchema(this.#db);
-      if (this.#markOwn.open.run().changes === 0) throw changedByHand(this.#db, 'its guards were left open');
-      if (this.#mustReload || isForeign) {
+      if (this.#mustReload) {
         this.#tables.reload();
-        if (isForeign) refuseForeignChanges(this.#db, this.#tables.state().changeSeq);
         this.#mustReload = false;
-        this.#knownVersion = version;
       }
       const result = work();
       this.#tables.flush();
-      this.#markOwn.close.run();
       this.#db.exec('COMMIT');
       this.#appliedSeq = Math.max(this.#appliedSeq, this.#tables.state().appliedSeq);
       return result;

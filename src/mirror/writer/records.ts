@@ -8,7 +8,6 @@ import type {
   RunEndedEntry,
 } from '../../core/entry.ts';
 import type { Fact } from '../../core/apply/fact.ts';
-import * as columns from '../file/columns.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectList } from '../file/statements.ts';
@@ -39,7 +38,7 @@ export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) =
     `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
        started_seq, total, done, drift, failed)
      VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @seq, @total, 0, 0, 0)
-     RETURNING ${selectList(columns.runs)}`,
+     RETURNING ${selectList(db, 'runs')}`,
   );
   // The place in the list is of no use to a run that has ended, and no entry tells it.
   const endRun = db.prepare(

@@ -1,6 +1,6 @@
 /** Writes one table's rows at the least cost: SQLite rewrites every index that a SET names, changed or not. */
 import type { Statement } from 'better-sqlite3';
-import type { TableColumns } from '../file/columns.ts';
+import { columnsOf } from '../file/statements.ts';
 import type { Db } from '../../sqlite/open.ts';
 
 type Value = string | number | Uint8Array | null;
@@ -23,12 +23,12 @@ export class RowWriter<Row extends object> {
   readonly #updates = new Map<number, Statement<Value[]>>();
 
   /** @param key the primary key. At most 31 columns may stand beside it. */
-  constructor(db: Db, table: TableColumns, key: readonly (keyof Row)[]) {
+  constructor(db: Db, table: string, key: readonly (keyof Row)[]) {
     this.#db = db;
-    this.#table = table.name;
-    const columns = Object.entries(table.columns).map(([of, name]) => ({
+    this.#table = table;
+    const columns = columnsOf(db, table).map(({ name, property }) => ({
       name,
-      of: of as keyof Row & string,
+      of: property as keyof Row & string,
     }));
     this.#key = columns.filter(({ of }) => key.includes(of));
     this.#others = columns.filter(({ of }) => !key.includes(of));

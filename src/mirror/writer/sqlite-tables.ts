@@ -11,20 +11,22 @@ import type {
   Product,
   Variant,
 } from '../../core/model.ts';
+import type { REMOVABLES } from '../../core/apply/fact.ts';
 import type { LastRead, Tables } from '../../core/apply/tables.ts';
-import * as columns from '../file/columns.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { plannedOnce } from '../../sqlite/prepared.ts';
 import { RowWriter } from './row-writer.ts';
 import { insertInto, selectFrom, upsert } from '../file/statements.ts';
 import { VariantCache, type Slot } from './variant-cache.ts';
 
-type Kind = 'product' | 'variant' | 'cell';
+type Kind = (typeof REMOVABLES)[number];
 type Flagged<T, K extends keyof T> = Omit<T, K> & Record<K, number>;
 type VariantRow = Flagged<Variant, 'allowNegativeStock'>;
 type ReadRequestRow = Flagged<ReadRequest, 'isSuspect'>;
 type BareProduct = Omit<Product, 'detailJson'>;
 type ProductRow = Flagged<BareProduct, 'hasBundle'>;
+
+type LiveCounts = Record<Kind, number>;
 
 const variantOf = (row: VariantRow): Variant => ({
   ...row,
@@ -45,30 +47,30 @@ function prepare(db: Db) {
       )
       .pluck();
   return {
-    state: db.prepare<[], MirrorState>(selectFrom(columns.mirrorState)),
-    putState: db.prepare(upsert(columns.mirrorState, ['id'])),
+    state: db.prepare<[], MirrorState>(selectFrom(db, 'mirror_state')),
+    putState: db.prepare(upsert(db, 'mirror_state', ['id'])),
     stockLevel: select<[string, string], StockLevel>(
-      `${selectFrom(columns.stockLevels)} WHERE variant_id = ? AND warehouse_id = ?`,
+      `${selectFrom(db, 'stock_levels')} WHERE variant_id = ? AND warehouse_id = ?`,
     ),
     stockLevelsOf: select<[string], StockLevel>(
-      `${selectFrom(columns.stockLevels)} WHERE variant_id = ? ORDER BY warehouse_id`,
+      `${selectFrom(db, 'stock_levels')} WHERE variant_id = ? ORDER BY warehouse_id`,
     ),
-    variant: select<[string], VariantRow>(`${selectFrom(columns.variants)} WHERE variant_id = ?`),
+    variant: select<[string], VariantRow>(`${selectFrom(db, 'variants')} WHERE variant_id = ?`),
     variantsOf: select<[string], VariantRow>(
-      `${selectFrom(columns.variants)} WHERE product_id = ? ORDER BY variant_id`,
+      `${selectFrom(db, 'variants')} WHERE product_id = ? ORDER BY variant_id`,
     ),
-    product: select<[string], ProductRow>(`${selectFrom(columns.products)} WHERE product_id = ?`),
+    product: select<[string], ProductRow>(`${selectFrom(db, 'products')} WHERE product_id = ?`),
     detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
-    putDetail: db.prepare(upsert(columns.productDetails, ['productId'])),
-    readRequest: select<[string], ReadRequestRow>(`${selectFrom(columns.readRequests)} WHERE product_id = ?`),
-    putReadRequest: db.prepare(upsert(columns.readRequests, ['productId'])),
+    putDetail: db.prepare(upsert(db, 'product_details', ['product_id'])),
+    readRequest: select<[string], ReadRequestRow>(`${selectFrom(db, 'read_requests')} WHERE product_id = ?`),
+    putReadRequest: db.prepare(upsert(db, 'read_requests', ['product_id'])),
     deleteReadRequest: db.prepare('DELETE FROM read_requests WHERE product_id = ?'),
     gapsOf: select<[string], Gap>(
-      `${selectFrom(columns.gaps)} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq`,
+      `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq`,
     ),
-    putGap: db.prepare(upsert(columns.gaps, ['variantId', 'warehouseId', 'openedSeq'])),
+    putGap: db.prepare(upsert(db, 'gaps', ['variant_id', 'warehouse_id', 'opened_seq'])),
     deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND opened_seq = ?'),
-    putDeadLetter: db.prepare(insertInto(columns.deadLetters, ['id'])),
+    putDeadLetter: db.prepare(insertInto(db, 'dead_letters', ['id'])),
     // SQLite takes the other columns beside a lone max() from the row that has it: the latest change of each product.
     recentProducts: select<[number], LastRead>(
       `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM (
@@ -88,12 +90,16 @@ function prepare(db: Db) {
     ),
     bundleCount: count('SELECT count(*) FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL'),
     heldProducts: text('SELECT product_id FROM read_requests WHERE not_before_ms = ? ORDER BY product_id'),
-    // Kept by triggers: counting a million products here would keep every delivery waiting.
-    liveCount: {
-      product: count('SELECT products FROM live_counts'),
-      variant: count('SELECT variants FROM live_counts'),
-      cell: count('SELECT cells FROM live_counts'),
-    },
+    liveCounts: db.prepare<[], LiveCounts>(
+      'SELECT products AS product, variants AS variant, levels AS cell FROM live_counts',
+    ),
+    putLiveCounts: db.prepare<[LiveCounts]>(
+      'UPDATE live_counts SET products = @product, variants = @variant, levels = @cell',
+    ),
+    addLevels: db.prepare<[string, number]>(
+      `INSERT INTO product_stock_levels (product_id, levels) VALUES (?, ?)
+       ON CONFLICT (product_id) DO UPDATE SET levels = levels + excluded.levels`,
+    ),
     shownProductCount: db
       .prepare<[number], number>(
         `SELECT count(*) FROM (SELECT 1 FROM products WHERE gone_at_ms IS NULL AND read_at_ms > ${EARLIEST_MS} LIMIT ?)`,
@@ -116,6 +122,11 @@ export class SqliteTables implements Tables {
   #state: MirrorState;
   #stateIsWritten = true;
   #bundleCount: number | null = null;
+  /** Counted as rows are put: counting a million products would keep every delivery waiting. */
+  #liveCounts: LiveCounts;
+  #countsAreWritten = true;
+  /** By how much the live stock levels of each product have changed in this transaction. */
+  #levelsAdded = new Map<string, number>();
   readonly #cache = new VariantCache();
   #unwrittenLevels: Slot<StockLevel>[] = [];
   #unwrittenVariants: Slot<Variant>[] = [];
@@ -124,16 +135,18 @@ export class SqliteTables implements Tables {
 
   constructor(db: Db) {
     this.#sql = prepare(db);
-    this.#levels = new RowWriter(db, columns.stockLevels, ['variantId', 'warehouseId']);
-    this.#variants = new RowWriter(db, columns.variants, ['variantId']);
-    this.#products = new RowWriter(db, columns.products, ['productId']);
-    this.#changes = new RowWriter(db, columns.changes, ['seq']);
+    this.#levels = new RowWriter(db, 'stock_levels', ['variantId', 'warehouseId']);
+    this.#variants = new RowWriter(db, 'variants', ['variantId']);
+    this.#products = new RowWriter(db, 'products', ['productId']);
+    this.#changes = new RowWriter(db, 'changes', ['seq']);
     this.#state = this.#readState();
+    this.#liveCounts = this.#readLiveCounts();
   }
 
   /** Writes what is kept in memory during a transaction; call before its commit. */
   flush(): void {
     this.#writeAll();
+    this.#writeCounts();
     this.#cache.age();
     if (this.#stateIsWritten) return;
     this.#sql.putState.run({ ...this.#state, id: 1 });
@@ -149,6 +162,9 @@ export class SqliteTables implements Tables {
     this.#state = this.#readState();
     this.#stateIsWritten = true;
     this.#bundleCount = null;
+    this.#liveCounts = this.#readLiveCounts();
+    this.#countsAreWritten = true;
+    this.#levelsAdded = new Map();
   }
 
   /** @param isLasting whether the variants that are touched from now on stay in memory beyond the transaction. */
@@ -161,6 +177,32 @@ export class SqliteTables implements Tables {
     if (row === undefined)
       throw new Error('mirror_state has no row: the database was changed by another program');
     return row;
+  }
+
+  #readLiveCounts(): LiveCounts {
+    const row = this.#sql.liveCounts.get();
+    if (row === undefined)
+      throw new Error('live_counts has no row: the database was changed by another program');
+    return row;
+  }
+
+  #countLive(kind: Kind, before: Mortal | undefined, after: Mortal): number {
+    const change = Number(isLive(after)) - Number(isLive(before));
+    this.#liveCounts[kind] += change;
+    if (change !== 0) this.#countsAreWritten = false;
+    return change;
+  }
+  #addLevels(productId: string | null | undefined, change: number): void {
+    if (typeof productId !== 'string' || change === 0) return;
+    this.#levelsAdded.set(productId, (this.#levelsAdded.get(productId) ?? 0) + change);
+  }
+  #writeCounts(): void {
+    for (const [productId, change] of this.#levelsAdded) {
+      if (change !== 0) this.#sql.addLevels.run(productId, change);
+    }
+    this.#levelsAdded = new Map();
+    if (!this.#countsAreWritten) this.#sql.putLiveCounts.run(this.#liveCounts);
+    this.#countsAreWritten = true;
   }
 
   #writeAll(): void {
@@ -213,6 +255,8 @@ export class SqliteTables implements Tables {
   putStockLevel(level: StockLevel): void {
     const slot = this.#levelSlot(level.variantId, level.warehouseId);
     if (!isUnwritten(slot)) this.#unwrittenLevels.push(slot);
+    const change = this.#countLive('cell', slot.row, level);
+    if (change !== 0) this.#addLevels(this.variant(level.variantId)?.productId, change);
     slot.row = level;
   }
 
@@ -236,6 +280,13 @@ export class SqliteTables implements Tables {
   putVariant(variant: Variant): void {
     const slot = this.#variantSlot(variant.variantId);
     if (!isUnwritten(slot)) this.#unwrittenVariants.push(slot);
+    this.#countLive('variant', slot.row, variant);
+    const before = slot.row?.productId ?? null;
+    if (before !== variant.productId) {
+      const levels = this.stockLevelsOf(variant.variantId).filter(isLive).length;
+      this.#addLevels(before, -levels);
+      this.#addLevels(variant.productId, levels);
+    }
     slot.row = variant;
   }
 
@@ -250,6 +301,7 @@ export class SqliteTables implements Tables {
   putProduct(product: Product): void {
     const stored = this.product(product.productId);
     const { detailJson, ...row } = product;
+    this.#countLive('product', stored, product);
     if (stored === undefined) this.#products.insert(row);
     else this.#products.update(stored, row);
     // A product that was once read keeps its detail for good.
@@ -315,8 +367,7 @@ export class SqliteTables implements Tables {
     return this.#sql.heldProducts.all(LATEST_MS);
   }
   liveCount(kind: Kind): number {
-    this.#writeAll();
-    return this.#sql.liveCount[kind].get() ?? 0;
+    return this.#liveCounts[kind];
   }
   shownProductCount(atMost: number): number {
     this.#writeAll();
@@ -326,6 +377,14 @@ export class SqliteTables implements Tables {
     this.#writeAll();
     return this.#sql.missingCount[kind].get(atMost) ?? 0;
   }
+}
+
+interface Mortal {
+  readonly goneAtMs: number | null;
+}
+
+function isLive(row: Mortal | undefined): boolean {
+  return row?.goneAtMs === null;
 }
 
 function isUnwritten<Row extends object>({ row, stored }: Slot<Row>): boolean {

@@ -1,5 +1,4 @@
 /** `doctor`: each thing that can be wrong is named with its remedy, no secret is shown, and nothing is changed. */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -316,7 +315,7 @@ describe('the database', () => {
     onTestFinished(() => void reader.kill('SIGKILL'));
     const writer = openWriter(path);
     onTestFinished(() => void writer.close());
-    asOwnWrite(writer, () => writer.exec('UPDATE service_state SET alive_at_ms = 1'));
+    writer.exec('UPDATE service_state SET alive_at_ms = 1');
     await once(reader.stdout, 'data');
     const report = await examine(home);
     expect(named(report, 'write-ahead log')?.message).toContain(`process ${reader.pid} (node)`);

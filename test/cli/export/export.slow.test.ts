@@ -1,5 +1,4 @@
 /** `export`: every row and every character, of one instant, to whoever reads. */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -54,7 +53,7 @@ function fill(path: string, skus: readonly (string | null)[]): void {
     `INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, recorded_at_ms)
      VALUES (?, 1, ?, '7', ?, NULL, ?, 'webhook', 5)`,
   );
-  asOwnWrite(writer, () => {
+  writer.transaction(() => {
     writer.exec(
       "INSERT INTO products (product_id, name, read_seq, read_at_ms, has_bundle) VALUES ('1', 'A name', 0, 1, 0)",
     );
@@ -63,7 +62,7 @@ function fill(path: string, skus: readonly (string | null)[]): void {
       level.run(String(i), -i, i + 1);
       change.run(i + 1, String(i), sku, -i);
     }
-  });
+  })();
   writer.close();
 }
 
@@ -206,7 +205,7 @@ describe('of a large mirror', () => {
     await once(child.stdout, 'readable');
     // It has written the rest aside, and waits for this reader.
     const writer = openWriter(join(home.folder, 'large.db'));
-    asOwnWrite(writer, () => writer.exec("UPDATE stock_levels SET qty = qty + 1 WHERE variant_id = '1'"));
+    writer.exec("UPDATE stock_levels SET qty = qty + 1 WHERE variant_id = '1'");
     expect(writer.pragma('wal_checkpoint(TRUNCATE)')).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
     writer.close();
     let lines = 0;

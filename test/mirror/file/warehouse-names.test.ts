@@ -26,7 +26,7 @@ test('a name is in the views from when it is given until it is taken away', asyn
     'Chiang Mai',
   ]);
   expect(await named({ 11: 'Bangkok' })).toEqual(['Bangkok', null]);
-  for (const view of ['mirror_changes', 'mirror_changes_readable', 'mirror_stock_readable']) {
+  for (const view of ['mirror_changes', 'mirror_stock']) {
     const told = `SELECT DISTINCT warehouse_name FROM ${view} WHERE warehouse_id = '11'`;
     expect(rows(db, told), view).toEqual([{ warehouse_name: 'Bangkok' }]);
   }

@@ -1,5 +1,4 @@
 /** Lists of what is suspect, as the API asks for them: the same rows as the views, wherever a page ends. */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { expect, test } from 'vitest';
 import type { Db } from '../../../src/sqlite/open.ts';
 import {
@@ -82,11 +81,9 @@ test('more suspects than are listed one by one', () => {
 test('the few that are suspect are found at once, and the many others are not looked at', () => {
   const db = writerDb();
   fillMirror(db, { products: 4_000, deliveries: 1 });
-  asOwnWrite(db, () => db.exec('DELETE FROM read_requests; DELETE FROM gaps'));
-  asOwnWrite(db, () =>
-    db.exec(`INSERT INTO read_requests (product_id, reason, priority, doubt, made_seq, made_at_ms, first_made_at_ms,
-    not_before_ms) VALUES ('10003999', 'conflict', 1, 1, 0, ${T0}, ${T0}, ${T0})`),
-  );
+  db.exec('DELETE FROM read_requests; DELETE FROM gaps');
+  db.exec(`INSERT INTO read_requests (product_id, reason, priority, is_suspect, made_seq, made_at_ms, first_made_at_ms,
+    not_before_ms) VALUES ('10003999', 'conflict', 1, 1, 0, ${T0}, ${T0}, ${T0})`);
   const { rows, hasMore } = stockRows(db, { suspect: 1, after: FIRST, limit: 10 });
   expect(rows.map((row) => `${row.variant_id}/${row.warehouse_id}`)).toEqual(stockOf(db));
   expect(rows).toHaveLength(4);

@@ -1,11 +1,9 @@
 /** What is read next (docs/architecture.md#queue). */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import type { RunKind } from '../../../src/core/runs.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
 import type { ReadRequest } from '../../../src/core/model.ts';
 import { dueReads, oldestVerified } from '../../../src/mirror/queries/queue.ts';
-import * as columns from '../../../src/mirror/file/columns.ts';
 import { insertInto } from '../../../src/mirror/file/statements.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { delivery, detail, DirectWriter, item, T0, values } from '../mirror-file.ts';
@@ -13,33 +11,29 @@ import { delivery, detail, DirectWriter, item, T0, values } from '../mirror-file
 const NOW = T0 + 1_000_000;
 
 function product(db: Db, productId: string, readAtMs: number, goneAtMs: number | null = null): void {
-  asOwnWrite(db, () =>
-    db.prepare(insertInto(columns.products)).run({
-      productId,
-      name: null,
-      parentId: null,
-      updateTimeMs: null,
-      readSeq: 0,
-      readAtMs,
-      readUntilMs: readAtMs,
-      missingAtMs: null,
-      goneAtMs,
-      hasBundle: 0,
-    }),
-  );
+  db.prepare(insertInto(db, 'products')).run({
+    productId,
+    name: null,
+    parentId: null,
+    updateTimeMs: null,
+    readSeq: 0,
+    readAtMs,
+    readUntilMs: readAtMs,
+    missingAtMs: null,
+    goneAtMs,
+    hasBundle: 0,
+  });
 }
 
 function requestRead(db: Db, productId: string, over: Partial<ReadRequest> = {}): void {
   const made = { madeSeq: 1, madeAtMs: T0, firstMadeAtMs: T0, notBeforeMs: T0, ...over };
-  asOwnWrite(db, () =>
-    db.prepare(insertInto(columns.readRequests)).run({
-      productId,
-      reason: 'conflict',
-      priority: 1,
-      ...made,
-      isSuspect: 1,
-    }),
-  );
+  db.prepare(insertInto(db, 'read_requests')).run({
+    productId,
+    reason: 'conflict',
+    priority: 1,
+    ...made,
+    isSuspect: 1,
+  });
 }
 
 /** @param nextAtMs LATEST_MS: it was given up. */
@@ -113,26 +107,20 @@ describe('a gap', () => {
   ): void {
     const known = values(db, 'SELECT 1 FROM variants WHERE variant_id = ?', variantId).length > 0;
     if (!known) {
-      asOwnWrite(db, () =>
-        db
-          .prepare(
-            `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
+      db.prepare(
+        `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
            event_seq, event_at_ms, change_seq) VALUES (?, ?, '', 'own', 0, 0, 0, 0, 0, 0)`,
-          )
-          .run(variantId, productId),
-      );
+      ).run(variantId, productId);
     }
-    asOwnWrite(db, () =>
-      db.prepare(insertInto(columns.gaps)).run({
-        variantId,
-        warehouseId: '1',
-        openedSeq: seq,
-        openedAtMs: T0,
-        dueAtMs,
-        fromQty: 1,
-        toQty: 2,
-      }),
-    );
+    db.prepare(insertInto(db, 'gaps')).run({
+      variantId,
+      warehouseId: '1',
+      openedSeq: seq,
+      openedAtMs: T0,
+      dueAtMs,
+      fromQty: 1,
+      toQty: 2,
+    });
   }
 
   test('is read about once its grace is over, after requests and before the rest; the longest due first', () => {
@@ -180,7 +168,7 @@ describe('after downtime', () => {
     writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0);
     writer.read('11', detail('11', [{ id: '110', levels: { 1: 5 } }]), T0);
     product(writer.db, '30', T0 - 5);
-    asOwnWrite(writer.db, () => writer.db.exec('DELETE FROM changes'));
+    writer.db.exec('DELETE FROM changes');
     writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
     expect(due(writer.db)).toEqual(['30', '10', '11']);
     writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 200_000 })), T0 + 200_000);

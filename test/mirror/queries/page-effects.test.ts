@@ -1,5 +1,4 @@
 /** What the ops page says became of each item, held against what the rules did with it. */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { expect, test } from 'vitest';
 import type { ChangeBranch } from '../../../src/core/merge/change-outcome.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
@@ -78,12 +77,8 @@ test('what is pruned is said to be so, and what is left is still told', () => {
   const last = deliver(writer, at(90_000), { old: 15, new: 16 });
   // The last but one is left without its row of the feed, as it may be at the edge of what is pruned.
   writer.db.prepare('DELETE FROM log WHERE seq < ?').run(last - 1);
-  asOwnWrite(writer.db, () => writer.db.prepare('DELETE FROM changes WHERE log_seq < ?').run(last));
-  asOwnWrite(writer.db, () =>
-    writer.db
-      .prepare('UPDATE service_state SET pruned_change_seq = (SELECT min(seq) - 1 FROM changes)')
-      .run(),
-  );
+  writer.db.prepare('DELETE FROM changes WHERE log_seq < ?').run(last);
+  writer.db.prepare('UPDATE service_state SET pruned_change_seq = (SELECT min(seq) - 1 FROM changes)').run();
   expect(effectsAt(writer.db, last)).toEqual([
     { outcome: { kind: 'applied', fromQty: 15 }, suspicion: 'no' },
   ]);

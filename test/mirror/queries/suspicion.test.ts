@@ -2,7 +2,6 @@
  * Every row tells whether it is under suspicion, and the mirror tells its state
  * (docs/reading-the-mirror.md#views).
  */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { describe, expect, test } from 'vitest';
 import { isIsolated } from '../../../src/core/given-up.ts';
 import { status } from '../../../src/mirror/queries/status.ts';
@@ -128,11 +127,9 @@ describe('a row is under suspicion', () => {
 describe('the mirror is', () => {
   /** Alive now and read whole, as far as its record says. */
   function alive(writer: DirectWriter, agoMs = 0): void {
-    asOwnWrite(writer.db, () =>
-      writer.db
-        .prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1')
-        .run(Date.now() - agoMs),
-    );
+    writer.db
+      .prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1')
+      .run(Date.now() - agoMs);
   }
   const state = (writer: DirectWriter) => status(writer.db).state;
 
@@ -151,9 +148,7 @@ describe('the mirror is', () => {
 
   test('catching up until the catalogue was read whole, and after downtime until every product was read', () => {
     const writer = quiet();
-    asOwnWrite(writer.db, () =>
-      writer.db.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now()),
-    );
+    writer.db.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now());
     expect(state(writer)).toBe('catching_up');
     alive(writer);
     writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
@@ -185,9 +180,7 @@ describe('a read that the service refuses', () => {
     for (let n = 0; n < products; n += 1) {
       writer.read(String(n), detail(String(n), [{ id: `1${n}`, levels: { 1: 5 } }]), T0);
     }
-    asOwnWrite(writer.db, () =>
-      writer.db.prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1').run(Date.now()),
-    );
+    writer.db.prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1').run(Date.now());
     return writer;
   }
   const state = (writer: DirectWriter) => status(writer.db).state;

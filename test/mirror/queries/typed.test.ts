@@ -1,5 +1,4 @@
 /** Queries that drizzle puts together: the same rows by the same index. */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { expect, test } from 'vitest';
 import { eq, lt, sql } from '../../../src/sqlite/drizzle.ts';
 import { log } from '../../../src/event-log/schema.ts';
@@ -9,11 +8,9 @@ import { writerDb } from '../mirror-file.ts';
 
 test('rows have the names that were asked for, whichever table they come from, and null where a join finds none', () => {
   const db = writerDb();
-  asOwnWrite(db, () =>
-    db
-      .prepare(`INSERT INTO dead_letters (id, log_seq, problem) VALUES (1, 7, 'first'), (2, 8, 'second')`)
-      .run(),
-  );
+  db.prepare(
+    `INSERT INTO dead_letters (id, log_seq, problem) VALUES (1, 7, 'first'), (2, 8, 'second')`,
+  ).run();
   db.prepare(`INSERT INTO log (seq, kind, at_ms, payload) VALUES (8, 'delivery', 5, x'00')`).run();
   const query = typed(
     select({

@@ -1,5 +1,4 @@
 /** A variant's changes, gathered from the shares of the index, are those that the feed has. */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { changesBefore, changesFrom, type Found } from '../../../src/mirror/queries/variant-changes.ts';
@@ -17,10 +16,10 @@ function fill(db: Db, rows: readonly { readonly seq: number; readonly variantId:
   const insert = db.prepare(
     `INSERT INTO changes (seq, log_seq, variant_id, source, recorded_at_ms) VALUES (?, 1, ?, 'webhook', ${T0})`,
   );
-  asOwnWrite(db, () => {
+  db.transaction(() => {
     db.exec('DELETE FROM changes');
     for (const { seq, variantId } of rows) insert.run(seq, variantId);
-  });
+  })();
 }
 
 const seqs = (found: Iterable<Found<Row>>): (number | 'more')[] =>

@@ -1,8 +1,6 @@
 /** The views that ERPs read (docs/reading-the-mirror.md#views). */
 import { expect, test } from 'vitest';
-import { createView } from '../../../scripts/views.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
-import { VIEWS as DEFINED } from '../../../src/mirror/file/views.ts';
 import {
   delivery,
   detail,
@@ -31,14 +29,6 @@ const VIEWS = {
     'epoch, schema_version, state, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
     'suspect_count, open_gaps, last_seq, alive_at',
 };
-
-test.each(Object.keys(DEFINED) as (keyof typeof DEFINED)[])(
-  'the migrations leave %s as it is defined: `npm run db:views` prints the statements for the next one',
-  (name) => {
-    const [made] = values(writerDb(), 'SELECT sql FROM sqlite_master WHERE name = ?', name);
-    expect(made).toBe(createView(name));
-  },
-);
 
 /** Every kind of variant, read, moved by webhooks, and one variant that no read has shown. */
 function fill(writer: DirectWriter): void {
@@ -104,16 +94,6 @@ test.each(Object.entries(VIEWS))(
     }
   },
 );
-
-test('a number written as text, or text as a number, is refused: the tables are STRICT', () => {
-  const db = writerDb();
-  const loose = values(
-    db,
-    `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT strict
-       AND name NOT LIKE 'sqlite_%' AND name <> '__drizzle_migrations'`,
-  );
-  expect(loose).toEqual([]);
-});
 
 test('one row is one variant and warehouse, with what the webhook and the read each know', () => {
   const writer = new DirectWriter();
@@ -201,29 +181,6 @@ test('the feed has names and differences, also of what was removed since', () =>
     { variant_id: '100', new_qty: null, delta: null, product_name: 'Green tea', variant_name: 'Variant 100' },
   ]);
 });
-
-test.each(Object.keys(VIEWS) as (keyof typeof VIEWS)[])(
-  '%s for people: the same rows and columns, each instant as text',
-  (view) => {
-    const writer = new DirectWriter();
-    fill(writer);
-    writer.commit({ kind: 'command', name: 'alive', args: { atMs: T0 + 123 } });
-    const plain = rows(writer.db, `SELECT * FROM ${view}`);
-    expect(plain.length).toBeGreaterThan(0);
-    const isInstant = (column: string): boolean => /(_at|_of|_time)$/.test(column);
-    const told = plain.map((row) =>
-      Object.fromEntries(
-        Object.entries(row).map(([column, value]) => [
-          column,
-          isInstant(column) && typeof value === 'number' ? new Date(value).toISOString() : value,
-        ]),
-      ),
-    );
-    expect(Object.keys(plain[0] ?? {}).some(isInstant)).toBe(true);
-    expect(rows(writer.db, `SELECT * FROM ${view}_readable`)).toEqual(told);
-    expect(DEFINED).toHaveProperty(`${view}_readable`);
-  },
-);
 
 test('a reader cannot write, whatever it tries', () => {
   const path = newPath();

@@ -11,8 +11,6 @@ import type {
 import { applyEntry } from '../../../src/core/apply/apply-entry.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
-import * as columns from '../../../src/mirror/file/columns.ts';
-import { OPEN_GUARDS } from '../../../src/mirror/file/own-write.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { selectFrom } from '../../../src/mirror/file/statements.ts';
 import { MemoryTables } from '../../core/memory-tables.ts';
@@ -169,7 +167,6 @@ test('for any log', () => {
       const memory = new MemoryTables();
       const told: [Fact[], Fact[]] = [[], []];
       db.exec('BEGIN');
-      db.exec(OPEN_GUARDS);
       try {
         for (const entry of entriesOf(plan)) {
           applyEntry(memory, entry, (fact) => told[0].push(fact));
@@ -178,15 +175,14 @@ test('for any log', () => {
         }
         sqlite.flush();
         expect(told[1]).toEqual(told[0]);
-        const all = (table: Parameters<typeof selectFrom>[0], order: string) =>
-          rows(db, `${selectFrom(table)} ORDER BY ${order}`);
+        const all = (table: string, order: string) => rows(db, `${selectFrom(db, table)} ORDER BY ${order}`);
         const sorted = <T>(found: ReadonlyMap<string, T>, key: (value: T) => (string | number)[]) =>
           [...found.values()].sort((a, b) => (JSON.stringify(key(a)) < JSON.stringify(key(b)) ? -1 : 1));
-        expect(all(columns.stockLevels, 'variant_id, warehouse_id')).toEqual(
+        expect(all('stock_levels', 'variant_id, warehouse_id')).toEqual(
           sorted(memory.levels, (level) => [level.variantId, level.warehouseId]),
         );
         expect(
-          all(columns.variants, 'variant_id').map((row) => ({
+          all('variants', 'variant_id').map((row) => ({
             ...row,
             allowNegativeStock: flag(row['allowNegativeStock']),
           })),
@@ -194,17 +190,17 @@ test('for any log', () => {
         for (const product of memory.products.values()) {
           expect(sqlite.product(product.productId)).toEqual(product);
         }
-        expect(all(columns.products, 'product_id')).toHaveLength(memory.products.size);
+        expect(all('products', 'product_id')).toHaveLength(memory.products.size);
         expect(
-          all(columns.readRequests, 'product_id').map((row) => ({
+          all('read_requests', 'product_id').map((row) => ({
             ...row,
             isSuspect: flag(row['isSuspect']),
           })),
         ).toEqual(sorted(memory.readRequests, (readRequest) => [readRequest.productId]));
-        expect(all(columns.gaps, 'opened_seq, variant_id, warehouse_id')).toEqual(
+        expect(all('gaps', 'opened_seq, variant_id, warehouse_id')).toEqual(
           sorted(memory.gaps, (gap) => [gap.openedSeq + 1_000, gap.variantId, gap.warehouseId]),
         );
-        expect(all(columns.changes, 'seq')).toEqual(memory.changes);
+        expect(all('changes', 'seq')).toEqual(memory.changes);
         expect(
           rows(db, 'SELECT log_seq, item_index, problem, variant_id FROM dead_letters ORDER BY id'),
         ).toEqual(
@@ -215,7 +211,7 @@ test('for any log', () => {
             variant_id: variantId,
           })),
         );
-        expect(all(columns.mirrorState, 'id')).toEqual([{ id: 1, ...memory.state() }]);
+        expect(all('mirror_state', 'id')).toEqual([{ id: 1, ...memory.state() }]);
       } finally {
         // The next log begins from empty tables: what a rollback leaves in memory must be forgotten too.
         db.exec('ROLLBACK');

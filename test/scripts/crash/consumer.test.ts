@@ -1,5 +1,4 @@
 /** The crash course's consumer sees a feed that repeats itself, leaves something out or goes back. */
-import { asOwnWrite } from '../../../src/mirror/file/own-write.ts';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Consumer } from '../../../scripts/crash/consumer.ts';
@@ -36,16 +35,14 @@ test.each([
   ['a missing change', 'DELETE FROM changes WHERE seq = (SELECT max(seq) FROM changes) - 1'],
 ])('%s in the feed is told', (_name, tamper) => {
   const { db, consumer, reference } = scene();
-  asOwnWrite(db, () => db.exec(tamper));
+  db.exec(tamper);
   expect(consumer.finish(reference).join()).toContain('what the consumer saw');
 });
 
 test('a change after the last one seen, that the log does not say, is told', () => {
   const { db, consumer, reference } = scene();
-  asOwnWrite(db, () =>
-    db.exec(`INSERT INTO changes SELECT seq + 10, log_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source,
-           reason, order_id, user_id, update_time_ms, recorded_at_ms, request_id FROM changes ORDER BY seq DESC LIMIT 1`),
-  );
+  db.exec(`INSERT INTO changes SELECT seq + 10, log_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source,
+           reason, order_id, user_id, update_time_ms, recorded_at_ms, request_id FROM changes ORDER BY seq DESC LIMIT 1`);
   expect(consumer.finish(reference).join()).toContain('the consumer saw changes up to');
 });
 
@@ -53,9 +50,7 @@ test('numbers that fall, and rows that change behind its back, are told', async 
   const { db, consumer, reference } = scene();
   consumer.start();
   await eventually(() => consumer.seen >= 4, { what: 'it has seen all' });
-  asOwnWrite(db, () =>
-    db.exec(`UPDATE mirror_state SET change_seq = change_seq - 1; UPDATE stock_levels SET qty = 77`),
-  );
+  db.exec(`UPDATE mirror_state SET change_seq = change_seq - 1; UPDATE stock_levels SET qty = 77`);
   const said = consumer.finish(reference).join('\n');
   expect(said).toContain('last_seq fell');
   expect(said).toContain('the consumer’s copy');

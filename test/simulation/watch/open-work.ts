@@ -4,7 +4,7 @@ import type { Db } from '../../../src/sqlite/open.ts';
 
 /** The loss sweep that an unknown event asked for may be an hour away: that is rest. */
 const CHORE_SOON =
-  'canary_due_at_ms <= (SELECT max(at_ms) FROM log) + 300000 OR bundles_due_at_ms IS NOT NULL';
+  'loss_sweep_due_at_ms <= (SELECT max(at_ms) FROM log) + 300000 OR bundles_due_at_ms IS NOT NULL';
 
 /** Of itself, asked by nobody. @param searchesDueByMs later ones do not count. */
 export function isSettled(db: Db, searchesDueByMs: number): boolean {
@@ -22,7 +22,7 @@ export function isSettled(db: Db, searchesDueByMs: number): boolean {
 export function openWork(db: Db): string | null {
   const texts = (sql: string): string[] => prepared<[], string>(db, sql).pluck().all();
   const open = {
-    readRequests: texts(`SELECT product_id || ' ' || reason FROM read_requests WHERE doubt = 1`),
+    readRequests: texts(`SELECT product_id || ' ' || reason FROM read_requests WHERE is_suspect = 1`),
     gaps: texts(`SELECT variant_id || '/' || warehouse_id FROM gaps`),
     lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
     runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),

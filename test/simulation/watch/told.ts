@@ -178,7 +178,7 @@ export class Told {
       db,
       `SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND read_at_ms <
          (SELECT max(l.at_ms) FROM dead_letters q JOIN log l ON l.seq = q.log_seq
-          JOIN mirror_state m ON m.canary_due_at_ms IS NULL OR l.at_ms <= m.canary_sent_at_ms WHERE q.variant_id IS NULL)
+          JOIN mirror_state m ON m.loss_sweep_due_at_ms IS NULL OR l.at_ms <= m.loss_sweep_sent_at_ms WHERE q.variant_id IS NULL)
          AND NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = p.product_id)`,
     )
       .pluck()

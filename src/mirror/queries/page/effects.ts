@@ -200,7 +200,7 @@ const OPEN = `
       SELECT 1 FROM gaps WHERE variant_id = @variantId AND warehouse_id = @warehouseId AND opened_seq = @seq
     ) OR EXISTS (
       SELECT 1 FROM variants v JOIN read_requests o ON o.product_id = v.product_id
-      WHERE v.variant_id = @variantId AND o.doubt = 1
+      WHERE v.variant_id = @variantId AND o.is_suspect = 1
         AND (o.made_seq = @seq OR (@raises = 1 AND o.made_seq > @seq AND o.first_made_at_ms <= @atMs))
     ) OR EXISTS (
       SELECT 1 FROM variants WHERE @raises = 1 AND variant_id = @variantId AND lookup_at_ms IS NOT NULL
