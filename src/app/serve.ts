@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from '../platform/authority.ts';
 import type { RunningService } from './compose.ts';
-import { ConfigError, environmentWith, formatConfigError, loadConfig } from '../config/config.ts';
+import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts';
 import { keepHeapsSmall } from './heap.ts';
 import { causeLine } from '../ops/condition/cause.ts';
 import { stoppedCause } from '../ops/condition/own-trouble.ts';
@@ -20,11 +20,11 @@ const START_NOTICE_MS = 10_000;
 /** The exit codes of the signals that stop the mirror (docs/operating.md#commands). */
 const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
 
-/** @param env where the settings are. @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */
-export async function runService(env = environmentWith({})): Promise<number> {
+/** @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */
+export async function runService(): Promise<number> {
   let config;
   try {
-    config = loadConfig({ env });
+    config = loadConfig();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${formatConfigError(error)}\n`);

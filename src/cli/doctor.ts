@@ -4,7 +4,7 @@
  */
 import { Command } from 'commander';
 import { ConfigError, describeConfig, loadConfig, type Config } from '../config/config.ts';
-import type { DescribedVariable } from '../config/describe.ts';
+import type { DescribedVariable } from '../config/config.ts';
 import { colours } from './shared/colours.ts';
 import { messageOf } from '../platform/thrown.ts';
 import { describeCheck, fail, ok, warn, type Check } from './doctor/check.ts';

@@ -6,6 +6,8 @@ export interface ConfigProblem {
   readonly problem: string;
   /** What to do about it. */
   readonly remedy: string;
+  /** A value that this user does not have: it is missing, or in a file that only another user may read. */
+  readonly isAbsent?: boolean;
 }
 
 /** Everything that is wrong with the configuration, found in one pass, so that it can be corrected in one go. */
@@ -22,7 +24,7 @@ export class ConfigError extends Error {
 /** The error as text for a terminal: two lines for each problem, what is wrong and what to do. No final newline. */
 export function formatConfigError(error: ConfigError): string {
   const count = error.problems.length;
-  const heading = `The configuration has ${count === 1 ? 'a problem' : `${String(count)} problems`}:`;
+  const heading = `The configuration has ${count === 1 ? 'a problem' : `${count} problems`}:`;
   const items = error.problems.map(({ name, problem, remedy }) => `  ${name} ${problem}\n    ${remedy}`);
   return [heading, ...items, 'Each variable is explained in .env.example.'].join('\n');
 }

@@ -1,149 +1,124 @@
-/**
- * What one variable may hold: text in, a checked value out. Each message continues a sentence that begins with the
- * variable's name. A message quotes the value only where the value cannot be, or contain, a secret.
- */
+/** What a variable may hold: text in, a checked value out. */
 import { isIP } from 'node:net';
 import { Cron } from 'croner';
 import { z } from 'zod';
 import { Secret } from '../platform/secret.ts';
 
-/** A `superRefine`-like step that parses: returns the value, or reports why there is none. */
-function parsed<T>(parse: (text: string) => T | Fault) {
-  return z.string().transform((text, context): T => {
-    const result = parse(text);
-    if (!(result instanceof Fault)) return result;
-    context.issues.push({ code: 'custom', message: result.message, input: undefined });
-    return z.NEVER;
-  });
+/**
+ * @param what it accepts, in Markdown: for documents and messages.
+ * @param parse gives undefined for a text that is refused.
+ * @param shown `quoted` where the text is no secret and cannot contain one.
+ */
+function accepts<T>(what: string, parse: (text: string) => T | undefined, shown: 'quoted' | 'hidden') {
+  return z
+    .string()
+    .transform((text, context): T => {
+      const value = parse(text);
+      if (value !== undefined) return value;
+      const message = `is ${shown === 'quoted' ? `${JSON.stringify(text)}, ` : ''}not ${plain(what)}`;
+      context.issues.push({ code: 'custom', message, input: undefined });
+      return z.NEVER;
+    })
+    .describe(what);
 }
 
-class Fault {
-  readonly message: string;
-  constructor(message: string) {
-    this.message = message;
-  }
+/** Without the marks of Markdown. */
+export function plain(markdown: string): string {
+  return markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
 }
 
-const quoted = (text: string) => JSON.stringify(text);
+const TEXT = 'a text of more than white space';
+const filled = (text: string): string | undefined => (text.trim() === '' ? undefined : text);
 
-export const plainText = parsed((text) => (text.trim() === '' ? new Fault('is only white space') : text));
-
-export const secret = parsed((text) =>
-  text.trim() === '' ? new Fault('is only white space') : new Secret(text),
+export const plainText = accepts(TEXT, filled, 'hidden');
+export const secret = accepts(
+  TEXT,
+  (text) => (filled(text) === undefined ? undefined : new Secret(text)),
+  'hidden',
 );
 
-/** A bearer token has to fit in an `Authorization` header, and must not be guessable in an afternoon. */
-export const bearerToken = parsed((text) => {
-  if (!/^[\x21-\x7e]+$/.test(text)) return new Fault('holds characters other than printable ASCII');
-  if (text.length < 16) return new Fault(`has ${String(text.length)} characters, fewer than 16`);
-  return new Secret(text);
-});
+/** It has to fit in an `Authorization` header, and must not be guessable in an afternoon. */
+export const bearerToken = accepts(
+  '16 or more characters of printable ASCII, such as the output of `openssl rand -hex 32`',
+  (text) => (/^[\x21-\x7e]{16,}$/.test(text) ? new Secret(text) : undefined),
+  'hidden',
+);
 
-/**
- * The address that paths are appended to, without a final slash. The value is never quoted: an address with
- * credentials in it is exactly what is refused here.
- */
-export const baseUrl = parsed((text) => {
-  if (!/^https?:/i.test(text)) return new Fault('does not begin with http:// or https://');
-  if (!URL.canParse(text)) return new Fault('is not a URL');
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '') return new Fault('holds credentials');
-  // Tested on the text: `new URL` drops a bare "?" or "#" from `search` and `hash`.
-  if (text.includes('?')) return new Fault('has a query');
-  if (text.includes('#')) return new Fault('has a fragment');
-  return url.href.replace(/\/+$/, '');
-});
+/** Without a final slash. */
+export const baseUrl = accepts(
+  'an http or https address without credentials, query and fragment',
+  (text) =>
+    /^https?:[^@?#]*$/i.test(text) && URL.canParse(text) ? new URL(text).href.replace(/\/+$/, '') : undefined,
+  'hidden',
+);
 
-export const host = parsed((text) => {
-  if (isIP(text) !== 0) return text;
-  if (/^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/.test(text))
-    return text;
-  return new Fault(`is ${quoted(text)}, neither an IP address nor a host name`);
-});
+export const host = accepts(
+  'an IP address or a host name',
+  (text) => (isIP(text) !== 0 || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text) ? text : undefined),
+  'quoted',
+);
 
 export function wholeNumber(least: number, most: number) {
-  return parsed((text) => {
-    const value = /^[0-9]+$/.test(text) ? Number(text) : NaN;
-    if (value >= least && value <= most) return value;
-    return new Fault(`is ${quoted(text)}, not a whole number from ${String(least)} to ${String(most)}`);
-  });
+  const parse = (text: string) =>
+    /^[0-9]+$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined;
+  return accepts(`a whole number from ${least} to ${most}`, parse, 'quoted');
 }
 
-export function positiveNumber(most: number) {
-  return parsed((text) => {
-    const value = /^[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : NaN;
-    if (value > 0 && value <= most) return value;
-    return new Fault(`is ${quoted(text)}, not a number above 0 and at most ${String(most)}`);
-  });
-}
-
-/** A file name; relative ones are resolved later, against the folder the process was started in. */
-export const databaseFile = parsed((text) => {
-  if (text.trim() === '') return new Fault('is only white space');
-  if (text.includes('\0')) return new Fault('holds a NUL character');
-  if (text.startsWith(':memory:'))
-    return new Fault('is ":memory:", and a mirror in memory would not outlive the process');
-  if (/^file:/i.test(text)) return new Fault('is a file: URI, not a path');
-  if (/[/\\]$|(^|\/)\.{1,2}$/.test(text)) return new Fault(`is ${quoted(text)}, a folder`);
-  return text;
-});
+/** Relative paths are resolved later, against the folder the process was started in. */
+export const databaseFile = accepts(
+  'the path of a file on a local disk',
+  (text) => (/\0|^\s*$|^:memory:|^file:|[/\\]$|(^|\/)\.{1,2}$/i.test(text) ? undefined : text),
+  'quoted',
+);
 
 /** A croner pattern, or null for `off`. */
-export const schedule = parsed((text): string | null | Fault => {
-  if (text.toLowerCase() === 'off') return null;
-  try {
-    const job = new Cron(text, { paused: true });
-    // croner also accepts a date, which fires once: that is no schedule.
-    if (job.getPattern() === undefined) return new Fault(`is ${quoted(text)}, a date and not a pattern`);
-    return job.nextRun() === null ? new Fault(`is ${quoted(text)}, a time that never comes`) : text;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
-    return new Fault(`is ${quoted(text)}: ${reason}`);
-  }
-});
+export const schedule = accepts(
+  'minute hour day month weekday, such as `*/15 * * * *`, or `off`',
+  (text): string | null | undefined => {
+    if (text.toLowerCase() === 'off') return null;
+    try {
+      const job = new Cron(text, { paused: true });
+      // croner also accepts a date, which fires once, and patterns that never fire.
+      return job.getPattern() === undefined || job.nextRun() === null ? undefined : text;
+    } catch {
+      return undefined;
+    }
+  },
+  'quoted',
+);
 
-/**
- * An IANA zone name. A value that begins with ":" or "/" names a file for the C library (`:/etc/localtime`): valid,
- * but no zone name, so it is left to the system and the schedules follow local time.
- */
-export const timeZone = parsed((text): string | null | Fault => {
-  if (/^[:/]/.test(text)) return null;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
-  } catch {
-    return new Fault(`is ${quoted(text)}, not a time zone known here`);
-  }
-});
+/** null: the name of a file for the C library, such as `:/etc/localtime`, which is left to the system. */
+export const timeZone = accepts(
+  'an IANA time zone such as `Asia/Bangkok` or `UTC`',
+  (text): string | null | undefined => {
+    if (/^[:/]/.test(text)) return null;
+    try {
+      return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
+    } catch {
+      return undefined;
+    }
+  },
+  'quoted',
+);
 
-/** A name is written beside figures in tables. */
-const LONGEST_NAME = 60;
-
-/** `11=Bangkok,12=Chiang Mai`: names by id. */
-export const warehouseNames = parsed((text): ReadonlyMap<string, string> | Fault => {
-  const names = new Map<string, string>();
-  const entries = text.split(',');
-  for (const [index, entry] of entries.entries()) {
-    const which = `${quoted(entry.trim())} (entry ${String(index + 1)} of ${String(entries.length)})`;
-    const [, id = '', name = ''] = /^([^=]*)=(.*)$/s.exec(entry)?.map((part) => part.trim()) ?? [];
-    if (!entry.includes('=')) return new Fault(`has ${which}, which is not ID=NAME`);
-    if (!/^[0-9]{1,32}$/.test(id)) return new Fault(`has ${which}, whose id is not 1 to 32 digits`);
-    if (name === '') return new Fault(`has ${which}, which has no name`);
-    if (name.length > LONGEST_NAME)
-      return new Fault(`has ${which}, whose name is longer than ${String(LONGEST_NAME)} characters`);
-    if (/\p{Cc}/u.test(name) || !name.isWellFormed())
-      return new Fault(`has ${which}, whose name holds a control character`);
-    if (names.has(id)) return new Fault(`has ${which}, which names warehouse ${id} a second time`);
-    names.set(id, name);
-  }
-  return names;
-});
+/** Names by id. */
+export const warehouseNames = accepts(
+  '`ID=NAME` with commas between several, such as `11=Bangkok,12=Chiang Mai`: each id once, of digits, each name of 1 to 60 characters',
+  (text): ReadonlyMap<string, string> | undefined => {
+    const names = new Map<string, string>();
+    for (const entry of text.split(',')) {
+      const [, id = '', name = ''] = /^\s*([0-9]{1,32})\s*=\s*(\P{Cc}{0,59}\S)\s*$/u.exec(entry) ?? [];
+      if (name === '' || names.has(id) || /\p{Cc}/u.test(name) || !name.isWellFormed()) return undefined;
+      names.set(id, name);
+    }
+    return names;
+  },
+  'quoted',
+);
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-export const logLevel = parsed((text): LogLevel | Fault => {
-  return (
-    LOG_LEVELS.find((level) => level === text) ??
-    new Fault(`is ${quoted(text)}, not one of ${LOG_LEVELS.join(', ')}`)
-  );
-});
+export const logLevel = accepts(
+  `one of ${LOG_LEVELS.map((level) => `\`${level}\``).join(', ')}`,
+  (text) => LOG_LEVELS.find((level) => level === text),
+  'quoted',
+);

@@ -1,127 +1,107 @@
-/** The variables of the contract, each with the values it accepts and what to do about any other. */
+/**
+ * Every variable: what it sets, what it may hold, its default. The only source: it validates, gives the remedies of
+ * errors, and `npm run generate` writes `.env.example` and the table of docs/configuration.md from it.
+ */
+import * as is from './schemas.ts';
 import type { z } from 'zod';
-import {
-  baseUrl,
-  bearerToken,
-  databaseFile,
-  host,
-  logLevel,
-  plainText,
-  positiveNumber,
-  schedule,
-  secret,
-  timeZone,
-  warehouseNames,
-  wholeNumber,
-} from './schemas.ts';
 
-interface Presence {
-  /** The text used when the variable is unset. */
-  readonly default?: string;
-  /** Whether an unset variable is an error. If not, and without a default, unset is `null`. */
-  readonly required?: true;
-}
-
-export interface Variable extends Presence {
+export interface Variable {
   readonly schema: z.ZodType<unknown, string>;
-  readonly remedy: string;
+  /** In Markdown. */
+  readonly meaning: string;
+  /** The text used when the variable is unset. Without one, an optional variable that is unset is `null`. */
+  readonly default?: string;
+  readonly required?: true;
   /** The value may also come from the file that `<NAME>_FILE` names. */
   readonly fromFile?: true;
 }
 
-const SCHEDULE_REMEDY =
-  'Use a pattern of five fields such as "*/15 * * * *" (minute hour day month weekday), or off.';
-const HOST_REMEDY = 'Use an address of this machine: 127.0.0.1 for itself only, 0.0.0.0 for every interface.';
-
 export const VARIABLES = {
-  SERVICE_BASE_URL: {
-    schema: baseUrl,
-    required: true,
-    remedy: "Set it to the base address of the store's API, such as https://store.example.",
-  },
-  SERVICE_CLIENT_ID: {
-    schema: plainText,
-    required: true,
-    remedy: 'Set it to the OAuth client id of your app.',
-  },
+  SERVICE_BASE_URL: { schema: is.baseUrl, required: true, meaning: "Base address of the store's API" },
+  SERVICE_CLIENT_ID: { schema: is.plainText, required: true, meaning: 'OAuth client id of your app' },
   SERVICE_CLIENT_SECRET: {
-    schema: secret,
+    schema: is.secret,
     required: true,
     fromFile: true,
-    remedy:
-      'Set it to the OAuth client secret of your app, or name a file with it in SERVICE_CLIENT_SECRET_FILE.',
+    meaning: 'OAuth client secret of your app',
   },
   SERVICE_WEBHOOK_SECRET: {
-    schema: secret,
+    schema: is.secret,
     required: true,
     fromFile: true,
-    remedy:
-      'Set it to the key of the webhook signature, or name a file with it in SERVICE_WEBHOOK_SECRET_FILE.',
+    meaning: 'Key of the webhook signature',
   },
   SERVICE_WEBHOOK_SECRET_PREVIOUS: {
-    schema: secret,
+    schema: is.secret,
     fromFile: true,
-    remedy: 'Set it to the key that is being replaced, or leave it unset.',
+    meaning: 'Previous key of the signature, also accepted',
   },
-  DATABASE_PATH: {
-    schema: databaseFile,
-    default: './data/stock-mirror.db',
-    remedy: 'Set it to the path of the database file; its folder is created.',
-  },
-  HOST: { schema: host, default: '127.0.0.1', remedy: HOST_REMEDY },
-  PORT: {
-    schema: wholeNumber(0, 65535),
-    default: '8787',
-    remedy: 'Use a free port; 0 lets the system choose.',
-  },
-  OPS_HOST: { schema: host, default: '127.0.0.1', remedy: HOST_REMEDY },
-  OPS_PORT: {
-    schema: wholeNumber(0, 65535),
-    default: '8788',
-    remedy: 'Use a free port; 0 lets the system choose.',
-  },
-  OPS_TOKEN: {
-    schema: bearerToken,
-    fromFile: true,
-    remedy: 'Set it to a long random text, for example the output of `openssl rand -hex 32`.',
-  },
-  RECONCILE_CRON: { schema: schedule, default: '*/15 * * * *', remedy: SCHEDULE_REMEDY },
-  RECONCILE_READS_PER_HOUR: {
-    schema: wholeNumber(0, 1_000_000),
-    default: '600',
-    remedy: 'Set how many products RECONCILE_CRON may read in an hour while no loss is proven.',
-  },
-  RECONCILE_MAX_AGE_HOURS: {
-    schema: wholeNumber(1, 8760),
-    default: '168',
-    remedy: 'Set after how many hours every product is read again, whatever is expected of it.',
-  },
-  RESYNC_CRON: { schema: schedule, default: '0 3 * * *', remedy: SCHEDULE_REMEDY },
-  TZ: { schema: timeZone, remedy: 'Use a name such as Asia/Bangkok or UTC, or leave it unset.' },
   SERVICE_MAX_CONCURRENCY: {
-    schema: wholeNumber(1, 256),
+    schema: is.wholeNumber(1, 256),
     default: '8',
-    remedy: 'Set how many reads may be in flight at once.',
+    meaning: 'Most reads in flight at once',
   },
   SERVICE_MAX_RPS: {
-    schema: positiveNumber(10_000),
+    schema: is.wholeNumber(1, 10_000),
     default: '50',
-    remedy: 'Set how many requests per second may be sent to the store.',
+    meaning: 'Most requests per second to the store',
+  },
+  DATABASE_PATH: {
+    schema: is.databaseFile,
+    default: './data/stock-mirror.db',
+    meaning: 'Database file; its folder is created',
   },
   RETENTION_DAYS: {
-    schema: wholeNumber(1, 3650),
+    schema: is.wholeNumber(1, 3650),
     default: '30',
-    remedy: 'Set how many days raw deliveries and changes are kept.',
+    meaning: 'Days that deliveries and changes are kept',
   },
+  RECONCILE_CRON: {
+    schema: is.schedule,
+    default: '*/15 * * * *',
+    meaning: 'When products that [need it most](freshness.md) are read',
+  },
+  RECONCILE_READS_PER_HOUR: {
+    schema: is.wholeNumber(0, 1_000_000),
+    default: '600',
+    meaning: 'Products that `RECONCILE_CRON` may have read in an hour while no loss is proven',
+  },
+  RECONCILE_MAX_AGE_HOURS: {
+    schema: is.wholeNumber(1, 8760),
+    default: '168',
+    meaning: 'Hours after which `RECONCILE_CRON` has every product read again',
+  },
+  RESYNC_CRON: { schema: is.schedule, default: '0 3 * * *', meaning: 'When the whole catalogue is read' },
+  TZ: { schema: is.timeZone, meaning: "Time zone of the two schedules; unset, the system's own" },
   WAREHOUSE_NAMES: {
-    schema: warehouseNames,
-    remedy:
-      'Write the id and the name of each warehouse, with commas between them: 11=Bangkok,12=Chiang Mai. A name has no comma.',
+    schema: is.warehouseNames,
+    meaning: 'Names of warehouses, shown with their ids; `warehouse_name` in the views and the API',
+  },
+  HOST: { schema: is.host, default: '127.0.0.1', meaning: 'Public address; `0.0.0.0` for every interface' },
+  PORT: {
+    schema: is.wholeNumber(0, 65535),
+    default: '8787',
+    meaning: 'Port of the public listener: `POST /webhooks` and `GET /healthz`; 0: any free port',
+  },
+  OPS_HOST: {
+    schema: is.host,
+    default: '127.0.0.1',
+    meaning: 'Address of the private listener; `127.0.0.1` for this machine only',
+  },
+  OPS_PORT: {
+    schema: is.wholeNumber(0, 65535),
+    default: '8788',
+    meaning: 'Port of the private listener: page, API and metrics; 0: any free port',
+  },
+  OPS_TOKEN: {
+    schema: is.bearerToken,
+    fromFile: true,
+    meaning: 'Token of the private listener; required unless `OPS_HOST` is a loopback address',
   },
   LOG_LEVEL: {
-    schema: logLevel,
+    schema: is.logLevel,
     default: 'info',
-    remedy: 'Use info for daily work, debug to look into a problem.',
+    meaning: 'Log output: JSON, readable text on a terminal',
   },
 } as const satisfies Record<string, Variable>;
 
@@ -141,3 +121,9 @@ export const SETTABLE_NAMES: readonly string[] = VARIABLE_NAMES.flatMap((name) =
   const variable: Variable = VARIABLES[name];
   return variable.fromFile === true ? [name, `${name}_FILE`] : [name];
 });
+
+export function remedyFor(name: VariableName): string {
+  const { meaning, schema, fromFile }: Variable = VARIABLES[name];
+  const file = fromFile === true ? ` Or name a file that holds it in ${name}_FILE.` : '';
+  return is.plain(`${meaning}. Set it to ${schema.description}.${file}`);
+}

@@ -37,7 +37,6 @@ test('secrets out of reach are no problem to who needs none', () => {
   const env = {
     DATABASE_PATH: '/var/lib/mirror.db',
     OPS_TOKEN_FILE: '/etc/secret',
-    SERVICE_BASE_URL: 'not an address',
   };
   const config = loadLocalConfig({ env, cwd: '/srv', readFile: unreadable });
   expect(config.database.path).toBe('/var/lib/mirror.db');

@@ -205,7 +205,7 @@ test('an address that is refused for the password in it is not printed', async (
   for (const args of [['doctor'], ['doctor', '--json']]) {
     const { code, stdout, stderr } = await run(leaky, ...args);
     expect(code).toBe(2);
-    expect(stdout + stderr).toContain('SERVICE_BASE_URL holds credentials');
+    expect(stdout + stderr).toContain('SERVICE_BASE_URL is not an http or https address without credentials');
     expect(stdout + stderr).not.toContain('hunter2pass');
   }
 });
