@@ -15,8 +15,6 @@ import {
   type Serving,
 } from '../ops/condition/condition.ts';
 import { StoreError } from '../sqlite/errors.ts';
-import { certaintyCourse, type CertainQuarter } from '../mirror/queries/certainty.ts';
-import { courseLine } from './course-line.ts';
 import { table } from './shared/table.ts';
 import { eventLogPath } from '../event-log/open-log.ts';
 import { lag, type Lag } from '../mirror/queries/lag.ts';
@@ -36,8 +34,6 @@ import { openMirrorFile } from './shared/mirror-file.ts';
 import { blockedSchema, opsClient, WrongTokenError } from './shared/ops-client.ts';
 import { clock, watchStatus } from './status/watch.ts';
 import { heldWords } from '../ops/alarms/held-words.ts';
-
-const DAY_MS = 24 * 60 * 60_000;
 
 const statusSchema = z.looseObject({
   state: z.enum(MIRROR_STATES),
@@ -68,16 +64,12 @@ const statusSchema = z.looseObject({
   /** Entries of the event log that the mirror does not hold yet, and the arrival of the first of them. */
   entries_behind: z.number().nullish(),
   behind_since: z.number().nullish(),
-  schedule: z.object({ reads_per_hour: z.number(), expected_wrong: z.number() }).nullish(),
   blocked: blockedSchema.nullish(),
   condition: z.enum(CONDITIONS).optional(),
   headline: z.string().optional(),
   causes: z.array(causeSchema).optional(),
   certain_levels: z.number().optional(),
   certain_share: z.number().nullish(),
-  certain_course: z
-    .array(z.object({ at: z.number(), certain_levels: z.number(), levels: z.number() }))
-    .optional(),
   alarms: z.array(z.object({ kind: z.string(), since: z.number(), message: z.string() })).nullish(),
 });
 
@@ -90,9 +82,7 @@ interface Sight {
   readonly condition: Shown;
 }
 
-type Shown = Pick<Condition, 'name' | 'title' | 'headline' | 'causes' | 'certainty'> & {
-  readonly course: readonly CertainQuarter[];
-};
+type Shown = Pick<Condition, 'name' | 'title' | 'headline' | 'causes' | 'certainty'>;
 
 interface StatusOptions {
   readonly json?: boolean;
@@ -170,11 +160,10 @@ async function findStatus(config: LocalConfig): Promise<Sight> {
     const nowMs = Date.now();
     const serving = servingOf(path, status);
     const condition = conditionOf({ status, nowMs, serving, blocked: null, own: null, maxRps: null });
-    const course = certaintyCourse(db, { sinceMs: nowMs - DAY_MS });
     return {
       status: { ...status, entries_behind: behind?.entries ?? null, behind_since: behind?.sinceMs ?? null },
       serving,
-      condition: { ...condition, course },
+      condition,
     };
   } finally {
     db.close();
@@ -214,7 +203,7 @@ function shownOf(status: ShownStatus): Shown {
       own: null,
       maxRps: null,
     });
-    return { ...found, course: [] };
+    return found;
   }
   return {
     name,
@@ -222,17 +211,12 @@ function shownOf(status: ShownStatus): Shown {
     headline,
     causes,
     certainty: { share: share ?? null, certain: certain ?? 0, levels: status.cells },
-    course: (status.certain_course ?? []).map(({ at, certain_levels, levels }) => ({
-      atMs: at,
-      certain: certain_levels,
-      levels,
-    })),
   };
 }
 
 /** The same fields, whether a mirror has answered or the file was read. */
 function jsonOf({ status, serving, condition }: Sight): string {
-  const { name, headline, causes, certainty, course } = condition;
+  const { name, headline, causes, certainty } = condition;
   return JSON.stringify({
     ...status,
     condition: name,
@@ -240,11 +224,6 @@ function jsonOf({ status, serving, condition }: Sight): string {
     causes,
     certain_levels: certainty.certain,
     certain_share: certainty.share,
-    certain_course: course.map(({ atMs, certain, levels }) => ({
-      at: atMs,
-      certain_levels: certain,
-      levels,
-    })),
     serving: serving === 'yes',
   });
 }
@@ -278,7 +257,7 @@ const PAINT = {
 
 /** The state and why, whose it is, what to do, and how many figures are certain: before everything else. */
 function stateRows(shown: Shown): [string, string][] {
-  const { name, title, headline, causes, certainty, course } = shown;
+  const { name, title, headline, causes, certainty } = shown;
   const nowMs = Date.now();
   const rows: [string, string][] = [['state', `${PAINT[name](title)}: ${headline}`]];
   causes.forEach((cause, index) => {
@@ -293,7 +272,6 @@ function stateRows(shown: Shown): [string, string][] {
   rows.push(['certain', `${shareText(certainty)}${of}`]);
   const reservation = reservationOf(shown);
   if (reservation !== null) rows.push(['', `${reservation}.`]);
-  if (course.length > 0) rows.push(['last 24 h', courseLine(course, nowMs)]);
   return rows;
 }
 
@@ -311,14 +289,6 @@ function describe({ status, serving, condition }: Sight, config: LocalConfig): s
     ['open gaps', String(status.open_gaps)],
     ['change feed', `at ${status.last_seq}, epoch ${status.epoch}`],
   ];
-  if (status.schedule !== null && status.schedule !== undefined) {
-    const { expected_wrong, reads_per_hour } = status.schedule;
-    const levels = expected_wrong < 10 ? expected_wrong.toFixed(1) : expected_wrong.toFixed(0);
-    rows.push([
-      'expected wrong',
-      `${levels} levels at a time, with ${reads_per_hour} scheduled reads an hour`,
-    ]);
-  }
   const behind = status.entries_behind ?? 0;
   if (behind > 0) {
     const how = serving === 'yes' ? '' : '; the next start applies them';

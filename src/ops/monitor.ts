@@ -12,9 +12,7 @@ import type { AnswerTimes } from '../store-api/transport/errors.ts';
 import type { CommitReport } from '../event-log/commit-watch.ts';
 import type { Store } from '../mirror/store.ts';
 import { Watchman } from './alarms/watchman.ts';
-import { CertaintyRecord } from './state/certainty-record.ts';
 import { ClockSkew } from './state/clock-skew.ts';
-import { currentCondition } from './shared/current-condition.ts';
 import { countFact } from './metrics/count-fact.ts';
 import { createCounting } from './metrics/counting.ts';
 import { observedClient } from './metrics/observed-client.ts';
@@ -39,7 +37,6 @@ interface WatchedMirror {
 /** What the plots show of the traffic. */
 interface Plotted {
   asked(): void;
-  arrived(lateMs: number): void;
 }
 
 /** A refused request: the part of the public listener's `Refusal` that is needed here. */
@@ -165,7 +162,6 @@ export class Monitor {
         status: sampler.last?.status ?? null,
       }),
     });
-    const record = new CertaintyRecord(store.writer);
     if (this.#shown === null) createStateGauges(this.registry, now, () => this.#shown?.() ?? NOTHING_SHOWN);
     this.#shown = () => ({
       sample: sampler.last,
@@ -192,10 +188,6 @@ export class Monitor {
       start(): void {
         tally();
         sampler.onSample(tally);
-        sampler.onSample(({ status, atMs }) => {
-          const { certainty } = currentCondition({ status, operator, alarms: watchman, nowMs: atMs });
-          record.note(certainty, atMs);
-        });
         watchman.start().catch((error: unknown) => {
           log.warn(
             { err: error },
@@ -221,7 +213,6 @@ export class Monitor {
     if (change === undefined) return;
     const lateMs = Math.max(0, nowMs - change.updateTimeMs);
     this.#counting.lagSeconds.observe(lateMs / 1_000);
-    this.#plotted?.arrived(lateMs);
   }
 }
 

@@ -4,7 +4,7 @@ import { Hono, type Env } from 'hono';
 import { PAGE_FILES } from '../platform/own-files.ts';
 
 /** What the script of every page imports: named in its head, so that they are not found one after the other. */
-export const IMPORTED_SCRIPTS = ['copying.js', 'plots.js', 'renewal.js', 'times.js'];
+export const IMPORTED_SCRIPTS = ['copying.js', 'renewal.js', 'times.js'];
 const SHARED_STYLE = ['colours.css', 'base.css'];
 
 /** @param style the page's own, which follows what all pages share. */

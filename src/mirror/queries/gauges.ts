@@ -9,7 +9,6 @@ import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
 import { lag, type Lag } from './lag.ts';
 import { pendingReads } from './overview.ts';
-import { readOutlook, type ReadOutlook } from './read-plan.ts';
 import { status, type Status } from './status.ts';
 
 export interface StateSample {
@@ -18,8 +17,6 @@ export interface StateSample {
   readonly oldestSuspectAtMs: number | null;
   readonly logEntries: number;
   readonly lag: Lag;
-  /** Null: nothing was chosen by the schedule yet. */
-  readonly outlook: ReadOutlook | null;
   readonly databaseBytes: number;
   readonly walBytes: number;
   /** For a user without privileges. */
@@ -38,7 +35,6 @@ export function stateSample(db: Db): StateSample {
     oldestSuspectAtMs: pendingReads(db).oldestSuspectAtMs,
     logEntries: prepared<[], number>(db, LOG_ENTRIES).pluck().get() ?? 0,
     lag: lag(db),
-    outlook: readOutlook(db),
     databaseBytes: pragma(db, 'page_count') * pragma(db, 'page_size'),
   }))();
   const { bavail, bsize } = statfsSync(dirname(db.name));

@@ -108,22 +108,3 @@ export function notedMinutes(db: Db, args: { readonly sinceMs: number }): NotedM
       figures: JSON.parse(figuresJson) as NotedMinute['figures'],
     }));
 }
-
-interface LoggedMinute {
-  /** Minutes since 1970. */
-  readonly minute: number;
-  readonly deliveries: number;
-}
-
-/** Deliveries by minute, from the last `limit` entries of the event log that are not older than `sinceMs`. */
-export function loggedMinutes(
-  db: Db,
-  args: { readonly sinceMs: number; readonly limit: number },
-): LoggedMinute[] {
-  return prepared<object, LoggedMinute>(
-    db,
-    `SELECT at_ms / 60000 AS minute, count(*) AS deliveries
-       FROM (SELECT kind, at_ms FROM log WHERE seq > (SELECT max(seq) FROM log) - @limit)
-       WHERE kind IN ('delivery', 'unmerged') AND at_ms >= @sinceMs GROUP BY minute ORDER BY minute`,
-  ).all(args);
-}

@@ -2,7 +2,6 @@
 import type { Db } from '../../sqlite/open.ts';
 import { deliveryCounts } from '../queries/delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from '../queries/gauges.ts';
-import { certaintyCourse } from '../queries/certainty.ts';
 import { lag } from '../queries/lag.ts';
 import { noteActivity } from '../queries/read-knowledge.ts';
 import { planReads, readOutlook } from '../queries/read-plan.ts';
@@ -27,14 +26,13 @@ import {
 } from '../queries/status.ts';
 import { changesAfter, driftBefore } from '../queries/changes.ts';
 import { stockRows, variantRows } from '../queries/stock.ts';
-import { glance, loggedMinutes, notedMinutes, pendingReads } from '../queries/overview.ts';
+import { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
 import { findStock } from '../queries/page/stock.ts';
 
 /** The queries of the ops page, except those that are loaded when they are asked (typed-queries.ts). */
 const pageQueries = {
   glance,
   pendingReads,
-  loggedMinutes,
   notedMinutes,
   findStock,
 };
@@ -59,7 +57,6 @@ export const lightQueries = {
   remainingOf,
   status,
   lag,
-  certaintyCourse,
   liveCounts,
   lastFullSync,
   failureOf,

@@ -13,34 +13,17 @@ interface RunProgress {
   readonly failed: number;
 }
 
-/** Of a quarter of an hour, counted from 1970. */
-interface CertaintyNote {
-  readonly quarter: number;
-  readonly certain: number;
-  readonly levels: number;
-}
-
 /** Counted from 1970. */
 interface MinuteNote {
   readonly minute: number;
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** A week of minutes. */
-const MINUTES_KEPT = 7 * 24 * 60;
-/** A week of quarters. */
-const CERTAINTY_KEPT = 7 * 24 * 4;
-
-const NOTE_CERTAINTY = `
-  INSERT INTO certainty (quarter, certain, levels) VALUES (@quarter, @certain, @levels)
-  ON CONFLICT (quarter) DO UPDATE SET certain = excluded.certain, levels = excluded.levels
-  WHERE excluded.certain * levels < certain * excluded.levels`;
-
+/** A day of minutes. */
+const MINUTES_KEPT = 24 * 60;
 /** Prepares the statements once; each command runs inside the writer's transaction. */
 export function prepareCommands(db: Db) {
   const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
-  const noteCertainty = db.prepare(NOTE_CERTAINTY);
-  const forgetCertainty = db.prepare('DELETE FROM certainty WHERE quarter < ?');
   const forgetWarehouses = db.prepare(
     'DELETE FROM warehouse_names WHERE warehouse_id NOT IN (SELECT key FROM json_each(?))',
   );
@@ -59,10 +42,6 @@ export function prepareCommands(db: Db) {
 
   return {
     alive: (args: { atMs: number }): void => void alive.run(args.atMs),
-    noteCertainty: (at: CertaintyNote): void => {
-      noteCertainty.run(at);
-      forgetCertainty.run(at.quarter - CERTAINTY_KEPT);
-    },
     noteMinute: (at: MinuteNote): void => {
       noteMinute.run(at.minute, JSON.stringify(at.figures));
       forgetMinutes.run(at.minute - MINUTES_KEPT);

@@ -10,8 +10,6 @@ import { viewBlocked } from '../shared/run-view.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, instant, lastSeqSchema } from './rows.ts';
 
-const DAY_MS = 24 * 60 * 60_000;
-
 const state = z.enum(MIRROR_STATES).meta({
   description:
     'live: rows are current, except those marked `suspect`. catching_up: products are being re-read after downtime or a restored backup. stale: the mirror does not run, a re-read request has been waiting for over 15 minutes, or more products cannot be read than single faults explain.',
@@ -55,23 +53,6 @@ export const statusSchema = z
     held_levels: z.int().meta({ description: 'Of these: stock levels whose variant stays.' }),
     quarantined: z.int().meta({ description: 'Dead letters: deliveries or items that were not understood.' }),
     reads_under_way: z.int(),
-    schedule: z
-      .object({
-        loss_rate: z
-          .number()
-          .meta({ description: 'Of the changes to come, so many are expected to be lost.' }),
-        reads_per_hour: z.int().meta({ description: 'What RECONCILE_CRON may have read at present.' }),
-        expected_wrong: z
-          .number()
-          .meta({ description: 'Stock levels that are expected to be wrong at a time, with that budget.' }),
-        curve: z
-          .array(z.object({ reads_per_hour: z.number(), expected_wrong: z.number() }))
-          .meta({ description: 'The same for other budgets.' }),
-      })
-      .nullable()
-      .meta({
-        description: 'What scheduled reads are expected to leave; null: the schedule has not run yet.',
-      }),
     blocked: z
       .object({
         kind: z.string(),
@@ -108,10 +89,6 @@ export const statusSchema = z
     certain_share: z.number().nullable().meta({
       description:
         'Their share of all stock levels, from 0 to 1, rounded down. Null: it cannot be said, because the first read is not finished, or because no row follows the store at present.',
-    }),
-    certain_course: z.array(z.object({ at: instant, certain_levels: z.int(), levels: z.int() })).meta({
-      description:
-        'The worst of each quarter of an hour of the last day, oldest first. A quarter that is missing is not known: the mirror did not run, or could not write.',
     }),
     alarms: z
       .array(
@@ -168,12 +145,7 @@ export function statusRoutes({
   app.openapi(status, async (c) => {
     const { readsUnderWay, blocked } = operator;
     const nowMs = now();
-    const [behind, figures, course, schedule] = await Promise.all([
-      reader.ask('lag'),
-      source.status(),
-      reader.ask('certaintyCourse', { sinceMs: nowMs - DAY_MS }),
-      reader.ask('readOutlook'),
-    ]);
+    const [behind, figures] = await Promise.all([reader.ask('lag'), source.status()]);
     const condition = currentCondition({ status: figures, operator, alarms, nowMs });
     return c.json(
       {
@@ -183,15 +155,9 @@ export function statusRoutes({
         causes: [...condition.causes],
         certain_levels: condition.certainty.certain,
         certain_share: condition.certainty.share,
-        certain_course: course.map(({ atMs, certain, levels }) => ({
-          at: atMs,
-          certain_levels: certain,
-          levels,
-        })),
         entries_behind: behind.entries,
         behind_since: behind.sinceMs,
         reads_under_way: readsUnderWay,
-        schedule: schedule && { ...schedule, curve: [...schedule.curve] },
         blocked: viewBlocked(blocked),
         alarms: [...alarms.current],
       },

@@ -114,16 +114,6 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     'Products waiting to be read.',
     (at) => at.sample?.status.pending_reads,
   );
-  gauge(
-    'stock_mirror_expected_wrong_levels',
-    'Stock levels expected to be wrong at a time, because of lost deliveries; NaN until the schedule has run.',
-    (at) => at.sample?.outlook?.expected_wrong,
-  );
-  gauge(
-    'stock_mirror_scheduled_reads_per_hour',
-    'Reads that the schedule may ask for in an hour at present; NaN until it has run.',
-    (at) => at.sample?.outlook?.reads_per_hour,
-  );
   gauge('stock_mirror_reads_under_way', 'Product reads in progress.', (at) => at.readsUnderWay);
   gauge(
     'stock_mirror_parked_reads',

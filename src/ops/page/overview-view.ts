@@ -1,16 +1,13 @@
 import { html } from 'hono/html';
-import type { CertainQuarter } from '../../mirror/queries/certainty.ts';
 import type { Lag } from '../../mirror/queries/lag.ts';
-import type { ReadOutlook } from '../../mirror/queries/read-plan.ts';
 import type { Run } from '../../core/runs.ts';
 import type { Status } from '../../mirror/queries/status.ts';
+import { reservationOf, shareText, type Condition } from '../condition/condition.ts';
 import type { Minute } from '../state/timeline.ts';
-import { certaintyView } from './certainty-view.ts';
 import { ago, count, duration, quantity } from './figures.ts';
 import type { Html } from '../../web/html.ts';
-import { plotsView, type Span } from './plots-view.ts';
+import { plotsView } from './plots-view.ts';
 import { runProgress } from './runs-view.ts';
-import { scheduleView } from './schedule-view.ts';
 import { adviceOf, requestGroups, detailsOf, type Situation } from './state-words.ts';
 import { alarmsView, blockedView, causeView, otherCausesView, told, type Alarming } from './warnings-view.ts';
 import { heldWords } from '../alarms/held-words.ts';
@@ -19,27 +16,37 @@ interface Overview extends Situation, Alarming {
   readonly readsUnderWay: number;
   readonly running: readonly Run[];
   readonly lag: Lag;
-  /** How certain the levels were in the last day. */
-  readonly course: readonly CertainQuarter[];
-  /** Null: not known yet. */
-  readonly outlook: ReadOutlook | null;
-  readonly span: Span;
-  /** All of the time span, oldest first. */
+  /** The last day, oldest first. */
   readonly minutes: readonly Minute[];
-  /** The latest ones, for the plots. */
-  readonly runs: readonly Run[];
-  readonly maxRps: number | null;
 }
 
 export function overviewView(overview: Overview): Html {
-  return html`${now(overview)} ${figures(overview)} ${plotsOf(overview)} ${scheduleView(overview.outlook)}
-  ${operatorView(overview)}`;
+  return html`${now(overview)} ${figures(overview)} ${plotsOf(overview)} ${operatorView(overview)}`;
 }
 
-function plotsOf({ span, minutes, runs, maxRps, status, pending, nowMs }: Overview): Html {
-  const lagMs = pending.oldestSuspectAtMs === null ? 0 : Math.max(0, nowMs - pending.oldestSuspectAtMs);
-  const { suspect_count: suspects, open_gaps: openGaps, pending_reads: pendingReads } = status;
-  return plotsView({ span, minutes, runs, maxRps, present: { lagMs, suspects, openGaps, pendingReads } });
+function plotsOf({ minutes, status }: Overview): Html {
+  return plotsView({
+    minutes,
+    present: { suspects: status.suspect_count, pendingReads: status.pending_reads },
+  });
+}
+
+function certainView(condition: Condition): Html {
+  const { share, certain, levels } = condition.certainty;
+  const reservation = reservationOf(condition);
+  return html`<div class="certain">
+    <p>
+      <b class="share">${shareText(condition.certainty)}</b>
+      <span class="quiet"
+        >${
+          share === null
+            ? 'how many stock levels are certain'
+            : html`of the stock levels are certain: ${quantity(certain)} of ${quantity(levels)}`
+        }</span
+      >
+    </p>
+    ${reservation === null ? '' : html`<p class="advice">${reservation}.</p>`}
+  </div>`;
 }
 
 function now(overview: Overview): Html {
@@ -63,7 +70,7 @@ function now(overview: Overview): Html {
         }
         ${advice === null ? '' : html`<p class="advice"><b>What to do:</b> ${advice}</p>`}
       </div>
-      ${certaintyView(condition, overview.course, nowMs)}
+      ${certainView(condition)}
     </section>
     ${otherCausesView(overview)} ${blockedView(overview)} ${alarmsView(overview)}
     ${running.map((run) => html`<section aria-label="Run ${run.id}">${runProgress(run, nowMs, { isHeld: condition.name === 'blocked', isAlone: false })}</section>`)}

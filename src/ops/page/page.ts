@@ -17,9 +17,7 @@ import { layout, type Page, type Told } from './layout.ts';
 import { loggedView } from './logged-view.ts';
 import { backPath, noticeOf, noticeQuery } from './notices.ts';
 import { overviewView } from './overview-view.ts';
-import { SPANS, spanOf } from './plots-view.ts';
 import { positionIn } from './position.ts';
-import { withPresent } from './present-minute.ts';
 import { runsView, runView } from './runs-view.ts';
 import { readStockView, stockView } from './stock-view.ts';
 import { variantPage } from './variant-view.ts';
@@ -41,12 +39,10 @@ const DELIVERIES_SHOWN = 30;
 const DEAD_LETTERS_SHOWN = 100;
 const RUNS_SHOWN = 50;
 const SEARCHED_CHARACTERS = 200;
-const RUNS_MARKED = 50;
 /** Its body, which never changes, is loaded with it. */
 const DELIVERY_EVERY_MS = 10_000;
 const RUN_EVERY_MS = 1_000;
 const RUN_RELOAD_S = 3;
-const DAY_MS = 24 * 60 * 60_000;
 
 const NOTHING_TOLD: Told = { notice: null, problem: null };
 
@@ -88,32 +84,23 @@ export function createPage(deps: PageDeps): Pages {
   };
 
   const showOverview = async (c: PageContext, told?: Told) => {
-    const span = spanOf(c.req.query('span'));
-    const [status, pending, running, lag, course, runs, outlook] = await Promise.all([
+    const [status, pending, running, lag] = await Promise.all([
       deps.state.status(),
       reader.ask('pendingReads'),
       reader.ask('runningRuns'),
       reader.ask('lag'),
-      reader.ask('certaintyCourse', { sinceMs: now() - DAY_MS }),
-      reader.ask('latestRuns', { limit: RUNS_MARKED }),
-      reader.ask('readOutlook'),
     ]);
     const condition = current(status);
     const main = overviewView({
       status,
       pending,
       lag,
-      course,
       condition,
-      outlook,
       running,
       blocked: operator.blocked,
       readsUnderWay: operator.readsUnderWay,
       alarms: alarms.current,
-      span,
-      runs,
-      maxRps: alarms.maxRps,
-      minutes: withPresent(timeline.minutes(SPANS[span].minutes), status, pending.oldestSuspectAtMs, now()),
+      minutes: timeline.minutes(),
       nowMs: now(),
     });
     return show(

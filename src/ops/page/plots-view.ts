@@ -1,189 +1,205 @@
-/** How the mirror came along: the last 15 minutes, hour, day or week, with downtime, restarts and runs. */
-import { html, raw } from 'hono/html';
-import type { Run } from '../../core/runs.ts';
-import { FIGURES, KEPT_MINUTES, type Figure, type Minute } from '../state/timeline.ts';
-import { runName } from '../shared/words.ts';
-import { duration, millis, quantity } from './figures.ts';
+/** Six plots of the last day, drawn as SVG; colours come from the style sheet. */
+import { html } from 'hono/html';
+import { FIGURES, type Figure, type Minute } from '../state/timeline.ts';
+import { millis, quantity } from './figures.ts';
 import type { Html } from '../../web/html.ts';
-import { plot, type Axis } from './plot.ts';
-
-const MINUTE_MS = 60_000;
-
-/** How many minutes each shows, and how many of them are drawn as one. */
-export const SPANS = {
-  quarter: { minutes: 15, size: 1, name: '15 min', words: 'last 15 minutes', per: 'minute' },
-  hour: { minutes: 60, size: 1, name: '1 h', words: 'last hour', per: 'minute' },
-  day: { minutes: 24 * 60, size: 10, name: '1 d', words: 'last day', per: '10 minutes' },
-  week: { minutes: KEPT_MINUTES, size: 60, name: '7 d', words: 'last week', per: 'hour' },
-} as const;
-export type Span = keyof typeof SPANS;
-
-export function spanOf(text: string | undefined): Span {
-  return text !== undefined && Object.hasOwn(SPANS, text) ? (text as Span) : 'hour';
-}
 
 interface Plots {
-  readonly span: Span;
-  /** All of the time span, oldest first. */
+  /** The last day, oldest first. */
   readonly minutes: readonly Minute[];
-  /** The latest. */
-  readonly runs: readonly Run[];
-  /** The ceiling of requests to the store, `SERVICE_MAX_RPS`; null: not known. */
-  readonly maxRps: number | null;
-  /** The present figures. */
-  readonly present: Readonly<Record<'lagMs' | 'suspects' | 'openGaps' | 'pendingReads', number>>;
+  /** The present values. */
+  readonly present: { readonly suspects: number; readonly pendingReads: number };
 }
 
-export function plotsView({ span, minutes, runs, maxRps, present }: Plots): Html {
-  const { size, words, per } = SPANS[span];
-  const stretches = Array.from({ length: Math.ceil(minutes.length / size) }, (_, i) =>
-    minutes.slice(i * size, (i + 1) * size),
+interface Series {
+  readonly name: string;
+  /** Chooses its colour. */
+  readonly look: 'a' | 'bad';
+  /** One for each stretch of the time axis; null: not known. */
+  readonly values: readonly (number | null)[];
+}
+
+/** One stretch of the time axis. */
+type Stretch = readonly Minute[];
+
+interface Plot {
+  readonly id: string;
+  readonly title: string;
+  readonly shape: 'line' | 'bar';
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+  readonly summary: string;
+}
+
+/** Minutes drawn as one. */
+const SIZE = 10;
+const WIDTH = 400;
+const HEIGHT = 126;
+/** The upper end of the scale is written above the plot. */
+const TOP = 16;
+const FLOOR = HEIGHT - 18;
+
+export function plotsView({ minutes, present }: Plots): Html {
+  const stretches = Array.from({ length: Math.ceil(minutes.length / SIZE) }, (_, i) =>
+    minutes.slice(i * SIZE, (i + 1) * SIZE),
   );
-  const axis = axisOf(stretches, size * MINUTE_MS, runs);
-  const joined = (figure: Figure): (number | null)[] =>
-    stretches.map((stretch) => {
-      const known = stretch.map((minute) => minute[figure]).filter((value) => value !== null);
-      if (known.length === 0) return null;
-      return FIGURES[figure] === 'sum' ? sum(known) : Math.max(...known);
-    });
-  const each = (figure: Figure, over: number): (number | null)[] =>
-    joined(figure).map((value) => value && value / over);
-  const total = (figure: Figure): number => sum(minutes.map((minute) => minute[figure] ?? 0));
-  const most = (figure: Figure): number | null => {
-    const known = minutes.map((minute) => minute[figure]).filter((value) => value !== null);
-    return known.length === 0 ? null : Math.max(...known);
-  };
-  const gauge = (id: string, title: string, figure: keyof Plots['present']): Html =>
-    plot(axis, {
-      id,
-      title,
+  const series = (figure: Figure, over = 1, name = '', look: Series['look'] = 'a'): Series => ({
+    name,
+    look,
+    values: stretches.map((stretch) => joined(stretch, figure, over)),
+  });
+  const total = (figure: Figure): string => quantity(sum(minutes.map((minute) => minute[figure] ?? 0)));
+  const most = (figure: Figure): number => Math.max(0, ...minutes.map((minute) => minute[figure] ?? 0));
+  const nowAndMost = (figure: 'suspects' | 'pendingReads'): string =>
+    `now ${quantity(present[figure])}, at most ${quantity(Math.max(present[figure], most(figure)))}`;
+  const plots: readonly Plot[] = [
+    {
+      id: 'deliveries',
+      title: 'Deliveries per minute',
+      shape: 'bar',
+      series: [series('deliveries', SIZE, 'committed'), series('refused', SIZE, 'refused', 'bad')],
+      format: rate,
+      summary: `${total('deliveries')} committed, ${total('refused')} refused`,
+    },
+    {
+      id: 'answers',
+      title: 'Time to answer 99 % of the deliveries',
       shape: 'line',
-      series: [{ name: title.toLowerCase(), look: 'a', values: joined(figure) }],
-      format: figure === 'lagMs' ? duration : quantity,
-      summary: summaryOf(present[figure], most(figure), figure === 'lagMs' ? duration : quantity),
-      leastTop: figure === 'lagMs' ? 10_000 : 1,
-    });
-  const spread = (
-    id: string,
-    title: string,
-    [half, nearly]: readonly [Figure, Figure],
-    verb: string,
-  ): Html => {
-    const slowest = most(nearly);
-    const format = id === 'answers' ? millis : duration;
-    return plot(axis, {
-      id,
-      title,
+      series: [series('p99Ms')],
+      format: millis,
+      summary: `at most ${millis(most('p99Ms'))} in any minute`,
+    },
+    {
+      id: 'losses',
+      title: 'Deliveries proven lost, per 10 minutes',
+      shape: 'bar',
+      series: [series('lost', 1, '', 'bad')],
+      format: quantity,
+      summary: total('lost'),
+    },
+    {
+      id: 'requests',
+      title: 'Requests to the store per second',
       shape: 'line',
-      series: [
-        { name: `half ${verb}`, look: 'a', values: joined(half) },
-        { name: `99 % ${verb}`, look: 'b', values: joined(nearly) },
-      ],
-      format,
-      summary: slowest === null ? 'none yet' : `99 % within ${format(slowest)} in every minute`,
-    });
-  };
+      series: [series('requests', SIZE * 60)],
+      format: rate,
+      summary: `${total('requests')} in all`,
+    },
+    {
+      id: 'suspects',
+      title: 'Suspect levels',
+      shape: 'line',
+      series: [series('suspects')],
+      format: quantity,
+      summary: nowAndMost('suspects'),
+    },
+    {
+      id: 'pending',
+      title: 'Pending reads',
+      shape: 'line',
+      series: [series('pendingReads')],
+      format: quantity,
+      summary: nowAndMost('pendingReads'),
+    },
+  ];
   return html`<section id="plots" aria-labelledby="plots-title">
     <header>
-      <h2 id="plots-title">The ${words}</h2>
-      <nav class="tabs" aria-label="Time span">
-        ${(Object.keys(SPANS) as Span[]).map(
-          (name) =>
-            html`<a
-              href="${name === 'hour' ? '/' : `/?span=${name}`}"
-              ${name === span ? raw('aria-current="true"') : ''}
-              >${SPANS[name].name}</a
-            >`,
-        )}
-      </nav>
-      <span class="keys quiet">
-        <span class="key down">the mirror did not run</span> <span class="key restart">restart</span>
-        <span class="key run">run</span>
-      </span>
+      <h2 id="plots-title">The last day</h2>
+      <span class="keys quiet"><span class="key down">the mirror did not run</span></span>
     </header>
-    <div id="plots-${span}" class="plots" data-live>
-      ${plot(axis, {
-        id: 'deliveries',
-        title: 'Deliveries per minute',
-        shape: 'bar',
-        series: [
-          { name: 'committed', look: 'a', values: each('deliveries', size) },
-          { name: 'refused', look: 'bad', values: each('refused', size) },
-        ],
-        format: rate,
-        summary: `${quantity(total('deliveries'))} committed, ${quantity(total('refused'))} refused in the ${words}`,
-      })}
-      ${spread('answers', 'Time to answer', ['medianMs', 'p99Ms'], 'answered within')}
-      ${spread('arrival', 'From change to arrival', ['arrivalMedianMs', 'arrivalP99Ms'], 'arrived within')}
-      ${plot(axis, {
-        id: 'losses',
-        title: `Losses proven, per ${per}`,
-        shape: 'bar',
-        series: [
-          { name: 'in a gap', look: 'a', values: joined('lostInGap') },
-          { name: 'the last webhook', look: 'b', values: joined('lostTail') },
-          { name: 'during downtime', look: 'c', values: joined('lostInDowntime') },
-        ],
-        format: quantity,
-        summary: `${quantity(total('lostInGap') + total('lostTail') + total('lostInDowntime'))} in the ${words}`,
-      })}
-      ${spread('repair', 'Time to repair', ['repairMedianMs', 'repairP99Ms'], 'repaired within')}
-      ${plot(axis, {
-        id: 'requests',
-        title: 'Requests to the store per second',
-        shape: 'line',
-        series: [{ name: 'requests per second', look: 'a', values: each('requests', size * 60) }],
-        format: rate,
-        summary:
-          maxRps === null
-            ? `${quantity(total('requests'))} in the ${words}`
-            : `${quantity(total('requests'))} in the ${words}; the ceiling is ${quantity(maxRps)}`,
-        ceiling: maxRps === null ? null : { value: maxRps, words: `ceiling: ${quantity(maxRps)}` },
-      })}
-      ${plot(axis, {
-        id: 'corrections',
-        title: `Read again, per ${per}`,
-        shape: 'line',
-        series: [
-          { name: 'requests settled', look: 'a', values: joined('repaired') },
-          { name: 'figures corrected', look: 'b', values: joined('corrected') },
-        ],
-        format: quantity,
-        summary: `${quantity(total('repaired'))} settled, ${quantity(total('corrected'))} corrected in the ${words}`,
-      })}
-      ${gauge('lag', 'Age of the oldest re-read request', 'lagMs')}
-      ${gauge('suspects', 'Suspect levels', 'suspects')} ${gauge('gaps', 'Open gaps', 'openGaps')}
-      ${gauge('pending', 'Pending reads', 'pendingReads')}
-    </div>
+    <div id="plots-day" class="plots" data-live>${plots.map((each) => plotView(stretches, each))}</div>
   </section>`;
 }
 
-function axisOf(stretches: readonly (readonly Minute[])[], stretchMs: number, runs: readonly Run[]): Axis {
-  const firstKnown = stretches.findIndex((stretch) => stretch.some(({ isKnown }) => isKnown));
-  const down = new Set<number>();
-  stretches.forEach((stretch, at) => {
-    // What was before all that is known is no downtime.
-    if (firstKnown !== -1 && at > firstKnown && !stretch.some(({ isKnown }) => isKnown)) down.add(at);
+function joined(stretch: Stretch, figure: Figure, over: number): number | null {
+  const known = stretch.map((minute) => minute[figure]).filter((value) => value !== null);
+  if (known.length === 0) return null;
+  return (FIGURES[figure] === 'sum' ? sum(known) : Math.max(...known)) / over;
+}
+
+function plotView(stretches: readonly Stretch[], { id, title, shape, series, format, summary }: Plot): Html {
+  const width = WIDTH / stretches.length;
+  const stacked = stretches.map((_, at) => sum(series.map(({ values }) => values[at] ?? 0)));
+  const top = niceCeiling(Math.max(0, ...stacked));
+  const y = (value: number): number => round(FLOOR - (value / top) * (FLOOR - TOP));
+  return html`<figure class="plot" aria-labelledby="${id}-name">
+    <figcaption>
+      <b id="${id}-name">${title}</b> <span class="quiet">${summary}</span>
+      ${series.length > 1 ? series.map(({ name, look }) => html`<span class="key ${look}">${name}</span>`) : ''}
+    </figcaption>
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}: ${summary}">
+      ${downBands(stretches, width)}
+      <line class="grid" x1="0" x2="${WIDTH}" y1="${TOP}" y2="${TOP}" />
+      <line class="axis" x1="0" x2="${WIDTH}" y1="${FLOOR}" y2="${FLOOR}" />
+      ${shape === 'bar' ? bars(series, width, y) : series.map((each) => line(each, width, y))}
+      <text class="tick" x="0" y="${TOP - 4}">${format(top)}</text>
+      ${tick(stretches[0]?.[0]?.atMs, 0, 'start')}
+      ${tick(stretches[stretches.length / 2]?.[0]?.atMs, WIDTH / 2, 'middle')}
+      <text class="tick" x="${WIDTH}" y="${HEIGHT - 4}" text-anchor="end">now</text>
+    </svg>
+  </figure>`;
+}
+
+/** When no mirror ran. What was before all that is known is no downtime. */
+function downBands(stretches: readonly Stretch[], width: number): Html[] {
+  const isKnown = stretches.map((stretch) => stretch.some((minute) => minute.isKnown));
+  const first = isKnown.indexOf(true);
+  return isKnown.flatMap((known, at) =>
+    known || first === -1 || at < first
+      ? []
+      : [
+          html`<rect
+            class="down"
+            x="${round(at * width)}"
+            width="${round(width)}"
+            y="${TOP}"
+            height="${FLOOR - TOP}"
+          />`,
+        ],
+  );
+}
+
+function line({ look, values }: Series, width: number, y: (value: number) => number): Html {
+  const path = values.map((value, at) => {
+    if (value === null) return '';
+    const isNext = (values[at - 1] ?? null) !== null;
+    // A single point is drawn as a short line.
+    return `${isNext ? 'L' : 'M'}${round((at + 0.5) * width)} ${y(value)}${isNext ? '' : 'h1'}`;
   });
-  const restarts = stretches.flat().filter(({ started }) => started !== null && started > 0);
-  return {
-    starts: stretches.map(([first]) => first?.atMs ?? 0),
-    stretchMs,
-    down,
-    marks: [
-      ...restarts.map(({ atMs }) => ({ atMs, look: 'restart' as const, words: 'the mirror started' })),
-      ...runs.map(({ startedAtMs, id, kind }) => ({
-        atMs: startedAtMs,
-        look: 'run' as const,
-        words: `run ${id} began: ${runName(kind)}`,
-      })),
-    ],
-  };
+  return html`<path class="line ${look}" d="${path.join('')}" />`;
+}
+
+/** Stacked. */
+function bars(series: readonly Series[], width: number, y: (value: number) => number): Html[] {
+  const below: number[] = [];
+  return series.map(({ look, values }) => {
+    const path = values.map((value, at) => {
+      if (value === null || value <= 0) return '';
+      const from = below[at] ?? 0;
+      below[at] = from + value;
+      // However small, it is visible.
+      const head = Math.min(y(from + value), y(from) - 1);
+      return `M${round((at + 0.1) * width)} ${y(from)}V${head}h${round(width * 0.8)}V${y(from)}z`;
+    });
+    return html`<path class="bar ${look}" d="${path.join('')}" />`;
+  });
+}
+
+function tick(atMs: number | undefined, x: number, anchor: 'start' | 'middle'): Html | string {
+  if (atMs === undefined) return '';
+  const iso = new Date(atMs).toISOString();
+  return html`<text class="tick" x="${x}" y="${HEIGHT - 4}" text-anchor="${anchor}" data-clock="${iso}">
+    ${iso.slice(11, 16)} UTC
+  </text>`;
+}
+
+/** The next of 1, 2, 5, 10, 20, … */
+function niceCeiling(value: number): number {
+  if (value <= 1) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return (([1, 2, 5, 10] as const).find((step) => step * power >= value) ?? 10) * power;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 const rate = (value: number): string => quantity(Math.round(value * 10) / 10);
-
-function summaryOf(present: number, most: number | null, format: (value: number) => string): string {
-  return `now ${format(present)}, at most ${format(Math.max(present, most ?? 0))}`;
-}
+const round = (value: number): number => Math.round(value * 10) / 10;

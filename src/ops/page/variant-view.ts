@@ -7,12 +7,8 @@ import type { Html } from '../../web/html.ts';
 import { pager } from './pager.ts';
 import { warehouseText, type WarehouseNames } from '../shared/warehouse-names.ts';
 import { warehouseView } from './warehouse-view.ts';
-import { stepPlot } from './step-plot.ts';
 import { freshness } from './stock-view.ts';
 import { causeName, reasonWords } from '../shared/words.ts';
-
-/** Further warehouses have their changes in the table only. */
-const PLOTS_SHOWN = 12;
 
 interface Shown {
   readonly names: WarehouseNames;
@@ -36,7 +32,7 @@ export function variantPage(view: VariantView, beforeSeq: number | null, shown: 
             </header>
           </section>`
     }
-    <div id="history" data-live class="stack">${history(view, beforeSeq, shown)}</div>`;
+    <div id="history" data-live class="stack">${history(view, beforeSeq, shown.names)}</div>`;
 }
 
 function issues(
@@ -180,9 +176,8 @@ function levels({ variant, lastRead, upc }: VariantView, { names, nowMs }: Shown
 function history(
   { variant, changes, hasMore }: VariantView,
   beforeSeq: number | null,
-  { names, nowMs }: Shown,
+  names: WarehouseNames,
 ): Html {
-  const warehouses = [...new Set(changes.map(({ warehouseId }) => warehouseId))];
   const oldest = changes.at(-1);
   const here = `/variants/${variant.variantId}`;
   return html`<section aria-labelledby="history-title">
@@ -195,45 +190,22 @@ function history(
         ? html`<p class="none">
             ${beforeSeq === null ? 'There are no changes; those older than RETENTION_DAYS are pruned.' : 'There are no more.'}
           </p>`
-        : html`<div class="two">
-              ${warehouses.slice(0, PLOTS_SHOWN).map((warehouseId) =>
-                stepPlot({
-                  id: `step-${warehouseId ?? 'total'}`,
-                  title:
-                    warehouseId === null
-                      ? 'Total'
-                      : warehouseText(warehouseId, names.get(warehouseId)).replace('w', 'W'),
-                  changes: changes.filter((change) => change.warehouseId === warehouseId),
-                  untilMs: beforeSeq === null ? null : (changes[0]?.recordedAtMs ?? null),
-                  nowMs,
-                  labelOf: label,
-                }),
-              )}
-            </div>
-            ${
-              warehouses.length > PLOTS_SHOWN
-                ? html`<p class="quiet">
-                    The changes of ${count(warehouses.length - PLOTS_SHOWN, 'more warehouse')} are in the
-                    table only.
-                  </p>`
-                : ''
-            }
-            <table class="blocks">
-              <thead>
-                <tr>
-                  <th scope="col">When</th>
-                  <th scope="col">Warehouse</th>
-                  <th scope="col" class="figure">From</th>
-                  <th scope="col" class="figure">To</th>
-                  <th scope="col" class="figure">Change</th>
-                  <th scope="col">Why</th>
-                  <th scope="col">By</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${changes.map((change) => changeRow(change, names))}
-              </tbody>
-            </table>`
+        : html`<table class="blocks">
+            <thead>
+              <tr>
+                <th scope="col">When</th>
+                <th scope="col">Warehouse</th>
+                <th scope="col" class="figure">From</th>
+                <th scope="col" class="figure">To</th>
+                <th scope="col" class="figure">Change</th>
+                <th scope="col">Why</th>
+                <th scope="col">By</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${changes.map((change) => changeRow(change, names))}
+            </tbody>
+          </table>`
     }
     ${pager({
       of: 'of the changes',
@@ -278,13 +250,4 @@ function actor({ source, orderId, userId, requestId }: VariantChange): Html {
   if (source === 'webhook' && requestId !== null)
     return html`<span class="quiet">request ${idView(requestId)}</span>`;
   return html`–`;
-}
-
-function label({ recordedAtMs, oldQty, newQty, source, reason, orderId, userId }: VariantChange): string {
-  const at = new Date(recordedAtMs).toISOString().slice(0, 19).replace('T', ' ');
-  const why = source === 'webhook' ? (reason ?? 'webhook') : `${causeName(reason ?? '')}, by a read`;
-  const who = [orderId === null ? '' : ` order ${orderId}`, userId === null ? '' : ` user ${userId}`].join(
-    '',
-  );
-  return `${quantity(oldQty)} → ${newQty === null ? 'removed' : quantity(newQty)}, ${why}${who}, ${at} UTC`;
 }

@@ -3,8 +3,6 @@
  * renders: such a part is replaced (`whole`: it also flashes), its `rows` are added and removed by id, and a `form` takes
  * new values unless it is being edited.
  */
-import { tellPlots } from './plots.js';
-
 /**
  * The content last received for an element: changes that browser extensions make to it do not count.
  *
@@ -26,7 +24,6 @@ export function renew(page) {
     else renewWhole(shown, next);
     received.set(shown, next.innerHTML);
   }
-  tellPlots();
 }
 
 /**

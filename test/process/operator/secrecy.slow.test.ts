@@ -45,7 +45,6 @@ function formsOf(secret: string): string[] {
 
 /** What the page shows by its parameters, and what is refused. */
 const MORE = [
-  '/?span=day',
   '/deliveries?show=dead-letters',
   '/api/deliveries?quarantined=1',
   '/api/changes?wait_seconds=x',
