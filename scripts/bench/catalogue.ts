@@ -1,33 +1,78 @@
-/** The stock levels of a simulated store, for deliveries that it would itself have sent. */
-import type { StockLevel, Variant } from '../../src/sandbox/world/model.ts';
-import { available } from '../../src/sandbox/world/model.ts';
-import type { Truth } from '../../src/sandbox/world/truth.ts';
-import { present } from '../../test/shared/present.ts';
-import type { StockLevels } from './deliveries.ts';
+/** The products of the simulated store. Ids follow from an index, so a catalogue of any size takes no memory. */
 
-export class CatalogueLevels implements StockLevels {
-  readonly #levels: { readonly variant: Variant; readonly level: StockLevel }[] = [];
+const WAREHOUSES = [
+  ['701', '702', '703'],
+  ['701', '702', '703'],
+  ['701', '702', '703', '704'],
+] as const;
+const FIRST_PRODUCT = 200_000_000_000;
+const FIRST_VARIANT = 300_000_000_000;
 
-  constructor(truth: Truth) {
-    for (const variant of truth.variants) {
-      if (variant.kind !== 'own') continue;
-      for (const level of variant.levels) this.#levels.push({ variant, level });
-    }
-  }
+export const LEVELS_PER_PRODUCT = WAREHOUSES.flat().length;
 
-  get count(): number {
-    return this.#levels.length;
-  }
-  name(index: number) {
-    const { variant, level } = present(this.#levels[index]);
-    return { variantId: variant.id, sku: variant.sku, warehouseId: level.warehouseId };
-  }
-  qty(index: number): number {
-    return available(present(this.#levels[index]).level);
-  }
-  /** What the store answers to reads from now on. */
-  set(index: number, qty: number): void {
-    const { level } = present(this.#levels[index]);
-    level.onHand = qty + level.reserved;
-  }
+/** Quantities by index of the level, shared by the threads of the store and the load. */
+export type Quantities = Int32Array<SharedArrayBuffer>;
+
+export function newQuantities(products: number): Quantities {
+  return new Int32Array(new SharedArrayBuffer(products * LEVELS_PER_PRODUCT * 4)).fill(50);
+}
+
+/** Variant and warehouse of each level of a product, in order. */
+const PLACES = WAREHOUSES.flatMap((warehouses, variant) =>
+  warehouses.map((warehouseId) => ({ variant, warehouseId })),
+);
+
+const variantNumber = (product: number, variant: number): number => product * WAREHOUSES.length + variant;
+const skuOf = (number: number): string => `SKU-${number}`;
+
+/** The keys of a webhook about a level. */
+export function keysOf(level: number) {
+  const place = PLACES[level % LEVELS_PER_PRODUCT] ?? { variant: 0, warehouseId: '' };
+  const number = variantNumber(Math.floor(level / LEVELS_PER_PRODUCT), place.variant);
+  return { id: String(FIRST_VARIANT + number), sku: skuOf(number), warehouse_id: place.warehouseId };
+}
+
+export function summaryOf(product: number) {
+  return { id: String(FIRST_PRODUCT + product), name: `สินค้า ${product}` };
+}
+
+export function detailOf(productId: string, quantities: Quantities) {
+  const product = Number(productId) - FIRST_PRODUCT;
+  const times = { create_time: 1_735_689_600_000, update_time: 1_740_000_000_000 };
+  let level = product * LEVELS_PER_PRODUCT;
+  return {
+    ...summaryOf(product),
+    description: 'สินค้าคุณภาพดี\nจัดส่งภายใน 24 ชั่วโมง',
+    store_id: '100000000001',
+    img_uris: [`https://images.example.invalid/full/${productId}/0.jpg`],
+    ...times,
+    category: { id: '501', name: 'เสื้อผ้า', color: '#3366ff' },
+    price_tier_ids: ['601'],
+    warehouse_ids: WAREHOUSES[2],
+    min: '99.00',
+    max: '199.00',
+    variants: WAREHOUSES.map((warehouseIds, i) => {
+      const number = variantNumber(product, i);
+      const id = String(FIRST_VARIANT + number);
+      const warehouses = warehouseIds.map((warehouseId) => {
+        const qty = quantities[level++] ?? 0;
+        return { wh_id: warehouseId, on_hand: qty, available_qty: qty, reserved_qty: 0 };
+      });
+      const total = warehouses.reduce((sum, { on_hand }) => sum + on_hand, 0);
+      return {
+        product_variant_id: id,
+        name: `แบบที่ ${i + 1}`,
+        ...times,
+        sku: skuOf(number),
+        upc: String(8_850_000_000_000 + number),
+        prices: [{ id, price_tier_id: '601', price: '149.00' }],
+        cost: '80.00',
+        available_qty: total,
+        on_hand: total,
+        reserved_qty: 0,
+        warehouses,
+        weight: 250,
+      };
+    }),
+  };
 }

@@ -10,7 +10,7 @@ import { run, type Measured, type Scenario } from './run.ts';
 import { ratesOf, type StorePlan } from './store.ts';
 import { staticOptimum, wrongInAnHour } from './static-optimum.ts';
 import { formerPolicy } from './former-policy.ts';
-import { seeded } from '../bench/random.ts';
+import { seeded } from './random.ts';
 
 export interface Line extends Measured {
   readonly part: string;

@@ -1,5 +1,5 @@
 /** Lets a store, a mirror and a policy run beside each other in virtual time, and measures how long levels are wrong. */
-import { seeded } from '../bench/random.ts';
+import { seeded } from './random.ts';
 import { Events } from './events.ts';
 import type { Change, Mirror, Proof } from './mirror.ts';
 import type { Known, Policy } from './policy.ts';

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { LEAN, NICE } from '../../scripts/bench/mirror.ts';
 import { SETTABLE_NAMES } from '../../src/config/config.ts';
 import { present } from '../shared/present.ts';
 
@@ -185,31 +184,4 @@ test('docs/deploying.md names every file, and each that was not run says so itse
       /never (built|run) by its authors|run with Caddy [0-9.]+ only/i,
     );
   }
-});
-
-const IN_FILE = {
-  'systemd/stock-mirror.service': (name: string, value: string) => `"${name}=${value}"`,
-  'container/Dockerfile': (name: string, value: string) => `${name}="${value}"`,
-} as const;
-
-test.each(['systemd/stock-mirror.service', 'container/Dockerfile'] as const)(
-  '%s starts the service with the limits of memory that the figures were measured with',
-  (path) => {
-    for (const [name, value] of Object.entries(LEAN)) {
-      // Unquoted, a space would end the value.
-      const wanted = value.includes(' ') ? IN_FILE[path](name, value) : `${name}=${value}`;
-      expect(read(path)).toContain(wanted);
-    }
-  },
-);
-
-test('the unit runs before other programs, as it did when the figures were measured', () => {
-  expect(read('systemd/stock-mirror.service')).toMatch(new RegExp(`^Nice=${NICE}$`, 'm'));
-});
-
-test.each(['start', 'serve'] as const)('npm run %s limits V8 as they do', (script) => {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    scripts: Record<typeof script, string>;
-  };
-  expect(scripts[script]).toContain(` ${LEAN['NODE_OPTIONS']} `);
 });

@@ -1,7 +1,7 @@
 /** A product of thousands of stock levels, read again and again while deliveries come: each is answered in time. */
 import { dirname } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { growProduct } from '../../../scripts/shared/large-product.ts';
+import { growProduct } from './large-product.ts';
 import { present } from '../../shared/present.ts';
 import { signBody } from '../../../src/store-api/signature.ts';
 import { diskWaitMs, watchDisk } from '../../hostile/beside.ts';

@@ -7,7 +7,7 @@ import { RulesMirror } from '../../../scripts/freshness/rules-mirror.ts';
 import { run, type Scenario } from '../../../scripts/freshness/run.ts';
 import { staticOptimum, wrongInAnHour } from '../../../scripts/freshness/static-optimum.ts';
 import { ratesOf } from '../../../scripts/freshness/store.ts';
-import { seeded } from '../../../scripts/bench/random.ts';
+import { seeded } from '../../../scripts/freshness/random.ts';
 
 const plan = {
   products: 300,

@@ -1,5 +1,5 @@
 /** A product of thousands of stock levels in a simulated store, each with another figure at each read. */
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 
 const FIRST_VARIANT = 900_000_000_000;
 const FIRST_WAREHOUSE = 800_000;
