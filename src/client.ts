@@ -10,9 +10,8 @@ import type { ServiceClient } from './store-api/client.ts';
 import { connectService } from './store-api/connect.ts';
 import type { HttpLimits } from './store-api/transport/http.ts';
 import type { Order, StoreAddress } from './store-api/contract/order-schemas.ts';
-import { createRetry, DEFAULT_RETRY_POLICY } from './store-api/retry.ts';
+import { DEFAULT_RETRY_POLICY, withRetries } from './store-api/retry.ts';
 import type { RetryPolicy } from './store-api/retry.ts';
-import { withRetries } from './store-api/retrying-client.ts';
 import type { ProductRow } from './store-api/contract/schemas.ts';
 import { waitForShipment } from './store-api/wait-for-shipment.ts';
 import type { WaitOptions } from './store-api/wait-for-shipment.ts';
@@ -77,14 +76,13 @@ const DEFAULT_MAX_CONCURRENCY = 8;
  * @throws TypeError, RangeError for impossible options.
  */
 export function createClient({ retry, ...options }: ClientOptions): Client {
-  const policy = { ...DEFAULT_RETRY_POLICY, ...retry };
-  const retrying = createRetry({ policy, sleep, random: Math.random });
   const connection = connectService({
     maxConcurrency: DEFAULT_MAX_CONCURRENCY,
     onTokenFileError: warn,
     ...options,
   });
-  const client = withRetries(connection.client, retrying);
+  const policy = { ...DEFAULT_RETRY_POLICY, ...retry };
+  const client = withRetries(connection.client, { policy, sleep, random: Math.random });
   const closing = new AbortController();
   return {
     ...client,
@@ -117,15 +115,15 @@ function warn(error: unknown): void {
 }
 
 export type { AllProductsRequest } from './store-api/all-rows.ts';
-export type { AddressListAnswer } from './store-api/endpoints/address-list.ts';
+export type { AddressListAnswer } from './store-api/endpoints/orders.ts';
 export type { CallOptions } from './store-api/endpoints/call.ts';
 export type { CatalogueClient, ServiceClient } from './store-api/client.ts';
 export { ServiceError } from './store-api/transport/errors.ts';
 export type { AnswerTimes, ServiceErrorKind } from './store-api/transport/errors.ts';
 export type { HttpLimits } from './store-api/transport/http.ts';
-export type { NotFound } from './store-api/endpoints/not-found.ts';
-export type { CreateOrderAnswer } from './store-api/endpoints/order-create.ts';
-export type { OrderDetailAnswer } from './store-api/endpoints/order-detail.ts';
+export type { NotFound } from './store-api/endpoints/call.ts';
+export type { CreateOrderAnswer } from './store-api/endpoints/orders.ts';
+export type { OrderDetailAnswer } from './store-api/endpoints/orders.ts';
 export { shippingTypes } from './store-api/contract/order-schemas.ts';
 export type {
   Address,
@@ -140,8 +138,8 @@ export type {
   ShippingType,
   StoreAddress,
 } from './store-api/contract/order-schemas.ts';
-export type { ProductDetailAnswer } from './store-api/endpoints/product-detail.ts';
-export type { ProductListAnswer } from './store-api/endpoints/product-list.ts';
+export type { ProductDetailAnswer } from './store-api/endpoints/products.ts';
+export type { ProductListAnswer } from './store-api/endpoints/products.ts';
 export type { RetryPolicy } from './store-api/retry.ts';
 export type {
   ProductCategory,

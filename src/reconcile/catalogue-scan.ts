@@ -4,7 +4,7 @@
  * any product of the page before it may have skipped some, and the scan steps back.
  */
 import { PageNews } from '../store-api/endpoints/page-news.ts';
-import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/product-list.ts';
+import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/products.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Run } from '../core/runs.ts';
 import { listPage, type ListDeps } from './list-page.ts';

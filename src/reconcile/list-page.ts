@@ -3,7 +3,7 @@ import { fullJitterMs } from '../traffic/backoff.ts';
 import type { Logger } from '../platform/log.ts';
 import type { CatalogueClient } from '../store-api/client.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
-import type { ProductListAnswer } from '../store-api/endpoints/product-list.ts';
+import type { ProductListAnswer } from '../store-api/endpoints/products.ts';
 import type { ProductListRequest } from '../store-api/contract/schemas.ts';
 import { sleep } from '../platform/sleep.ts';
 import type { Throttle } from './throttle.ts';

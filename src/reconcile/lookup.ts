@@ -3,7 +3,7 @@
  * catalogue list is read, latest edited first: a variant just created is on the first page.
  */
 import { PageNews } from '../store-api/endpoints/page-news.ts';
-import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/product-list.ts';
+import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/products.ts';
 import type { Store } from '../mirror/store.ts';
 import { listPage, type ListDeps } from './list-page.ts';
 import { sleep } from '../platform/sleep.ts';

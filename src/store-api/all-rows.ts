@@ -1,9 +1,9 @@
 /** The paged lists as one sequence each: a page is requested when the rows before it have been taken. */
-import { ADDRESS_LIST_ENDPOINT } from './endpoints/address-list.ts';
+import { ADDRESS_LIST_ENDPOINT } from './endpoints/orders.ts';
 import type { CallOptions } from './endpoints/call.ts';
 import type { ServiceClient } from './client.ts';
 import type { StoreAddress } from './contract/order-schemas.ts';
-import { PRODUCT_LIST_ENDPOINT } from './endpoints/product-list.ts';
+import { PRODUCT_LIST_ENDPOINT } from './endpoints/products.ts';
 import type { ProductListRequest, ProductRow } from './contract/schemas.ts';
 import { listRows } from './endpoints/list-rows.ts';
 

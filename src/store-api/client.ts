@@ -1,20 +1,14 @@
-/** The typed client: one function per endpoint, each in its own file, over one way of calling. */
-import { listAddresses } from './endpoints/address-list.ts';
-import type { AddressListAnswer } from './endpoints/address-list.ts';
+/** The typed client: one function per endpoint over one way of calling. */
 import { createCall } from './endpoints/call.ts';
 import type { CallDeps, CallOptions } from './endpoints/call.ts';
-import { createOrder } from './endpoints/order-create.ts';
-import type { CreateOrderAnswer } from './endpoints/order-create.ts';
-import { orderDetail } from './endpoints/order-detail.ts';
-import type { OrderDetailAnswer } from './endpoints/order-detail.ts';
+import { createOrder, listAddresses, orderDetail } from './endpoints/orders.ts';
+import type { AddressListAnswer, CreateOrderAnswer, OrderDetailAnswer } from './endpoints/orders.ts';
+import { listProducts, productDetail } from './endpoints/products.ts';
+import type { ProductDetailAnswer, ProductListAnswer } from './endpoints/products.ts';
 import type { AddressListRequest, CreateOrderRequest, OrderDetailRequest } from './contract/order-schemas.ts';
-import { listProducts } from './endpoints/product-list.ts';
-import type { ProductListAnswer } from './endpoints/product-list.ts';
-import { productDetail } from './endpoints/product-detail.ts';
-import type { ProductDetailAnswer } from './endpoints/product-detail.ts';
 import type { ProductListRequest } from './contract/schemas.ts';
 
-/** What reads the catalogue: all that the mirror is given, so nothing in it can place an order. */
+/** Reads the catalogue. The mirror gets no more than this, so nothing in it can place an order. */
 export interface CatalogueClient {
   /** One page of the catalogue. */
   listProducts(request?: ProductListRequest, options?: CallOptions): Promise<ProductListAnswer>;
@@ -34,12 +28,11 @@ export interface ServiceClient extends CatalogueClient {
   close(): Promise<void>;
 }
 
-interface ServiceClientDeps extends CallDeps {
-  readonly close: () => Promise<void>;
-}
-
-/** Builds the client over a transport and a token provider (docs/store-api.md#endpoints). */
-export function createServiceClient(deps: ServiceClientDeps): ServiceClient {
+/** Builds the client over a transport and a token provider. */
+export function createServiceClient({
+  close,
+  ...deps
+}: CallDeps & Pick<ServiceClient, 'close'>): ServiceClient {
   const call = createCall(deps);
   return {
     listProducts: (request, options) => listProducts(call, request, options),
@@ -47,6 +40,6 @@ export function createServiceClient(deps: ServiceClientDeps): ServiceClient {
     createOrder: (request, options) => createOrder(call, request, options),
     orderDetail: (request, options) => orderDetail(call, request, options),
     listAddresses: (request, options) => listAddresses(call, request, options),
-    close: deps.close,
+    close,
   };
 }

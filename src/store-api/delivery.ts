@@ -13,16 +13,8 @@ export interface ParsedDelivery {
 
 /** Before this an update time cannot be in milliseconds: seconds are the common mistake ("Conventions" 2). */
 const EARLIEST_PLAUSIBLE_MS = 1_000_000_000_000;
-/**
- * Beyond this many, broken items that name no variant, or one named already, add no information: they are counted in
- * one dead letter.
- */
-const MAX_TOLD_EACH = 100;
-/**
- * Beyond this many, so are broken items that name one each: each would take a row, a search and a log line, within
- * the answer's second.
- */
-const MAX_TOLD_NAMES = 1_000;
+/** Each takes a row and a search. Beyond this many, broken items are counted in one mark for the whole delivery. */
+const MAX_MARKS = 1_000;
 /** The feed repeats it in every row of the delivery: a body must not grow a thousandfold. */
 const MAX_REQUEST_ID = 200;
 
@@ -61,28 +53,18 @@ function whole(requestId: string | null, problem: string): ParsedDelivery {
 function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' | 'unreadable'> {
   const changes: StockChange[] = [];
   const unreadable: Unreadable[] = [];
-  const named = new Set<string | null>([null]);
-  let untold = 0;
+  let uncounted = 0;
   for (const [itemIndex, item] of items.entries()) {
+    const isFull = unreadable.length >= MAX_MARKS;
     const variantId = variantIdOf(item);
-    const isEnough = unreadable.length >= MAX_TOLD_EACH;
-    const isTooMuch = unreadable.length >= MAX_TOLD_NAMES;
-    if (isEnough && variantId === null) {
-      untold += 1;
-      continue;
-    }
-    const read = readItem(item);
+    // Saves checking half a million items of which none can be a change.
+    const read = isFull && variantId === null ? '' : readItem(item);
     if (typeof read === 'object') changes.push(read);
-    else if (isTooMuch || (isEnough && named.has(variantId))) untold += 1;
-    else {
-      unreadable.push({ itemIndex, problem: `data.items[${itemIndex}]${read}`, variantId });
-      named.add(variantId);
-    }
+    else if (isFull) uncounted += 1;
+    else unreadable.push({ itemIndex, problem: `data.items[${itemIndex}]${read}`, variantId });
   }
-  if (untold > 0) {
-    const problem = `data.items: ${untold} more items were not understood`;
-    unreadable.push({ ...WHOLE, problem });
-  }
+  if (uncounted > 0)
+    unreadable.push({ ...WHOLE, problem: `data.items: ${uncounted} more items were not understood` });
   return { changes, unreadable };
 }
 

@@ -4,6 +4,11 @@
  */
 import { fullJitterMs } from '../traffic/backoff.ts';
 import type { BackoffPolicy } from '../traffic/backoff.ts';
+import { createOrderRequestSchema } from './contract/order-schemas.ts';
+import type { ServiceClient } from './client.ts';
+import type { CallOptions } from './endpoints/call.ts';
+import { checkRequest } from './endpoints/check-request.ts';
+import { CREATE_ORDER_ENDPOINT } from './endpoints/orders.ts';
 import { ServiceError } from './transport/errors.ts';
 import { TOKEN_ENDPOINT } from './token/token-request.ts';
 
@@ -23,9 +28,12 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 };
 
 interface FailedCall {
+  /** How often the call has failed, 1 or more. */
   readonly failures: number;
+  /** Carrying the call out twice has the same effect as once. */
   readonly isRepeatable: boolean;
   readonly policy: RetryPolicy;
+  /** In [0, 1). */
   readonly random: number;
 }
 
@@ -35,40 +43,19 @@ interface FailedCall {
  * 429 waits at least for its `Retry-After`. A 5xx, a network failure or a timeout waits with full jitter, and is
  * final for a call that must not be carried out twice. Everything else is final: a refused token has been replaced
  * already.
- *
- * @param failures how often the call has failed, 1 or more.
- * @param isRepeatable carrying the call out twice has the same effect as once.
- * @param random in [0, 1).
  */
 export function retryDelayMs(
   error: unknown,
   { failures, isRepeatable, policy, random }: FailedCall,
 ): number | null {
   if (!(error instanceof ServiceError) || failures >= policy.attempts) return null;
-  if (!isWorthAnother(error, { isRepeatable })) return null;
-  const askedMs = error.retryAfterMs ?? 0;
-  if (askedMs > policy.maxWaitMs) return null;
+  const { kind, endpoint, retryAfterMs = 0 } = error;
+  // Without a token the call itself was not carried out.
+  const isSafe = isRepeatable || endpoint === TOKEN_ENDPOINT;
+  if (kind !== 'rate_limited' && !(kind === 'unavailable' && isSafe)) return null;
+  if (retryAfterMs > policy.maxWaitMs) return null;
   // On top of the requested pause: many clients that got the same answer must not come back at the same instant.
-  return askedMs + fullJitterMs(failures, policy, random);
-}
-
-function isWorthAnother(
-  { kind, endpoint }: ServiceError,
-  { isRepeatable }: { readonly isRepeatable: boolean },
-): boolean {
-  switch (kind) {
-    case 'rate_limited':
-      return true;
-    case 'unavailable':
-      // Without a token the call itself was not carried out.
-      return isRepeatable || endpoint === TOKEN_ENDPOINT;
-    case 'rejected':
-    case 'unauthorized':
-    case 'credentials':
-    case 'contract':
-    case 'aborted':
-      return false;
-  }
+  return retryAfterMs + fullJitterMs(failures, policy, random);
 }
 
 interface RetryDeps {
@@ -79,33 +66,60 @@ interface RetryDeps {
   readonly random: () => number;
 }
 
-/** @throws ServiceError: the last attempt's, or of kind `aborted` when the signal ended the wait for the next. */
-export type Retry = <T>(
-  call: { readonly isRepeatable: boolean },
-  attempt: () => Promise<T>,
-  signal: AbortSignal,
-) => Promise<T>;
-
-/** @throws RangeError for a policy without a first attempt. */
-export function createRetry({ policy, sleep, random }: RetryDeps): Retry {
+/**
+ * The client with retries: for every read, and for an order that cannot be created twice. A call rejects with the last
+ * attempt's error, or with kind `aborted` when its signal, or closing the client, ended a wait.
+ *
+ * @throws RangeError for a policy without a first attempt.
+ */
+export function withRetries(client: ServiceClient, { policy, sleep, random }: RetryDeps): ServiceClient {
   if (!Number.isInteger(policy.attempts) || policy.attempts < 1)
     throw new RangeError(`attempts must be a whole number of at least 1, not ${policy.attempts}`);
-  return async ({ isRepeatable }, attempt, signal) => {
+  const closing = new AbortController();
+
+  async function tried<T>(
+    attempt: () => Promise<T>,
+    { signal }: CallOptions = {},
+    { isRepeatable } = { isRepeatable: true },
+  ): Promise<T> {
+    const ending = signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]);
     for (let failures = 1; ; failures += 1) {
       try {
         return await attempt();
       } catch (error) {
         const delayMs = retryDelayMs(error, { failures, isRepeatable, policy, random: random() });
         if (delayMs === null) throw error;
-        await sleep(delayMs, signal);
-        if (signal.aborted) throw abortedAfter(error as ServiceError);
+        await sleep(delayMs, ending);
+        if (!ending.aborted) continue;
+        const { endpoint, requestId, description } = error as ServiceError;
+        const why = `aborted while waiting to try again after: ${description}`;
+        throw new ServiceError({ kind: 'aborted', endpoint, requestId, description: why, cause: error });
       }
     }
-  };
-}
+  }
 
-function abortedAfter(cause: ServiceError): ServiceError {
-  const { endpoint, requestId } = cause;
-  const description = `aborted while waiting to try again after: ${cause.description}`;
-  return new ServiceError({ kind: 'aborted', endpoint, requestId, description, cause });
+  return {
+    listProducts: (request, options) => tried(() => client.listProducts(request, options), options),
+    productDetail: (id, options) => tried(() => client.productDetail(id, options), options),
+    orderDetail: (request, options) => tried(() => client.orderDetail(request, options), options),
+    listAddresses: (request, options) => tried(() => client.listAddresses(request, options), options),
+    createOrder: async (request, options) => {
+      const { external_order_id: id } = checkRequest(
+        CREATE_ORDER_ENDPOINT,
+        createOrderRequestSchema,
+        request,
+      );
+      // A copy: should the caller change the request meanwhile, a retry would create another order than the one that
+      // failed.
+      const order = structuredClone(request);
+      // Only the id makes the store answer the order that exists already. The contract does not say whether an empty
+      // id is one.
+      const isRepeatable = id !== undefined && id !== '';
+      return tried(() => client.createOrder(order, options), options, { isRepeatable });
+    },
+    close: () => {
+      closing.abort();
+      return client.close();
+    },
+  };
 }

@@ -1,7 +1,9 @@
 /** Waits until the courier booking of an order is complete. docs/store-api.md#post-v1ordercreate. */
 import type { CallOptions } from './endpoints/call.ts';
 import type { ServiceClient } from './client.ts';
+import { ORDER_DETAIL_ENDPOINT } from './endpoints/orders.ts';
 import { ServiceError } from './transport/errors.ts';
+import type { ServiceErrorInit, ServiceErrorKind } from './transport/errors.ts';
 import type { Order } from './contract/order-schemas.ts';
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {
@@ -19,7 +21,6 @@ interface WaitDeps {
   readonly closing: AbortSignal;
 }
 
-const ENDPOINT = '/v1/order/detail';
 const DEFAULT_TIMEOUT_MS = 60_000;
 const LONGEST_TIMEOUT_MS = 2_147_483_647;
 /** Bookings take a moment or minutes: the first looks are close together. */
@@ -48,67 +49,43 @@ export async function waitForShipment(
   const timer = setTimeout(() => late.abort(), timeoutMs);
   const own = signal === undefined ? closing : AbortSignal.any([signal, closing]);
   const ending = AbortSignal.any([own, late.signal]);
-  let failure = null as ServiceError | null;
+  let failure: ServiceError | undefined;
   let wasSeen = false;
   try {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * GROWTH)) {
-      const read = await client
-        .orderDetail({ order_id: orderId }, { signal: ending })
-        .catch((error: unknown) => {
-          if (!(error instanceof ServiceError)) throw error;
-          // Cut off by this wait's own end, which is told below.
-          if (error.kind === 'aborted' && !own.aborted) return null;
-          if (error.kind !== 'unavailable' && error.kind !== 'rate_limited') throw error;
-          failure = error;
-          return null;
-        });
-      if (read?.outcome === 'not_found') throw gone(orderId);
-      if (read !== null && (read.order.shipments?.length ?? 0) > 0) return read.order;
-      if (read !== null) {
-        failure = null;
+      try {
+        const read = await client.orderDetail({ order_id: orderId }, { signal: ending });
+        if (read.outcome === 'not_found')
+          throw failed('rejected', `the store has no order ${orderId}`, { status: 404, code: 'not_found' });
+        if ((read.order.shipments?.length ?? 0) > 0) return read.order;
+        failure = undefined;
         wasSeen = true;
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        const isTransient = error.kind === 'unavailable' || error.kind === 'rate_limited';
+        if (isTransient) failure = error;
+        // The end of this wait cut the read off: reported below.
+        else if (error.kind !== 'aborted' || own.aborted) throw error;
       }
-      if (own.aborted) throw stopped();
-      const leftMs = endMs - now();
-      if (leftMs <= 0 || late.signal.aborted) throw tooLate(orderId, timeoutMs, { failure, wasSeen });
-      await sleep(Math.min(leftMs, Math.max(pauseMs, failure?.retryAfterMs ?? 0)), ending);
-      if (own.aborted) throw stopped();
+      const leftMs = late.signal.aborted ? 0 : endMs - now();
+      if (leftMs > 0 && !own.aborted)
+        await sleep(Math.min(leftMs, Math.max(pauseMs, failure?.retryAfterMs ?? 0)), ending);
+      if (own.aborted) throw failed('aborted', 'aborted while waiting for a shipment');
+      if (leftMs > 0) continue;
+      const unseen = wasSeen ? 'the courier has not booked it yet' : 'the store did not answer in time';
+      const why = failure === undefined ? unseen : `the store could not be asked: ${failure.description}`;
+      const problem = `order ${orderId} has no shipment after ${timeoutMs} ms: ${why}`;
+      throw failed('unavailable', problem, { cause: failure });
     }
   } finally {
     clearTimeout(timer);
   }
 }
 
-function gone(orderId: string): ServiceError {
-  return new ServiceError({
-    kind: 'rejected',
-    endpoint: ENDPOINT,
-    status: 404,
-    code: 'not_found',
-    description: `the store has no order ${orderId}`,
-  });
-}
-
-function stopped(): ServiceError {
-  return new ServiceError({
-    kind: 'aborted',
-    endpoint: ENDPOINT,
-    description: 'aborted while waiting for a shipment',
-  });
-}
-
-/** What the looks came to: the last one failed, or the order was there without a shipment. */
-function tooLate(
-  orderId: string,
-  timeoutMs: number,
-  { failure, wasSeen }: { readonly failure: ServiceError | null; readonly wasSeen: boolean },
+function failed(
+  kind: ServiceErrorKind,
+  description: string,
+  more: Pick<ServiceErrorInit, 'status' | 'code' | 'cause'> = {},
 ): ServiceError {
-  const unseen = wasSeen ? 'the courier has not booked it yet' : 'the store did not answer in time';
-  const why = failure === null ? unseen : `the store could not be asked: ${failure.description}`;
-  return new ServiceError({
-    kind: 'unavailable',
-    endpoint: ENDPOINT,
-    description: `order ${orderId} has no shipment after ${timeoutMs} ms: ${why}`,
-    ...(failure === null ? {} : { cause: failure }),
-  });
+  return new ServiceError({ kind, endpoint: ORDER_DETAIL_ENDPOINT, description, ...more });
 }

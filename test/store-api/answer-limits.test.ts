@@ -6,7 +6,6 @@ import {
   MAX_TEXT_LENGTH,
   MAX_VARIANTS,
   productFault,
-  sizeFault,
 } from '../../src/store-api/transport/answer-limits.ts';
 import { createServiceClient } from '../../src/store-api/client.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
@@ -31,12 +30,6 @@ test('as many variants and levels as may be, and one more', () => {
   expect(productFault(product(1, MAX_LEVELS + 1))).toBe(
     `product 10 has ${MAX_LEVELS + 1} stock levels; at most ${MAX_LEVELS} are read`,
   );
-});
-
-test('a text as long as may be, and one longer, wherever it is', () => {
-  expect(sizeFault({ a: [{ b: 'x'.repeat(MAX_TEXT_LENGTH) }] })).toBeNull();
-  expect(sizeFault({ a: [{ b: 'x'.repeat(MAX_TEXT_LENGTH + 1) }] })).toContain('has a text of more than');
-  expect(sizeFault('x'.repeat(MAX_TEXT_LENGTH + 1))).toContain('has a text of more than');
 });
 
 test('the client refuses such a page and such a product by name', async () => {

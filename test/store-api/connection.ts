@@ -10,6 +10,7 @@ import type { HttpLimits } from '../../src/store-api/transport/http.ts';
 import { createTokenFile } from '../../src/store-api/token/token-file.ts';
 import type { TokenFile } from '../../src/store-api/token/token-file.ts';
 import { createTokenProvider } from '../../src/store-api/token/token.ts';
+import { startStubService } from './stub-service.ts';
 
 export const START_MS = 1_790_000_000_000;
 export const SECRET = 'cs_very+secret/ value=ü';
@@ -72,6 +73,12 @@ export function connect(options: ConnectionOptions) {
     close: http.close,
   });
   return { http, tokens, client, clock, tokenFilePath: path, fileErrors };
+}
+
+/** The same, with a store of its own. */
+export async function connected(options: Omit<ConnectionOptions, 'baseUrl'> = {}) {
+  const service = await startStubService();
+  return { service, ...connect({ baseUrl: service.baseUrl, ...options }) };
 }
 
 /** The ServiceError that `work` must reject with. */

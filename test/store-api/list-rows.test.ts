@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { allAddresses, allProducts } from '../../src/store-api/all-rows.ts';
 import { listRows } from '../../src/store-api/endpoints/list-rows.ts';
-import { connect, failureOf } from './connection.ts';
-import { sendError, sendJson, startStubService } from './stub-service.ts';
+import { connected, failureOf } from './connection.ts';
+import { sendError, sendJson } from './stub-service.ts';
 
 const LIST = '/v1/product/list';
 const ADDRESSES = '/v1/store/address/list';
@@ -20,7 +20,7 @@ async function listing(
   rows: unknown[],
   onPage: (nth: number) => void = () => undefined,
 ) {
-  const service = await startStubService();
+  const { service, client } = await connected();
   service.answer(path, (response, request, nth) => {
     const { limit, offset } = JSON.parse(request.body) as { limit: number; offset: number };
     sendJson(response, 200, {
@@ -29,7 +29,6 @@ async function listing(
     });
     onPage(nth);
   });
-  const { client } = connect({ baseUrl: service.baseUrl });
   return { service, client, asked: () => service.to(path).map(({ body }) => JSON.parse(body) as unknown) };
 }
 
@@ -47,14 +46,6 @@ describe('allProducts', () => {
     expect(asked()).toEqual(
       [0, 99, 198].map((offset) => ({ sort_by: 'id', sort_order: 'asc', limit: 100, offset })),
     );
-  });
-
-  test('asks as told', async () => {
-    const { client, asked } = await listing(LIST, 'products', products(1, 3));
-
-    await idsOf(allProducts(client, { query: 'เสื้อ', sort_by: 'name', sort_order: 'desc' }));
-
-    expect(asked()).toEqual([{ query: 'เสื้อ', sort_by: 'name', sort_order: 'desc', limit: 100, offset: 0 }]);
   });
 
   test.each([0, 1, 2, 100, 101, 199])('a list of %i', async (count) => {
@@ -108,20 +99,6 @@ describe('allProducts', () => {
 
     expect(error).toMatchObject({ kind: 'unavailable', endpoint: LIST });
     expect(taken).toHaveLength(100);
-  });
-
-  test('ends with the signal', async () => {
-    const { client, service } = await listing(LIST, 'products', products(1, 250));
-    const abort = new AbortController();
-
-    const error = await failureOf(
-      (async () => {
-        for await (const _ of allProducts(client, {}, { signal: abort.signal })) abort.abort();
-      })(),
-    );
-
-    expect(error.kind).toBe('aborted');
-    expect(service.to(LIST)).toHaveLength(1);
   });
 });
 

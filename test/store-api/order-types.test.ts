@@ -1,16 +1,8 @@
-/**
- * What the document forbids does not compile: `npm run typecheck` fails where an expected error is missing. What slips
- * past the types, as from JavaScript, is refused before it is sent.
- */
+/** The contract's forbidden combinations do not compile: `npm run typecheck` fails where an expected error is missing. */
 import { expect, expectTypeOf, test } from 'vitest';
 import type { Client } from '../../src/client.ts';
 import type { CatalogueClient } from '../../src/store-api/client.ts';
-import {
-  addressInputSchema,
-  addressListRequestSchema,
-  createOrderRequestSchema,
-  orderDetailRequestSchema,
-} from '../../src/store-api/contract/order-schemas.ts';
+import { createOrderRequestSchema } from '../../src/store-api/contract/order-schemas.ts';
 import type {
   AddressInput,
   AddressListRequest,
@@ -24,7 +16,7 @@ const line: OrderLine = { sku: 'A', qty: 1 };
 const base = { shipping_type: 'ems', products: [line], recipient_address_id: '5' } as const;
 const address: AddressInput = { name: 'a' };
 
-const wrongOrders: readonly CreateOrderRequest[] = [
+export const wrongOrders: readonly CreateOrderRequest[] = [
   // @ts-expect-error both recipients
   { ...base, recipient_address: address },
   // @ts-expect-error no recipient
@@ -53,7 +45,7 @@ const wrongOrders: readonly CreateOrderRequest[] = [
   { shipping_type: 'ems', products: [line], recipient_address: {} },
 ];
 
-const wrongLines: readonly OrderLine[] = [
+export const wrongLines: readonly OrderLine[] = [
   // @ts-expect-error both a variant and a SKU
   { sku: 'A', product_variant_id: '7', qty: 1 },
   // @ts-expect-error neither a variant nor a SKU
@@ -64,7 +56,7 @@ const wrongLines: readonly OrderLine[] = [
   { sku: 'A' },
 ];
 
-const wrongDetails: readonly OrderDetailRequest[] = [
+export const wrongDetails: readonly OrderDetailRequest[] = [
   // @ts-expect-error both of the ids
   { order_id: '1', external_order_id: 'A' },
   // @ts-expect-error neither of the ids
@@ -73,7 +65,7 @@ const wrongDetails: readonly OrderDetailRequest[] = [
   { order_id: 1 },
 ];
 
-const wrongAddresses: readonly AddressInput[] = [
+export const wrongAddresses: readonly AddressInput[] = [
   // @ts-expect-error a postal code that is a text
   { name: 'a', postal_code: '10110' },
   // @ts-expect-error a branch type that is none
@@ -83,17 +75,7 @@ const wrongAddresses: readonly AddressInput[] = [
 ];
 
 // @ts-expect-error a page's size that is a text
-const wrongPage: AddressListRequest = { limit: '10' };
-
-test.each([
-  ['order', createOrderRequestSchema, wrongOrders],
-  ['order line', createOrderRequestSchema, wrongLines.map((wrong) => ({ ...base, products: [wrong] }))],
-  ['order detail', orderDetailRequestSchema, wrongDetails],
-  ['address', addressInputSchema, wrongAddresses],
-  ['page', addressListRequestSchema, [wrongPage]],
-])('an %s that does not compile is refused at run time too', (_what, schema, wrongs) => {
-  for (const wrong of wrongs) expect(schema.safeParse(wrong).success, JSON.stringify(wrong)).toBe(false);
-});
+export const wrongPage: AddressListRequest = { limit: '10' };
 
 const rightOrders: readonly CreateOrderRequest[] = [
   base,

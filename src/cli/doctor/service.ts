@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { storeAheadMs } from '../../store-api/transport/clock-skew.ts';
+import { storeAheadMs } from '../../store-api/transport/http-date.ts';
 import { connectOver } from '../../store-api/connect.ts';
 import { ServiceError, type AnswerTimes } from '../../store-api/transport/errors.ts';
 import { createHttpTransport } from '../../store-api/transport/http.ts';

@@ -5,7 +5,7 @@ import { sleep } from '../../platform/sleep.ts';
 import { Throttle, type Blocked } from '../../reconcile/throttle.ts';
 import type { CatalogueClient } from '../../store-api/client.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
-import { PRODUCT_LIST_ENDPOINT } from '../../store-api/endpoints/product-list.ts';
+import { PRODUCT_LIST_ENDPOINT } from '../../store-api/endpoints/products.ts';
 import { snapshotOf } from '../../store-api/snapshot.ts';
 import { listRows } from '../../store-api/endpoints/list-rows.ts';
 

@@ -1,5 +1,5 @@
 /** Whether this machine's clock and the store's agree, by the latest answers. One alone may come from a cache. */
-import { storeAheadMs } from '../../store-api/transport/clock-skew.ts';
+import { storeAheadMs } from '../../store-api/transport/http-date.ts';
 import type { AnswerTimes } from '../../store-api/transport/errors.ts';
 
 const ANSWERS = 3;

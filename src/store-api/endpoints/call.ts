@@ -2,8 +2,9 @@
 import type { z } from 'zod';
 import { isSuccess, readAnswer } from '../transport/answer.ts';
 import type { Answer } from '../transport/answer.ts';
-import { checkRequest } from './check-request.ts';
 import { ServiceError } from '../transport/errors.ts';
+import type { AnswerTimes } from '../transport/errors.ts';
+import { checkRequest } from './check-request.ts';
 import type { TokenProvider } from '../token/token.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -23,6 +24,14 @@ export interface CallOptions {
    * attempt.
    */
   readonly onArrived?: ((bytes: number) => Promise<void>) | undefined;
+}
+
+export interface Answered extends AnswerTimes {
+  readonly requestId: string;
+}
+
+export interface NotFound extends Answered {
+  readonly outcome: 'not_found';
 }
 
 /**
@@ -83,4 +92,16 @@ export function createCall({ transport, tokens, clientSecret, newRequestId }: Ca
 
 function isInvalidToken(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.status === 401 && error.code === 'invalid_token';
+}
+
+/**
+ * Reads a failed call as the store's own 404 `not_found`: an outcome, not an error.
+ *
+ * @throws the error itself when it is anything else; a proxy's 404 says nothing about the requested thing.
+ */
+export function notFoundIn(error: unknown): NotFound {
+  if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
+  const { status, code, requestId, times } = error;
+  if (status !== 404 || code !== 'not_found' || requestId === undefined || times === undefined) throw error;
+  return { outcome: 'not_found', requestId, ...times };
 }

@@ -2,11 +2,9 @@
  * The file through which processes share one token, and in which a credential lockout outlasts restarts.
  * docs/store-api.md#authentication, 8. It lies beside the database, never in it: other programs read the database.
  */
-import { Buffer } from 'node:buffer';
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { z } from 'zod';
 import { accessTokenSchema } from '../contract/schemas.ts';
 
@@ -38,49 +36,38 @@ interface TokenFileOptions {
   readonly clientSecret: string;
 }
 
-const fileSchema = z.object({
-  version: z.literal(1),
-  baseUrl: z.string(),
-  clientId: z.string(),
-  salt: z.string(),
-  fingerprint: z.string(),
-  state: tokenStateSchema,
-});
+const fileSchema = z.object({ version: z.literal(1), fingerprint: z.string(), state: tokenStateSchema });
 
 const OTHERS = 0o077;
-const derive = promisify(scrypt) as (secret: string, salt: Buffer, length: number) => Promise<Buffer>;
 
 /**
  * A state counts only with the base URL, client id and secret it was written with, so changing any of them ends a
- * lockout. The secret itself is not in the file, only its salted scrypt fingerprint.
+ * lockout. The secret itself is not in the file, only a fingerprint that it keys.
  *
  * `read` and `write` reject when the file system does (a missing file is not an error). The file has mode 0600; wider
  * permissions are narrowed.
  */
-export function createTokenFile(options: TokenFileOptions): TokenFile {
-  const { path, baseUrl, clientId, clientSecret } = options;
-  let known: { salt: string; fingerprint: Buffer } | null = null;
-
-  async function fingerprintWith(salt: string): Promise<Buffer> {
-    if (known?.salt !== salt)
-      known = { salt, fingerprint: await derive(clientSecret, Buffer.from(salt, 'hex'), 32) };
-    return known.fingerprint;
-  }
-
+export function createTokenFile({ path, baseUrl, clientId, clientSecret }: TokenFileOptions): TokenFile {
+  const fingerprint = createHmac('sha256', clientSecret)
+    .update(JSON.stringify([baseUrl, clientId]))
+    .digest('hex');
   return {
     async read() {
       const file = parseFile(await readPrivate(path));
-      if (file === null || file.baseUrl !== baseUrl || file.clientId !== clientId) return null;
-      const written = Buffer.from(file.fingerprint, 'hex');
-      const ours = await fingerprintWith(file.salt);
-      return written.length === ours.length && timingSafeEqual(written, ours) ? file.state : null;
+      return file?.fingerprint === fingerprint ? file.state : null;
     },
+    write: (state) => replacePrivate(path, `${JSON.stringify({ version: 1, fingerprint, state })}\n`),
+  };
+}
 
-    async write(state) {
-      const salt = known?.salt ?? randomBytes(16).toString('hex');
-      const fingerprint = (await fingerprintWith(salt)).toString('hex');
-      const file: z.infer<typeof fileSchema> = { version: 1, baseUrl, clientId, salt, fingerprint, state };
-      await replacePrivate(path, `${JSON.stringify(file)}\n`);
+/** For a program that shares its token with no other, and forgets it when it ends. */
+export function createTokenMemory(): TokenFile {
+  let kept: TokenState | null = null;
+  return {
+    read: () => Promise.resolve(kept),
+    write: (state) => {
+      kept = state;
+      return Promise.resolve();
     },
   };
 }

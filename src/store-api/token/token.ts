@@ -6,7 +6,6 @@ import type { Pause } from './token-pacing.ts';
 import { requestToken, TOKEN_ENDPOINT } from './token-request.ts';
 import type { Credentials } from './token-request.ts';
 import type { Transport } from '../transport/transport.ts';
-import { untilAborted } from '../transport/until-aborted.ts';
 
 export interface TokenProvider {
   /**
@@ -181,7 +180,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   return {
     async getToken({ signal } = {}) {
       if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
-      return untilAborted(joinFlight, signal, TOKEN_ENDPOINT);
+      return untilAborted(joinFlight, signal);
     },
 
     invalidate(refused) {
@@ -196,7 +195,11 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
 
     async releaseLatch() {
       // A refusal still on its way would lock them out again.
-      if (flight !== null) await settled(flight, RELEASE_WAIT_MS);
+      if (flight !== null)
+        await Promise.race([
+          flight.catch(() => undefined),
+          new Promise((resolve) => setTimeout(resolve, RELEASE_WAIT_MS).unref()),
+        ]);
       await adoptFile();
       lockout = null;
       await writeFile();
@@ -204,12 +207,18 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   };
 }
 
-/** Waits until the work ends, however it ends, but no longer than `withinMs`. */
-async function settled(work: Promise<unknown>, withinMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, withinMs);
+/** Waits for work that others share: one caller's signal ends its own wait only. */
+function untilAborted<T>(join: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return join();
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () =>
+      reject(
+        new ServiceError({ kind: 'aborted', endpoint: TOKEN_ENDPOINT, description: 'aborted while waiting' }),
+      );
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    join()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort));
   });
-  await Promise.race([work.catch(() => undefined), late]);
-  clearTimeout(timer);
 }

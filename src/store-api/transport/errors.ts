@@ -81,17 +81,8 @@ export class ServiceError extends Error {
   /** The same failure, reclassified by a caller that knows more of what went before. */
   as(kind: ServiceErrorKind): ServiceError {
     const { endpoint, status, code, description, requestId, retryAfterMs, times, cause } = this;
-    return new ServiceError({
-      kind,
-      endpoint,
-      status,
-      code,
-      description,
-      requestId,
-      retryAfterMs,
-      times,
-      cause,
-    });
+    const same = { endpoint, status, code, description, requestId, retryAfterMs, times, cause };
+    return new ServiceError({ kind, ...same });
   }
 }
 

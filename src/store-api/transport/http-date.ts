@@ -1,4 +1,5 @@
 /** Times in HTTP headers. */
+import type { AnswerTimes } from './errors.ts';
 import type { TransportResponse } from './transport.ts';
 
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
@@ -22,4 +23,17 @@ export function retryAfterMs(response: TransportResponse): number | undefined {
   if (untilMs === null) return undefined;
   const fromMs = response.serverDateMs ?? response.receivedAtMs;
   return Math.min(Math.max(0, untilMs - fromMs), MAX_RETRY_AFTER_MS);
+}
+
+/**
+ * How far the store's clock is ahead of this one, at least, as the `Date` of an answer shows it; negative: behind.
+ * The header has whole seconds, and the answer was made somewhere between sending and receiving.
+ *
+ * @returns null when there is no such header, 0 when the clocks may agree.
+ */
+export function storeAheadMs({ sentAtMs, receivedAtMs, serverDateMs }: AnswerTimes): number | null {
+  if (serverDateMs === null) return null;
+  const leastMs = serverDateMs - receivedAtMs;
+  const mostMs = serverDateMs + 1_000 - sentAtMs;
+  return leastMs > 0 ? leastMs : mostMs < 0 ? mostMs : 0;
 }

@@ -2,7 +2,6 @@
 import type { Agent } from 'undici';
 import { ServiceError } from './errors.ts';
 import type { ServiceErrorInit } from './errors.ts';
-import { exchange } from './exchange.ts';
 import { parseHttpDateMs } from './http-date.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 
@@ -80,33 +79,26 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted before it was sent' });
 
     const sentAtMs = options.now();
-    const { answer, abort } = exchange(agent, {
-      origin: base.origin,
-      path: base.path + endpoint,
-      headers: headersOf(request, options.userAgent),
-      body: request.body,
-    });
-    const onAbort = () => abort(fail({ kind: 'aborted', description: 'aborted while in flight' }));
-    signal?.addEventListener('abort', onAbort, { once: true });
-    const onLate = () =>
-      abort(
-        fail({
-          kind: 'unavailable',
-          description: `no whole answer from ${base.at} within ${limits.deadlineMs} ms`,
-        }),
-      );
-    const timer = setTimeout(onLate, limits.deadlineMs);
+    const late = AbortSignal.timeout(limits.deadlineMs);
     try {
-      const { status, headers: given, body } = await answer;
+      const answer = await agent.request({
+        origin: base.origin,
+        path: base.path + endpoint,
+        method: 'POST',
+        headers: headersOf(request, options.userAgent),
+        body: request.body,
+        signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+      });
+      const body = await answer.body.bytes();
       const receivedAtMs = options.now();
-      const headers = flatten(given);
+      const headers = flatten(answer.headers);
       const serverDateMs = parseHttpDateMs(headers['date']);
-      return { status, headers, body, sentAtMs, receivedAtMs, serverDateMs };
+      return { status: answer.statusCode, headers, body, sentAtMs, receivedAtMs, serverDateMs };
     } catch (error) {
-      throw error instanceof ServiceError ? error : fail(describe(error, limits, base.at));
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
+      if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted while in flight' });
+      if (!late.aborted) throw fail(describe(error, limits, base.at));
+      const description = `no whole answer from ${base.at} within ${limits.deadlineMs} ms`;
+      throw fail({ kind: 'unavailable', description });
     }
   }
 
@@ -125,14 +117,7 @@ export function storeAt(baseUrl: string): string {
   return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
 }
 
-interface Base {
-  readonly origin: string;
-  readonly path: string;
-  /** Host and port, for people. */
-  readonly at: string;
-}
-
-function baseOf(baseUrl: string): Base {
+function baseOf(baseUrl: string) {
   if (!/^https?:/i.test(baseUrl))
     throw new TypeError('baseUrl must begin with http:// or https://, as in https://store.example');
   if (!URL.canParse(baseUrl))
