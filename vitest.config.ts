@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+/** Only a hang takes so long. */
+const expect = { poll: { timeout: 120_000 } };
 const SLOW = 'test/**/*.slow.test.ts';
 
 /** `npm test` is `unit`; `npm run test:full` is `slow`: whole processes, the browser, the package, other programs. */
@@ -9,6 +11,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          expect,
           include: ['test/**/*.test.ts'],
           exclude: [SLOW, 'test/**/*.{long,alone}.test.ts'],
           // The files of a thread share its modules: loading them takes longer than most tests.
@@ -25,9 +28,11 @@ export default defineConfig({
       {
         test: {
           name: 'slow',
+          expect,
           include: [SLOW],
           // They mostly wait for other processes: more of them than cores.
           maxWorkers: 4,
+          sequence: { groupOrder: 1 },
           testTimeout: 300_000,
           // Packing and installing uses the network.
           hookTimeout: 300_000,

@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
     sandbox.operations.add({ variantId: level.variantId, warehouseId: level.warehouseId, by: 7 });
     const newest = '#history tbody tr:first-child';
-    await expect.poll(() => textOf(page, newest), { timeout: 8_000 }).toContain('+7');
+    await expect.poll(() => textOf(page, newest)).toContain('+7');
     const change = present(present(sandbox.deliveries.records.at(-1)).delivery.items[0]);
     expect(await textOf(page, newest)).toContain(change.reason);
     expect(await isStillLoaded(page)).toBe(true);
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       { what: 'the bar is on its way' },
     );
     sandbox.reads.latencyMs = { min: 0, max: 0 };
-    await expect.poll(() => textOf(page, '#run'), { timeout: 15_000 }).toContain('done');
+    await expect.poll(() => textOf(page, '#run')).toContain('done');
     const [done, total] = await page.evaluate<[number, number]>(
       "(({ value, max }) => [value, max])(document.querySelector('#run progress'))",
     );
@@ -138,10 +138,10 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     sandbox.network.loseNext(1);
     sandbox.operations.reserve([first, second].map((level) => ({ ...level, qty: 2 })));
     sandbox.operations.add({ ...first, by: -1 });
-    await expect.poll(() => textOf(page, '#now'), { timeout: 8_000 }).toContain('1 gap is open');
+    await expect.poll(() => textOf(page, '#now')).toContain('1 gap is open');
     await expect.poll(() => textOf(page, '#figures')).toMatch(/Open gaps\s+1/);
     await untilEqual(mirror, sandbox);
-    await expect.poll(() => textOf(page, '#figures'), { timeout: 15_000 }).toMatch(/Open gaps\s+0/);
+    await expect.poll(() => textOf(page, '#figures')).toMatch(/Open gaps\s+0/);
     expect(await isStillLoaded(page)).toBe(true);
 
     expect(complaints).toEqual([]);
@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       .toContain('This page is out of date');
     expect(await page.locator('body.old').count()).toBe(1);
     isBroken = false;
-    await expect.poll(() => page.locator('body.old').count(), { timeout: 8_000 }).toBe(0);
+    await expect.poll(() => page.locator('body.old').count()).toBe(0);
   });
 
   test('it can be read on a phone, and without scripts', async (t) => {

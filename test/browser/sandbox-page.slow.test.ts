@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await textOf(page, '#message')).toBe('Done.');
     expect(await page.locator(`${row} [name=qty]`).inputValue()).toBe('');
     const hook = '#webhooks-list > li:first-child';
-    await expect.poll(() => textOf(page, hook), { timeout: 5_000 }).toMatch(/204 in \d+ ms/);
+    await expect.poll(() => textOf(page, hook)).toMatch(/204 in \d+ ms/);
     expect(await textOf(page, hook)).toContain('→ 1042 user_adjusted');
     expect(receiver.items()).toMatchObject([{ id: variantId, new: 1042 }]);
 
@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const { sandbox, receiver } = await withReceiver();
     const { page } = await openPage(browser, sandbox.baseUrl);
     await sandbox.stop();
-    await expect.poll(() => textOf(page, '#message'), { timeout: 8_000 }).toContain('Is it still running?');
+    await expect.poll(() => textOf(page, '#message')).toContain('Is it still running?');
     const again = await withReceiver({ port: sandbox.port, products: 1, webhookUrl: receiver.url });
     await expect
       .poll(() => page.locator('#stock-list > tbody').count(), { timeout: 8_000 })
@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const { page } = await openPage(browser, sandbox.baseUrl);
     const name = '<img src=x onerror="window.broken = true"><script>window.broken = true</script>';
     const { product } = sandbox.operations.createProduct({ name, variants: [{ sku: name, name }] });
-    await expect.poll(() => textOf(page, `#product-${product.id}-name`), { timeout: 5_000 }).toBe(name);
+    await expect.poll(() => textOf(page, `#product-${product.id}-name`)).toBe(name);
     await page.reload();
     expect(await textOf(page, `#product-${product.id}-name`)).toBe(name);
     expect(await page.evaluate('window.broken')).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The service's own description: valid, whole, and the same as what docs/store-api.md says. */
+/** The service's own description: valid, whole, and the same as what the store's own description says. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';

@@ -1,5 +1,5 @@
 /**
- * Every rule of docs/store-api.md that somebody who talks to the store can see, in the order of the contract. What
+ * Every rule of the store's own description that somebody who talks to the store can see, in the order of the contract. What
  * the contract leaves open is no rule, nor is the meaning of a figure that no answer shows, such as what a parcel's
  * shipping costs in the end.
  */

@@ -84,10 +84,10 @@ test('who listens is told of each sample, which is taken again and again', { tim
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   sampler.start();
-  await vi.waitFor(() => expect(told).toEqual([5]));
+  await vi.waitFor(() => expect(told).toEqual([5]), 120_000);
   store.change(addProduct('1'));
   await vi.advanceTimersByTimeAsync(10_000);
-  await vi.waitFor(() => expect(told).toEqual([5, 6]));
+  await vi.waitFor(() => expect(told).toEqual([5, 6]), 120_000);
   await sampler.stop();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(ask.mock.calls).toHaveLength(2);

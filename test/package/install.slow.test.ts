@@ -193,7 +193,7 @@ it('serves: threads, migrations, pages, and what is loaded when it is asked for'
   });
   let printed = '';
   mirror.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  await expect.poll(() => printed, { timeout: 15_000 }).toContain('"listening"');
+  await expect.poll(() => printed).toContain('"listening"');
   const ops = `http://127.0.0.1:${env['OPS_PORT'] ?? ''}`;
   for (const path of ['/', '/deliveries', '/openapi.json', '/metrics', '/api/status', '/api/stock']) {
     expect((await fetch(ops + path)).status, path).toBe(200);
@@ -216,7 +216,7 @@ it.skipIf(!existsSync('/usr/bin/script'))('shows its log to people on a terminal
   });
   let printed = '';
   terminal.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  await expect.poll(() => printed, { timeout: 15_000 }).toMatch(/^\[[\d:]+\].*INFO.*listening/m);
+  await expect.poll(() => printed).toMatch(/^\[[\d:]+\].*INFO.*listening/m);
 });
 
 it('goes with the licences of the packages that it holds', () => {
@@ -251,7 +251,7 @@ it('runs the simulated service, with its page', async () => {
   });
   let printed = '';
   sandbox.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  await expect.poll(() => printed, { timeout: 15_000 }).toContain('SERVICE_WEBHOOK_SECRET=');
+  await expect.poll(() => printed).toContain('SERVICE_WEBHOOK_SECRET=');
   const [, page = ''] = /Page: +(\S+)/.exec(printed) ?? [];
   for (const path of ['', 'page/style.css', 'page/script.js', 'page/times.js', 'openapi.json']) {
     expect((await fetch(page + path)).status, path).toBe(200);

@@ -36,7 +36,7 @@ test.each([
   ['SIGTERM', 0],
 ] as const)('serves until %s, then exits %i', async (signal, code) => {
   const { child, output, exited } = run('--port', '0', '--rate', '20', '--loss', '1');
-  await expect.poll(output, { timeout: 10_000 }).toMatch(/lost/);
+  await expect.poll(output).toMatch(/lost/);
   const lines = output().split('\n');
   const baseUrl = present(lines.find((line) => line.startsWith('SERVICE_BASE_URL='))?.split('=')[1]);
   expect(lines).toContain('SERVICE_CLIENT_ID=sandbox-client');
@@ -88,7 +88,7 @@ test('puts the faults of its flags in force', async () => {
     ...['--stale', '0.5', '--fail', '0.6', '--lost-answer', '0.7', '--access-denied', '--quota-exceeded'],
     ...['--clock-offset', '-8'],
   );
-  await expect.poll(output, { timeout: 10_000 }).toMatch(/SERVICE_WEBHOOK_SECRET=/);
+  await expect.poll(output).toMatch(/SERVICE_WEBHOOK_SECRET=/);
   const [, baseUrl = ''] = /SERVICE_BASE_URL=(\S+)/.exec(output()) ?? [];
   expect(await (await fetch(`${baseUrl}/sandbox/faults`)).json()).toMatchObject({
     ...{ loss: 0.1, duplicate: 0.2, reorder: 0.3, delay_ms: { min: 0, max: 4 } },

@@ -100,7 +100,7 @@ describe('States and transitions: a tracking number is requested automatically',
     const shop = await shopFor();
     await shop.steer('/settings', { booking_delay_ms: 30 });
     const { id } = await shop.order({ ship_before_pay: true });
-    await expect.poll(async () => (await shop.read(id))['shipments'], { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(async () => (await shop.read(id))['shipments']).toHaveLength(1);
   });
 });
 

@@ -1,6 +1,6 @@
 /** The package's client as a partner's program has it: real sockets, real pauses, the documented example. */
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
 import type { ClientOptions } from '../../src/client.ts';
 import { SECRET, failureOf, temporaryFolder } from './connection.ts';
@@ -54,7 +54,7 @@ test('warns of a token file that cannot be written, and goes on', async () => {
 
   await client.listAddresses();
 
-  await vi.waitFor(() => expect(warnings.map(({ name }) => name)).toContain('TokenFileWarning'));
+  await expect.poll(() => warnings.map(({ name }) => name)).toContain('TokenFileWarning');
 });
 
 const SHIPMENTS = [{ tracking_number: 'TH01' }];

@@ -31,7 +31,7 @@ const hmac = (secret: string, raw: Uint8Array): string =>
   createHmac('sha256', secret).update(raw).digest('hex');
 /** A receiver that answers nothing yet: when something has reached it. */
 const arrived = ({ receiver }: Context, count: number) =>
-  vi.waitFor(() => expect(receiver.received).toHaveLength(count), { timeout: 10_000, interval: 2 });
+  vi.waitFor(() => expect(receiver.received).toHaveLength(count), { timeout: 120_000, interval: 2 });
 
 /** How each reason comes about in the store. */
 type Emit = (context: Context) => unknown;
