@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from '../platform/authority.ts';
-import type { RunningService } from './compose.ts';
+import type { RunningService } from './service.ts';
 import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts';
 import { keepHeapsSmall } from './heap.ts';
 import { causeLine } from '../ops/condition/cause.ts';
@@ -38,7 +38,7 @@ export async function runService(): Promise<number> {
   const threads = startLogAhead(config.database.path);
   const [{ createLog }, { REAL, startService }, { addProcessMetrics }] = await Promise.all([
     import('../platform/log.ts'),
-    import('./compose.ts'),
+    import('./service.ts'),
     import('../ops/metrics/process-metrics.ts'),
   ]);
   const log = createLog(config.logLevel);

@@ -5,7 +5,7 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import { counted } from '../platform/counted.ts';
-import { openMirror, type Mirror } from '../app/compose.ts';
+import { openMirror, type Mirror } from '../app/mirror.ts';
 import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { createLog } from '../platform/log.ts';
 import { storeTrouble } from '../ops/condition/store-trouble.ts';

@@ -8,7 +8,7 @@ export const REFUSAL_REASONS = [
   'not_stored',
   'no_room',
 ] as const;
-export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 export interface Refusal {
   readonly reason: RefusalReason;
@@ -27,18 +27,4 @@ export interface IntakeObserver {
   /** An authentic delivery is committed, and answered 204. @param tookMs as in `Refusal`. */
   committed(body: Uint8Array, tookMs: number): void;
   refused(refusal: Refusal): void;
-}
-
-/** @param other asked for at each request; null: there is none now. */
-export function observedBy(one: IntakeObserver, other: () => IntakeObserver | null): IntakeObserver {
-  return {
-    committed(body, tookMs): void {
-      one.committed(body, tookMs);
-      other()?.committed(body, tookMs);
-    },
-    refused(refusal): void {
-      one.refused(refusal);
-      other()?.refused(refusal);
-    },
-  };
 }

@@ -16,7 +16,7 @@ import { ClockSkew } from './state/clock-skew.ts';
 import { countFact } from './metrics/count-fact.ts';
 import { createCounting } from './metrics/counting.ts';
 import { observedClient } from './metrics/observed-client.ts';
-import { createStateGauges, type Shown } from './metrics/state-gauges.ts';
+import { createStateGauges } from './metrics/state-gauges.ts';
 import { Tallies } from './metrics/tallies.ts';
 import type { Operator } from './shared/operator.ts';
 import type { RejectedStatus, RejectionReason } from './metrics/counting.ts';
@@ -36,6 +36,7 @@ interface WatchedMirror {
 
 /** What the plots show of the traffic. */
 interface Plotted {
+  answered(status: number, tookMs: number): void;
   asked(): void;
 }
 
@@ -54,16 +55,6 @@ interface RequestObserver {
 /** Lateness is measured on a sample, since it requires parsing the body. */
 const LAG_EVERY_MS = 50;
 const LAG_MAX_BYTES = 16 << 10;
-
-/** Between two mirrors. */
-const NOTHING_SHOWN: Shown = {
-  sample: null,
-  alarms: [],
-  blocked: null,
-  readsUnderWay: 0,
-  lastDeliveryAtMs: null,
-  condition: null,
-};
 
 export class Monitor {
   readonly registry = new Registry();
@@ -85,21 +76,19 @@ export class Monitor {
     this.#counting.commitInputs.observe(report.inputs);
     this.#counting.commitSeconds.observe(report.tookMs / 1_000);
     this.#counting.commits[report.error === null ? 'done' : 'failed'].inc();
-    this.#onCommit?.(report);
+    this.#watchman?.committed(report.error);
   };
-  #onCommit: ((report: CommitReport) => void) | null = null;
   #plotted: Plotted | null = null;
   #watchman: Watchman | null = null;
-  /** What the gauges of the state show; null: there are none yet. */
-  #shown: (() => Shown) | null = null;
 
-  /** For the public listener. Counts also while no mirror is watched. */
+  /** For the public listener. */
   observer(now: () => number): RequestObserver {
     return {
       committed: (body, tookMs) => {
         const nowMs = now();
         this.#counting.deliveries['204'].inc();
         this.#counting.answerSeconds.observe(tookMs / 1_000);
+        this.#plotted?.answered(204, tookMs);
         this.#watchman?.delivered(nowMs);
         this.#sampleLag(body, nowMs);
       },
@@ -107,6 +96,7 @@ export class Monitor {
         const nowMs = now();
         this.#counting.deliveries[status].inc();
         this.#counting.rejected[reason].inc();
+        this.#plotted?.answered(status, tookMs);
         if (reason === 'wrong_signature') this.#watchman?.wronglySigned(nowMs);
         if (reason === 'no_room') this.#watchman?.turnedAway(nowMs);
         if (reason !== 'not_stored') return;
@@ -129,10 +119,7 @@ export class Monitor {
     return observedClient(client, this.#counting);
   }
 
-  /**
-   * One mirror at a time. Start the result before any request to the store, so that no run is missed; after its stop
-   * another mirror may be watched.
-   */
+  /** To be called once. Start the result before any request to the store, so that no run is missed. */
   watch({ store, sampler, operator, maxRps, now, log, plotted }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
@@ -162,23 +149,15 @@ export class Monitor {
         status: sampler.last?.status ?? null,
       }),
     });
-    if (this.#shown === null) createStateGauges(this.registry, now, () => this.#shown?.() ?? NOTHING_SHOWN);
-    this.#shown = () => ({
+    createStateGauges(this.registry, now, () => ({
       sample: sampler.last,
       alarms: watchman.current,
       blocked: operator.blocked?.kind ?? null,
       readsUnderWay: operator.readsUnderWay,
       lastDeliveryAtMs: watchman.lastDeliveryAtMs,
       condition: watchman.condition,
-    });
+    }));
     this.#watchman = watchman;
-    this.#onCommit = ({ error }) => watchman.committed(error);
-    const unwatch = (): void => {
-      this.#onCommit = null;
-      this.#watchman = null;
-      this.#plotted = null;
-      this.#shown = () => NOTHING_SHOWN;
-    };
     const stopListening = store.writer.onApplied(({ reports }) => {
       for (const { facts } of reports) for (const fact of facts) countFact(counting, fact, now());
     });
@@ -199,7 +178,6 @@ export class Monitor {
         isStopped = true;
         stopListening();
         watchman.stop();
-        unwatch();
         await tallies.settled();
       },
     };

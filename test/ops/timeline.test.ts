@@ -9,7 +9,6 @@ import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
 
 const MINUTE_MS = 60_000;
 const T0 = 1_790_000_040_000;
-const body = new Uint8Array(100);
 
 function timelineOf(store: OpenedStore, startMs: number, over: Partial<TimelineDeps> = {}) {
   let nowMs = startMs;
@@ -22,12 +21,12 @@ function timelineOf(store: OpenedStore, startMs: number, over: Partial<TimelineD
 
 test('counts answers by minute, and says how quick they were', () => {
   const { timeline, pass } = timelineOf(newStore(), T0);
-  for (let i = 0; i < 98; i += 1) timeline.observer.committed(body, 3.2);
-  timeline.observer.committed(body, 44);
-  timeline.observer.committed(body, 290);
-  timeline.observer.refused({ status: 401, tookMs: 900 });
+  for (let i = 0; i < 98; i += 1) timeline.answered(204, 3.2);
+  timeline.answered(204, 44);
+  timeline.answered(204, 290);
+  timeline.answered(401, 900);
   pass(MINUTE_MS);
-  timeline.observer.refused({ status: 503, tookMs: 800 });
+  timeline.answered(503, 800);
   pass(MINUTE_MS);
   expect(timeline.minutes().slice(-4)).toMatchObject([
     // Before the start nothing is known; after it, nothing is zero.
@@ -41,7 +40,7 @@ test('counts answers by minute, and says how quick they were', () => {
 test('keeps a day', () => {
   const { timeline, pass } = timelineOf(newStore(), T0);
   for (let i = 0; i < KEPT_MINUTES + 100; i += 1) {
-    timeline.observer.committed(body, 3);
+    timeline.answered(204, 3);
     pass(MINUTE_MS);
   }
   const day = timeline.minutes();
@@ -54,7 +53,7 @@ test('keeps the minutes in the mirror, so that a restart forgets none', async ()
   const { timeline, sampler, pass } = timelineOf(store, T0);
   timeline.start();
   await sampler.status();
-  timeline.observer.committed(body, 3);
+  timeline.answered(204, 3);
   timeline.asked();
   pass(MINUTE_MS);
   await timeline.stop();

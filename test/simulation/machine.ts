@@ -1,5 +1,5 @@
 /** The mirror's machine: one process at a time of the real service, on virtual time, that can be killed anywhere. */
-import { startService, type Platform, type RunningService } from '../../src/app/compose.ts';
+import { startService, type Platform, type RunningService } from '../../src/app/service.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import { Secret } from '../../src/platform/secret.ts';

@@ -52,7 +52,7 @@ export interface TimelineDeps {
 const MINUTE_MS = 60_000;
 export const KEPT_MINUTES = 24 * 60;
 
-/** Also an observer of the public listener, of the samples of the state, and of what is applied. */
+/** Counts what is answered, sampled and applied. */
 export class LiveTimeline implements Timeline {
   readonly #deps: TimelineDeps;
   readonly #minutes = new Map<number, Figures>();
@@ -69,11 +69,16 @@ export class LiveTimeline implements Timeline {
     deps.sampler.onSample((sample) => this.#sampled(sample));
   }
 
-  readonly observer = {
-    committed: (_body: Uint8Array, tookMs: number): void => this.#answered(204, tookMs),
-    refused: ({ status, tookMs }: { readonly status: number; readonly tookMs: number }): void =>
-      this.#answered(status, tookMs),
-  };
+  /** A request to the public listener was answered. */
+  answered(status: number, tookMs: number): void {
+    this.#add(status === 204 ? 'deliveries' : 'refused', 1);
+    // A refused signature needs no commit, so its time says nothing about how quickly deliveries are answered.
+    if (status === 401 || status === 413) return;
+    const minute = this.#minuteNow();
+    const answers = this.#answers.get(minute) ?? new Quantiles();
+    this.#answers.set(minute, answers);
+    answers.add(tookMs);
+  }
 
   /** A request to the store has ended. */
   asked(): void {
@@ -111,16 +116,6 @@ export class LiveTimeline implements Timeline {
 
   #minuteNow(): number {
     return Math.floor(this.#deps.now() / MINUTE_MS);
-  }
-
-  #answered(status: number, tookMs: number): void {
-    this.#add(status === 204 ? 'deliveries' : 'refused', 1);
-    // A refused signature needs no commit, so its time says nothing about how quickly deliveries are answered.
-    if (status === 401 || status === 413) return;
-    const minute = this.#minuteNow();
-    const answers = this.#answers.get(minute) ?? new Quantiles();
-    this.#answers.set(minute, answers);
-    answers.add(tookMs);
   }
 
   #add(figure: Figure, value: number, minute = this.#minuteNow()): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { advance } from '../../src/app/steady-clock.ts';
+import { advance } from '../../src/app/clock.ts';
 import { T0 } from '../core/builders.ts';
 
 const CLOCK = { nowMs: T0, monotonicMs: 1_000 };

@@ -1,0 +1,158 @@
+/** The running mirror: everything is built here once and passed inward. */
+import type { Registry } from 'prom-client';
+import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
+import { createIntakeApp } from '../intake/app.ts';
+import { createHeartbeat } from '../intake/heartbeat.ts';
+import { UnstoredDeliveries } from '../intake/unstored.ts';
+import { createRetention } from '../mirror/retention.ts';
+import type { createOpsApp } from '../ops/app.ts';
+import { Monitor } from '../ops/monitor.ts';
+import { StateSampler } from '../ops/state/state-sampler.ts';
+import { LiveTimeline } from '../ops/state/timeline.ts';
+import { listen, type Listener } from '../platform/listen.ts';
+import type { Logger } from '../platform/log.ts';
+import { openMirror, REAL_MIRROR, type MirrorPlatform } from './mirror.ts';
+import { untilCommitted } from './until-committed.ts';
+
+export interface Platform extends MirrorPlatform {
+  readonly listen: typeof listen;
+  /** The private listener's application: the half of the program that no webhook needs. */
+  readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
+}
+
+export const REAL: Platform = { ...REAL_MIRROR, listen, loadOps: () => import('../ops/app.ts') };
+
+export interface RunningService {
+  readonly webhook: Listener;
+  readonly ops: Listener;
+  /** The content of `GET /metrics`; the process may add its own figures once. */
+  readonly metrics: Registry;
+  /** Stops accepting, drains, writes the last heartbeat, closes. */
+  stop(): Promise<void>;
+}
+
+/** How long requests under way may take when the mirror stops. */
+const DRAIN_MS = 1_500;
+
+/** @throws StoreError, or Error when a port cannot be listened on. */
+export async function startService(
+  config: Config,
+  log: Logger,
+  onDeath: (error: Error) => void,
+  platform: Platform = REAL,
+): Promise<RunningService> {
+  const monitor = new Monitor();
+  const opening = openMirror({ config, log, onDeath, platform, monitor });
+  // While the threads start.
+  const loading = platform.loadOps();
+  loading.catch(() => undefined);
+  const mirror = await opening;
+  const { store, reconciler, clock } = mirror;
+  const { reader, writer } = store;
+  const { now } = clock;
+  const { retentionDays, warehouseNames } = config;
+  const retention = createRetention({ writer, now, log, retentionDays });
+  const sampler = new StateSampler({ reader, now, log });
+  const timeline = new LiveTimeline({ reader, writer, sampler, now, log });
+  const watch = monitor.watch({
+    store,
+    sampler,
+    operator: reconciler,
+    maxRps: config.service.maxRps,
+    now,
+    log,
+    plotted: timeline,
+  });
+  const unstored = new UnstoredDeliveries({ writer, now, log });
+  const heartbeat = createHeartbeat(
+    { beat: (atMs) => writer.beat(atMs), show: (atMs) => writer.command('alive', { atMs }) },
+    Date.now,
+  );
+  const stopping = new AbortController();
+  const listeners: Listener[] = [];
+  const listenAt = async (app: Parameters<typeof listen>[0], at: Endpoint): Promise<Listener> => {
+    const listener = await platform.listen(app, at.host, at.port, at.fd);
+    listeners.push(listener);
+    return listener;
+  };
+  const stop = async (graceMs: number): Promise<void> => {
+    retention.stop();
+    store.leave();
+    stopping.abort();
+    await Promise.all(listeners.map((listener) => listener.stop(graceMs)));
+    await unstored.stop();
+    await heartbeat.stop();
+    // While the mirror can still be written.
+    await sampler.stop();
+    await watch.stop();
+    await timeline.stop();
+    await mirror.close();
+  };
+
+  try {
+    const intake = createIntakeApp({
+      writer,
+      unstored,
+      secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
+      now,
+      heartbeat,
+      observer: monitor.observer(now),
+      log,
+    });
+    // Listen before anything is read: a change that a read misses must arrive as a delivery.
+    const webhook = await listenAt(intake, config.webhook);
+    // `/healthz` waits for the heartbeat, and the heartbeat not for the mirror, which is still being opened.
+    const repairing = untilCommitted(
+      async () => reconciler.repairSilence(await mirror.silenceMs(), () => heartbeat.begin()),
+      stopping.signal,
+    );
+    repairing.catch(() => undefined);
+    await store.opened;
+    const { createOpsApp } = await loading;
+    const app = createOpsApp({
+      reader,
+      writer,
+      operator: reconciler,
+      token: config.ops.token?.reveal() ?? null,
+      metrics: monitor.registry,
+      state: sampler,
+      alarms: watch.alarms,
+      timeline,
+      warehouseNames,
+      now,
+      log,
+      stopping: stopping.signal,
+    });
+    const ops = await listenAt(app, config.ops);
+    refuseOpenDoor(config, ops);
+    // Before any request to the store, so that no run is missed.
+    watch.start();
+    timeline.start();
+    sampler.start();
+    await repairing;
+    await heartbeat.check();
+    clock.onStandstill((silentMs) => {
+      watch.stoodStill();
+      reconciler.repairSilence(silentMs).catch((error: unknown) => {
+        log.error(
+          { err: error },
+          'the database failed: deliveries missed while the process stood still are not being repaired; run `stock-mirror resync`',
+        );
+      });
+    });
+    reconciler.start();
+    retention.start();
+    return { webhook, ops, metrics: monitor.registry, stop: () => stop(DRAIN_MS) };
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+}
+
+/** The address of a passed socket is known only now. */
+function refuseOpenDoor({ ops }: Pick<Config, 'ops'>, { host, port }: Listener): void {
+  if (ops.fd === undefined || ops.token !== null || isLoopback(host)) return;
+  throw new Error(
+    `the socket passed as ops listens on ${host}:${port}, which other machines can reach: set OPS_TOKEN, or use a loopback ListenStream`,
+  );
+}
