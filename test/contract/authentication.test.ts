@@ -1,4 +1,309 @@
-import { cases } from './cases/authentication.ts';
-import { runCases } from './contract.ts';
+import { request } from 'node:http';
+import { expect, onTestFinished, vi } from 'vitest';
+import { rule } from './contract.ts';
+import type { Context } from './contract.ts';
+import { accessToken, errorOf, expectRefused } from './raw.ts';
+import type { Answer, Raw } from './raw.ts';
 
-runCases(cases);
+const LIST = '/v1/product/list';
+const PATHS = [
+  '/v1/order/create',
+  '/v1/order/detail',
+  '/v1/store/address/list',
+  LIST,
+  '/v1/product/detail',
+] as const;
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+const wrong = { client_secret: 'wrong' };
+const expectSlowDown = (answer: Answer, retryAfterS: number): void => {
+  expect(errorOf(answer)).toEqual([429, 'slow_down']);
+  expect(answer.headers.get('retry-after')).toBe(String(retryAfterS));
+};
+const times = async (count: number, ask: (n: number) => Promise<Answer>, status: number): Promise<void> => {
+  for (let n = 0; n < count; n += 1) expect((await ask(n)).status).toBe(status);
+};
+const isAccepted = async (raw: Raw, token: string): Promise<boolean> =>
+  (await raw.post(LIST, {}, { token })).status === 200;
+
+/** What a token request from this address of the loopback is answered. */
+function statusFrom(localAddress: string, { sandbox }: Context, form: Record<string, string>) {
+  return new Promise<number | undefined>((resolve, reject) => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const sent = request(
+      `${sandbox.baseUrl}/oauth/token`,
+      { method: 'POST', localAddress, headers, agent: false },
+      (response) => {
+        response.resume().once('end', () => {
+          resolve(response.statusCode);
+        });
+      },
+    );
+    sent.once('error', reject);
+    const { clientId, clientSecret } = sandbox;
+    const own = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+    sent.end(new URLSearchParams({ ...own, ...form }).toString());
+  });
+}
+
+/** The machine's clock, by which clients age their tokens. */
+function moveDate(ms: number): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+}
+
+rule('token.form', 'a body of another type is refused', async ({ raw, sandbox }) => {
+  const credentials = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
+  const json = JSON.stringify({ grant_type: 'client_credentials', ...credentials });
+  expectRefused(await raw.post('/oauth/token', json, { token: null }), 'Content-Type');
+  expect((await raw.token()).status).toBe(200);
+  expectRefused(await raw.token({ audience: 'x' }), 'audience');
+});
+
+rule('token.field.grant_type', 'required', async ({ raw }) => {
+  expectRefused(await raw.token({ grant_type: null }), 'grant_type');
+  expect((await raw.token({ grant_type: 'client_credentials' })).status).toBe(200);
+});
+
+rule('token.field.client_id', 'required', async ({ raw }) => {
+  expectRefused(await raw.token({ client_id: null }), 'client_id');
+  expectRefused(await raw.token({ client_id: '' }), 'client_id');
+});
+
+rule('token.field.client_secret', 'required', async ({ raw }) => {
+  expectRefused(await raw.token({ client_secret: null }), 'client_secret');
+  expectRefused(await raw.token({ client_secret: '' }), 'client_secret');
+});
+
+rule('token.basic', 'right credentials in the header alone are none', async ({ raw, sandbox }) => {
+  const authorization = `Basic ${btoa(`${sandbox.clientId}:${sandbox.clientSecret}`)}`;
+  expectRefused(await raw.token({ client_id: null, client_secret: null }, { authorization }), 'client_id');
+  expectRefused(await raw.token({ client_secret: null }, { authorization }), 'client_secret');
+  // Nor do they make wrong ones of the body right.
+  expect(errorOf(await raw.token(wrong, { authorization }))).toEqual([401, 'invalid_client']);
+});
+
+rule('token.no-bearer', 'and one that is sent is not looked at', async ({ raw }) => {
+  expect((await raw.token()).status).toBe(200);
+  expect((await raw.token({}, { authorization: 'Bearer nonsense' })).status).toBe(200);
+});
+
+rule(
+  ['token.answer.access_token', 'token.answer.token_type', 'token.answer.expires_in'],
+  'these three and nothing else',
+  async ({ raw }) => {
+    const { status, body } = await raw.token();
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...{ access_token: expect.stringMatching(/^\S+$/), token_type: 'Bearer', expires_in: 14_400 },
+    });
+  },
+);
+
+rule('token.unique', 'nor do the old ones end', async ({ raw }) => {
+  const tokens = [await accessToken(raw), await accessToken(raw), await accessToken(raw)];
+  expect(new Set(tokens).size).toBe(3);
+  for (const token of tokens) expect(await isAccepted(raw, token)).toBe(true);
+});
+
+rule('token.error.unsupported_grant_type', 'whatever else is right', async ({ raw }) => {
+  for (const grantType of ['password', 'CLIENT_CREDENTIALS', 'refresh_token']) {
+    const answer = await raw.token({ grant_type: grantType });
+    expect(errorOf(answer)).toEqual([400, 'unsupported_grant_type']);
+  }
+});
+
+rule('token.error.invalid_client', 'word for word', async ({ raw, sandbox }) => {
+  const unknown = await raw.token({ client_id: 'nobody' });
+  const secret = await raw.token(wrong);
+  sandbox.oauth.channelExpired = true;
+  const expired = await raw.token();
+  for (const answer of [unknown, secret, expired]) {
+    expect(errorOf(answer)).toEqual([401, 'invalid_client']);
+    expect(answer.body).toEqual(unknown.body);
+  }
+});
+
+rule('token.error.slow_down', 'whole seconds', async ({ raw }) => {
+  await times(10, () => raw.token(), 200);
+  const answer = await raw.token();
+  expect(errorOf(answer)).toEqual([429, 'slow_down']);
+  expect(answer.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
+});
+
+rule('auth.1', 'a call without it is refused, and changes nothing', async ({ raw, lamp, body }) => {
+  for (const path of PATHS) {
+    expect(errorOf(await raw.post(path, body(), { token: null }))).toEqual([401, 'invalid_token']);
+  }
+  expect(lamp.levels[0]).toMatchObject({ reserved: 0 });
+  expect(await isAccepted(raw, await accessToken(raw))).toBe(true);
+});
+
+rule('auth.2', 'the grant gives it, and a secret cannot be read back', async ({ raw, sandbox, steer }) => {
+  const { client_secret: next } = await steer('/replace-client-secret', {});
+  expect(next).not.toBe('sandbox-secret');
+  expect(await isAccepted(raw, await accessToken(raw, { client_secret: next as string }))).toBe(true);
+  const settings = await (await fetch(`${sandbox.baseUrl}/sandbox/settings`)).text();
+  expect(settings).not.toContain(next);
+});
+
+rule(['auth.3', 'limits.token-lifetime'], 'to the millisecond', async ({ raw, advance }) => {
+  const token = await accessToken(raw);
+  advance(14_400_000 - 1);
+  expect(await isAccepted(raw, token)).toBe(true);
+  advance(1);
+  expect(errorOf(await raw.post(LIST, {}, { token }))).toEqual([401, 'invalid_token']);
+});
+
+rule('auth.3', 'it identifies the channel', async ({ raw, steer, body }) => {
+  const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
+  const second = await accessToken(raw, { client_id: 'second', client_secret: secret as string });
+  const made = await raw.post('/v1/order/create', body({ external_order_id: 'A-1' }));
+  const read = { external_order_id: 'A-1' };
+  expect((await raw.post('/v1/order/detail', read)).body['order']).toEqual(made.body['order']);
+  expect((await raw.post('/v1/order/detail', read, { token: second })).status).toBe(404);
+});
+
+rule('auth.4', 'missing, malformed, unknown and expired', async ({ raw, sandbox }) => {
+  const token = await accessToken(raw);
+  for (const authorization of [
+    '',
+    token,
+    `Basic ${token}`,
+    'Bearer',
+    `Bearer ${token} x`,
+    `Bearer ${token}x`,
+  ]) {
+    for (const path of PATHS) {
+      const answer = await raw.post(path, {}, { token: null, headers: { authorization } });
+      expect([authorization, ...errorOf(answer)]).toEqual([authorization, 401, 'invalid_token']);
+    }
+  }
+  expect(await isAccepted(raw, token)).toBe(true);
+  sandbox.oauth.expireAllTokens();
+  for (const path of PATHS) {
+    expect(errorOf(await raw.post(path, {}, { token }))).toEqual([401, 'invalid_token']);
+  }
+});
+
+rule(
+  ['auth.4', 'errors.rule.4.token', 'errors.401.invalid_token'],
+  'one new token, one more try',
+  async ({ client, sandbox }) => {
+    const mine = client();
+    await mine.listProducts();
+    sandbox.oauth.expireAllTokens();
+    expect((await mine.listProducts()).page.products).toHaveLength(20);
+    expect(sandbox.requests).toEqual({ '/oauth/token': 2, [LIST]: 3 });
+  },
+);
+
+rule(['auth.5.client', 'limits.token-requests'], 'in any minute', async ({ raw, advance, steer }) => {
+  await times(10, () => raw.token(), 200);
+  advance(20_500);
+  expectSlowDown(await raw.token(), 40);
+  // Another client id is not held back.
+  const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
+  expect((await raw.token({ client_id: 'second', client_secret: secret as string })).status).toBe(200);
+  advance(39_499);
+  expectSlowDown(await raw.token(), 1);
+  advance(1);
+  expect((await raw.token()).status).toBe(200);
+});
+
+rule(['auth.5.ip', 'limits.token-requests'], 'in any minute, of all client ids', async ({ raw, advance }) => {
+  await times(60, (n) => raw.token({ client_id: `c${n}`, grant_type: 'password' }), 400);
+  expectSlowDown(await raw.token(), 60);
+  advance(MINUTE_MS - 1);
+  expectSlowDown(await raw.token(), 1);
+  advance(1);
+  expect((await raw.token()).status).toBe(200);
+});
+
+rule(
+  ['auth.5.block', 'limits.failed-authentications'],
+  'the client id and the address',
+  async ({ raw, advance, steer }) => {
+    const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
+    const second = { client_id: 'second', client_secret: secret as string };
+    for (let n = 0; n < 10; n += 1) {
+      expect((await raw.token(wrong)).status).toBe(401);
+      advance(20_000);
+    }
+    expectSlowDown(await raw.token(), 15 * 60 - 20);
+    // From the same address no other id gets a token either.
+    expectSlowDown(await raw.token(second), 15 * 60 - 20);
+    advance(15 * MINUTE_MS - 20_001);
+    expectSlowDown(await raw.token(), 1);
+    advance(1);
+    expect((await raw.token()).status).toBe(200);
+    expect((await raw.token(second)).status).toBe(200);
+  },
+);
+
+rule('auth.5.block', 'the client id from every address, the address for every client id', async (context) => {
+  const { client_secret: secret } = await context.steer('/apps', { client_id: 'second' });
+  const second = { client_id: 'second', client_secret: secret as string };
+  await times(10, () => context.raw.token(wrong), 401);
+  // By then the limit per minute holds nobody back any more.
+  context.advance(2 * MINUTE_MS);
+  expect(await statusFrom('127.0.0.1', context, second)).toBe(429);
+  expect(await statusFrom('127.0.0.2', context, {})).toBe(429);
+  expect(await statusFrom('127.0.0.2', context, second)).toBe(200);
+});
+
+rule(
+  ['auth.5.block', 'limits.failed-authentications'],
+  'not when ten failures take longer than five minutes',
+  async ({ raw, advance }) => {
+    for (let n = 0; n < 12; n += 1) {
+      expect((await raw.token(wrong)).status).toBe(401);
+      advance(35_000);
+    }
+    expect((await raw.token()).status).toBe(200);
+  },
+);
+
+rule(
+  ['auth.6', 'limits.old-secret'],
+  'and not a millisecond more',
+  async ({ raw, sandbox, advance, steer }) => {
+    const old = sandbox.clientSecret;
+    const next = (await steer('/replace-client-secret', {}))['client_secret'] as string;
+    expect((await raw.token({ client_secret: next })).status).toBe(200);
+    expect((await raw.token({ client_secret: old })).status).toBe(200);
+    advance(24 * HOUR_MS - 1);
+    expect((await raw.token({ client_secret: old })).status).toBe(200);
+    advance(1);
+    expect(errorOf(await raw.token({ client_secret: old }))).toEqual([401, 'invalid_client']);
+    expect((await raw.token({ client_secret: next })).status).toBe(200);
+  },
+);
+
+rule('auth.7', 'neither as a secret nor as a token', async ({ raw, sandbox }) => {
+  const { webhookSecret } = sandbox;
+  expect(errorOf(await raw.token({ client_secret: webhookSecret }))).toEqual([401, 'invalid_client']);
+  expect(await isAccepted(raw, webhookSecret)).toBe(false);
+});
+
+rule('auth.8.cache', 'ten calls, one token', async ({ client, sandbox }) => {
+  const mine = client();
+  for (let n = 0; n < 10; n += 1) await mine.listProducts();
+  await Promise.all(Array.from({ length: 10 }, () => mine.listAddresses()));
+  expect(sandbox.requests['/oauth/token']).toBe(1);
+});
+
+rule('auth.8.refresh', 'while it is still valid', async ({ client, sandbox }) => {
+  const mine = client();
+  await mine.listProducts();
+  moveDate(14_400_000 - 6 * MINUTE_MS);
+  await mine.listProducts();
+  expect(sandbox.requests).toEqual({ '/oauth/token': 1, [LIST]: 2 });
+  moveDate(2 * MINUTE_MS);
+  await mine.listProducts();
+  // No call was refused for it: the new one was there first.
+  expect(sandbox.requests).toEqual({ '/oauth/token': 2, [LIST]: 3 });
+});

@@ -1,4 +1,4 @@
-/** A case of the contract: what it shows of which rules, over real sockets, as the service's caller sees it. */
+/** One test per rule of the contract, over real sockets, as a caller of the service sees it. */
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
 import type { Client, ClientOptions } from '../../src/client.ts';
@@ -7,74 +7,54 @@ import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { manualTime, steer, withReceiver } from '../sandbox/harness.ts';
 import type { Json } from '../sandbox/harness.ts';
 import type { Received, Receiver } from '../sandbox/receiver.ts';
-import { lamp, recipient } from '../sandbox/shop.ts';
+import { lamp, recipient } from '../sandbox/harness.ts';
 import { temporaryFolder } from '../store-api/connection.ts';
 import { createRaw } from './raw.ts';
 import type { Answer, Raw } from './raw.ts';
-import type { RuleId } from './rules.ts';
 
 export type Context = {
   readonly sandbox: Sandbox;
   /** A partner's server: where the first app's webhooks go. */
   readonly receiver: Receiver;
   readonly raw: Raw;
-  /** The package's own client, with a token file of its own and no pauses worth waiting for. */
+  /** The package's own client, with its own token file and short pauses. */
   readonly client: (options?: Partial<ClientOptions>) => Client;
   /** Ten in stock in one warehouse, at 250.00, with the SKU `LAMP-1`. */
   readonly lamp: Variant;
-  /** The body of a right order, with the fields given in place of its own. */
+  /** The body of a right order, with some fields replaced. */
   readonly body: (fields?: Json) => Json;
-  /** Creates, and gives the order of a 200. */
+  /** Creates an order, and returns the order of the 200. */
   readonly order: (fields?: Json) => Promise<Json>;
-  /** The order as it stands now. */
+  /** Reads the current order. */
   readonly read: (orderId: unknown) => Promise<Json>;
-  /** `POST /sandbox/…`, which must be taken. */
+  /** `POST /sandbox/…`, which must succeed. */
   readonly steer: (path: string, body: Json) => Promise<Json>;
-  /** What has reached the partner's server, once nothing is on its way. */
+  /** The webhooks that the partner's server has received, once none is in transit. */
   readonly webhooks: () => Promise<readonly Received[]>;
-  /** Moves the clock and the timers of everything; the time stands still otherwise. */
+  /** Moves the clock and the timers of everything; otherwise time stands still. */
   readonly advance: (ms: number) => void;
 };
 
-export type ContractCase = {
-  readonly ids: readonly RuleId[];
-  readonly name: string;
-  readonly side: 'raw' | 'client';
-  readonly run: (context: Context) => Promise<void> | void;
-};
-
-/** What a caller sees who speaks plain HTTP. */
-export function rule(ids: RuleId | readonly RuleId[], name: string, run: ContractCase['run']): ContractCase {
-  return { ids: [ids].flat(), name, side: 'raw', run };
-}
-
-/** What a program sees that uses the package's client, or its webhook functions. */
-export function clientRule(
-  ids: RuleId | readonly RuleId[],
+/** @param ids the rules of the contract that the test checks. */
+export function rule(
+  ids: string | readonly string[],
   name: string,
-  run: ContractCase['run'],
-): ContractCase {
-  return { ids: [ids].flat(), name, side: 'client', run };
+  run: (context: Context) => Promise<void> | void,
+): void {
+  test(`${[ids].flat().join(', ')}: ${name}`, async () => {
+    expect.hasAssertions();
+    await run(await contextFor());
+  });
 }
 
-/** Runs every case, each against a service of its own. */
-export function runCases(cases: readonly ContractCase[]): void {
-  for (const { ids, name, side, run } of cases) {
-    const through = side === 'client' ? ' (client)' : '';
-    test(`${ids.join(', ')}${through}: ${name}`, async () => {
-      expect.hasAssertions();
-      await run(await contextFor());
-    });
-  }
-}
-
-/** One of each kind at least, and with the lamp one more than the default page of the list. */
+/** At least one of each kind, and with the lamp one more than the default page of the list. */
 const PRODUCTS = 20;
 
-async function contextFor(options: SandboxOptions = {}): Promise<Context> {
+export async function contextFor(options: SandboxOptions = {}): Promise<Context> {
   const time = manualTime(Date.now());
-  const started = { products: PRODUCTS, now: time.now, timers: time.timers, ...options };
-  const { sandbox, receiver } = await withReceiver(started);
+  const { sandbox, receiver } = await withReceiver({
+    ...{ products: PRODUCTS, now: time.now, timers: time.timers, ...options },
+  });
   const variant = lamp(sandbox, { sku: 'LAMP-1' });
   variant.price = '250.00';
   await sandbox.network.idle();

@@ -1,4 +1,287 @@
-import { cases } from './cases/conventions.ts';
-import { runCases } from './contract.ts';
+import { expect } from 'vitest';
+import { present } from '../shared/present.ts';
+import { recipient } from '../sandbox/harness.ts';
+import type { Json } from '../sandbox/harness.ts';
+import { rule } from './contract.ts';
+import type { Context } from './contract.ts';
+import { fieldRule } from './fields.ts';
+import { errorOf, expectRefused } from './raw.ts';
+import type { Answer } from './raw.ts';
 
-runCases(cases);
+const CREATE = '/v1/order/create';
+const DETAIL = '/v1/order/detail';
+const ADDRESSES = '/v1/store/address/list';
+const LIST = '/v1/product/list';
+const PRODUCT = '/v1/product/detail';
+
+const SECONDS = 1_790_000_000;
+const MS = 1_790_000_000_000;
+const TIMES = ['order_time', 'expiration_time', 'ship_deadline_time'] as const;
+
+/** One right answer of every /v1 endpoint, an order with a shipment among them. */
+async function rightAnswers({ raw, body, sandbox, advance }: Context): Promise<Record<string, Answer>> {
+  const created = await raw.post(CREATE, body({ external_order_id: 'A-1', ship_before_pay: true }));
+  advance(60_000);
+  const details = await Promise.all(
+    sandbox.truth.products.map(({ id }) => raw.post(PRODUCT, { product_id: id })),
+  );
+  return {
+    created,
+    read: await raw.post(DETAIL, { external_order_id: 'A-1' }),
+    addresses: await raw.post(ADDRESSES),
+    listed: await raw.post(LIST, { limit: 100 }),
+    ...Object.fromEntries(details.map((answer, index) => [`product ${index}`, answer])),
+  };
+}
+
+/** Every field of a value with its path's last name, at any depth. */
+function fieldsOf(value: unknown): (readonly [name: string, value: unknown])[] {
+  if (Array.isArray(value)) return value.flatMap(fieldsOf);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [[name, inner] as const, ...fieldsOf(inner)]);
+}
+
+async function seenFields(context: Context) {
+  const answers = Object.values(await rightAnswers(context));
+  for (const { status } of answers) expect(status).toBe(200);
+  return answers.flatMap(({ body }) => fieldsOf(body));
+}
+
+const line =
+  (fields: Json) =>
+  ({ lamp }: Context) => ({
+    products: [{ product_variant_id: lamp.id, qty: 1, ...fields }],
+  });
+
+const ID_FIELD = /^id$|(^|_)(id|ids)$/;
+/** Of the partner's own making, or a number on a tax invoice: no identifiers of the service. */
+const NOT_THE_SERVICES = ['request_id', 'external_order_id', 'legal_entity_id', 'pg_vd_ids'];
+
+rule('conventions.1', 'ids in answers are strings of digits', async (context) => {
+  const ids = (await seenFields(context)).filter(
+    ([name]) => ID_FIELD.test(name) && !NOT_THE_SERVICES.includes(name),
+  );
+  expect(new Set(ids.map(([name]) => name))).toEqual(
+    new Set([
+      ...['id', 'product_id', 'product_variant_id', 'store_id', 'price_tier_id', 'price_tier_ids', 'vd_id'],
+      ...['warehouse_ids', 'wh_id', 'parent_id', 'pulled_from_product_variant_id'],
+      ...['product_bundle_id', 'product_assembly_id'],
+    ]),
+  );
+  for (const [name, value] of ids) {
+    for (const id of [value].flat()) expect([name, id]).toEqual([name, expect.stringMatching(/^[0-9]+$/)]);
+  }
+});
+
+fieldRule('conventions.1', 'a bare number is refused in an order', {
+  path: CREATE,
+  refused: [
+    [line({ product_variant_id: 12 }), 'products[0].product_variant_id'],
+    [{ recipient_address: null, recipient_address_id: 5 }, 'recipient_address_id'],
+    [{ sender_address_id: 5 }, 'sender_address_id'],
+  ],
+});
+
+rule('conventions.2', 'every _time of an answer is in epoch milliseconds', async (context) => {
+  const times = (await seenFields(context)).filter(([name]) => name.endsWith('_time'));
+  expect(times.length).toBeGreaterThan(50);
+  for (const [name, value] of times) {
+    expect([name, Number.isSafeInteger(value)]).toEqual([name, true]);
+    // From 2020 to 2100.
+    expect(value).toBeGreaterThan(1_577_000_000_000);
+    expect(value).toBeLessThan(4_102_000_000_000);
+  }
+});
+
+fieldRule('conventions.2', 'seconds are refused, and so is text', {
+  path: CREATE,
+  taken: TIMES.map((field) => [{ [field]: MS }, { order: { [field]: MS } }]),
+  refused: TIMES.flatMap((field) => [
+    [{ [field]: SECONDS }, field] as const,
+    [{ [field]: String(MS) }, field] as const,
+    [{ [field]: MS + 0.5 }, field] as const,
+  ]),
+});
+
+rule('conventions.3', 'money in answers is a decimal string', async (context) => {
+  await context.steer('/operations', { operation: 'create_product', name: 'free' });
+  const names = [
+    ...['min', 'max', 'price', 'cost', 'init_price', 'next_price', 'discount', 'shipping_fee', 'other_fee'],
+    ...['total', 'subtotal', 'amount'],
+  ];
+  const money = (await seenFields(context)).filter(([name]) => names.includes(name));
+  expect(new Set(money.map(([name]) => name))).toEqual(new Set(names));
+  for (const [name, value] of money) {
+    expect([name, value]).toEqual([name, expect.stringMatching(/^-?[0-9]+(\.[0-9]+)?$/)]);
+  }
+});
+
+fieldRule('conventions.3', 'in requests it is a number or a numeric string', {
+  path: CREATE,
+  taken: [
+    [{ discount: 10.5 }, { order: { discount: '10.50', total: '239.50' } }],
+    [{ discount: '10.5' }, { order: { discount: '10.50' } }],
+    [{ other_fee: 0.1, shipping_fee: '0.2' }, { order: { total: '250.30' } }],
+    [{ shipping_fee: 1e-7 }, { order: { shipping_fee: '0.0000001' } }],
+  ],
+  refused: ['12 baht', '', '1,000', '1e3', '.5', true].map((discount) => [{ discount }, 'discount']),
+});
+
+fieldRule('conventions.4', 'null is taken for absent, at any depth', {
+  path: CREATE,
+  taken: [
+    [
+      ({ lamp }) => ({
+        ...{ recipient_address_id: null, discount: null, order_time: null, external_order_id: null },
+        ...{ is_cod: null, cod_fee: null, cod_amount: null, sender_address_id: null, sender_name: null },
+        recipient_address: { ...recipient, email: null, note: null },
+        products: [{ product_variant_id: lamp.id, sku: null, qty: 1, price: null }],
+      }),
+      { order: { total: '250.00', is_cod: false } },
+    ],
+  ],
+  refused: [
+    [{ shipping_type: null }, 'shipping_type'],
+    [line({ qty: null }), 'products[0].qty'],
+    [{ products: [null] }, 'products[0]'],
+  ],
+});
+
+rule('conventions.4', 'no answer holds a null', async (context) => {
+  for (const [name, value] of await seenFields(context)) expect([name, value]).not.toEqual([name, null]);
+  expect((await seenFields(context)).length).toBeGreaterThan(500);
+});
+
+rule('conventions.5', 'of every endpoint, also when it is null', async ({ raw, body }) => {
+  const bodies: [string, Json][] = [
+    [CREATE, body()],
+    [DETAIL, { order_id: '5' }],
+    [ADDRESSES, {}],
+    [LIST, {}],
+    [PRODUCT, { product_id: '5' }],
+  ];
+  for (const [path, right] of bodies) {
+    expectRefused(await raw.post(path, { ...right, colour: 'red' }), 'colour');
+    expectRefused(await raw.post(path, { ...right, colour: null }), 'colour');
+    // An object's own machinery is no field that anybody knows.
+    expectRefused(
+      await raw.post(path, JSON.stringify(right).replace(/^\{/, '{"__proto__":{},').replace(',}', '}')),
+      '__proto__',
+    );
+  }
+});
+
+rule('conventions.6.header', 'each its own', async (context) => {
+  const answers = Object.values(await rightAnswers(context));
+  const ids = answers.map(({ headers }) => headers.get('x-request-id'));
+  for (const id of ids) expect(id).toBeTruthy();
+  expect(new Set(ids).size).toBe(ids.length);
+  expect((await context.raw.token()).headers.get('x-request-id')).toBeTruthy();
+});
+
+rule('conventions.6.echo', 'on right answers and on wrong ones', async ({ raw, body }) => {
+  const headers = { 'x-request-id': 'mine-1' };
+  const answers = [
+    await raw.post(CREATE, body(), { headers }),
+    await raw.post(LIST, {}, { headers }),
+    await raw.post(PRODUCT, {}, { headers }),
+    await raw.token({}, headers),
+    await raw.token({ client_secret: 'wrong' }, headers),
+  ];
+  for (const answer of answers) expect(answer.headers.get('x-request-id')).toBe('mine-1');
+  expect(answers.slice(0, 2).map((answer) => answer.body['request_id'])).toEqual(['mine-1', 'mine-1']);
+});
+
+rule('conventions.6.errors', 'of every status', async ({ raw, body, steer }) => {
+  const headers = { 'x-request-id': 'mine-2' };
+  const large = JSON.stringify({ query: 'x'.repeat(1_048_577) });
+  const answers = [
+    await raw.post(LIST, { limit: 0 }, { headers }),
+    await raw.post(LIST, {}, { headers, token: null }),
+    await raw.post(DETAIL, { order_id: '5' }, { headers }),
+    await raw.post('/v1/nothing', {}, { headers }),
+    await raw.post(LIST, large, { headers }),
+    await raw.token({ grant_type: 'password' }, headers),
+    await raw.token({ client_secret: 'wrong' }, headers),
+  ];
+  for (let sent = 0; sent < 8; sent += 1) answers.push(await raw.token({ client_secret: 'wrong' }, headers));
+  await steer('/faults', { access_denied: true });
+  answers.push(await raw.post(CREATE, body(), { headers }));
+  await steer('/faults', { access_denied: false, fail: { server_error: 1 } });
+  answers.push(await raw.post(CREATE, body(), { headers }));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400, 401, 403, 404, 413, 429, 500]));
+  for (const answer of answers) expect(answer.headers.get('x-request-id')).toBe('mine-2');
+});
+
+rule('conventions.6.body', 'the same as in the header', async (context) => {
+  for (const { headers, body } of Object.values(await rightAnswers(context))) {
+    expect(body['request_id']).toBe(headers.get('x-request-id'));
+  }
+});
+
+rule('conventions.7', 'a store_id is an unknown field everywhere', async ({ raw, body, sandbox }) => {
+  const { storeId } = sandbox.truth;
+  for (const [path, right] of [
+    [CREATE, body()],
+    [DETAIL, { order_id: '5' }],
+    [ADDRESSES, {}],
+    [LIST, {}],
+    [PRODUCT, { product_id: '5' }],
+  ] as const) {
+    expectRefused(await raw.post(path, { ...right, store_id: storeId }), 'store_id');
+  }
+});
+
+rule('conventions.7', 'another app’s token reaches the same store', async ({ raw, steer, lamp, sandbox }) => {
+  const added = await steer('/apps', { client_id: 'second' });
+  const form = { client_id: 'second', client_secret: added['client_secret'] as string };
+  const token = (await raw.token(form)).body['access_token'] as string;
+  const answer = await raw.post(PRODUCT, { product_id: lamp.product.id }, { token });
+  expect(answer.body['product']).toMatchObject({ id: lamp.product.id, store_id: sandbox.truth.storeId });
+});
+
+rule('conventions.8.post', 'another method finds nothing', async ({ raw, sandbox }) => {
+  for (const path of [CREATE, DETAIL, ADDRESSES, LIST, PRODUCT]) {
+    expect(errorOf(await raw.post(path, undefined, { method: 'GET' }))).toEqual([404, 'not_found']);
+    expect(errorOf(await raw.post(path, '{}', { method: 'PUT' }))).toEqual([404, 'not_found']);
+  }
+  expect(sandbox.requests).toEqual({ '/oauth/token': 1 });
+});
+
+rule(
+  'conventions.8.json',
+  'a body of another type, or none that is needed, is refused',
+  async ({ raw, body }) => {
+    for (const [path, right] of [
+      [CREATE, body()],
+      [DETAIL, { order_id: '5' }],
+      [ADDRESSES, {}],
+      [LIST, {}],
+      [PRODUCT, { product_id: '5' }],
+    ] as const) {
+      const text = await raw.post(path, right, { headers: { 'content-type': 'text/plain' } });
+      expectRefused(text, 'Content-Type');
+      for (const sent of ['{', '[]', '"x"', 'null', '7']) {
+        expect(errorOf(await raw.post(path, sent))).toEqual([400, 'invalid_request']);
+      }
+    }
+    for (const path of [CREATE, DETAIL, PRODUCT]) {
+      expect(errorOf(await raw.post(path))).toEqual([400, 'invalid_request']);
+    }
+    const declared = { 'content-type': 'application/json; charset=utf-8' };
+    expect((await raw.post(LIST, {}, { headers: declared })).status).toBe(200);
+  },
+);
+
+rule(
+  'conventions.8.body',
+  'what the query string says counts for nothing',
+  async ({ raw, lamp, sandbox }) => {
+    const { id } = lamp.product;
+    expectRefused(await raw.post(`${PRODUCT}?product_id=${id}`, {}), 'product_id');
+    expectRefused(await raw.post(`${DETAIL}?order_id=5`, {}), 'order_id');
+    const other = present(sandbox.truth.products[0]).id;
+    const answer = await raw.post(`${PRODUCT}?product_id=${other}`, { product_id: id });
+    expect(answer.body['product']).toMatchObject({ id });
+  },
+);

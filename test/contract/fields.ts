@@ -4,10 +4,9 @@ import type { Client } from '../../src/client.ts';
 import { sellable } from '../../src/sandbox/world/model.ts';
 import { failureOf } from '../store-api/connection.ts';
 import type { Json } from '../sandbox/harness.ts';
-import { clientRule, rule } from './contract.ts';
-import type { Context, ContractCase } from './contract.ts';
+import { rule } from './contract.ts';
+import type { Context } from './contract.ts';
 import { expectRefused } from './raw.ts';
-import type { RuleId } from './rules.ts';
 
 type Given = Json | ((context: Context) => Json);
 
@@ -24,37 +23,34 @@ type FieldTable = {
   readonly refused?: readonly (readonly [sent: Given, named: string])[];
 };
 
-/** Two cases of one table: raw, and through the client, which refuses by itself what it can. */
-export function fieldRule(ids: RuleId | readonly RuleId[], name: string, table: FieldTable): ContractCase[] {
+/** The same table over plain HTTP and through the client, which refuses by itself what it can. */
+export function fieldRule(ids: string | readonly string[], name: string, table: FieldTable): void {
   const { path, taken = [], refused = [] } = table;
-  return [
-    rule(ids, name, async (context) => {
-      for (const [sent, shown = {}] of taken) {
-        const answer = await context.raw.post(path, bodyOf(context, path, sent));
-        expect(answer).toMatchObject({ status: 200, body: given(context, shown) });
-      }
-      // What is refused has changed nothing.
-      const before = sellable(context.lamp);
-      for (const [sent, named] of refused) {
-        expectRefused(await context.raw.post(path, bodyOf(context, path, sent)), named);
-      }
-      expect(sellable(context.lamp)).toBe(before);
-    }),
-    clientRule(ids, name, async (context) => {
-      const client = context.client();
-      for (const [sent, shown = {}] of taken) {
-        expect(await viaClient(client, path, bodyOf(context, path, sent))).toMatchObject(
-          given(context, shown),
-        );
-      }
-      for (const [sent, named] of refused) {
-        const error = await failureOf(viaClient(client, path, bodyOf(context, path, sent)));
-        expect(error).toMatchObject({
-          ...{ kind: 'rejected', code: 'invalid_request', description: expect.stringContaining(named) },
-        });
-      }
-    }),
-  ];
+  rule(ids, name, async (context) => {
+    for (const [sent, shown = {}] of taken) {
+      const answer = await context.raw.post(path, bodyOf(context, path, sent));
+      expect(answer).toMatchObject({ status: 200, body: given(context, shown) });
+    }
+    // A refused request has changed nothing.
+    const before = sellable(context.lamp);
+    for (const [sent, named] of refused) {
+      expectRefused(await context.raw.post(path, bodyOf(context, path, sent)), named);
+    }
+    expect(sellable(context.lamp)).toBe(before);
+  });
+  rule(ids, `${name} (client)`, async (context) => {
+    const client = context.client();
+    for (const [sent, shown = {}] of taken) {
+      const answer = await viaClient(client, path, bodyOf(context, path, sent));
+      expect(answer).toMatchObject(given(context, shown));
+    }
+    for (const [sent, named] of refused) {
+      const error = await failureOf(viaClient(client, path, bodyOf(context, path, sent)));
+      expect(error).toMatchObject({
+        ...{ kind: 'rejected', code: 'invalid_request', description: expect.stringContaining(named) },
+      });
+    }
+  });
 }
 
 function given(context: Context, value: Given): Json {

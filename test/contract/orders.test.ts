@@ -1,4 +1,512 @@
-import { cases } from './cases/orders.ts';
-import { runCases } from './contract.ts';
+import { expect } from 'vitest';
+import { sellable } from '../../src/sandbox/world/model.ts';
+import type { Variant } from '../../src/sandbox/world/model.ts';
+import { present } from '../shared/present.ts';
+import { lamp as newLamp, recipient } from '../sandbox/harness.ts';
+import type { Json } from '../sandbox/harness.ts';
+import { rule } from './contract.ts';
+import type { Context } from './contract.ts';
+import { fieldRule } from './fields.ts';
+import { accessToken, errorOf, expectRefused } from './raw.ts';
 
-runCases(cases);
+const CREATE = '/v1/order/create';
+const DETAIL = '/v1/order/detail';
+const HOUR_MS = 3_600_000;
+const MS = 1_790_000_000_000;
+
+const long = (length: number): string => 'ก'.repeat(length);
+const sku = (text: unknown): Json => ({ products: [{ sku: text, qty: 1 }] });
+const line =
+  (fields: Json) =>
+  ({ lamp }: Context): Json => ({
+    products: [{ product_variant_id: lamp.id, qty: 1, ...fields }],
+  });
+const shown = (fields: Json): Json => ({ order: fields });
+const pay = ({ steer }: Context, id: unknown) => steer('/operations', { operation: 'pay', order_id: id });
+const shipmentsOf = async ({ read }: Context, id: unknown) => (await read(id))['shipments'];
+/** A channel of the same store beside the first one. */
+const second = async ({ steer, raw }: Context): Promise<string> => {
+  const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
+  return accessToken(raw, { client_id: 'second', client_secret: secret as string });
+};
+const deletedProduct = ({ sandbox }: Context): Variant => {
+  const gone = newLamp(sandbox, { sku: 'GONE-1' });
+  sandbox.operations.deleteProduct(gone.product.id);
+  return gone;
+};
+
+const text = (field: string, name: string, longest?: number): void =>
+  fieldRule(`order-create.field.${field}`, name, {
+    path: CREATE,
+    taken: [
+      [{ [field]: 'ข้อความ' }, shown({ [field]: 'ข้อความ' })],
+      ...(longest === undefined
+        ? []
+        : ([
+            [{ [field]: long(longest) }, shown({ [field]: long(longest) })],
+            // A character that one reader sees may take two units.
+            [{ [field]: '📦'.repeat(longest) }, shown({ [field]: '📦'.repeat(longest) })],
+          ] as const)),
+    ],
+    refused: [
+      [{ [field]: 7 }, field],
+      ...(longest === undefined ? [] : ([[{ [field]: long(longest + 1) }, field]] as const)),
+    ],
+  });
+
+const flag = (field: string, byDefault: boolean): void =>
+  fieldRule(`order-create.field.${field}`, `${byDefault} by default`, {
+    path: CREATE,
+    taken: [
+      [{}, shown({ [field]: byDefault })],
+      [{ [field]: byDefault }, shown({ [field]: byDefault })],
+      ...(field === 'is_cod' ? [] : ([[{ [field]: !byDefault }, shown({ [field]: !byDefault })]] as const)),
+    ],
+    refused: ['true', 1].map((value) => [{ [field]: value }, field]),
+  });
+
+const fee = (field: string, total: string): void =>
+  fieldRule(`order-create.field.${field}`, 'not negative', {
+    path: CREATE,
+    taken: [
+      [{}, shown({ [field]: '0.00', total: '250.00' })],
+      [{ [field]: 10.5 }, shown({ [field]: '10.50', total })],
+      [{ [field]: '10.50' }, shown({ [field]: '10.50', total })],
+      [{ [field]: 0 }, shown({ total: '250.00' })],
+    ],
+    refused: [-1, '-0.01', 'x'].map((amount) => [{ [field]: amount }, field]),
+  });
+
+const cod = { is_cod: true, cod_fee: 15, cod_amount: '265' };
+
+rule('service.stock', 'in the warehouse, and given back by nobody else', async ({ lamp, order, raw }) => {
+  await order({
+    products: [
+      { sku: 'LAMP-1', qty: 3 },
+      { product_variant_id: lamp.id, qty: 1 },
+    ],
+  });
+  const { body } = await raw.post('/v1/product/detail', { product_id: lamp.product.id });
+  expect(body['product']).toMatchObject({
+    variants: [{ available_qty: 6, on_hand: 10, reserved_qty: 4, warehouses: [{ reserved_qty: 4 }] }],
+  });
+});
+
+rule('order.id', 'of digits, another for each order of the store', async (context) => {
+  const keyed = await context.steer('/operations', { operation: 'place_order', order: context.body() });
+  const orders = [await context.order(), await context.order(), keyed['order'] as Json];
+  const ids = orders.map(({ id }) => id);
+  for (const id of ids) expect(id).toMatch(/^[0-9]+$/);
+  expect(new Set(ids).size).toBe(3);
+});
+
+rule(['order.shipments', 'states.created'], 'moments later', async (context) => {
+  const created = await context.order({ ship_before_pay: true });
+  expect(created).not.toHaveProperty('shipments');
+  expect(await context.read(created['id'])).not.toHaveProperty('shipments');
+  context.advance(context.sandbox.courier.bookingDelayMs);
+  expect(await shipmentsOf(context, created['id'])).toMatchObject([
+    { tracking_number: expect.stringMatching(/./) },
+  ]);
+});
+
+rule('order.recipient-id', 'of digits', async ({ order }) => {
+  expect((await order())['recipient_address']).toMatchObject({ id: expect.stringMatching(/^[0-9]+$/) });
+});
+
+rule('order.external_order_id', 'read again with it, absent without', async ({ order, read }) => {
+  const made = await order({ external_order_id: 'A-1' });
+  expect(made['external_order_id']).toBe('A-1');
+  expect(await read(made['id'])).toEqual(made);
+  expect(await order()).not.toHaveProperty('external_order_id');
+});
+
+fieldRule('order-line.field.product_variant_id', 'a live variant of the store', {
+  path: CREATE,
+  taken: [[line({}), ({ lamp }) => shown({ products: [{ product_variant_id: lamp.id, qty: 1 }] })]],
+  refused: [
+    [line({ product_variant_id: '5' }), 'products[0].product_variant_id'],
+    [line({ product_variant_id: 'x' }), 'products[0].product_variant_id'],
+    [
+      (context) => line({ product_variant_id: deletedProduct(context).id })(context),
+      'products[0].product_variant_id',
+    ],
+  ],
+});
+
+fieldRule('order-line.field.sku', 'exact in case, spacing and punctuation; of live products', {
+  path: CREATE,
+  taken: [
+    [sku('LAMP-1'), ({ lamp }) => shown({ products: [{ product_variant_id: lamp.id, sku: 'LAMP-1' }] })],
+  ],
+  refused: [
+    ...['lamp-1', 'LAMP-1 ', ' LAMP-1', 'LAMP 1', 'LAMP1', 'LAMP-', '', 7].map(
+      (text) => [sku(text), 'products[0].sku'] as const,
+    ),
+    [
+      (context) => {
+        deletedProduct(context);
+        return sku('GONE-1');
+      },
+      'products[0].sku',
+    ],
+  ],
+});
+
+fieldRule(['order-line.field.qty', 'limits.order-lines'], 'whole, from 1', {
+  path: CREATE,
+  taken: [
+    [line({ qty: 1 }), shown({ products: [{ qty: 1 }] })],
+    [line({ qty: 3 }), shown({ products: [{ qty: 3 }] })],
+  ],
+  refused: [undefined, 0, -1, 1.5, '1'].map((qty) => [line({ qty }), 'products[0].qty']),
+});
+
+fieldRule('order-line.field.price', 'not negative', {
+  path: CREATE,
+  taken: [
+    [line({ qty: 2 }), shown({ products: [{ price: '250.00' }], total: '500.00' })],
+    [line({ qty: 3, price: '9.99' }), shown({ products: [{ price: '9.99' }], total: '29.97' })],
+    [line({ price: 12.5 }), shown({ total: '12.50' })],
+    [line({ price: 0 }), shown({ total: '0.00' })],
+  ],
+  refused: [-0.01, '-1', 'x'].map((price) => [line({ price }), 'products[0].price']),
+});
+
+fieldRule('order-line.exactly-one', 'both, and neither', {
+  path: CREATE,
+  refused: [
+    [line({ sku: 'LAMP-1' }), 'products[0]'],
+    [{ products: [{ qty: 1 }] }, 'products[0]'],
+  ],
+});
+
+rule(
+  ['order-line.shared-sku', 'errors.rule.3'],
+  'and the SKU itself',
+  async ({ sandbox, lamp, raw, body }) => {
+    const other = newLamp(sandbox, { sku: 'LAMP-1' });
+    const deleted = newLamp(sandbox, { sku: 'LAMP-1' });
+    sandbox.operations.deleteProduct(deleted.product.id);
+    const answer = await raw.post(CREATE, body(sku('LAMP-1')));
+    for (const named of ['products[0].sku', 'LAMP-1', lamp.id, other.id]) expectRefused(answer, named);
+    expect(answer.body['error_description']).not.toContain(deleted.id);
+    expect(sellable(lamp)).toBe(10);
+    sandbox.operations.deleteProduct(other.product.id);
+    expect((await raw.post(CREATE, body(sku('LAMP-1')))).status).toBe(200);
+  },
+);
+
+fieldRule('order-line.additional', 'refused', {
+  path: CREATE,
+  refused: [[line({ colour: 'red' }), 'colour']],
+});
+
+fieldRule(['shipping-type.values', 'order-create.field.shipping_type'], 'each of the seven', {
+  path: CREATE,
+  taken: ['ecopost', 'ems', 'flash', 'jt', 'kex', 'spx_dropoff', 'spx_pickup'].map((type) => [
+    { shipping_type: type },
+    shown({ shipping_type: type }),
+  ]),
+});
+
+fieldRule(['shipping-type.unsupported', 'order-create.field.shipping_type'], 'and none is as bad', {
+  path: CREATE,
+  refused: ['dhl', 'FLASH', '', 1, undefined].map((type) => [{ shipping_type: type }, 'shipping_type']),
+});
+
+rule('states.auto.ship_before_pay', 'and not once more when it is paid', async (context) => {
+  const { id } = await context.order({ ship_before_pay: true });
+  context.advance(60_000);
+  const booked = await shipmentsOf(context, id);
+  expect(booked).toHaveLength(1);
+  await pay(context, id);
+  context.advance(60_000);
+  expect(await shipmentsOf(context, id)).toEqual(booked);
+});
+
+rule('states.auto.courier', 'another is never asked', async (context) => {
+  await context.steer('/settings', { couriers: ['ems'] });
+  const flash = await context.order({ ship_before_pay: true });
+  const ems = await context.order({ ship_before_pay: true, shipping_type: 'ems' });
+  context.advance(HOUR_MS);
+  expect(await shipmentsOf(context, flash['id'])).toBeUndefined();
+  expect(await shipmentsOf(context, ems['id'])).toHaveLength(1);
+});
+
+rule('states.manual', 'paid and shipped before pay', async (context) => {
+  const { id } = await context.order({ auto_request_xshipping: false, ship_before_pay: true });
+  await pay(context, id);
+  context.advance(3 * HOUR_MS);
+  expect(await shipmentsOf(context, id)).toBeUndefined();
+  const own = { operation: 'add_tracking_number', order_id: id, tracking_number: 'MINE-1' };
+  await context.steer('/operations', own);
+  expect(await shipmentsOf(context, id)).toMatchObject([{ tracking_number: 'MINE-1' }]);
+});
+
+fieldRule('order-create.unknown-keys', 'refused', {
+  path: CREATE,
+  refused: [[{ colour: 'red' }, 'colour']],
+});
+
+fieldRule('order-create.field.recipient_address', 'created with the order', {
+  path: CREATE,
+  taken: [[{ recipient_address: recipient }, shown({ recipient_address: recipient })]],
+  refused: [[{ recipient_address: 'กรุงเทพ' }, 'recipient_address']],
+});
+
+fieldRule('order-create.field.recipient_address_id', 'of an own address too', {
+  path: CREATE,
+  taken: [
+    [
+      ({ sandbox }) => ({
+        recipient_address: null,
+        recipient_address_id: present(sandbox.addresses.own()[1]).id,
+      }),
+      ({ sandbox }) => shown({ recipient_address: { id: present(sandbox.addresses.own()[1]).id } }),
+    ],
+  ],
+  refused: [[{ recipient_address: null, recipient_address_id: '5' }, 'no such address for this store']],
+});
+
+text('external_order_id', 'up to 128 characters', 128);
+
+rule('order-create.field.external_order_id', 'each channel has its own', async (context) => {
+  const token = await second(context);
+  const body = context.body({ external_order_id: 'A-1' });
+  const keyed = await context.steer('/operations', { operation: 'place_order', order: body });
+  const first = await context.order({ external_order_id: 'A-1' });
+  const other = (await context.raw.post(CREATE, body, { token })).body['order'] as Json;
+  const ids = [(keyed['order'] as Json)['id'], first['id'], other['id']];
+  expect(new Set(ids).size).toBe(3);
+  expect(sellable(context.lamp)).toBe(7);
+});
+
+flag('is_cod', false);
+
+fieldRule(['order-create.field.cod_fee', 'order-create.field.is_cod'], 'with cash on delivery only', {
+  path: CREATE,
+  taken: [[cod, shown({ is_cod: true, cod_fee: '15.00', cod_amount: '265.00' })]],
+  refused: [
+    [{ ...cod, cod_fee: undefined }, 'cod_fee'],
+    [{ ...cod, cod_fee: 'x' }, 'cod_fee'],
+    [{ ...cod, cod_fee: -1 }, 'cod_fee'],
+    [{ cod_fee: 15 }, 'cod_fee'],
+    [{ is_cod: false, cod_fee: 15 }, 'cod_fee'],
+  ],
+});
+
+fieldRule('order-create.field.cod_amount', 'with cash on delivery only', {
+  path: CREATE,
+  taken: [[cod, shown({ cod_amount: '265.00' })]],
+  refused: [
+    [{ ...cod, cod_amount: undefined }, 'cod_amount'],
+    [{ ...cod, cod_amount: -1 }, 'cod_amount'],
+    [{ cod_amount: 265 }, 'cod_amount'],
+    [{ is_cod: false, cod_amount: 265 }, 'cod_amount'],
+  ],
+});
+
+fieldRule('order-create.field.sender_name', 'the store’s unless told', {
+  path: CREATE,
+  taken: [
+    [{}, shown({ sender_name: 'ร้านจำลอง' })],
+    [{ sender_name: 'ร้านอื่น' }, shown({ sender_name: 'ร้านอื่น' })],
+  ],
+  refused: [[{ sender_name: 7 }, 'sender_name']],
+});
+
+fieldRule('order-create.field.sender_address_id', 'an own one', {
+  path: CREATE,
+  taken: [
+    [
+      ({ sandbox }) => ({ sender_address_id: present(sandbox.addresses.own()[2]).id }),
+      ({ sandbox }) => shown({ sender_address: { id: present(sandbox.addresses.own()[2]).id } }),
+    ],
+  ],
+  refused: [
+    [{ sender_address_id: '5' }, 'sender_address_id: no such address for this store'],
+    [
+      ({ sandbox }) => ({ sender_address_id: sandbox.addresses.addCustomers(recipient).id }),
+      'sender_address_id: no such address for this store',
+    ],
+  ],
+});
+
+rule('order-create.field.sender_address_id', 'by default the primary, else the oldest', async (context) => {
+  const { sandbox, order, steer } = context;
+  const [primary, oldest, newest] = sandbox.addresses.own().map(({ id }) => id);
+  const sender = async () => ((await order())['sender_address'] as Json)['id'];
+  const set = (id: unknown, as: 'primary' | 'other') =>
+    steer('/operations', { operation: 'set_primary', address_id: id, is_primary: as === 'primary' });
+  expect(await sender()).toBe(primary);
+  await set(primary, 'other');
+  expect(await sender()).toBe(oldest);
+  await set(newest, 'primary');
+  expect(await sender()).toBe(newest);
+});
+
+text('channel', 'any text, for its values are not shown');
+
+fee('discount', '239.50');
+
+fee('shipping_fee', '260.50');
+
+fee('other_fee', '260.50');
+
+flag('ship_before_pay', false);
+
+flag('auto_request_xshipping', true);
+
+text('shipping_label_note', 'up to 1000 characters', 1_000);
+
+text('private_note', 'up to 1000 characters', 1_000);
+
+fieldRule('order-create.field.order_time', 'as told', {
+  path: CREATE,
+  taken: [[{ order_time: MS }, shown({ order_time: MS })]],
+  refused: [[{ order_time: MS / 1_000 }, 'order_time']],
+});
+
+fieldRule('order-create.field.expiration_time', 'as told', {
+  path: CREATE,
+  taken: [[{ expiration_time: 2 * MS }, shown({ expiration_time: 2 * MS })]],
+  refused: [[{ expiration_time: MS / 1_000 }, 'expiration_time']],
+});
+
+rule(
+  'order-create.field.expiration_time',
+  'unpaid by then, its stock comes back; paid, it stays',
+  async (context) => {
+    const expiration = { expiration_time: context.sandbox.clock.now() + HOUR_MS };
+    const unpaid = await context.order(expiration);
+    const paid = await context.order(expiration);
+    const without = await context.order();
+    await pay(context, paid['id']);
+    context.advance(HOUR_MS - 1);
+    expect(sellable(context.lamp)).toBe(7);
+    context.advance(1);
+    expect(sellable(context.lamp)).toBe(8);
+    expect(await context.read(unpaid['id'])).toMatchObject({ status: 'canceled' });
+    for (const { id } of [paid, without]) expect(await context.read(id)).toMatchObject({ status: 'open' });
+  },
+);
+
+fieldRule('order-create.field.ship_deadline_time', 'as told', {
+  path: CREATE,
+  taken: [[{ ship_deadline_time: 2 * MS }, shown({ ship_deadline_time: 2 * MS })]],
+  refused: [[{ ship_deadline_time: MS / 1_000 }, 'ship_deadline_time']],
+});
+
+rule('order-create.rule.1', 'whatever else is sent', async ({ order, lamp, sandbox, webhooks }) => {
+  const first = await order({ external_order_id: 'A-1' });
+  expect(await order({ external_order_id: 'A-1', discount: 5, ...sku('NOT THERE') })).toEqual(first);
+  expect((await order({ external_order_id: 'a-1' }))['id']).not.toBe(first['id']);
+  expect(sellable(lamp)).toBe(8);
+  expect(await webhooks()).toHaveLength(2);
+
+  sandbox.reads.latencyMs = { min: 0, max: 0 };
+  const orders = await Promise.all([1, 2, 3, 4].map(() => order({ external_order_id: 'A-2' })));
+  expect(new Set(orders.map(({ id }) => id)).size).toBe(1);
+  expect(sellable(lamp)).toBe(7);
+});
+
+rule('order-create.rule.2', 'and reserves once more', async ({ order, lamp }) => {
+  expect((await order())['id']).not.toBe((await order())['id']);
+  expect(sellable(lamp)).toBe(8);
+});
+
+fieldRule(['order-create.rule.3', 'order-create.field.recipient_address'], 'both, and neither', {
+  path: CREATE,
+  refused: [
+    [
+      ({ sandbox }) => ({ recipient_address_id: present(sandbox.addresses.own()[0]).id }),
+      'recipient_address',
+    ],
+    [{ recipient_address: undefined }, 'recipient_address'],
+    [{ recipient_address: null }, 'recipient_address'],
+  ],
+});
+
+fieldRule('order-detail.exactly-one', 'both, and neither', {
+  path: DETAIL,
+  refused: [
+    [{ order_id: '5', external_order_id: 'A-1' }, 'order_id'],
+    [{}, 'order_id'],
+    [{ order_id: null }, 'order_id'],
+  ],
+});
+
+rule('order-detail.field.order_id', 'of the app’s orders and of other channels’', async (context) => {
+  const token = await second(context);
+  const keyed = await context.steer('/operations', { operation: 'place_order', order: context.body() });
+  const other = await context.raw.post(CREATE, context.body(), { token });
+  for (const { order } of [keyed, other.body] as { order: Json }[]) {
+    expect(await context.read(order['id'])).toEqual(order);
+  }
+  const counter = { operation: 'reserve', lines: [{ variant_id: context.lamp.id, qty: 2 }] };
+  const { order_id: id } = await context.steer('/operations', counter);
+  expect(await context.read(id)).toMatchObject({ id });
+  expectRefused(await context.raw.post(DETAIL, { order_id: 5 }), 'order_id');
+});
+
+rule('order-detail.field.external_order_id', 'of no other channel, and not of the app', async (context) => {
+  const token = await second(context);
+  const { raw, body, steer } = context;
+  const mine = await context.order({ external_order_id: 'A-1' });
+  const theirs = (await raw.post(CREATE, body({ external_order_id: 'B-1' }), { token })).body['order'];
+  await steer('/operations', { operation: 'place_order', order: body({ external_order_id: 'APP-1' }) });
+  const read = async (id: string, of?: string) => {
+    const answer = await raw.post(DETAIL, { external_order_id: id }, of === undefined ? {} : { token: of });
+    return answer.status === 200 ? answer.body['order'] : answer.status;
+  };
+  expect([await read('A-1'), await read('B-1'), await read('APP-1')]).toEqual([mine, 404, 404]);
+  expect([await read('A-1', token), await read('B-1', token)]).toEqual([404, theirs]);
+});
+
+fieldRule('order-detail.unknown-keys', 'refused', {
+  path: DETAIL,
+  refused: [[{ order_id: '5', store_id: '1' }, 'store_id']],
+});
+
+rule('order-detail.answer', 'as it stands now', async (context) => {
+  const { raw } = context;
+  const made = await raw.post(CREATE, context.body());
+  const { id } = made.body['order'] as Json;
+  const read = async () => {
+    const answer = await raw.post(DETAIL, { order_id: id });
+    expect(Object.keys(answer.body).sort()).toEqual(['order', 'request_id']);
+    expect(answer.body['request_id']).toBe(answer.headers.get('x-request-id'));
+    return answer.body['order'];
+  };
+  expect(await read()).toEqual(made.body['order']);
+  await pay(context, id);
+  context.advance(60_000);
+  expect(await read()).toMatchObject({
+    ...{ id, is_paid: true, shipments: [{ tracking_number: expect.stringMatching(/./) }] },
+  });
+});
+
+rule(['order-detail.not-found', 'errors.rule.2'], 'word for word', async (context) => {
+  const token = await second(context);
+  const { raw, body, steer } = context;
+  const deleted = await context.order({ external_order_id: 'D-1' });
+  await steer('/operations', { operation: 'delete_order', order_id: deleted['id'] });
+  await raw.post(CREATE, body({ external_order_id: 'B-1' }), { token });
+  const misses = [
+    { order_id: '5' },
+    { order_id: deleted['id'] },
+    { external_order_id: 'D-1' },
+    { external_order_id: 'nothing' },
+    { external_order_id: 'B-1' },
+    // Another store's, whose ids exist all the same.
+    {
+      order_id: present(context.sandbox.truth.products.find(({ parentId }) => parentId !== null)).parentId,
+    },
+  ];
+  const answers = await Promise.all(misses.map((miss) => raw.post(DETAIL, miss)));
+  for (const answer of answers) {
+    expect(errorOf(answer)).toEqual([404, 'not_found']);
+    expect(answer.body).toEqual(present(answers[0]).body);
+  }
+});

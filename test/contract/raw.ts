@@ -1,6 +1,17 @@
 /** Plain HTTP to the service, as any program could speak it. Whatever it answers is held against its own description. */
 import { expect } from 'vitest';
+import type { z } from 'zod';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import {
+  addressListResponseSchema,
+  orderResponseSchema,
+} from '../../src/store-api/contract/order-schemas.ts';
+import {
+  productDetailResponseSchema,
+  productListResponseSchema,
+  stockItemSchema,
+  tokenResponseSchema,
+} from '../../src/store-api/contract/schemas.ts';
 import type { Json } from '../sandbox/harness.ts';
 import type { Received } from '../sandbox/receiver.ts';
 import { checkAnswer, checkWebhook, fetchDocument } from './openapi.ts';
@@ -23,15 +34,15 @@ export type Raw = {
   checkWebhook(delivery: Received): Promise<void>;
 };
 
-/** What the document describes; what else is asked for has no answer there. */
-const ENDPOINTS = [
-  '/oauth/token',
-  '/v1/order/create',
-  '/v1/order/detail',
-  '/v1/store/address/list',
-  '/v1/product/list',
-  '/v1/product/detail',
-];
+/** The endpoints of the contract, each with the schema by which the client reads its 200. */
+const ANSWERS: Readonly<Record<string, z.ZodType>> = {
+  '/oauth/token': tokenResponseSchema,
+  '/v1/order/create': orderResponseSchema,
+  '/v1/order/detail': orderResponseSchema,
+  '/v1/store/address/list': addressListResponseSchema,
+  '/v1/product/list': productListResponseSchema,
+  '/v1/product/detail': productDetailResponseSchema,
+};
 
 /** The same for every service of a process: to compile it anew for each case would take most of the time. */
 let document: Promise<object> | undefined;
@@ -47,8 +58,11 @@ export function createRaw(sandbox: Sandbox): Raw {
     const answer = { status, headers, body: (await response.json()) as Json };
     const [endpoint = ''] = path.split('?');
     const { method = 'POST' } = init;
-    if (method === 'POST' && ENDPOINTS.includes(endpoint)) {
+    const schema = ANSWERS[endpoint];
+    if (method === 'POST' && schema !== undefined) {
       checkAnswer(await documentOf(sandbox), { method, path: endpoint, ...answer });
+      // The client understands all of it, and drops nothing.
+      if (status === 200) expect(schema.parse(answer.body)).toEqual(answer.body);
     }
     return answer;
   };
@@ -77,6 +91,7 @@ export function createRaw(sandbox: Sandbox): Raw {
       return send('/oauth/token', { headers, body: new URLSearchParams(sent) });
     },
     checkWebhook: async ({ headers, body }) => {
+      for (const item of body.data.items) expect(stockItemSchema.parse(item)).toEqual(item);
       checkWebhook(await documentOf(sandbox), { headers, body });
     },
   };

@@ -126,15 +126,6 @@ test('POST /sandbox/lose-next and GET /sandbox/deliveries', async () => {
   expect((await get(sandbox, '/deliveries?limit=1')).body['deliveries']).toHaveLength(1);
 });
 
-test('POST /sandbox/traffic starts and stops', async () => {
-  const sandbox = await sandboxFor();
-  expect((await steer(sandbox, '/traffic', { rate: 5 })).body).toEqual({ rate: 5, structural: false });
-  expect(sandbox.traffic.rate).toBe(5);
-  await steer(sandbox, '/traffic', { rate: 0 });
-  expect(sandbox.traffic.rate).toBe(0);
-  expect((await steer(sandbox, '/traffic', { rate: -1 })).status).toBe(400);
-});
-
 test('a web page cannot post here: a body that is not declared as JSON is refused', async () => {
   const sandbox = await sandboxFor();
   const response = await fetch(`${sandbox.baseUrl}/sandbox/traffic`, { method: 'POST', body: '{"rate":5}' });

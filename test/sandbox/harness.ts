@@ -122,3 +122,24 @@ export function manualTime(startMs = Date.UTC(2026, 0, 1)): ManualTime {
     },
   };
 }
+
+export const recipient = {
+  name: 'สมชาย ใจดี',
+  telephone: '0812345678',
+  address1: '1/2 ซอยสุขใจ',
+  sub_district: 'บางรัก',
+  district: 'บางรัก',
+  province: 'กรุงเทพมหานคร',
+  postal_code: 10500,
+};
+
+/** A variant with ten in its one warehouse. */
+export function lamp(sandbox: Sandbox, fields: { sku?: string | null; allowNegativeStock?: boolean } = {}) {
+  const stock = [{ warehouseId: present(sandbox.truth.warehouseIds[0]), qty: 10 }];
+  return present(
+    sandbox.operations.createProduct({
+      name: 'Lamp',
+      variants: [{ allowNegativeStock: false, ...fields, stock }],
+    }).product.variants[0],
+  );
+}

@@ -91,12 +91,3 @@ test('where no webhooks are sent, none is lost, and nothing changes', async () =
     'no live variant 1',
   );
 });
-
-test('a variant that is deleted meanwhile does no harm', async () => {
-  const time = manualTime();
-  const { sandbox } = await withReceiver(time);
-  const { variant } = sandbox.losses.lose();
-  sandbox.operations.deleteVariant(variant.id);
-  time.advance(1_000);
-  expect(latest(sandbox).revealedBy).toBeNull();
-});

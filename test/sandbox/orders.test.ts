@@ -1,162 +1,166 @@
-import { describe, expect, test } from 'vitest';
+/** Orders beyond the rules of the contract: time, idempotency, traffic, and the operations of the control API. */
+import { expect, test } from 'vitest';
+import { systemTimers } from '../../src/sandbox/world/clock.ts';
+import { contextFor } from '../contract/contract.ts';
+import { expectRefused } from '../contract/raw.ts';
 import { present } from '../shared/present.ts';
-import { steer } from './harness.ts';
-import type { Json, Reply } from './harness.ts';
-import { shopFor } from './shop.ts';
-import type { Shop } from './shop.ts';
+import { manualTime, steer } from './harness.ts';
+import type { Json } from './harness.ts';
 
-const line = (fields: (shop: Shop) => Json) => (shop: Shop) => ({
-  products: [{ product_variant_id: shop.variant.id, qty: 1, ...fields(shop) }],
+const HOUR_MS = 3_600_000;
+const CREATE = '/v1/order/create';
+
+test.each<[string, string, string]>([
+  ['paid', 'pay', 'open'],
+  ['shipped', 'ship', 'shipped'],
+  ['cancelled by the buyer', 'cancel', 'canceled'],
+])('an order that is %s does not expire', async (_, operation, status) => {
+  const { order, read, lamp, sandbox, advance, ...context } = await contextFor();
+  const { id } = await order({ expiration_time: sandbox.clock.now() + HOUR_MS });
+  await context.steer('/operations', { operation, order_id: id });
+  const levels = structuredClone(lamp.levels);
+  advance(HOUR_MS);
+  const now = await read(id);
+  expect(now['status']).toBe(status);
+  expect(now['cancel_reason']).not.toBe('order_canceled_by_system');
+  expect(lamp.levels).toEqual(levels);
 });
-const refusal = ({ status, body }: Reply) => [status, body['error'], body['error_description']];
 
-type Fields = Json | ((shop: Shop) => Json | Promise<Json>);
-const fieldsOf = async (fields: Fields, shop: Shop) => (typeof fields === 'function' ? fields(shop) : fields);
+test('an order expires later than a platform timer can wait', async () => {
+  const time = manualTime();
+  const waits: number[] = [];
+  const setTimeout: typeof time.timers.setTimeout = (callback, ms) => {
+    waits.push(ms);
+    return time.timers.setTimeout(callback, ms);
+  };
+  const { order, lamp } = await contextFor({ now: time.now, timers: { ...time.timers, setTimeout } });
+  await order({ expiration_time: time.now() + 60 * 24 * HOUR_MS });
+  time.advance(60 * 24 * HOUR_MS - 1);
+  expect(lamp.levels).toMatchObject([{ reserved: 1 }]);
+  time.advance(1);
+  expect(lamp.levels).toMatchObject([{ reserved: 0 }]);
+  expect(Math.max(...waits)).toBe(2 ** 31 - 1);
+});
 
-describe('POST /v1/order/create refuses with 400, and nothing has changed', () => {
-  const rows: [rule: string, fields: Fields, description: string][] = [
-    ['silent in the document: more than there is', line(() => ({ qty: 11 })), 'products[0].qty:'],
-    [
-      'silent in the document: two lines that are too much together',
-      (shop) => ({
-        products: [
-          { sku: 'LAMP-1', qty: 6 },
-          { product_variant_id: shop.variant.id, qty: 5 },
-        ],
-      }),
-      'products[1].qty:',
-    ],
+test('an order that expires in the past is created first', async () => {
+  const { order, read, sandbox, advance } = await contextFor();
+  const created = await order({ expiration_time: sandbox.clock.now() - 1 });
+  expect(created).toMatchObject({ status: 'open' });
+  advance(0);
+  expect(await read(created['id'])).toMatchObject({ status: 'canceled' });
+});
+
+test('an order expires when the store’s clock is stepped over its time', async () => {
+  const { order, lamp, sandbox, ...context } = await contextFor();
+  await order({ expiration_time: sandbox.clock.now() + HOUR_MS });
+  await context.steer('/faults', { clock_offset_ms: HOUR_MS - 1 });
+  expect(lamp.levels).toMatchObject([{ reserved: 1 }]);
+  await context.steer('/faults', { clock_offset_ms: HOUR_MS });
+  expect(lamp.levels).toMatchObject([{ reserved: 0 }]);
+});
+
+test('POST /sandbox/clock runs due events in order, each at its own time', async () => {
+  const { order, sandbox, ...context } = await contextFor();
+  const startMs = sandbox.clock.now();
+  const hours = [2, 1, 4, 3, 2];
+  const ids: unknown[] = [];
+  for (const hour of hours) ids.push((await order({ expiration_time: startMs + hour * HOUR_MS }))['id']);
+  const moved = await context.steer('/clock', { advance_ms: 3 * HOUR_MS });
+  expect(moved).toEqual({ now: startMs + 3 * HOUR_MS, offset_ms: 0 });
+  const expired = sandbox.deliveries.records
+    .flatMap(({ delivery }) => delivery.items)
+    .filter((item) => item.reason === 'order_canceled_by_system');
+  expect(expired).toMatchObject(
+    [1, 0, 4, 3].map((n) => ({ order_id: ids[n], update_time: startMs + present(hours[n]) * HOUR_MS })),
+  );
+  expect((await steer(sandbox, '/clock', { advance_ms: -1 })).status).toBe(400);
+});
+
+test('a courier is not booked for an order cancelled meanwhile', async () => {
+  const { order, read, advance, ...context } = await contextFor();
+  const { id } = await order({ ship_before_pay: true });
+  await context.steer('/operations', { operation: 'cancel', order_id: id });
+  advance(60_000);
+  expect(await read(id)).not.toHaveProperty('shipments');
+});
+
+test('an order for more than the stock is refused, naming the line that is too much', async () => {
+  const { raw, body, lamp, sandbox } = await contextFor();
+  const lines = [
+    { sku: 'LAMP-1', qty: 6 },
+    { product_variant_id: lamp.id, qty: 5 },
   ];
-  test.each(rows)('%s', async (_, fields, description) => {
-    const shop = await shopFor();
-    const given = await fieldsOf(fields, shop);
-    const answer = await shop.create(given);
-    expect(refusal(answer)).toEqual([400, 'invalid_request', expect.stringContaining(description)]);
-    expect(answer.headers.get('x-request-id')).toBeTruthy();
-    expect(shop.sellable()).toBe(10);
-    await shop.sandbox.network.idle();
-    expect(shop.receiver.items().map((item) => item.reason)).not.toContain('order_reserved');
-  });
+  expectRefused(await raw.post(CREATE, body({ products: lines })), 'products[1].qty:');
+  const components = [{ variantId: lamp.id, qty: 4 }];
+  const set = present(sandbox.operations.createProduct({ kind: 'bundle', components }).product.variants[0]);
+  const of = (qty: number) => body({ products: [{ product_variant_id: set.id, qty }] });
+  expectRefused(await raw.post(CREATE, of(3)), 'products[0].qty:');
+  expect(lamp.levels).toMatchObject([{ onHand: 10, reserved: 0 }]);
+  expect((await raw.post(CREATE, of(2))).status).toBe(200);
+  expect(lamp.levels).toMatchObject([{ onHand: 10, reserved: 8 }]);
 });
 
-describe('POST /v1/order/create takes', () => {
-  test('create: order_time defaults to the time of creation, on the service’s clock', async () => {
-    const shop = await shopFor({ now: () => 1_800_000_000_000, clockOffsetMs: 5_000 });
-    const order = await shop.order();
-    expect(order).toMatchObject({ order_time: 1_800_000_005_000, create_time: 1_800_000_005_000 });
-  });
-
-  test('What the service does: stock is reserved and told, with the order’s id', async () => {
-    const shop = await shopFor();
-    const order = await shop.order({
-      products: [
-        { sku: 'LAMP-1', qty: 3 },
-        { sku: 'LAMP-1', qty: 1 },
-      ],
-    });
-    expect(shop.variant.levels[0]).toMatchObject({ onHand: 10, reserved: 4 });
-    await shop.sandbox.network.idle();
-    expect(shop.receiver.items()).toMatchObject([
-      { id: shop.variant.id, old: 10, new: 6, reason: 'order_reserved', order_id: order['id'] },
-    ]);
-  });
-
-  test('ProductVariantDetail: a set takes its components’ stock, and too many name the line of the set', async () => {
-    const shop = await shopFor();
-    const set = present(
-      shop.sandbox.operations.createProduct({
-        kind: 'bundle',
-        components: [{ variantId: shop.variant.id, qty: 4 }],
-      }).product.variants[0],
-    );
-    const of = (qty: number) => ({ products: [{ product_variant_id: set.id, qty }] });
-    expect(refusal(await shop.create(of(3)))).toEqual([
-      400,
-      'invalid_request',
-      expect.stringContaining('products[0].qty:'),
-    ]);
-    expect((await shop.order(of(2)))['products']).toMatchObject([{ product_variant_id: set.id, qty: 2 }]);
-    expect(shop.sellable()).toBe(2);
-  });
+test('random traffic leaves placed orders alone', async () => {
+  const { order, read, lamp, sandbox } = await contextFor();
+  const placed = await order();
+  const counter = sandbox.operations.reserve([{ variantId: lamp.id, qty: 1 }]);
+  for (let step = 0; step < 3_000; step += 1) sandbox.traffic.step();
+  expect(await read(placed['id'])).toEqual(placed);
+  expect(await read(counter.orderId)).not.toMatchObject({ status: 'open' });
 });
 
-test('random traffic leaves alone what was placed', async () => {
-  const shop = await shopFor();
-  const placed = await shop.order();
-  const counter = shop.sandbox.operations.reserve([{ variantId: shop.variant.id, qty: 1 }]);
-  for (let step = 0; step < 300; step += 1) shop.sandbox.traffic.step();
-  expect(await shop.read(placed['id'])).toEqual(placed);
-  expect(await shop.read(counter.orderId)).not.toMatchObject({ status: 'open' });
+test('simultaneous requests with one external_order_id make one order', async () => {
+  const { order, lamp, sandbox } = await contextFor({ timers: systemTimers });
+  sandbox.reads.latencyMs = { min: 1, max: 20 };
+  const orders = await Promise.all([1, 2, 3, 4].map(() => order({ external_order_id: 'A-1' })));
+  expect(new Set(orders.map(({ id }) => id)).size).toBe(1);
+  expect(lamp.levels).toMatchObject([{ reserved: 1 }]);
 });
 
-describe('idempotency', () => {
-  test('create rule 1: also of two requests at once', async () => {
-    const shop = await shopFor();
-    shop.sandbox.reads.latencyMs = { min: 1, max: 20 };
-    const orders = await Promise.all([1, 2, 3, 4].map(() => shop.order({ external_order_id: 'A-1' })));
-    expect(new Set(orders.map(({ id }) => id)).size).toBe(1);
-    expect(shop.sellable()).toBe(9);
-    await shop.sandbox.network.idle();
-    expect(shop.receiver.items()).toHaveLength(1);
-  });
-
-  test('create rule 1: also of one that is cancelled; only a deleted one makes room', async () => {
-    const shop = await shopFor();
-    const first = await shop.order({ external_order_id: 'A-1' });
-    await shop.steer('/operations', { operation: 'cancel', order_id: first['id'] });
-    expect(await shop.order({ external_order_id: 'A-1' })).toMatchObject({
-      id: first['id'],
-      status: 'canceled',
-    });
-    await shop.steer('/operations', { operation: 'delete_order', order_id: first['id'] });
-    expect((await shop.order({ external_order_id: 'A-1' }))['id']).not.toBe(first['id']);
-  });
+test('only a deleted order frees its external_order_id', async () => {
+  const { order, ...context } = await contextFor();
+  const { id } = await order({ external_order_id: 'A-1' });
+  await context.steer('/operations', { operation: 'cancel', order_id: id });
+  expect(await order({ external_order_id: 'A-1' })).toMatchObject({ id, status: 'canceled' });
+  await context.steer('/operations', { operation: 'delete_order', order_id: id });
+  expect((await order({ external_order_id: 'A-1' }))['id']).not.toBe(id);
 });
 
-describe('POST /v1/order/detail', () => {
-  test('an order keyed in the app is read by its id, whatever it was made by', async () => {
-    const shop = await shopFor();
-    const keyed = await shop.steer('/operations', { operation: 'place_order', order: shop.body() });
-    expect(await shop.read((keyed['order'] as Json)['id'])).toEqual(keyed['order']);
-    const counter = await shop.steer('/operations', {
-      operation: 'reserve',
-      lines: [{ variant_id: shop.variant.id, qty: 2 }],
-    });
-    expect(await shop.read(counter['order_id'])).toMatchObject({
-      status: 'open',
-      products: [{ product_variant_id: shop.variant.id, qty: 2 }],
-    });
-    await shop.steer('/operations', { operation: 'ship', order_id: counter['order_id'] });
-    expect(await shop.read(counter['order_id'])).toMatchObject({ status: 'shipped' });
+test('an order keyed in by hand and a counter sale are read by their ids', async () => {
+  const { read, body, lamp, ...context } = await contextFor();
+  const keyed = await context.steer('/operations', { operation: 'place_order', order: body() });
+  expect(await read((keyed['order'] as Json)['id'])).toEqual(keyed['order']);
+  const lines = [{ variant_id: lamp.id, qty: 2 }];
+  const { order_id: id } = await context.steer('/operations', { operation: 'reserve', lines });
+  expect(await read(id)).toMatchObject({
+    status: 'open',
+    products: [{ product_variant_id: lamp.id, qty: 2 }],
   });
+  await context.steer('/operations', { operation: 'ship', order_id: id });
+  expect(await read(id)).toMatchObject({ status: 'shipped' });
+});
 
-  test('shows the order as it stands now', async () => {
-    const shop = await shopFor();
-    const { id } = await shop.order();
-    expect(await shop.read(id)).toMatchObject({ status: 'open', is_paid: false });
-    await shop.steer('/operations', { operation: 'pay', order_id: id });
-    expect(await shop.read(id)).toMatchObject({ status: 'open', is_paid: true });
-    await shop.steer('/operations', { operation: 'cancel', order_id: id });
-    expect(await shop.read(id)).toMatchObject({ status: 'canceled', cancel_reason: 'order_canceled' });
-    expect(shop.sellable()).toBe(10);
-  });
+test('an order is paid once, and gets no tracking number after it is cancelled', async () => {
+  const { order, sandbox, ...context } = await contextFor();
+  const { id } = await order();
+  const refused = async (operation: string, fields: Json = {}) => {
+    const { status, body } = await steer(sandbox, '/operations', { operation, order_id: id, ...fields });
+    expect(status).toBe(400);
+    return body['error_description'];
+  };
+  await context.steer('/operations', { operation: 'pay', order_id: id });
+  expect(await refused('pay')).toContain('is paid already');
+  await context.steer('/operations', { operation: 'cancel', order_id: id });
+  expect(await refused('add_tracking_number', { tracking_number: 'X' })).toContain('is cancelled');
 });
 
 test.each<[string, Json, string]>([
-  ['place_order: a wrong order', { operation: 'place_order', order: { qty: 1 } }, 'order.shipping_type'],
-  ['pay: an unknown order', { operation: 'pay', order_id: '5' }, 'no order 5'],
-  ['delete_order: an unknown order', { operation: 'delete_order', order_id: '5' }, 'no order 5'],
-  ['pay: a field that is not known', { operation: 'pay', order_id: '5', amount: 3 }, 'amount: unknown field'],
-  [
-    'set_primary: an unknown address',
-    { operation: 'set_primary', address_id: '5', is_primary: true },
-    'no own address 5',
-  ],
+  ['a wrong order', { operation: 'place_order', order: { qty: 1 } }, 'order.shipping_type'],
+  ['an unknown order', { operation: 'pay', order_id: '5' }, 'no order 5'],
+  ['an unknown field', { operation: 'pay', order_id: '5', amount: 3 }, 'amount: unknown field'],
+  ['an unknown address', { operation: 'set_primary', address_id: '5', is_primary: true }, 'no own address 5'],
 ])('POST /sandbox/operations refuses %s', async (_, body, description) => {
-  const { sandbox } = await shopFor();
-  expect(refusal(await steer(sandbox, '/operations', body))).toEqual([
-    400,
-    'invalid_request',
-    expect.stringContaining(description),
-  ]);
+  const { sandbox } = await contextFor();
+  const { status, body: answer } = await steer(sandbox, '/operations', body);
+  expect([status, answer['error_description']]).toEqual([400, expect.stringContaining(description)]);
 });

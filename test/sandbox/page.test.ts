@@ -301,16 +301,6 @@ test('style and script come from the sandbox itself, and nothing else may load',
   }
 });
 
-test('every input has a label', async () => {
-  const page = await show(await sandboxFor());
-  const unlabelled = [...page.matchAll(/<input\b[^>]*>/g)].filter(({ 0: tag, index }) => {
-    const before = page.slice(0, index);
-    const isInLabel = before.lastIndexOf('<label') > before.lastIndexOf('</label');
-    return !isInLabel && !/type="hidden"|aria-label=/.test(tag);
-  });
-  expect(unlabelled.map(([tag]) => tag)).toEqual([]);
-});
-
 test.each<[what: string, headers: (sandbox: Sandbox) => Headers]>([
   ['another site', () => ({ origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })],
   ['another port', () => ({ origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' })],
@@ -328,13 +318,6 @@ test.each<[what: string, headers: (sandbox: Sandbox) => Headers]>([
   const sandbox = await sandboxFor();
   const answer = await post(sandbox, '/page/traffic', { rate: '5' }, headers(sandbox));
   expect(answer.status).toBe(403);
-  expect(sandbox.traffic.rate).toBe(0);
-});
-
-test('refuses a body that is not a form', async () => {
-  const sandbox = await sandboxFor();
-  const headers = { 'content-type': 'application/json', origin: sandbox.baseUrl };
-  expect((await ask(sandbox, '/page/traffic', headers, 'rate=5')).status).toBe(400);
   expect(sandbox.traffic.rate).toBe(0);
 });
 

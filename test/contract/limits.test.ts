@@ -1,4 +1,0 @@
-import { cases } from './cases/limits.ts';
-import { runCases } from './contract.ts';
-
-runCases(cases);
