@@ -1,135 +1,100 @@
-/** An ERP that follows the mirror over a read-only connection, as README tells it to, through every kill. */
+/** A program that follows the change feed by SQL, through every kill, and keeps its own copy of the stock. */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { isBusy } from '../../src/sqlite/errors.ts';
-import { differences } from './audit.ts';
-import type { Reference } from './reference.ts';
 
-type Row = Record<string, unknown>;
+export interface Change {
+  readonly seq: number;
+  readonly variant_id: string;
+  readonly warehouse_id: string;
+  readonly old_qty: number | null;
+  readonly new_qty: number | null;
+}
 
 const POLL_MS = 40;
-// Not the names, which are those of today.
-const CHANGES =
-  'seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason, order_id, user_id, update_time, recorded_at, request_id, delta';
-const STOCK = 'variant_id, warehouse_id, product_id, sku, product_name, available_qty, on_hand, change_seq';
 
 export class Consumer {
-  /** Rows of the change feed seen, all of them once. */
   seen = 0;
+  readonly problems: string[] = [];
   readonly #path: string;
-  readonly #problems: string[] = [];
-  /** Seen, and not yet held against the log. */
-  #unchecked: Row[] = [];
-  readonly #copy = new Map<string, Row>();
-  #db: Database.Database | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  readonly #copy = new Map<string, number>();
   #lastSeq = 0;
-  #lastStockSeq = 0;
-  #statusSeq = 0;
+  #epoch: string | null = null;
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  get isConnected(): boolean {
-    return this.#db !== null;
-  }
-
   start(): void {
-    this.#timer ??= setInterval(() => this.#tryPoll(), POLL_MS);
+    this.#timer ??= setInterval(() => this.#poll(), POLL_MS);
   }
 
-  /** Does not look any more. */
-  pause(connection: 'kept' | 'closed'): void {
+  stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    if (connection === 'kept') return;
-    this.#db?.close();
-    this.#db = null;
   }
 
-  /** Looks once more, and holds its copy of the stock against what the mirror shows. @returns what is wrong. */
-  finish(reference: Reference): string[] {
-    this.pause('closed');
-    this.#poll();
-    const problems = this.check(reference);
-    if (this.#lastSeq !== lastOf(reference)) {
-      problems.push(`the consumer saw changes up to ${this.#lastSeq}, the log says ${lastOf(reference)}`);
+  /** Applies rows of the feed. Each must begin at the quantity that the row before it led to. */
+  take(changes: readonly Change[]): void {
+    for (const { seq, variant_id, warehouse_id, old_qty, new_qty } of changes) {
+      const key = `${variant_id}/${warehouse_id}`;
+      const held = this.#copy.get(key) ?? null;
+      if (seq <= this.#lastSeq) this.problems.push(`change ${seq} came after change ${this.#lastSeq}`);
+      if (held !== old_qty)
+        this.problems.push(`change ${seq} of ${key} begins at ${old_qty}, the consumer holds ${held}`);
+      if (new_qty === null) this.#copy.delete(key);
+      else this.#copy.set(key, new_qty);
+      this.#lastSeq = seq;
+      this.seen += 1;
     }
-    const shown = this.#open().prepare<[], Row>(`SELECT ${STOCK} FROM mirror_stock`).all();
-    problems.push(...differences('the consumer’s copy', [...this.#copy.values()], shown));
-    this.pause('closed');
-    return problems;
   }
 
-  /** Compares what was seen since the last time with the event log applied again. @returns what is wrong. */
-  check(reference: Reference): string[] {
-    const problems = this.#problems.splice(0);
-    const seen = this.#unchecked;
-    const [first] = seen;
-    const last = seen.at(-1);
-    this.#unchecked = [];
-    if (first === undefined || last === undefined) return problems;
-    const said = reference.db
-      .prepare<[unknown, unknown], Row>(
-        `SELECT ${CHANGES} FROM mirror_changes WHERE seq BETWEEN ? AND ? ORDER BY seq`,
+  /** Reads the rest and compares the copy with the mirror. */
+  finish(): void {
+    this.stop();
+    this.#poll();
+    const db = new Database(this.#path, { readonly: true });
+    const rows = db
+      .prepare<[], { key: string; qty: number }>(
+        `SELECT variant_id || '/' || warehouse_id AS key, available_qty AS qty FROM mirror_stock`,
       )
-      .all(first['seq'], last['seq']);
-    return [...problems, ...differences('what the consumer saw', seen, said)];
-  }
-
-  #open(): Database.Database {
-    return (this.#db ??= new Database(this.#path, { readonly: true, fileMustExist: true, timeout: 200 }));
-  }
-
-  /** Before there is a database there is nothing to follow; a start that is recovering it is passed over. */
-  #tryPoll(): void {
-    if (!existsSync(this.#path)) return;
-    try {
-      this.#poll();
-    } catch (error) {
-      if (isBusy(error) || isUnmade(error)) return;
-      this.#problems.push(`the consumer cannot read: ${String(error)}`);
-      this.pause('closed');
+      .all();
+    db.close();
+    const keys = new Set([...rows.map(({ key }) => key), ...this.#copy.keys()]);
+    const shown = new Map(rows.map(({ key, qty }) => [key, qty]));
+    for (const key of keys) {
+      if (shown.get(key) === this.#copy.get(key)) continue;
+      this.problems.push(`${key}: the consumer holds ${this.#copy.get(key)}, the mirror ${shown.get(key)}`);
     }
   }
 
   #poll(): void {
-    const db = this.#open();
-    const changes = db
-      .prepare<[number], Row>(`SELECT ${CHANGES} FROM mirror_changes WHERE seq > ? ORDER BY seq`)
-      .all(this.#lastSeq);
-    for (const row of changes) {
-      const seq = Number(row['seq']);
-      if (seq <= this.#lastSeq) this.#problems.push(`change ${seq} came after ${this.#lastSeq}`);
-      this.#lastSeq = seq;
+    if (!existsSync(this.#path)) return;
+    let db: Database.Database | null = null;
+    try {
+      db = new Database(this.#path, { readonly: true, timeout: 200 });
+      const read = db.transaction(() => ({
+        epoch: db?.prepare<[], string>('SELECT epoch FROM mirror_status').pluck().get(),
+        // Without a warehouse it is the total of a variant, which moves with its levels too.
+        changes: db
+          ?.prepare<[number], Change>(
+            `SELECT seq, variant_id, warehouse_id, old_qty, new_qty FROM mirror_changes
+             WHERE seq > ? AND warehouse_id IS NOT NULL ORDER BY seq`,
+          )
+          .all(this.#lastSeq),
+      }));
+      const { epoch, changes = [] } = read();
+      if (epoch === undefined) return;
+      if (this.#epoch !== null && epoch !== this.#epoch)
+        this.problems.push(`the epoch changed from ${this.#epoch} to ${epoch}`);
+      this.#epoch = epoch;
+      this.take(changes);
+    } catch (error) {
+      // A killed process may leave a file without views, and the next one locks it while it recovers.
+      if (!/no such table|unable to open|locked|busy/.test(String(error)))
+        this.problems.push(`the consumer cannot read: ${String(error)}`);
+    } finally {
+      db?.close();
     }
-    this.seen += changes.length;
-    this.#unchecked.push(...changes);
-    const moved = db
-      .prepare<[number], Row>(`SELECT ${STOCK} FROM mirror_stock WHERE change_seq > ? ORDER BY change_seq`)
-      .all(this.#lastStockSeq);
-    for (const row of moved) this.#keep(row);
-    const statusSeq = db.prepare<[], number>('SELECT last_seq FROM mirror_status').pluck().get() ?? 0;
-    if (statusSeq < this.#statusSeq)
-      this.#problems.push(`last_seq fell from ${this.#statusSeq} to ${statusSeq}`);
-    this.#statusSeq = statusSeq;
   }
-
-  #keep(row: Row): void {
-    const key = `${String(row['variant_id'])}/${String(row['warehouse_id'])}`;
-    const known = Number(this.#copy.get(key)?.['change_seq'] ?? 0);
-    const seq = Number(row['change_seq']);
-    if (seq <= known) this.#problems.push(`change_seq of ${key} fell from ${known} to ${seq}`);
-    this.#copy.set(key, row);
-    this.#lastStockSeq = Math.max(this.#lastStockSeq, seq);
-  }
-}
-
-function isUnmade(error: unknown): boolean {
-  return error instanceof Error && /no such table|unable to open/.test(error.message);
-}
-
-function lastOf(reference: Reference): number {
-  return reference.db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM changes').pluck().get() ?? 0;
 }

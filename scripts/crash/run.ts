@@ -1,264 +1,188 @@
-/** The course: kills under load, a check after each, quiet, and the verdict. */
+/** Kills the mirror under load again and again, and looks for every answered delivery after each start. */
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { createRandom, type Random } from '../../src/sandbox/world/random.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { Answers } from './answers.ts';
-import { Audit } from './audit.ts';
+import { createRandom } from '../../src/sandbox/world/random.ts';
 import { Consumer } from './consumer.ts';
-import { age, attachLog, copyDatabase, removeDatabase, type Aged } from './files.ts';
-import { spawnMirror, type MirrorChild } from './mirror-child.ts';
-import { untilInstant, untilListening } from './instants.ts';
-import { planKills, type KillPlan } from './plan.ts';
-import { freePort } from './ports.ts';
-import { Reference } from './reference.ts';
-import type { CrashReport, Progress } from './report.ts';
-import { endingOf, untilQuiet, type Ending } from './quiet.ts';
+import { startMirror, verify, type Mirror } from './mirror.ts';
 
 export interface CrashOptions {
   readonly kills: number;
   readonly seed: number;
-  /** An empty folder of its own. */
+  /** An empty folder. */
   readonly folder: string;
   /** Stock changes per second. */
   readonly rate: number;
   readonly products: number;
-  readonly onProgress: (progress: Progress) => void;
-  /** Called after each kill, before anything is looked at. */
-  readonly onKilled?: (databasePath: string, kills: number) => void;
+  readonly onKilled: (report: CrashReport) => void;
 }
 
-const QUIET_WITHIN_MS = 90_000;
-/** Every so many kills all pages are read; the last time always. */
-const INTEGRITY_EVERY = 4;
-const AGE_DAYS = 60;
-/** More refusals than this are not the disk's doing. */
-const REFUSED_SHARE = 0.1;
+export interface CrashReport {
+  kills: number;
+  /** Deliveries answered 204; repeats of the same body count once. */
+  answered: number;
+  /** Of these, found after a restart. */
+  found: number;
+  /** Rows of the feed that the consumer saw. */
+  changesSeen: number;
+  /** Empty if every promise held. */
+  problems: string[];
+}
+
+/** Long enough for the slowest machine; only a fault takes longer. */
+const WITHIN_MS = 90_000;
 
 export async function crash(options: CrashOptions): Promise<CrashReport> {
-  const sandbox = await startSandbox({ seed: options.seed, products: options.products });
-  const course = new Course(options, sandbox);
+  const { kills, seed, folder, rate, products, onKilled } = options;
+  const random = createRandom(seed, 'kills');
+  const path = join(folder, 'mirror.db');
+  const report: CrashReport = { kills: 0, answered: 0, found: 0, changesSeen: 0, problems: [] };
+  const consumer = new Consumer(path);
+  const answered = new Set<string>();
+  /** Request ids of answered deliveries that were not looked for yet. */
+  const toFind = new Set<string>();
+  const sandbox = await startSandbox({ seed, products });
+  let mirror: Mirror | null = null;
+  sandbox.deliveries.onSettled(({ delivery: { requestId }, outcome, status }) => {
+    if (outcome !== 'answered' || status !== 204 || answered.has(requestId)) return;
+    answered.add(requestId);
+    toFind.add(requestId);
+    report.answered = answered.size;
+  });
+  /** Starts the mirror, waits until it listens, and looks for the deliveries that were answered before. */
+  const start = async (): Promise<{ readonly mirror: Mirror; readonly ops: string }> => {
+    const started = (mirror = startMirror(sandbox, path));
+    const { webhooks, ops } = await started.listening;
+    const expected = [...toFind];
+    sandbox.webhookUrl = webhooks;
+    const missing = await missingOf(expected, ops);
+    for (const id of expected) toFind.delete(id);
+    report.found += expected.length - missing.length;
+    report.problems.push(...missing.map((id) => `delivery ${id} was answered 204 and is gone after a kill`));
+    return { mirror: started, ops };
+  };
   try {
-    return await course.run();
+    misbehave(sandbox);
+    sandbox.traffic.start(rate);
+    consumer.start();
+    while (report.kills < kills && report.problems.length === 0) {
+      const draw = random.next();
+      if (draw < 0.15) {
+        mirror = startMirror(sandbox, path);
+        await sleep(random.int(0, 1_000));
+      } else {
+        const { ops } = await start();
+        if (draw < 0.3) await askForResync(ops);
+        await sleep(draw > 0.95 ? random.int(3_500, 6_000) : random.int(0, 1_600));
+      }
+      await mirror?.end('SIGKILL');
+      report.kills += 1;
+      report.changesSeen = consumer.seen;
+      report.problems.push(...consumer.problems.splice(0));
+      const failure = mirror?.failure ?? null;
+      if (failure !== null) report.problems.push(failure);
+      onKilled(report);
+    }
+    if (report.problems.length > 0) return report;
+
+    sandbox.traffic.stop();
+    behave(sandbox);
+    const last = await start();
+    await sandbox.network.flush();
+    report.problems.push(...(await untilAtRest(path)));
+    const difference = await verify(sandbox, path);
+    if (difference !== null) report.problems.push(difference);
+    const code = await last.mirror.end('SIGTERM');
+    if (code !== 0) report.problems.push(`after SIGTERM the mirror ended with exit code ${code}`);
+    consumer.finish();
+    report.changesSeen = consumer.seen;
+    report.problems.push(...consumer.problems, ...damageOf(path));
+    return report;
+  } catch (error) {
+    report.problems.push(error instanceof Error ? error.message : String(error));
+    return report;
   } finally {
-    await course.end();
+    consumer.stop();
+    await mirror?.end('SIGKILL');
     await sandbox.stop();
   }
 }
 
-class Course {
-  readonly #options: CrashOptions;
-  readonly #sandbox: Sandbox;
-  readonly #random: Random;
-  readonly #path: string;
-  readonly #answers: Answers;
-  readonly #consumer: Consumer;
-  readonly #reference: Reference;
-  readonly #audit: Audit;
-  readonly #problems: string[] = [];
-  readonly #kills: Record<string, number> = {};
-  readonly #runIds: number[] = [];
-  #killCount = 0;
-  #integrityChecks = 0;
-  #aged: Aged = { logSeq: 0, changeSeq: 0 };
-  #ports = { webhook: 0, ops: 0 };
-  #child: MirrorChild | null = null;
+function misbehave({ network, reads }: Sandbox): void {
+  Object.assign(network, {
+    loss: 0.03,
+    duplicate: 0.1,
+    reorder: 0.15,
+    delayMs: { min: 0, max: 80 },
+    tail: { probability: 0.02, maxMs: 1_500 },
+  });
+  Object.assign(reads, {
+    stale: { probability: 0.1, ageMs: 1_500 },
+    slow: { probability: 0.05, ms: 400 },
+    latencyMs: { min: 0, max: 20 },
+  });
+  reads.fail.serverError = 0.03;
+}
 
-  constructor(options: CrashOptions, sandbox: Sandbox) {
-    this.#options = options;
-    this.#sandbox = sandbox;
-    this.#random = createRandom(options.seed, 'kills');
-    this.#path = join(options.folder, 'mirror.db');
-    this.#answers = new Answers(sandbox.deliveries);
-    this.#consumer = new Consumer(this.#path);
-    this.#reference = new Reference(join(options.folder, 'reference.db'));
-    this.#audit = new Audit(this.#reference);
-  }
+function behave({ network, reads }: Sandbox): void {
+  network.loss = 0;
+  reads.stale.probability = 0;
+  reads.slow.probability = 0;
+  reads.fail.serverError = 0;
+}
 
-  async run(): Promise<CrashReport> {
-    this.#ports = { webhook: await freePort(), ops: await freePort() };
-    this.#answers.killed(Date.now());
-    let hasTraffic = false;
-    for (const plan of planKills(this.#options.kills, this.#random)) {
-      if (plan.moment !== 'first_start' && !hasTraffic) {
-        this.#beginTraffic();
-        hasTraffic = true;
-      }
-      await this.#live(plan);
-      this.#killCount += 1;
-      this.#kills[plan.moment] = (this.#kills[plan.moment] ?? 0) + 1;
-      this.#options.onKilled?.(this.#path, this.#killCount);
-      if (plan.moment === 'first_start') this.#checkFirstStart();
-      else this.#check({ integrity: this.#killCount % INTEGRITY_EVERY === 0 });
-      this.#options.onProgress({
-        kills: this.#killCount,
-        moment: plan.moment,
-        answered: this.#answers.answered,
-        found: this.#audit.found,
-      });
-      if (this.#problems.length > 0) return this.#report(null, null);
-    }
-    return this.#finish();
-  }
+interface Page {
+  readonly deliveries: readonly { readonly request_id: string | null }[];
+  readonly next: string | null;
+}
 
-  async end(): Promise<void> {
-    this.#consumer.pause('closed');
-    await this.#child?.end('SIGKILL');
-    this.#reference.close();
-  }
+/** @returns the request ids that `GET /api/deliveries` does not list. */
+async function missingOf(requestIds: readonly string[], ops: string): Promise<string[]> {
+  const missing = new Set(requestIds);
+  let next: string | null = null;
+  do {
+    const after: string = next === null ? '' : `&after=${next}`;
+    const answer = await fetch(`${ops}api/deliveries?limit=500${after}`);
+    if (!answer.ok) throw new Error(`GET /api/deliveries was answered ${answer.status}`);
+    const page = (await answer.json()) as Page;
+    for (const { request_id: id } of page.deliveries) if (id !== null) missing.delete(id);
+    next = page.next;
+  } while (missing.size > 0 && next !== null);
+  return [...missing];
+}
 
-  #beginTraffic(): void {
-    const { network, reads, traffic } = this.#sandbox;
-    this.#sandbox.webhookUrl = `http://127.0.0.1:${this.#ports.webhook}/webhooks`;
-    Object.assign(network, {
-      loss: 0.03,
-      duplicate: 0.1,
-      reorder: 0.15,
-      delayMs: { min: 0, max: 80 },
-      tail: { probability: 0.02, maxMs: 1_500 },
-    });
-    Object.assign(reads, {
-      stale: { probability: 0.1, ageMs: 1_500 },
-      slow: { probability: 0.05, ms: 400 },
-      latencyMs: { min: 0, max: 20 },
-    });
-    reads.fail.serverError = 0.03;
-    traffic.start(this.#options.rate);
-  }
+async function askForResync(ops: string): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${ops}api/resync`, { method: 'POST', headers, body: '{}' });
+  await answer.arrayBuffer();
+}
 
-  /** One life of the process, ended as planned. */
-  async #live(plan: KillPlan): Promise<void> {
-    if (plan.moment === 'first_start') removeDatabase(this.#path);
-    if (plan.moment === 'prune') this.#age();
-    const child = this.#spawn();
-    if (plan.moment !== 'first_start') this.#consumer.start();
-    try {
-      const runId = await untilInstant(plan, child, { databasePath: this.#path, opsPort: this.#ports.ops });
-      if (runId !== null) this.#runIds.push(runId);
-    } catch (error) {
-      this.#problems.push(error instanceof Error ? error.message : String(error));
-    }
-    if (child.failure !== null) this.#problems.push(child.failure);
-    this.#answers.killed(Date.now());
-    await child.end('SIGKILL');
-    this.#child = null;
-    this.#consumer.pause(this.#random.chance(0.5) ? 'closed' : 'kept');
-  }
-
-  #spawn(): MirrorChild {
-    const child = spawnMirror(this.#sandbox, this.#path, this.#ports);
-    this.#child = child;
-    this.#answers.spawned(child.spawnedAtMs);
-    child.listening.then(
-      () => this.#answers.listening(Date.now()),
-      () => undefined,
+/** Resolves once the mirror has nothing left to read. @returns what is still open after `WITHIN_MS`. */
+async function untilAtRest(path: string): Promise<string[]> {
+  const db = new Database(path, { readonly: true });
+  try {
+    const status = db.prepare<[], { state: string; pending_reads: number; open_gaps: number }>(
+      'SELECT state, pending_reads, open_gaps FROM mirror_status',
     );
-    return child;
-  }
-
-  #age(): void {
-    const aged = age(this.#path, AGE_DAYS);
-    if (aged !== null && aged.logSeq > this.#aged.logSeq) this.#aged = aged;
-  }
-
-  #checkFirstStart(): void {
-    const reference = new Reference(join(this.#options.folder, 'first-start.db'));
-    try {
-      this.#look((db) =>
-        new Audit(reference).check(db, {
-          integrity: true,
-          answered: [],
-          runIds: [],
-          aged: { logSeq: 0, changeSeq: 0 },
-        }),
-      );
-    } finally {
-      reference.close();
-      removeDatabase(join(this.#options.folder, 'first-start.db'));
+    const untilMs = performance.now() + WITHIN_MS;
+    for (;;) {
+      const row = status.get();
+      if (row?.state === 'live' && row.pending_reads === 0 && row.open_gaps === 0) return [];
+      if (performance.now() > untilMs) return [`not at rest at the end: ${JSON.stringify(row)}`];
+      await sleep(250);
     }
+  } finally {
+    db.close();
   }
+}
 
-  #check({ integrity }: { readonly integrity: boolean }): void {
-    this.#look((db) => {
-      if (integrity) this.#integrityChecks += 1;
-      return this.#audit.check(db, {
-        integrity,
-        answered: this.#answers.takeAnswered(),
-        runIds: this.#runIds,
-        aged: this.#aged,
-      });
-    });
-    this.#problems.push(...this.#consumer.check(this.#reference), ...this.#answers.takeProblems());
-  }
-
-  /**
-   * Looks at a copy: what the kill left stays as it is for the next start, which recovers it as the copy is. While the
-   * consumer keeps its connection nothing is recovered: what the shared memory did not yet say was committed, and was
-   * therefore not answered, is overwritten. Then the next start finds what a connection beside the consumer's finds. The
-   * event log, which nobody else has open, is always looked at in a copy.
-   */
-  #look(check: (db: Database.Database) => string[]): void {
-    const copy = join(this.#options.folder, 'copy.db');
-    if (!copyDatabase(this.#path, copy)) return;
-    const db = this.#consumer.isConnected ? new Database(this.#path, { readonly: true }) : new Database(copy);
-    try {
-      attachLog(db, copy);
-      this.#problems.push(...check(db));
-    } finally {
-      db.close();
-    }
-  }
-
-  /** No more traffic, and no help: the last start must find the last losses by itself. */
-  async #finish(): Promise<CrashReport> {
-    const { traffic, network, reads } = this.#sandbox;
-    traffic.stop();
-    reads.stale.probability = 0;
-    reads.slow.probability = 0;
-    reads.fail.serverError = 0;
-    network.loss = 0;
-    const child = this.#spawn();
-    this.#consumer.start();
-    await untilListening(child);
-    await network.flush();
-    const isQuiet = await untilQuiet(this.#path, QUIET_WITHIN_MS);
-    const quietMs = isQuiet ? Date.now() - child.spawnedAtMs : null;
-    this.#consumer.pause('closed');
-    if (child.failure !== null) this.#problems.push(child.failure);
-    this.#answers.killed(Date.now());
-    const code = await child.end('SIGTERM');
-    this.#child = null;
-    if (code !== 0) this.#problems.push(`stopped by SIGTERM the mirror ended with ${code}`);
-    this.#check({ integrity: true });
-    this.#problems.push(...this.#consumer.finish(this.#reference));
-    const { answered, refused } = this.#answers;
-    if (refused > answered * REFUSED_SHARE) this.#problems.push(`${refused} deliveries were answered 503`);
-    const ending = endingOf(this.#path, this.#sandbox.truth);
-    this.#problems.push(...ending.problems);
-    return this.#report(quietMs, ending);
-  }
-
-  #report(quietMs: number | null, ending: Ending | null): CrashReport {
-    const { sent, answered, refused, cut, lost, slowestMs, firstAnswerMs } = this.#answers;
-    return {
-      problems: this.#problems,
-      kills: this.#kills,
-      sent,
-      answered,
-      found: this.#audit.found,
-      refused,
-      cut,
-      lost,
-      slowestMs,
-      firstAnswerMs,
-      items: this.#reference.items,
-      changesSeen: this.#consumer.seen,
-      logEntries: this.#reference.lastSeq,
-      mostBehind: this.#audit.mostBehind,
-      integrityChecks: this.#integrityChecks,
-      agedEntries: this.#aged.logSeq,
-      quietMs,
-      ending,
-    };
+function damageOf(path: string): string[] {
+  const db = new Database(path, { readonly: true });
+  try {
+    const found = db.prepare<[], string>('PRAGMA integrity_check').pluck().all();
+    return found.filter((one) => one !== 'ok');
+  } finally {
+    db.close();
   }
 }

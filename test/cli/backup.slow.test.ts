@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compareWithTruth } from '../../src/cli/demo/compare.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { openBoth } from '../../scripts/shared/direct-writer.ts';
+import { openBoth } from '../mirror/direct-writer.ts';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
 import { positionIn } from '../../src/event-log/mirror-position.ts';
 import { openReader } from '../../src/sqlite/open.ts';

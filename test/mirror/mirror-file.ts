@@ -15,7 +15,7 @@ import {
   type Appended,
   type Input,
   type Result,
-} from '../../scripts/shared/direct-writer.ts';
+} from './direct-writer.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
 import { snapshotOf } from '../../src/store-api/snapshot.ts';
 

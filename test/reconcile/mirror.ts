@@ -12,11 +12,11 @@ import type { ProductListAnswer } from '../../src/store-api/endpoints/products.t
 import type { ProductDetailAnswer } from '../../src/store-api/endpoints/products.ts';
 import { productDetailSchema, type ProductListRequest } from '../../src/store-api/contract/schemas.ts';
 import type { Db } from '../../src/sqlite/open.ts';
-import { openBoth } from '../../scripts/shared/direct-writer.ts';
+import { openBoth } from '../mirror/direct-writer.ts';
 import { queries } from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener } from '../../src/mirror/writer/store-writer.ts';
 import type { Store } from '../../src/mirror/store.ts';
-import { Writer, type Appended, type Input } from '../../scripts/shared/direct-writer.ts';
+import { Writer, type Appended, type Input } from '../mirror/direct-writer.ts';
 
 export const log = createLog('silent');
 

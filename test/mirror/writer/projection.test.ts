@@ -1,7 +1,7 @@
 /** What is in the event log is in the tables once, in order, whatever fails on the way (docs/architecture.md#the-event-log). */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Input } from '../../../scripts/shared/direct-writer.ts';
+import type { Input } from '../direct-writer.ts';
 import { encodeEntry } from '../../../src/event-log/entries.ts';
 import { encodeEpoch } from '../../../src/event-log/encode-epoch.ts';
 import { LogReader } from '../../../src/event-log/read-log.ts';

@@ -22,7 +22,7 @@ import {
 import { NOTHING_PRUNED, prunedIn, type Pruned } from '../../src/mirror/writer/pruned.ts';
 import { isPrunable } from '../../src/mirror/queries/status.ts';
 import type { PruneArgs } from '../../src/mirror/writer/store-writer.ts';
-import { present } from '../../test/shared/present.ts';
+import { present } from '../shared/present.ts';
 
 export type Input =
   | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }

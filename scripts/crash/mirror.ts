@@ -1,0 +1,95 @@
+/** The mirror as a process that may be killed at any time, also before it listens. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+
+const SRC = join(import.meta.dirname, '../../src');
+
+interface Addresses {
+  readonly webhooks: string;
+  readonly ops: string;
+}
+
+export interface Mirror {
+  /** Rejects if the process ends before it listens. */
+  readonly listening: Promise<Addresses>;
+  /** Why it ended by itself; null if it did not. */
+  readonly failure: string | null;
+  /** Resolves with the exit code. */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
+}
+
+export function environmentOf(sandbox: Sandbox, databasePath: string): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env['PATH'],
+    SERVICE_BASE_URL: sandbox.baseUrl,
+    SERVICE_CLIENT_ID: sandbox.clientId,
+    SERVICE_CLIENT_SECRET: sandbox.clientSecret,
+    SERVICE_WEBHOOK_SECRET: sandbox.webhookSecret,
+    DATABASE_PATH: databasePath,
+    PORT: '0',
+    OPS_PORT: '0',
+    RECONCILE_CRON: 'off',
+    RESYNC_CRON: 'off',
+    SERVICE_MAX_RPS: '300',
+  };
+}
+
+/** Its log is kept next to the database. */
+export function startMirror(sandbox: Sandbox, databasePath: string): Mirror {
+  const child = spawn(process.execPath, [join(SRC, 'main.ts')], {
+    cwd: dirname(databasePath),
+    env: environmentOf(sandbox, databasePath),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Ctrl-C is for the runner, which ends its mirror.
+    detached: true,
+  });
+  const killWithParent = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithParent);
+  let isAsked = false;
+  let failure: string | null = null;
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const listening = Promise.withResolvers<Addresses>();
+  listening.promise.catch(() => undefined);
+  const ended = once(child, 'close').then((event) => {
+    const code = event[0] as number | null;
+    process.off('exit', killWithParent);
+    const how = `the mirror ended by itself with exit code ${code}: ${errors}`;
+    if (!isAsked) failure = how;
+    listening.reject(new Error(how));
+    return code;
+  });
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    appendFileSync(`${databasePath}.jsonl`, `${line}\n`);
+    if (line.includes('"msg":"listening"')) listening.resolve(JSON.parse(line) as Addresses);
+  });
+  return {
+    listening: listening.promise,
+    get failure() {
+      return failure;
+    },
+    end(signal) {
+      isAsked = true;
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** Runs `stock-mirror verify` against the running mirror. @returns null if both sides are equal, else its output. */
+export async function verify(sandbox: Sandbox, databasePath: string): Promise<string | null> {
+  const child = spawn(process.execPath, [join(SRC, 'cli.ts'), 'verify'], {
+    cwd: dirname(databasePath),
+    env: environmentOf(sandbox, databasePath),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code === 0 ? null : `verify ended with exit code ${code}: ${output}`;
+}
