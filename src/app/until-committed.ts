@@ -1,5 +1,5 @@
 /** Retries a write until it commits. */
-import { rest } from '../platform/sleep.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { mayPass } from '../sqlite/errors.ts';
 
 const RETRY_MS = 500;
@@ -12,7 +12,7 @@ export async function untilCommitted(work: () => Promise<void>, signal: AbortSig
       return;
     } catch (error) {
       if (!mayPass(error) || signal.aborted) throw error;
-      await rest(RETRY_MS, signal);
+      await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 }

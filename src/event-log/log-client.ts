@@ -16,7 +16,6 @@ interface LogEvents {
 }
 
 interface Waiting {
-  readonly bytes: number;
   readonly resolve: (value: never) => void;
   readonly reject: (error: StoreError) => void;
 }
@@ -27,9 +26,6 @@ interface Unsent {
   readonly arrivedAtMs: number;
 }
 
-/** What a waiting delivery takes besides its bytes: promises, timers, the copy's frame. */
-const WAITING_BYTES = 1_024;
-
 export class LogClient {
   readonly #thread: Thread<ToLog, FromLog>;
   readonly #onAppended: LogEvents['onAppended'];
@@ -38,7 +34,6 @@ export class LogClient {
   readonly #unsent: Unsent[] = [];
   #opened: Extract<FromLog, { type: 'opened' }> | null = null;
   #lastSeq = 0;
-  #waitingBytes = 0;
   #ended: StoreError | null = null;
   #closing = false;
 
@@ -96,14 +91,9 @@ export class LogClient {
     return this.#lastSeq;
   }
 
-  /** Memory held by deliveries that wait for their commit. */
-  get waitingBytes(): number {
-    return this.#waitingBytes;
-  }
-
   /** Resolves once it is on disk. @throws StoreError */
   appendDelivery(body: Uint8Array, arrivedAtMs: number): Promise<Place> {
-    return this.#wait(body.byteLength + WAITING_BYTES, (id) => {
+    return this.#wait((id) => {
       if (this.#unsent.length === 0) setImmediate(() => this.#sendDeliveries());
       this.#unsent.push({ id, body, arrivedAtMs });
     });
@@ -172,14 +162,13 @@ export class LogClient {
   #post<T>(message: (id: number) => ToLog, handOver: readonly ArrayBuffer[] = []): Promise<T> {
     // Earlier deliveries go first.
     this.#sendDeliveries();
-    return this.#wait(0, (id) => this.#thread.post(message(id), handOver));
+    return this.#wait((id) => this.#thread.post(message(id), handOver));
   }
 
-  #wait<T>(bytes: number, begin: (id: number) => void): Promise<T> {
+  #wait<T>(begin: (id: number) => void): Promise<T> {
     if (this.#ended !== null) return Promise.reject(this.#ended);
     return new Promise<T>((resolve, reject) => {
-      this.#waitingBytes += bytes;
-      begin(this.#waiting.put({ bytes, resolve, reject }));
+      begin(this.#waiting.put({ resolve, reject }));
     });
   }
 
@@ -192,13 +181,13 @@ export class LogClient {
         this.#settle(message.duplicates, { duplicate: true });
         return;
       case 'done':
-        this.#release(message.id)?.resolve(message.value as never);
+        this.#waiting.take(message.id)?.resolve(message.value as never);
         return;
       case 'failed':
-        for (const id of message.ids) this.#release(id)?.reject(errorOf(message.error));
+        for (const id of message.ids) this.#waiting.take(id)?.reject(errorOf(message.error));
         return;
       case 'closed':
-        this.#release(message.id)?.resolve(undefined as never);
+        this.#waiting.take(message.id)?.resolve(undefined as never);
         this.#end(new StoreError('closed', 'the database is closed'));
     }
   }
@@ -208,21 +197,14 @@ export class LogClient {
       const id = places[i];
       const seq = places[i + 1];
       if (id === undefined || seq === undefined) continue;
-      this.#release(id)?.resolve({ seq, duplicate } satisfies Place as never);
+      this.#waiting.take(id)?.resolve({ seq, duplicate } satisfies Place as never);
     }
-  }
-
-  #release(id: number): Waiting | undefined {
-    const waiting = this.#waiting.take(id);
-    if (waiting !== undefined) this.#waitingBytes -= waiting.bytes;
-    return waiting;
   }
 
   #end(error: StoreError): void {
     if (this.#ended !== null) return;
     this.#ended = error;
     for (const waiting of this.#waiting.takeAll()) waiting.reject(error);
-    this.#waitingBytes = 0;
   }
 }
 

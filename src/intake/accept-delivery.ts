@@ -4,6 +4,7 @@
  */
 import { verifySignature } from '../store-api/signature.ts';
 import type { StoreWriter } from '../mirror/writer/store-writer.ts';
+import type { HeldBody } from './request-body.ts';
 import type { UnstoredDeliveries } from './unstored.ts';
 import { asError } from '../platform/thrown.ts';
 
@@ -25,16 +26,10 @@ export const COMMIT_DEADLINE_MS = 800;
  */
 export type Verdict = 'committed' | 'unsigned' | 'not_stored';
 
-interface Received {
-  readonly bytes: Uint8Array;
-  /** Called once nothing needs the bytes any more, which may be after the answer. */
-  readonly release: () => void;
-}
-
 /** @param deadlineMs how much of the deadline is left. */
 export async function acceptDelivery(
   deps: AcceptDeps,
-  { bytes, release }: Received,
+  { bytes, release }: HeldBody,
   signature: string,
   deadlineMs: number,
 ): Promise<Verdict> {

@@ -1,4 +1,4 @@
-/** The public listener: `POST /webhooks`, `GET /healthz`, nothing else (docs/http-api.md#public-listener). */
+/** The public listener, as `listen` takes it: `POST /webhooks`, `GET /healthz`, nothing else (docs/http-api.md#public-listener). */
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
@@ -17,12 +17,6 @@ interface IntakeDeps extends AcceptDeps {
 type Env = { Bindings: HttpBindings };
 type Outcome = Verdict | 'too_large' | 'no_room';
 
-/** As `listen` takes it. */
-interface Intake {
-  readonly fetch: Hono<Env>['fetch'];
-  readonly open: { readonly onDropped: (remoteAddress: string | null) => void };
-}
-
 const error = (code: string, description: string) => ({ error: code, error_description: description });
 
 const ANSWERS = {
@@ -35,7 +29,7 @@ const ANSWERS = {
   ],
 } as const;
 
-export function createIntakeApp(deps: IntakeDeps): Intake {
+export function createIntakeApp(deps: IntakeDeps) {
   const { log, observer, unstored } = deps;
   const warn = createLimitedLog((counts) =>
     log.warn(counts, 'webhook requests were refused since the last such line'),
@@ -107,7 +101,7 @@ export function createIntakeApp(deps: IntakeDeps): Intake {
   return {
     fetch: app.fetch,
     open: {
-      onDropped: (remoteAddress) =>
+      onDropped: (remoteAddress: string | null) =>
         refused('no_room', { reason: 'no_room', status: 503, tookMs: 0, remoteAddress, bytes: null }),
     },
   };

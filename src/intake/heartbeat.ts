@@ -2,6 +2,7 @@
  * The heartbeat: written every second, it shows until when the mirror listened. That it can be written shows that a
  * delivery could be committed now, which is what `/healthz` answers.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Heartbeat {
   /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
@@ -33,21 +34,12 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
   let timer: NodeJS.Timeout | null = null;
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
   let underWay: Promise<boolean> | null = null;
-  let isShowing: Promise<void> | null = null;
-  const stamp = async (): Promise<boolean> => {
+  let isShowing: Promise<boolean> | null = null;
+  const stamp = (): Promise<boolean> => {
     const atMs = wallNow();
     const kept = target.beat(atMs);
-    isShowing ??= target
-      .show(atMs)
-      .then(
-        () => undefined,
-        () => undefined,
-      )
-      .finally(() => (isShowing = null));
-    return kept.then(
-      () => true,
-      () => false,
-    );
+    isShowing ??= isDone(target.show(atMs)).finally(() => (isShowing = null));
+    return isDone(kept);
   };
   /** One at a time: while commits hang, heartbeats must not pile up. */
   const beat = (): Promise<boolean> =>
@@ -62,7 +54,8 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
     check(): Promise<boolean> {
       const nowMs = performance.now();
       if (checked === null || nowMs - checked.atMs > CHECK_VALID_MS) {
-        checked = { atMs: nowMs, result: inTime(beat()) };
+        const late = sleep(CHECK_DEADLINE_MS, false, { ref: false });
+        checked = { atMs: nowMs, result: Promise.race([beat(), late]) };
       }
       return checked.result;
     },
@@ -78,14 +71,9 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
   };
 }
 
-async function inTime(commit: Promise<boolean>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), CHECK_DEADLINE_MS);
-  });
-  try {
-    return await Promise.race([commit, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function isDone(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
 }

@@ -8,12 +8,12 @@ import type { IncomingMessage } from 'node:http';
 const MAX_BODY_BYTES = 1 << 20;
 /** For all bodies that are in transfer or wait for their commit. */
 const MAX_HELD_BYTES = 64 << 20;
-/** Memory that each piece takes in addition to its bytes: a body may arrive a byte at a time. */
-const PIECE_BYTES = 256;
+/** Memory that each piece takes in addition to its bytes: chunks, promises, timers. A body may arrive a byte at a time. */
+const PIECE_BYTES = 1_024;
 
-interface HeldBody {
+export interface HeldBody {
   readonly bytes: Uint8Array;
-  /** Gives its share of the budget back. Call it once, when the bytes are no longer needed. */
+  /** Gives its share of the budget back. Call it once, when nothing needs the bytes, which may be after the answer. */
   readonly release: () => void;
 }
 

@@ -76,7 +76,6 @@ export function newStore(): OpenedStore {
         return writer.projection.appliedSeq;
       },
       stuck: null,
-      waitingBytes: 0,
       onApplied: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);

@@ -1,4 +1,6 @@
 /** Puts the virtual time in the place of the platform's: the mirror's code asks the globals, as it always does. */
+import { syncBuiltinESMExports } from 'node:module';
+import timersPromises from 'node:timers/promises';
 import { newLife, type Life, type Scheduled, type VirtualTime } from './virtual-time.ts';
 
 /** Whose code runs. */
@@ -34,6 +36,7 @@ export function installGlobals(time: VirtualTime, severalHosts?: () => Host): Gl
     clearInterval: globalThis.clearInterval,
     now: performance.now.bind(performance),
   };
+  const realSleep = timersPromises.setTimeout;
   const startMs = time.nowMs;
   const installed: GlobalTime = {
     life: newLife(),
@@ -42,6 +45,8 @@ export function installGlobals(time: VirtualTime, severalHosts?: () => Host): Gl
     restore: () => {
       const { now, ...globals } = real;
       Object.assign(globalThis, globals);
+      timersPromises.setTimeout = realSleep;
+      syncBuiltinESMExports();
       performance.now = now;
     },
   };
@@ -84,6 +89,24 @@ export function installGlobals(time: VirtualTime, severalHosts?: () => Host): Gl
     clearTimeout: stop,
     clearInterval: stop,
   });
+  timersPromises.setTimeout = async <T>(
+    ms?: number,
+    value?: T,
+    options?: { signal?: AbortSignal | undefined },
+  ) => {
+    const { signal } = options ?? {};
+    const slept = Promise.withResolvers<void>();
+    const abort = (): void => slept.reject(new DOMException('The operation was aborted', 'AbortError'));
+    const timer = start('once')(() => slept.resolve(), ms);
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener('abort', abort);
+    await slept.promise.finally(() => {
+      stop(timer);
+      signal?.removeEventListener('abort', abort);
+    });
+    return value as T;
+  };
+  syncBuiltinESMExports();
   performance.now = () => time.nowMs - startMs;
   return installed;
 }

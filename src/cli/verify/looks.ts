@@ -1,5 +1,5 @@
 /** Goes through the products: looks at each, and again for as long as a difference may be a change on its way. */
-import { sleep } from '../../platform/sleep.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../store-api/transport/errors.ts';
 import { compare, judge, type Comparison, type Difference, type Unconfirmed } from './figures.ts';
 import type { MirrorSide } from './mirror-side.ts';
@@ -99,7 +99,7 @@ class Looks {
       } else if (this.#again.length === 0 && this.#underWay === 0) {
         return;
       } else {
-        await sleep(IDLE_MS, this.#deps.signal);
+        await sleep(IDLE_MS, undefined, { signal: this.#deps.signal });
       }
     }
   }

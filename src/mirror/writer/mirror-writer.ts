@@ -33,10 +33,6 @@ export class MirrorWriter implements StoreWriter {
     return this.#projection.stuck;
   }
 
-  get waitingBytes(): number {
-    return this.#log.waitingBytes;
-  }
-
   onApplied(listener: ApplyListener): () => void {
     return this.#projection.onApplied(listener);
   }

@@ -40,8 +40,6 @@ export interface StoreWriter {
   readonly appliedSeq: number;
   /** Why nothing is applied at present; null: nothing is in the way. */
   readonly stuck: StoreError | null;
-  /** Memory held by deliveries that wait for their commit. */
-  readonly waitingBytes: number;
   /** @returns a function that stops it. */
   onApplied(listener: ApplyListener): () => void;
   branchCounts(): Promise<BranchCounts>;

@@ -2,6 +2,7 @@
  * The change feed for many consumers at once. Consumers at the same number share one database query. They do not poll:
  * the writer's notice of a commit wakes them together, at most every few milliseconds.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedPage } from '../../mirror/queries/changes.ts';
 import type { StoreReader } from '../../mirror/reader/store-reader.ts';
 import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
@@ -21,7 +22,8 @@ export class ChangeFeed {
   readonly #reader: StoreReader;
   /** By the number that they begin after; all from one state of the database. */
   #pages = new Map<number, Promise<FeedPage>>();
-  readonly #waiting = new Set<() => void>();
+  /** Aborted at the next news. */
+  #news = new AbortController();
   #followers = 0;
   #wakes = 0;
   #waking: NodeJS.Timeout | undefined;
@@ -65,28 +67,19 @@ export class ChangeFeed {
   }
 
   /** @returns whether there was news since; false after the timeout or the signal. */
-  newsSince(wakes: number, withinMs: number, signal: AbortSignal): Promise<boolean> {
-    if (this.#wakes !== wakes) return Promise.resolve(true);
-    if (signal.aborted) return Promise.resolve(false);
-    return new Promise((resolve) => {
-      const end = ({ isNews }: { readonly isNews: boolean }): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(onNews);
-        signal.removeEventListener('abort', onAbort);
-        resolve(isNews);
-      };
-      const onNews = (): void => end({ isNews: true });
-      const onAbort = (): void => end({ isNews: false });
-      const timer = setTimeout(onAbort, withinMs);
-      this.#waiting.add(onNews);
-      signal.addEventListener('abort', onAbort);
-    });
+  async newsSince(wakes: number, withinMs: number, signal: AbortSignal): Promise<boolean> {
+    if (this.#wakes === wakes) {
+      const over = AbortSignal.any([signal, this.#news.signal]);
+      await sleep(withinMs, undefined, { signal: over }).catch(() => undefined);
+    }
+    return this.#wakes !== wakes;
   }
 
   #wake(): void {
     this.#waking = undefined;
     this.#wakes += 1;
     this.#pages = new Map();
-    for (const onNews of [...this.#waiting]) onNews();
+    this.#news.abort();
+    this.#news = new AbortController();
   }
 }

@@ -1,4 +1,5 @@
 /** Access tokens: one for all calls, requested as rarely as possible. docs/store-api.md#authentication. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../transport/errors.ts';
 import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
 import { pauseAfterFailure, refreshAtMs, remainingMs, youngRefusals } from './token-pacing.ts';
@@ -198,7 +199,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       if (flight !== null)
         await Promise.race([
           flight.catch(() => undefined),
-          new Promise((resolve) => setTimeout(resolve, RELEASE_WAIT_MS).unref()),
+          sleep(RELEASE_WAIT_MS, undefined, { ref: false }),
         ]);
       await adoptFile();
       lockout = null;
