@@ -8,12 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
-import { Stage, type StageOptions } from './demo/stage.ts';
+import { isInUse, Stage, USUAL, type StageOptions } from './demo/stage.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { runsUnattended } from '../config/config.ts';
-import { isInUse, USUAL } from './demo/ports.ts';
-import { plainScreen, terminalScreen } from './shared/screen.ts';
 import { decimal, whole } from './shared/flags.ts';
 
 interface DemoOptions extends StageOptions {
@@ -35,7 +33,6 @@ export function demoCommand(): Command {
       whole(0, 4_294_967_295),
       1,
     )
-    .option('--verbose', 'print each webhook’s fate, and each finding and repair, instead of a board')
     .action(async (options: DemoOptions) => {
       process.exitCode = await demo(options);
     });
@@ -43,8 +40,8 @@ export function demoCommand(): Command {
     examples: [
       { what: 'a verdict after 40 seconds', run: 'stock-mirror demo' },
       {
-        what: 'a larger store, and what happens to each webhook',
-        run: 'stock-mirror demo --products 500 --rate 50 --verbose',
+        what: 'a larger store',
+        run: 'stock-mirror demo --products 500 --rate 50',
       },
     ],
   });
@@ -64,14 +61,13 @@ async function demo(options: DemoOptions): Promise<number> {
   });
 
   const sandbox = await openStore(options);
-  const isDrawn = process.stdout.isTTY && options.verbose !== true;
-  const stage = new Stage(options, sandbox, join(folder, 'stock-mirror.db'), {
-    isDrawn,
-    screen: isDrawn ? terminalScreen(process.stdout) : plainScreen((text) => process.stdout.write(text)),
-    isAtTerminal: process.stdout.isTTY && process.stdin.isTTY && !runsUnattended(),
+  const stage = new Stage(options, sandbox, {
+    databasePath: join(folder, 'stock-mirror.db'),
+    write: (text) => process.stdout.write(text),
   });
+  const isAtTerminal = process.stdout.isTTY && process.stdin.isTTY && !runsUnattended();
   try {
-    return await stage.play(interrupted.signal);
+    return await stage.play(interrupted.signal, { goOn: options.seconds === undefined && isAtTerminal });
   } finally {
     await stage.end();
     await sandbox.stop();

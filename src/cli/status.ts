@@ -11,7 +11,6 @@ import {
   reservationOf,
   shareText,
   timesOf,
-  type Condition,
   type Serving,
 } from '../ops/condition/condition.ts';
 import { StoreError } from '../sqlite/errors.ts';
@@ -22,27 +21,19 @@ import { attachEventLog } from '../event-log/open-both.ts';
 import { type Db } from '../sqlite/open.ts';
 import { status as readStatus } from '../mirror/queries/status.ts';
 import { isThere } from '../sqlite/is-there.ts';
-import { MIRROR_STATES, STATE_CAUSES } from '../mirror/file/state.ts';
 import { isDatabaseLocked } from '../sqlite/lock.ts';
 import { ago } from './shared/ago.ts';
 import { causeSchema } from './shared/cause-schema.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
-import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { blockedSchema, opsClient, WrongTokenError } from './shared/ops-client.ts';
-import { clock, watchStatus } from './status/watch.ts';
 import { heldWords } from '../ops/alarms/held-words.ts';
 
 const statusSchema = z.looseObject({
-  state: z.enum(MIRROR_STATES),
-  state_cause: z
-    .enum(STATE_CAUSES)
-    .nullish()
-    .transform((cause) => cause ?? null),
+  state: z.string(),
   epoch: z.string(),
-  schema_version: z.number(),
   last_delivery_at: z.number().nullable(),
   last_full_sync_at: z.number().nullable(),
   oldest_verified_at: z.number().nullable(),
@@ -50,7 +41,6 @@ const statusSchema = z.looseObject({
   suspect_count: z.number(),
   open_gaps: z.number(),
   last_seq: z.number(),
-  alive_at: z.number().nullable(),
   products: z.number(),
   variants: z.number(),
   cells: z.number(),
@@ -61,58 +51,37 @@ const statusSchema = z.looseObject({
   held_variants: z.number(),
   held_levels: z.number(),
   quarantined: z.number(),
-  /** Entries of the event log that the mirror does not hold yet, and the arrival of the first of them. */
-  entries_behind: z.number().nullish(),
-  behind_since: z.number().nullish(),
+  entries_behind: z.number().nullable(),
+  behind_since: z.number().nullable(),
   blocked: blockedSchema.nullish(),
-  condition: z.enum(CONDITIONS).optional(),
-  headline: z.string().optional(),
-  causes: z.array(causeSchema).optional(),
-  certain_levels: z.number().optional(),
-  certain_share: z.number().nullish(),
+  condition: z.enum(CONDITIONS),
+  headline: z.string(),
+  causes: z.array(causeSchema).readonly(),
+  certain_levels: z.number(),
+  certain_share: z.number().nullable(),
   alarms: z.array(z.object({ kind: z.string(), since: z.number(), message: z.string() })).nullish(),
 });
 
-type ShownStatus = z.infer<typeof statusSchema>;
+type Status = z.infer<typeof statusSchema>;
 
-/** What is shown beside the figures. */
 interface Sight {
-  readonly status: ShownStatus;
+  readonly status: Status;
   readonly serving: Serving;
-  readonly condition: Shown;
-}
-
-type Shown = Pick<Condition, 'name' | 'title' | 'headline' | 'causes' | 'certainty'>;
-
-interface StatusOptions {
-  readonly json?: boolean;
-  readonly watch?: boolean;
 }
 
 export function statusCommand(): Command {
   const command = new Command('status')
     .option('--json', 'print it as JSON')
-    .option(
-      '--watch',
-      'look again every 2 s, until Ctrl-C: drawn anew on a terminal, else a line for each look',
-    )
-    .action(async (options: StatusOptions) => {
+    .action(async (options: { readonly json?: boolean }) => {
       const config = loadLocalConfig();
-      if (options.watch === true) {
-        const interrupted = interruptible();
-        await watchStatus(async () => {
-          const sight = await findStatus(config);
-          return {
-            text: textOf(sight, options, config),
-            line: options.json === true ? jsonOf(sight) : lineOf(sight),
-          };
-        }, interrupted);
-        if (interrupted.aborted) process.exitCode = EXIT.interrupted;
-        return;
-      }
       const sight = await findStatus(config);
-      process.stdout.write(textOf(sight, options, config));
-      process.exitCode = isLive(sight) ? EXIT.done : EXIT.failed;
+      const { status, serving } = sight;
+      process.stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ ...status, serving: serving === 'yes' })}\n`
+          : describe(sight, config),
+      );
+      process.exitCode = isLive(status) ? EXIT.done : EXIT.failed;
     });
   return explained(command, {
     notes: `
@@ -120,7 +89,6 @@ It needs no settings of the store. Exit code 0 only when a mirror keeps the file
 those marked suspect.`,
     examples: [
       { what: 'how the mirror is', run: 'stock-mirror status' },
-      { what: 'how it comes along', run: 'stock-mirror status --watch' },
       {
         what: 'how far it can be relied on, for a program',
         run: "stock-mirror status --json | jq '{condition, certain_share, suspect_count}'",
@@ -129,26 +97,13 @@ those marked suspect.`,
   });
 }
 
-function textOf(sight: Sight, { json }: StatusOptions, config: LocalConfig): string {
-  return json === true ? `${jsonOf(sight)}\n` : describe(sight, config);
-}
-
-function lineOf({ status, serving, condition }: Sight): string {
-  const { suspect_count: suspect, cells: levels, pending_reads: reads, last_seq: seq } = status;
-  const from = serving === 'no' ? '  not running' : '';
-  return `${clock()}  ${condition.title}${from}  ${suspect} of ${levels} stock levels suspect  ${reads} reads pending  feed at ${seq}`;
-}
-
-function isLive({ status, condition: { name } }: Sight): boolean {
-  return status.state === 'live' && (name === 'live' || name === 'repairing');
+function isLive({ state, condition }: Status): boolean {
+  return state === 'live' && (condition === 'live' || condition === 'repairing');
 }
 
 async function findStatus(config: LocalConfig): Promise<Sight> {
   const served = await askServer(config);
-  if (served !== null) {
-    const condition = shownOf(served);
-    return { status: served, serving: 'yes', condition };
-  }
+  if (served !== null) return { status: served, serving: 'yes' };
   const { path } = config.database;
   if (!isThere(path)) {
     throw new Error(`no mirror runs and ${path} does not exist: start it with \`stock-mirror serve\``);
@@ -156,22 +111,34 @@ async function findStatus(config: LocalConfig): Promise<Sight> {
   const db = openMirrorFile(path);
   try {
     const behind = lagOf(path, db);
-    const status = readStatus(db);
-    const nowMs = Date.now();
-    const serving = servingOf(path, status);
-    const condition = conditionOf({ status, nowMs, serving, blocked: null, own: null, maxRps: null });
-    return {
-      status: { ...status, entries_behind: behind?.entries ?? null, behind_since: behind?.sinceMs ?? null },
+    const held = readStatus(db);
+    const serving = servingOf(path, held);
+    const { name, headline, causes, certainty } = conditionOf({
+      status: held,
+      nowMs: Date.now(),
       serving,
-      condition,
+      blocked: null,
+      own: null,
+      maxRps: null,
+    });
+    const status = {
+      ...held,
+      entries_behind: behind?.entries ?? null,
+      behind_since: behind?.sinceMs ?? null,
+      condition: name,
+      headline,
+      causes,
+      certain_levels: certainty.certain,
+      certain_share: certainty.share,
     };
+    return { status, serving };
   } finally {
     db.close();
   }
 }
 
 /** @returns null when nothing answers that this user may ask. */
-async function askServer(config: LocalConfig): Promise<ShownStatus | null> {
+async function askServer(config: LocalConfig): Promise<Status | null> {
   try {
     return await opsClient(config.ops).get('/api/status', statusSchema);
   } catch (error) {
@@ -182,50 +149,13 @@ async function askServer(config: LocalConfig): Promise<ShownStatus | null> {
 }
 
 /** Whether a process keeps the file. Where this user may not look for it, the heartbeat in the file tells. */
-function servingOf(path: string, { state_cause: cause }: Pick<ShownStatus, 'state_cause'>): Serving {
+function servingOf(path: string, { state_cause: cause }: { readonly state_cause: string | null }): Serving {
   try {
     return isDatabaseLocked(path) ? 'held' : 'no';
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return cause === 'no_heartbeat' || cause === 'stopped' ? 'no' : 'held';
   }
-}
-
-/** As the running mirror tells it; one of an earlier version tells less. */
-function shownOf(status: ShownStatus): Shown {
-  const { condition: name, headline, causes, certain_share: share, certain_levels: certain } = status;
-  if (name === undefined || headline === undefined || causes === undefined) {
-    const found = conditionOf({
-      status,
-      nowMs: Date.now(),
-      serving: 'yes',
-      blocked: null,
-      own: null,
-      maxRps: null,
-    });
-    return found;
-  }
-  return {
-    name,
-    title: CONDITION_TITLES[name],
-    headline,
-    causes,
-    certainty: { share: share ?? null, certain: certain ?? 0, levels: status.cells },
-  };
-}
-
-/** The same fields, whether a mirror has answered or the file was read. */
-function jsonOf({ status, serving, condition }: Sight): string {
-  const { name, headline, causes, certainty } = condition;
-  return JSON.stringify({
-    ...status,
-    condition: name,
-    headline,
-    causes,
-    certain_levels: certainty.certain,
-    certain_share: certainty.share,
-    serving: serving === 'yes',
-  });
 }
 
 /** @returns null when there is no event log. */
@@ -256,10 +186,11 @@ const PAINT = {
 } as const;
 
 /** The state and why, whose it is, what to do, and how many figures are certain: before everything else. */
-function stateRows(shown: Shown): [string, string][] {
-  const { name, title, headline, causes, certainty } = shown;
+function stateRows(status: Status): [string, string][] {
+  const { condition: name, headline, causes } = status;
+  const certainty = { share: status.certain_share, certain: status.certain_levels, levels: status.cells };
   const nowMs = Date.now();
-  const rows: [string, string][] = [['state', `${PAINT[name](title)}: ${headline}`]];
+  const rows: [string, string][] = [['state', `${PAINT[name](CONDITION_TITLES[name])}: ${headline}`]];
   causes.forEach((cause, index) => {
     if (name !== 'blocked' || index > 0) rows.push([colours.yellow('also'), cause.cause]);
     rows.push(['', `${ownerWords(cause)}.`], ['', `${capital(cause.figures)}.`]);
@@ -270,14 +201,14 @@ function stateRows(shown: Shown): [string, string][] {
   const { certain, levels, share } = certainty;
   const of = share === null ? '' : `, ${certain} of ${levels} stock levels`;
   rows.push(['certain', `${shareText(certainty)}${of}`]);
-  const reservation = reservationOf(shown);
+  const reservation = reservationOf({ causes, certainty });
   if (reservation !== null) rows.push(['', `${reservation}.`]);
   return rows;
 }
 
-function describe({ status, serving, condition }: Sight, config: LocalConfig): string {
+function describe({ status, serving }: Sight, config: LocalConfig): string {
   const rows: [string, string][] = [
-    ...stateRows(condition),
+    ...stateRows(status),
     ['mirror', servingWords(serving, config)],
     ['database', config.database.path],
     ['mirrored', `${status.products} products, ${status.variants} variants, ${status.cells} stock levels`],
@@ -294,7 +225,7 @@ function describe({ status, serving, condition }: Sight, config: LocalConfig): s
     const how = serving === 'yes' ? '' : '; the next start applies them';
     rows.push([
       'event log',
-      `${behind} entries not applied yet, the first ${ago(status.behind_since ?? null)}${how}`,
+      `${behind} entries not applied yet, the first ${ago(status.behind_since)}${how}`,
     ]);
   }
   if (status.quarantined > 0) rows.push(['dead letters', `${status.quarantined} deliveries or items`]);
@@ -313,7 +244,7 @@ function describe({ status, serving, condition }: Sight, config: LocalConfig): s
   if (status.blocked !== null && status.blocked !== undefined) {
     rows.push([colours.red('not reading'), status.blocked.message]);
   }
-  for (const { kind, since, message } of besides(status.alarms ?? [], condition.causes)) {
+  for (const { kind, since, message } of besides(status.alarms ?? [], status.causes)) {
     rows.push([colours.red('alarm'), `${kind}, ${ago(since)}: ${message}`]);
   }
   return table(rows);

@@ -4,7 +4,7 @@
  */
 import { Command, Option } from 'commander';
 import { counted } from '../platform/counted.ts';
-import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
+import { loadConfig, type Config } from '../config/config.ts';
 import { connectService } from '../store-api/connect.ts';
 import { ago } from './shared/ago.ts';
 import { colours } from './shared/colours.ts';
@@ -14,7 +14,6 @@ import { productIds, whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { createWorkProgress, type WorkProgress } from './shared/progress.ts';
-import { verifyLocally, type LocalVerdict } from './verify/local.ts';
 import { lookAtAll, type Found, type Verdict } from './verify/looks.ts';
 import type { WarehouseNames } from '../ops/shared/warehouse-names.ts';
 import { MirrorSide } from './verify/mirror-side.ts';
@@ -23,7 +22,6 @@ import { ServiceSide } from './verify/service-side.ts';
 interface VerifyOptions {
   readonly sample?: number;
   readonly product?: string[];
-  readonly local?: boolean;
   readonly json?: boolean;
 }
 
@@ -35,91 +33,22 @@ export function verifyCommand(): Command {
         .conflicts('product'),
     )
     .option('--product <id...>', 'only these products', productIds)
-    .addOption(
-      new Option(
-        '--local',
-        'only the file, without the store: each stock level must be where its changes lead',
-      ).conflicts(['sample', 'product']),
-    )
     .option('--json', 'print the verdict as JSON')
     .action(async (options: VerifyOptions) => {
-      process.exitCode =
-        options.local === true
-          ? verifyFile(loadLocalConfig(), options)
-          : await verify(options, loadConfig());
+      process.exitCode = await verify(options, loadConfig());
     });
   return explained(command, {
     notes: `
 A difference counts when two looks, at least 3 s apart, see the same difference and neither side has moved: a change on its
 way is no difference. It compares the available quantities of variants and of their warehouses. Without --sample and
 --product it also reads the store's product list, and a product that only one side has is a difference. Its reads come on
-top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.
-
---local needs no settings of the store. It checks the file's pages, that each change begins where the one before it ended,
-and that each stock level is where its last change led. What differs was written by another program.`,
+top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.`,
     examples: [
       { what: 'the whole catalogue', run: 'stock-mirror verify' },
       { what: '200 products chosen at random, for a cron job', run: 'stock-mirror verify --sample 200' },
       { what: 'two products', run: 'stock-mirror verify --product 123 456' },
-      { what: 'the file alone', run: 'stock-mirror verify --local' },
     ],
   });
-}
-
-function verifyFile({ database, warehouseNames }: LocalConfig, { json }: VerifyOptions): number {
-  const db = openMirrorFile(database.path);
-  try {
-    const verdict = verifyLocally(db);
-    const isWhole = verdict.faults.length + verdict.damage.length === 0;
-    process.stdout.write(
-      json === true ? `${localJsonOf(verdict)}\n` : describeLocal(verdict, warehouseNames),
-    );
-    return isWhole ? EXIT.done : EXIT.failed;
-  } finally {
-    db.close();
-  }
-}
-
-function describeLocal(
-  { levels, changes, untold, faults, damage }: LocalVerdict,
-  names: WarehouseNames,
-): string {
-  const lines = damage.map((found) => `${colours.red('damaged')}  ${found}`);
-  for (const { what, variantId, warehouseId, seq, expected, found } of faults) {
-    const where = what === 'level' ? 'its row has' : `change ${seq} begins at`;
-    lines.push(
-      `${colours.red('differs')}  ${levelText(variantId, warehouseId, names)}: its changes lead to ${expected ?? 'none'}, ${where} ${found ?? 'none'}`,
-    );
-  }
-  const compared = `${counted(levels, 'stock level')} and ${counted(changes, 'change')}`;
-  const old = untold === 0 ? '' : `; of ${counted(untold, 'level')} no change is kept any more`;
-  if (lines.length === 0) lines.push(`${colours.green('consistent')}: ${compared}${old}`);
-  else {
-    lines.push(
-      `${colours.red(`${faults.length} differ`)}: ${compared}${old}`,
-      'another program has written there, or the disk is at fault: `stock-mirror doctor`, then `stock-mirror resync`',
-    );
-  }
-  return lines.map((line) => `${line}\n`).join('');
-}
-
-function localJsonOf({ levels, changes, untold, faults, damage }: LocalVerdict): string {
-  const answer = {
-    consistent: faults.length + damage.length === 0,
-    levels,
-    changes,
-    untold,
-    damage,
-    differs: faults.map(({ what, variantId, warehouseId, seq, expected, found }) => ({
-      what,
-      variant_id: variantId,
-      warehouse_id: warehouseId,
-      seq,
-      expected,
-      found,
-    })),
-  };
-  return JSON.stringify(answer);
 }
 
 async function verify(options: VerifyOptions, config: Config): Promise<number> {

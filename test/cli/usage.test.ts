@@ -27,7 +27,7 @@ test.each<[verb: string, options: readonly string[]]>([
   ['serve', []],
   ['resync', ['--product <id...>', '--detach', '--allow-removals', '--json']],
   ['verify', ['--sample <count>', '--product <id...>', '--json']],
-  ['status', ['--json', '--watch']],
+  ['status', ['--json']],
   ['doctor', ['--full', '--json']],
   [
     'export',
@@ -46,7 +46,7 @@ test.each<[verb: string, options: readonly string[]]>([
     ],
   ],
   ['sandbox', ['--port <port>', '--products <count>', '--loss <probability>', '--clock-offset <ms>']],
-  ['demo', ['--seconds <number>', '--products <count>', '--rate <changes>', '--seed <number>', '--verbose']],
+  ['demo', ['--seconds <number>', '--products <count>', '--rate <changes>', '--seed <number>']],
 ])('%s --help lists its options', async (verb, options) => {
   expect(await run(verb, '--help')).toBe(0);
   expect(stderr).toBe('');

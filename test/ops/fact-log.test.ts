@@ -54,7 +54,7 @@ test('a flood of one kind is reported by its beginning and its number, and hides
   expect(said).toEqual([
     [
       'info',
-      { kind: 'drift', more: 980 },
+      { repeated: 'drift', more: 980 },
       'repeated within 10 s: a read found a difference from the store and corrected it',
     ],
   ]);

@@ -54,3 +54,17 @@ function different(count: number, { isAtRest }: { readonly isAtRest: boolean }):
 export function apart(levels: number): string {
   return `${levels} stock levels of other stores, whose products are resold: only webhooks tell them, no read can`;
 }
+
+/** One line on how the mirror does while the network is bad. */
+export function summaryLine(
+  { changes, lost, missed, lossesProved, repaired }: Tally,
+  at: Comparison,
+): string {
+  const { wrong, levels, certain } = at;
+  // Rounded down: only all of them are 100 %.
+  const percent = levels === 0 ? 100 : Math.floor((1_000 * certain) / levels) / 10;
+  return (
+    `${changes} changes, ${lost + missed} webhooks lost on purpose, ${lossesProved} proven lost, ${repaired} values repaired; ` +
+    `right now ${wrong} of ${levels} stock levels wrong, ${percent} % certain`
+  );
+}
