@@ -6,7 +6,7 @@ import { LEVELS_PER_PRODUCT } from './catalogue.ts';
 import { BASELINE, Server } from './server.ts';
 import { freePort, Stage } from './stage.ts';
 
-export interface Bench {
+interface Bench {
   /** Shorter runs and smaller catalogues. */
   readonly quick: boolean;
   /** A folder that is removed at the end. */

@@ -22,7 +22,7 @@ export interface Mirror {
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
 }
 
-export function environmentOf(sandbox: Sandbox, databasePath: string): NodeJS.ProcessEnv {
+function environmentOf(sandbox: Sandbox, databasePath: string): NodeJS.ProcessEnv {
   return {
     PATH: process.env['PATH'],
     SERVICE_BASE_URL: sandbox.baseUrl,

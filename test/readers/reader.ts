@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { present } from '../shared/present.ts';
 import { rows } from '../process/harness.ts';
 
-export const FOLDER = join(import.meta.dirname, '../../examples');
+const FOLDER = join(import.meta.dirname, '../../examples');
 
 /** What runs each kind of file, and how to see that it is installed with what the example needs of it. */
 const LANGUAGES: Readonly<Record<string, { command: string; probe: readonly string[] }>> = {
