@@ -4,17 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface Heartbeat {
-  /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
-  begin(): void;
-  /**
-   * Whether a delivery could be committed now: a commit is tried, at most once in a while for all callers. Before
-   * the heartbeat has started, callers wait for it.
-   */
-  check(): Promise<boolean>;
-  /** Writes a last heartbeat, if there was a first. */
-  stop(): Promise<void>;
-}
+export type Heartbeat = ReturnType<typeof createHeartbeat>;
 
 /** Where the heartbeat is written. */
 interface HeartbeatTarget {
@@ -29,7 +19,7 @@ const CHECK_DEADLINE_MS = 700;
 const CHECK_VALID_MS = 250;
 
 /** @param wallNow the host's clock, epoch ms: readers compare the heartbeat with it. */
-export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number): Heartbeat {
+export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number) {
   const begun = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | null = null;
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
@@ -47,10 +37,15 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
       underWay = null;
     }));
   return {
+    /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
     begin(): void {
       timer = setInterval(() => void beat(), EVERY_MS).unref();
       begun.resolve();
     },
+    /**
+     * Whether a delivery could be committed now: a commit is tried, at most once in a while for all callers. Before
+     * the heartbeat has started, callers wait for it.
+     */
     check(): Promise<boolean> {
       const nowMs = performance.now();
       if (checked === null || nowMs - checked.atMs > CHECK_VALID_MS) {
@@ -59,6 +54,7 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
       }
       return checked.result;
     },
+    /** Writes a last heartbeat, if there was a first. */
     async stop(): Promise<void> {
       if (timer === null) return;
       clearInterval(timer);
