@@ -1,9 +1,3 @@
-CREATE TABLE `certainty` (
-	`quarter` integer PRIMARY KEY NOT NULL,
-	`certain` integer NOT NULL,
-	`levels` integer NOT NULL
-);
---> statement-breakpoint
 CREATE TABLE `changes` (
 	`seq` integer PRIMARY KEY NOT NULL,
 	`log_seq` integer NOT NULL,

@@ -325,13 +325,6 @@ export const runs = sqliteTable(
   ],
 );
 
-/** How many stock levels were certain: the worst of each quarter of an hour (since 1970). The process notes it for itself. */
-export const certainty = sqliteTable('certainty', {
-  quarter: integer('quarter').primaryKey(),
-  certain: integer('certain').notNull(),
-  levels: integer('levels').notNull(),
-});
-
 /** What the plots show of a minute (since 1970), by the names that the process gives its figures. It notes them for itself. */
 export const minutes = sqliteTable('minutes', {
   minute: integer('minute').primaryKey(),

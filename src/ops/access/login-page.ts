@@ -1,14 +1,8 @@
 /** The sign-in form: works without scripts and loads only its style sheet. */
 import { html, raw } from 'hono/html';
 
-interface LoginPage {
-  /** Where to go on after signing in. */
-  readonly next: string;
-  /** Why the last attempt failed; null: there was none. */
-  readonly problem: string | null;
-}
-
-export function loginPage({ next, problem }: LoginPage) {
+/** @param problem why the last attempt failed; null: there was none. */
+export function loginPage(problem: string | null) {
   return html`${raw('<!doctype html>')}
     <html lang="en">
       <head>
@@ -23,7 +17,6 @@ export function loginPage({ next, problem }: LoginPage) {
           <h1>stock-mirror</h1>
           ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
           <form method="post" action="/login">
-            <input type="hidden" name="next" value="${next}" />
             <input type="text" name="username" value="operator" autocomplete="username" hidden />
             <label for="token">Token</label>
             <input

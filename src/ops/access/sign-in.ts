@@ -97,23 +97,18 @@ export function loginRoutes(signIn: SignIn): Hono<OpsEnv> {
       'Cache-Control': 'public, max-age=3600',
     }),
   );
-  app.get('/login', (c) => {
-    const next = ownPath(c.req.query('next'));
-    return signIn.by(c) === null ? c.html(loginPage({ next, problem: null })) : c.redirect(next, 303);
-  });
+  app.get('/login', (c) => (signIn.by(c) === null ? c.html(loginPage(null)) : c.redirect('/', 303)));
   app.post('/login', async (c) => {
     const form = new URLSearchParams(await c.req.text());
-    const next = ownPath(form.get('next'));
-    if (!signIn.isRequired) return c.redirect(next, 303);
+    if (!signIn.isRequired) return c.redirect('/', 303);
     if (signIn.isToken((form.get('token') ?? '').trim())) {
       signIn.begin(c);
-      return c.redirect(next, 303);
+      return c.redirect('/', 303);
     }
     const address = c.env?.incoming?.socket?.remoteAddress ?? 'unknown';
-    if (await signIn.delayWrongToken(address))
-      return c.html(loginPage({ next, problem: 'The token is wrong.' }), 401);
+    if (await signIn.delayWrongToken(address)) return c.html(loginPage('The token is wrong.'), 401);
     c.header('Retry-After', '1');
-    return c.html(loginPage({ next, problem: 'Too many wrong tokens at once. Try again.' }), 429);
+    return c.html(loginPage('Too many wrong tokens at once. Try again.'), 429);
   });
   app.post('/logout', (c) => {
     signIn.end(c);
@@ -131,16 +126,13 @@ export function requireSignIn(signIn: SignIn): MiddlewareHandler<OpsEnv> {
       return next();
     }
     const accepted = (c.req.header('accept') ?? '').split(',');
-    if (['GET', 'HEAD'].includes(c.req.method) && accepted.some((type) => type.trim().startsWith('text/html'))) {
-      const { pathname, search } = new URL(c.req.url);
-      return c.redirect(`/login?next=${encodeURIComponent(pathname + search)}`, 303);
+    if (
+      ['GET', 'HEAD'].includes(c.req.method) &&
+      accepted.some((type) => type.trim().startsWith('text/html'))
+    ) {
+      return c.redirect('/login', 303);
     }
     c.header('WWW-Authenticate', 'Bearer');
     return c.json(errorBody('invalid_token', 'send OPS_TOKEN as a bearer token, or sign in at /login'), 401);
   };
-}
-
-/** Only a path of this listener: a link to the form must not lead elsewhere. */
-function ownPath(asked: string | null | undefined): string {
-  return asked !== null && asked !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(asked) ? asked : '/';
 }

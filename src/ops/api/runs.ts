@@ -16,7 +16,7 @@ import { limitParameter, listEnd, seqParameter } from './parameters.ts';
 import { answers, apiRouter, EVENTS, NOT_FOUND, withRefusals, TOO_LARGE, type ApiRouter } from './router.ts';
 import { instant } from './rows.ts';
 
-export const runSchema = z
+const runSchema = z
   .object({
     run_id: z.int(),
     kind: z.enum(RUN_KINDS),

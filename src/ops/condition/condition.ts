@@ -46,7 +46,7 @@ interface Facts {
 }
 
 /** How many of the stock levels that the mirror has are certain. */
-export interface Certainty {
+interface Certainty {
   /** From 0 to 1. Null: it cannot be said, since the levels are not all known yet, or do not follow the store. */
   readonly share: number | null;
   readonly certain: number;
@@ -64,7 +64,7 @@ export interface Condition {
 }
 
 /** With more uncertain levels than this the mirror is live, but repairing. */
-export const REPAIRING_ABOVE = 0.01;
+const REPAIRING_ABOVE = 0.01;
 
 export function conditionOf(facts: Facts): Condition {
   const causes = causesOf(facts);

@@ -53,7 +53,7 @@ export async function* followChanges({
 }
 
 /** To a consumer that must start over, in the middle of a stream. */
-export function goneEvent(why: StartOver): string {
+function goneEvent(why: StartOver): string {
   return event('gone', why);
 }
 
