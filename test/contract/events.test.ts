@@ -325,12 +325,12 @@ rule(['events.delivery.2', 'limits.acknowledgement'], 'whatever happened to it',
 rule('events.delivery.3', 'the later change first', async (context) => {
   const { sandbox } = context;
   let seen = 0;
-  sandbox.network.intercept = () => ((seen += 1) === 1 ? 'hold' : 'send');
+  sandbox.network.intercept = () => ((seen += 1) === 1 ? { delayMs: 20 } : 'send');
   add(context);
   context.advance(10);
   add(context);
-  await context.webhooks();
-  await sandbox.network.releaseHeld();
+  await vi.waitFor(() => expect(context.receiver.received).toHaveLength(1), 120_000);
+  context.advance(10);
   const items = await settle(context);
   expect(items).toMatchObject([{ new: 12 }, { new: 11 }]);
   expect(present(items[0]).update_time - present(items[1]).update_time).toBe(10);

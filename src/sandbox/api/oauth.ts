@@ -3,24 +3,11 @@ import type { Clock } from '../world/clock.ts';
 import { dropOldest } from '../world/drop-oldest.ts';
 import { ApiError } from '../shared/errors.ts';
 
-interface TokenIssuerDeps {
-  readonly clock: Clock;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly tokenLifetimeS: number;
-}
-
 interface TokenForm {
   readonly grantType: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly ip: string;
-}
-
-interface IssuedToken {
-  readonly access_token: string;
-  readonly token_type: 'Bearer';
-  readonly expires_in: number;
 }
 
 const MINUTE_MS = 60_000;
@@ -47,7 +34,13 @@ export class TokenIssuer {
   readonly #failures = new Windows();
   readonly #blocks = new Map<string, number>();
 
-  constructor({ clock, clientId, clientSecret, tokenLifetimeS }: TokenIssuerDeps) {
+  constructor(deps: {
+    readonly clock: Clock;
+    readonly clientId: string;
+    readonly clientSecret: string;
+    readonly tokenLifetimeS: number;
+  }) {
+    const { clock, clientId, clientSecret, tokenLifetimeS } = deps;
     this.#clock = clock;
     this.clientId = clientId;
     this.#secret = clientSecret;
@@ -87,7 +80,7 @@ export class TokenIssuer {
     this.#admit(`ip ${ip}`, PER_IP);
   }
 
-  issue(form: TokenForm): IssuedToken {
+  issue(form: TokenForm) {
     const clientKey = `client ${form.clientId}`;
     this.#admit(clientKey, PER_CLIENT);
     if (form.grantType !== 'client_credentials') {

@@ -12,7 +12,7 @@ export interface Range {
   readonly max: number;
 }
 
-type Verdict = 'send' | 'lose' | 'hold' | { readonly delayMs: number };
+type Verdict = 'send' | 'lose' | { readonly delayMs: number };
 
 interface Held {
   readonly deliveries: readonly Delivery[];
@@ -65,13 +65,12 @@ export class Network {
   enabled = true;
   /** How many deliveries are in transit at once. 1 keeps them strictly in order. */
   concurrency = 64;
-  /** Called first for every delivery; 'send' leaves it to the other faults, 'hold' keeps it for `releaseHeld`. */
+  /** Called first for every delivery; 'send' leaves it to the other faults. */
   intercept: ((delivery: Delivery) => Verdict) | null = null;
   readonly #deps: NetworkDeps;
   readonly #pending: Pending;
   readonly #ready: (() => Promise<void>)[] = [];
   readonly #keptBack: KeptBack[] = [];
-  readonly #intercepted: DeliveryRecord[] = [];
   #holding: DeliveryRecord[] | null = null;
   #batch: Change[] = [];
   #toLose = 0;
@@ -125,11 +124,6 @@ export class Network {
         return this.#sendInOrder(mine.splice(0));
       },
     };
-  }
-
-  /** Sends what an interceptor held, in order. */
-  releaseHeld(): Promise<void> {
-    return this.#sendInOrder(this.#intercepted.splice(0));
   }
 
   publish(changes: readonly Change[]): void {
@@ -206,7 +200,6 @@ export class Network {
     const verdict = this.intercept?.(record.delivery) ?? 'send';
     if (verdict === 'lose') this.#lose(record);
     else if (this.#holding !== null) this.#holding.push(record);
-    else if (verdict === 'hold') this.#intercepted.push(record);
     else if (this.#toLose > 0) {
       this.#toLose -= 1;
       this.#lose(record);

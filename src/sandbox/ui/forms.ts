@@ -21,67 +21,41 @@ function fieldsOf(schema: z.ZodObject, values: Values, prefix = ''): Field[] {
     const value = values[name];
     const path = prefix + name;
     if (inner instanceof z.ZodObject) return fieldsOf(inner, value as Values, `${path}.`);
-    if (Array.isArray(value)) return [];
     const label = (each as z.ZodType).description ?? (inner as z.ZodType).description ?? path;
-    return [{ path, label, value }];
+    return Array.isArray(value) ? [] : [{ path, label, value }];
   });
 }
 
-interface SchemaForm {
-  readonly name: string;
-  readonly title: string;
-  readonly schema: z.ZodObject;
-  readonly values: Values;
-  readonly action: string;
-  /** The form as it was refused, to show it again. */
-  readonly typed: URLSearchParams | undefined;
+/** @param typed the form as it was refused, to show it again. */
+export function fieldsView(schema: z.ZodObject, values: Values, typed: URLSearchParams | undefined): Html {
+  const input = ({ path, label, value }: Field): Html => {
+    if (typeof value === 'boolean') {
+      const checked = (typed?.has(path) ?? value) ? html`checked` : '';
+      return html`<label class="check"><input type="checkbox" name="${path}" ${checked} /> ${label}</label>`;
+    }
+    const mode = typeof value === 'number' ? 'decimal' : 'url';
+    const now = typed?.get(path) ?? String(value);
+    return html`<label>${label} <input name="${path}" value="${now}" inputmode="${mode}" /></label>`;
+  };
+  return html`<div class="fields">${fieldsOf(schema, values).map(input)}</div>`;
 }
 
-export function schemaForm({ name, title, schema, values, action, typed }: SchemaForm): Html {
-  return html`<section aria-labelledby="${name}-title">
-    <form id="${name}" method="post" action="${action}" data-live="form">
-      <h2 id="${name}-title">${title}</h2>
-      <div class="fields">${fieldsOf(schema, values).map((field) => input(field, typed))}</div>
-      <button class="main">Apply</button>
-    </form>
-  </section>`;
-}
-
-function input({ path, label, value }: Field, typed: URLSearchParams | undefined): Html {
-  if (typeof value === 'boolean') {
-    const isOn = typed === undefined ? value : typed.has(path);
-    return html`<label class="check"
-      ><input type="checkbox" name="${path}" ${isOn ? html`checked` : ''} /> ${label}</label
-    >`;
-  }
-  const isNumber = typeof value === 'number';
-  return html`<label
-    >${label}
-    <input
-      name="${path}"
-      value="${typed?.get(path) ?? String(value)}"
-      ${isNumber ? html`inputmode="decimal" required` : html`spellcheck="false"`}
-  /></label>`;
-}
-
-/** The posted form as a body of the control API. Throws ApiError 400 that names what is wrong. */
-export function bodyOf<Schema extends z.ZodObject>(
-  schema: Schema,
-  values: Values,
-  form: URLSearchParams,
-): z.output<Schema> {
+/** The posted form as a body of the control API. Throws ApiError 400 that names the wrong field. */
+export function bodyOf<Schema extends z.ZodObject>(schema: Schema, values: Values, form: URLSearchParams) {
   const body: Record<string, unknown> = {};
   for (const { path, value } of fieldsOf(schema, values)) {
     const [first = '', second] = path.split('.');
-    const typed = typedAs(value, path, form);
+    const typed =
+      typeof value === 'boolean'
+        ? form.has(path)
+        : typeof value === 'number'
+          ? numberIn(form, path)
+          : textIn(form, path);
     body[first] = second === undefined ? typed : { ...(body[first] as object | undefined), [second]: typed };
   }
-  return checked(schema, body);
-}
-
-function typedAs(value: unknown, path: string, form: URLSearchParams): unknown {
-  if (typeof value === 'boolean') return form.has(path);
-  return typeof value === 'number' ? numberIn(form, path) : textIn(form, path);
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new ApiError(400, 'invalid_request', describe(parsed.error));
 }
 
 export function textIn(form: URLSearchParams, name: string): string {
@@ -92,10 +66,4 @@ export function textIn(form: URLSearchParams, name: string): string {
 export function numberIn(form: URLSearchParams, name: string): number {
   const text = textIn(form, name);
   return text === '' ? NaN : Number(text);
-}
-
-function checked<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new ApiError(400, 'invalid_request', describe(parsed.error));
 }

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import { available } from './model.ts';
-import type { StockLevel, Change, Variant } from './model.ts';
+import type { Change, StockLevel, Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
 export interface Cause {
@@ -9,18 +9,16 @@ export interface Cause {
   readonly userId?: string;
 }
 
-/** The change of a stock level; omitted figures stay. */
+/** The change of a stock level; omitted quantities stay. */
 export interface Movement {
   readonly onHand?: number;
   readonly reserved?: number;
 }
 
-interface Move extends Movement {
+interface Place {
   readonly variant: Variant;
   readonly level: StockLevel;
   readonly cause: Cause;
-  /** Sets the time, for several changes at one instant. */
-  readonly stampMs?: number;
 }
 
 /** The one place where stock changes. */
@@ -34,28 +32,33 @@ export class Ledger {
   }
 
   /**
-   * Changes a stock level and returns the change of its available quantity; null when that stays the same, for which the
+   * Changes a stock level and returns the change of its available quantity; none when that stays the same, for which the
    * store sends nothing.
+   *
+   * @param stampMs sets the time, for several changes at one instant.
    */
-  move({ variant, level, cause, ...by }: Move): Change | null {
+  move({
+    stampMs,
+    onHand = 0,
+    reserved = 0,
+    ...place
+  }: Place & Movement & { readonly stampMs?: number }): Change[] {
+    const { variant, level } = place;
     this.#truth.touch(variant);
-    const before = available(level);
-    level.onHand += by.onHand ?? 0;
-    level.reserved += by.reserved ?? 0;
-    const after = available(level);
-    if (after === before) return null;
-
-    const updateTimeMs = by.stampMs ?? this.stamp(level);
+    const old = available(level);
+    level.onHand += onHand;
+    level.reserved += reserved;
+    if (available(level) === old) return [];
+    const updateTimeMs = stampMs ?? this.stamp(level);
     level.stampMs = Math.max(level.stampMs, updateTimeMs);
+    return [{ ...this.change({ ...place, old, new: available(level) }), updateTimeMs }];
+  }
+
+  /** The change as a webhook reports it, at the last time of the stock level. */
+  change({ variant, level, cause, ...values }: Place & Pick<Change, 'old' | 'new'>): Change {
     return {
-      productId: variant.product.id,
-      variantId: variant.id,
-      warehouseId: level.warehouseId,
-      sku: variant.sku ?? '',
-      old: before,
-      new: after,
-      updateTimeMs,
-      ...cause,
+      ...{ productId: variant.product.id, variantId: variant.id, warehouseId: level.warehouseId },
+      ...{ sku: variant.sku ?? '', ...values, updateTimeMs: level.stampMs, ...cause },
     };
   }
 
@@ -65,4 +68,19 @@ export class Ledger {
     // Times of one stock level never run backwards, unless the nodes' clocks differ.
     return this.#clock.nodeSkewMs === 0 ? Math.max(nowMs, level.stampMs) : nowMs;
   }
+}
+
+const ORDER_REASONS =
+  'order_reserved order_edited order_canceled order_canceled_by_system available_qty_reconciled shipping_canceled';
+const USER_REASONS =
+  'variant_created user_adjusted user_added returned purchased deposited user_deducted damaged lost withdrawn ' +
+  'user_set stock_counted';
+const ACTORS = new Map<string, 'order' | 'user'>([
+  ...ORDER_REASONS.split(' ').map((reason) => [reason, 'order'] as const),
+  ...USER_REASONS.split(' ').map((reason) => [reason, 'user'] as const),
+]);
+
+/** The actor of a reason ("Reason codes and actor field"); the others have none. */
+export function actorOf(reason: string): 'order' | 'user' | undefined {
+  return ACTORS.get(reason);
 }

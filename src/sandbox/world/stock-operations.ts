@@ -1,48 +1,31 @@
-import type { Cause, Ledger } from './ledger.ts';
+import { actorOf } from './ledger.ts';
+import type { Cause } from './ledger.ts';
 import { available } from './model.ts';
-import type { StockLevel, Change, Component, Publish, Variant } from './model.ts';
-import { actorOf } from './reasons.ts';
-import { OperationError, levelToTakeFrom, requireLevel, requireVariant } from './targets.ts';
-import type { Truth } from './truth.ts';
+import type { Change, StockLevel, Variant } from './model.ts';
+import type { OperationDeps } from './operations.ts';
+import {
+  OperationError,
+  levelToTakeFrom,
+  requireLevel,
+  requirePositive,
+  requireVariant,
+  requireWhole,
+} from './targets.ts';
 
-interface LevelTarget {
+/** A stock level, by default that of the variant's first warehouse. */
+interface Target {
   readonly variantId: string;
   readonly warehouseId?: string;
 }
 
-export interface StockOperations {
-  /** Sets the available quantity. The default reason is `user_adjusted`. */
-  adjust(target: LevelTarget & { readonly to: number } & Told): Change[];
-  /** Adds to the quantity on hand; negative figures subtract. The default reason is `user_added` or `user_deducted`. */
-  add(target: LevelTarget & { readonly by: number } & Told): Change[];
-  /** Several changes of one stock level, all at one `update_time`, each in a delivery of its own. */
-  burst(target: LevelTarget & { readonly by: readonly number[] }): Change[];
-  /** A→B→A: one change and its opposite, in two deliveries. */
-  flip(target: LevelTarget & { readonly by: number }): Change[];
-  /** Builds units from their components, in one delivery. */
-  assemble(target: LevelTarget & { readonly units: number }): Change[];
-  /** Takes assembled units apart again. */
-  disassemble(target: LevelTarget & { readonly units: number }): Change[];
-}
-
-/** The order that caused the change, for reasons such as `order_edited`. */
-interface Told {
+/** The reason of a change, and the order behind it for reasons such as `order_edited`. */
+interface Why {
   readonly reason?: string;
   readonly orderId?: string;
 }
 
-export function createStockOperations(deps: {
-  readonly truth: Truth;
-  readonly ledger: Ledger;
-  readonly publish: Publish;
-  readonly userId: () => string;
-}): StockOperations {
-  const { truth, ledger, publish, userId } = deps;
-
-  const target = ({
-    variantId,
-    warehouseId,
-  }: LevelTarget): { readonly variant: Variant; readonly level: StockLevel } => {
+export function createStockOperations({ truth, ledger, published, userId }: OperationDeps) {
+  const at = ({ variantId, warehouseId }: Target) => {
     const variant = requireVariant(truth, variantId);
     return { variant, level: requireLevel(variant, warehouseId) };
   };
@@ -52,86 +35,72 @@ export function createStockOperations(deps: {
     if (actor === 'user') return { reason, userId: userId() };
     return { reason, ...(orderId !== undefined && { orderId }) };
   };
-  const whole = (field: string, value: number): void => {
-    if (!Number.isSafeInteger(value))
-      throw new OperationError(`${field} must be a whole number, not ${value}`);
-  };
-  const movedBy = (
-    at: { readonly variant: Variant; readonly level: StockLevel },
-    by: number,
-    reason: string,
-    orderId?: string,
-  ): Change[] => {
-    const change = ledger.move({ ...at, onHand: by, cause: cause(reason, orderId) });
-    return change === null ? [] : [change];
-  };
-  const told = (changes: Change[]): Change[] => {
-    publish(changes);
-    return changes;
-  };
+  const moved = (
+    place: { readonly variant: Variant; readonly level: StockLevel },
+    onHand: number,
+    why: Cause,
+    stampMs?: number,
+  ): Change[] => ledger.move({ ...place, onHand, cause: why, ...(stampMs !== undefined && { stampMs }) });
 
-  const rebuild = (request: LevelTarget & { readonly units: number }, direction: 1 | -1): Change[] => {
-    const { units } = request;
-    if (!Number.isSafeInteger(units) || units < 1) {
-      throw new OperationError(`units must be a whole number of at least 1, not ${units}`);
-    }
-    const { variant, level } = target(request);
+  /** @param direction 1 assembles, -1 takes apart. All levels are looked up first: a missing component changes nothing. */
+  const rebuild = (
+    { units, ...target }: Target & { readonly units: number },
+    direction: 1 | -1,
+  ): Change[] => {
+    requirePositive('units', units);
+    const { variant, level } = at(target);
     if (variant.kind !== 'assembled') throw new OperationError(`variant ${variant.id} is not assembled`);
-    const levelOf = (component: Component): StockLevel => {
-      requireVariant(truth, component.variant.id);
-      return direction === 1
-        ? levelToTakeFrom(component.variant, component.qty * units)
-        : requireLevel(component.variant);
-    };
     if (direction === -1) levelToTakeFrom(variant, units, level);
-    // All stock levels are looked up before any changes: an assembly that lacks a component changes nothing.
-    const parts = variant.components.map((component) => ({ component, level: levelOf(component) }));
-    const [gained, spent] =
-      direction === 1
-        ? ['assemble_added', 'assemble_deducted']
-        : ['disassemble_added', 'disassemble_deducted'];
-    return told([
-      ...movedBy({ variant, level }, direction * units, direction === 1 ? gained : spent),
-      ...parts.flatMap((part) =>
-        movedBy(
-          { variant: part.component.variant, level: part.level },
-          -direction * part.component.qty * units,
-          direction === 1 ? spent : gained,
-        ),
-      ),
+    const parts = variant.components.map(({ variant: part, qty }) => {
+      requireVariant(truth, part.id);
+      return {
+        variant: part,
+        level: direction === 1 ? levelToTakeFrom(part, qty * units) : requireLevel(part),
+        qty,
+      };
+    });
+    const verb = direction === 1 ? 'assemble' : 'disassemble';
+    const why = (by: number): Cause => cause(by > 0 ? `${verb}_added` : `${verb}_deducted`);
+    return published([
+      ...moved({ variant, level }, direction * units, why(direction)),
+      ...parts.flatMap(({ qty, ...part }) => moved(part, -direction * qty * units, why(-direction))),
     ]);
   };
 
   return {
-    adjust: (request) => {
-      whole('to', request.to);
-      const at = target(request);
-      return told(
-        movedBy(at, request.to - available(at.level), request.reason ?? 'user_adjusted', request.orderId),
-      );
+    /** Sets the available quantity. */
+    adjust: ({
+      to,
+      reason = 'user_adjusted',
+      orderId,
+      ...target
+    }: Target & Why & { readonly to: number }) => {
+      requireWhole('to', to);
+      const place = at(target);
+      return published(moved(place, to - available(place.level), cause(reason, orderId)));
     },
-    add: (request) => {
-      whole('by', request.by);
-      const reason = request.reason ?? (request.by < 0 ? 'user_deducted' : 'user_added');
-      return told(movedBy(target(request), request.by, reason, request.orderId));
+    /** Adds to the quantity on hand; negative quantities subtract. */
+    add: ({ by, reason, orderId, ...target }: Target & Why & { readonly by: number }) => {
+      requireWhole('by', by);
+      const why = cause(reason ?? (by < 0 ? 'user_deducted' : 'user_added'), orderId);
+      return published(moved(at(target), by, why));
     },
-    burst: (request) => {
-      request.by.forEach((by) => {
-        whole('by', by);
-      });
-      const { variant, level } = target(request);
-      const stampMs = ledger.stamp(level);
-      return request.by.flatMap((by) => {
-        const change = ledger.move({ variant, level, onHand: by, cause: cause('user_adjusted'), stampMs });
-        return change === null ? [] : told([change]);
-      });
+    /** Several changes of one stock level, all at one `update_time`, each in its own delivery. */
+    burst: ({ by, ...target }: Target & { readonly by: readonly number[] }) => {
+      for (const each of by) requireWhole('by', each);
+      const place = at(target);
+      const stampMs = ledger.stamp(place.level);
+      return by.flatMap((each) => published(moved(place, each, cause('user_adjusted'), stampMs)));
     },
-    flip: (request) => {
-      whole('by', request.by);
-      const at = target(request);
-      return [request.by, -request.by].flatMap((by) => told(movedBy(at, by, 'user_set')));
+    /** A→B→A: one change and its opposite, in two deliveries. */
+    flip: ({ by, ...target }: Target & { readonly by: number }) => {
+      requireWhole('by', by);
+      const place = at(target);
+      return [by, -by].flatMap((each) => published(moved(place, each, cause('user_set'))));
     },
-    assemble: (request) => rebuild(request, 1),
-    disassemble: (request) => rebuild(request, -1),
+    /** Builds units from their components, in one delivery. */
+    assemble: (request: Target & { readonly units: number }) => rebuild(request, 1),
+    /** Takes assembled units apart again. */
+    disassemble: (request: Target & { readonly units: number }) => rebuild(request, -1),
   };
 }

@@ -2,32 +2,9 @@ import type { RenderedProduct } from './answers.ts';
 import type { Clock } from './clock.ts';
 import { History } from './history.ts';
 import { available, sellable } from './model.ts';
-import type { StockLevel, Kind, Product, Variant } from './model.ts';
+import type { Product, StockLevel, Variant } from './model.ts';
 import { renderProduct } from './render.ts';
 import type { Store } from './render.ts';
-
-interface TruthLevel {
-  readonly variantId: string;
-  readonly warehouseId: string;
-  readonly productId: string;
-  readonly sku: string | null;
-  readonly kind: Kind;
-  readonly availableQty: number;
-  /** Null for a pulled variant: the stock is the seller's, and the store shows only the available quantity. */
-  readonly onHand: number | null;
-  readonly reservedQty: number | null;
-}
-
-interface TruthSnapshot {
-  readonly cells: TruthLevel[];
-  readonly variants: {
-    readonly variantId: string;
-    readonly productId: string;
-    readonly kind: Kind;
-    readonly availableQty: number;
-  }[];
-  readonly products: { readonly productId: string; readonly name: string }[];
-}
 
 interface TruthOptions extends Store {
   readonly warehouseIds: readonly string[];
@@ -159,16 +136,25 @@ export class Truth implements Store {
   }
 
   /** What the mirror must equal at the end. */
-  snapshot(): TruthSnapshot {
-    const snapshot: TruthSnapshot = { cells: [], variants: [], products: [] };
-    for (const product of this.#products) {
-      if (product.deleted) continue;
-      snapshot.products.push({ productId: product.id, name: product.name });
-      for (const variant of product.variants) {
-        if (!variant.deleted) appendVariant(snapshot, variant);
-      }
-    }
-    return snapshot;
+  snapshot() {
+    const products = this.#products.filter(({ deleted }) => !deleted);
+    const variants = products.flatMap((product) => product.variants.filter(({ deleted }) => !deleted));
+    return {
+      products: products.map(({ id, name }) => ({ productId: id, name })),
+      variants: variants.map((variant) => ({
+        ...{ variantId: variant.id, productId: variant.product.id, kind: variant.kind },
+        availableQty: sellable(variant),
+      })),
+      cells: variants.flatMap(({ id, product, sku, kind, levels }) =>
+        levels.map((level) => ({
+          ...{ variantId: id, warehouseId: level.warehouseId, productId: product.id, sku, kind },
+          availableQty: available(level),
+          // For a pulled variant the stock is the seller's, and the store shows only the available quantity.
+          onHand: kind === 'pulled' ? null : level.onHand,
+          reservedQty: kind === 'pulled' ? null : level.reserved,
+        })),
+      ),
+    };
   }
 
   #shown(product: Product): RenderedProduct | null {
@@ -202,23 +188,4 @@ export class Truth implements Store {
 
 function live<T extends { readonly deleted: boolean }>(item: T | undefined): T | undefined {
   return item === undefined || item.deleted ? undefined : item;
-}
-
-function appendVariant(snapshot: TruthSnapshot, variant: Variant): void {
-  const { id: variantId, kind, sku } = variant;
-  const productId = variant.product.id;
-  snapshot.variants.push({ variantId, productId, kind, availableQty: sellable(variant) });
-  const told = kind !== 'pulled';
-  for (const level of variant.levels) {
-    snapshot.cells.push({
-      variantId,
-      warehouseId: level.warehouseId,
-      productId,
-      sku,
-      kind,
-      availableQty: available(level),
-      onHand: told ? level.onHand : null,
-      reservedQty: told ? level.reserved : null,
-    });
-  }
 }
