@@ -2,7 +2,6 @@
 import type { DeliveryRecord } from '../../src/sandbox/network/deliveries.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { diskWaitMs, isRefusedByDisk, type BareDisk } from '../hostile/beside.ts';
 import { plainVariants, type Owner } from './harness.ts';
 
 interface Load {
@@ -40,20 +39,6 @@ export function withStatus(load: Load, status: number, from = 0): DeliveryRecord
   return load.settled.slice(from).filter((record) => record.status === status);
 }
 
-/** Not stored, or answered later than that, although the disk kept nobody waiting. */
-export function untimely(load: Load, disk: BareDisk, withinMs = 1_000): readonly unknown[] {
-  return load.settled
-    .map(({ status, ms, sentAtMs, outcome }) => ({
-      outcome,
-      status: status ?? 0,
-      sentAtMs: sentAtMs ?? 0,
-      tookMs: ms ?? Infinity,
-    }))
-    .filter((one) => !isRefusedByDisk(one, disk))
-    .filter((one) => one.status !== 204 || one.tookMs - diskWaitMs(one, disk) >= withinMs);
-}
-
-/** Not answered at all, or not within the second that the service waits. */
 export function unanswered(load: Load): readonly DeliveryRecord[] {
-  return load.settled.filter(({ outcome, ms }) => outcome !== 'answered' || (ms ?? 0) >= 1_000);
+  return load.settled.filter(({ outcome }) => outcome !== 'answered');
 }

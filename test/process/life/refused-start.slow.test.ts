@@ -8,7 +8,6 @@ import {
   environmentFor,
   plainVariants,
   spawnMirror,
-  startService,
   startBoth,
   statusOf,
   temporaryFolder,
@@ -118,23 +117,4 @@ test.concurrent('a passed private socket that other machines reach is refused wi
   expect(said.stderr).toContain('set OPS_TOKEN');
   expect(said.stderr).not.toContain('    at ');
   expect(said.stdout).not.toContain('listening');
-});
-
-test.concurrent(
-  'variables of other programs are left alone, and a likely misspelling is a warning',
-  async (t) => {
-    const others = { DATABASE_URL: 'postgres://h/db', SERVICE_NAME: 'shop', OPS_TOKN: 'x' };
-    const { mirror } = await startBoth(t, {}, others);
-    const warnings = mirror.log.filter(({ msg }) => String(msg).startsWith('configuration: '));
-    expect(warnings.map(({ msg }) => msg)).toEqual([
-      'configuration: OPS_TOKN is not a variable of stock-mirror and is ignored; did you mean OPS_TOKEN?',
-    ]);
-  },
-);
-
-test.concurrent('a folder that cannot be made, under /proc, ends the start with its name', async (t) => {
-  const sandbox = await startService(t);
-  const child = spawnMirror(t, environmentFor(sandbox, '/proc/foo/x.db'), temporaryFolder(t));
-  expect(await child.ended).toEqual({ code: 1, signal: null });
-  expect(child.stderr).toContain('/proc/foo');
 });

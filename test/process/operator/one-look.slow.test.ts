@@ -21,11 +21,9 @@ import {
   type Owner,
   type RunningMirror,
 } from '../harness.ts';
-import { startLoad } from '../load.ts';
 import { canMount, smallDisk } from '../disk/small-disk.ts';
 
 const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
-const HOLD_LOCK = fileURLToPath(new URL('../disk/fixtures/hold-lock.ts', import.meta.url));
 const MB = 1 << 20;
 
 interface Scene {
@@ -77,51 +75,6 @@ const ROWS: readonly Row[] = [
       await sandbox.stop();
       expect((await mirror.post('/api/resync', {})).status).toBe(202);
     },
-  },
-  {
-    what: 'a full disk',
-    kind: 'no_room',
-    owner: 'host',
-    cause: /^The disk of the mirror is full$/,
-    remedy: /^free disk space in the folder of DATABASE_PATH/,
-    blocks: true,
-    isLiveFirst: true,
-    needsDisk: true,
-    happens: async ({ test: t, sandbox, fillDisk, mirror }) => {
-      fillDisk();
-      // Small writes may find room for a while.
-      startLoad(t, sandbox, 50);
-      const healthUrl = mirror.webhookUrl.replace('/webhooks', '/healthz');
-      await eventually(async () => (await fetch(healthUrl)).status === 503, {
-        what: 'nothing can be stored',
-      });
-    },
-  },
-  {
-    what: 'another program’s lock',
-    kind: 'tables_locked',
-    owner: 'host',
-    cause: /^Another program holds the write lock of the mirror’s file$/,
-    remedy: /^end the transaction of that program/,
-    blocks: true,
-    isLiveFirst: true,
-    happens: async ({ test: t, mirror }) => {
-      const child = spawn(process.execPath, [HOLD_LOCK, mirror.databasePath], {
-        stdio: ['pipe', 'pipe', 'inherit'],
-      });
-      t.onTestFinished(() => void child.kill('SIGKILL'));
-      await once(child.stdout, 'data');
-    },
-  },
-  {
-    what: 'a clock that is wrong',
-    kind: 'clock_wrong',
-    owner: 'host',
-    cause: /^This machine’s clock is 2 h behind the store’s$/,
-    remedy: /^synchronise the clock of this machine with NTP/,
-    blocks: false,
-    options: { clockOffsetMs: 2 * 60 * 60_000 + 60_000 },
-    isLiveFirst: true,
   },
 ];
 

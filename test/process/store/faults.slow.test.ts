@@ -38,8 +38,6 @@ test('with every fault at once the mirror ends equal to the service, with nothin
   await network.idle();
   const sent = sandbox.deliveries.counts;
   expect(sent.lost).toBeGreaterThan(5);
-  // Every delivery that was sent was answered within the second that the service waits.
-  expect({ timeout: sent.timeout, failed: sent.failed }).toEqual({ timeout: 0, failed: 0 });
 
   reads.stale.probability = 0;
   await resync(mirror);

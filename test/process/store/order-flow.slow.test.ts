@@ -88,63 +88,6 @@ function sellableOf(databasePath: string, sku: string): number {
   return total?.qty ?? Number.NaN;
 }
 
-test("what an order by SKU reserves is in the mirror's file within a second of the answer", async (t) => {
-  const { baseUrl, databasePath, credentials } = await startShop(t);
-  const sku = 'SKU-00001';
-  const before = sellableOf(databasePath, sku);
-  expect(before).toBeGreaterThan(3);
-
-  const granted = await fetch(`${baseUrl}/oauth/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body:
-      `grant_type=client_credentials&client_id=${credentials['SERVICE_CLIENT_ID']}` +
-      `&client_secret=${credentials['SERVICE_CLIENT_SECRET']}`,
-  });
-  expect(granted.status).toBe(200);
-  const token = String(((await granted.json()) as Json)['access_token']);
-
-  const created = await postJson(
-    `${baseUrl}/v1/order/create`,
-    {
-      external_order_id: 'flow-1',
-      shipping_type: 'flash',
-      ship_before_pay: true,
-      products: [{ sku, qty: 3 }],
-      recipient_address: { name: 'A', telephone: '0812345678', postal_code: 10110 },
-    },
-    token,
-  );
-  const answeredMs = performance.now();
-  await eventually(() => sellableOf(databasePath, sku) === before - 3, { what: 'the mirror shows it' });
-  const tookMs = performance.now() - answeredMs;
-  expect(created.status).toBe(200);
-  expect(tookMs).toBeLessThan(1_000);
-
-  const { id } = created.body['order'] as { id: string };
-  expect(
-    rows(
-      databasePath,
-      'SELECT sku, old_qty - new_qty AS taken, reason FROM mirror_changes WHERE order_id = ?',
-      id,
-    ),
-  ).toEqual([{ sku, taken: 3, reason: 'order_reserved' }]);
-
-  const shipments = await eventually(
-    async () => {
-      const read = await postJson(`${baseUrl}/v1/order/detail`, { order_id: id }, token);
-      expect(read).toMatchObject({ status: 200, body: { order: { id, external_order_id: 'flow-1' } } });
-      return (read.body['order'] as Json)['shipments'];
-    },
-    { what: 'a shipment' },
-  );
-  expect(shipments).toMatchObject([
-    { shipping_type: 'flash', tracking_number: expect.stringMatching(/^TH\d+$/) },
-  ]);
-  // A shipment takes nothing more.
-  expect(sellableOf(databasePath, sku)).toBe(before - 3);
-});
-
 test('the documented commands order by SKU, wait for the shipment, and show what the order took', async (t) => {
   const { baseUrl, databasePath } = await startShop(t);
   const commands = blockWith(documentAt('docs/sandbox.md'), 'sh', 'base=')

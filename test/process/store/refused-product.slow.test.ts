@@ -89,18 +89,6 @@ test.concurrent('after downtime the rows of a refused product alone stay suspect
   expect(suspects(again)).toEqual([]);
 });
 
-test.concurrent('the schedule of the full resync tries a refused product again', async (t) => {
-  const { sandbox, mirror } = await startBoth(t, {}, { RESYNC_CRON: '* * * * * *' });
-  const [level] = plainVariants(sandbox, 1);
-  const seen = refuse(sandbox, level.productId, REFUSALS[1]);
-  await eventually(() => seen.asked >= 3, { what: 'it is tried by several scans' });
-  const parked = async () => (await mirror.get('/api/status')).body['parked_reads'];
-  expect(await parked()).toBe(1);
-  expect(statusOf(mirror.databasePath).state).toBe('live');
-  sandbox.reads.intercept = null;
-  await eventually(async () => (await parked()) === 0, { what: 'it is read by the schedule' });
-});
-
 test.concurrent('a service that refuses every product does not pass for a mirror that is live', async (t) => {
   const sandbox = await startService(t);
   sandbox.reads.intercept = (endpoint) =>

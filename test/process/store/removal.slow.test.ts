@@ -1,36 +1,7 @@
 /** Removals take two sightings at least 30 s apart, so everything about them happens here side by side. */
 import { expect, test } from 'vitest';
 import { present } from '../../shared/present.ts';
-import {
-  compareWithTruth,
-  eventually,
-  plainVariants,
-  resync,
-  rows,
-  startBoth,
-  untilEqual,
-} from '../harness.ts';
-
-test.concurrent(
-  'a deleted product is removed after a second sighting, and a late webhook does not bring it back',
-  async (t) => {
-    const { sandbox, mirror } = await startBoth(t);
-    const [level] = plainVariants(sandbox, 1);
-    const held = sandbox.network.hold();
-    sandbox.operations.add({ ...level, by: 4 });
-    sandbox.operations.deleteProduct(level.productId);
-    await resync(mirror);
-    expect(
-      rows(mirror.databasePath, 'SELECT 1 FROM mirror_products WHERE product_id = ?', level.productId),
-    ).toHaveLength(1);
-
-    await untilEqual(mirror, sandbox);
-    const removed = `SELECT old_qty IS NOT NULL AS had, new_qty FROM mirror_changes WHERE variant_id = ? AND reason = 'removed'`;
-    expect(rows(mirror.databasePath, removed, level.variantId)).toContainEqual({ had: 1, new_qty: null });
-    await held.release();
-    expect(compareWithTruth(mirror.databasePath, sandbox)).toEqual([]);
-  },
-);
+import { eventually, resync, rows, startBoth, untilEqual } from '../harness.ts';
 
 test.concurrent(
   'a service that suddenly knows nothing does not empty the mirror before an operator allows it',
@@ -70,30 +41,3 @@ test.concurrent(
     await untilEqual(mirror, sandbox);
   },
 );
-
-test.concurrent('credentials of a store that has nothing do not empty even a small mirror', async (t) => {
-  const { sandbox, mirror } = await startBoth(t);
-  const before = rows(
-    mirror.databasePath,
-    'SELECT variant_id, warehouse_id, available_qty FROM mirror_stock',
-  );
-  const noProducts = { request_id: 'r', products: [], has_more: false };
-  const notFound = { error: 'not_found', error_description: 'no such product' };
-  sandbox.reads.intercept = (endpoint) =>
-    Promise.resolve(
-      endpoint === '/v1/product/list' ? { status: 200, body: noProducts } : { status: 404, body: notFound },
-    );
-  await resync(mirror);
-  await eventually(async () => Number((await mirror.get('/api/status')).body['held_removals']) === 12, {
-    what: 'all removals are held',
-  });
-  expect(
-    rows(mirror.databasePath, 'SELECT variant_id, warehouse_id, available_qty FROM mirror_stock'),
-  ).toEqual(before);
-  sandbox.reads.intercept = null;
-  await resync(mirror);
-  await untilEqual(mirror, sandbox);
-  await eventually(async () => (await mirror.get('/api/status')).body['held_removals'] === 0, {
-    what: 'nothing is held any more',
-  });
-});
