@@ -174,9 +174,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('retry-credentials');
 
     isBroken = true;
-    await expect
-      .poll(() => textOf(page, '#message'), { timeout: 8_000 })
-      .toContain('This page is out of date');
+    await expect.poll(() => textOf(page, '#message')).toContain('This page is out of date');
     expect(await page.locator('body.old').count()).toBe(1);
     isBroken = false;
     await expect.poll(() => page.locator('body.old').count()).toBe(0);
@@ -218,7 +216,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
         expect(small).toEqual([]);
       }
     }
-  }, 180_000);
+  });
 });
 
 /** Sales, an order, a lost delivery, one that nobody understands, and strangers: something to see on each page. */

@@ -64,9 +64,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     sandbox.operations.deleteProduct(gone.id);
     sandbox.traffic.start(0.001);
 
-    await expect
-      .poll(() => textOf(page, `${row}-sell`), { timeout: 5_000 })
-      .toBe(String(available(present(variant.levels[0]))));
+    await expect.poll(() => textOf(page, `${row}-sell`)).toBe(String(available(present(variant.levels[0]))));
     await expect.poll(() => textOf(page, `#product-${product.id}-name`)).toBe('made meanwhile');
     await expect.poll(() => page.locator(`#product-${gone.id}`).count()).toBe(0);
     await expect.poll(() => page.locator('#traffic [name=rate]').inputValue()).toBe('0.001');
@@ -85,13 +83,11 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const loss = '#losses-list > li:first-child';
     await expect.poll(() => textOf(page, '#message')).toBe('Done.');
     await expect
-      .poll(() => textOf(page, loss), { timeout: 8_000 })
+      .poll(() => textOf(page, loss))
       .toMatch(/lost[^]*so one is missing[^]*the receiver reads the product/);
     const { productId } = present(sandbox.losses.recent[0]);
     await client('/v1/product/detail', { product_id: productId });
-    await expect
-      .poll(() => textOf(page, loss), { timeout: 8_000 })
-      .toMatch(/the receiver read the product, \d+\.\d s later/);
+    await expect.poll(() => textOf(page, loss)).toMatch(/the receiver read the product, \d+\.\d s later/);
     expect(await isStillLoaded(page)).toBe(true);
     expect(complaints).toEqual([]);
   });
@@ -109,9 +105,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const { delivery } = present(sandbox.deliveries.records[0]);
     expect(await page.evaluate('navigator.clipboard.readText()')).toContain(delivery.body.toString());
     await page.getByRole('button', { name: 'Send again' }).click();
-    await expect
-      .poll(() => textOf(page, '#webhook-fates > p:nth-child(2)'), { timeout: 5_000 })
-      .toMatch(/^204 in \d+ ms/);
+    await expect.poll(() => textOf(page, '#webhook-fates > p:nth-child(2)')).toMatch(/^204 in \d+ ms/);
     expect(receiver.received.map(({ raw }) => raw.toString())).toEqual([
       delivery.body.toString(),
       delivery.body.toString(),
@@ -153,7 +147,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await expect.poll(() => textOf(page, '#message')).toContain('Is it still running?');
     const again = await withReceiver({ port: sandbox.port, products: 1, webhookUrl: receiver.url });
     await expect
-      .poll(() => page.locator('#stock-list > tbody').count(), { timeout: 8_000 })
+      .poll(() => page.locator('#stock-list > tbody').count())
       .toBe(again.sandbox.truth.products.length);
     expect(await page.locator('#message').innerText()).toBe('');
   });

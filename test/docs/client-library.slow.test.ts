@@ -13,7 +13,7 @@ import { blocksOf, documentAt, ROOT } from './blocks.ts';
 
 const DOCUMENT = documentAt('docs/client-library.md');
 
-test('the programs compile against the package’s types', { timeout: 120_000 }, async () => {
+test('the programs compile against the package’s types', async () => {
   const folder = temporaryFolder();
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   for (const [nth, { text }] of blocksOf(DOCUMENT, 'ts').entries())

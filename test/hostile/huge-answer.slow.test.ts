@@ -14,4 +14,4 @@ test('a detail of as many variants and levels as may be is merged, and its absen
   expect(values(writer.db, 'SELECT count(*) FROM mirror_stock')).toEqual([MAX_LEVELS]);
   writer.read('10', null, T0 + 60_000);
   expect(values(writer.db, 'SELECT count(*) FROM products WHERE missing_at_ms IS NOT NULL')).toEqual([1]);
-}, 90_000);
+});

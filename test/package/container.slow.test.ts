@@ -21,4 +21,4 @@ test('the container file copies all that the package is made of', () => {
   onTestFinished(() => rmSync(destination, { recursive: true }));
   execFileSync('npm', ['run', 'pack', '--', '--destination', destination], { cwd: folder, stdio: 'pipe' });
   expect(readdirSync(destination)).toEqual([expect.stringMatching(/^stock-mirror-.*\.tgz$/)]);
-}, 300_000);
+});

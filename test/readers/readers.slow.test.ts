@@ -145,11 +145,11 @@ beforeAll(async () => {
     await untilAll('ends equal', isEqual);
   }
   epochs = [epoch, epochOf(path)];
-}, 300_000);
+});
 
 afterAll(async () => {
   for (const cleanup of cleanups) await cleanup();
-}, 30_000);
+});
 
 for (const name of NAMES) {
   test.skipIf(!isInstalled(name))(titleOf(name, WHAT), () => {

@@ -58,4 +58,4 @@ test('a log that a reader held is shortened when it lets go', async () => {
     { what: 'it is short again' },
   );
   expect(readerDb(path).pragma('integrity_check', { simple: true })).toBe('ok');
-}, 120_000);
+});

@@ -88,7 +88,7 @@ test.concurrent.for<Case>([
       ({ status }) => answers.add(status),
       () => answers.add(0),
     );
-  }, 50);
+  });
   t.onTestFinished(() => clearInterval(asking));
 
   happen(path, backup);

@@ -69,4 +69,4 @@ test('a reader that holds its transaction: answers stay in time, the log names i
     },
     { what: 'the log has shrunk' },
   );
-}, 90_000);
+});
