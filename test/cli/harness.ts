@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, vi } from 'vitest';
+import { afterAll } from 'vitest';
 import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { eventually } from '../process/wait.ts';
@@ -41,7 +41,6 @@ export interface Home {
 }
 
 // A command takes most of a second to start, several times that where other tests run.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const leftovers: (() => unknown)[] = [];
 afterAll(async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { vi, type TestContext } from 'vitest';
+import { type TestContext } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { eventLogPath } from '../../src/event-log/open-log.ts';
 import { present } from '../shared/present.ts';
@@ -17,7 +17,6 @@ export { compareWithTruth } from './compare-with-truth.ts';
 export { eventually, throughout, untilNone } from './wait.ts';
 
 // Several processes start at once here, perhaps on a busy machine. A test that hangs fails by a deadline of its own.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 30_000 });
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
