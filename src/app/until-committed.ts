@@ -1,6 +1,6 @@
 /** Retries a write until it commits. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mayPass } from '../sqlite/errors.ts';
+import { StoreError } from '../sqlite/errors.ts';
 
 const RETRY_MS = 500;
 
@@ -11,7 +11,9 @@ export async function untilCommitted(work: () => Promise<void>, signal: AbortSig
       await work();
       return;
     } catch (error) {
-      if (!mayPass(error) || signal.aborted) throw error;
+      const mayPass =
+        error instanceof StoreError && (error.kind === 'busy' || error.kind === 'cannot_commit');
+      if (!mayPass || signal.aborted) throw error;
       await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }

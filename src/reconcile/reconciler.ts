@@ -168,38 +168,24 @@ export class Reconciler {
     options: { readonly allowRemovals: boolean },
   ): Promise<OrderedRun> {
     const askedMs = performance.now();
-    await this.#release();
+    // An operator's request clears all read blocks.
+    await this.#deps.tokens.releaseLatch();
+    this.#throttle.release();
+    this.#lookups.forgetPacing();
     if (options.allowRemovals) await allowRemovals(this.#deps);
     const run = await this.#begin(() =>
       productIds === null
         ? beginCatalogueRun(this.#deps, 'operator')
         : beginProductRun(this.#deps, [...new Set(productIds)]),
     );
-    this.#wake();
+    this.#queue.wake();
+    this.#pause.wake();
     // Who asked at the same moment has joined nothing.
     return { ...run, joined: run.joined && (this.#begunMs.get(run.id) ?? 0) < askedMs };
   }
 
-  /** An operator's word ends whatever holds reads back. */
-  async lift(): Promise<void> {
-    await this.#release();
-    this.#wake();
-  }
-
-  async #release(): Promise<void> {
-    await this.#deps.tokens.releaseLatch();
-    this.#throttle.release();
-    this.#lookups.forgetPacing();
-  }
-
-  #wake(): void {
-    this.#queue.wake();
-    this.#pause.wake();
-  }
-
   async stop(): Promise<void> {
     this.#stop.abort();
-    // The mirror goes on where another replica reads from the store.
     this.#unlisten();
     this.#pause.stop();
     this.#schedule?.stop();

@@ -23,11 +23,6 @@ export class StoreError extends Error {
   }
 }
 
-/** What is in the way may be gone by itself: the same is tried again. */
-export function mayPass(error: unknown): error is StoreError {
-  return error instanceof StoreError && (error.kind === 'busy' || error.kind === 'cannot_commit');
-}
-
 /** SQLite's own result code (`SQLITE_BUSY`, …), also of a wrapped error; null when it is not SQLite's. */
 export function sqliteCode(error: unknown): string | null {
   for (let found = error; found instanceof Error; found = found.cause) {

@@ -1,6 +1,5 @@
 /** Time that passes only when the simulation says so: one queue of everything that will happen, in one order. */
 
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { present } from '../shared/present.ts';
 
 /** Whose events these are. When it dies they never happen; while it stands still they wait. */
@@ -31,18 +30,6 @@ export const WORLD: Life = newLife();
 
 export interface Scheduled {
   cancelled: boolean;
-}
-
-const running = new AsyncLocalStorage<Life>();
-
-/** Whose code runs: what an event leads to is its own life's, and so is what waits for another's. */
-export function lifeAtWork(): Life {
-  return running.getStore() ?? WORLD;
-}
-
-/** As a call from elsewhere would: what it leads to is of that life. */
-export function within<T>(life: Life, action: () => T): T {
-  return running.run(life, action);
 }
 
 interface Event extends Scheduled {
@@ -106,7 +93,7 @@ export class VirtualTime {
       }
       this.#nowMs = next.atMs;
       this.steps += 1;
-      within(next.life, next.action);
+      next.action();
       await settled();
     }
     this.#nowMs = Math.max(this.#nowMs, untilMs);
