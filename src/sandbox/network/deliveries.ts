@@ -31,19 +31,15 @@ export interface DeliveryRecord {
   readonly problem: string | null;
 }
 
-export interface Deliveries {
-  /** Oldest first; bounded, so the oldest are dropped. */
-  readonly records: readonly DeliveryRecord[];
-  /** Counts of all deliveries so far, by outcome. */
-  readonly counts: Readonly<Record<DeliveryOutcome, number>>;
-  /** Called when a delivery's outcome is known. Returns a function that unsubscribes. */
-  onSettled(listener: (record: DeliveryRecord) => void): () => void;
-}
-
 const KEPT = 10_000;
 
-export class DeliveryLog implements Deliveries {
+/** The log as it may be read. */
+export type Deliveries = Pick<DeliveryLog, 'records' | 'counts' | 'onSettled'>;
+
+export class DeliveryLog {
+  /** Oldest first; bounded, so the oldest are dropped. */
   readonly records: DeliveryRecord[] = [];
+  /** Counts of all deliveries so far, by outcome. */
   readonly counts: Record<DeliveryOutcome, number> = {
     pending: 0,
     answered: 0,
@@ -53,6 +49,7 @@ export class DeliveryLog implements Deliveries {
   };
   readonly #listeners = new Set<(record: DeliveryRecord) => void>();
 
+  /** Called when a delivery's outcome is known. Returns a function that unsubscribes. */
   onSettled(listener: (record: DeliveryRecord) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -31,7 +31,7 @@ const EVERY_MS = 1_000;
 interface Form<Schema extends z.ZodObject = z.ZodObject> {
   readonly title: string;
   readonly schema: Schema;
-  values(store: Store): Readonly<Record<string, unknown>>;
+  readonly values: (store: Store) => Readonly<Record<string, unknown>>;
   apply(store: Store, body: z.output<Schema>): void;
 }
 

@@ -24,12 +24,34 @@ import {
   tokenResponseSchema,
   webhookEnvelopeSchema,
 } from '../../store-api/contract/schemas.ts';
-import { told } from './told.ts';
+
+/** A field of the store's answers: present, or absent but never null ("Conventions" 4). */
+type Strict<Field> =
+  Field extends z.ZodCatch<infer Inner>
+    ? Strict<Inner>
+    : Field extends z.ZodPipe<infer Inner, z.ZodTransform>
+      ? Strict<Inner>
+      : Field extends z.ZodOptional<z.ZodNullable<infer Inner>>
+        ? z.ZodOptional<Inner>
+        : Field;
+
+/** The fields of a client schema without its leniency (`optional`, `lenient`). */
+function strict<Shape extends z.ZodRawShape>(shape: Shape) {
+  return Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, withoutLeniency(field)])) as {
+    [Name in keyof Shape]: Strict<Shape[Name]>;
+  };
+}
+
+function withoutLeniency(field: z.core.$ZodType): z.core.$ZodType {
+  if (field instanceof z.ZodCatch) return withoutLeniency(field.unwrap());
+  if (field instanceof z.ZodPipe) return withoutLeniency(field.in);
+  if (!(field instanceof z.ZodOptional)) return field;
+  const inner = field.unwrap();
+  return inner instanceof z.ZodNullable ? z.optional(inner.unwrap()) : field;
+}
 
 const requestId = z.string().meta({ description: 'The same as the header X-Request-Id.' });
 const uri = z.url();
-
-// ---- POST /oauth/token, and errors ---------------------------------------------------------------------------
 
 export const tokenAnswer = tokenResponseSchema
   .extend({ token_type: z.literal('Bearer') })
@@ -43,14 +65,12 @@ export const errorAnswer = z
   })
   .meta({ id: 'Error' });
 
-// ---- Orders and addresses ------------------------------------------------------------------------------------
-
 const orderAddress = z
   .looseObject({ ...addressInputSchema.shape, id: idSchema })
   .meta({ id: 'OrderAddress', description: 'Its id can be the `recipient_address_id` of a later order.' });
 
 const orderAnswer = z
-  .looseObject({ ...told(orderSchema.shape), recipient_address: orderAddress.optional() })
+  .looseObject({ ...strict(orderSchema.shape), recipient_address: orderAddress.optional() })
   .meta({ id: 'Order', description: '`shipments` is absent until the courier booking completes.' });
 
 export const orderEnvelope = z.looseObject({ request_id: requestId, order: orderAnswer });
@@ -60,30 +80,28 @@ const storeAddress = z
   .meta({ id: 'StoreAddress', description: 'Its id can be the `sender_address_id` of an order.' });
 
 export const addressListAnswer = z.looseObject({
-  ...told(addressListResponseSchema.shape),
+  ...strict(addressListResponseSchema.shape),
   request_id: requestId,
   addresses: z.array(storeAddress).meta({ description: 'Primary first, then oldest first.' }),
 });
 
-// ---- Products ------------------------------------------------------------------------------------------------
-
 const productRow = z
-  .looseObject({ ...told(productRowSchema.shape), image_url: uri.optional() })
+  .looseObject({ ...strict(productRowSchema.shape), image_url: uri.optional() })
   .meta({ id: 'Product' });
 
 export const productListAnswer = z.looseObject({
-  ...told(productListResponseSchema.shape),
+  ...strict(productListResponseSchema.shape),
   request_id: requestId,
   products: z.array(productRow),
 });
 
 const shippingRate = z
-  .looseObject({ ...told(shippingRateSchema.shape), shipping_type: z.enum(shippingTypes) })
+  .looseObject({ ...strict(shippingRateSchema.shape), shipping_type: z.enum(shippingTypes) })
   .meta({ id: 'ProductShippingRate' });
 
 const productVariantDetail = z
   .looseObject({
-    ...told(productVariantDetailSchema.shape),
+    ...strict(productVariantDetailSchema.shape),
     img_url: uri.optional(),
     thumbnail_url: uri.optional(),
     tiny_img_url: uri.optional(),
@@ -93,12 +111,12 @@ const productVariantDetail = z
 
 const productDetail = z
   .looseObject({
-    ...told(productDetailSchema.shape),
+    ...strict(productDetailSchema.shape),
     description: z.string().meta({ description: 'Empty when there is none.' }),
     img_uris: z.array(uri),
     thumbnail_uris: z.array(uri),
     tiny_img_uris: z.array(uri),
-    category: z.looseObject(told(categorySchema.shape)).optional(),
+    category: z.looseObject(strict(categorySchema.shape)).optional(),
     shipping_rates: z.array(shippingRate).optional(),
     seller_shipping_rates: z.array(shippingRate).optional(),
     variants: z.array(productVariantDetail).min(1),
@@ -107,11 +125,9 @@ const productDetail = z
 
 export const productDetailAnswer = z.looseObject({ request_id: requestId, product: productDetail });
 
-// ---- Webhooks ------------------------------------------------------------------------------------------------
-
 const stockChange = z
   .looseObject({
-    ...told(stockItemSchema.shape),
+    ...strict(stockItemSchema.shape),
     sku: z.string().meta({ description: 'Empty when the variant has none.' }),
     reason: z.string().meta({ description: 'A reason code; new ones may appear at any time.' }),
     order_id: idSchema.optional(),
@@ -124,7 +140,7 @@ const stockChange = z
   });
 
 export const stockAvailableUpdated = z.looseObject({
-  ...told(webhookEnvelopeSchema.shape),
+  ...strict(webhookEnvelopeSchema.shape),
   event_type: z.literal(STOCK_AVAILABLE_UPDATED),
   request_time: epochMsSchema,
   data: z.looseObject({ items: z.array(stockChange).min(1) }),
