@@ -86,7 +86,7 @@ async function shownBy(mirror: RunningMirror, variantId: string): Promise<Map<st
   const form = (token: string) => ({
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ token, next: '/runs' }),
+    body: new URLSearchParams({ token }),
   });
   await ask('/login', '', form(`${OPS_TOKEN}x`));
   await ask('/login', '', form(OPS_TOKEN));
