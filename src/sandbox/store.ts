@@ -32,7 +32,6 @@ export interface StoreOptions {
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly webhookSecret?: string;
-  readonly tokenLifetimeS?: number;
   readonly clockOffsetMs?: number;
   /** Epoch ms; default `Date.now`. */
   readonly now?: () => number;
@@ -75,11 +74,7 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
     webhookSecret: options.webhookSecret ?? 'sandbox-webhook-secret',
     webhookUrl: options.webhookUrl ?? null,
   });
-  const oauth = new TokenIssuer({
-    ...{ clock, clientId },
-    clientSecret: options.clientSecret ?? 'sandbox-secret',
-    tokenLifetimeS: options.tokenLifetimeS ?? 14_400,
-  });
+  const oauth = new TokenIssuer(clock, clientId, options.clientSecret ?? 'sandbox-secret');
   const apps = new Apps({
     first: network,
     connect: (serial, id, webhookSecret) =>

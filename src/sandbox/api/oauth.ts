@@ -16,13 +16,13 @@ const PER_IP = { requests: 60, withinMs: MINUTE_MS };
 const FAILURES = { requests: 10, withinMs: 5 * MINUTE_MS };
 const BLOCK_MS = 15 * MINUTE_MS;
 const OLD_SECRET_MS = 24 * 60 * MINUTE_MS;
+const TOKEN_LIFETIME_S = 14_400;
 const TOKENS_KEPT = 10_000;
 
 /** Issues and checks tokens, within the documented limits ("Authentication" 2-6). */
 export class TokenIssuer {
   /** Of the first channel, like the secret and its replacement. */
   readonly clientId: string;
-  readonly tokenLifetimeS: number;
   /** An expired channel is answered like wrong credentials. */
   channelExpired = false;
   readonly #clock: Clock;
@@ -34,17 +34,10 @@ export class TokenIssuer {
   readonly #failures = new Windows();
   readonly #blocks = new Map<string, number>();
 
-  constructor(deps: {
-    readonly clock: Clock;
-    readonly clientId: string;
-    readonly clientSecret: string;
-    readonly tokenLifetimeS: number;
-  }) {
-    const { clock, clientId, clientSecret, tokenLifetimeS } = deps;
+  constructor(clock: Clock, clientId: string, clientSecret: string) {
     this.#clock = clock;
     this.clientId = clientId;
     this.#secret = clientSecret;
-    this.tokenLifetimeS = tokenLifetimeS;
   }
 
   /** The secret in force. */
@@ -68,13 +61,6 @@ export class TokenIssuer {
     this.#tokens.clear();
   }
 
-  /** Resets the counts of requests and failures. */
-  resetLimits(): void {
-    this.#requests.clear();
-    this.#failures.clear();
-    this.#blocks.clear();
-  }
-
   /** Counts a request from this address, before its body is read. */
   admitIp(ip: string): void {
     this.#admit(`ip ${ip}`, PER_IP);
@@ -92,9 +78,9 @@ export class TokenIssuer {
     }
     if (this.#tokens.size >= TOKENS_KEPT) dropOldest(this.#tokens);
     const token = randomBytes(32).toString('base64url');
-    const untilMs = this.#now() + this.tokenLifetimeS * 1_000;
+    const untilMs = this.#now() + TOKEN_LIFETIME_S * 1_000;
     this.#tokens.set(token, { clientId: form.clientId, untilMs });
-    return { access_token: token, token_type: 'Bearer', expires_in: this.tokenLifetimeS };
+    return { access_token: token, token_type: 'Bearer', expires_in: TOKEN_LIFETIME_S };
   }
 
   /** The client id of the channel that a valid token identifies. */
@@ -155,9 +141,5 @@ class Windows {
     const times = (this.#byKey.get(key) ?? []).filter((time) => time > sinceMs);
     this.#byKey.set(key, times);
     return times;
-  }
-
-  clear(): void {
-    this.#byKey.clear();
   }
 }
