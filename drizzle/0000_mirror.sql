@@ -70,11 +70,6 @@ CREATE TABLE `mirror_state` (
 	`date_contradictions` integer NOT NULL,
 	`lateness_ms` integer NOT NULL,
 	`trusted_after_ms` integer NOT NULL,
-	`loss_proved_at_ms` integer,
-	`loss_sweep_due_at_ms` integer,
-	`loss_sweep_sent_at_ms` integer NOT NULL,
-	`loss_swept_seq` integer NOT NULL,
-	`loss_swept_at_ms` integer NOT NULL,
 	`bundles_due_at_ms` integer,
 	`removal_window_start_ms` integer NOT NULL,
 	`removals_in_window` integer NOT NULL,
@@ -102,13 +97,16 @@ CREATE TABLE `products` (
 	`read_seq` integer NOT NULL,
 	`read_at_ms` integer NOT NULL,
 	`read_until_ms` integer DEFAULT -8640000000000000 NOT NULL,
+	`evidence_at_ms` integer DEFAULT -8640000000000000 NOT NULL,
 	`missing_at_ms` integer,
 	`gone_at_ms` integer,
 	`has_bundle` integer NOT NULL,
+	`conflict_reads` integer DEFAULT 0 NOT NULL,
 	CONSTRAINT "products_bundle_flag" CHECK(has_bundle IN (0, 1))
 );
 --> statement-breakpoint
 CREATE INDEX `products_read_at` ON `products` (`read_at_ms`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
+CREATE INDEX `products_evidence` ON `products` (`evidence_at_ms`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `products_missing` ON `products` (`missing_at_ms`) WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `products_bundle` ON `products` (`product_id`) WHERE has_bundle = 1 AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE TABLE `read_failures` (
@@ -187,7 +185,6 @@ CREATE TABLE `stock_levels` (
 	`missing_at_ms` integer,
 	`gone_at_ms` integer,
 	`unexplained_at_ms` integer,
-	`unseen_reads` integer DEFAULT 0 NOT NULL,
 	`change_seq` integer NOT NULL,
 	PRIMARY KEY(`variant_id`, `warehouse_id`),
 	CONSTRAINT "stock_levels_source" CHECK(source IN ('webhook', 'read'))
@@ -227,15 +224,14 @@ CREATE INDEX `variants_product` ON `variants` (`product_id`);--> statement-break
 CREATE INDEX `variants_sku` ON `variants` (`sku`);--> statement-breakpoint
 CREATE INDEX `variants_change_seq` ON `variants` (`change_seq`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_lookup` ON `variants` (`lookup_at_ms`) WHERE lookup_at_ms IS NOT NULL;--> statement-breakpoint
-CREATE INDEX `variants_unsettled` ON `variants` (`variant_id`) WHERE total_hi_ms > 8640000000000000;--> statement-breakpoint
 CREATE INDEX `variants_missing` ON `variants` (`missing_at_ms`) WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE TABLE `warehouse_names` (
 	`warehouse_id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-INSERT INTO `mirror_state` (`id`, `applied_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `loss_sweep_sent_at_ms`, `loss_swept_seq`, `loss_swept_at_ms`, `removal_window_start_ms`, `removals_in_window`, `variant_removals_in_window`, `level_removals_in_window`, `removals_allowed_until_ms`)
-VALUES (1, 0, 0, 0, 0, 1500, -8640000000000000, 0, 0, -8640000000000000, 0, 0, 0, 0, 0);
+INSERT INTO `mirror_state` (`id`, `applied_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `removal_window_start_ms`, `removals_in_window`, `variant_removals_in_window`, `level_removals_in_window`, `removals_allowed_until_ms`)
+VALUES (1, 0, 0, 0, 0, 1500, -8640000000000000, 0, 0, 0, 0, 0);
 --> statement-breakpoint
 INSERT INTO `service_state` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));
 --> statement-breakpoint

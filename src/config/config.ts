@@ -137,8 +137,6 @@ function read(given: ConfigSources) {
       /** croner patterns; null when switched off. */
       reconcileCron: values.RECONCILE_CRON,
       resyncCron: values.RESYNC_CRON,
-      readsPerHour: values.RECONCILE_READS_PER_HOUR,
-      longestUnreadMs: values.RECONCILE_MAX_AGE_HOURS * 60 * 60_000,
       /** The time zone of the patterns; null: the system's own. */
       timezone: values.TZ,
     },

@@ -59,17 +59,7 @@ export const VARIABLES = {
   RECONCILE_CRON: {
     schema: is.schedule,
     default: '*/15 * * * *',
-    meaning: 'When products that [need it most](freshness.md) are read',
-  },
-  RECONCILE_READS_PER_HOUR: {
-    schema: is.wholeNumber(0, 1_000_000),
-    default: '600',
-    meaning: 'Products that `RECONCILE_CRON` may have read in an hour while no loss is proven',
-  },
-  RECONCILE_MAX_AGE_HOURS: {
-    schema: is.wholeNumber(1, 8760),
-    default: '168',
-    meaning: 'Hours after which `RECONCILE_CRON` has every product read again',
+    meaning: 'When the products with the [oldest evidence](architecture.md#schedule) are read',
   },
   RESYNC_CRON: { schema: is.schedule, default: '0 3 * * *', meaning: 'When the whole catalogue is read' },
   TZ: { schema: is.timeZone, meaning: "Time zone of the two schedules; unset, the system's own" },

@@ -45,8 +45,6 @@ export interface LevelSnapshot {
   readonly availableQty: number;
   readonly onHand: number;
   readonly reservedQty: number;
-  /** The detail tells the level more than once, and not the same: this is only the first figure. */
-  readonly isContradictory?: true;
 }
 
 export interface VariantSnapshot {
@@ -64,8 +62,6 @@ export interface VariantSnapshot {
   readonly bundledByCount: number;
   /** Null: not told, which never means none. */
   readonly levels: readonly LevelSnapshot[] | null;
-  /** The detail tells the variant more than once, with different totals: this is only the first. */
-  readonly isContradictory?: true;
 }
 
 export interface ProductSnapshot {
@@ -107,10 +103,10 @@ export interface ReadRequestEntry extends EntryBase {
   readonly variantIds: readonly string[];
 }
 
-/** What `state.bundlesDueAtMs` or `state.lossSweepDueAtMs` waited for has come. */
+/** `bundles`: `state.bundlesDueAtMs` has come. `loss`: deliveries of unknown content were turned away. */
 export interface DueEntry extends EntryBase {
   readonly kind: 'due';
-  readonly what: 'bundles' | 'canary';
+  readonly what: 'bundles' | 'loss';
 }
 
 /** Nobody listened before `atMs`: what was not read since may have missed deliveries. */

@@ -30,17 +30,14 @@ export const GUARD_SHARE = 0.05;
 /** Removals count towards the guard for this long. */
 export const GUARD_WINDOW_MS = 60 * 60_000;
 
-/** So many reads in a row, at least 2 s apart, that a change contests and that do not show the level: no replica lags that long. */
-export const CONTESTED_READS = 15;
-/** A level that webhooks alone tell is kept for so long after the last of them. */
-export const WEBHOOKS_ALONE_MS = 24 * 60 * 60_000;
+/** So many reads for conflicts in a row follow each other at once; then each one waits twice as long as the one before. */
+export const CONFLICT_READS = 3;
+export const CONFLICT_PAUSE_MIN_MS = 4_000;
+export const CONFLICT_PAUSE_MAX_MS = 15 * 60_000;
+/** A conflict this long after the last read begins a new row, or after twice the pause. */
+export const CONFLICT_ROW_MS = 60_000;
 /** A removed variant that a new change names: its old product is read first, then the catalogue is searched. */
 export const MOVED_LOOKUP_MS = 5_000;
-/** A detail that says two things about one figure is read once more after this long, then as the schedule has it. */
-export const CONTRADICTION_RETRY_MS = 60_000;
-
-/** Beyond every instant: a total's high watermark while details tell it twice, and not the same. */
-export const UNSETTLED_MS = LATEST_MS + 1;
 
 /** How long a gap waits for the late delivery that closes it. */
 export const GAP_GRACE_MIN_MS = 2_000;
@@ -49,17 +46,6 @@ export const GAP_GRACE_MAX_MS = 6_000;
 
 /** More gaps of one stock level say nothing more; while nothing can be read, each broken chain would add one. */
 export const GAPS_OF_A_LEVEL = 100;
-
-/** How many products one proven loss sends to be read again. */
-export const LOSS_SWEEP_PRODUCTS = 50;
-/** And one input that may have been about anything. */
-export const UNREADABLE_LOSS_SWEEP_PRODUCTS = 200;
-/** A loss proven this soon after the one that the last loss sweep was for joins it: well over the longest grace of a gap. */
-export const LOSS_SWEEP_JOINED_MS = 10_000;
-/** Loss sweeps for bodies that cannot be read are this far apart. */
-export const UNREADABLE_LOSS_SWEEP_EVERY_MS = 60_000;
-/** Events of unknown types send theirs this far apart: a new kind of event may come many times a second, for ever. */
-export const UNKNOWN_EVENT_LOSS_SWEEP_EVERY_MS = 60 * 60_000;
 
 /** A changed component sends the bundles to be read after this long, more when there are very many bundles. */
 export const BUNDLE_DELAY_MIN_MS = 15_000;

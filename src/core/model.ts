@@ -45,8 +45,6 @@ export interface StockLevel {
   /** When a read moved the variant's total without showing its warehouses: the value may be wrong until a change sets
    *  it, or a read shows it. */
   readonly unexplainedAtMs: number | null;
-  /** How many reads in a row did not show the level although a newer change had named it; see webhooks-alone.ts. */
-  readonly unseenReads: number;
   readonly changeSeq: number;
 }
 
@@ -71,8 +69,7 @@ export interface Variant {
   readonly verifiedAtMs: number | null;
   /**
    * Store time: the high watermark of the latest read when it told the total, and not all the levels below it; else
-   * EARLIEST_MS. UNSETTLED_MS: that read told the total twice, and not the same, or did not show the variant, which
-   * webhooks go on to name.
+   * EARLIEST_MS.
    */
   readonly totalHiMs: number;
   readonly eventSeq: number;
@@ -100,6 +97,8 @@ export interface Product {
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
   readonly hasBundle: boolean;
+  /** Reads for conflicts in a row: see `conflictPauseMs`. */
+  readonly conflictReads: number;
 }
 
 /** A re-read request: the product must be read by a read that starts later. */
@@ -167,15 +166,6 @@ export interface MirrorState {
   readonly latenessMs: number;
   /** Rows of products not read since this instant may have missed deliveries: the mirror was down before it. */
   readonly trustedAfterMs: number;
-  /** When the last loss was proven. */
-  readonly lossProvedAtMs: number | null;
-  /** An authentic body could not be understood: a loss sweep is due at this instant. */
-  readonly lossSweepDueAtMs: number | null;
-  /** When that was last done. */
-  readonly lossSweepSentAtMs: number;
-  /** The latest loss that a loss sweep was for: every gap opened up to then has been answered. */
-  readonly lossSweptSeq: number;
-  readonly lossSweptAtMs: number;
   /** A component changed: bundles must be read once `bundlesDueAtMs` has come. Null: nothing to do. */
   readonly bundlesDueAtMs: number | null;
   readonly removalWindowStartMs: number;
@@ -198,11 +188,6 @@ export const INITIAL_STATE: MirrorState = {
   dateContradictions: 0,
   latenessMs: GAP_GRACE_DEFAULT_MS / 2,
   trustedAfterMs: EARLIEST_MS,
-  lossProvedAtMs: null,
-  lossSweepDueAtMs: null,
-  lossSweepSentAtMs: 0,
-  lossSweptSeq: 0,
-  lossSweptAtMs: EARLIEST_MS,
   bundlesDueAtMs: null,
   removalWindowStartMs: 0,
   removalsInWindow: 0,

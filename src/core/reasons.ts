@@ -17,7 +17,6 @@ export const REASONS = {
   confirm_removal: { priority: PRIORITY.conflict, isSuspect: true },
   quarantine: { priority: PRIORITY.conflict, isSuspect: true },
   not_stored: { priority: PRIORITY.conflict, isSuspect: true },
-  canary: { priority: PRIORITY.gap, isSuspect: true },
   listed: { priority: PRIORITY.downtime, isSuspect: false },
   bundle: { priority: PRIORITY.stale, isSuspect: true },
   stale: { priority: PRIORITY.stale, isSuspect: false },

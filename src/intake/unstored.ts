@@ -107,12 +107,12 @@ export class UnstoredDeliveries {
     }
     if (this.#turnedAway === 0 || atMs - this.#activeAtMs < ACTIVE_EVERY_MS) return;
     const requests = this.#turnedAway;
-    await writer.append({ kind: 'due', atMs, what: 'canary' });
+    await writer.append({ kind: 'due', atMs, what: 'loss' });
     this.#turnedAway -= requests;
     this.#activeAtMs = atMs;
     log.warn(
       { requests },
-      'requests were turned away for lack of room: the most recently active products are read',
+      'requests were turned away for lack of room: the products with the oldest evidence are read at once',
     );
   }
 }

@@ -1,73 +1,82 @@
-/**
- * Reads the catalogue list to the end, by id, and adds products that the mirror does not know
- * (docs/architecture.md#catalogue-scan). Offsets shift when a product is deleted, so pages overlap: a page without
- * any product of the page before it may have skipped some, and the scan steps back.
- */
-import { PageNews } from '../store-api/endpoints/page-news.ts';
-import { PRODUCT_LIST_ENDPOINT } from '../store-api/endpoints/products.ts';
-import type { Store } from '../mirror/store.ts';
+/** Reads the catalogue list by id and adds products that the mirror does not know (docs/architecture.md#catalogue-scan). */
 import type { Run } from '../core/runs.ts';
-import { listPage, type ListDeps } from './list-page.ts';
+import type { Store } from '../mirror/store.ts';
+import type { Logger } from '../platform/log.ts';
+import { sleep } from '../platform/sleep.ts';
+import type { CatalogueClient } from '../store-api/client.ts';
+import type { ProductListRequest } from '../store-api/contract/schemas.ts';
+import { listPages } from '../store-api/endpoints/list-pages.ts';
+import { PRODUCT_LIST_ENDPOINT, type ProductListAnswer } from '../store-api/endpoints/products.ts';
+import { ServiceError } from '../store-api/transport/errors.ts';
+import { fullJitterMs } from '../traffic/backoff.ts';
+import type { Throttle } from './throttle.ts';
 
-interface ScanDeps extends ListDeps {
+export interface ScanDeps {
   readonly store: Store;
+  readonly client: CatalogueClient;
+  readonly throttle: Throttle;
   readonly now: () => number;
+  readonly random: () => number;
+  readonly log: Logger;
 }
 
-const PAGE = 100;
-/** A list that loses its place more often than this is not shifting but broken. */
-const MAX_RETURNS = 10;
+/** The largest page that the store gives. */
+export const PAGE = 100;
+const RETRY = { baseMs: 1_000, capMs: 60_000 };
+/** A refusal needs a person to fix it, on one side or the other. */
+const REFUSED_RETRY = { baseMs: 10_000, capMs: 15 * 60_000 };
 
-/** @returns when the list is at its end and all of it is recorded. @throws StoreError, Error, the signal's reason. */
+/** @returns when the list is at its end and all of it is recorded. @throws StoreError, ServiceError, the signal's reason. */
 export async function scanCatalogue(deps: ScanDeps, run: Run, signal: AbortSignal): Promise<void> {
-  const { store } = deps;
-  let offset = run.listOffset;
-  // After a restart only the last id of the page before is known. If that one is deleted, the scan begins again.
-  let before: ReadonlySet<string> = new Set(run.listLastId === null ? [] : [run.listLastId]);
-  let stepBack = 1;
-  let returns = 0;
-  const news = new PageNews(PRODUCT_LIST_ENDPOINT);
-  /** Of the page before, also where it had none to spare for an overlap. */
-  let shown = before;
-  for (;;) {
-    const { page } = await listPage(
-      deps,
-      { limit: PAGE, offset, sort_by: 'id', sort_order: 'asc', get_count: true },
-      signal,
-    );
-    const ids = page.products.map((product) => product.id);
-    if (offset > 0 && before.size > 0 && !ids.some((id) => before.has(id))) {
-      offset = Math.max(0, offset - stepBack);
-      stepBack *= 2;
-      if (offset === 0) returns += 1;
-      if (returns > MAX_RETURNS)
-        throw new Error('the product list of the store has no steady order: report it to the store');
-      continue;
+  const { store, now } = deps;
+  const readPage = async (offset: number) => {
+    const sorted = { sort_by: 'id', sort_order: 'asc' } as const;
+    const { page } = await listPage(deps, { limit: PAGE, offset, ...sorted, get_count: true }, signal);
+    return { rows: page.products, hasMore: page.has_more && page.products.length > 0, total: page.total };
+  };
+  const from = { offset: run.listOffset, lastId: run.listLastId };
+  for await (const { rows, total, next } of listPages(PRODUCT_LIST_ENDPOINT, readPage, from)) {
+    const productIds = await store.reader.ask('notMirrored', { productIds: rows.map(({ id }) => id) });
+    if (productIds.length > 0) {
+      await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });
     }
-    stepBack = 1;
-    if (page.has_more) news.note({ isNew: ids.some((id) => !shown.has(id)) });
-    shown = new Set(ids);
-    await recordListed(deps, ids);
-    const last = ids.at(-1);
-    const listDone = !page.has_more || last === undefined;
-    // A page of one product has none to spare for an overlap: the scan would not advance.
-    const canOverlap = ids.length > 1;
-    const nextOffset = listDone ? offset : offset + (canOverlap ? ids.length - 1 : 1);
     await store.writer.command('checkpointRun', {
       id: run.id,
-      listOffset: nextOffset,
-      listLastId: canOverlap ? (last ?? null) : null,
-      listDone,
-      total: page.total ?? 0,
+      listOffset: next?.offset ?? run.listOffset,
+      listLastId: next?.lastId ?? null,
+      listDone: next === null,
+      total: total ?? 0,
     });
-    if (listDone) return;
-    offset = nextOffset;
-    before = canOverlap ? shown : new Set();
   }
 }
 
-async function recordListed({ store, now }: ScanDeps, ids: readonly string[]): Promise<void> {
-  const productIds = await store.reader.ask('notMirrored', { productIds: ids });
-  if (productIds.length === 0) return;
-  await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });
+/**
+ * One page of the list, through the throttle.
+ *
+ * @returns the page; waits and tries again, ever more rarely, while the store does not give it.
+ * @throws the signal's reason.
+ */
+export async function listPage(
+  { throttle, client, random, log }: ScanDeps,
+  request: ProductListRequest,
+  signal: AbortSignal,
+): Promise<ProductListAnswer> {
+  for (let attempt = 1; ; attempt += 1) {
+    await throttle.turn(signal);
+    try {
+      return await throttle.send(() => client.listProducts(request, { signal }));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ServiceError)) throw error;
+      const refused = error.kind === 'rejected';
+      const jitterMs = fullJitterMs(attempt, refused ? REFUSED_RETRY : RETRY, random());
+      const waitMs = Math.max(error.retryAfterMs ?? 0, jitterMs);
+      const isNews = refused || error.kind === 'contract';
+      log[isNews ? 'warn' : 'debug'](
+        { err: error, waitMs },
+        'the store did not answer its product list; trying again',
+      );
+      await sleep(waitMs, signal);
+    }
+  }
 }

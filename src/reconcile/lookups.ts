@@ -1,50 +1,69 @@
 /**
- * Which unknown variants are searched for, and how often. The newest products come first and are found within
- * seconds; a variant that is not among them waits for one search through the whole catalogue, which may take as long
- * as a full sync. A variant that no product has must not cause the catalogue to be read over and over.
+ * Finds the products of variants that a delivery named and no read has shown. The store has no such query. A new variant is on
+ * the first page of the list that begins with the latest edited product; otherwise the whole catalogue is read by a run, in
+ * the steady order of ids, since a product that changes its place in the list could be missed. A variant that no product
+ * has must not cause the catalogue to be read over and over.
  */
-import type { Logger } from '../platform/log.ts';
-import { lookUp, NOTHING, type LookupDeps } from './lookup.ts';
+import type { Run } from '../core/runs.ts';
+import { sleep } from '../platform/sleep.ts';
+import { listPage, PAGE, type ScanDeps } from './catalogue-scan.ts';
 
-/**
- * Two searches are made at once, and so is each one that is to confirm a miss, however many found nothing before it.
- * All others come ever more rarely.
- */
+interface LookupDeps extends ScanDeps {
+  /** Begins a run over the whole catalogue, or joins the one under way. */
+  readonly beginScan: () => Promise<Run & { readonly joined: boolean }>;
+}
+
+/** Two searches are made at once, one to miss the variant and one to confirm that. All others come ever more rarely. */
 const FREE_SEARCHES = 2;
 const PAUSE_MS = 60_000;
 const PAUSE_CAP_MS = 60 * 60_000;
-/** After a search that failed, which shows nothing about the variants it searched for. */
+/** After a search that failed, which shows nothing about the variants. */
 const AFTER_FAILURE_MS = 5_000;
-/** Beyond this many the pacing starts anew, so that made-up ids do not fill the memory. */
+/** Beyond this many the pacing begins again, so that made-up ids do not fill the memory. */
 const MAX_REMEMBERED = 10_000;
+const CHECK_MS = 100;
+/** The newest products are read within this time, or the search continues without them. */
+const PAGE_READS_MS = 60_000;
 
 interface Past {
   readonly searches: number;
   readonly nextAtMs: number;
 }
 
+interface Search {
+  readonly run: Run & { readonly joined: boolean };
+  readonly variantIds: readonly string[];
+}
+
 export class Lookups {
-  readonly #deps: LookupDeps & { readonly log: Logger };
+  readonly #deps: LookupDeps;
   readonly #signal: AbortSignal;
   readonly #past = new Map<string, Past>();
-  /** Being searched for, or waiting for the search through the whole catalogue. */
+  /** Being searched for, or waiting for a run. */
   readonly #busy = new Set<string>();
   readonly #forScan = new Set<string>();
-  #search: Promise<void> | null = null;
-  #scanning: Promise<void> | null = null;
+  #newest: Promise<void> | null = null;
+  #scan: Search | null = null;
+  #following: Promise<void> | null = null;
 
   constructor(deps: LookupDeps, signal: AbortSignal) {
     this.#deps = deps;
     this.#signal = signal;
   }
 
-  /**
-   * Begins the searches that are due and not under way yet. Never rejects or throws: a search that fails is due again
-   * later.
-   */
-  begin(due: readonly string[]): void {
-    this.#search ??= this.#searchNewest(due)?.finally(() => (this.#search = null)) ?? null;
-    this.#scanning ??= this.#scanEverything()?.finally(() => (this.#scanning = null)) ?? null;
+  get isIdle(): boolean {
+    return this.#busy.size === 0;
+  }
+
+  /** Begins the searches that are due, and concludes those whose run has ended. Never rejects or throws. */
+  follow(due: readonly string[]): void {
+    const ids = due.filter((id) => !this.#busy.has(id) && this.#isDue(id));
+    if (ids.length > 0) {
+      this.#newest ??= this.#guarded(ids, () => this.#searchNewest(ids)).finally(() => (this.#newest = null));
+    }
+    this.#following ??= this.#guarded(this.#scan?.variantIds ?? [...this.#forScan], () =>
+      this.#followScan(),
+    ).finally(() => (this.#following = null));
   }
 
   /** An operator's command: variants that were searched for in vain may be searched for again at once. */
@@ -53,62 +72,86 @@ export class Lookups {
   }
 
   async ended(): Promise<void> {
-    await this.#search;
-    await this.#scanning;
+    await Promise.all([this.#newest, this.#following]);
   }
 
-  #searchNewest(due: readonly string[]): Promise<void> | null {
-    const nowMs = this.#deps.now();
-    const ids = due.filter((id) => !this.#busy.has(id) && nowMs >= (this.#past.get(id)?.nextAtMs ?? 0));
-    if (ids.length === 0) return null;
+  #isDue(id: string): boolean {
+    return this.#deps.now() >= (this.#past.get(id)?.nextAtMs ?? 0);
+  }
+
+  async #guarded(ids: readonly string[], search: () => Promise<void>): Promise<void> {
+    try {
+      await search();
+    } catch (error) {
+      if (this.#signal.aborted) return;
+      this.#deps.log.error(
+        { err: error },
+        'looking up unknown variants failed: they are looked up again later; until then their rows are suspect',
+      );
+      this.#scan = null;
+      this.#release(ids, { isFutile: true });
+    }
+  }
+
+  async #searchNewest(ids: readonly string[]): Promise<void> {
+    const { store, now } = this.#deps;
     if (this.#past.size > MAX_REMEMBERED) this.#past.clear();
     for (const id of ids) {
       this.#busy.add(id);
       const searches = (this.#past.get(id)?.searches ?? 0) + 1;
       const pauseMs = Math.min(PAUSE_CAP_MS, PAUSE_MS * 2 ** (searches - FREE_SEARCHES));
-      const nextAtMs = searches < FREE_SEARCHES ? 0 : nowMs + pauseMs;
-      this.#past.set(id, { searches, nextAtMs });
+      this.#past.set(id, { searches, nextAtMs: searches < FREE_SEARCHES ? 0 : now() + pauseMs });
     }
-    return this.#run(ids, 'newest');
-  }
-
-  #scanEverything(): Promise<void> | null {
-    const ids = [...this.#forScan];
-    this.#forScan.clear();
-    return ids.length === 0 ? null : this.#run(ids, 'everything');
-  }
-
-  async #run(ids: readonly string[], extent: 'newest' | 'everything'): Promise<void> {
-    let found = NOTHING;
-    try {
-      found = await lookUp(this.#deps, ids, extent, this.#signal);
-    } catch (error) {
-      if (!this.#signal.aborted)
-        this.#deps.log.error(
-          { err: error },
-          'looking up unknown variants failed: they are looked up again later; until then their rows are suspect',
-        );
-      this.#doNotCount(ids);
+    const sinceMs = now();
+    const latest = { limit: PAGE, offset: 0, sort_by: 'update_time', sort_order: 'desc' } as const;
+    const { page } = await listPage(this.#deps, latest, this.#signal);
+    const productIds = page.products.map(({ id }) => id);
+    const unread = await store.reader.ask('unreadSince', { productIds, sinceMs });
+    await store.writer.append({ kind: 'listed', atMs: now(), productIds: unread, lookup: true });
+    while (now() < sinceMs + PAGE_READS_MS) {
+      if ((await store.reader.ask('unreadSince', { productIds, sinceMs })).length === 0) break;
+      await sleep(CHECK_MS, this.#signal);
     }
-    for (const id of ids) this.#busy.delete(id);
-    for (const id of found.left) {
-      this.#busy.add(id);
-      this.#forScan.add(id);
+    const open = await store.reader.ask('stillUnmapped', { variantIds: ids });
+    for (const id of open) this.#forScan.add(id);
+    this.#release(ids.filter((id) => !open.includes(id)));
+  }
+
+  /** One run at a time. */
+  async #followScan(): Promise<void> {
+    const { store, now, beginScan } = this.#deps;
+    if (this.#scan === null) {
+      const variantIds = [...this.#forScan];
+      if (variantIds.length === 0) return;
+      this.#forScan.clear();
+      this.#scan = { variantIds, run: await beginScan() };
     }
-    for (const id of found.toConfirm) this.#letConfirm(id);
+    const { run, variantIds } = this.#scan;
+    const ended = await store.reader.ask('runById', { id: run.id });
+    if (ended?.state === 'running') return;
+    this.#scan = null;
+    const open = await store.reader.ask('stillUnmapped', { variantIds });
+    // A product that could not be read may have the variant; a run that had begun before may have read its product too early.
+    const isConclusive = ended?.state === 'done' && ended.failed === 0;
+    if (open.length > 0 && isConclusive && !run.joined) {
+      const { startedSeq: s0, startedAtMs: sentAtMs } = run;
+      await store.writer.append({ kind: 'lookup_missed', atMs: now(), s0, sentAtMs, variantIds: open });
+      // A first miss is confirmed at once, however many searches came to nothing before it.
+      for (const id of await store.reader.ask('missedOnce', { variantIds: open })) {
+        const searches = this.#past.get(id)?.searches ?? 1;
+        this.#past.set(id, { searches, nextAtMs: 0 });
+      }
+    }
+    this.#release(variantIds, { isFutile: run.joined });
   }
 
-  #letConfirm(id: string): void {
-    const past = this.#past.get(id);
-    if (past !== undefined) this.#past.set(id, { ...past, nextAtMs: 0 });
-  }
-
-  /** A disk that was full for a while must not delay the next hour's searches. */
-  #doNotCount(ids: readonly string[]): void {
+  /** They may be searched for again. @param isFutile the search does not count. */
+  #release(ids: readonly string[], { isFutile } = { isFutile: false }): void {
     const nextAtMs = this.#deps.now() + AFTER_FAILURE_MS;
     for (const id of ids) {
-      const searches = this.#past.get(id)?.searches ?? 1;
-      this.#past.set(id, { searches: searches - 1, nextAtMs });
+      this.#busy.delete(id);
+      const searches = (this.#past.get(id)?.searches ?? 1) - 1;
+      if (isFutile) this.#past.set(id, { searches, nextAtMs });
     }
   }
 }

@@ -1,19 +1,19 @@
-/** Reads one product and records the answer; a failure is recorded too. */
+/** Reads of one product: the answer is recorded, and so is a failure. */
 import { fullJitterMs } from '../traffic/backoff.ts';
 import type { Fact } from '../core/apply/fact.ts';
 import { isGivenUp } from '../core/given-up.ts';
 import { LATEST_MS } from '../core/limits.ts';
-import type { CallOptions } from '../store-api/endpoints/call.ts';
 import type { CatalogueClient } from '../store-api/client.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
-import type { NewEntry } from '../event-log/entries.ts';
 import type { Store } from '../mirror/store.ts';
 import { messageOf } from '../platform/thrown.ts';
+import type { Throttle } from './throttle.ts';
 
 export interface ProductReaderDeps {
   readonly store: Store;
   readonly client: CatalogueClient;
+  readonly throttle: Throttle;
   readonly now: () => number;
   readonly random: () => number;
 }
@@ -25,20 +25,22 @@ const RETRY = { baseMs: 500, capMs: 60_000 };
  */
 const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 
-/** An answer on its way into the event log. */
-type AnsweredRead = Extract<NewEntry, { kind: 'read' }>;
-
-/** @throws ServiceError */
-export async function askProduct(
-  { store, client, now }: ProductReaderDeps,
+/**
+ * Reads one product and records the answer.
+ *
+ * @returns what the answer changed.
+ * @throws ServiceError, StoreError
+ */
+export async function readProduct(
+  { store, client, throttle, now }: ProductReaderDeps,
   productId: string,
-  options: CallOptions,
-): Promise<AnsweredRead> {
+  signal: AbortSignal,
+): Promise<readonly Fact[]> {
   // Before the request: the answer may not show what is committed later.
   const { lastSeq: s0 } = store.writer;
-  const answer = await client.productDetail(productId, options);
+  const answer = await throttle.send(() => client.productDetail(productId, { signal }));
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
-  return {
+  const { facts } = await store.writer.append({
     kind: 'read',
     atMs: Math.max(now(), receivedAtMs),
     productId,
@@ -49,15 +51,7 @@ export async function askProduct(
     requestId,
     snapshot:
       answer.outcome === 'found' ? snapshotOf(answer.product, JSON.stringify(answer.rawProduct)) : null,
-  };
-}
-
-/** @returns what the answer changed. @throws StoreError */
-export async function recordAnswer(
-  { store }: ProductReaderDeps,
-  answered: AnsweredRead,
-): Promise<readonly Fact[]> {
-  const { facts } = await store.writer.append(answered);
+  });
   return facts;
 }
 
@@ -69,7 +63,7 @@ export async function recordAnswer(
  * @throws StoreError
  */
 export async function recordFailure(
-  deps: ProductReaderDeps,
+  deps: Pick<ProductReaderDeps, 'store' | 'now' | 'random'>,
   productId: string,
   error: unknown,
   answeredAtMs: number,

@@ -1,18 +1,14 @@
 /**
- * The one queue of product reads (docs/architecture.md#queue). It is kept in memory only briefly: what is
- * due is read from the database, so that a kill forgets nothing, and a product that becomes due during its read is
- * simply due again afterwards.
+ * The one queue of product reads (docs/architecture.md#queue). It is kept in the database: what is due is queried for each
+ * request that may be sent, so that a kill forgets nothing, and a product that becomes due during its read is due again
+ * afterwards.
  */
-import type { Fact } from '../core/apply/fact.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import { DueAhead } from './due-ahead.ts';
 import { createPause } from './pause.ts';
-import { askProduct, recordAnswer, recordFailure, type ProductReaderDeps } from './product-reader.ts';
-import type { Throttle } from './throttle.ts';
+import { readProduct, recordFailure, type ProductReaderDeps } from './product-reader.ts';
 
 interface ReadQueueDeps extends ProductReaderDeps {
-  readonly throttle: Throttle;
   readonly log: Logger;
   /** Called when the store refused the read for good. */
   readonly onParked: (productId: string, error: unknown) => void;
@@ -22,22 +18,15 @@ interface ReadQueueDeps extends ProductReaderDeps {
 
 /** How long to wait when nothing is due, unless woken. */
 const IDLE_MS = 200;
-/** How long to wait for the throttle when something is due. */
+/** How long to wait for the throttle. */
 const THROTTLED_MS = 20;
-/** How many products are queried at once, for each request that may be under way. */
-const AHEAD = 4;
-/**
- * Answers on their way from the socket into the event log: a database that does not keep up holds the requests back.
- */
-const MAX_UNRECORDED = 24;
-/** Answers come in bursts: the next requests go out for all of them before the first is parsed. */
-const BURST_MS = 2;
-/** An answer above this is looked at in a turn of its own. */
-const LARGE_BYTES = 128 << 10;
-/**
- * A database that cannot record even a failure can save no answer either: for this long the store is asked for
- * nothing.
- */
+/** Answers that are not recorded yet: a database that does not keep up holds the requests back. */
+const MAX_UNDER_WAY = 24;
+/** Every fifth read goes to the product read longest ago, so that no flood of re-read requests starves it. */
+const FAIR_SHARE = 5;
+/** A product read this recently needs no fair share. */
+const FAIR_AGE_MS = 10 * 60_000;
+/** A database that cannot record even a failure can save no answer either: for this long the store is asked for nothing. */
 const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
@@ -45,16 +34,13 @@ export class ReadQueue {
   readonly #pause = createPause();
   readonly #stop = new AbortController();
   readonly #underWay = new Map<string, Promise<void>>();
-  readonly #ahead: DueAhead;
-  #unrecorded = 0;
   #heldUntilMs = Number.NEGATIVE_INFINITY;
   #isBusy = false;
+  #sinceFair = 0;
   #loop: Promise<void> | null = null;
-  #largeAnswers: Promise<void> = Promise.resolve();
 
   constructor(deps: ReadQueueDeps) {
     this.#deps = deps;
-    this.#ahead = new DueAhead({ reader: deps.store.reader, now: deps.now });
   }
 
   get readsUnderWay(): number {
@@ -67,7 +53,6 @@ export class ReadQueue {
 
   /** Something may have become due. */
   wake(): void {
-    this.#ahead.expire();
     this.#pause.wake();
   }
 
@@ -82,10 +67,9 @@ export class ReadQueue {
   async #run(): Promise<void> {
     while (!this.#isStopped()) {
       try {
-        if (this.#ahead.isSpent && (this.#free() > 0 || this.#underWay.size > 0)) await this.#look();
-        this.#startDue();
-        if (this.#free() > 0 && this.#ahead.hasMore && this.#ahead.isSpent) continue;
-        await this.#pause.wait(this.#ahead.hasMore ? THROTTLED_MS : IDLE_MS);
+        const free = this.#free();
+        const waitMs = free === 0 ? THROTTLED_MS : (await this.#startDue(free)) === free ? 0 : IDLE_MS;
+        if (waitMs > 0) await this.#pause.wait(waitMs);
       } catch (error) {
         if (this.#isStopped()) return;
         this.#deps.log.error(
@@ -97,52 +81,48 @@ export class ReadQueue {
     }
   }
 
-  async #look(): Promise<void> {
-    await this.#ahead.ask(AHEAD * this.#deps.throttle.concurrencyLimit, [...this.#underWay.keys()]);
-    if (!this.#isBusy || this.#ahead.hasMore || this.#underWay.size > 0) return;
-    this.#isBusy = false;
-    this.#deps.onIdle();
-  }
-
   #isStopped(): boolean {
     return this.#stop.signal.aborted;
   }
 
   #free(): number {
     if (this.#deps.now() < this.#heldUntilMs) return 0;
-    return Math.min(this.#deps.throttle.free(), MAX_UNRECORDED - this.#unrecorded);
+    return Math.min(this.#deps.throttle.free(), MAX_UNDER_WAY - this.#underWay.size);
   }
 
-  #startDue(): void {
-    while (!this.#isStopped() && this.#free() > 0) {
-      const productId = this.#ahead.take();
-      if (productId === null) return;
-      if (!this.#underWay.has(productId)) this.#start(productId);
+  /** @returns how many reads were started. */
+  async #startDue(limit: number): Promise<number> {
+    const nowMs = this.#deps.now();
+    const due = await this.#deps.store.reader.ask('nextReads', {
+      nowMs,
+      limit,
+      exclude: [...this.#underWay.keys()],
+      fairBeforeMs: this.#sinceFair < FAIR_SHARE - 1 ? null : nowMs - FAIR_AGE_MS,
+    });
+    if (this.#isStopped()) return 0;
+    this.#sinceFair = this.#sinceFair < FAIR_SHARE - 1 ? this.#sinceFair + due.length : 0;
+    for (const productId of due) this.#start(productId);
+    if (due.length > 0) this.#isBusy = true;
+    else if (this.#isBusy && this.#underWay.size === 0) {
+      this.#isBusy = false;
+      this.#deps.onIdle();
     }
-  }
-
-  /** A request may follow the one that has ended. */
-  #goOn(): void {
-    this.#startDue();
-    if (this.#ahead.isSpent) this.#pause.wake();
+    return due.length;
   }
 
   #start(productId: string): void {
     const work = this.#read(productId).finally(() => {
       this.#underWay.delete(productId);
-      // It may be due again.
-      if (!this.#ahead.hasMore) this.wake();
-      else this.#goOn();
+      this.#pause.wake();
     });
     this.#underWay.set(productId, work);
-    this.#isBusy = true;
   }
 
   /** Never rejects: every failure is recorded, or leaves the product due. */
   async #read(productId: string): Promise<void> {
     const { throttle, log, onParked } = this.#deps;
     try {
-      const facts = await this.#askAndRecord(productId);
+      const facts = await readProduct(this.#deps, productId, this.#stop.signal);
       for (const fact of facts) {
         if (fact.kind !== 'wrong_store') continue;
         throttle.stopForWrongStore(
@@ -162,47 +142,9 @@ export class ReadQueue {
       }
     }
   }
-
-  /** What came on the sockets meanwhile is taken between two of them, and between reading one and recording it. */
-  #turnOfLarge(): Promise<void> {
-    this.#largeAnswers = this.#largeAnswers.then(() => new Promise((resolve) => setImmediate(resolve)));
-    return this.#largeAnswers;
-  }
-
-  /** The next request waits neither for this answer to be parsed nor for the disk. */
-  async #askAndRecord(productId: string): Promise<readonly Fact[]> {
-    let isArrived = false;
-    const goOn = (): void => {
-      if (isArrived) return;
-      isArrived = true;
-      this.#unrecorded += 1;
-      this.#goOn();
-    };
-    try {
-      const answered = await this.#deps.throttle.send((arrived) =>
-        askProduct(this.#deps, productId, {
-          signal: this.#stop.signal,
-          onArrived: async (bytes) => {
-            arrived();
-            goOn();
-            if (bytes > LARGE_BYTES) await this.#turnOfLarge();
-            else await new Promise((resolve) => setTimeout(resolve, BURST_MS));
-          },
-        }),
-      );
-      if ((answered.snapshot?.detailJson.length ?? 0) > LARGE_BYTES) await this.#turnOfLarge();
-      const recorded = recordAnswer(this.#deps, answered);
-      goOn();
-      return await recorded;
-    } finally {
-      if (isArrived) this.#unrecorded -= 1;
-    }
-  }
 }
 
-/**
- * Failures that the throttle or their own record reports are not logged again; an answer that is not the store's is.
- */
+/** Failures that the throttle or their own record reports are not logged again; an answer that is not the store's is. */
 function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
   if (!(error instanceof ServiceError)) return 'error';
   return error.kind === 'contract' ? 'warn' : 'debug';

@@ -1,6 +1,7 @@
 /**
  * Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime.
  */
+import type { Fact } from '../core/apply/fact.ts';
 import type { Run, RunKind } from '../core/runs.ts';
 import type { Logger } from '../platform/log.ts';
 import type { CatalogueClient } from '../store-api/client.ts';
@@ -20,11 +21,10 @@ import {
   followRun,
   type OrderedRun,
 } from './runs.ts';
-import { ScheduledReads } from './scheduled-reads.ts';
 import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
 import { Throttle, type Blocked } from './throttle.ts';
-import { UnreadCount } from './unread-count.ts';
+import { Ticks } from './ticks.ts';
 
 interface ReconcilerDeps {
   readonly store: Store;
@@ -37,10 +37,7 @@ interface ReconcilerDeps {
   readonly maxRps: number;
   /** Host and port of the store, for people. */
   readonly storeAt?: string;
-  readonly schedules: ScheduleOptions & {
-    readonly readsPerHour: number;
-    readonly longestUnreadMs: number;
-  };
+  readonly schedules: ScheduleOptions;
 }
 
 /** A start after a longer silence than this first repairs what was missed. */
@@ -53,7 +50,7 @@ export class Reconciler {
   readonly #throttle: Throttle;
   readonly #queue: ReadQueue;
   readonly #lookups: Lookups;
-  readonly #scheduled: ScheduledReads;
+  readonly #ticks: Ticks;
   readonly #stop = new AbortController();
   /** Between two ticks; ended early when a run may begin or end. */
   readonly #pause = createPause();
@@ -66,7 +63,8 @@ export class Reconciler {
   #lastBegun: Promise<unknown> = Promise.resolve();
   /** When this process began the runs under way, on the monotonic clock. */
   readonly #begunMs = new Map<number, number>();
-  readonly #unread: UnreadCount;
+  /** Counting what is left of large runs takes long: no more than a twentieth of the time. */
+  #countAgainMs = 0;
 
   constructor(deps: ReconcilerDeps) {
     const { log } = deps;
@@ -92,14 +90,11 @@ export class Reconciler {
           'the store refuses to answer for this product; its rows stay suspect until the next schedule or resync tries again',
         ),
     });
-    this.#scheduled = new ScheduledReads({
-      reader: deps.store.reader,
-      now: deps.now,
-      readsPerHour: deps.schedules.readsPerHour,
-      longestMs: deps.schedules.longestUnreadMs,
-    });
-    this.#unread = new UnreadCount(deps.store.reader);
-    this.#lookups = new Lookups({ ...deps, throttle: this.#throttle }, this.#stop.signal);
+    this.#ticks = new Ticks(deps);
+    this.#lookups = new Lookups(
+      { ...deps, throttle: this.#throttle, beginScan: () => this.#beginScan('scheduled') },
+      this.#stop.signal,
+    );
   }
 
   get blocked(): Blocked | null {
@@ -119,16 +114,14 @@ export class Reconciler {
   start(): void {
     const { store, schedules, log } = this.#deps;
     this.#unlisten = store.writer.onApplied(({ reports }) => {
-      for (const { facts } of reports) for (const fact of facts) this.#scheduled.note(fact);
-      // Any other re-read request is not due before a replica can have caught up; the queue checks by itself until
-      // then.
-      if (reports.some(({ facts }) => facts.some(({ kind }) => kind === 'canary'))) this.#queue.wake();
+      const isLoss = ({ kind }: Fact): boolean => kind === 'gap_proved' || kind === 'loss_suspected';
+      if (reports.some(({ facts }) => facts.some(isLoss))) this.#ticks.noteLoss();
     });
     this.#queue.start();
     this.#ticking = this.#tick();
     this.#schedule = startSchedule(
       schedules,
-      { reconcile: () => this.#readDue(), resync: () => this.#beginScan('scheduled') },
+      { reconcile: () => this.#ticks.run(), resync: () => this.#beginScan('scheduled') },
       (error, job) =>
         log.error({ err: error, job }, 'a scheduled job failed; it runs again at its next time'),
     );
@@ -214,17 +207,6 @@ export class Reconciler {
     this.#scanning ??= this.#scanToEnd(run).finally(() => (this.#scanning = null));
   }
 
-  async #readDue(): Promise<void> {
-    const { store, now } = this.#deps;
-    await store.writer.command('retryFailures', undefined);
-    const productIds = await this.#scheduled.choose(this.#stop.signal).catch((error: unknown) => {
-      if (this.#isStopped()) return [];
-      throw error;
-    });
-    if (productIds.length === 0) return;
-    await store.writer.append({ kind: 'oblige', atMs: now(), reason: 'stale', productIds, variantIds: [] });
-  }
-
   async #tick(): Promise<void> {
     while (!this.#isStopped()) {
       try {
@@ -244,12 +226,13 @@ export class Reconciler {
   }
 
   async #followRuns(): Promise<void> {
-    const runs = await this.#deps.store.reader.ask('runningRuns');
-    this.#unread.keepOnly(runs);
-    for (const run of runs) {
+    const startedMs = performance.now();
+    if (startedMs < this.#countAgainMs) return;
+    for (const run of await this.#deps.store.reader.ask('runningRuns')) {
       this.#scan(run);
-      if (await followRun(this.#deps, run, this.#unread)) this.#begunMs.delete(run.id);
+      if (await followRun(this.#deps, run)) this.#begunMs.delete(run.id);
     }
+    this.#countAgainMs = performance.now() + 19 * (performance.now() - startedMs);
   }
 
   /** Never rejects. What a failing database interrupts, the next tick continues. */
@@ -279,10 +262,10 @@ export class Reconciler {
     const { store, now } = this.#deps;
     const due = await store.reader.ask('dueChores', { nowMs: now() });
     if (due.bundles) await store.writer.append({ kind: 'due', atMs: now(), what: 'bundles' });
-    if (due.lossSweep) await store.writer.append({ kind: 'due', atMs: now(), what: 'canary' });
-    if (due.lookups.length === 0) return;
+    await this.#ticks.runAfterLoss();
+    if (due.lookups.length === 0 && this.#lookups.isIdle) return;
     // The first catalogue scan shows every product anyway.
     if ((await store.reader.ask('runningRuns')).some((run) => run.kind === 'initial')) return;
-    this.#lookups.begin(due.lookups);
+    this.#lookups.follow(due.lookups);
   }
 }

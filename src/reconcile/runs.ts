@@ -5,7 +5,6 @@ import { RUN_PRIORITY, type Run, type RunKind } from '../core/runs.ts';
 import type { Store } from '../mirror/store.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { isIsolated } from '../core/given-up.ts';
-import type { UnreadCount } from './unread-count.ts';
 
 interface RunDeps {
   readonly store: Store;
@@ -93,16 +92,21 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
  *
  * @returns true when it has ended.
  */
-export async function followRun(deps: RunDeps, run: Run, count: UnreadCount): Promise<boolean> {
+export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   const { store, now, log } = deps;
-  const { unread, parked, total } = await count.next(run, now());
+  const { readAfterMs, productIds } = run;
+  const { unread, parked, total } = await store.reader.ask('remainingOf', {
+    readAfterMs,
+    productIds,
+    nowMs: now(),
+  });
   const expected = run.listDone ? total : Math.max(total, run.total);
-  const done = unread === null ? run.done : Math.max(0, total - unread);
+  const done = Math.max(0, total - unread);
   if (expected !== run.total || done !== run.done || parked !== run.failed) {
     await store.writer.command('progressRun', { id: run.id, total: expected, done, failed: parked });
   }
-  if (!run.listDone || unread === null || unread > parked || run.readAfterMs > now()) return false;
-  const isDone = parked === 0 || (run.productIds === null && isIsolated(parked, total));
+  if (!run.listDone || unread > parked || readAfterMs > now()) return false;
+  const isDone = parked === 0 || (productIds === null && isIsolated(parked, total));
   const error = isDone
     ? await absenceIn(store, run)
     : `${parked} products could not be read from the store; see the log and the status`;

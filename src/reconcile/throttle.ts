@@ -1,13 +1,10 @@
 /**
- * How much may be asked of the store now (docs/architecture.md#rates): adaptive concurrency under a
- * ceiling, an even rate, a pause when the store asks for one, a circuit breaker when it fails. One for everything
- * that is sent.
+ * How much may be asked of the store now (docs/architecture.md#rates): adaptive concurrency under a ceiling, an even rate, a
+ * pause when the store asks for one, a circuit breaker when it fails. One for everything that is sent.
  */
-import { CLOSED, failed, mayCall, probing, succeeded, type Breaker } from '../traffic/breaker.ts';
-import { afterOverload, afterSuccess, allowed, startConcurrency } from '../traffic/concurrency.ts';
-import { refill, startRate, take } from '../traffic/rate.ts';
+import { sleep } from '../platform/sleep.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
-import { createPause, type Pause } from './pause.ts';
+import { fullJitterMs } from '../traffic/backoff.ts';
 
 interface ThrottleDeps {
   readonly now: () => number;
@@ -24,19 +21,19 @@ interface ThrottleDeps {
 export interface Blocked {
   readonly kind: 'credentials' | 'breaker' | 'rate_limited' | 'wrong_store';
   readonly message: string;
-  /** Null: until an operator's command. */
+  /** null until an operator's command. */
   readonly untilMs: number | null;
   /** Since when requests have been failing so. */
   readonly sinceMs: number;
-  /** Host and port of the store; unknown where nobody told. */
+  /** Host and port of the store, if known. */
   readonly at?: string;
   readonly failure?: Failure;
 }
 
-/** What the last request met. */
+/** How the last request failed. */
 interface Failure {
   readonly kind: string;
-  /** Null: there was no answer. */
+  /** null without an answer. */
   readonly status: number | null;
   /** The network's, such as `ECONNREFUSED`. */
   readonly code: string | null;
@@ -44,41 +41,53 @@ interface Failure {
 
 type Reason = Omit<Blocked, 'sinceMs' | 'at'>;
 
-const BREAKER = { failures: 5, backoff: { baseMs: 1_000, capMs: 30_000 } };
-/** During a credential lockout no request is made; this often the token file is checked for its end. */
+/** Failures in a row that open the breaker; then one probe at a time is sent. */
+const BREAKER_FAILURES = 5;
+const PROBE = { baseMs: 1_000, capMs: 30_000 };
+/** During a credential lockout no request is made; the token file is checked this often for its end. */
 const LOCKOUT_CHECK_MS = 5_000;
 /** Also where the store says `Retry-After: 0`, or names a moment that is past. */
 const MIN_PAUSE_MS = 1_000;
 const TURN_CHECK_MS = 20;
+/** How much of a second's allowance may be sent at once. */
+const BURST_SECONDS = 0.1;
 
 export class Throttle {
   readonly #deps: ThrottleDeps;
-  #breaker: Breaker = CLOSED;
-  #concurrency;
-  #rate;
+  /** Additive increase, multiplicative decrease; the floor of it may be under way at once. */
+  #concurrency: number;
+  /** Requests sent before this instant do not lower the concurrency again: one overload is answered once. */
+  #loweredAtMs = 0;
+  #tokens = 1;
+  #tokensAtMs: number;
+  #failures = 0;
+  /** How often the breaker has opened since the last success; 0 while it is closed. */
+  #opens = 0;
+  #probeAtMs = 0;
+  #isProbing = false;
   #inFlight = 0;
+  /** Callers that wait for their turn. */
+  #waiting = 0;
   #blocked: Blocked | null = null;
-  #resumeAtMs = 0;
+  #lockedUntilMs = 0;
   #answeredAtMs = 0;
-  /** The first failure since the last answer; null: there was none. */
+  /** The first failure since the last answer; null if there was none. */
   #failingSinceMs: number | null = null;
   #failing: Blocked | null = null;
   /** The store asked for no request before this time. */
   #pausedUntilMs = 0;
-  /** Requests that wait for their turn. */
-  readonly #waiting = new Set<Pause>();
 
   constructor(deps: ThrottleDeps) {
     this.#deps = deps;
-    this.#concurrency = startConcurrency(deps.maxConcurrency);
-    this.#rate = startRate(deps.now());
+    this.#concurrency = Math.min(2, deps.maxConcurrency);
+    this.#tokensAtMs = deps.now();
   }
 
   get blocked(): Blocked | null {
     return this.#blocked;
   }
 
-  /** What the latest request met, before it is certain that the store is down; null: it was answered. */
+  /** How the latest request failed, before it is certain that the store is down; null if it was answered. */
   get failing(): Blocked | null {
     return this.#blocked ?? this.#failing;
   }
@@ -88,69 +97,49 @@ export class Throttle {
     return this.#answeredAtMs;
   }
 
-  get concurrencyLimit(): number {
-    return allowed(this.#concurrency);
-  }
-
   /** How many requests may be sent now, after those that wait for their turn. */
   free(): number {
-    return Math.max(0, this.#slots() - this.#waiting.size);
+    return Math.max(0, this.#slots() - this.#waiting);
   }
 
-  /** Waits until a request may be sent, ahead of callers that only ask what is free. @throws the signal's reason. */
+  /** Waits until a request may be sent, ahead of callers that only ask what is free. @throws AbortError. */
   async turn(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const pause = createPause();
-    const wake = (): void => pause.wake();
-    this.#waiting.add(pause);
-    signal.addEventListener('abort', wake);
+    this.#waiting += 1;
     try {
-      while (this.#slots() === 0) {
-        await pause.wait(TURN_CHECK_MS);
-        signal.throwIfAborted();
-      }
+      while (this.#slots() === 0) await sleep(TURN_CHECK_MS, signal);
     } finally {
-      this.#waiting.delete(pause);
-      signal.removeEventListener('abort', wake);
+      this.#waiting -= 1;
     }
   }
 
   #slots(): number {
-    const nowMs = this.#deps.now();
-    if (this.#blocked?.kind === 'wrong_store' || nowMs < this.#resumeAtMs || this.#isPaused()) return 0;
-    const permission = mayCall(this.#breaker, nowMs);
-    if (permission === 'no') return 0;
-    this.#rate = refill(this.#rate, this.#deps.maxRps, nowMs);
-    const slots = permission === 'probe' ? 1 - this.#inFlight : allowed(this.#concurrency) - this.#inFlight;
-    return Math.max(0, Math.min(slots, Math.floor(this.#rate.tokens)));
+    const { now, maxRps } = this.#deps;
+    const nowMs = now();
+    if (this.#blocked?.kind === 'wrong_store' || nowMs < this.#lockedUntilMs || this.#isPaused()) return 0;
+    const elapsedMs = Math.max(0, nowMs - this.#tokensAtMs);
+    this.#tokens = Math.min(Math.max(1, maxRps * BURST_SECONDS), this.#tokens + (elapsedMs * maxRps) / 1000);
+    this.#tokensAtMs = nowMs;
+    if (this.#opens > 0 && (this.#isProbing || nowMs < this.#probeAtMs)) return 0;
+    const allowed = this.#opens > 0 ? 1 : Math.max(1, Math.floor(this.#concurrency));
+    return Math.max(0, Math.min(allowed - this.#inFlight, Math.floor(this.#tokens)));
   }
 
-  /**
-   * Sends one request, which `free()` or `turn()` has allowed, and learns from its outcome.
-   *
-   * @param request may call `arrived` once its answer is here: the next one need not wait until it is parsed.
-   */
-  async send<T>(request: (arrived: () => void) => Promise<T>): Promise<T> {
+  /** Sends one request, which `free()` or `turn()` has allowed, and learns from its outcome. */
+  async send<T>(request: () => Promise<T>): Promise<T> {
     const sentAtMs = this.#deps.now();
-    if (mayCall(this.#breaker, sentAtMs) === 'probe') this.#breaker = probing(this.#breaker);
-    this.#rate = take(this.#rate);
+    if (this.#opens > 0 && sentAtMs >= this.#probeAtMs) this.#isProbing = true;
+    this.#tokens -= 1;
     this.#inFlight += 1;
-    let isInFlight = true;
-    const arrived = (): void => {
-      if (!isInFlight) return;
-      isInFlight = false;
-      this.#inFlight -= 1;
-      for (const pause of this.#waiting) pause.wake();
-    };
     try {
-      const answer = await request(arrived);
+      const answer = await request();
       this.#succeed();
       return answer;
     } catch (error) {
       this.#learn(error, sentAtMs);
       throw error;
     } finally {
-      arrived();
+      this.#inFlight -= 1;
     }
   }
 
@@ -159,14 +148,11 @@ export class Throttle {
     this.#block({ kind: 'wrong_store', message, untilMs: null });
   }
 
-  /**
-   * An operator's command: what holds requests back is tried again at once, except a wrong store and a requested
-   * pause.
-   */
+  /** An operator's command: tries again at once, except after a wrong store and during a requested pause. */
   release(): void {
     if (this.#blocked?.kind === 'wrong_store') return;
-    this.#breaker = CLOSED;
-    this.#resumeAtMs = 0;
+    this.#closeBreaker();
+    this.#lockedUntilMs = 0;
     if (!this.#isPaused()) this.#unblock();
   }
 
@@ -174,75 +160,85 @@ export class Throttle {
     return this.#deps.now() < this.#pausedUntilMs;
   }
 
+  #closeBreaker(): void {
+    this.#failures = 0;
+    this.#opens = 0;
+    this.#isProbing = false;
+  }
+
   #succeed(): void {
     this.#answeredAtMs = this.#deps.now();
     this.#failingSinceMs = null;
     this.#failing = null;
-    this.#breaker = succeeded();
-    this.#concurrency = afterSuccess(this.#concurrency, this.#deps.maxConcurrency);
+    this.#closeBreaker();
+    this.#concurrency = Math.min(this.#deps.maxConcurrency, this.#concurrency + 1 / this.#concurrency);
     if (this.#blocked?.kind !== 'wrong_store' && !this.#isPaused()) this.#unblock();
   }
 
   #learn(error: unknown, sentAtMs: number): void {
     const nowMs = this.#deps.now();
-    if (!(error instanceof ServiceError)) {
-      // A fault on this side. It shows nothing about the store, but a probe must end all the same.
-      if (this.#breaker.kind === 'probing') this.#fail({ message: String(error) }, nowMs);
-      return;
-    }
+    // A fault on this side shows nothing about the store, but a probe must end all the same.
+    if (!(error instanceof ServiceError)) return this.#endProbe({ message: String(error) }, nowMs);
+    const why = failureOf(error);
     switch (error.kind) {
       case 'rejected':
         // The store works: it has answered.
-        this.#succeed();
-        return;
+        return this.#succeed();
       case 'aborted':
-        if (this.#breaker.kind === 'probing') this.#fail({ message: error.message }, nowMs);
-        return;
+        return this.#endProbe({ message: error.message }, nowMs);
       case 'credentials':
-        this.#resumeAtMs = nowMs + LOCKOUT_CHECK_MS;
-        this.#endProbe(error, nowMs);
-        this.#block({ kind: 'credentials', ...wordsOf(error), untilMs: null });
-        return;
+        this.#lockedUntilMs = nowMs + LOCKOUT_CHECK_MS;
+        this.#endProbe(why, nowMs);
+        return this.#block({ kind: 'credentials', ...why, untilMs: null });
       case 'rate_limited': {
-        this.#concurrency = afterOverload(this.#concurrency, sentAtMs, nowMs);
+        this.#lower(sentAtMs, nowMs);
         const pauseMs = Math.max(MIN_PAUSE_MS, error.retryAfterMs ?? 0);
         this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
-        this.#endProbe(error, nowMs);
-        this.#block({ kind: 'rate_limited', ...wordsOf(error), untilMs: this.#pausedUntilMs });
-        return;
+        this.#endProbe(why, nowMs);
+        return this.#block({ kind: 'rate_limited', ...why, untilMs: this.#pausedUntilMs });
       }
       case 'unavailable':
-        this.#concurrency = afterOverload(this.#concurrency, sentAtMs, nowMs);
-        this.#fail(wordsOf(error), nowMs);
-        return;
+        this.#lower(sentAtMs, nowMs);
+        return this.#fail(why, nowMs);
       case 'unauthorized':
       case 'contract':
-        this.#fail(wordsOf(error), nowMs);
+        this.#fail(why, nowMs);
     }
   }
 
-  /** A probe that was answered by a request to wait has not shown that the store works. */
-  #endProbe(error: ServiceError, nowMs: number): void {
-    if (this.#breaker.kind === 'probing') this.#fail(wordsOf(error), nowMs);
+  #lower(sentAtMs: number, nowMs: number): void {
+    if (sentAtMs < this.#loweredAtMs) return;
+    this.#concurrency = Math.max(1, this.#concurrency / 2);
+    this.#loweredAtMs = nowMs;
+  }
+
+  /** A probe that ended without an answer of use has not shown that the store works. */
+  #endProbe(why: Pick<Blocked, 'message' | 'failure'>, nowMs: number): void {
+    if (this.#isProbing) this.#fail(why, nowMs);
   }
 
   #fail(why: Pick<Blocked, 'message' | 'failure'>, nowMs: number): void {
     this.#failingSinceMs ??= nowMs;
-    this.#failing = this.#told({ kind: 'breaker', ...why, untilMs: null }, this.#failingSinceMs);
-    this.#breaker = failed(this.#breaker, BREAKER, nowMs, this.#deps.random());
-    if (this.#breaker.kind !== 'open') return;
-    this.#block({ kind: 'breaker', ...why, untilMs: this.#breaker.probeAtMs });
+    this.#failing = this.#since({ kind: 'breaker', ...why, untilMs: null }, this.#failingSinceMs);
+    this.#failures += 1;
+    if (this.#failures < BREAKER_FAILURES) return;
+    // A request that was under way when the breaker opened shows nothing new.
+    if (this.#opens === 0 || this.#isProbing) {
+      this.#opens += 1;
+      this.#probeAtMs = nowMs + fullJitterMs(this.#opens, PROBE, this.#deps.random());
+      this.#isProbing = false;
+    }
+    this.#block({ kind: 'breaker', ...why, untilMs: this.#probeAtMs });
   }
 
   #block(why: Reason): void {
     const { now, onBlocked } = this.#deps;
     const before = this.#blocked?.kind === why.kind ? this.#blocked : null;
-    const sinceMs = before?.sinceMs ?? this.#failingSinceMs ?? now();
-    this.#blocked = this.#told(why, sinceMs);
+    this.#blocked = this.#since(why, before?.sinceMs ?? this.#failingSinceMs ?? now());
     if (before === null) onBlocked(this.#blocked);
   }
 
-  #told(why: Reason, sinceMs: number): Blocked {
+  #since(why: Reason, sinceMs: number): Blocked {
     const { storeAt } = this.#deps;
     return { ...why, sinceMs, ...(storeAt === undefined ? {} : { at: storeAt }) };
   }
@@ -254,7 +250,7 @@ export class Throttle {
   }
 }
 
-function wordsOf({ message, kind, status, cause }: ServiceError): Pick<Blocked, 'message' | 'failure'> {
+function failureOf({ message, kind, status, cause }: ServiceError): Pick<Blocked, 'message' | 'failure'> {
   const code =
     cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : null;
   return { message, failure: { kind, status: status ?? null, code } };

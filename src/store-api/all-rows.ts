@@ -5,7 +5,7 @@ import type { ServiceClient } from './client.ts';
 import type { StoreAddress } from './contract/order-schemas.ts';
 import { PRODUCT_LIST_ENDPOINT } from './endpoints/products.ts';
 import type { ProductListRequest, ProductRow } from './contract/schemas.ts';
-import { listRows } from './endpoints/list-rows.ts';
+import { listRows } from './endpoints/list-pages.ts';
 
 /** Which products, and in what order. Paging is handled here. */
 export type AllProductsRequest = Pick<ProductListRequest, 'query' | 'sort_by' | 'sort_order'>;

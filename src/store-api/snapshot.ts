@@ -1,6 +1,7 @@
 /** A product detail in the form that the merge rules take. */
 import type { LevelSnapshot, ProductSnapshot, VariantSnapshot } from '../core/entry.ts';
 import type { VariantKind } from '../core/model.ts';
+import { ServiceError } from './transport/errors.ts';
 import type { ProductDetail, ProductVariantDetail, WarehouseLevel } from './contract/schemas.ts';
 
 /**
@@ -21,7 +22,6 @@ export function snapshotOf(product: ProductDetail, detailJson: string): ProductS
     variants: eachOnce(
       product.variants.map((variant) => variantSnapshot(variant, { pulled })),
       ({ variantId }) => variantId,
-      oneVariant,
     ),
   };
 }
@@ -43,37 +43,29 @@ function variantSnapshot(
     priceJson: variant.prices === undefined ? null : JSON.stringify(variant.prices),
     cost: variant.cost ?? null,
     bundledByCount: variant.bundled_by_count ?? 0,
-    levels: variant.warehouses === undefined ? null : distinctLevels(variant.warehouses.map(levelSnapshot)),
+    levels:
+      variant.warehouses === undefined
+        ? null
+        : eachOnce(variant.warehouses.map(levelSnapshot), ({ warehouseId }) => warehouseId),
   };
 }
 
-/** In the order in which they stand first. */
-function eachOnce<T>(told: readonly T[], idOf: (one: T) => string, both: (first: T, again: T) => T): T[] {
+/** @throws ServiceError when the answer lists one of them twice, with different quantities. */
+function eachOnce<T extends { readonly availableQty: number }>(
+  rows: readonly T[],
+  idOf: (row: T) => string,
+): T[] {
   const found = new Map<string, T>();
-  for (const one of told) {
-    const first = found.get(idOf(one));
-    found.set(idOf(one), first === undefined ? one : both(first, one));
+  for (const row of rows) {
+    const id = idOf(row);
+    const first = found.get(id);
+    if (first !== undefined && first.availableQty !== row.availableQty) {
+      const description = `the answer lists ${id} twice, with the quantities ${first.availableQty} and ${row.availableQty}`;
+      throw new ServiceError({ kind: 'contract', endpoint: '/v1/product/detail', description });
+    }
+    if (first === undefined) found.set(id, row);
   }
   return [...found.values()];
-}
-
-function distinctLevels(told: readonly LevelSnapshot[]): LevelSnapshot[] {
-  return eachOnce(
-    told,
-    ({ warehouseId }) => warehouseId,
-    (first, again) =>
-      first.availableQty === again.availableQty ? first : { ...first, isContradictory: true },
-  );
-}
-
-/** Told twice: the first describes it. Its warehouses stand in either. */
-function oneVariant(first: VariantSnapshot, again: VariantSnapshot): VariantSnapshot {
-  const levels =
-    first.levels === null || again.levels === null
-      ? (first.levels ?? again.levels)
-      : distinctLevels([...first.levels, ...again.levels]);
-  const agrees = first.availableQty === again.availableQty && again.isContradictory !== true;
-  return { ...first, levels, ...(agrees ? {} : { isContradictory: true }) };
 }
 
 function kindOf(variant: ProductVariantDetail, { pulled }: { readonly pulled: boolean }): VariantKind {

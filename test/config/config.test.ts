@@ -107,8 +107,6 @@ describe('defaults', () => {
         reconcileCron: '*/15 * * * *',
         resyncCron: '0 3 * * *',
         timezone: null,
-        readsPerHour: 600,
-        longestUnreadMs: 168 * 3_600_000,
       },
       warehouseNames: {},
       retentionDays: 30,

@@ -55,7 +55,6 @@ export function stockLevel(over: Partial<StockLevel> = {}): StockLevel {
     missingAtMs: null,
     goneAtMs: null,
     unexplainedAtMs: null,
-    unseenReads: 0,
     changeSeq: 3,
     ...over,
   };

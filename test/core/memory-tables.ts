@@ -11,7 +11,7 @@ import {
   type Variant,
 } from '../../src/core/model.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../src/core/limits.ts';
-import type { LastRead, Tables } from '../../src/core/apply/tables.ts';
+import type { Tables } from '../../src/core/apply/tables.ts';
 
 type Kind = 'product' | 'variant' | 'cell';
 
@@ -86,21 +86,6 @@ export class MemoryTables implements Tables {
   }
   putDeadLetter(logSeq: number, unreadable: Unreadable): void {
     this.deadLetters.push({ logSeq, unreadable });
-  }
-  lossSweepProducts(limit: number): LastRead[] {
-    const recent = [...this.changes]
-      .reverse()
-      .map((change) => this.variants.get(change.variantId)?.productId ?? null)
-      .filter((productId) => productId !== null);
-    const oldest = [...this.products.values()].sort(
-      (a, b) => a.readAtMs - b.readAtMs || byText(a.productId, b.productId),
-    );
-    const all = new Set([...recent, ...oldest.map((product) => product.productId)]);
-    return [...all]
-      .flatMap((id) => this.products.get(id) ?? [])
-      .filter((product) => product.goneAtMs === null)
-      .slice(0, limit)
-      .map(({ productId, readSeq, readAtMs }) => ({ productId, readSeq, readAtMs }));
   }
   bundleProducts(): string[] {
     return [...this.products.values()]

@@ -64,7 +64,7 @@ test('the log applied again gives the same tables, byte for byte', () => {
   writer.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 4_000 })), T0 + 4_100);
   writer.deliver(delivery('c', item({ id: '666' }), item({ id: '120' })), T0 + 4_200);
   writer.deliver(new TextEncoder().encode('}{'), T0 + 4_300);
-  writer.append({ kind: 'due', atMs: T0 + 8_000, what: 'canary' });
+  writer.append({ kind: 'due', atMs: T0 + 8_000, what: 'loss' });
   writer.append({ kind: 'listed', atMs: T0 + 8_001, productIds: ['10', '13'], lookup: false });
   writer.append({ kind: 'downtime', atMs: T0 + 8_002, downSinceMs: T0 });
   writer.append(readEntry('10', tea(1), { sentAtMs: T0 + 9_000, s0: 1 }));

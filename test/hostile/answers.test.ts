@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { askProduct, recordAnswer, type ProductReaderDeps } from '../../src/reconcile/product-reader.ts';
+import { readProduct } from '../../src/reconcile/product-reader.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { scanCatalogue } from '../../src/reconcile/catalogue-scan.ts';
 import { createServiceClient, type ServiceClient } from '../../src/store-api/client.ts';
@@ -32,10 +32,6 @@ function answeredWith(answer: Odd): ServiceClient {
 }
 
 const ok = (body: Uint8Array | string): Odd => ({ status: 200, headers: {}, body: Buffer.from(body) });
-
-async function readProduct(deps: ProductReaderDeps, productId: string, signal: AbortSignal) {
-  return recordAnswer(deps, await askProduct(deps, productId, { signal }));
-}
 
 /** @returns the typed error; undefined when it was understood. Any other error fails the test. */
 async function outcomeOf(work: Promise<unknown>): Promise<ServiceError | undefined> {
@@ -128,6 +124,8 @@ const LIST = {
 const TOKEN = { access_token: 'abc', token_type: 'Bearer', expires_in: 14_400 };
 const ERROR = { error: 'not_found', error_description: 'no such product' };
 
+const throttle = newThrottle(Date.now, { maxConcurrency: 100 });
+
 /** What of the mirror an ERP sees. */
 const seen = (store: OpenedStore): string =>
   JSON.stringify(
@@ -140,6 +138,7 @@ async function knowing(): Promise<OpenedStore> {
   const store = newStore();
   const deps = {
     store,
+    throttle,
     client: answeredWith(ok(JSON.stringify(DETAIL))),
     now: () => T0 + 10,
     random: () => 0.5,
@@ -159,6 +158,7 @@ test('any answer for a detail is a typed error that changes nothing, or is merge
       nowMs += 5_000;
       const deps = {
         store,
+        throttle,
         client: answeredWith(ok(text.toWellFormed())),
         now: () => nowMs,
         random: () => 0.5,
@@ -198,7 +198,13 @@ test.each(REQUIRED.map((path) => [path.join('.'), path] as const))(
     const store = await knowing();
     const before = seen(store);
     for (const text of [replaced(DETAIL, path, null), replaced(DETAIL, path, 'null')]) {
-      const deps = { store, client: answeredWith(ok(text)), now: () => T0 + 90_000, random: () => 0.5 };
+      const deps = {
+        store,
+        throttle,
+        client: answeredWith(ok(text)),
+        now: () => T0 + 90_000,
+        random: () => 0.5,
+      };
       const error = await outcomeOf(readProduct(deps, '10', AbortSignal.any([])));
       expect(error).toMatchObject({ kind: 'contract', status: 200 });
       expect(error?.description).toContain(String(path.at(-1)));
@@ -249,7 +255,7 @@ test.each<[string, string]>([
 ])('%s is refused as no answer of the service', async (_, text) => {
   const store = await knowing();
   const before = seen(store);
-  const deps = { store, client: answeredWith(ok(text)), now: () => T0 + 90_000, random: () => 0.5 };
+  const deps = { store, throttle, client: answeredWith(ok(text)), now: () => T0 + 90_000, random: () => 0.5 };
   expect(await outcomeOf(readProduct(deps, '10', AbortSignal.any([])))).toMatchObject({ kind: 'contract' });
   expect(seen(store)).toBe(before);
 });
@@ -267,7 +273,7 @@ test('any page of the list is a typed error, or tells of products; it never take
       }
       const now = () => T0 + 90_000;
       const run = await beginCatalogueRun({ store, now, log }, 'operator');
-      const deps = { store, client, throttle: newThrottle(Date.now), now, random: () => 0.5, log };
+      const deps = { store, client, throttle, now, random: () => 0.5, log };
       // It ends, whatever the page says of others.
       await scanCatalogue(deps, run, AbortSignal.any([])).catch(() => undefined);
     }),
@@ -380,7 +386,7 @@ test.each<[string, Odd, string]>([
 ])('%s is not mistaken for data', async (_, answer, kind) => {
   const store = await knowing();
   const before = seen(store);
-  const deps = { store, client: answeredWith(answer), now: () => T0 + 90_000, random: () => 0.5 };
+  const deps = { store, throttle, client: answeredWith(answer), now: () => T0 + 90_000, random: () => 0.5 };
   expect(await outcomeOf(readProduct(deps, '10', AbortSignal.any([])))).toMatchObject({ kind });
   expect(await outcomeOf(deps.client.listProducts({}))).toMatchObject({ kind });
   expect(seen(store)).toBe(before);

@@ -57,18 +57,6 @@ export function suspectMirror(): DirectWriter {
       T0 + 60_000,
     );
   }
-  // Details that tell a total twice, and not the same; one of the variants has no stock level.
-  for (const [product, levels] of [
-    [30, { 1: 5 }],
-    [31, null],
-    [32, null],
-  ] as const) {
-    const id = `${product}00`;
-    const twice = [9, 10].map((total) => ({ id, levels, total, more: levels === null ? pulled : {} }));
-    for (const atMs of [T0, T0 + 70_000]) {
-      writer.read(String(product), detail(String(product), twice), atMs);
-    }
-  }
   // Unknown to every read.
   for (const id of ['9001', '9002', '9003']) change(id);
   return writer;

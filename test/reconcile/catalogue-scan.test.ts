@@ -51,7 +51,6 @@ test.each([0, 1, 99, 100, 101])('a list of %i products comes to an end', async (
 });
 
 test('whatever is deleted and made while the pages are turned, what was there throughout is never missed', async () => {
-  const { store, deps, begin, service } = setUp([]);
   const turn = fc.record({
     deletedFrom: fc.nat(500),
     deleted: fc.nat({ max: 130 }),
@@ -63,11 +62,7 @@ test('whatever is deleted and made while the pages are turned, what was there th
       fc.integer({ min: 0, max: 480 }),
       fc.array(turn, { maxLength: 14 }),
       async (count, turns) => {
-        store.change('DELETE FROM products');
-        store.change('DELETE FROM read_requests');
-        store.change('DELETE FROM runs');
-        service.ids = productIds(count);
-        service.asked.length = 0;
+        const { store, deps, begin, service } = setUp(productIds(count));
         const throughout = new Set(service.ids);
         let next = 0;
         service.onList = () => {

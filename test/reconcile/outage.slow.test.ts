@@ -30,8 +30,6 @@ test('an hour of failures is some hundred requests; webhooks are merged, and all
       reconcileCron: null,
       resyncCron: null,
       timezone: null,
-      readsPerHour: 600,
-      longestUnreadMs: 168 * 3_600_000,
     },
   });
   onTestFinished(() => reconciler.stop());

@@ -125,27 +125,6 @@ test('a read that hangs leaves the others their places', async () => {
   await queue.stop();
 });
 
-test('the next request follows an answer that nobody has looked at yet, until too many wait', async () => {
-  const { now, store, service, queue } = setUp({ maxConcurrency: 2 });
-  const looked = Promise.withResolvers<undefined>();
-  const answer = service.productDetail.bind(service);
-  service.productDetail = async (productId, options) => {
-    const found = await answer(productId, options);
-    await options?.onArrived?.(1_000);
-    await looked.promise;
-    return found;
-  };
-  await requestRead(store, now() - 10_000, service.ids);
-  queue.start();
-  await eventually(() => service.asked.length >= 24, { what: 'as many as may wait' });
-  // The last requests were under way when there were that many.
-  await throughout(300, () => expect(service.asked.length).toBeLessThanOrEqual(24 + 2));
-  looked.resolve(undefined);
-  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 0, { what: 'all are read' });
-  await queue.stop();
-  expect(service.asked).toHaveLength(service.ids.length);
-});
-
 test('stopping ends reads that hang, and forgets nothing that was due', async () => {
   const { now, store, service, queue } = setUp({ maxConcurrency: 8 });
   await requestRead(store, now() - 10_000, service.ids);

@@ -28,8 +28,6 @@ function setUp(ids: readonly string[] = productIds(30), haste = 20) {
       reconcileCron: null,
       resyncCron: null,
       timezone: null,
-      readsPerHour: 600,
-      longestUnreadMs: 168 * 3_600_000,
     },
   });
   onTestFinished(() => reconciler.stop());

@@ -3,18 +3,16 @@ import { recordFailure } from '../../src/reconcile/product-reader.ts';
 import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconcile/runs.ts';
 import type { RunKind } from '../../src/core/runs.ts';
 import type { Run } from '../../src/core/runs.ts';
-import { UnreadCount } from '../../src/reconcile/unread-count.ts';
 import { present } from '../shared/present.ts';
 import { readEntry } from '../mirror/mirror-file.ts';
-import { fakeService, log, newStore, serviceError } from './mirror.ts';
+import { log, newStore, serviceError } from './mirror.ts';
 
-function setUp(countTo?: number) {
+function setUp() {
   const store = newStore();
   const time = { nowMs: Date.now() };
   const deps = { store, now: () => time.nowMs, log };
   const begin = (kind: RunKind) => beginCatalogueRun(deps, kind);
-  const count = new UnreadCount(store.reader, countTo);
-  const follow = (run: Run) => followRun(deps, run, count);
+  const follow = (run: Run) => followRun(deps, run);
   const reload = async (run: Run): Promise<Run> => present(await store.reader.ask('runById', { id: run.id }));
   const listed = async (run: Run): Promise<void> => {
     await store.writer.command('checkpointRun', {
@@ -30,13 +28,8 @@ function setUp(countTo?: number) {
   };
   /** @param answeredAtMs when the service last answered anything; long ago unless told. */
   const fail = (productId: string, how: 'rejected' | 'unavailable', answeredAtMs = 0) =>
-    recordFailure(
-      { store, client: fakeService(deps.now, []), now: deps.now, random: () => 1 },
-      productId,
-      serviceError(how),
-      answeredAtMs,
-    );
-  return { store, time, deps, begin, count, follow, reload, listed, know, fail };
+    recordFailure({ store, now: deps.now, random: () => 1 }, productId, serviceError(how), answeredAtMs);
+  return { store, time, deps, begin, follow, reload, listed, know, fail };
 }
 
 const AFTER_SILENCE = ['initial', 'downtime', 'restart'] as const;
@@ -228,43 +221,4 @@ test('a run of named products fails when the store has one of them no more, or n
   time.nowMs += 1;
   expect(await follow(present)).toBe(true);
   expect(await reload(present)).toMatchObject({ state: 'done', error: null });
-});
-
-describe('a catalogue larger than a portion of the count', () => {
-  const PORTION = 2;
-
-  test('its run goes forward with each whole count, and ends by one of a single moment', async () => {
-    const { store, time, begin, count, follow, reload, listed, know } = setUp(PORTION);
-    await know(['1', '2', '3', '4', '5']);
-    const run = await begin('operator');
-    await listed(run);
-    const read = (ids: string): void =>
-      store.change(`UPDATE products SET read_at_ms = ? WHERE product_id IN (${ids})`, time.nowMs);
-    const followed = async (): Promise<number> => {
-      expect(await follow(await reload(run))).toBe(false);
-      return (await reload(run)).done;
-    };
-    read('1');
-    expect([await followed(), await followed(), await followed()]).toEqual([0, 0, 1]);
-    expect([await followed(), await followed()]).toEqual([1, 1]);
-    read('2, 3, 4, 5');
-    // The count that is under way began before.
-    expect(await followed()).toBe(1);
-    expect(await follow(await reload(run))).toBe(true);
-    expect(await reload(run)).toMatchObject({ state: 'done', total: 5, done: 5 });
-    count.keepOnly([]);
-  });
-
-  test('its run ends also when more products than a portion are given up', async () => {
-    const { store, time, begin, follow, reload, listed, know, fail } = setUp(PORTION);
-    await know(['1', '2', '3', '4', '5', '6']);
-    const run = await begin('operator');
-    await listed(run);
-    store.change(`UPDATE products SET read_at_ms = ? WHERE product_id > '4'`, time.nowMs);
-    for (const id of ['1', '2', '3', '4']) await fail(id, 'rejected');
-    expect(await follow(await reload(run))).toBe(false);
-    expect(await follow(await reload(run))).toBe(false);
-    expect(await follow(await reload(run))).toBe(true);
-    expect(await reload(run)).toMatchObject({ state: 'failed', total: 6, done: 2, failed: 4 });
-  });
 });

@@ -51,8 +51,8 @@ const SAMPLE_EVERY_MS = 2_000;
 const REST_WITHIN_MS = 30 * 60_000;
 /** How long the service blocks a client that failed to authenticate too often. */
 const LONGEST_BLOCK_MS = 15 * 60_000;
-/** Less than it takes for a schedule to read what should have been asked for. */
-const REST_UNAIDED_WITHIN_MS = 6 * 60_000;
+/** A little more than the longest pause between two reads for a conflict. */
+const REST_UNAIDED_WITHIN_MS = 20 * 60_000;
 /** A variant searched for in vain four times is searched for again after eight minutes: what is not yet due is not waited for. */
 const SEARCHES_WITHIN_MS = 5 * 60_000;
 /** And must stay so. */
@@ -218,8 +218,6 @@ class Run {
         reconcileCron: plan.reconcileCron,
         resyncCron: plan.resyncCron,
         timezone: 'UTC',
-        readsPerHour: 600,
-        longestUnreadMs: 168 * 3_600_000,
       },
       maxConcurrency: plan.maxConcurrency,
       maxRps: plan.maxRps,

@@ -1,7 +1,7 @@
 /** The paged lists as sequences: every row once, also while the list changes beneath. */
 import { describe, expect, test } from 'vitest';
 import { allAddresses, allProducts } from '../../src/store-api/all-rows.ts';
-import { listRows } from '../../src/store-api/endpoints/list-rows.ts';
+import { listRows } from '../../src/store-api/endpoints/list-pages.ts';
 import { connected, failureOf } from './connection.ts';
 import { sendError, sendJson } from './stub-service.ts';
 

@@ -7,7 +7,7 @@ import type { CatalogueClient } from '../../store-api/client.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
 import { PRODUCT_LIST_ENDPOINT } from '../../store-api/endpoints/products.ts';
 import { snapshotOf } from '../../store-api/snapshot.ts';
-import { listRows } from '../../store-api/endpoints/list-rows.ts';
+import { listRows } from '../../store-api/endpoints/list-pages.ts';
 
 interface ServiceSideDeps {
   readonly client: CatalogueClient;

@@ -12,19 +12,12 @@ import type { DeliveryEntry, StockChange, Unreadable } from '../entry.ts';
 import { noteComponent } from './apply-total.ts';
 import { fillGap, gapGraceMs, observeLateness } from '../merge/gap.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import {
-  EARLIEST_MS,
-  GAPS_OF_A_LEVEL,
-  MOVED_LOOKUP_MS,
-  UNKNOWN_EVENT_LOSS_SWEEP_EVERY_MS,
-  UNREADABLE_LOSS_SWEEP_EVERY_MS,
-} from '../limits.ts';
+import { EARLIEST_MS, GAPS_OF_A_LEVEL, MOVED_LOOKUP_MS } from '../limits.ts';
 import { mergeChange } from './merge-change.ts';
 import type { StockLevel, Gap, Variant } from '../model.ts';
 import { hasMoved, isBeingLookedUp } from './tombstone.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
 import { isInTotal, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
-import { applyUnlisted, isToldByWebhooksAlone } from './webhooks-alone.ts';
 
 export function applyDelivery(work: UnitOfWork, entry: DeliveryEntry): void {
   work.state = { ...work.state, lastDeliveryAtMs: entry.atMs };
@@ -63,10 +56,6 @@ function applyChange(work: UnitOfWork, entry: DeliveryEntry, change: StockChange
     warehouseId: change.warehouseId,
   });
 
-  if (isToldByWebhooksAlone(outcome.level)) {
-    applyUnlisted(work, { entry, change, before, outcome });
-    return;
-  }
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
   let requestRead = outcome.requestRead || (outcome.applied && mayBeInTotal(variant, change, { ahead }));
@@ -130,7 +119,7 @@ function applyValue(work: UnitOfWork, { entry, change, before, level, variant }:
   }
 
   // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
-  const held = shown === undefined || isInTotal(shown, variant) ? change.old : shown.qty;
+  const held = shown === undefined || isInTotal(shown) ? change.old : shown.qty;
   const deltaQty = level.qty - held;
   const total = variant.availableQty;
   if (total === null || (deltaQty === 0 && shown?.qty === level.qty)) return variant;
@@ -219,10 +208,6 @@ function applyUnreadable(work: UnitOfWork, unreadable: Unreadable): void {
     tables.putVariant(work.requestVariantRead(variant, 'quarantine'));
     return;
   }
-  const everyMs =
-    unreadable.unknownEvent === true ? UNKNOWN_EVENT_LOSS_SWEEP_EVERY_MS : UNREADABLE_LOSS_SWEEP_EVERY_MS;
-  const dueAtMs = Math.max(entry.atMs, Math.min(work.state.lossSweepSentAtMs, entry.atMs) + everyMs);
-  // One that may wait for long must not make another wait with it.
-  const lossSweepDueAtMs = Math.min(dueAtMs, work.state.lossSweepDueAtMs ?? dueAtMs);
-  if (lossSweepDueAtMs !== work.state.lossSweepDueAtMs) work.state = { ...work.state, lossSweepDueAtMs };
+  // An event of an unknown type is most likely not about stock.
+  if (unreadable.unknownEvent !== true) work.report({ kind: 'loss_suspected' });
 }

@@ -7,7 +7,7 @@ import type { Fact } from './fact.ts';
 import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
 import { UnitOfWork } from './unit-of-work.ts';
-import { REPLICA_LAG_MS, UNREADABLE_LOSS_SWEEP_PRODUCTS } from '../limits.ts';
+import { REPLICA_LAG_MS } from '../limits.ts';
 import { applyLookupMissed } from './removal.ts';
 import type { Tables } from './tables.ts';
 import { unmappedVariant, unreadProduct } from '../merge/unknown.ts';
@@ -82,14 +82,8 @@ function applyDue(work: UnitOfWork, entry: DueEntry): void {
       work.state = { ...work.state, bundlesDueAtMs: null };
       for (const productId of work.tables.bundleProducts()) work.requestRead(productId, 'bundle');
       break;
-    case 'canary':
-      work.state = {
-        ...work.state,
-        lossSweepDueAtMs: null,
-        lossSweepSentAtMs: entry.atMs,
-        lossProvedAtMs: entry.atMs,
-      };
-      work.sendLossSweep(entry, UNREADABLE_LOSS_SWEEP_PRODUCTS);
+    case 'loss':
+      work.report({ kind: 'loss_suspected' });
       break;
   }
 }

@@ -3,7 +3,6 @@ import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
 import type { LevelSnapshot } from '../entry.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { mergeLevel, type ReadContext } from '../merge/merge-read.ts';
-import type { StockLevel } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
 export interface AppliedLevel {
@@ -31,7 +30,7 @@ export function applyLevel(
   });
   if (outcome.requestRead) work.requestRead(product.productId, 'conflict');
   if (outcome.level === null) return { explainedQty: 0, differs: false };
-  const level: StockLevel = read.superseded ? outcome.level : { ...outcome.level, unseenReads: 0 };
+  const { level } = outcome;
   if (outcome.overwritten === null) {
     const revalued = before?.onHand !== level.onHand || before.reservedQty !== level.reservedQty;
     tables.putStockLevel(revalued ? { ...level, changeSeq: work.nextChangeSeq() } : level);

@@ -3,13 +3,13 @@ import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
 import type { ProductSnapshot, ReadEntry } from '../entry.ts';
 import { applyVariant, renumberLevels } from './apply-variant.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { EARLIEST_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { CONFLICT_ROW_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { ReadRequest, Product } from '../model.ts';
 import { applyAbsentProduct, applyAbsentVariants } from './removal.ts';
 import { RemovalGuard } from './removal-guard.ts';
 import { unreadProduct } from '../merge/unknown.ts';
-import { afterRead, isMet } from '../merge/read-request.ts';
+import { afterRead, conflictPauseMs, isMet } from '../merge/read-request.ts';
 
 export function applyRead(work: UnitOfWork, entry: ReadEntry): void {
   const { tables } = work;
@@ -17,8 +17,9 @@ export function applyRead(work: UnitOfWork, entry: ReadEntry): void {
 
   const known = tables.product(entry.productId);
   const read = readContext(work, entry, known);
-  const product = known === undefined ? undefined : answered(known, entry);
   const standing = tables.readRequest(entry.productId);
+  const product = known === undefined ? undefined : answered(known, entry, standing);
+  if (product !== undefined && product.conflictReads !== known?.conflictReads) tables.putProduct(product);
   if (standing !== undefined) {
     if (!read.superseded) settleReadRequest(work, standing, read);
     else postpone(work, standing, known?.readAtMs ?? 0);
@@ -26,7 +27,7 @@ export function applyRead(work: UnitOfWork, entry: ReadEntry): void {
 
   const inConflict = standing?.reason === 'conflict' || standing?.reason === 'quarantine';
   if (entry.snapshot !== null) {
-    const present = product ?? answered(unreadProduct(entry.productId), entry);
+    const present = product ?? answered(unreadProduct(entry.productId), entry, standing);
     applyPresent(work, { entry, snapshot: entry.snapshot, product: present, inConflict, read });
   } else if (product === undefined) work.report({ kind: 'not_found', productId: entry.productId });
   else {
@@ -77,8 +78,20 @@ function applySuperseded(work: UnitOfWork, entry: ReadEntry, product: Product): 
 }
 
 /** As long as the answer was on its way it may have been sampled, even if the log has it later. */
-function answered(product: Product, { sentAtMs, receivedAtMs }: ReadEntry): Product {
-  return { ...product, readUntilMs: Math.max(product.readUntilMs, sentAtMs, receivedAtMs) };
+function answered(
+  product: Product,
+  { sentAtMs, receivedAtMs }: ReadEntry,
+  standing: ReadRequest | undefined,
+): Product {
+  const { readAtMs, conflictReads } = product;
+  const rowEndsAtMs = readAtMs + Math.max(CONFLICT_ROW_MS, 2 * conflictPauseMs(conflictReads));
+  return {
+    ...product,
+    readUntilMs: Math.max(product.readUntilMs, sentAtMs, receivedAtMs),
+    ...(standing?.reason === 'conflict'
+      ? { conflictReads: sentAtMs < rowEndsAtMs ? conflictReads + 1 : 1 }
+      : {}),
+  };
 }
 
 function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadContext): void {
@@ -119,7 +132,6 @@ function applyPresent(
   const { tables } = work;
   const renamed = product.name !== snapshot.name;
   const inDowntime = product.readAtMs < work.state.trustedAfterMs;
-  if (product.goneAtMs !== null || product.detailJson === null) work.joinLossSweep(product.productId, read);
   let differs = renamed || product.missingAtMs !== null || product.goneAtMs !== null;
   const guard = new RemovalGuard(work, product.productId, snapshot, read);
   for (const variant of snapshot.variants) {
@@ -158,22 +170,14 @@ function renumberAbsent(work: UnitOfWork, productId: string, shown: ReadonlySet<
   }
 }
 
-/** A gap that outlived its grace until a read answered it proves a loss: what else was lost with it is unknown. */
+/** A gap that outlived its grace until a read answered it proves a loss. */
 function settleGaps(work: UnitOfWork, productId: string, read: ReadContext): void {
   const { tables } = work;
-  const proved = tables
-    .variantsOf(productId)
-    .flatMap(({ variantId }) => tables.gapsOf(variantId))
-    .filter((gap) => isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read));
-  if (proved.length === 0) return;
-  let seq = 0;
-  let atMs = EARLIEST_MS;
-  for (const gap of proved) {
-    tables.deleteGap(gap);
-    work.report({ kind: 'gap_proved', gap, productId });
-    seq = Math.max(seq, gap.openedSeq);
-    atMs = Math.max(atMs, gap.openedAtMs);
+  for (const { variantId } of tables.variantsOf(productId)) {
+    for (const gap of tables.gapsOf(variantId)) {
+      if (!isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read)) continue;
+      tables.deleteGap(gap);
+      work.report({ kind: 'gap_proved', gap, productId });
+    }
   }
-  work.state = { ...work.state, lossProvedAtMs: work.entry.atMs };
-  work.answerLoss({ seq, atMs });
 }

@@ -4,7 +4,7 @@ import type { UnitOfWork } from './unit-of-work.ts';
 import { BUNDLE_DELAY_MAX_MS, BUNDLE_DELAY_MIN_MS, BUNDLE_DELAY_PER_PRODUCT_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Variant } from '../model.ts';
-import { tellsLevels, totalHiMs } from './unlisted-levels.ts';
+import { totalHiMs } from './unlisted-levels.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
 interface AppliedTotal {
@@ -29,7 +29,7 @@ export function applyTotal(
   const newQty = seen.availableQty;
   const concurrent = isConcurrent(variant, read);
   // A total is moved by differences: that one agrees which lacks a change may be by chance. Only levels set it right.
-  const agrees = oldQty === newQty && tellsLevels(seen) && explainedQty === 0;
+  const agrees = oldQty === newQty && seen.levels !== null && explainedQty === 0;
   if (concurrent && !agrees) {
     // The answer may have been received before the delivery that it did not see arrived.
     const atMs = Math.max(work.entry.atMs, variant.eventAtMs);

@@ -1,10 +1,9 @@
 /** Applies one variant of a product read: its total and its description, after its levels. */
-import { applyContradiction, moveTotal, noteContradiction } from './contradiction.ts';
 import type { VariantSnapshot } from '../entry.ts';
 import { applyLevel, isShownAgain } from './apply-level.ts';
 import { applyTotal, noteComponent } from './apply-total.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { REPLICA_LAG_MS, UNSETTLED_MS } from '../limits.ts';
+import { REPLICA_LAG_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Product, Variant } from '../model.ts';
 import { judgeLevels } from './removal.ts';
@@ -31,15 +30,11 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
   if (known !== undefined && !isOwner(work, known, product, read)) return false;
   const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
 
-  const isContradictory = seen.isContradictory === true && !read.superseded;
-  if (isContradictory) noteContradiction(work, sighting, null);
-
   // The levels first: the total has a row of its own in the feed only for what they do not explain.
   let explainedQty = 0;
   let differs = false;
   for (const level of seen.levels ?? []) {
-    const applyOne = level.isContradictory === true ? applyContradiction : applyLevel;
-    const applied = applyOne(work, sighting, level, read);
+    const applied = applyLevel(work, sighting, level, read);
     explainedQty += applied.explainedQty;
     differs ||= applied.differs;
   }
@@ -47,16 +42,12 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
     judgeLevels(work, { guard: sighting.guard, productId: product.productId, seen, read });
   }
 
-  const moved = isContradictory ? moveTotal(described, explainedQty) : described;
-  const told = isContradictory ? { ...seen, availableQty: moved.availableQty ?? seen.availableQty } : seen;
-  const { variant: merged, isTrusted } = applyTotal(work, {
-    sighting: { ...sighting, variant: told },
-    variant: moved,
+  const { variant: totalled, isTrusted } = applyTotal(work, {
+    sighting,
+    variant: described,
     explainedQty,
     read,
   });
-  const totalled = isContradictory ? { ...merged, totalHiMs: UNSETTLED_MS } : merged;
-  if (isContradictory) suspectLevels(work, seen.variantId);
   if (seen.levels === null) {
     const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
     if (isBack) restoreLevels(work, sighting, before.goneAtMs);

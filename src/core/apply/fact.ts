@@ -39,7 +39,8 @@ export type Fact =
     }
   | { readonly kind: 'obliged'; readonly productId: string; readonly reason: Reason }
   | { readonly kind: 'met'; readonly productId: string; readonly reason: Reason; readonly ageMs: number }
-  | { readonly kind: 'canary'; readonly products: number }
+  /** Deliveries may be lost, about unknown products. */
+  | { readonly kind: 'loss_suspected' }
   | { readonly kind: 'unmapped'; readonly variantId: string }
   | { readonly kind: 'quarantined'; readonly variantId: string | null; readonly problem: string }
   | {
@@ -53,15 +54,6 @@ export type Fact =
       readonly productId: string;
       /** How many of the kind are missing, counted as far as it matters. */
       readonly missing: number;
-    }
-  /** No detail shows the level, and webhooks keep naming it: from now on they alone tell it. */
-  | { readonly kind: 'webhooks_alone'; readonly variantId: string; readonly warehouseId: string }
-  /** A detail told two figures for one level, or (null) for one total. */
-  | {
-      readonly kind: 'contradiction';
-      readonly productId: string;
-      readonly variantId: string;
-      readonly warehouseId: string | null;
     }
   /** A variant is shown by another product than before. */
   | {

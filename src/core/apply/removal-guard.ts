@@ -8,7 +8,6 @@ import type { UnitOfWork } from './unit-of-work.ts';
 import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS, LATEST_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { MirrorState } from '../model.ts';
-import { isToldByWebhooksAlone } from './webhooks-alone.ts';
 
 type RemovalCount = Pick<
   MirrorState,
@@ -161,7 +160,7 @@ export class RemovalGuard {
       if (levels === null) continue;
       const shown = new Set(levels.map(({ warehouseId }) => warehouseId));
       for (const level of this.#work.tables.stockLevelsOf(variantId)) {
-        if (level.goneAtMs !== null || isToldByWebhooksAlone(level)) continue;
+        if (level.goneAtMs !== null) continue;
         before += 1;
         if (shown.has(level.warehouseId)) continue;
         missing += 1;

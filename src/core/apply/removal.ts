@@ -5,25 +5,10 @@
  */
 import type { LookupMissedEntry, VariantSnapshot } from '../entry.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import {
-  CONTESTED_READS,
-  EARLIEST_MS,
-  LATEST_MS,
-  REMOVAL_CONFIRM_MS,
-  REPLICA_LAG_MS,
-  UNSETTLED_MS,
-} from '../limits.ts';
+import { EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { StockLevel, Product, Variant } from '../model.ts';
-import { areRemovalsAllowed, contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
-import { suspectLevels } from './unlisted-levels.ts';
-import {
-  contestLevel,
-  contestedOnceMore,
-  isForgotten,
-  isToldByWebhooksAlone,
-  unseenAgain,
-} from './webhooks-alone.ts';
+import { contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
 
 export type AbsenceVerdict =
   /** Something newer than the read speaks against it: read again. */
@@ -79,18 +64,13 @@ export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: 
   const shown = new Set(seen.levels?.map((level) => level.warehouseId));
   const confirmed: StockLevel[] = [];
   for (const level of tables.stockLevelsOf(seen.variantId)) {
-    if (shown.has(level.warehouseId)) continue;
-    if (level.goneAtMs !== null) {
-      tables.putStockLevel(unseenAgain(level, read));
-      continue;
-    }
-    if (isToldByWebhooksAlone(level) && !isForgotten(level, read) && !areRemovalsAllowed(work)) continue;
+    if (shown.has(level.warehouseId) || level.goneAtMs !== null) continue;
     const verdict = judgeAbsence(level, read);
     const id = `${level.variantId}/${level.warehouseId}`;
     switch (verdict.kind) {
       case 'contested':
         work.report({ kind: 'contested', what: 'cell', id });
-        contestLevel(work, productId, level, read);
+        work.requestRead(productId, 'conflict');
         break;
       case 'sighted':
         work.report({ kind: 'missing', what: 'cell', id });
@@ -131,7 +111,7 @@ export function applyAbsentVariants(
     switch (verdict.kind) {
       case 'contested':
         work.report({ kind: 'contested', what: 'variant', id: variant.variantId });
-        contestVariant(work, productId, variant, read);
+        if (variant.lookupAtMs === null) work.requestRead(productId, 'conflict');
         break;
       case 'sighted':
         work.report({ kind: 'missing', what: 'variant', id: variant.variantId });
@@ -148,31 +128,6 @@ export function applyAbsentVariants(
     removeVariant(work, variant, read);
     countRemoval(work, 'variant');
   }
-}
-
-/**
- * Webhooks keep naming a variant that its product does not show. Soon the product is read about it no more: another one
- * must have it, and the catalogue is searched for that one.
- */
-function contestVariant(work: UnitOfWork, productId: string, variant: Variant, read: ReadContext): void {
-  const { tables } = work;
-  if (variant.lookupAtMs !== null) return;
-  const latest = tables
-    .stockLevelsOf(variant.variantId)
-    .reduce<StockLevel | null>(
-      (best, level) => (level.eventSeq > (best?.eventSeq ?? 0) ? level : best),
-      null,
-    );
-  if (latest === null || read.superseded || latest.unseenReads + 1 < CONTESTED_READS) {
-    if (latest !== null && !read.superseded) tables.putStockLevel(contestedOnceMore(latest));
-    work.requestRead(productId, 'conflict');
-    return;
-  }
-  tables.putStockLevel({ ...latest, unseenReads: 0 });
-  work.report({ kind: 'unmapped', variantId: variant.variantId });
-  // No request stands for the search: what is searched for may be wrong, and says so, until a read shows it.
-  suspectLevels(work, variant.variantId);
-  tables.putVariant({ ...variant, lookupAtMs: work.entry.atMs, totalHiMs: UNSETTLED_MS });
 }
 
 /** A product that the store answered 404 for. */
@@ -276,7 +231,6 @@ function removeLevel(work: UnitOfWork, level: StockLevel, read: Pick<ReadContext
     changeSeq,
     goneAtMs: work.entry.atMs,
     missingAtMs: null,
-    unseenReads: 0,
     readLoMs: Math.max(level.readLoMs, read.loMs),
     readHiMs: Math.max(level.readLoMs, read.hiMs),
   });

@@ -5,9 +5,6 @@
 import type { StockLevel, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../model.ts';
 import type { Unreadable } from '../entry.ts';
 
-/** What of a product its last read was. */
-export type LastRead = Pick<Product, 'productId' | 'readSeq' | 'readAtMs'>;
-
 export interface Tables {
   state(): MirrorState;
   putState(state: MirrorState): void;
@@ -36,8 +33,6 @@ export interface Tables {
   appendChange(change: Change): void;
   putDeadLetter(logSeq: number, unreadable: Unreadable): void;
 
-  /** Live products, those with the latest changes first, then those read longest ago. */
-  lossSweepProducts(limit: number): LastRead[];
   /** Live products with a bundle among their variants, in order of their id. */
   bundleProducts(): string[];
   bundleProductCount(): number;

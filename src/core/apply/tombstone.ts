@@ -8,7 +8,6 @@ import type { StockChange } from '../entry.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
-import { isBackByWebhooks, isNewerThanRemoval } from './webhooks-alone.ts';
 
 /**
  * A read has shown the level since its removal, and came too soon after a change to set it. Where it changes all the time
@@ -18,6 +17,16 @@ function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {
   return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
 }
 
+/** A change that was certainly made after the reads that removed the level. */
+function isNewerThanRemoval(
+  removed: Pick<StockLevel, 'readHiMs'>,
+  change: Pick<StockChange, 'updateTimeMs'>,
+  { futureDated, ahead }: { readonly futureDated: boolean; readonly ahead: boolean },
+): boolean {
+  // A stamp from a clock that is ahead does not say what came after what.
+  return !futureDated && !ahead && change.updateTimeMs > removed.readHiMs;
+}
+
 /** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
 export function mergeIntoTombstone(level: StockLevel, change: StockChange, arrival: Arrival): ChangeOutcome {
   const seen = change.updateTimeMs < arrival.seenBeforeMs;
@@ -25,9 +34,9 @@ export function mergeIntoTombstone(level: StockLevel, change: StockChange, arriv
   const advanced = advances ? withEvent(level, change) : level;
   const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(level, change, arrival);
   const isShown = isShownSinceRemoval(level);
-  if (isNewer && advances && (isShown || isBackByWebhooks(level))) {
+  if (isNewer && advances && isShown) {
     return {
-      branch: isShown ? 'gone, shown again' : 'gone, webhooks alone',
+      branch: 'gone, shown again',
       level: {
         ...withValue(advanced, change, arrival),
         goneAtMs: null,
@@ -35,14 +44,13 @@ export function mergeIntoTombstone(level: StockLevel, change: StockChange, arriv
         verifiedAtMs: null,
       },
       applied: true,
-      requestRead: isShown,
+      requestRead: true,
       gap: null,
     };
   }
   return {
     branch: seen ? 'gone, seen by the read' : 'gone, in doubt',
-    // Since when reads that do not show the level contradict a change.
-    level: isNewer && level.missingAtMs === null ? { ...advanced, missingAtMs: arrival.atMs } : advanced,
+    level: advanced,
     applied: false,
     requestRead: !seen,
     gap: null,
@@ -98,6 +106,6 @@ export function restoreLevels(
       reason: 'restored',
       requestId,
     });
-    tables.putStockLevel({ ...level, goneAtMs: null, missingAtMs: null, unseenReads: 0, changeSeq });
+    tables.putStockLevel({ ...level, goneAtMs: null, missingAtMs: null, changeSeq });
   }
 }

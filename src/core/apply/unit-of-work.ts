@@ -1,8 +1,8 @@
 /** One entry's work on the tables: hands out change numbers, collects the state, and records re-read requests. */
 import type { Fact } from './fact.ts';
-import { LOSS_SWEEP_JOINED_MS, LOSS_SWEEP_PRODUCTS, DATE_CONTRADICTIONS } from '../limits.ts';
+import { DATE_CONTRADICTIONS } from '../limits.ts';
 import type { Change, MirrorState, Variant } from '../model.ts';
-import { mergeRequests, isMet, type NewRequest } from '../merge/read-request.ts';
+import { conflictPauseMs, mergeRequests, type NewRequest } from '../merge/read-request.ts';
 import type { Tables } from './tables.ts';
 
 interface Position {
@@ -53,16 +53,26 @@ export class UnitOfWork {
     made: { seq?: number; atMs?: number; notBeforeMs?: number } = {},
   ): void {
     const standing = this.tables.readRequest(productId);
+    const notBeforeMs = made.notBeforeMs ?? (reason === 'conflict' ? this.#pauseEndsAtMs(productId) : null);
     this.tables.putReadRequest(
       mergeRequests(standing, {
         productId,
         reason,
         madeSeq: made.seq ?? this.entry.seq,
         madeAtMs: made.atMs ?? this.entry.atMs,
-        ...(made.notBeforeMs === undefined ? {} : { notBeforeMs: made.notBeforeMs }),
+        ...(notBeforeMs === null ? {} : { notBeforeMs }),
       }),
     );
     if (standing === undefined) this.report({ kind: 'obliged', productId, reason });
+  }
+
+  /** Conflicts that no read settles must not have the product read over and over: its rows stay suspect. */
+  #pauseEndsAtMs(productId: string): number | null {
+    const product = this.tables.product(productId);
+    const pauseMs = conflictPauseMs(product?.conflictReads ?? 0);
+    if (product === undefined || pauseMs === 0) return null;
+    // The clock may have been set back since the last read.
+    return Math.min(product.readUntilMs, this.entry.atMs) + pauseMs;
   }
 
   /** As `requestRead`, for a variant whose product may be unknown: then the catalogue is looked through. */
@@ -85,40 +95,5 @@ export class UnitOfWork {
     this.state = { ...this.state, dateContradictions };
     const isDropped = dateContradictions >= DATE_CONTRADICTIONS;
     if (isDropped !== before >= DATE_CONTRADICTIONS) this.report({ kind: 'date', isDropped });
-  }
-
-  /**
-   * A loss is proven, by a gap opened then: what moves is read, unless a loss sweep since then asks for that already.
-   * Finding what moves is dear and losses come in groups: soon after a loss sweep the next one speaks for all that is
-   * still to be proven of what was opened so far.
-   */
-  answerLoss(opened: Position): void {
-    const { lossSweptSeq, lossSweptAtMs } = this.state;
-    if (opened.seq <= lossSweptSeq && opened.atMs <= lossSweptAtMs) return;
-    const isJoined = Math.abs(this.entry.atMs - lossSweptAtMs) < LOSS_SWEEP_JOINED_MS;
-    this.sendLossSweep(isJoined ? this.entry : opened);
-  }
-
-  /** A product that comes to life by a read from before the last loss sweep was not among those that it asked for. */
-  joinLossSweep(productId: string, read: { readonly s0: number; readonly sentAtMs: number }): void {
-    const { lossSweptSeq: seq, lossSweptAtMs: atMs } = this.state;
-    if (isMet({ madeSeq: seq, madeAtMs: atMs }, read)) return;
-    this.requestRead(productId, 'canary', { seq, atMs });
-  }
-
-  /**
-   * A delivery is missing, and what else it carried is unknown: the products that move are read first, each
-   * unless it has been read since the reason arose.
-   */
-  sendLossSweep(loss: Position, limit = LOSS_SWEEP_PRODUCTS): void {
-    this.state = { ...this.state, lossSweptSeq: loss.seq, lossSweptAtMs: loss.atMs };
-    let products = 0;
-    for (const { productId, readSeq, readAtMs } of this.tables.lossSweepProducts(limit)) {
-      const known = { madeSeq: loss.seq, madeAtMs: loss.atMs };
-      if (isMet(known, { s0: readSeq, sentAtMs: readAtMs })) continue;
-      this.requestRead(productId, 'canary', { seq: loss.seq, atMs: loss.atMs });
-      products += 1;
-    }
-    if (products > 0) this.report({ kind: 'canary', products });
   }
 }

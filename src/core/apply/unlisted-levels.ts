@@ -5,7 +5,7 @@
 import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from '../merge/change-outcome.ts';
 import type { StockChange, VariantSnapshot } from '../entry.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { EARLIEST_MS, UNSETTLED_MS } from '../limits.ts';
+import { EARLIEST_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { StockLevel, Variant } from '../model.ts';
 
@@ -22,39 +22,31 @@ const ORDER_UNCERTAIN: ReadonlySet<ChangeBranch> = new Set([
   'poison',
 ]);
 
-/** Two totals that contradict each other hold nothing certain, and no read says more. */
-const isUnsettled = ({ totalHiMs: hiMs }: Variant): boolean => hiMs === UNSETTLED_MS;
-
 /** Whether the total that a read told may hold the change already. */
 export function mayBeInTotal(
   variant: Variant,
   change: StockChange,
   stamp: { readonly ahead: boolean },
 ): boolean {
-  return !isUnsettled(variant) && mayBeSeen(variant.totalHiMs, change, stamp);
+  return mayBeSeen(variant.totalHiMs, change, stamp);
 }
 
 /** The read will show a total only, in which two such changes can cancel out: the next change of the level settles it. */
 export function leavesLevelOpen(variant: Variant, { branch, requestRead }: ChangeOutcome): boolean {
-  return isUnsettled(variant) || (isToldInTotal(variant) && requestRead && ORDER_UNCERTAIN.has(branch));
+  return isToldInTotal(variant) && requestRead && ORDER_UNCERTAIN.has(branch);
 }
 
 /** A loss that a read showed in the total alone: the total holds what the level lacks. */
-export function isInTotal(level: StockLevel, variant: Variant): boolean {
-  return level.unexplainedAtMs !== null && !isUnsettled(variant);
+export function isInTotal(level: StockLevel): boolean {
+  return level.unexplainedAtMs !== null;
 }
 
 /**
- * A total alone leaves no window in the levels below it, nor in one that is told twice. A change up to this instant that
+ * A total alone leaves no window in the levels below it. A change up to this instant that
  * arrives later may be in the total already, so it asks for a read, as rule 4b has it for a level that a read showed.
  */
 export function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number {
-  return tellsLevels(seen) ? EARLIEST_MS : hiMs;
-}
-
-/** Every one of them: the read sets the windows of them all. */
-export function tellsLevels({ levels }: VariantSnapshot): boolean {
-  return levels?.every(({ isContradictory }) => isContradictory !== true) === true;
+  return seen.levels === null ? hiMs : EARLIEST_MS;
 }
 
 /** The total moved, and no read shows in which warehouse. */

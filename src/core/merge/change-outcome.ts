@@ -19,7 +19,6 @@ export const CHANGE_BRANCHES = [
   '4c gap',
   'gone, seen by the read',
   'gone, in doubt',
-  'gone, webhooks alone',
   'gone, shown again',
   'poison',
 ] as const;

@@ -2,7 +2,13 @@
  * Re-read requests: products that must be read again, and when a read meets one
  * (docs/architecture.md#re-read-requests).
  */
-import { LATEST_MS, REPLICA_LAG_MS } from '../limits.ts';
+import {
+  CONFLICT_PAUSE_MAX_MS,
+  CONFLICT_PAUSE_MIN_MS,
+  CONFLICT_READS,
+  LATEST_MS,
+  REPLICA_LAG_MS,
+} from '../limits.ts';
 import type { ReadRequest } from '../model.ts';
 import { REASONS, type Reason } from '../reasons.ts';
 
@@ -42,6 +48,12 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
     firstMadeAtMs: Math.min(added.madeAtMs, standing.firstMadeAtMs),
     notBeforeMs: Math.min(notBeforeMs, standing.notBeforeMs),
   };
+}
+
+/** How long a product must rest before the next read for a conflict. @param reads for conflicts in a row before it. */
+export function conflictPauseMs(reads: number): number {
+  if (reads < CONFLICT_READS) return 0;
+  return Math.min(CONFLICT_PAUSE_MAX_MS, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));
 }
 
 /** The read was sent after the request was known, and late enough that no replica can have been behind it. */

@@ -24,7 +24,6 @@ export function blankLevel(variantId: string, warehouseId: string): StockLevel {
     missingAtMs: null,
     goneAtMs: null,
     unexplainedAtMs: null,
-    unseenReads: 0,
     changeSeq: 0,
   };
 }
@@ -71,5 +70,6 @@ export function unreadProduct(productId: string): Product {
     missingAtMs: null,
     goneAtMs: null,
     hasBundle: false,
+    conflictReads: 0,
   };
 }

@@ -5,7 +5,7 @@
  * file: no STRICT, no newer function in an index, a check or a view.
  */
 import { check, index, integer, primaryKey, sql, sqliteTable, text } from '../../sqlite/drizzle.ts';
-import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
+import { EARLIEST_MS } from '../../core/limits.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { SHARE_BITS } from './shares.ts';
@@ -35,7 +35,6 @@ export const stockLevels = sqliteTable(
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
     unexplainedAtMs: integer('unexplained_at_ms'),
-    unseenReads: integer('unseen_reads').notNull().default(0),
     changeSeq: integer('change_seq').notNull(),
   },
   (t) => [
@@ -88,9 +87,6 @@ export const variants = sqliteTable(
     index('variants_lookup')
       .on(t.lookupAtMs)
       .where(sql`lookup_at_ms IS NOT NULL`),
-    index('variants_unsettled')
-      .on(t.variantId)
-      .where(sql.raw(`total_hi_ms > ${LATEST_MS}`)),
     index('variants_missing')
       .on(t.missingAtMs)
       .where(sql`missing_at_ms IS NOT NULL AND gone_at_ms IS NULL`),
@@ -110,13 +106,19 @@ export const products = sqliteTable(
     readSeq: integer('read_seq').notNull(),
     readAtMs: integer('read_at_ms').notNull(),
     readUntilMs: integer('read_until_ms').notNull().default(EARLIEST_MS),
+    /** The last read or delivery, whichever is later. */
+    evidenceAtMs: integer('evidence_at_ms').notNull().default(EARLIEST_MS),
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
     hasBundle: integer('has_bundle').notNull(),
+    conflictReads: integer('conflict_reads').notNull().default(0),
   },
   (t) => [
     index('products_read_at')
       .on(t.readAtMs)
+      .where(sql`gone_at_ms IS NULL`),
+    index('products_evidence')
+      .on(t.evidenceAtMs)
       .where(sql`gone_at_ms IS NULL`),
     index('products_missing')
       .on(t.missingAtMs)
@@ -239,11 +241,6 @@ export const mirrorState = sqliteTable(
     dateContradictions: integer('date_contradictions').notNull(),
     latenessMs: integer('lateness_ms').notNull(),
     trustedAfterMs: integer('trusted_after_ms').notNull(),
-    lossProvedAtMs: integer('loss_proved_at_ms'),
-    lossSweepDueAtMs: integer('loss_sweep_due_at_ms'),
-    lossSweepSentAtMs: integer('loss_sweep_sent_at_ms').notNull(),
-    lossSweptSeq: integer('loss_swept_seq').notNull(),
-    lossSweptAtMs: integer('loss_swept_at_ms').notNull(),
     bundlesDueAtMs: integer('bundles_due_at_ms'),
     removalWindowStartMs: integer('removal_window_start_ms').notNull(),
     removalsInWindow: integer('removals_in_window').notNull(),

@@ -16,14 +16,15 @@ export function columnsOf(db: Db, table: string): readonly Column[] {
 }
 
 /** `col AS property, …` */
-export function selectList(db: Db, table: string): string {
+export function selectList(db: Db, table: string, without: readonly string[] = []): string {
   return columnsOf(db, table)
+    .filter(({ name }) => !without.includes(name))
     .map(({ name, property }) => `"${name}" AS "${property}"`)
     .join(', ');
 }
 
-export function selectFrom(db: Db, table: string): string {
-  return `SELECT ${selectList(db, table)} FROM "${table}"`;
+export function selectFrom(db: Db, table: string, without: readonly string[] = []): string {
+  return `SELECT ${selectList(db, table, without)} FROM "${table}"`;
 }
 
 /** Insert with named parameters, or overwrite the row of the same key. */

@@ -2,7 +2,6 @@
  * What makes a row suspect: the only definition, from which the views, their counts and the lists of suspect rows are put
  * together. In all of these conditions `c` is a stock level, `v` its variant and `p` its product, if that is known.
  */
-import { LATEST_MS } from '../../core/limits.ts';
 
 /** Rows of products that were not read since may have missed deliveries. */
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
@@ -13,8 +12,6 @@ const LEVEL_HAS_GAP =
   'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = c.variant_id AND g.warehouse_id = c.warehouse_id)';
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)';
 const UNEXPLAINED = 'c.unexplained_at_ms IS NOT NULL';
-/** Written like the condition of its index. */
-const UNSETTLED = `v.total_hi_ms > ${LATEST_MS}`;
 /** A product that is not known, or has no row, was not read either. */
 const NOT_READ = `coalesce(p.read_at_ms < ${TRUSTED_AFTER}, 1)`;
 const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
@@ -34,7 +31,6 @@ export const AGAINST_TOTAL = {
   not_read: NOT_READ,
   requested: REQUESTED,
   gap: VARIANT_HAS_GAP,
-  two_totals: UNSETTLED,
 } as const;
 
 const anyOf = (conditions: Readonly<Record<string, string>>): string =>
@@ -128,14 +124,6 @@ export const GROUNDS: readonly Ground[] = [
       ORDER BY c.unexplained_at_ms, c.variant_id`,
     first: [BEFORE_ALL, '0'],
     listedAt: UNEXPLAINED_SINCE,
-  },
-  {
-    name: 'unsettled',
-    ofVariant: UNSETTLED,
-    candidates: `
-      SELECT '' AS k1, 0 AS k2, v.variant_id AS variantId FROM variants v
-      WHERE ${UNSETTLED} AND v.variant_id > @variantId ORDER BY v.variant_id`,
-    first: ['', '0'],
   },
   {
     name: 'unread',

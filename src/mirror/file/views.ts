@@ -145,7 +145,7 @@ const PENDING_READS = `(
       )
     ) FROM barrier
   ) + (SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL)
-  + (m.bundles_due_at_ms IS NOT NULL) + (m.loss_sweep_due_at_ms IS NOT NULL)`;
+  + (m.bundles_due_at_ms IS NOT NULL)`;
 
 const STATES = Object.entries(STATE_OF_CAUSE).map(([cause, state]) => `WHEN '${cause}' THEN '${state}'`);
 

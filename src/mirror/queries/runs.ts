@@ -48,17 +48,9 @@ export function absentProducts(db: Db, args: { readonly productIds: readonly str
   return prepared<[string], string>(db, sql).pluck().all(JSON.stringify(args.productIds));
 }
 
-/** A product, by its place in the order in which products were read. */
-export interface ReadPlace {
-  readonly readAtMs: number;
-  readonly rowid: number;
-}
-
 export interface Remaining {
-  /** Products of the run not read yet, among those that were counted. */
+  /** Products of the run not read yet. */
   readonly unread: number;
-  /** Where to continue counting; null: all were counted. */
-  readonly more: ReadPlace | null;
   /** Products refused, or failed so often that no run waits for them any longer, and not about to be tried again. */
   readonly parked: number;
   /** Products the run covers. */
@@ -71,18 +63,11 @@ const GIVEN_UP = `(f.next_at_ms > @nowMs AND f.product_id IN (SELECT product_id 
 const CATALOGUE = `
   SELECT
     (SELECT products FROM live_counts) AS total,
+    (SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < @readAfterMs) AS unread,
     (
       SELECT count(*) FROM read_failures f CROSS JOIN products p ON p.product_id = f.product_id
       WHERE ${GIVEN_UP} AND p.gone_at_ms IS NULL AND p.read_at_ms < @readAfterMs
     ) AS parked`;
-
-const UNREAD = `
-  FROM products
-  WHERE gone_at_ms IS NULL AND read_at_ms < @readAfterMs AND (read_at_ms, rowid) > (@afterMs, @afterRowid)`;
-const UNREAD_END = `
-  SELECT read_at_ms AS readAtMs, rowid ${UNREAD}
-  ORDER BY read_at_ms, rowid LIMIT 1 OFFSET @countTo - 1`;
-const UNREAD_COUNT = `SELECT count(*) ${UNREAD}`;
 
 // A product the mirror never held counts as read once its re-read request is done.
 const NAMED = `
@@ -94,40 +79,22 @@ const NAMED = `
   LEFT JOIN read_requests o ON o.product_id = l.value
   LEFT JOIN read_failures f ON f.product_id = l.value`;
 
-const START: ReadPlace = { readAtMs: Number.MIN_SAFE_INTEGER, rowid: 0 };
-
-/**
- * Called several times a second while a run lasts: each figure is kept, or counted from an index, a portion at a
- * time.
- *
- * @param args.after where an earlier count ended; null: from the beginning.
- * @param args.countTo products in the portion; named ones are always counted whole.
- */
 export function remainingOf(
   db: Db,
   args: {
     readonly readAfterMs: number;
     readonly productIds: readonly string[] | null;
     readonly nowMs: number;
-    readonly after: ReadPlace | null;
-    readonly countTo: number;
   },
 ): Remaining {
-  const { readAfterMs, productIds, nowMs, countTo } = args;
-  if (productIds !== null) {
-    const named = { readAfterMs, nowMs, productIds: JSON.stringify(productIds) };
-    const row = prepared<object, Omit<Remaining, 'more'>>(db, NAMED).get(named);
-    return { ...(row ?? { total: 0, unread: 0, parked: 0 }), more: null };
-  }
-  const { readAtMs: afterMs, rowid: afterRowid } = args.after ?? START;
-  const counted = { readAfterMs, afterMs, afterRowid };
-  return db.transaction(() => {
-    const row = prepared<object, Pick<Remaining, 'total' | 'parked'>>(db, CATALOGUE).get({
-      readAfterMs,
-      nowMs,
-    });
-    const more = prepared<object, ReadPlace>(db, UNREAD_END).get({ ...counted, countTo }) ?? null;
-    const unread = more === null ? prepared<object, number>(db, UNREAD_COUNT).pluck().get(counted) : countTo;
-    return { ...(row ?? { total: 0, parked: 0 }), unread: unread ?? 0, more };
-  })();
+  const { readAfterMs, productIds, nowMs } = args;
+  const row =
+    productIds === null
+      ? prepared<object, Remaining>(db, CATALOGUE).get({ readAfterMs, nowMs })
+      : prepared<object, Remaining>(db, NAMED).get({
+          readAfterMs,
+          nowMs,
+          productIds: JSON.stringify(productIds),
+        });
+  return row ?? { total: 0, unread: 0, parked: 0 };
 }

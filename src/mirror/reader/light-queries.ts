@@ -3,9 +3,7 @@ import type { Db } from '../../sqlite/open.ts';
 import { deliveryCounts } from '../queries/delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from '../queries/gauges.ts';
 import { lag } from '../queries/lag.ts';
-import { noteActivity } from '../queries/read-knowledge.ts';
-import { planReads, readOutlook } from '../queries/read-plan.ts';
-import { dueChores, nextReads, notMirrored, unreadSince } from '../queries/queue.ts';
+import { dueChores, nextReads, notMirrored, oldestEvidence, unreadSince } from '../queries/queue.ts';
 import {
   absentProducts,
   catalogueOutlook,
@@ -45,9 +43,7 @@ export const lightQueries = {
   dueChores,
   unreadSince,
   notMirrored,
-  noteActivity,
-  planReads,
-  readOutlook,
+  oldestEvidence,
   runningRuns,
   runningCatalogueRun,
   catalogueOutlook,

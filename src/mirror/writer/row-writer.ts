@@ -22,14 +22,13 @@ export class RowWriter<Row extends object> {
   /** Keyed by which of `#others` change, as bits. Few combinations ever occur. */
   readonly #updates = new Map<number, Statement<Value[]>>();
 
-  /** @param key the primary key. At most 31 columns may stand beside it. */
-  constructor(db: Db, table: string, key: readonly (keyof Row)[]) {
+  /** @param key the primary key, with at most 31 columns besides. @param without columns that others write. */
+  constructor(db: Db, table: string, key: readonly (keyof Row)[], without: readonly string[] = []) {
     this.#db = db;
     this.#table = table;
-    const columns = columnsOf(db, table).map(({ name, property }) => ({
-      name,
-      of: property as keyof Row & string,
-    }));
+    const columns = columnsOf(db, table)
+      .filter(({ name }) => !without.includes(name))
+      .map(({ name, property }) => ({ name, of: property as keyof Row & string }));
     this.#key = columns.filter(({ of }) => key.includes(of));
     this.#others = columns.filter(({ of }) => !key.includes(of));
     this.#valuesOf = reader(columns.map(({ of }) => of));

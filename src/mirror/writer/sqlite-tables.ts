@@ -12,7 +12,7 @@ import type {
   Variant,
 } from '../../core/model.ts';
 import type { REMOVABLES } from '../../core/apply/fact.ts';
-import type { LastRead, Tables } from '../../core/apply/tables.ts';
+import type { Tables } from '../../core/apply/tables.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { plannedOnce } from '../../sqlite/prepared.ts';
 import { RowWriter } from './row-writer.ts';
@@ -33,8 +33,8 @@ const variantOf = (row: VariantRow): Variant => ({
   allowNegativeStock: row.allowNegativeStock === 1,
 });
 
-/** How far back the feed is searched for products that move. */
-const RECENT_CHANGES = 5_000;
+/** Columns of `products` that the rules do not know. */
+const NOT_OF_RULES = ['evidence_at_ms'];
 
 function prepare(db: Db) {
   const select = <P extends unknown[], R>(sql: string): Statement<P, R> => db.prepare<P, R>(plannedOnce(sql));
@@ -59,9 +59,12 @@ function prepare(db: Db) {
     variantsOf: select<[string], VariantRow>(
       `${selectFrom(db, 'variants')} WHERE product_id = ? ORDER BY variant_id`,
     ),
-    product: select<[string], ProductRow>(`${selectFrom(db, 'products')} WHERE product_id = ?`),
+    product: select<[string], ProductRow>(`${selectFrom(db, 'products', NOT_OF_RULES)} WHERE product_id = ?`),
     detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
     putDetail: db.prepare(upsert(db, 'product_details', ['product_id'])),
+    noteEvidence: db.prepare(
+      `UPDATE products SET evidence_at_ms = @atMs WHERE product_id = @productId AND evidence_at_ms < @atMs`,
+    ),
     readRequest: select<[string], ReadRequestRow>(`${selectFrom(db, 'read_requests')} WHERE product_id = ?`),
     putReadRequest: db.prepare(upsert(db, 'read_requests', ['product_id'])),
     deleteReadRequest: db.prepare('DELETE FROM read_requests WHERE product_id = ?'),
@@ -71,20 +74,6 @@ function prepare(db: Db) {
     putGap: db.prepare(upsert(db, 'gaps', ['variant_id', 'warehouse_id', 'opened_seq'])),
     deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND opened_seq = ?'),
     putDeadLetter: db.prepare(insertInto(db, 'dead_letters', ['id'])),
-    // SQLite takes the other columns beside a lone max() from the row that has it: the latest change of each product.
-    recentProducts: select<[number], LastRead>(
-      `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM (
-         SELECT p.product_id, p.read_seq, p.read_at_ms, max(c.seq) AS seq
-         FROM (SELECT seq, variant_id FROM changes ORDER BY seq DESC LIMIT ${RECENT_CHANGES}) c
-         JOIN variants v ON v.variant_id = c.variant_id
-         JOIN products p ON p.product_id = v.product_id AND p.gone_at_ms IS NULL
-         GROUP BY v.product_id
-       ) ORDER BY seq DESC LIMIT ?`,
-    ),
-    oldestProducts: select<[number], LastRead>(
-      `SELECT product_id AS productId, read_seq AS readSeq, read_at_ms AS readAtMs FROM products
-       WHERE gone_at_ms IS NULL ORDER BY read_at_ms, product_id LIMIT ?`,
-    ),
     bundleProducts: text(
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
     ),
@@ -130,6 +119,8 @@ export class SqliteTables implements Tables {
   readonly #cache = new VariantCache();
   #unwrittenLevels: Slot<StockLevel>[] = [];
   #unwrittenVariants: Slot<Variant>[] = [];
+  /** When products were last read or named by a delivery; written to `evidence_at_ms`. */
+  #evidence = new Map<string, number>();
   /** The last product looked up: a read asks several times. */
   #product: Product | null = null;
 
@@ -137,7 +128,7 @@ export class SqliteTables implements Tables {
     this.#sql = prepare(db);
     this.#levels = new RowWriter(db, 'stock_levels', ['variantId', 'warehouseId']);
     this.#variants = new RowWriter(db, 'variants', ['variantId']);
-    this.#products = new RowWriter(db, 'products', ['productId']);
+    this.#products = new RowWriter(db, 'products', ['productId'], NOT_OF_RULES);
     this.#changes = new RowWriter(db, 'changes', ['seq']);
     this.#state = this.#readState();
     this.#liveCounts = this.#readLiveCounts();
@@ -148,15 +139,17 @@ export class SqliteTables implements Tables {
     this.#writeAll();
     this.#writeCounts();
     this.#cache.age();
-    if (this.#stateIsWritten) return;
-    this.#sql.putState.run({ ...this.#state, id: 1 });
+    if (!this.#stateIsWritten) this.#sql.putState.run({ ...this.#state, id: 1 });
     this.#stateIsWritten = true;
+    for (const [productId, atMs] of this.#evidence) this.#sql.noteEvidence.run({ productId, atMs });
+    this.#evidence.clear();
   }
 
   /** Drops what is kept in memory; call after a rollback. */
   reload(): void {
     this.#unwrittenLevels = [];
     this.#unwrittenVariants = [];
+    this.#evidence.clear();
     this.#cache.clear();
     this.#product = null;
     this.#state = this.#readState();
@@ -287,6 +280,9 @@ export class SqliteTables implements Tables {
       this.#addLevels(before, -levels);
       this.#addLevels(variant.productId, levels);
     }
+    if (variant.productId !== null && variant.eventSeq !== slot.row?.eventSeq) {
+      this.#noteEvidence(variant.productId, variant.eventAtMs);
+    }
     slot.row = variant;
   }
 
@@ -301,6 +297,7 @@ export class SqliteTables implements Tables {
   putProduct(product: Product): void {
     const stored = this.product(product.productId);
     const { detailJson, ...row } = product;
+    if (product.readAtMs !== stored?.readAtMs) this.#noteEvidence(product.productId, product.readAtMs);
     this.#countLive('product', stored, product);
     if (stored === undefined) this.#products.insert(row);
     else this.#products.update(stored, row);
@@ -312,6 +309,10 @@ export class SqliteTables implements Tables {
     if (stored?.hasBundle !== product.hasBundle || stored.goneAtMs !== product.goneAtMs) {
       this.#bundleCount = null;
     }
+  }
+
+  #noteEvidence(productId: string, atMs: number): void {
+    this.#evidence.set(productId, Math.max(atMs, this.#evidence.get(productId) ?? atMs));
   }
 
   readRequest(productId: string): ReadRequest | undefined {
@@ -346,16 +347,6 @@ export class SqliteTables implements Tables {
     this.#sql.putDeadLetter.run({ logSeq, ...unreadable });
   }
 
-  lossSweepProducts(limit: number): LastRead[] {
-    this.#writeVariants();
-    const found = new Map(this.#sql.recentProducts.all(limit).map((read) => [read.productId, read]));
-    if (found.size < limit) {
-      for (const read of this.#sql.oldestProducts.all(limit)) {
-        if (found.size < limit && !found.has(read.productId)) found.set(read.productId, read);
-      }
-    }
-    return [...found.values()];
-  }
   bundleProducts(): string[] {
     return this.#sql.bundleProducts.all();
   }

@@ -29,13 +29,11 @@ export function countFact(counting: Counting, fact: Fact, nowMs: number): void {
     case 'change':
     case 'level':
     case 'obliged':
-    case 'canary':
+    case 'loss_suspected':
     case 'unmapped':
     case 'missing':
     case 'contested':
     case 'brake':
-    case 'webhooks_alone':
-    case 'contradiction':
     case 'moved':
     case 'not_found':
     case 'clock_contradiction':

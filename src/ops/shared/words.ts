@@ -11,7 +11,6 @@ const REASONS: Readonly<Record<Reason, string>> = {
   confirm_removal: 'the store no longer shows it, which a second read must confirm',
   quarantine: 'a delivery about it was not understood',
   not_stored: 'a delivery about it could not be stored',
-  canary: 'a delivery was lost that may have changed it too',
   bundle: 'the stock of a component changed',
   listed: 'the catalogue lists it, but it was never read',
   stale: 'its last read is the oldest',

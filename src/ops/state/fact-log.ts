@@ -48,7 +48,7 @@ function lineOf(fact: Fact): Line {
     case 'gap_proved':
       return [
         'info',
-        'a delivery from the store was lost: its stock level is re-read, and so are the products that moved recently',
+        'a delivery from the store was lost: its stock level is re-read, and so are the products with the oldest evidence',
       ];
     case 'drift':
       // A bundle's total moves with its components, without a delivery of its own: that is no fault.
@@ -66,16 +66,6 @@ function lineOf(fact: Fact): Line {
       return [
         'error',
         `the store no longer shows too many ${MANY[fact.what]} at once: the mirror keeps them until an operator allows the removal (resync --allow-removals)`,
-      ];
-    case 'webhooks_alone':
-      return [
-        'warn',
-        'webhooks name a warehouse that the store’s details do not show: the mirror keeps its figure, suspect, and no longer reads the product for it; report it to the store',
-      ];
-    case 'contradiction':
-      return [
-        'warn',
-        'the store’s answer tells one figure twice, and not the same: the mirror keeps what it has, suspect, until an answer without the contradiction; report it to the store',
       ];
     case 'moved':
       return ['info', 'the store shows a variant in another product than before'];
@@ -102,7 +92,7 @@ function lineOf(fact: Fact): Line {
     case 'gap_closed':
     case 'obliged':
     case 'met':
-    case 'canary':
+    case 'loss_suspected':
     case 'unmapped':
     case 'missing':
     case 'contested':

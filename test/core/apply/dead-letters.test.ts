@@ -1,14 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  T0,
-  Mirror,
-  change,
-  kinds,
-  mirrorAfterRead,
-  productSnapshot,
-  single,
-  variantSnapshot,
-} from '../builders.ts';
+import { T0, Mirror, change, kinds, mirrorAfterRead, single } from '../builders.ts';
 
 const S = 1_000;
 
@@ -34,54 +25,18 @@ test('an unknown variant: looked up, and a read under way does not settle it', (
   expect(mirror.reason()).toBeNull();
 });
 
-test('no variant: what moves is read, once a minute', () => {
+test('no variant: a loss is suspected, unless the type of the event is unknown', () => {
   const mirror = mirrorAfterRead();
-  mirror.read(productSnapshot([variantSnapshot({ 1: 1 }, { variantId: '200' })]), {
-    sentAtMs: T0,
-    productId: '20',
+  expect(kinds(deliverDeadLetter(mirror, T0 + 60 * S, null))).toContain('loss_suspected');
+  const unreadable = { itemIndex: null, problem: 'unknown event type "x"', variantId: null };
+  const facts = mirror.applyEntry({
+    kind: 'delivery',
+    atMs: T0 + 61 * S,
+    requestId: 'q',
+    changes: [],
+    unreadable: [{ ...unreadable, unknownEvent: true }],
   });
-  deliverDeadLetter(mirror, T0 + 60 * S, null);
-  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 60 * S);
-  mirror.applyEntry({ kind: 'due', atMs: T0 + 61 * S, what: 'canary' });
-  expect([mirror.reason('10'), mirror.reason('20')]).toEqual(['canary', 'canary']);
-  expect(mirror.tables.state()).toMatchObject({ lossSweepDueAtMs: null, lossProvedAtMs: T0 + 61 * S });
-
-  deliverDeadLetter(mirror, T0 + 62 * S, null);
-  deliverDeadLetter(mirror, T0 + 63 * S, null);
-  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 121 * S);
-});
-
-test('an unknown event type: what moves is read, once an hour, and sooner when something else asks', () => {
-  const H = 3_600 * S;
-  const mirror = mirrorAfterRead();
-  const unknownEvent = (atMs: number) =>
-    mirror.applyEntry({
-      kind: 'delivery',
-      atMs,
-      requestId: 'q',
-      changes: [],
-      unreadable: [
-        { itemIndex: null, problem: 'unknown event type "x"', variantId: null, unknownEvent: true },
-      ],
-    });
-  unknownEvent(T0 + 60 * S);
-  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 60 * S);
-  mirror.applyEntry({ kind: 'due', atMs: T0 + 61 * S, what: 'canary' });
-  for (let second = 62; second < 100; second += 1) unknownEvent(T0 + second * S);
-  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 61 * S + H);
-
-  deliverDeadLetter(mirror, T0 + 200 * S, null);
-  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 200 * S);
-  unknownEvent(T0 + 201 * S);
-  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 200 * S);
-});
-
-test('no variant, just after a loss was proven: what moves is read at once all the same', () => {
-  const mirror = mirrorAfterRead();
-  mirror.deliver(T0 + 60 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 60 * S }));
-  expect(kinds(mirror.read(single(3), { sentAtMs: T0 + 63 * S }))).toContain('gap_proved');
-  deliverDeadLetter(mirror, T0 + 64 * S, null);
-  expect(mirror.tables.state().lossSweepDueAtMs).toBe(T0 + 64 * S);
+  expect(kinds(facts)).toEqual(['quarantined']);
 });
 
 test('a broken item does not hold back its neighbours', () => {

@@ -19,7 +19,6 @@ const REASONS: Record<Reason, [priority: number, isSuspect: boolean]> = {
   confirm_removal: [PRIORITY.conflict, true],
   quarantine: [PRIORITY.conflict, true],
   not_stored: [PRIORITY.conflict, true],
-  canary: [PRIORITY.gap, true],
   listed: [PRIORITY.downtime, false],
   bundle: [PRIORITY.stale, true],
   stale: [PRIORITY.stale, false],
@@ -77,8 +76,8 @@ describe('a new request', () => {
   });
 
   test('that is older than the standing one does not move it back', () => {
-    const standing = mergeRequests(undefined, request('canary', 9, T0 + 500));
-    expect(mergeRequests(standing, request('canary', 5, T0))).toMatchObject({
+    const standing = mergeRequests(undefined, request('derived', 9, T0 + 500));
+    expect(mergeRequests(standing, request('derived', 5, T0))).toMatchObject({
       madeSeq: 9,
       madeAtMs: T0 + 500,
       firstMadeAtMs: T0,

@@ -3,7 +3,7 @@ import type { RunKind } from '../../../src/core/runs.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
 import type { ReadRequest } from '../../../src/core/model.ts';
-import { dueReads, oldestVerified } from '../../../src/mirror/queries/queue.ts';
+import { dueReads, nextReads, oldestEvidence } from '../../../src/mirror/queries/queue.ts';
 import { insertInto } from '../../../src/mirror/file/statements.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { delivery, detail, DirectWriter, item, T0, values } from '../mirror-file.ts';
@@ -22,6 +22,8 @@ function product(db: Db, productId: string, readAtMs: number, goneAtMs: number |
     missingAtMs: null,
     goneAtMs,
     hasBundle: 0,
+    conflictReads: 0,
+    evidenceAtMs: readAtMs,
   });
 }
 
@@ -74,9 +76,9 @@ describe('a re-read request', () => {
     failed(writer, '2', NOW + 1);
     failed(writer, '3', NOW);
     failed(writer, '4', LATEST_MS);
-    expect(due(writer.db, 100, ['1'])).toEqual(['3', '5']);
+    expect(due(writer.db, 100, ['1'])).toEqual(['5', '3']);
     writer.commit({ kind: 'command', name: 'retryFailures', args: undefined });
-    expect(due(writer.db, 100, ['1'])).toEqual(['2', '3', '4', '5']);
+    expect(due(writer.db, 100, ['1'])).toEqual(['5', '2', '3', '4']);
   });
 
   test('that is also unread since a barrier keeps its place before the others', () => {
@@ -86,7 +88,7 @@ describe('a re-read request', () => {
     run(writer, 'scheduled', T0 + 1_000);
     requestRead(writer.db, '19', { priority: 1 });
     requestRead(writer.db, '18', { priority: 4 });
-    expect(due(writer.db, 3)).toEqual(['19', '0', '1']);
+    expect(due(writer.db, 3)).toEqual(['19', '18', '17']);
   });
 });
 
@@ -141,7 +143,7 @@ describe('a gap', () => {
 });
 
 describe('after downtime', () => {
-  test('every live product is read, those that moved last first, then those read longest ago', () => {
+  test('every live product is read, the most recently active first', () => {
     const writer = new DirectWriter();
     for (const [productId, variantId] of [
       ['10', '100'],
@@ -157,27 +159,10 @@ describe('after downtime', () => {
     writer.deliver(delivery('b', item({ id: '100', update_time: T0 + 30_000 })), T0 + 30_000);
     expect(due(writer.db)).toEqual([]);
     writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
-    expect(due(writer.db)).toEqual(['10', '11', '31', '30']);
+    expect(due(writer.db)).toEqual(['10', '11', '30', '31']);
     expect(due(writer.db, 1)).toEqual(['10']);
     writer.read('10', detail('10', [{ id: '100', levels: { 1: 4 } }]), T0 + 200_000);
-    expect(due(writer.db)).toEqual(['11', '31', '30']);
-  });
-
-  test('what moves while the rest is read comes first, also when all that had moved before is read', () => {
-    const writer = new DirectWriter();
-    writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0);
-    writer.read('11', detail('11', [{ id: '110', levels: { 1: 5 } }]), T0);
-    product(writer.db, '30', T0 - 5);
-    writer.db.exec('DELETE FROM changes');
-    writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
-    expect(due(writer.db)).toEqual(['30', '10', '11']);
-    writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 200_000 })), T0 + 200_000);
-    expect(due(writer.db)).toEqual(['11', '30', '10']);
-    writer.append({ kind: 'downtime', atMs: T0 + 300_000, downSinceMs: null });
-    writer.read('11', detail('11', [{ id: '110', levels: { 1: 4 } }]), T0 + 400_000);
-    expect(due(writer.db)).toEqual(['30', '10']);
-    writer.append({ kind: 'downtime', atMs: T0 + 500_000, downSinceMs: null });
-    expect(due(writer.db)).toEqual(['11', '30', '10']);
+    expect(due(writer.db)).toEqual(['11', '30', '31']);
   });
 
   test('nothing is read before a read could count', () => {
@@ -203,16 +188,59 @@ describe('a scan of the catalogue', () => {
   });
 });
 
-test('the share that no queue may take goes to the product read longest ago', () => {
+test('the fair share goes to the product read longest ago', () => {
   const writer = new DirectWriter();
   product(writer.db, '1', T0 + 2);
   product(writer.db, '2', T0 + 1);
   product(writer.db, '3', T0, T0);
   product(writer.db, '4', T0);
   failed(writer, '4', LATEST_MS);
-  const oldest = (beforeMs: number, ...exclude: string[]) =>
-    oldestVerified(writer.db, { nowMs: NOW, limit: 8, beforeMs, exclude });
-  expect(oldest(NOW)).toEqual(['2', '1']);
-  expect(oldest(NOW, '2')).toEqual(['1']);
-  expect(oldest(T0 + 1)).toEqual([]);
+  for (const id of ['8', '9']) requestRead(writer.db, id);
+  const next = (fairBeforeMs: number | null, ...exclude: string[]) =>
+    nextReads(writer.db, { nowMs: NOW, limit: 2, exclude, fairBeforeMs });
+  expect(next(null)).toEqual(['8', '9']);
+  expect(next(NOW)).toEqual(['2', '8']);
+  expect(next(NOW, '2')).toEqual(['1', '8']);
+  expect(next(T0 + 1)).toEqual(['8', '9']);
 });
+
+test('a product not yet tried goes before a retry, if it is as urgent', () => {
+  const writer = new DirectWriter();
+  for (const [id, priority] of [
+    ['1', 0],
+    ['2', 1],
+    ['3', 1],
+    ['4', 1],
+  ] as const) {
+    requestRead(writer.db, id, { priority, firstMadeAtMs: T0 + Number(id) });
+  }
+  product(writer.db, '5', T0);
+  product(writer.db, '6', T0 + 1);
+  run(writer, 'scheduled', T0 + 10);
+  for (const id of ['1', '2', '3', '5']) failed(writer, id, NOW - Number(id));
+  expect(due(writer.db)).toEqual(['1', '4', '2', '3', '6', '5']);
+  expect(due(writer.db, 2)).toEqual(['1', '4']);
+});
+
+test('the oldest evidence is that of the product whose last read and last delivery are both longest ago', () => {
+  const writer = new DirectWriter();
+  const read = (n: number, atMs: number) =>
+    writer.read(`1${n}`, detail(`1${n}`, [{ id: `1${n}0`, levels: { 1: 5 } }]), atMs);
+  for (const n of [0, 1, 2, 3, 4]) read(n, T0 + n);
+  writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 20_000 })), T0 + 20_000);
+  const oldest = (limit = 9) => oldestEvidence(writer.db, { limit });
+  // The change that the read did not know asks for a read by itself.
+  asIfRead(writer.db);
+  expect(oldest()).toEqual(['10', '12', '13', '14', '11']);
+  read(0, T0 + 60_000);
+  read(4, T0 + 120_000);
+  writer.read('13', null, T0 + 120_000);
+  writer.read('13', null, T0 + 180_000);
+  requestRead(writer.db, '12');
+  expect(oldest()).toEqual(['11', '10', '14']);
+  expect(oldest(1)).toEqual(['11']);
+});
+
+function asIfRead(db: Db): void {
+  db.exec('DELETE FROM read_requests');
+}

@@ -58,7 +58,7 @@ test('deliveries by stretches of time, told from the reads between them', () => 
   writer.deliver(new TextEncoder().encode('no JSON, but authentic'), start + 4 * MINUTE);
   for (let i = 0; i < 100; i += 1) {
     deliver(start + 5 * MINUTE + i * 10);
-    writer.append({ kind: 'due', atMs: start + 5 * MINUTE + i * 10, what: 'canary' });
+    writer.append({ kind: 'due', atMs: start + 5 * MINUTE + i * 10, what: 'loss' });
   }
   deliver(start + 7 * MINUTE);
   const all = counts(start, 8);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { queries } from '../../../src/mirror/reader/queries.ts';
-import { dueReads, oldestVerified } from '../../../src/mirror/queries/queue.ts';
+import { dueReads, oldestEvidence } from '../../../src/mirror/queries/queue.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
@@ -69,16 +69,9 @@ function statements(db: Db, use: (db: Db) => unknown): string[] {
 
 test.each<[string, (db: Db) => unknown]>([
   ['dueReads', (db) => dueReads(db, { nowMs: T0, limit: 8, exclude: ['1'] })],
-  ['oldestVerified', (db) => oldestVerified(db, { nowMs: T0, limit: 2, beforeMs: T0, exclude: [] })],
+  ['oldestEvidence', (db) => oldestEvidence(db, { limit: 2 })],
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
   ['remainingOf', (db) => queries.remainingOf(db, LEFT)],
-  [
-    'planReads',
-    (db) => {
-      queries.noteActivity(db, { nowMs: T0, gaps: [] });
-      queries.planReads(db, { nowMs: T0, elapsedMs: 60_000, readsPerHour: 600, longestMs: 3_600_000 });
-    },
-  ],
   ['runOutcomes', (db) => [queries.runOutcomes(db, { afterId: 0 }), queries.runOutcomesStart(db)]],
   ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],

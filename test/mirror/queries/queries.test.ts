@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import { getTableColumns } from '../../../src/sqlite/drizzle.ts';
 import { queries } from '../../../src/mirror/reader/queries.ts';
-import type { ReadPlace } from '../../../src/mirror/queries/runs.ts';
 import { runs } from '../../../src/mirror/file/schema.ts';
 import { present } from '../../shared/present.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
@@ -18,10 +17,8 @@ test('the clock brings lookups in the order they fall due, and postponed orders'
   const chores = (nowMs: number) => queries.dueChores(writer.db, { nowMs });
   writer.deliver(delivery('a', item({ id: '102' })), T0 + 5);
   writer.deliver(delivery('b', item({ id: '101' })), T0 + 9);
-  writer.deliver(new TextEncoder().encode('no JSON'), T0 + 10);
-  expect(chores(T0 + 4)).toEqual({ lookups: [], bundles: false, lossSweep: false });
-  expect(chores(T0 + 9)).toEqual({ lookups: ['102', '101'], bundles: false, lossSweep: false });
-  expect(chores(T0 + 120_000).lossSweep).toBe(true);
+  expect(chores(T0 + 4)).toEqual({ lookups: [], bundles: false });
+  expect(chores(T0 + 9)).toEqual({ lookups: ['102', '101'], bundles: false });
   expect(queries.stillUnmapped(writer.db, { variantIds: ['101', '999'] })).toEqual(['101']);
 
   writer.read(
@@ -58,21 +55,16 @@ test('what is left of a scan of the catalogue, and of a run of named products', 
   park(writer, '11');
   park(writer, '12');
   park(writer, '13');
-  const left = (productIds: readonly string[] | null, after: ReadPlace | null = null, countTo = 10) =>
-    queries.remainingOf(writer.db, { readAfterMs, productIds, nowMs: T0, after, countTo });
-  expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1, more: null });
-  const first = left(null, null, 1);
-  expect(first).toMatchObject({ total: 3, unread: 1, parked: 1 });
-  const second = left(null, first.more, 1);
-  expect(second.unread).toBe(1);
-  expect(left(null, second.more, 1)).toEqual({ total: 3, unread: 0, parked: 1, more: null });
+  const left = (productIds: readonly string[] | null) =>
+    queries.remainingOf(writer.db, { readAfterMs, productIds, nowMs: T0 });
+  expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1 });
 
   const named = ['11', '12', '77'];
   writer.append({ kind: 'oblige', atMs: readAfterMs, reason: 'operator', productIds: named, variantIds: [] });
-  expect(left(named)).toEqual({ total: 3, unread: 2, parked: 1, more: null });
+  expect(left(named)).toEqual({ total: 3, unread: 2, parked: 1 });
   writer.read('77', null, T0 + 200_000);
   writer.read('11', detail('11', one('110')), T0 + 200_000);
-  expect(left(named)).toEqual({ total: 3, unread: 0, parked: 0, more: null });
+  expect(left(named)).toEqual({ total: 3, unread: 0, parked: 0 });
 });
 
 test('runs by state, by id, and the latest', () => {

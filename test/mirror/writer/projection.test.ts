@@ -89,11 +89,11 @@ test('where not even that can be written it may have been about anything, and wh
   const writer = new DirectWriter();
   writer.read('10', tea, T0 - 60_000);
   failOn(writer.db, '666', 'stock_levels', 'variants');
-  writer.deliver(delivery('a', item({ id: '666' })));
+  const { facts } = writer.deliver(delivery('a', item({ id: '666' })));
   expect(rows(writer.db, 'SELECT log_seq, variant_id FROM dead_letters')).toEqual([
     { log_seq: 2, variant_id: null },
   ]);
-  expect(values(writer.db, 'SELECT loss_sweep_due_at_ms IS NOT NULL FROM mirror_state')).toEqual([1]);
+  expect(facts).toContainEqual({ kind: 'loss_suspected' });
   expect(writer.deliver(delivery('b', item()))).toMatchObject({ seq: 3 });
   expect(appliedSeq(writer.db)).toBe(3);
 });

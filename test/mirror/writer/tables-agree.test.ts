@@ -14,7 +14,7 @@ import { LATEST_MS } from '../../../src/core/limits.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { selectFrom } from '../../../src/mirror/file/statements.ts';
 import { MemoryTables } from '../../core/memory-tables.ts';
-import { delivery, detail, DirectWriter, item, rows, T0, writerDb } from '../mirror-file.ts';
+import { rows, T0, writerDb } from '../mirror-file.ts';
 
 const productIds = fc.constantFrom('10', '11', '12', '9');
 const variantIds = fc.constantFrom('100', '101', '102', '110', '90');
@@ -104,7 +104,7 @@ const step = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('due' as const),
-    what: fc.constantFrom('bundles' as const, 'canary' as const),
+    what: fc.constantFrom('bundles' as const, 'loss' as const),
   }),
   fc.record({ kind: fc.constant('downtime' as const), downSinceMs: maybe(fc.constant(T0)) }),
   fc.record({
@@ -141,7 +141,6 @@ function entriesOf(
 }
 
 const answers = (tables: MemoryTables | SqliteTables) => ({
-  canary: [1, 2, 3, 200].map((limit) => tables.lossSweepProducts(limit)),
   bundles: tables.bundleProducts(),
   bundleCount: tables.bundleProductCount(),
   held: tables.heldProducts(),
@@ -220,16 +219,4 @@ test('for any log', () => {
     }),
     { numRuns: 150 },
   );
-});
-
-test('products that are gone are not among those that move', () => {
-  const writer = new DirectWriter();
-  writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);
-  writer.read('11', detail('11', [{ id: '110', levels: { 1: 5 } }]), T0 - 60_000);
-  writer.deliver(delivery('a', item()), T0);
-  const moving = () => new SqliteTables(writer.db).lossSweepProducts(5).map(({ productId }) => productId);
-  expect(moving()).toEqual(['10', '11']);
-  writer.read('10', null, T0 + 60_000);
-  writer.read('10', null, T0 + 120_000);
-  expect(moving()).toEqual(['11']);
 });

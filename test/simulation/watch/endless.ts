@@ -1,7 +1,7 @@
 /**
  * What speaks against the mirror's rules for ever is asked about for a while, and then no more: a Date that every change
- * contradicts (docs/architecture.md#clock-bounds), and a level that no detail shows
- * (docs/architecture.md#levels-that-webhooks-alone-tell). For stories whose clocks are not set: a step begins it anew.
+ * contradicts (docs/architecture.md#clock-bounds), and a level that
+ * no detail shows. For stories whose clocks are not set: a step begins it anew.
  */
 import type { DeliveryEntry, Entry } from '../../../src/core/entry.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
@@ -55,16 +55,15 @@ export class Endless {
     const isPrompt = changes.every((change) => atMs + this.#offsetMs - change.updateTimeMs < PROMPT_MS);
     for (const fact of facts) {
       if (fact.kind === 'date') this.#seen = 0;
-      if (fact.kind !== 'change' && fact.kind !== 'webhooks_alone') continue;
+      if (fact.kind !== 'change') continue;
       const key = `${fact.variantId}/${fact.warehouseId}`;
-      if (fact.kind === 'change' && fact.branch === 'gone, in doubt') {
+      if (fact.branch === 'gone, in doubt') {
         const { reads = 0, isAskedFor = false } = this.#hidden.get(key) ?? {};
         this.#hidden.set(key, { reads, isAskedFor: isAskedFor || asksFor(fact.variantId) });
-      } else if (fact.kind === 'webhooks_alone' || !fact.branch.startsWith('gone')) {
+      } else if (!fact.branch.startsWith('gone')) {
         this.#hidden.delete(key);
       }
-      if (!this.#isDateWrong || !isPrompt || fact.kind !== 'change' || fact.branch !== '4a seen by the read')
-        continue;
+      if (!this.#isDateWrong || !isPrompt || fact.branch !== '4a seen by the read') continue;
       this.#seen += 1;
       if (this.#seen === MOST_SEEN) {
         this.#fault(`${MOST_SEEN} prompt changes were taken for older than a read, lastly of ${key}`);

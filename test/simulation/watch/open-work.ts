@@ -2,9 +2,7 @@
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
-/** The loss sweep that an unknown event asked for may be an hour away: that is rest. */
-const CHORE_SOON =
-  'loss_sweep_due_at_ms <= (SELECT max(at_ms) FROM log) + 300000 OR bundles_due_at_ms IS NOT NULL';
+const CHORE_SOON = 'bundles_due_at_ms IS NOT NULL';
 
 /** Of itself, asked by nobody. @param searchesDueByMs later ones do not count. */
 export function isSettled(db: Db, searchesDueByMs: number): boolean {

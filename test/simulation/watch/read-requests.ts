@@ -6,7 +6,6 @@ import type { Entry } from '../../../src/core/entry.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Tables } from '../../../src/core/apply/tables.ts';
-import { isToldByWebhooksAlone } from '../../../src/core/apply/webhooks-alone.ts';
 import { ASKING_FOR_READ } from '../../core/branches.ts';
 
 /** @param facts what applying the entry has told. */
@@ -23,15 +22,9 @@ export function checkRequests(
     const what = whatAsksForRead(fact);
     if (what === null) continue;
     if ('variantId' in fact && fact.variantId !== null) {
-      const level =
-        'warehouseId' in fact && fact.warehouseId !== null
-          ? tables.stockLevel(fact.variantId, fact.warehouseId)
-          : undefined;
-      // No read can decide about it: it is suspect for as long as that lasts.
-      if (level !== undefined && isToldByWebhooksAlone(level) && level.unexplainedAtMs !== null) continue;
       if (!isRequested(tables, fact.variantId, seq))
         fault(`no read is requested after "${what}" of ${fact.variantId}, ${seq} of the log`);
-    } else if (tables.state().lossSweepDueAtMs === null) {
+    } else if (fact.kind !== 'quarantined') {
       fault(`no read is requested after "${what}", ${seq} of the log`);
     }
   }

@@ -14,7 +14,6 @@ import { present } from '../../shared/present.ts';
 import { replay } from '../../mirror/replay.ts';
 import { checkRequests } from './read-requests.ts';
 import type { Endless } from './endless.ts';
-import { Losses } from './losses.ts';
 
 /**
  * @param onFact told of everything that happened in the mirror's history.
@@ -28,12 +27,10 @@ export function checkReapplied(
 ): void {
   const again = emptyMirror();
   try {
-    const losses = new Losses(again, fault);
     replay(live, again, (tables, entry, facts) => {
       facts.forEach(onFact);
       checkRequests(tables, entry, facts, fault);
       endless?.check(entry, facts, tables);
-      losses.check(tables.state(), facts);
     });
     for (const from of PROJECTED) {
       const query = `SELECT * FROM ${from}`;

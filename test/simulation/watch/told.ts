@@ -3,7 +3,7 @@
  * no read is requested any more, all is right but what the network lost, with nobody having asked for a read
  * (docs/architecture.md#promises, docs/architecture.md#convergence).
  */
-import { CONTESTED_READS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
+import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { SentItem } from '../../../src/sandbox/network/webhooks.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
@@ -172,13 +172,14 @@ export class Told {
     }
   }
 
-  /** What a body that nobody can read was about is unknown: everything is read after it, once the loss sweep that it asked for was due. */
+  /** The content of an unreadable body is unknown: within five minutes a tick reads everything, in a store of this size. */
   #checkUnreadable(db: Db): void {
     const unread = prepared<[], string>(
       db,
       `SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND read_at_ms <
          (SELECT max(l.at_ms) FROM dead_letters q JOIN log l ON l.seq = q.log_seq
-          JOIN mirror_state m ON m.loss_sweep_due_at_ms IS NULL OR l.at_ms <= m.loss_sweep_sent_at_ms WHERE q.variant_id IS NULL)
+          WHERE q.variant_id IS NULL AND q.problem NOT LIKE 'unknown event%'
+            AND l.at_ms < (SELECT max(at_ms) FROM log) - 330000)
          AND NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = p.product_id)`,
     )
       .pluck()
@@ -193,9 +194,7 @@ export class Told {
       `SELECT p.product_id FROM variants b JOIN products p ON p.product_id = b.product_id
        WHERE b.variant_id = ? AND b.gone_at_ms IS NULL AND p.gone_at_ms IS NULL AND p.read_at_ms <
          (SELECT max(c.recorded_at_ms) FROM changes c JOIN variants v ON v.variant_id = c.variant_id
-          WHERE c.variant_id = ? AND v.bundled_by_count > 0 AND c.source = 'webhook' AND c.old_qty IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM stock_levels l WHERE l.variant_id = c.variant_id
-              AND l.warehouse_id = c.warehouse_id AND l.unseen_reads >= ${CONTESTED_READS}))`,
+          WHERE c.variant_id = ? AND v.bundled_by_count > 0 AND c.source = 'webhook' AND c.old_qty IS NOT NULL)`,
     ).pluck();
     for (const bundle of truth.variants) {
       for (const { variant } of bundle.kind === 'bundle' ? bundle.components : []) {
@@ -208,13 +207,12 @@ export class Told {
   /** The mirror has exactly the warehouses that it takes stock from, and each one's last change was told. */
   #isWhollyTold(db: Db, { levels, components, ...variant }: TruthVariant): boolean {
     if (variant.deleted || variant.product.deleted) return false;
-    // What webhooks alone tell is no part of the total, until a read shows it.
-    const found = prepared<[string, number], string>(
+    const found = prepared<[string], string>(
       db,
-      'SELECT warehouse_id FROM stock_levels WHERE variant_id = ? AND gone_at_ms IS NULL AND unseen_reads < ?',
+      'SELECT warehouse_id FROM stock_levels WHERE variant_id = ? AND gone_at_ms IS NULL',
     )
       .pluck()
-      .all(variant.id, CONTESTED_READS);
+      .all(variant.id);
     const told = levels.filter(
       (level) =>
         found.includes(level.warehouseId) &&

@@ -1,0 +1,67 @@
+/**
+ * Scheduled reads (docs/architecture.md#schedule): each tick reads the products with the oldest evidence. A proven loss runs a
+ * larger tick at once, because networks lose in bursts; the next ticks pay for a part of it.
+ */
+import type { Store } from '../mirror/store.ts';
+
+/** 1.75 % of the products per tick: with the default schedule all of them within 14 hours. */
+const SHARE = { of: 400, products: 7 };
+/** A small store is read whole at each tick, or nearly so. */
+const LEAST_READS = 10;
+const TIMES_AFTER_LOSS = 6;
+const AFTER_LOSS_EVERY_MS = 5 * 60_000;
+
+export class Ticks {
+  readonly #store: Store;
+  readonly #now: () => number;
+  #isLossOpen = false;
+  #afterLossAtMs = Number.NEGATIVE_INFINITY;
+  /** Reads that the next ticks go without. */
+  #debt = 0;
+
+  constructor({ store, now }: { readonly store: Store; readonly now: () => number }) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Deliveries were lost; which products they were about is unknown. */
+  noteLoss(): void {
+    this.#isLossOpen = true;
+  }
+
+  /** @throws StoreError */
+  async run(): Promise<void> {
+    await this.#store.writer.command('retryFailures', undefined);
+    const budget = await this.#budget();
+    const paid = Math.min(this.#debt, Math.floor(budget / 2));
+    this.#debt -= paid;
+    await this.#read(budget - paid);
+  }
+
+  /** To be called often. @throws StoreError */
+  async runAfterLoss(): Promise<void> {
+    if (!this.#isLossOpen || this.#now() < this.#afterLossAtMs + AFTER_LOSS_EVERY_MS) return;
+    const reads = TIMES_AFTER_LOSS * (await this.#budget());
+    this.#isLossOpen = false;
+    this.#afterLossAtMs = this.#now();
+    this.#debt = reads;
+    await this.#read(reads);
+  }
+
+  async #budget(): Promise<number> {
+    const { products } = await this.#store.reader.ask('liveCounts');
+    return Math.max(LEAST_READS, Math.ceil((products * SHARE.products) / SHARE.of));
+  }
+
+  async #read(limit: number): Promise<void> {
+    const productIds = await this.#store.reader.ask('oldestEvidence', { limit });
+    if (productIds.length === 0) return;
+    await this.#store.writer.append({
+      kind: 'oblige',
+      atMs: this.#now(),
+      reason: 'stale',
+      productIds,
+      variantIds: [],
+    });
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Reads a paged list to its end. Offsets shift when an earlier row is removed, so each page begins with the last row of the
+ * page before it. A page without any row of the page before may have skipped some: the reading steps back, twice as far
+ * each time.
+ */
+import { ServiceError } from '../transport/errors.ts';
+
+interface ListPage<Row> {
+  readonly rows: readonly Row[];
+  readonly hasMore: boolean;
+}
+
+/** Where a reading that was interrupted continues. */
+export interface ListPlace {
+  readonly offset: number;
+  /** The last row of the page before; null if there is none to look for. */
+  readonly lastId: string | null;
+}
+
+/** A list that loses its place, or brings nothing new, more often than this is not shifting but broken. */
+const MAX_FAULTS = 10;
+
+/**
+ * Every row of a list with a steady order, some of them more than once.
+ *
+ * @param readPage the page that begins at a row, counted from 0.
+ * @returns each page, with the place of the next; null after the last.
+ * @throws what `readPage` throws; ServiceError of kind `contract` for a list without a steady order or an end.
+ */
+export async function* listPages<Row extends { readonly id: string }, Page extends ListPage<Row>>(
+  endpoint: string,
+  readPage: (offset: number) => Promise<Page>,
+  from: ListPlace = { offset: 0, lastId: null },
+): AsyncGenerator<Page & { readonly next: ListPlace | null }, void, undefined> {
+  const broken = (description: string) => new ServiceError({ kind: 'contract', endpoint, description });
+  let { offset } = from;
+  let before: ReadonlySet<string> = new Set(from.lastId === null ? [] : [from.lastId]);
+  let shown = before;
+  let stepBack = 1;
+  let returns = 0;
+  let withoutNews = 0;
+  for (;;) {
+    const page = await readPage(offset);
+    const ids = page.rows.map(({ id }) => id);
+    if (offset > 0 && before.size > 0 && !ids.some((id) => before.has(id))) {
+      offset = Math.max(0, offset - stepBack);
+      stepBack *= 2;
+      if (offset === 0) returns += 1;
+      if (returns > MAX_FAULTS) throw broken('the list has no steady order');
+      continue;
+    }
+    stepBack = 1;
+    if (!page.hasMore) {
+      yield { ...page, next: null };
+      return;
+    }
+    withoutNews = ids.some((id) => !shown.has(id)) ? 0 : withoutNews + 1;
+    if (withoutNews > MAX_FAULTS) {
+      throw broken(`${MAX_FAULTS} pages in a row say that there is more but bring nothing new`);
+    }
+    shown = new Set(ids);
+    // A page of one row has none to spare for an overlap: the reading would not advance.
+    const overlaps = ids.length > 1;
+    before = overlaps ? shown : new Set();
+    offset += overlaps ? ids.length - 1 : 1;
+    yield { ...page, next: { offset, lastId: overlaps ? (ids.at(-1) ?? null) : null } };
+  }
+}
+
+/** As `listPages`, each row once. */
+export async function* listRows<Row extends { readonly id: string }>(
+  endpoint: string,
+  readPage: (offset: number) => Promise<ListPage<Row>>,
+): AsyncGenerator<Row, void, undefined> {
+  const seen = new Set<string>();
+  for await (const { rows } of listPages(endpoint, readPage)) {
+    for (const row of rows) {
+      if (seen.has(row.id)) continue;
+      seen.add(row.id);
+      yield row;
+    }
+  }
+}
