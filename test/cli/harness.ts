@@ -40,8 +40,6 @@ export interface Home {
   readonly env: Environment;
 }
 
-// A command takes most of a second to start, several times that where other tests run.
-
 const leftovers: (() => unknown)[] = [];
 afterAll(async () => {
   for (const remove of leftovers.toReversed()) await remove();

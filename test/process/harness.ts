@@ -16,8 +16,6 @@ import { eventually, untilNone } from './wait.ts';
 export { compareWithTruth } from './compare-with-truth.ts';
 export { eventually, throughout, untilNone } from './wait.ts';
 
-// Several processes start at once here, perhaps on a busy machine. A test that hangs fails by a deadline of its own.
-
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
