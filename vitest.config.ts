@@ -13,7 +13,7 @@ export default defineConfig({
           name: 'unit',
           expect,
           include: ['test/**/*.test.ts'],
-          exclude: [SLOW, 'test/**/*.{long,alone}.test.ts'],
+          exclude: [SLOW],
           // The files of a thread share its modules: loading them takes longer than most tests.
           pool: 'threads',
           isolate: false,

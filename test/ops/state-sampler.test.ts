@@ -21,15 +21,19 @@ function heldReader(store: OpenedStore, tookMs: number) {
   return { reader, waiting, asked, samples: () => asked.filter((name) => name === 'stateSample').length };
 }
 
-const addProduct = (id: string) =>
-  `INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('${id}', 0, 1, 0)`;
+function addProduct(store: ReturnType<typeof newStore>, id: string): void {
+  store.change(
+    `INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('${id}', 0, 1, 0)`,
+  );
+  store.change('UPDATE live_counts SET products = products + 1');
+}
 
 test('what is quick to say is of now: who asks sees all that was there before', async () => {
   const store = newStore();
   const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
   for (let n = 1; n <= 5; n += 1) {
     const before = sampler.status();
-    store.change(addProduct(String(n)));
+    addProduct(store, String(n));
     expect((await sampler.status()).products).toBe(n);
     await before;
   }
@@ -40,7 +44,7 @@ test('however many ask at once, one question waits behind the one under way', as
   const { reader, waiting, samples } = heldReader(store, 1);
   const sampler = new StateSampler({ reader, now: Date.now, log });
   const asking = Array.from({ length: 20 }, () => sampler.status());
-  store.change(addProduct('1'));
+  addProduct(store, '1');
   await eventually(() => waiting.length === 1, { what: 'the first question' });
   present(waiting.shift())();
   await eventually(() => waiting.length === 1, { what: 'the second one' });
@@ -62,7 +66,7 @@ test('while counting takes long, nobody waits for it: the counts are of a moment
   present(waiting.shift())();
   expect((await first).products).toBe(0);
 
-  store.change(addProduct('1'));
+  addProduct(store, '1');
   store.change('UPDATE mirror_state SET change_seq = 7');
   expect(await sampler.status()).toMatchObject({ products: 0, last_seq: 7 });
   expect(samples()).toBe(1);
@@ -75,7 +79,7 @@ test('while counting takes long, nobody waits for it: the counts are of a moment
   expect((await sampler.status()).products).toBe(1);
 });
 
-test('who listens is told of each sample, which is taken again and again', { timeout: 40_000 }, async () => {
+test('who listens is told of each sample, which is taken again and again', async () => {
   const store = newStore();
   const ask = vi.spyOn(store.reader, 'ask');
   const sampler = new StateSampler({ reader: store.reader, now: () => 5, log });
@@ -85,7 +89,7 @@ test('who listens is told of each sample, which is taken again and again', { tim
   onTestFinished(() => void vi.useRealTimers());
   sampler.start();
   await vi.waitFor(() => expect(told).toEqual([5]), 120_000);
-  store.change(addProduct('1'));
+  addProduct(store, '1');
   await vi.advanceTimersByTimeAsync(10_000);
   await vi.waitFor(() => expect(told).toEqual([5, 6]), 120_000);
   await sampler.stop();

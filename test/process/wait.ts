@@ -1,6 +1,8 @@
 /** Waiting on conditions, never on luck. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Kept, in case a test stands in for the clock. */
+const now = performance.now.bind(performance);
 const POLL_MS = 20;
 /** Only a hang takes so long. */
 const BOUND_MS = 120_000;
@@ -15,7 +17,7 @@ export async function eventually<T>(
   check: () => T | Promise<T>,
   { what }: Awaited,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const untilMs = performance.now() + BOUND_MS;
+  const untilMs = now() + BOUND_MS;
   let last: unknown;
   for (;;) {
     try {
@@ -27,8 +29,7 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > untilMs)
-      throw new Error(`never: ${what} (last: ${String(last)})`, { cause: last });
+    if (now() > untilMs) throw new Error(`never: ${what} (last: ${String(last)})`, { cause: last });
     await sleep(POLL_MS);
   }
 }
@@ -47,8 +48,8 @@ export async function untilNone(
 
 /** Holds throughout `ms`. For what must not happen. */
 export async function throughout(ms: number, check: () => void | Promise<void>): Promise<void> {
-  const untilMs = performance.now() + ms;
-  while (performance.now() < untilMs) {
+  const untilMs = now() + ms;
+  while (now() < untilMs) {
     await check();
     await sleep(POLL_MS);
   }
