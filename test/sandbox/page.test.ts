@@ -1,11 +1,8 @@
 /** The sandbox's pages without scripts: what they show, what their forms do, and which forms they refuse. */
-import { execFileSync } from 'node:child_process';
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { available } from '../../src/sandbox/world/model.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { curlOf } from '../../src/sandbox/ui/raw-view.ts';
-import { lacking } from '../shared/programs.ts';
 import { present } from '../shared/present.ts';
 import { clientOf, levelOf, sandboxFor, steer, variantOf, withReceiver } from './harness.ts';
 import { startReceiver } from './receiver.ts';
@@ -329,21 +326,4 @@ test('refuses a foreign host name on the page and the control API', async () => 
     }
     expect((await ask(sandbox, path, { host: `localhost:${sandbox.port}` })).status).toBe(200);
   }
-});
-
-const lacks = lacking('bash');
-
-test.skipIf(lacks)(`a copied command means the same to a shell${lacks}`, () => {
-  const body = '{"a":"it\'s $HOME `x` \\"q\\" ก"}';
-  const headers = [
-    ['X-A', "o'n"],
-    ['Host', 'h'],
-  ] as const;
-  const command = curlOf({ method: 'POST', url: "http://h/?q=a'b", headers, body });
-  const printed = execFileSync('bash', ['-c', `curl() { printf '%s\\n' "$@"; }; ${command}`], {
-    encoding: 'utf8',
-  });
-  expect(printed.split('\n').slice(0, -1)).toEqual([
-    ...['-sS', '-i', "http://h/?q=a'b", '-H', "X-A: o'n", '--data-binary', body],
-  ]);
 });
