@@ -1,6 +1,6 @@
 /** The one way every `/v1` endpoint is called. docs/store-api.md#authentication, 1 and 4. */
 import type { z } from 'zod';
-import { isSuccess, readAnswer } from '../transport/answer.ts';
+import { readAnswer } from '../transport/answer.ts';
 import type { Answer } from '../transport/answer.ts';
 import { ServiceError } from '../transport/errors.ts';
 import type { AnswerTimes } from '../transport/errors.ts';
@@ -18,12 +18,6 @@ export interface CallDeps {
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /**
-   * Called, and awaited, when a whole 2xx answer has arrived and has not been parsed yet: its connection is free. It
-   * may still turn out to have the wrong shape. Not called for any other answer; with retries, called once for each
-   * attempt.
-   */
-  readonly onArrived?: ((bytes: number) => Promise<void>) | undefined;
 }
 
 export interface Answered extends AnswerTimes {
@@ -54,7 +48,7 @@ export type Call = <Q extends z.ZodType, A extends z.ZodType>(
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 export function createCall({ transport, tokens, clientSecret, newRequestId }: CallDeps): Call {
-  return async ({ endpoint, requestSchema, answerSchema, body }, { signal, onArrived } = {}) => {
+  return async ({ endpoint, requestSchema, answerSchema, body }, { signal } = {}) => {
     const json = JSON.stringify(checkRequest(endpoint, requestSchema, body));
 
     async function attempt(token: string) {
@@ -68,7 +62,6 @@ export function createCall({ transport, tokens, clientSecret, newRequestId }: Ca
         signal,
       } as const;
       const response = await transport(request);
-      if (onArrived !== undefined && isSuccess(response.status)) await onArrived(response.body.byteLength);
       return readAnswer(request, response, answerSchema, [token, clientSecret]);
     }
 

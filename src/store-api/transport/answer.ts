@@ -15,7 +15,7 @@ export interface Answer<T> extends AnswerTimes {
   readonly requestId: string;
 }
 
-export function isSuccess(status: number): boolean {
+function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299;
 }
 
