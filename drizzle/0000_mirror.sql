@@ -162,6 +162,7 @@ CREATE TABLE `service_state` (
 	`last_full_sync_at_ms` integer,
 	`pruned_change_seq` integer DEFAULT 0 NOT NULL,
 	`stopped_at_ms` integer,
+	`is_backup` integer DEFAULT 0 NOT NULL,
 	CONSTRAINT "service_state_single" CHECK(id = 1)
 );
 --> statement-breakpoint

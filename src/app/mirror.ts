@@ -15,6 +15,9 @@ import { untilCommitted } from './until-committed.ts';
 /** The host's clock may be set by up to this much between two starts before that counts. */
 const CLOCK_TOLERANCE_MS = 5_000;
 
+const NEW_EPOCH =
+  'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect';
+
 /** What the mirror stands on. Real, except in a simulation. */
 export interface MirrorPlatform {
   readonly openStore: typeof openStore;
@@ -29,8 +32,8 @@ export interface Mirror {
   readonly store: Store;
   readonly reconciler: Reconciler;
   readonly clock: Clock;
-  /** How long nothing listened before this start; null on the first one. @throws StoreError */
-  silenceMs(): Promise<number | null>;
+  /** How long nothing listened before this start; null on the first one. */
+  silenceMs(): number | null;
   /** Stops reading, then closes the database. */
   close(): Promise<void>;
 }
@@ -60,9 +63,10 @@ export async function openMirror({
     onNews: ({ message, ...details }) => log.warn(details, message),
     onApplyNews: ({ message, error }) =>
       error === null ? log.warn(message) : log.error({ err: error }, message),
-    onHealed: () => {
-      void readAgain();
+    onNewEpoch: ({ isFirst, ...why }) => {
+      if (!isFirst) log.warn(why, NEW_EPOCH);
       void nameWarehouses();
+      if (isServing) void readAgain();
     },
   });
   // From the event log, which is there: the mirror is still being opened.
@@ -95,7 +99,8 @@ export async function openMirror({
     schedules,
   });
   const closing = new AbortController();
-  /** A new epoch may have begun with the new file: as after a start, all is compared with the store. */
+  let isServing = false;
+  /** As after a start, everything is read. */
   const readAgain = async (): Promise<void> => {
     try {
       await untilCommitted(() => reconciler.repairSilence(0), closing.signal);
@@ -103,7 +108,7 @@ export async function openMirror({
       if (closing.signal.aborted) return;
       log.error(
         { err: error },
-        'the mirror’s file was made anew, and what it lacks is not being read: run `stock-mirror resync`',
+        'a new epoch has begun, and its first read has not: run `stock-mirror resync`',
       );
     }
   };
@@ -120,8 +125,9 @@ export async function openMirror({
       );
     }
   };
-  // Callers awaiting `opened` report the failure.
-  store.opened.then(nameWarehouses, () => undefined);
+  void nameWarehouses();
+  const serving = (): void => void (isServing = true);
+  store.opened.then(serving, serving);
   const factLog = new FactLog(log);
   store.writer.onApplied(({ reports }) => {
     for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
@@ -130,10 +136,9 @@ export async function openMirror({
     store,
     reconciler,
     clock,
-    async silenceMs(): Promise<number | null> {
-      const filledAtMs = await store.reader.ask('lastFullSync');
-      // A database that was filled without ever listening has been silent since it was filled.
-      const lastAtMs = life.aliveAtMs ?? filledAtMs;
+    silenceMs(): number | null {
+      // A mirror that was filled without ever listening has been silent since then.
+      const lastAtMs = life.aliveAtMs ?? life.lastAtMs;
       return lastAtMs === null ? null : silenceMs(lastAtMs, Date.now(), CLOCK_TOLERANCE_MS);
     },
     async close(): Promise<void> {

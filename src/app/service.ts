@@ -102,12 +102,12 @@ export async function startService(
     // Listen before anything is read: a change that a read misses must arrive as a delivery.
     const webhook = await listenAt(intake, config.webhook);
     // `/healthz` waits for the heartbeat, and the heartbeat not for the mirror, which is still being opened.
+    const silenceMs = mirror.silenceMs();
     const repairing = untilCommitted(
-      async () => reconciler.repairSilence(await mirror.silenceMs(), () => heartbeat.begin()),
+      () => reconciler.repairSilence(silenceMs, () => heartbeat.begin()),
       stopping.signal,
     );
     repairing.catch(() => undefined);
-    await store.opened;
     const { createOpsApp } = await loading;
     const app = createOpsApp({
       reader,
@@ -129,7 +129,14 @@ export async function startService(
     watch.start();
     timeline.start();
     sampler.start();
-    await repairing;
+    repairing.then(
+      () => {
+        if (!stopping.signal.aborted) reconciler.start();
+      },
+      (error: unknown) => {
+        if (!stopping.signal.aborted) onDeath(error as Error);
+      },
+    );
     await heartbeat.check();
     clock.onStandstill((silentMs) => {
       watch.stoodStill();
@@ -140,7 +147,6 @@ export async function startService(
         );
       });
     });
-    reconciler.start();
     retention.start();
     return { webhook, ops, metrics: monitor.registry, stop: () => stop(DRAIN_MS) };
   } catch (error) {

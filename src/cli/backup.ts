@@ -1,5 +1,5 @@
-/** `stock-mirror backup FILE`: an online copy of mirror and event log, beside a running server or without one. */
-import { basename, resolve } from 'node:path';
+/** `stock-mirror backup FILE`: an online copy of the mirror, while it runs or not. */
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { backupDatabase } from '../mirror/file/backup.ts';
@@ -16,19 +16,17 @@ interface BackupOptions {
 
 export function backupCommand(): Command {
   const command = new Command('backup')
-    .argument('<file>', 'the copy of the mirror; it appears whole or not at all, after that of the event log')
-    .option('--force', 'replace FILE and the copy of the event log beside it')
+    .argument('<file>', 'the copy of the mirror; it appears whole or not at all')
+    .option('--force', 'replace FILE')
     .option('--json', 'print what was copied as JSON')
     .action(async (file: string, options: BackupOptions) => {
       process.exitCode = await backup(file, options, loadLocalConfig());
     });
   return explained(command, {
     notes: `
-The event log is copied beside FILE, with .log before its ending: mirror.db has mirror.log.db, which holds every webhook
-as it was sent; keep it as private. Writes made meanwhile wait in the write-ahead logs and reach the files afterwards.
+Writes made meanwhile wait in the write-ahead log and reach the file afterwards.
 
-The copy of the mirror alone, put back beside the event log that it was made from, catches up with it. When a mirror is
-started on a copy of both, or on an older event log, a new epoch begins and every product is read again.`,
+A mirror that is started on the copy moves it aside, begins a new epoch and reads every product from the store.`,
     examples: [
       {
         what: 'a copy that replaces the one of yesterday',
@@ -59,22 +57,19 @@ async function backup(file: string, options: BackupOptions, config: LocalConfig)
   }
   const tookMs = Math.round(performance.now() - startedAtMs);
   if (options.json === true) {
-    const { path, bytes, eventLog, epoch, lastSeq } = made;
+    const { path, bytes, epoch, lastSeq } = made;
     const copied = {
       path,
       bytes,
-      event_log: eventLog,
       epoch,
       last_seq: lastSeq,
       took_ms: tookMs,
     };
     process.stdout.write(`${JSON.stringify(copied)}\n`);
   } else {
-    const { eventLog } = made;
-    const size = `${((made.bytes + (eventLog?.bytes ?? 0)) / 1e6).toFixed(1)} MB`;
-    const beside = eventLog === null ? '' : ` and ${basename(eventLog.path)}`;
+    const size = `${(made.bytes / 1e6).toFixed(1)} MB`;
     process.stdout.write(
-      `${made.path}${beside}: ${size} in ${(tookMs / 1_000).toFixed(1)} s, checked; its change feed ends at ${made.lastSeq}\n`,
+      `${made.path}: ${size} in ${(tookMs / 1_000).toFixed(1)} s, checked; its change feed ends at ${made.lastSeq}\n`,
     );
   }
   return EXIT.done;

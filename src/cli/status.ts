@@ -151,7 +151,7 @@ async function askServer(config: LocalConfig): Promise<Status | null> {
 /** Whether a process keeps the file. Where this user may not look for it, the heartbeat in the file tells. */
 function servingOf(path: string, { state_cause: cause }: { readonly state_cause: string | null }): Serving {
   try {
-    return isDatabaseLocked(path) ? 'held' : 'no';
+    return isDatabaseLocked(eventLogPath(path)) ? 'held' : 'no';
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return cause === 'no_heartbeat' || cause === 'stopped' ? 'no' : 'held';

@@ -129,15 +129,6 @@ interface AllowRemovalsEntry extends EntryBase {
   readonly untilMs: number;
 }
 
-/** The database is an older copy, or another file, than what was served before: history starts again. */
-export interface EpochEntry extends EntryBase {
-  readonly kind: 'epoch';
-  /** Change numbers up to this one may have been given out already, with another meaning. */
-  readonly givenOutSeq: number;
-  /** The new epoch's name; earlier versions did not record it here. */
-  readonly epoch?: string;
-}
-
 /** A scan of the whole catalogue, or reads of named products. Its `seq` identifies the run. */
 export interface RunBegunEntry extends EntryBase {
   readonly kind: 'run_begun';
@@ -200,7 +191,6 @@ export type Entry =
   | DowntimeEntry
   | LookupMissedEntry
   | AllowRemovalsEntry
-  | EpochEntry
   | RunBegunEntry
   | RunEndedEntry
   | GivenUpEntry

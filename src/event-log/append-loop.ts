@@ -3,19 +3,18 @@
  * and commits it as the next one: the fsync is the batching window. Nothing else happens here, so that an answer
  * waits for nothing else.
  */
-import type { HistoryNews } from './epoch.ts';
 import { plainError, type PlainError } from '../sqlite/errors.ts';
 import { failureOf } from '../sqlite/explain.ts';
 import type { Owner } from '../platform/thread.ts';
 import type { EncodedEntry, LogInput, PruneBounds, PrunedLog } from './event-log.ts';
-import type { LostMirror, OwnLog } from './own-log.ts';
+import type { OwnLog } from './own-log.ts';
 
 export type ToLog =
   | Deliveries
   | { readonly type: 'entry'; readonly id: number; readonly entry: EncodedEntry }
-  | { readonly type: 'beat'; readonly id: number; readonly atMs: number }
+  | { readonly type: 'beat'; readonly id: number; readonly atMs: number; readonly changeSeq: number }
   | ({ readonly type: 'prune'; readonly id: number } & PruneBounds)
-  | { readonly type: 'heal'; readonly id: number; readonly found: LostMirror }
+  | { readonly type: 'begin_epoch'; readonly id: number; readonly epoch: string; readonly changeSeq: number }
   | { readonly type: 'close'; readonly id: number };
 
 /** Deliveries that came together: one message, whose bytes are transferred instead of copied. */
@@ -42,21 +41,12 @@ export type FromLog =
       readonly lastSeq: number;
       readonly epoch: string;
       readonly life: LastLife;
-      readonly news: readonly HistoryNews[];
     }
   | { readonly type: 'refused'; readonly error: PlainError }
   | Appended
-  | { readonly type: 'done'; readonly id: number; readonly value: PrunedLog | Healed | null }
+  | { readonly type: 'done'; readonly id: number; readonly value: PrunedLog | null }
   | { readonly type: 'failed'; readonly ids: readonly number[]; readonly error: PlainError }
   | { readonly type: 'closed'; readonly id: number };
-
-/** What is at the mirror's path was made fit to be opened, or could not be. */
-export interface Healed {
-  readonly lastSeq: number;
-  readonly news: readonly HistoryNews[];
-  /** Null: it was. */
-  readonly error: PlainError | null;
-}
 
 /** What one transaction has put on disk. */
 export interface Appended {
@@ -97,7 +87,7 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
     owner.close();
     return;
   }
-  const { db, log, news, heal } = own;
+  const { db, log } = own;
   const waiting: Waiting[] = [];
   /** What is asked besides entries, in order. */
   const errands: Exclude<ToLog, { type: 'deliveries' | 'entry' }>[] = [];
@@ -128,27 +118,21 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
     owner.post({ type: 'appended', lastSeq: log.lastSeq, placed, duplicates });
     sinceCheckpointBytes += taken.reduce((sum, { bytes }) => sum + bytes, COMMIT_BYTES);
   };
-  const healed = (found: LostMirror): Healed => {
-    try {
-      return { news: heal(found), lastSeq: log.lastSeq, error: null };
-    } catch (error) {
-      return { lastSeq: log.lastSeq, news: [], error: plainError(error) };
-    }
-  };
   /** @returns false when the thread has ended. */
   const run = (errand: (typeof errands)[number]): boolean => {
     const { id } = errand;
     try {
       switch (errand.type) {
         case 'beat':
-          log.beat(errand.atMs);
+          log.beat(errand.atMs, errand.changeSeq);
           owner.post({ type: 'done', id, value: null });
           return true;
         case 'prune':
           owner.post({ type: 'done', id, value: log.prune(errand) });
           return true;
-        case 'heal':
-          owner.post({ type: 'done', id, value: healed(errand.found) });
+        case 'begin_epoch':
+          log.beginEpoch(errand.epoch, errand.changeSeq);
+          owner.post({ type: 'done', id, value: null });
           return true;
         case 'close':
           clearInterval(looks);
@@ -197,8 +181,8 @@ export function serveEventLog(owner: Owner<ToLog, FromLog>, open: () => OwnLog):
       drain();
     }
   });
-  const { epoch, aliveAtMs, lastAtMs } = log.history();
-  owner.post({ type: 'opened', lastSeq: log.lastSeq, epoch, life: { aliveAtMs, lastAtMs }, news });
+  const { epoch, aliveAtMs, lastAtMs } = log.metadata();
+  owner.post({ type: 'opened', lastSeq: log.lastSeq, epoch, life: { aliveAtMs, lastAtMs } });
 }
 
 /** @returns the first of them, as many as one transaction takes. */

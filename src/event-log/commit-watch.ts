@@ -56,7 +56,7 @@ function inputsOf(message: ToLog): number {
     case 'entry':
     case 'beat':
     case 'prune':
-    case 'heal':
+    case 'begin_epoch':
       return 1;
     case 'close':
       return 0;

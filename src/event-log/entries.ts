@@ -13,14 +13,11 @@ export type NewEntry = WithoutSeq<Exclude<Entry, { kind: 'delivery' }>>;
 
 /**
  * A read as the event log keeps it: the snapshot is made again from the detail, which is left out when it equals the
- * one last logged for the product. `unchanged` is how earlier versions left it out.
+ * one last logged for the product.
  */
 interface StoredRead extends Omit<ReadEntry, 'seq' | 'kind' | 'atMs' | 'snapshot'> {
-  readonly detail: 'none' | 'unchanged' | { readonly hash: string } | { readonly json: string };
+  readonly detail: 'none' | { readonly hash: string } | { readonly json: string };
 }
-
-/** `unmerged`: the rules failed on it, so every variant it names is read instead. */
-export type DeliveryKind = 'delivery' | 'unmerged';
 
 const encoder = new TextEncoder();
 
@@ -50,11 +47,9 @@ function detailHash(json: string): string {
   return hash('sha256', json, 'base64').slice(0, 22);
 }
 
-/** A body in the form that the rules apply. */
-export function readDelivery(kind: DeliveryKind, body: Uint8Array): ParsedDelivery {
-  const parsed = parseDelivery(body);
-  if (kind === 'delivery') return parsed;
-  const { requestId, changes, unreadable } = parsed;
+/** A delivery that the rules failed on: every variant it names is read instead. */
+export function readUnmerged(body: Uint8Array): ParsedDelivery {
+  const { requestId, changes, unreadable } = parseDelivery(body);
   const problem = 'not merged: the rules failed on this delivery';
   const named = new Set<string | null>(changes.map(({ variantId }) => variantId));
   if (named.size === 0 && unreadable.length === 0) named.add(null);
@@ -83,9 +78,7 @@ export interface LogRow {
  */
 export function decodeEntry(row: LogRow, detailOf: (productId: string) => string | null): Entry {
   const { seq, atMs } = row;
-  if (row.kind === 'delivery' || row.kind === 'unmerged') {
-    return { kind: 'delivery', seq, atMs, ...readDelivery(row.kind, row.payload) };
-  }
+  if (row.kind === 'delivery') return { kind: 'delivery', seq, atMs, ...parseDelivery(row.payload) };
   const rest = JSON.parse(row.payload.toString('utf8')) as Record<string, unknown>;
   if (row.kind !== 'read') return { ...rest, kind: row.kind, seq, atMs } as Entry;
   const { detail, ...read } = rest as unknown as StoredRead;

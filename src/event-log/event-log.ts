@@ -4,7 +4,6 @@
  * (docs/architecture.md#the-event-log).
  */
 import type { Db } from '../sqlite/open.ts';
-import type { FileIdentity } from '../sqlite/file-identity.ts';
 import { bodyHash } from './body-hash.ts';
 import { prepareLog } from './log-sql.ts';
 
@@ -36,46 +35,16 @@ export interface Place {
   readonly duplicate: boolean;
 }
 
-/**
- * The positions of mirrors that an epoch goes on from: those that the entries before it lead to; or that of the one mirror
- * that held what the event log does not.
- */
-export interface ReachedFrom {
-  readonly low: number;
-  readonly high: number;
-}
-
 /** What the event log knows of itself besides its entries. */
-export interface LogHistory {
+export interface LogMetadata {
   /** Identifies one history: consumers of the change feed start over when it changes. */
   readonly epoch: string;
-  /** The entry that began it, and the epoch that it followed; null: it is the first. */
-  readonly began: {
-    readonly seq: number;
-    readonly epochBefore: string;
-    readonly reachedFrom: ReachedFrom;
-  } | null;
-  /** The file in which the epoch began, to recognise a copy; null before the first start. */
-  readonly file: FileIdentity | null;
-  /** The heartbeat: until when the mirror listened; null before that, in each epoch. */
+  /** The heartbeat: until when the mirror listened; null before the first. */
   readonly aliveAtMs: number | null;
-  /** Of the last entry; null: there is none. */
+  /** The highest change number known to be handed out. */
+  readonly changeSeq: number;
+  /** Of the last entry; null if there is none. */
   readonly lastAtMs: number | null;
-  /** Which versions of the rules applied the entries; none from before the first of them on record. */
-  readonly rules: readonly RulesPeriod[];
-}
-
-export interface RulesPeriod {
-  readonly version: number;
-  readonly fromSeq: number;
-}
-
-export interface NewEpoch {
-  readonly epoch: string;
-  readonly epochBefore: string;
-  readonly file: FileIdentity;
-  readonly entry: EncodedEntry;
-  readonly afterSeq: number;
 }
 
 /** At most `limit` of the oldest entries that are older than an instant and below a position. */
@@ -110,29 +79,10 @@ export class EventLog {
     return this.#sql.firstSeq.get() ?? this.#lastSeq + 1;
   }
 
-  history(): LogHistory {
-    const row = this.#sql.history.get();
-    if (row === undefined) throw new Error('the event log has no history: another program has changed it');
-    const { epoch, epochSeq, epochBefore, inode, bornAtMs, aliveAtMs } = row;
-    const began =
-      epochSeq === null || epochBefore === null
-        ? null
-        : { seq: epochSeq, epochBefore, reachedFrom: this.#reachedFrom(epochSeq) };
-    const rules = JSON.parse(row.rules) as RulesPeriod[];
-    const file = inode === null ? null : { inode, bornAtMs: bornAtMs ?? 0 };
-    const lastAtMs = this.#sql.lastAtMs.get() ?? null;
-    return { epoch, began, file, aliveAtMs, lastAtMs, rules };
-  }
-
-  /** Whether the entries from the first one on make the mirror: no epoch went on from one that held what they do not. */
-  makesMirror(): boolean {
-    return this.firstSeq <= 1 && this.#sql.beyondEntries.get() === undefined;
-  }
-
-  /** Where its entry is pruned, or of an earlier version, it was reached from all that is left before it. */
-  #reachedFrom(epochSeq: number): ReachedFrom {
-    const text = this.#sql.reachedFrom.get(epochSeq) ?? null;
-    return text === null ? { low: 0, high: epochSeq - 1 } : (JSON.parse(text) as ReachedFrom);
+  metadata(): LogMetadata {
+    const row = this.#sql.metadata.get();
+    if (row === undefined) throw new Error('the event log has no metadata: another program has changed it');
+    return { ...row, lastAtMs: this.#sql.lastAtMs.get() ?? null };
   }
 
   /** All of them, on disk when it returns, or none. @throws SqliteError */
@@ -140,9 +90,9 @@ export class EventLog {
     return this.#transact(() => inputs.map((input) => this.#place(input)));
   }
 
-  /** Shows that a delivery could be kept now. @throws SqliteError */
-  beat(atMs: number): void {
-    this.#transact(() => this.#sql.beat.run(atMs));
+  /** Shows that a delivery could be kept now. @param changeSeq the last change number handed out. @throws SqliteError */
+  beat(atMs: number, changeSeq: number): void {
+    this.#transact(() => this.#sql.beat.run(atMs, changeSeq));
   }
 
   prune(args: PruneBounds): PrunedLog {
@@ -152,25 +102,11 @@ export class EventLog {
     }));
   }
 
-  /** On the first start: the file in which the epoch begins. */
-  recordFile({ inode, bornAtMs }: FileIdentity): void {
-    this.#transact(() => this.#sql.recordFile.run(inode, bornAtMs));
-  }
-
-  /** Entries from here on are applied by this version of the rules, unless they were before. */
-  noteRules(version: number): void {
-    const { rules } = this.history();
-    if (rules.at(-1)?.version === version) return;
-    const noted = JSON.stringify([...rules, { version, fromSeq: this.#lastSeq + 1 } satisfies RulesPeriod]);
-    this.#transact(() => this.#sql.noteRules.run(noted));
-  }
-
-  /** History starts again, with an entry of kind `epoch` whose position is above `afterSeq`. */
-  beginEpoch({ epoch, epochBefore, file, entry, afterSeq }: NewEpoch): void {
+  /** The mirror begins again, without the details that it held. */
+  beginEpoch(epoch: string, changeSeq: number): void {
     this.#transact(() => {
-      this.#lastSeq = Math.max(this.#lastSeq, afterSeq);
-      const { seq } = this.#place({ kind: 'entry', entry });
-      this.#sql.beginEpoch.run({ epoch, epochBefore, seq, inode: file.inode, bornAtMs: file.bornAtMs });
+      this.#sql.beginEpoch.run(epoch, changeSeq);
+      this.#sql.forgetDetails.run();
     });
   }
 
@@ -223,7 +159,6 @@ export class EventLog {
   }
 
   #readLastSeq(): number {
-    // What an epoch left out before its entry is not given out again.
     return this.#sql.lastSeq.get() ?? 0;
   }
 }

@@ -12,10 +12,10 @@ export function refuseTarget(from: string, to: string, { force }: { readonly for
   if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
   const logPath = eventLogPath(realPath(from));
   const own = [
-    ...['', '-wal', '-shm', '-journal', '.lock', '.mark', '.token'].map(
+    ...['', '-wal', '-shm', '-journal', '.aside', '.token'].map(
       (suffix) => `${realPath(from)}${suffix}`,
     ),
-    ...['', '-wal', '-shm', '-journal', '.draft'].map((suffix) => `${logPath}${suffix}`),
+    ...['', '-wal', '-shm', '-journal', '.lock'].map((suffix) => `${logPath}${suffix}`),
   ];
   if (own.includes(realPath(to)) || isSameFile(from, to) || isSameFile(logPath, to)) {
     throw new Error(`${to} belongs to the database that is read: name another file`);

@@ -1,16 +1,13 @@
 /** The event log as seen from the other threads: promises that resolve once it is on disk. */
 import { Slots } from '../platform/slots.ts';
 import { StoreError, type PlainError } from '../sqlite/errors.ts';
-import type { HistoryNews } from './epoch.ts';
 import type { Thread } from '../platform/thread.ts';
-import type { Appended, FromLog, Healed, LastLife, ToLog } from './append-loop.ts';
+import type { Appended, FromLog, LastLife, ToLog } from './append-loop.ts';
 import type { EncodedEntry, Place, PruneBounds, PrunedLog } from './event-log.ts';
-import type { LostMirror } from './own-log.ts';
 
 interface LogEvents {
   /** The thread ended without having been asked to: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
-  readonly onNews: (news: HistoryNews) => void;
   /** Called after every transaction, before those who wait for it. @param waiting how many do, for it or for a later one. */
   readonly onAppended: (lastSeq: number, waiting: number) => void;
 }
@@ -34,6 +31,7 @@ export class LogClient {
   readonly #unsent: Unsent[] = [];
   #opened: Extract<FromLog, { type: 'opened' }> | null = null;
   #lastSeq = 0;
+  #epoch = '';
   #ended: StoreError | null = null;
   #closing = false;
 
@@ -45,7 +43,7 @@ export class LogClient {
   /** @throws StoreError when the event log is in use, another program's, too new, or out of reach. */
   static open(
     thread: Thread<ToLog, FromLog>,
-    { onDeath, onNews, onAppended }: LogEvents,
+    { onDeath, onAppended }: LogEvents,
   ): Promise<LogClient> {
     const client = new LogClient(thread, onAppended);
     return new Promise((resolve, reject) => {
@@ -59,7 +57,7 @@ export class LogClient {
         if (message.type === 'opened') {
           client.#opened = message;
           client.#lastSeq = message.lastSeq;
-          message.news.forEach(onNews);
+          client.#epoch = message.epoch;
           resolve(client);
           return;
         }
@@ -108,8 +106,8 @@ export class LogClient {
   }
 
   /** Writes the heartbeat, which shows that a delivery could be kept now. @throws StoreError */
-  beat(atMs: number): Promise<void> {
-    return this.#post((id) => ({ type: 'beat', id, atMs }));
+  beat(atMs: number, changeSeq: number): Promise<void> {
+    return this.#post((id) => ({ type: 'beat', id, atMs, changeSeq }));
   }
 
   /** @throws StoreError */
@@ -117,17 +115,11 @@ export class LogClient {
     return this.#post((id) => ({ type: 'prune', id, ...args }));
   }
 
-  /**
-   * Makes what is at the mirror's path fit to be opened, when nothing here has it open any more.
-   *
-   * @returns what a person should know. @throws StoreError
-   */
-  async heal(found: LostMirror): Promise<readonly HistoryNews[]> {
-    const { lastSeq, news, error } = await this.#post<Healed>((id) => ({ type: 'heal', id, found }));
-    // A new epoch begins with an entry.
-    this.#lastSeq = Math.max(this.#lastSeq, lastSeq);
-    if (error !== null) throw errorOf(error);
-    return news;
+  /** Does nothing in an epoch that has begun already. @throws StoreError */
+  async beginEpoch(epoch: string, changeSeq: number): Promise<void> {
+    if (epoch === this.#epoch) return;
+    await this.#post<unknown>((id) => ({ type: 'begin_epoch', id, epoch, changeSeq }));
+    this.#epoch = epoch;
   }
 
   async close(): Promise<void> {

@@ -18,36 +18,12 @@ export function prepareLog(db: Db) {
       `INSERT INTO details (product_id, hash, seq) VALUES (?, ?, ?)
        ON CONFLICT (product_id) DO UPDATE SET hash = excluded.hash, seq = excluded.seq`,
     ),
-    history: db.prepare<
-      [],
-      {
-        epoch: string;
-        epochSeq: number | null;
-        epochBefore: string | null;
-        inode: string | null;
-        bornAtMs: number | null;
-        aliveAtMs: number | null;
-        rules: string;
-      }
-    >(
-      `SELECT epoch, epoch_seq AS epochSeq, epoch_before AS epochBefore, file_inode AS inode,
-         file_born_at_ms AS bornAtMs, alive_at_ms AS aliveAtMs, rules FROM history`,
+    metadata: db.prepare<[], { epoch: string; aliveAtMs: number | null; changeSeq: number }>(
+      'SELECT epoch, alive_at_ms AS aliveAtMs, change_seq AS changeSeq FROM metadata',
     ),
-    reachedFrom: db
-      .prepare<[number], string | null>(
-        `SELECT CAST(payload AS TEXT) ->> '$.reachedFrom' FROM log WHERE seq = ? AND kind = 'epoch'`,
-      )
-      .pluck(),
-    beyondEntries: db.prepare(
-      `SELECT 1 FROM log WHERE kind = 'epoch' AND CAST(payload AS TEXT) ->> '$.reachedFrom.low' > 0`,
-    ),
-    noteRules: db.prepare('UPDATE history SET rules = ?'),
-    recordFile: db.prepare('UPDATE history SET file_inode = ?, file_born_at_ms = ?'),
-    beginEpoch: db.prepare(
-      `UPDATE history SET epoch_before = @epochBefore, epoch = @epoch, epoch_seq = @seq, file_inode = @inode,
-         file_born_at_ms = @bornAtMs, alive_at_ms = NULL`,
-    ),
-    beat: db.prepare('UPDATE history SET alive_at_ms = ?'),
+    beginEpoch: db.prepare('UPDATE metadata SET epoch = ?, change_seq = max(change_seq, ?)'),
+    forgetDetails: db.prepare('DELETE FROM details'),
+    beat: db.prepare('UPDATE metadata SET alive_at_ms = ?, change_seq = max(change_seq, ?)'),
     isLastOld: db
       .prepare<[{ beforeMs: number; belowSeq: number }], number>(
         `SELECT at_ms < @beforeMs AND seq <= @belowSeq FROM log

@@ -26,27 +26,20 @@ const TABLES = `
     payload BLOB NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX log_body_hash ON log (body_hash) WHERE body_hash IS NOT NULL;
-  -- There are few, and a start asks for them.
-  CREATE INDEX log_epochs ON log (seq) WHERE kind = 'epoch';
   -- The last detail logged for each product, by its hash.
   CREATE TABLE details (
     product_id TEXT PRIMARY KEY,
     hash BLOB NOT NULL,
     seq INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE history (
+  CREATE TABLE metadata (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     epoch TEXT NOT NULL,
-    -- The entry that began it, and what it followed; null: it is the first.
-    epoch_seq INTEGER,
-    epoch_before TEXT,
-    file_inode TEXT,
-    file_born_at_ms INTEGER,
     alive_at_ms INTEGER,
-    -- Of each version of the rules: from which entry on it applied.
-    rules TEXT NOT NULL DEFAULT '[]'
+    -- The highest change number known to be handed out.
+    change_seq INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO history (id, epoch) VALUES (1, lower(hex(randomblob(8))));
+  INSERT INTO metadata (id, epoch, change_seq) VALUES (1, lower(hex(randomblob(8))), 0);
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};`;
 

@@ -11,8 +11,6 @@ const BYTES_AT_ONCE = 4 << 20;
 export class LogReader {
   readonly #db: Db;
   readonly #after;
-  readonly #firstSeq;
-  readonly #lastEpochSeq;
 
   /** @param db any connection to the event log. */
   constructor(db: Db) {
@@ -20,15 +18,11 @@ export class LogReader {
     this.#after = db.prepare<[number, number], LogRow>(
       `SELECT seq, kind, at_ms AS atMs, payload FROM log WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${ENTRIES_AT_ONCE}`,
     );
-    this.#firstSeq = db.prepare<[], number | null>('SELECT min(seq) FROM log').pluck();
-    this.#lastEpochSeq = db
-      .prepare<[], number | null>(`SELECT max(seq) FROM log WHERE kind = 'epoch'`)
-      .pluck();
   }
 
   /** The next entries up to a position, in order: as many as are applied at once. Empty: there are none. */
   after(seq: number, lastSeq: number): LogRow[] {
-    return readingLog(this.#db, () => this.#rowsAfter(seq, lastSeq));
+    return readingLog(this.#db.name, () => this.#rowsAfter(seq, lastSeq));
   }
 
   #rowsAfter(seq: number, lastSeq: number): LogRow[] {
@@ -42,27 +36,15 @@ export class LogReader {
     return rows;
   }
 
-  /**
-   * The position from which a projection that has applied `appliedSeq` goes on: the same, unless entries after it are
-   * gone; then the last new epoch, which asks for everything anew.
-   *
-   * @returns null: neither is there.
-   */
-  goOnAfter(appliedSeq: number): number | null {
-    const firstSeq = readingLog(this.#db, () => this.#firstSeq.get()) ?? null;
-    if (firstSeq === null || firstSeq <= appliedSeq + 1) return appliedSeq;
-    const epochSeq = readingLog(this.#db, () => this.#lastEpochSeq.get()) ?? null;
-    return epochSeq === null ? null : epochSeq - 1;
-  }
 }
 
 /** A fault of the event log is none of the mirror that is being written from it. @throws StoreError */
-export function readingLog<T>(logDb: Db, read: () => T): T {
+export function readingLog<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
     const problem = messageOf(error);
     // Without its cause, by which a damaged mirror is told from others.
-    throw new StoreError('unreachable', `the event log ${logDb.name} cannot be read: ${problem}`);
+    throw new StoreError('unreachable', `the event log ${path} cannot be read: ${problem}`);
   }
 }

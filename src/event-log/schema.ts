@@ -4,7 +4,7 @@ import { blob, integer, sqliteTable, text } from '../sqlite/drizzle.ts';
 export const log = sqliteTable('log', {
   /** In the order of arrival. */
   seq: integer('seq').primaryKey(),
-  /** An entry's kind (core/entry.ts); `unmerged`: a delivery that the rules of an earlier version failed on. */
+  /** An entry's kind (core/entry.ts). */
   kind: text('kind').notNull(),
   atMs: integer('at_ms').notNull(),
   /** Deliveries: see body-hash.ts. */

@@ -39,6 +39,7 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number) 
   return {
     /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
     begin(): void {
+      if (timer !== null) return;
       timer = setInterval(() => void beat(), EVERY_MS).unref();
       begun.resolve();
     },

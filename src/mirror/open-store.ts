@@ -1,28 +1,26 @@
 /** Opens the mirror with its threads: event log, projection, reader. */
 import type { FromProjection, ToProjection } from './writer/apply-loop.ts';
 import { watchCommits, type CommitReport } from '../event-log/commit-watch.ts';
-import { StoreError } from '../sqlite/errors.ts';
 import type { FromLog, ToLog } from '../event-log/append-loop.ts';
 import { LogClient } from '../event-log/log-client.ts';
-import { MirrorFile } from './mirror-file.ts';
+import { MirrorThreads } from './mirror-threads.ts';
 import { MirrorWriter } from './writer/mirror-writer.ts';
 import type { Outcome } from '../sqlite/outcome.ts';
 import { ProjectionClient, type ApplyNews } from './writer/projection-client.ts';
-import { type Refusal } from './file/refusal.ts';
+import type { NewEpoch } from './writer/own-mirror.ts';
 import type { ToReader } from './reader/read-loop.ts';
 import { ReaderClient } from './reader/reader-client.ts';
 import type { Store } from './store.ts';
 import type { StoreReader } from './reader/store-reader.ts';
 import { startThread, type Thread } from '../platform/thread.ts';
-import type { StoreNews } from './writer/upkeep.ts';
+import type { WalNews } from './writer/upkeep.ts';
 
 export interface StoreEvents {
   /** A thread ended by itself: the process must end too, and be started again. */
   readonly onDeath: (error: Error) => void;
-  readonly onNews: (news: StoreNews) => void;
+  readonly onNews: (news: WalNews) => void;
   readonly onApplyNews?: ((news: ApplyNews) => void) | undefined;
-  /** The mirror's file was damaged, deleted or replaced, and is open again, with all that is in the event log. */
-  readonly onHealed?: (() => void) | undefined;
+  readonly onNewEpoch?: ((newEpoch: NewEpoch) => void) | undefined;
   /** Called for every transaction of the event log. */
   readonly onCommit?: ((report: CommitReport) => void) | undefined;
 }
@@ -57,36 +55,31 @@ export async function openStore(
   events: StoreEvents,
   threads: StoreThreads = REAL_THREADS,
 ): Promise<Store> {
-  const { onCommit, onDeath, onNews, onHealed = () => undefined } = events;
+  const { onCommit, onDeath, onNews, onNewEpoch = () => undefined } = events;
   const logThread = threads.log(path);
-  const onApplyNews = events.onApplyNews ?? (() => undefined);
-  const onLost = (why: Refusal): void => mirror.lose(why);
-  const projection = new ProjectionClient(threads.projection(path), { onDeath, onLost, onNews, onApplyNews });
+  const projection = new ProjectionClient({ onNews, onApplyNews: events.onApplyNews ?? (() => undefined) });
   const log = await LogClient.open(onCommit === undefined ? logThread : watchCommits(logThread, onCommit), {
     onDeath,
-    onNews,
     onAppended: (lastSeq, waiting) => projection.apply(lastSeq, waiting),
-  }).catch(async (error: unknown) => {
-    await projection.abandon(new StoreError('closed', 'the event log could not be opened'));
-    throw error;
   });
-  const reader = new ReaderClient(threads.reader(path), onDeath, onLost);
-  const mirror = new MirrorFile({ log, projection, reader, events: { onApplyNews, onNews, onHealed } });
-  const opened = mirror.open();
-  // Whoever waits for it is told; that nobody does is no fault.
-  opened.catch(() => undefined);
+  const reader = new ReaderClient();
+  const mirror = new MirrorThreads({
+    ...{ log, projection, reader },
+    startProjection: () => threads.projection(path),
+    startReader: () => threads.reader(path),
+    onNewEpoch,
+  });
+  mirror.start();
   const close = async (): Promise<void> => {
-    mirror.close();
-    await reader.close();
-    await projection.close();
+    await mirror.close();
     // Last: the projection reads from it, and it holds the lock of both.
     await log.close();
   };
   let closed: Promise<void> | null = null;
   const asked: StoreReader = {
     ask: async (name, ...args) => {
-      await opened;
-      if (mirror.lost !== null) throw mirror.lost;
+      await mirror.opened.catch(() => undefined);
+      if (mirror.down !== null) throw mirror.down;
       return reader.ask(name, ...args);
     },
   };
@@ -94,7 +87,7 @@ export async function openStore(
     writer: new MirrorWriter(log, projection, asked),
     reader: asked,
     life: log.life,
-    opened,
+    opened: mirror.opened,
     leave: () => projection.leave(),
     close: () => (closed ??= close()),
   };

@@ -4,7 +4,6 @@ export type StoreErrorKind =
   | 'in_use'
   | 'not_a_database'
   | 'damaged'
-  | 'changed_by_hand'
   | 'newer_schema'
   | 'older_schema'
   | 'no_room'
@@ -23,6 +22,12 @@ export class StoreError extends Error {
   }
 }
 
+/** The mirror's threads are started again whatever their failure: callers may try again. */
+export function asPassing(error: StoreError): StoreError {
+  const { kind, message } = error;
+  return kind === 'busy' ? error : new StoreError('cannot_commit', message, { cause: error });
+}
+
 /** SQLite's own result code (`SQLITE_BUSY`, …), also of a wrapped error; null when it is not SQLite's. */
 export function sqliteCode(error: unknown): string | null {
   for (let found = error; found instanceof Error; found = found.cause) {
@@ -39,13 +44,13 @@ export function isBusy(error: unknown): boolean {
 
 /** The file itself is at fault, and the same access would fail again. */
 export function isDamage(error: unknown): boolean {
-  if (error instanceof StoreError && error.kind === 'changed_by_hand') return true;
+  if (error instanceof StoreError && error.kind === 'damaged') return true;
   return /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
 }
 
-/** Damage of the mirror's file, in words: it heals, and asks nothing of a person. */
+/** Damage of the mirror's file, in words. */
 export function damageOf(error: unknown): PlainError {
-  if (error instanceof StoreError && error.kind === 'changed_by_hand') return plainError(error);
+  if (error instanceof StoreError && error.kind === 'damaged') return plainError(error);
   return {
     kind: 'damaged',
     message: `the mirror’s file is damaged (${sqliteCode(error) ?? 'no SQLite code'})`,

@@ -2,7 +2,6 @@
  * One writer per database. The lock is a SQLite lock on a file of its own beside the database: the kernel releases it
  * when the process ends, however it ends, so a stale lock never needs a person.
  */
-import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { isBusy, StoreError } from './errors.ts';
@@ -11,8 +10,6 @@ import { isThere } from './is-there.ts';
 import { makeFolder } from './make-folder.ts';
 
 export interface DatabaseLock {
-  /** False: its file was deleted or replaced, and holds nobody off any more. */
-  holds(): boolean;
   release(): void;
 }
 
@@ -34,8 +31,7 @@ export function lockDatabase(path: string): DatabaseLock {
         { cause: error },
       );
     }
-    const inode = inodeOf(lockPath);
-    return { holds: () => inodeOf(lockPath) === inode, release: () => db.close() };
+    return { release: () => db.close() };
   });
 }
 
@@ -59,9 +55,4 @@ export function isDatabaseLocked(path: string): boolean {
       db.close();
     }
   });
-}
-
-/** @returns undefined when nothing is there. */
-function inodeOf(path: string): bigint | undefined {
-  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }

@@ -58,7 +58,6 @@ async function watchedLog() {
   const thread = watchCommits(logHere(path), (report) => void reports.push(report));
   const log = await LogClient.open(thread, {
     onDeath: () => undefined,
-    onNews: () => undefined,
     onAppended: () => undefined,
   });
   return { path, reports, log };
@@ -69,7 +68,7 @@ test('every transaction is told: what it took, how long, and why it failed', asy
   const deliveries = Array.from({ length: 200 }, (_, n) =>
     log.appendDelivery(delivery(`r${n}`, item({ id: String(n) })), Date.now()),
   );
-  await Promise.all([...deliveries, log.beat(Date.now())]);
+  await Promise.all([...deliveries, log.beat(Date.now(), 0)]);
   expect(reports.map(({ inputs }) => inputs).reduce((sum, inputs) => sum + inputs)).toBe(201);
   expect(reports.length).toBeLessThan(20);
   expect(reports.every(({ error }) => error === null)).toBe(true);
@@ -79,7 +78,7 @@ test('every transaction is told: what it took, how long, and why it failed', asy
   onTestFinished(() => void other.close());
   other.exec('BEGIN IMMEDIATE');
   const before = reports.length;
-  await expect(log.beat(1)).rejects.toThrow('another program holds');
+  await expect(log.beat(1, 0)).rejects.toThrow('another program holds');
   expect(reports.slice(before)).toMatchObject([{ inputs: 1, error: { kind: 'busy' } }]);
   expect(reports[before]?.tookMs).toBeGreaterThan(400);
 });

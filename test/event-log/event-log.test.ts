@@ -3,7 +3,6 @@ import Database from 'better-sqlite3';
 import { statSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { encodeEntry } from '../../src/event-log/entries.ts';
-import { encodeEpoch } from '../../src/event-log/encode-epoch.ts';
 import { EventLog, type LogInput } from '../../src/event-log/event-log.ts';
 import { openLogForAppending } from '../../src/event-log/open-log.ts';
 import { present } from '../shared/present.ts';
@@ -170,35 +169,21 @@ test('what a rolled back batch had logged is not left out after it', () => {
   expect(payload.toString()).toContain('Product 10');
 });
 
-test('an epoch begins above what was given out, and knows what it followed', () => {
-  const { db, log } = openLog();
+test('keeps the heartbeat, the epoch and the highest change number handed out', () => {
+  const { log } = openLog();
   log.append([arrived('a', T0 + 5)]);
-  log.beat(T0 + 9);
-  const before = log.history();
-  expect(before).toMatchObject({ began: null, aliveAtMs: T0 + 9, lastAtMs: T0 + 5 });
-  const file = { inode: '7', bornAtMs: T0 };
-  const entry = encodeEpoch({ kind: 'epoch', atMs: T0 + 10, givenOutSeq: 3, epoch: 'second' });
-  log.beginEpoch({ epoch: 'second', epochBefore: before.epoch, file, entry, afterSeq: 40 });
-  expect(log.history()).toEqual({
-    epoch: 'second',
-    began: { seq: 41, epochBefore: before.epoch, reachedFrom: { low: 0, high: 40 } },
-    file,
-    aliveAtMs: null,
-    lastAtMs: T0 + 10,
-    rules: [],
-  });
-  expect(values(db, 'SELECT seq FROM log ORDER BY seq')).toEqual([1, 41]);
-  expect(log.append([arrived('b')])).toEqual([{ seq: 42, duplicate: false }]);
+  log.beat(T0 + 9, 7);
+  log.beat(T0 + 10, 6);
+  expect(log.metadata()).toMatchObject({ aliveAtMs: T0 + 10, changeSeq: 7, lastAtMs: T0 + 5 });
+  log.beginEpoch('second', 3);
+  expect(log.metadata()).toMatchObject({ epoch: 'second', aliveAtMs: T0 + 10, changeSeq: 7 });
 });
 
-test('it notes from which entry on which version of the rules applied, once each', () => {
-  const { log } = openLog();
-  log.noteRules(4);
-  log.append([arrived('a'), arrived('b')]);
-  log.noteRules(4);
-  log.noteRules(5);
-  expect(log.history().rules).toEqual([
-    { version: 4, fromSeq: 1 },
-    { version: 5, fromSeq: 3 },
-  ]);
+test('logs each detail whole again in a new epoch', () => {
+  const { db, log } = openLog();
+  log.append([read('10', 5)]);
+  log.beginEpoch('second', 0);
+  log.append([read('10', 5)]);
+  const payloads = values<Buffer>(db, 'SELECT payload FROM log ORDER BY seq').map(String);
+  expect(payloads.map((payload) => payload.includes('Product 10'))).toEqual([true, true]);
 });

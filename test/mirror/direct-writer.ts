@@ -12,7 +12,6 @@ import { LogReader } from '../../src/event-log/read-log.ts';
 import { failureOf } from '../../src/sqlite/explain.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
-import { nameEpoch } from '../../src/mirror/writer/own-mirror.ts';
 import {
   Projection,
   type BranchCounts,
@@ -43,7 +42,7 @@ export function openBoth(path: string): Db {
   const logPath = eventLogPath(path);
   openLogForAppending(logPath).close();
   db.prepare('ATTACH ? AS event_log').run(logPath);
-  nameEpoch(db, db);
+  db.exec('UPDATE event_log.metadata SET epoch = (SELECT epoch FROM service_state)');
   return db;
 }
 

@@ -215,30 +215,39 @@ test.each<[string, string, (path: string) => unknown]>([
   expect(refused).toMatchObject({ kind, message: expect.stringContaining(path.replace('.db', '')) });
 });
 
-test('a thread that dies rejects everything that waits for it, and the owner is told of each', async () => {
+test('the owner learns that the event log’s thread has died, and whoever waits for it too', async () => {
   const workers: Worker[] = [];
   const note = (worker: Worker): void => void workers.push(worker);
   process.on('worker', note);
   onTestFinished(() => void process.off('worker', note));
   const store = await storeAt();
   await eventually(() => workers.length === 3, { what: 'all threads are known' });
-  const [logThread, projectionThread, readerThread] = workers;
   const waiting = bodies(500).map((body) => store.writer.appendDelivery(body, T0));
-  void logThread?.terminate();
+  void workers[0]?.terminate();
   const settled = await Promise.allSettled(waiting);
   const rejected = settled.filter((outcome) => outcome.status === 'rejected');
   expect(rejected.length).toBeGreaterThan(0);
   for (const { reason } of rejected) expect(reason).toMatchObject({ kind: 'closed' });
   await eventually(() => store.deaths.length === 1, { what: 'the owner is told' });
   await expect(store.writer.beat(T0)).rejects.toMatchObject({ kind: 'closed' });
-
-  await projectionThread?.terminate();
-  await expect(store.writer.command('alive', { atMs: T0 })).rejects.toMatchObject({ kind: 'closed' });
-  await readerThread?.terminate();
-  await expect(store.reader.ask('status')).rejects.toMatchObject({ kind: 'closed' });
-  await eventually(() => store.deaths.length === 3, { what: 'the owner is told of each thread once' });
-  // Nothing left to wait for.
   await store.close();
+});
+
+test.each([1, 2])('a thread of the mirror that dies is started again with the other one', async (n) => {
+  const workers: Worker[] = [];
+  const note = (worker: Worker): void => void workers.push(worker);
+  process.on('worker', note);
+  onTestFinished(() => void process.off('worker', note));
+  const store = await storeAt();
+  await eventually(() => workers.length === 3, { what: 'all threads are known' });
+  await workers[n]?.terminate();
+  await eventually(() => store.writer.stuck !== null, { what: 'the death is known' });
+  await store.writer.appendDelivery(delivery('a', item()), T0);
+  await eventually(() => store.writer.stuck === null, { what: 'the mirror is open again' });
+  await store.writer.command('settle', undefined);
+  expect(await store.reader.ask('status')).toMatchObject({ last_seq: 1 });
+  expect(workers).toHaveLength(5);
+  expect(store.deaths).toEqual([]);
 });
 
 test('a failing listener keeps nobody waiting', async () => {

@@ -1,9 +1,9 @@
-/** The log applied again from its beginning, and the tables as text to compare. */
+/** The log applied again, and the tables as text to compare. */
 import type { Entry } from '../../src/core/entry.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyEntry } from '../../src/core/apply/apply-entry.ts';
 import { decodeEntry, type LogRow } from '../../src/event-log/entries.ts';
-import { PROJECTED } from '../../src/mirror/file/projected.ts';
+import { PROJECTED } from './projected.ts';
 import { LogReader } from '../../src/event-log/read-log.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { Projection } from '../../src/mirror/writer/projection.ts';
@@ -14,7 +14,7 @@ export const dump = (db: Db): string =>
   JSON.stringify(PROJECTED.map((from) => db.prepare(`SELECT * FROM ${from}`).all()));
 
 /**
- * @param into an empty mirror.
+ * @param into a mirror that has just begun.
  * @param each told of every entry once it is applied.
  * @returns the mirror.
  */
@@ -25,8 +25,10 @@ export function replay(
 ): Db {
   const tables = new SqliteTables(into);
   const log = from
-    .prepare<[], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log ORDER BY seq')
-    .all();
+    .prepare<[number], LogRow>(
+      'SELECT seq, kind, at_ms AS atMs, payload FROM log WHERE seq > ? ORDER BY seq',
+    )
+    .all(tables.state().appliedSeq);
   into.transaction(() => {
     for (const row of log) {
       const entry = decodeEntry(row, (productId) => tables.product(productId)?.detailJson ?? null);

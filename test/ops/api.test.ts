@@ -224,7 +224,6 @@ test('deliveries, the latest first, by what was not understood and how late they
     {
       request_id: 'b',
       items: 1,
-      merged: true,
       arrived_at: T0 + 60_000,
       latest_update_time: T0,
       problems: [{ item_index: 0 }, { item_index: 1 }],

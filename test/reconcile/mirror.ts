@@ -63,7 +63,7 @@ export function newStore(): OpenedStore {
       command: (name, args) => commit({ kind: 'command', name, args }) as never,
       beat: async (atMs) => {
         await Promise.resolve();
-        writer.log.beat(atMs);
+        writer.log.beat(atMs, 0);
       },
       prune: async (args) => {
         await Promise.resolve();

@@ -204,8 +204,7 @@ export function createDoer(stage: Stage): {
         stage.onBackUp();
         return;
       case 'restore':
-        // The mark beside the database is up to a second old; nobody makes and restores a copy within that.
-        if (!canBeKnown(stage, deed.of)) return;
+        // The event log learns within a second what was handed out; nobody makes and restores a copy within that.
         if (deed.of === 'nothing') count('the mirror is lost');
         else if (stage.backup === null || time.nowMs < stage.backup.atMs + 3_000) return;
         else count(deed.of === 'mirror' ? 'restored mirror' : `restored backup (${deed.of})`);
@@ -532,13 +531,7 @@ function setSlowness(machine: Machine, of: DeedOf, commitMs: number): void {
   if (of !== 'log') machine.slowApplyMs = commitMs;
 }
 
-function canBeKnown({ machine: { disk } }: Stage, of: DeedOf | 'nothing'): boolean {
-  if (of === 'mirror') return true;
-  return of === 'nothing' ? !disk.hasOlderLog : disk.knowsOlderLog;
-}
-
-function restoreFiles({ machine: { disk }, backup }: Stage, of: DeedOf | 'nothing'): void {
+function restoreFiles({ machine: { disk }, backup }: Stage, of: DiskName | 'nothing'): void {
   if (of === 'nothing') disk.loseMirror();
-  else if (of === 'both') disk.restore(present(backup).files);
   else disk.restore({ [of]: present(backup).files[of] });
 }

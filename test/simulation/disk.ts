@@ -9,7 +9,6 @@ import { openOwnLog, type OwnLog } from '../../src/event-log/own-log.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { openReaderOfBoth } from '../../src/event-log/open-both.ts';
 import { openOwnMirror } from '../../src/mirror/writer/own-mirror.ts';
-import { readHighWaterMark } from '../../src/event-log/high-water-mark.ts';
 
 /**
  * - `locked`: another program holds the write lock. - `full`: no commit finds room.
@@ -22,7 +21,7 @@ export const DISKS = ['log', 'mirror'] as const;
 export type DiskName = (typeof DISKS)[number];
 
 /** Files beside each of the two that belong to it. */
-const SIDES = ['', '-wal', '-shm', '.mark'];
+const SIDES = ['', '-wal', '-shm'];
 
 /** Both files as they were at one time. */
 export interface DiskCopy {
@@ -42,8 +41,6 @@ export class Disk {
   /** Told after the mirror has committed. */
   onCommitted: (db: Db) => void = () => undefined;
   readonly #open = new Set<() => void>();
-  /** The last entry when mirror and high-water mark were lost. */
-  #lostAtSeq = 0;
 
   constructor() {
     const memory = '/dev/shm';
@@ -52,15 +49,9 @@ export class Disk {
     this.logPath = eventLogPath(this.databasePath);
   }
 
-  /**
-   * @param isAlive nothing reaches the disk of a dead process's doing.
-   * @param open the event log, or another one of this machine's. @throws StoreError
-   */
-  openLog(
-    isAlive: () => boolean,
-    open: (databasePath: string) => OwnLog = (path) => openOwnLog(path),
-  ): OwnLog {
-    const own = open(this.databasePath);
+  /** @param isAlive nothing reaches the disk of a dead process's doing. @throws StoreError */
+  openLog(isAlive: () => boolean): OwnLog {
+    const own = openOwnLog(this.databasePath);
     const { db } = own;
     const exec = this.#faulty('log', db, isAlive, () => undefined);
     const release = (): void => {
@@ -76,12 +67,16 @@ export class Disk {
     return { ...own, release };
   }
 
-  /** @param onOpen sees the connection before the projection does, and one to the event log. @throws StoreError */
-  openMirror(isAlive: () => boolean, onOpen: (db: Db, log: Db) => void): OwnMirror {
-    const own = openOwnMirror(this.databasePath);
+  /** @param onOpen sees the connection before anything is applied, and one to the event log. @throws StoreError */
+  openMirror(
+    condemned: string | null,
+    isAlive: () => boolean,
+    onOpen: (own: OwnMirror, log: Db) => void,
+  ): OwnMirror {
+    const own = openOwnMirror(this.databasePath, condemned);
     const { db } = own;
     const log = openLogForReading(this.logPath);
-    onOpen(db, log);
+    onOpen(own, log);
     const exec = this.#faulty('mirror', db, isAlive, () => this.onCommitted(db));
     const close = (): void => {
       this.#open.delete(close);
@@ -140,26 +135,6 @@ export class Disk {
     return db;
   }
 
-  /** A connection of a process's own, closed with it. @returns what closes it before. */
-  hold(db: { close(): unknown }): () => void {
-    const close = (): void => {
-      this.#open.delete(close);
-      db.close();
-    };
-    this.#open.add(close);
-    return close;
-  }
-
-  get isMirrorThere(): boolean {
-    return existsSync(this.databasePath);
-  }
-
-  /** Both files, and all beside them. */
-  loseBoth(): void {
-    for (const side of [...SIDES, '.lock']) rmSync(this.databasePath + side, { force: true });
-    for (const side of SIDES) rmSync(this.logPath + side, { force: true });
-  }
-
   /** What a kill does to the files a process held. Only what was committed is left. */
   closeAll(): void {
     for (const close of [...this.#open]) close();
@@ -178,32 +153,9 @@ export class Disk {
     if (copy.log !== undefined) overwrite(this.logPath, copy.log);
   }
 
-  /**
-   * Whether an older event log, written into its own file, would be known as such. Mirror and high-water mark are all that
-   * tells: not before they have come again as far as they were when they were lost.
-   */
-  get knowsOlderLog(): boolean {
-    return this.#lostAtSeq === 0 || (readHighWaterMark(this.databasePath)?.logSeq ?? 0) >= this.#lostAtSeq;
-  }
-
-  /** An older event log is in place, and no start has seen it yet: mirror and mark are all that tells. */
-  get hasOlderLog(): boolean {
-    return (readHighWaterMark(this.databasePath)?.logSeq ?? 0) > this.#lastSeq();
-  }
-
-  #lastSeq(): number {
-    const log = openLogForReading(this.logPath);
-    try {
-      return log.prepare<[], number | null>('SELECT max(seq) FROM log').pluck().get() ?? 0;
-    } finally {
-      log.close();
-    }
-  }
-
   /** The mirror's file and all beside it are deleted. */
   loseMirror(): void {
-    this.#lostAtSeq = this.#lastSeq();
-    for (const side of [...SIDES, '.lock']) rmSync(this.databasePath + side, { force: true });
+    for (const side of SIDES) rmSync(this.databasePath + side, { force: true });
   }
 
   remove(): void {

@@ -10,7 +10,7 @@ import { openStore } from '../../src/mirror/open-store.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { serveReader } from '../../src/mirror/reader/read-loop.ts';
 import type { Thread } from '../../src/platform/thread.ts';
-import { serveProjection } from '../../src/mirror/writer/apply-loop.ts';
+import { serveProjection, type OwnMirror } from '../../src/mirror/writer/apply-loop.ts';
 import { serveEventLog } from '../../src/event-log/append-loop.ts';
 import { Disk } from './disk.ts';
 import { startFakeThread, type ThreadPace } from './fake-thread.ts';
@@ -39,7 +39,7 @@ interface MachineOptions {
   /** Something that must never happen. */
   readonly onFault: (what: string) => void;
   /** Sees every connection of a projection before it does, and one to the event log. */
-  readonly onOpen: (db: Db, log: Db) => void;
+  readonly onOpen: (own: OwnMirror, log: Db) => void;
   readonly onEnded: () => void;
 }
 
@@ -214,7 +214,8 @@ export class Machine {
               startFakeThread(time, life, applying, (owner) =>
                 serveProjection(
                   owner,
-                  () => this.disk.openMirror(() => life.alive, this.#options.onOpen),
+                  (condemned) =>
+                    this.disk.openMirror(condemned, () => life.alive, this.#options.onOpen),
                   () => undefined,
                 ),
               ),

@@ -116,7 +116,7 @@ export type Deed =
   | { readonly do: 'replay'; readonly back: number }
   | { readonly do: 'back_up' }
   /** Old files come back, or the mirror's is deleted. */
-  | { readonly do: 'restore'; readonly of: DiskName | 'both' | 'nothing'; readonly downMs: number };
+  | { readonly do: 'restore'; readonly of: DiskName | 'nothing'; readonly downMs: number };
 
 interface Step {
   readonly atMs: number;
@@ -333,7 +333,7 @@ function drawWeather(random: Random): Weather {
         Math.max(backUps, losses),
         (r) => ({
           do: 'restore',
-          of: r.pick(['both', 'mirror', 'log', 'nothing'] as const),
+          of: r.pick(['mirror', 'log', 'nothing'] as const),
           downMs: drawDown(r),
         }),
       ],

@@ -20,7 +20,6 @@ import { GuardWatch } from './watch/guard.ts';
 import { Calls } from './watch/calls.ts';
 import { Consumer } from './watch/consumer.ts';
 import { Endless } from './watch/endless.ts';
-import { checkMadeAnew } from './watch/made-anew.ts';
 import { isSettled, openWork } from './watch/open-work.ts';
 import { Promises } from './watch/promises.ts';
 import { checkReapplied } from './watch/reapplied.ts';
@@ -79,7 +78,6 @@ const HIDING = [
   ),
   'timestamp ahead',
   'future-dated timestamp',
-  'restored backup (both)',
   'restored backup (log)',
   "service's clock set back",
   "service's clock set forward",
@@ -88,7 +86,6 @@ const HIDING = [
 const CLOCKS_SET = [
   'timestamp ahead',
   'future-dated timestamp',
-  'restored backup (both)',
   'restored backup (log)',
   'the process stands still',
   ...['mirror', 'service'].flatMap((whose) => [`${whose}'s clock set back`, `${whose}'s clock set forward`]),
@@ -131,10 +128,8 @@ class Run {
   readonly #polls;
   /** A file that was put in place, or none, is what nobody has served. Until all is applied, it is not looked into. */
   #isHealing = false;
-  /** The mirror once held entries that its event log has lost: it cannot be made from that again. */
-  #isLogBehind = false;
-  /** The same of the copy. */
-  #wasLogBehind = false;
+  /** `mirror_state` as the mirror began with it. */
+  #began: Record<string, unknown> | null = null;
   #observer: Db | null = null;
   #inFlight: () => number;
 
@@ -224,7 +219,10 @@ class Run {
       transport: carriers.transport,
       log: (line) => this.#trace(`mirror: ${line}`),
       onFault: (what) => this.#fault(what),
-      onOpen: (db, log) => this.#promises.watch(db, log),
+      onOpen: ({ db, newEpoch }, log) => {
+        this.#promises.watch(db, log);
+        if (newEpoch !== null) this.#onNewEpoch(db);
+      },
       onEnded: () => this.#calls.died(),
     });
     this.#machine.instantReads = plan.instantReads;
@@ -244,30 +242,31 @@ class Run {
       onTouched: (productId) => this.#onTouched(productId),
       onBackUp: () => {
         this.#stage.backup = { files: this.#machine.disk.backUp(), atMs: time.nowMs };
-        this.#wasLogBehind = this.#isLogBehind;
         this.#answered.backUp();
       },
       onRestore: (restore, of) => {
         this.#closeObserver();
         restore();
         this.#isHealing = true;
-        // What comes in its place is made of the event log alone.
-        if (of === 'nothing') this.#isLogBehind = false;
-        // A copy of the mirror has what the event log had lost before it was made, also where the mirror was deleted since.
-        if (of === 'mirror' || of === 'both') this.#isLogBehind ||= this.#wasLogBehind;
-        // The event log holds everything that the mirror does not.
-        if (of === 'mirror' || of === 'nothing') return;
-        if (of === 'log') this.#isLogBehind = true;
+        if (of !== 'log') return;
         this.#answered.restore();
-        this.#guard.restore();
         this.#told.restore();
-        this.#seen.restore();
       },
       mistakes: new Map(),
       isCut: false,
       backup: null,
     };
     this.#doer = createDoer(this.#stage);
+  }
+
+  /** What webhooks alone told is gone with the mirror of before. */
+  #onNewEpoch(db: Db): void {
+    this.#closeObserver();
+    this.#began = db.prepare<[], Record<string, unknown>>('SELECT * FROM mirror_state').get() ?? null;
+    this.#answered.forget();
+    this.#guard.restore();
+    this.#told.restore();
+    this.#seen.restore();
   }
 
   async all(): Promise<Outcome> {
@@ -477,16 +476,12 @@ class Run {
     }
     this.#answered.check(db);
     this.#consumer.finish(db);
-    if (!this.#isLogBehind) {
-      const isWhole = await checkMadeAnew(this.#machine.disk.databasePath, db, (what) => this.#fault(what));
-      this.#count(isWhole ? 'made anew' : 'made anew from what is left: refused');
-      checkReapplied(
-        db,
-        (what) => this.#fault(what),
-        (fact) => this.#countFact(fact),
-        this.#endless(),
-      );
-    }
+    checkReapplied(
+      { live: db, began: this.#began ?? {} },
+      (what) => this.#fault(what),
+      (fact) => this.#countFact(fact),
+      this.#endless(),
+    );
     const integrity = db.pragma('integrity_check', { simple: true });
     if (integrity !== 'ok') this.#fault(`integrity_check: ${String(integrity)}`);
     for (const [fault, times] of this.#machine.disk.felt) this.#count(`disk: ${fault}`, times);

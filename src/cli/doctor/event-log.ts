@@ -1,17 +1,14 @@
-/** The event log: present, private, undamaged, continuing the history that was served, and applied to the mirror. */
+/** The event log: present, private, undamaged, in the mirror's epoch, and applied to the mirror. */
 import { existsSync, statSync } from 'node:fs';
-import { whyRestarted, type LogPosition } from '../../event-log/epoch.ts';
-import { EventLog } from '../../event-log/event-log.ts';
 import { eventLogPath, openLogForReading } from '../../event-log/open-log.ts';
-import { explain, remedyFor } from '../../sqlite/explain.ts';
-import { findFile } from '../../sqlite/file-identity.ts';
-import { positionIn } from '../../event-log/mirror-position.ts';
 import { attachEventLog } from '../../event-log/open-both.ts';
-import { type Db } from '../../sqlite/open.ts';
+import { logPosition, mirrorPosition } from '../../mirror/file/position.ts';
 import { lag } from '../../mirror/queries/lag.ts';
-import { readHighWaterMark } from '../../event-log/high-water-mark.ts';
-import { ago } from '../shared/ago.ts';
+import { whyNewEpoch } from '../../mirror/start-rule.ts';
 import { messageOf } from '../../platform/thrown.ts';
+import { explain, remedyFor } from '../../sqlite/explain.ts';
+import { type Db } from '../../sqlite/open.ts';
+import { ago } from '../shared/ago.ts';
 import { fail, megabytes, ok, warn, type Check } from './check.ts';
 
 const NEXT_START = 'nothing to do: the next start begins a new epoch and reads everything';
@@ -25,7 +22,7 @@ export function checkEventLog(db: Db, path: string, { isWhole }: { readonly isWh
   return [
     looked('event log', () => checkFile(logPath, { isWhole })),
     looked('applied', () => checkBacklog(db, path)),
-    looked('history', () => checkHistory(db, path, logPath)),
+    looked('history', () => checkHistory(db)),
   ];
 }
 
@@ -51,8 +48,8 @@ function checkFile(logPath: string, { isWhole }: { readonly isWhole: boolean }):
         'stop the mirror and move the file away: the next start reads everything from the store',
       );
     }
-    const log = new EventLog(db);
-    const message = `${logPath}, ${megabytes(size)}, entries ${log.firstSeq} to ${log.lastSeq}, ${pragma} found no fault`;
+    const { firstSeq, lastSeq } = logPosition(db);
+    const message = `${logPath}, ${megabytes(size)}, entries ${firstSeq} to ${lastSeq}, ${pragma} found no fault`;
     if ((mode & 0o077) === 0) return ok('event log', message);
     return warn('event log', `${message}; other users may read it`, `chmod 600 ${logPath}`);
   } finally {
@@ -73,38 +70,10 @@ function checkBacklog(db: Db, path: string): Check {
   );
 }
 
-/**
- * The high-water mark first: read after the position, it could be ahead by what a running mirror has written in
- * between. The event log last, for the same reason.
- */
-function checkHistory(db: Db, path: string, logPath: string): Check {
-  let mark;
-  try {
-    mark = readHighWaterMark(path);
-  } catch (error) {
-    return warn('history', messageOf(error), 'start the mirror: it writes a new one');
-  }
-  const position = positionIn(db);
+/** In one transaction: a running mirror writes both files. */
+function checkHistory(db: Db): Check {
+  const [position, log] = db.transaction(() => [mirrorPosition(db), logPosition(db, 'event_log')] as const)();
   const message = `epoch ${position.epoch}, change feed at ${position.changeSeq}`;
-  const log = logPosition(logPath);
-  const why = whyRestarted(log, findFile(logPath), mark, position);
-  if (why !== null) return warn('history', `${message}: ${why}`, NEXT_START);
-  if (mark === null && log.file !== null) {
-    return warn(
-      'history',
-      `${message}, no high-water mark beside the database`,
-      'nothing to do: a running mirror writes it',
-    );
-  }
-  return ok('history', message);
-}
-
-function logPosition(logPath: string): LogPosition {
-  const db = openLogForReading(logPath);
-  try {
-    const log = new EventLog(db);
-    return { ...log.history(), firstSeq: log.firstSeq, lastSeq: log.lastSeq, makesMirror: log.makesMirror() };
-  } finally {
-    db.close();
-  }
+  const why = whyNewEpoch(log, position);
+  return why === null ? ok('history', message) : warn('history', `${message}: ${why}`, NEXT_START);
 }

@@ -2,7 +2,7 @@
  * The projection: one log entry into the tables. No clock, no randomness, no I/O but through `Tables`
  * (docs/architecture.md#data-flow).
  */
-import type { DowntimeEntry, DueEntry, Entry, EpochEntry, ListedEntry, ReadRequestEntry } from '../entry.ts';
+import type { DowntimeEntry, DueEntry, Entry, ListedEntry, ReadRequestEntry } from '../entry.ts';
 import type { Fact } from './fact.ts';
 import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
@@ -43,9 +43,6 @@ export function applyEntry(tables: Tables, entry: Entry, report: (fact: Fact) =>
     case 'allow_removals':
       work.state = { ...work.state, removalsAllowedUntilMs: entry.untilMs };
       for (const productId of tables.heldProducts()) work.requestRead(productId, 'operator');
-      break;
-    case 'epoch':
-      applyEpoch(work, entry);
       break;
     case 'run_begun':
     case 'run_ended':
@@ -90,14 +87,4 @@ function applyDue(work: UnitOfWork, entry: DueEntry): void {
 
 function applyDowntime(work: UnitOfWork, entry: DowntimeEntry): void {
   work.state = { ...work.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };
-}
-
-/** Strictly above: a copy from before this entry is then always behind what has been given out since. */
-function applyEpoch(work: UnitOfWork, entry: EpochEntry): void {
-  const { changeSeq } = work.state;
-  work.state = {
-    ...work.state,
-    changeSeq: Math.max(changeSeq, entry.givenOutSeq) + 1,
-    trustedAfterMs: entry.atMs + REPLICA_LAG_MS,
-  };
 }

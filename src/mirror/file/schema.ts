@@ -284,6 +284,8 @@ export const serviceState = sqliteTable(
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
     /** The last heartbeat before the file was closed in order: nobody keeps it since. Null while it is open, and after a kill. */
     stoppedAtMs: integer('stopped_at_ms'),
+    /** Written by `backup`: the next start begins a new epoch. */
+    isBackup: integer('is_backup').notNull().default(0),
   },
   () => [check('service_state_single', sql`id = 1`)],
 );

@@ -1,6 +1,6 @@
 /** Deliveries as the event log keeps them, the latest first. */
 import { desc, eq, lt, sql } from '../../sqlite/drizzle.ts';
-import { readDelivery } from '../../event-log/entries.ts';
+import { parseDelivery } from '../../store-api/delivery.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { log } from '../../event-log/schema.ts';
 import { deadLetters } from '../file/schema.ts';
@@ -13,8 +13,6 @@ interface DeliveryView {
   readonly log_seq: number;
   readonly arrived_at: number;
   readonly bytes: number;
-  /** False: the rules failed on it, and what it names was read instead. */
-  readonly merged: boolean;
   readonly request_id: string | null;
   /** Items that were understood; null when the body is too large to be parsed here. */
   readonly items: number | null;
@@ -99,7 +97,7 @@ export function deliveriesBefore(
     keep: (row) => {
       const isNew = row.seq !== previous;
       previous = row.seq;
-      if (!isNew || (row.kind !== 'delivery' && row.kind !== 'unmerged')) return false;
+      if (!isNew || row.kind !== 'delivery') return false;
       if (row.bytes <= MAX_PARSED_BYTES) parsedBytes += row.bytes;
       return minDelayMs === null || delayOf(viewOnce(row)) >= minDelayMs;
     },
@@ -116,14 +114,13 @@ function delayOf({ arrived_at: arrivedAt, latest_update_time: latest }: Delivery
   return latest === null ? Number.NEGATIVE_INFINITY : arrivedAt - latest;
 }
 
-function viewOf({ seq, kind, atMs, bytes }: Row, body: Buffer | null): DeliveryView {
-  const parsed = body === null ? null : readDelivery(kind === 'unmerged' ? kind : 'delivery', body);
+function viewOf({ seq, atMs, bytes }: Row, body: Buffer | null): DeliveryView {
+  const parsed = body === null ? null : parseDelivery(body);
   const times = parsed?.changes.map(({ updateTimeMs }) => updateTimeMs) ?? [];
   return {
     log_seq: seq,
     arrived_at: atMs,
     bytes,
-    merged: kind === 'delivery',
     request_id: parsed?.requestId ?? null,
     items: parsed?.changes.length ?? null,
     latest_update_time: times.length === 0 ? null : times.reduce((a, b) => Math.max(a, b)),

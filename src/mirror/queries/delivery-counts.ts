@@ -30,7 +30,7 @@ export function deliveryCounts(
   if (first === null || last === null) return { knownFromMs: null, counts };
   const entry = prepared<[number], { atMs: number; isDelivery: number }>(
     db,
-    `SELECT at_ms AS atMs, kind IN ('delivery', 'unmerged') AS isDelivery FROM log WHERE seq = ?`,
+    `SELECT at_ms AS atMs, kind = 'delivery' AS isDelivery FROM log WHERE seq = ?`,
   );
   const atMs = (seq: number): number => entry.get(seq)?.atMs ?? Number.NEGATIVE_INFINITY;
 

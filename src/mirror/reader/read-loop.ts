@@ -10,8 +10,6 @@ import type { Outcome } from '../../sqlite/outcome.ts';
 
 export type ToReader =
   | { readonly id: number; readonly type: 'query'; readonly name: QueryName; readonly args: unknown }
-  /** The mirror's file is no longer the one that was opened: the next query opens what is there then. */
-  | { readonly id: number; readonly type: 'let_go' }
   | { readonly id: number; readonly type: 'close' };
 
 /** Serves until asked to close, and then closes the connection. @param open called by the first query. */
@@ -22,8 +20,7 @@ export function serveReader(owner: Owner<ToReader, Outcome>, open: () => Db): vo
     if (message.type !== 'query') {
       db?.close();
       db = null;
-      owner.post({ id, ok: true, value: null });
-      if (message.type === 'close') owner.close();
+      owner.close();
       return;
     }
     const { name, args } = message;

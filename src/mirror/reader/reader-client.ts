@@ -1,7 +1,7 @@
 /** The reader as seen from the other threads. */
 import { Slots } from '../../platform/slots.ts';
-import { StoreError } from '../../sqlite/errors.ts';
-import type { Refusal } from '../file/refusal.ts';
+import { asPassing, StoreError } from '../../sqlite/errors.ts';
+import type { ThreadFailure } from '../writer/projection-client.ts';
 import type { QueryArgs, QueryName, QueryResult } from './queries.ts';
 import type { ToReader } from './read-loop.ts';
 import type { StoreReader } from './store-reader.ts';
@@ -13,33 +13,38 @@ interface Waiting {
   readonly reject: (error: StoreError) => void;
 }
 
-export class ReaderClient implements StoreReader {
-  readonly #thread: Thread<ToReader, Outcome>;
-  readonly #waiting = new Slots<Waiting>();
-  #ended: StoreError | null = null;
-  readonly #onLost: (why: Refusal) => void;
-  readonly #exited = Promise.withResolvers<void>();
+/** Nobody waits for the answer. */
+const NOBODY = -1;
 
-  /**
-   * @param onDeath called when the thread ends without having been asked to.
-   * @param onLost called when a query meets damage in the mirror's file.
-   */
-  constructor(
-    thread: Thread<ToReader, Outcome>,
-    onDeath: (error: Error) => void,
-    onLost: (why: Refusal) => void,
-  ) {
+export class ReaderClient implements StoreReader {
+  readonly #waiting = new Slots<Waiting>();
+  /** null between two threads */
+  #thread: Thread<ToReader, Outcome> | null = null;
+
+  /** @param onFailed called once when the thread has ended, asked to or not. */
+  start(thread: Thread<ToReader, Outcome>, onFailed: (why: ThreadFailure) => void): void {
     this.#thread = thread;
-    this.#onLost = onLost;
-    thread.onMessage((outcome) => this.#settle(outcome));
-    thread.onEnd((cause) => {
-      this.#exited.resolve();
-      if (this.#ended !== null) return;
-      this.#end(
-        new StoreError('closed', `the database's reader thread has ended: ${cause.message}`, { cause }),
-      );
-      onDeath(cause);
+    let damage: StoreError | null = null;
+    thread.onMessage((outcome) => {
+      if (!outcome.ok && outcome.error.kind === 'damaged') {
+        damage ??= new StoreError('damaged', outcome.error.message);
+        this.end();
+      }
+      this.#settle(outcome);
     });
+    thread.onEnd((cause) => {
+      this.#thread = null;
+      const error =
+        damage ??
+        new StoreError('cannot_commit', `the mirror’s reading thread has ended: ${cause.message}`, { cause });
+      for (const waiting of this.#waiting.takeAll()) waiting.reject(asPassing(error));
+      onFailed({ error, isDamaged: damage !== null });
+    });
+  }
+
+  /** Asks the thread to end, if there is one. */
+  end(): void {
+    this.#thread?.post({ id: NOBODY, type: 'close' });
   }
 
   ask<N extends QueryName>(
@@ -49,39 +54,22 @@ export class ReaderClient implements StoreReader {
     return this.#post((id) => ({ id, type: 'query', name, args: args[0] }));
   }
 
-  /** Resolves once the mirror's file is closed: the next query opens what is there then. */
-  async letGo(): Promise<void> {
-    await this.#post<unknown>((id) => ({ id, type: 'let_go' }));
-  }
-
-  async close(): Promise<void> {
-    if (this.#ended !== null) return;
-    // Set first: a thread that ends because it was asked to is no failure.
-    this.#end(new StoreError('closed', 'the database is closed'));
-    this.#thread.post({ id: 0, type: 'close' });
-    await this.#exited.promise;
-  }
-
   #settle(outcome: Outcome): void {
     const waiting = this.#waiting.take(outcome.id);
     if (outcome.ok) {
       waiting?.resolve(outcome.value as never);
       return;
     }
-    const error = new StoreError(outcome.error.kind, outcome.error.message);
-    waiting?.reject(error);
-    if (error.kind === 'damaged' && this.#ended === null) this.#onLost({ error, isDamaged: true });
+    const { kind, message } = outcome.error;
+    const error = new StoreError(kind, message);
+    waiting?.reject(kind === 'damaged' ? asPassing(error) : error);
   }
 
   #post<T>(message: (id: number) => ToReader): Promise<T> {
-    if (this.#ended !== null) return Promise.reject(this.#ended);
+    const thread = this.#thread;
+    if (thread === null) return Promise.reject(new StoreError('closed', 'the database is closed'));
     return new Promise<T>((resolve, reject) => {
-      this.#thread.post(message(this.#waiting.put({ resolve, reject })));
+      thread.post(message(this.#waiting.put({ resolve, reject })));
     });
-  }
-
-  #end(error: StoreError): void {
-    this.#ended = error;
-    for (const waiting of this.#waiting.takeAll()) waiting.reject(error);
   }
 }

@@ -2,24 +2,24 @@
  * The work of the projection's thread: applies what the event log has, in order, and runs the commands of the mirror
  * once everything is applied that was in the event log when they were given.
  */
-import { damageOf, isDamage, plainError, StoreError, type PlainError } from '../../sqlite/errors.ts';
+import { damageOf, isBusy, isDamage, plainError, sqliteCode, type PlainError } from '../../sqlite/errors.ts';
 import type { Db } from '../../sqlite/open.ts';
 import type { Outcome } from '../../sqlite/outcome.ts';
 import { burstPauseMs } from './burst-pause.ts';
 import type { CommandInput, Projection, Report, Result } from './projection.ts';
 import type { Owner } from '../../platform/thread.ts';
-import type { StoreNews } from './upkeep.ts';
+import type { MirrorPosition } from '../start-rule.ts';
+import type { NewEpoch } from './own-mirror.ts';
+import type { WalNews } from './upkeep.ts';
 
 export type ToProjection =
-  /** What is at the mirror's path can be opened, and the event log has entries up to here. */
-  | { readonly type: 'open'; readonly lastSeq: number }
-  /** The mirror's file is no longer the one that was opened: to be closed, and not opened again before it is said. */
-  | { readonly type: 'let_go'; readonly id: number }
-  /** The event log is there, and has entries up to here; so many deliveries waited for the commit of the last ones. */
+  /** The event log is open, and has entries up to here. `condemned`: why the mirror's file must not be used. */
+  | { readonly type: 'open'; readonly lastSeq: number; readonly condemned: string | null }
+  /** The event log has entries up to here; `waiting` deliveries waited for the commit of the last ones. */
   | { readonly type: 'apply'; readonly lastSeq: number; readonly waiting: number }
   | { readonly type: 'command'; readonly command: WaitingCommand }
   | { readonly type: 'counts'; readonly id: number }
-  | { readonly type: 'close'; readonly id: number };
+  | { readonly type: 'close' };
 
 interface WaitingCommand extends CommandInput {
   readonly id: number;
@@ -28,36 +28,26 @@ interface WaitingCommand extends CommandInput {
 }
 
 export type FromProjection =
-  | { readonly type: 'opened'; readonly appliedSeq: number }
-  | Refused
-  | Lost
+  | Opened
   | Applied
   /** Nothing could be committed: to be asked again. */
   | { readonly type: 'stuck'; readonly error: PlainError; readonly outcomes: readonly Outcome[] }
   | { readonly type: 'outcome'; readonly outcome: Outcome }
-  | { readonly type: 'news'; readonly news: readonly StoreNews[] }
-  | { readonly type: 'closed'; readonly id: number; readonly news: readonly StoreNews[] };
+  | { readonly type: 'news'; readonly news: readonly WalNews[] }
+  /** The thread ends: its file is damaged, lost, or cannot be written. */
+  | { readonly type: 'failed'; readonly error: PlainError; readonly isDamaged: boolean };
 
-/** The mirror could not be opened. */
-interface Refused {
-  readonly type: 'refused';
-  readonly error: PlainError;
-  /** Its file is no mirror any more. */
-  readonly isDamaged: boolean;
-}
-
-/** The mirror's file is damaged, or no longer at its path. It is closed. */
-interface Lost {
-  readonly type: 'lost';
-  readonly error: PlainError;
-  readonly isDamaged: boolean;
-  readonly outcomes: readonly Outcome[];
+export interface Opened {
+  readonly type: 'opened';
+  readonly position: MirrorPosition;
+  readonly newEpoch: NewEpoch | null;
 }
 
 /** The result of one transaction. */
 export interface Applied {
   readonly type: 'applied';
   readonly appliedSeq: number;
+  readonly changeSeq: number;
   readonly reports: readonly Report[];
   readonly outcomes: readonly Outcome[];
 }
@@ -66,12 +56,13 @@ export interface Applied {
 export interface OwnMirror {
   readonly db: Db;
   readonly projection: Projection;
+  readonly position: MirrorPosition;
+  readonly newEpoch: NewEpoch | null;
   /** To be called about once a second. @returns what a person should know. @throws Error when its files are gone. */
-  readonly look: () => readonly StoreNews[];
+  readonly look: () => readonly WalNews[];
   /** Says in the file that nobody keeps it from now on. */
   readonly markStopped: () => void;
-  /** After the last commit. @returns what a person should know. */
-  readonly close: () => readonly StoreNews[];
+  readonly close: () => void;
 }
 
 /** What is left to apply when it is asked to close may take this long; the next start applies the rest. */
@@ -80,35 +71,52 @@ const CLOSE_WITHIN_MS = 1_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Serves until asked to close. What its code needs is loaded while the event log is opened.
+ * Serves until asked to close, or until the mirror's file fails.
  *
- * @param open called when the owner says so; throws StoreError when the mirror cannot be had. When another program
- * holds its lock, the owner is told that nothing can be done, and asks again.
+ * @param open throws StoreError when the mirror cannot be had.
  * @param pause stops the thread for a while.
  */
 export function serveProjection(
   owner: Owner<ToProjection, FromProjection>,
-  open: () => OwnMirror,
+  open: (condemned: string | null) => OwnMirror,
   pause: (ms: number) => void,
 ): void {
   let own: OwnMirror | null = null;
+  let hasEnded = false;
   const commands: WaitingCommand[] = [];
   let lastSeq = 0;
   /** Deliveries that waited for the last entries, if there came any since the transaction under way began. */
   let waiting = 0;
   let lookedAtMs = 0;
-  let mayOpen = false;
-  let lettingGo: number | null = null;
-  let closing: number | null = null;
+  let isClosing = false;
 
+  const end = (): void => {
+    hasEnded = true;
+    clearInterval(looks);
+    own?.close();
+    own = null;
+    owner.close();
+  };
+  const fail = (error: unknown): void => {
+    const plain = isDamage(error) ? damageOf(error) : plainError(error);
+    owner.post({ type: 'failed', error: plain, isDamaged: isDamage(error) });
+    end();
+  };
+  const tryTo = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      fail(error);
+    }
+  };
   const accept = (message: ToProjection): void => {
     switch (message.type) {
       case 'open':
-        mayOpen = true;
         lastSeq = Math.max(lastSeq, message.lastSeq);
-        return;
-      case 'let_go':
-        lettingGo = message.id;
+        tryTo(() => {
+          own = open(message.condemned);
+          owner.post({ type: 'opened', position: own.position, newEpoch: own.newEpoch });
+        });
         return;
       case 'apply':
         lastSeq = Math.max(lastSeq, message.lastSeq);
@@ -124,46 +132,11 @@ export function serveProjection(
         });
         return;
       case 'close':
-        closing = message.id;
+        isClosing = true;
     }
   };
   const drain = (): void => {
-    for (let next = owner.take(); next !== undefined; next = owner.take()) accept(next);
-  };
-  /** @returns null when it cannot be had now, or never. */
-  const opened = (): OwnMirror | null => {
-    try {
-      const found = open();
-      owner.post({ type: 'opened', appliedSeq: found.projection.appliedSeq });
-      return found;
-    } catch (error) {
-      const plain = plainError(error);
-      if (plain.kind === 'busy') owner.post({ type: 'stuck', error: plain, outcomes: [] });
-      else {
-        mayOpen = false;
-        owner.post({ type: 'refused', error: plain, isDamaged: isDamage(error) });
-      }
-      return null;
-    }
-  };
-  const shut = (): readonly StoreNews[] => {
-    mayOpen = false;
-    const found = own;
-    own = null;
-    return found?.close() ?? [];
-  };
-  const lose = (
-    error: PlainError,
-    { isDamaged }: { readonly isDamaged: boolean },
-    outcomes: readonly Outcome[],
-  ): void => {
-    shut();
-    owner.post({ type: 'lost', error, isDamaged, outcomes });
-  };
-  const letGo = (id: number): void => {
-    shut();
-    lettingGo = null;
-    owner.post({ type: 'outcome', outcome: { id, ok: true, value: null } });
+    for (let next = owner.take(); next !== undefined && !hasEnded; next = owner.take()) accept(next);
   };
   const dueCommands = ({ appliedSeq }: Projection): WaitingCommand[] => {
     const due = commands.findIndex(({ afterSeq }) => afterSeq > appliedSeq);
@@ -175,25 +148,23 @@ export function serveProjection(
     try {
       const { appliedSeq, reports, results } = projection.step(due, lastSeq);
       const outcomes = due.map(({ id }, i) => outcomeOf(id, results[i]));
-      owner.post({ type: 'applied', appliedSeq, reports, outcomes });
+      owner.post({ type: 'applied', appliedSeq, changeSeq: projection.changeSeq, reports, outcomes });
       return true;
     } catch (error) {
-      const plain = isDamage(error) ? damageOf(error) : plainError(error);
+      const plain = plainError(error);
       const outcomes = due.map(({ id }): Outcome => ({ id, ok: false, error: plain }));
-      if (isDamage(error)) lose(plain, { isDamaged: true }, outcomes);
-      else owner.post({ type: 'stuck', error: plain, outcomes });
+      owner.post({ type: 'stuck', error: plain, outcomes });
+      if (!mayPassHere(error)) fail(error);
       return false;
     }
   };
   const look = (): void => {
     if (own === null || performance.now() - lookedAtMs < LOOK_EVERY_MS) return;
     lookedAtMs = performance.now();
-    try {
-      const news = own.look();
+    tryTo(() => {
+      const news = own?.look() ?? [];
       if (news.length > 0) owner.post({ type: 'news', news });
-    } catch (error) {
-      lose(plainError(error), { isDamaged: isDamage(error) }, []);
-    }
+    });
   };
   // In a burst the loop below has no end: it looks by itself.
   const looks = setInterval(look, LOOK_EVERY_MS);
@@ -201,31 +172,31 @@ export function serveProjection(
     const beganMs = performance.now();
     while (projection.appliedSeq < lastSeq || commands.length > 0) {
       const stepMs = performance.now();
-      const isLate = closing !== null && stepMs - beganMs > CLOSE_WITHIN_MS;
-      if (isLate || lettingGo !== null || !step(projection)) break;
+      if (isClosing && stepMs - beganMs > CLOSE_WITHIN_MS) break;
+      if (!step(projection)) break;
       look();
-      if (own === null) break;
       waiting = 0;
       drain();
+      if (hasEnded) break;
       const left = lastSeq - projection.appliedSeq;
-      if (closing === null) pause(burstPauseMs({ tookMs: performance.now() - stepMs, waiting, left }));
+      if (!isClosing) pause(burstPauseMs({ tookMs: performance.now() - stepMs, waiting, left }));
     }
   };
 
   owner.onMessage((first) => {
+    if (hasEnded) return;
     accept(first);
     drain();
-    if (closing === null && mayOpen && lettingGo === null) own ??= opened();
     if (own !== null) work(own);
-    if (lettingGo !== null) letGo(lettingGo);
-    if (closing === null) return;
-    clearInterval(looks);
-    const error = plainError(new StoreError('closed', 'the database is closed'));
-    for (const { id } of commands) owner.post({ type: 'outcome', outcome: { id, ok: false, error } });
+    if (!isClosing || hasEnded) return;
     own?.markStopped();
-    owner.post({ type: 'closed', id: closing, news: shut() });
-    owner.close();
+    end();
   });
+}
+
+/** Another program's lock and a full disk pass by themselves, and the tables can be read meanwhile. */
+function mayPassHere(error: unknown): boolean {
+  return isBusy(error) || sqliteCode(error) === 'SQLITE_FULL';
 }
 
 function outcomeOf(id: number, result: Result | undefined): Outcome {

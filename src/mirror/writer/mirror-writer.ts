@@ -47,7 +47,7 @@ export class MirrorWriter implements StoreWriter {
     const { facts, detailLost, failed } = await this.#projection.applied(seq);
     if (failed !== null) throw new StoreError('cannot_commit', `the rules failed on entry ${seq}: ${failed}`);
     if (!detailLost) return { seq, facts };
-    // The tables were changed by somebody else: the detail that the event log has is not theirs any more.
+    // The mirror has begun again since the detail was logged.
     const whole = await this.#log.appendEntry({ ...encodeEntry(entry), detail: null });
     return { seq: whole.seq, facts: (await this.#projection.applied(whole.seq)).facts };
   }
@@ -57,7 +57,7 @@ export class MirrorWriter implements StoreWriter {
   }
 
   beat(atMs: number): Promise<void> {
-    return this.#log.beat(atMs);
+    return this.#log.beat(atMs, this.#projection.changeSeq);
   }
 
   /** The entries first: the tables keep what came of those that are left. Where nothing goes, no entry says so. */

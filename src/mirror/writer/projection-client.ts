@@ -1,29 +1,31 @@
 /** The projection as seen from the other threads: promises that resolve once something is applied. */
 import { Slots } from '../../platform/slots.ts';
-import type { Applied, FromProjection, ToProjection } from './apply-loop.ts';
+import type { Applied, FromProjection, Opened, ToProjection } from './apply-loop.ts';
 import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
-import { StoreError, type PlainError } from '../../sqlite/errors.ts';
+import { asPassing, StoreError, type PlainError } from '../../sqlite/errors.ts';
 import type { Outcome } from '../../sqlite/outcome.ts';
 import type { BranchCounts, Report } from './projection.ts';
 import type { ApplyListener } from './store-writer.ts';
 import type { Thread } from '../../platform/thread.ts';
-import type { StoreNews } from './upkeep.ts';
-import type { Refusal } from '../file/refusal.ts';
+import type { WalNews } from './upkeep.ts';
 
 interface ProjectionEvents {
-  /** The thread ended without having been asked to: the process cannot continue. */
-  readonly onDeath: (error: Error) => void;
-  /** The mirror's file is damaged, or no longer at its path. Nothing is applied until `open` is called again. */
-  readonly onLost: (why: Refusal) => void;
-  readonly onNews: (news: StoreNews) => void;
+  readonly onNews: (news: WalNews) => void;
   readonly onApplyNews: (news: ApplyNews) => void;
 }
 
 /** Worth a person's attention: once when it begins, once when it ends. */
 export interface ApplyNews {
-  /** Null: it goes on. */
+  /** null once it is over */
   readonly error: StoreError | null;
   readonly message: string;
+}
+
+/** Why a thread of the mirror has ended. */
+export interface ThreadFailure {
+  readonly error: StoreError;
+  /** The mirror's file must not be used again. */
+  readonly isDamaged: boolean;
 }
 
 const STUCK =
@@ -45,92 +47,89 @@ const REPORTS_KEPT = 512;
 const NOTHING_TO_REPORT = { facts: [], detailLost: false, failed: null } as const;
 
 export class ProjectionClient {
-  readonly #thread: Thread<ToProjection, FromProjection>;
-  readonly #onLost: ProjectionEvents['onLost'];
   readonly #onNews: ProjectionEvents['onNews'];
   readonly #onApplyNews: ProjectionEvents['onApplyNews'];
   readonly #waiting = new Slots<Waiting>();
-  /** Who waits for an entry to be applied, by its position: whoever wrote it, and whoever copies what comes after it. */
+  /** By the position of the entry that they wait for. */
   readonly #entries = new Map<number, Waiting[]>();
   /** The last ones, by their entries. */
   readonly #recent = new Map<number, Report>();
   readonly #listeners = new Set<ApplyListener>();
+  /** null between two threads */
+  #thread: Thread<ToProjection, FromProjection> | null = null;
   #lastSeq = 0;
   #appliedSeq = 0;
-  /** Up to here its reports were told: a mirror that is made anew applies again what was applied before. */
+  #changeSeq = 0;
+  /** Reports up to here were passed on: a new mirror applies some entries again. */
   #toldSeq = 0;
   #stuck: StoreError | null = null;
-  #isLost = false;
+  /** Why no thread runs at present. */
+  #down: StoreError | null = null;
   #retry: NodeJS.Timeout | undefined;
   #ended: StoreError | null = null;
-  #closing = false;
   #leaving: NodeJS.Timeout | undefined;
   #left: StoreError | null = null;
 
-  #opening: PromiseWithResolvers<Refusal | null> | null = null;
-
-  constructor(
-    thread: Thread<ToProjection, FromProjection>,
-    { onDeath, onLost, onNews, onApplyNews }: ProjectionEvents,
-  ) {
-    this.#thread = thread;
-    this.#onLost = onLost;
+  constructor({ onNews, onApplyNews }: ProjectionEvents) {
     this.#onNews = onNews;
     this.#onApplyNews = onApplyNews;
-    let isOpen = false;
-    thread.onMessage((message) => {
-      if (message.type === 'refused') {
-        this.#opening?.resolve({ error: errorOf(message.error), isDamaged: message.isDamaged });
-        return;
-      }
-      if (message.type === 'opened') {
-        if (!isOpen) this.#toldSeq = message.appliedSeq;
-        isOpen = true;
-        this.#isLost = false;
-        // Who asked before it was open may wait for what it had applied already.
-        this.#settleEntries(message.appliedSeq, []);
-        this.#opening?.resolve(null);
-        return;
-      }
-      this.#take(message);
-    });
-    thread.onEnd((cause) => {
-      if (this.#ended !== null) return;
-      if (this.#closing) {
-        this.#end(new StoreError('closed', 'the database is closed'));
-        return;
-      }
-      const message = `the database's projection thread has ended: ${cause.message}`;
-      const error = new StoreError('closed', message, { cause });
-      this.#end(error);
-      if (isOpen) onDeath(error);
-    });
   }
 
   /**
-   * Opens what is at the mirror's path; until then everything waits. While another program holds its lock, this waits too.
+   * Opens the mirror's file on a thread of its own.
    *
-   * @param lastSeq of the event log. @returns null once it is open. @throws StoreError `closed`
+   * @param lastSeq of the event log.
+   * @param condemned why the file at the path must not be used; null: it may be.
+   * @param onFailed called once when the thread has ended, asked to or not.
    */
-  open(lastSeq: number): Promise<Refusal | null> {
-    if (this.#ended !== null) return Promise.reject(this.#ended);
+  start(
+    thread: Thread<ToProjection, FromProjection>,
+    { lastSeq, condemned }: { readonly lastSeq: number; readonly condemned: string | null },
+    onFailed: (why: ThreadFailure) => void,
+  ): Promise<Opened> {
     this.#lastSeq = Math.max(this.#lastSeq, lastSeq);
-    this.#opening = Promise.withResolvers();
-    this.#thread.post({ type: 'open', lastSeq });
-    return this.#opening.promise;
+    this.#thread = thread;
+    let failure: ThreadFailure | null = null;
+    const opening = Promise.withResolvers<Opened>();
+    opening.promise.catch(() => undefined);
+    thread.onMessage((message) => {
+      if (message.type === 'failed') {
+        failure = { error: errorOf(message.error), isDamaged: message.isDamaged };
+      } else if (message.type === 'opened') {
+        this.#toldSeq = Math.max(this.#toldSeq, message.position.appliedSeq);
+        this.#changeSeq = message.position.changeSeq;
+        this.#settleEntries(message.position.appliedSeq, []);
+        opening.resolve(message);
+      } else this.#take(message);
+    });
+    thread.onEnd((cause) => {
+      this.#thread = null;
+      clearTimeout(this.#retry);
+      const message = `the mirror’s writing thread has ended: ${cause.message}`;
+      const why = failure ?? { error: new StoreError('cannot_commit', message, { cause }), isDamaged: false };
+      opening.reject(why.error);
+      this.#rejectCommands(this.#ended ?? asPassing(why.error));
+      onFailed(why);
+    });
+    thread.post({ type: 'open', lastSeq: this.#lastSeq, condemned });
+    return opening.promise;
   }
 
-  /** Resolves once the mirror's file is closed: it is no longer what it was. @param why for whom waits meanwhile. */
-  async letGo(why: StoreError): Promise<void> {
-    this.#isLost = true;
-    this.#getStuck(why);
-    await this.#post<unknown>((id) => ({ type: 'let_go', id }));
+  /** The mirror is open again, or cannot be had for this reason. */
+  set down(why: StoreError | null) {
+    this.#down = why;
+    if (why === null) this.#goOn();
+    else this.#getStuck(why);
   }
 
-  /** It cannot be opened, now or ever. */
-  async abandon(why: StoreError): Promise<void> {
-    this.#end(why);
-    await this.#thread.stop();
+  /** Asks the thread to end, if there is one. */
+  end(): void {
+    this.#thread?.post({ type: 'close' });
+  }
+
+  /** The last number of the change feed. */
+  get changeSeq(): number {
+    return this.#changeSeq;
   }
 
   /** The last entry of the event log that the tables hold. */
@@ -151,9 +150,9 @@ export class ProjectionClient {
 
   /** There are entries up to here. @param waiting how many deliveries waited for their commit. */
   apply(lastSeq: number, waiting: number): void {
-    if (this.#ended !== null || lastSeq <= this.#lastSeq) return;
+    if (lastSeq <= this.#lastSeq) return;
     this.#lastSeq = lastSeq;
-    this.#thread.post({ type: 'apply', lastSeq, waiting });
+    this.#thread?.post({ type: 'apply', lastSeq, waiting });
   }
 
   /** Resolves once the entry is applied. To be called as soon as its position is known. @throws StoreError */
@@ -184,30 +183,37 @@ export class ProjectionClient {
     if (this.#ended !== null || this.#leaving !== undefined) return;
     this.#leaving = setTimeout(() => {
       this.#left = new StoreError('closed', 'the mirror stops before its tables could be written');
-      this.#rejectAll(this.#left);
+      // The commands' numbers stay taken: the thread may still answer them.
+      for (const [, waiting] of this.#waiting.entries()) waiting.reject(this.#left);
+      this.#rejectEntries(this.#left);
     }, LEAVE_AFTER_MS);
   }
 
-  async close(): Promise<void> {
-    if (this.#ended !== null) return;
-    this.#closing = true;
+  /** Nothing is applied any more, and whoever waits is told so. */
+  close(): void {
+    const error = new StoreError('closed', 'the database is closed');
+    this.#ended = error;
     clearTimeout(this.#retry);
-    // From here on whoever waits is told by the end itself.
     clearTimeout(this.#leaving);
-    await this.#post<unknown>((id) => ({ type: 'close', id }));
+    this.#rejectCommands(error);
+    this.#rejectEntries(error);
   }
 
   #post<T>(message: (id: number) => ToProjection): Promise<T> {
-    if (this.#ended !== null) return Promise.reject(this.#ended);
+    const over = this.#ended ?? this.#down;
+    if (over !== null) return Promise.reject(over);
+    const thread = this.#thread;
+    if (thread === null) return Promise.reject(new StoreError('cannot_commit', 'the mirror is being opened'));
     return new Promise<T>((resolve, reject) => {
-      this.#thread.post(message(this.#waiting.put({ resolve, reject })));
+      thread.post(message(this.#waiting.put({ resolve, reject })));
     });
   }
 
-  #take(message: Exclude<FromProjection, { type: 'opened' | 'refused' }>): void {
+  #take(message: Exclude<FromProjection, { type: 'opened' | 'failed' }>): void {
     switch (message.type) {
       case 'applied':
         this.#goOn();
+        this.#changeSeq = message.changeSeq;
         this.#settleEntries(message.appliedSeq, message.reports);
         for (const outcome of message.outcomes) this.#settle(outcome);
         // After all of them are settled: a listener that fails keeps no caller waiting.
@@ -216,27 +222,17 @@ export class ProjectionClient {
       case 'stuck':
         this.#getStuck(errorOf(message.error));
         for (const outcome of message.outcomes) this.#settle(outcome);
-        if (this.#closing || this.#ended !== null) return;
         clearTimeout(this.#retry);
         this.#retry = setTimeout(
-          () => this.#thread.post({ type: 'apply', lastSeq: this.#lastSeq, waiting: 0 }),
+          () => this.#thread?.post({ type: 'apply', lastSeq: this.#lastSeq, waiting: 0 }),
           RETRY_MS,
         ).unref();
-        return;
-      case 'lost':
-        for (const outcome of message.outcomes) this.#settle(outcome);
-        this.#onLost({ error: errorOf(message.error), isDamaged: message.isDamaged });
         return;
       case 'outcome':
         this.#settle(message.outcome);
         return;
       case 'news':
         message.news.forEach(this.#onNews);
-        return;
-      case 'closed':
-        message.news.forEach(this.#onNews);
-        this.#settle({ id: message.id, ok: true, value: undefined });
-        this.#end(new StoreError('closed', 'the database is closed'));
     }
   }
 
@@ -255,8 +251,7 @@ export class ProjectionClient {
   }
 
   #goOn(): void {
-    // What was applied to a file that is lost may be told late.
-    if (this.#stuck === null || this.#isLost) return;
+    if (this.#stuck === null || this.#down !== null) return;
     this.#stuck = null;
     this.#onApplyNews({ error: null, message: GOES_ON });
   }
@@ -289,19 +284,11 @@ export class ProjectionClient {
     else waiting?.reject(errorOf(outcome.error));
   }
 
-  #end(error: StoreError): void {
-    if (this.#ended !== null) return;
-    this.#ended = error;
-    this.#opening?.reject(error);
-    clearTimeout(this.#retry);
-    clearTimeout(this.#leaving);
-    this.#rejectAll(error);
-    this.#waiting.takeAll();
+  #rejectCommands(error: StoreError): void {
+    for (const waiting of this.#waiting.takeAll()) waiting.reject(error);
   }
 
-  /** Their numbers stay taken: the thread may still answer them. */
-  #rejectAll(error: StoreError): void {
-    for (const [, waiting] of this.#waiting.entries()) waiting.reject(error);
+  #rejectEntries(error: StoreError): void {
     for (const all of this.#entries.values()) for (const waiting of all) waiting.reject(error);
     this.#entries.clear();
   }

@@ -8,7 +8,7 @@ import { applyEntry } from '../../core/apply/apply-entry.ts';
 import type { ParsedDelivery } from '../../store-api/delivery.ts';
 import { prepareCommands, type CommandName, type Commands } from './commands.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
-import { decodeEntry, readDelivery, type LogRow } from '../../event-log/entries.ts';
+import { decodeEntry, readUnmerged, type LogRow } from '../../event-log/entries.ts';
 import type { LogReader } from '../../event-log/read-log.ts';
 import { failureOf } from '../../sqlite/explain.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -65,22 +65,17 @@ export class Projection {
     this.#tables = new SqliteTables(db);
     this.#commands = prepareCommands(db);
     this.#record = prepareRecords(db);
-    this.#appliedSeq = this.#whereToGoOn();
-  }
-
-  #whereToGoOn(): number {
-    const { appliedSeq } = this.#tables.state();
-    const goOnAfter = this.#log.goOnAfter(appliedSeq);
-    if (goOnAfter !== null) return goOnAfter;
-    throw new StoreError(
-      'damaged',
-      `the event log begins after entry ${appliedSeq}, the last one in ${this.#db.name}: start again, which begins a new epoch.`,
-    );
+    this.#appliedSeq = this.#tables.state().appliedSeq;
   }
 
   /** The last entry that is committed to the tables. */
   get appliedSeq(): number {
     return this.#appliedSeq;
+  }
+
+  /** The last number of the change feed. */
+  get changeSeq(): number {
+    return this.#tables.state().changeSeq;
   }
 
   branchCounts(): BranchCounts {
@@ -136,10 +131,10 @@ export class Projection {
       return this.#commit([row], []).reports;
     } catch (error) {
       const problem = problemOf(error);
-      if (row.kind !== 'delivery' && row.kind !== 'unmerged') {
+      if (row.kind !== 'delivery') {
         return this.#transact(() => [this.#passOver(row, problem)]);
       }
-      const unmerged = readDelivery('unmerged', row.payload);
+      const unmerged = readUnmerged(row.payload);
       try {
         return this.#transact(() => [this.#setAside(row, unmerged, problem)]);
       } catch (again) {
@@ -194,11 +189,11 @@ export class Projection {
     return facts.length === 0 && !detailLost ? null : { seq, facts, detailLost, failed: null };
   }
 
-  /** Each entry once, in its order; only a new epoch may leave some out. */
-  #continues({ seq, kind }: LogRow): void {
+  /** Each entry once, in its order. */
+  #continues({ seq }: LogRow): void {
     const { appliedSeq } = this.#tables.state();
     const expected = Math.max(appliedSeq, this.#appliedSeq) + 1;
-    if (seq === expected || (kind === 'epoch' && seq > expected)) return;
+    if (seq === expected) return;
     throw new StoreError('damaged', `the event log has entry ${seq} where ${expected} was expected`);
   }
 
@@ -241,7 +236,7 @@ export class Projection {
   #reload(): void {
     this.#rollBack();
     this.#tables.reload();
-    this.#appliedSeq = this.#whereToGoOn();
+    this.#appliedSeq = this.#tables.state().appliedSeq;
     this.#mustReload = false;
   }
 

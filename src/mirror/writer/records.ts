@@ -1,7 +1,6 @@
-/** What entries write beside the tables of the rules: runs, reads that are given up, what is pruned, the epoch. */
+/** What entries write beside the tables of the rules: runs, reads that are given up, what is pruned. */
 import type {
   Entry,
-  EpochEntry,
   GivenUpEntry,
   PrunedEntry,
   RunBegunEntry,
@@ -18,17 +17,6 @@ import { selectList } from '../file/statements.ts';
  * @returns what takes an entry with the facts that the rules have reported of it, and returns those of its own.
  */
 export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) => readonly Fact[] {
-  // As before the first start: never alive, never read whole.
-  const nameEpoch = db.prepare(
-    'UPDATE service_state SET epoch = ?, alive_at_ms = NULL, last_full_sync_at_ms = NULL',
-  );
-  const endRuns = db.prepare(
-    `UPDATE runs SET state = 'failed', finished_at_ms = ?, error = 'history has started again',
-       list_offset = 0, list_last_id = NULL, list_done = 1, total = 0, done = 0, failed = 0, drift = 0
-     WHERE state = 'running'`,
-  );
-  const forgetFailures = db.prepare('DELETE FROM read_failures');
-  const forgetGivenUp = db.prepare('DELETE FROM given_up_reads');
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
   const takeUp = db.prepare('DELETE FROM given_up_reads WHERE product_id = ?');
   const noteGivenUp = db.prepare('INSERT OR IGNORE INTO given_up_reads (product_id) VALUES (?)');
@@ -64,13 +52,6 @@ export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) =
     `DELETE FROM runs WHERE finished_at_ms < @beforeMs AND id IN (SELECT id FROM runs ORDER BY id LIMIT @limit)`,
   );
 
-  /** What the mirror knew of its own runs belongs to another history: none of it may delay the full read. */
-  const beginEpoch = (epoch: string, { atMs }: EpochEntry): void => {
-    nameEpoch.run(epoch);
-    endRuns.run(atMs);
-    forgetFailures.run();
-    forgetGivenUp.run();
-  };
   /** The run retries what failed before, or it would end without that product. */
   const begin = ({ productIds, ...run }: RunBegunEntry): readonly Fact[] => {
     retryFailures.run();
@@ -106,8 +87,7 @@ export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) =
       takeUp.run(entry.productId);
       const drift = ruled.filter(({ kind }) => kind === 'drift').length;
       if (drift > 0) countDrift.run(drift);
-    } else if (entry.kind === 'epoch' && entry.epoch !== undefined) beginEpoch(entry.epoch, entry);
-    else if (entry.kind === 'run_begun') return begin(entry);
+    } else if (entry.kind === 'run_begun') return begin(entry);
     else if (entry.kind === 'run_ended') end(entry);
     else if (entry.kind === 'given_up') giveUp(entry);
     else if (entry.kind === 'pruned') return [prune(entry)];

@@ -33,9 +33,6 @@ const deliverySchema = z
     log_seq: z.int().meta({ description: 'Its position in the event log.' }),
     arrived_at: instant,
     bytes: z.int(),
-    merged: z.boolean().meta({
-      description: 'False: the merge rules failed on it, and the products it names were read instead.',
-    }),
     request_id: z.string().nullable(),
     items: z.int().nullable().meta({
       description:

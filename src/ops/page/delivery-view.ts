@@ -29,7 +29,7 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
 }
 
 function facts(delivery: WholeDelivery): Html {
-  const { seq, atMs, bytes: size, requestId, sentAtMs, sha256, isUnmerged, unreadableCount } = delivery;
+  const { seq, atMs, bytes: size, requestId, sentAtMs, sha256, unreadableCount } = delivery;
   return html`<section aria-labelledby="kept-title">
     <header>
       <h2 id="kept-title">What is kept of it</h2>
@@ -57,14 +57,6 @@ function facts(delivery: WholeDelivery): Html {
       </dd>
       <dt>Headers</dt>
       <dd>are not kept: nothing in them decides anything once the signature is verified</dd>
-      ${
-        isUnmerged
-          ? html`<dt>Rules</dt>
-              <dd>
-                failed on it: nothing of it was applied, and what it names was read from the store instead
-              </dd>`
-          : ''
-      }
     </dl>
   </section>`;
 }

@@ -162,7 +162,7 @@ test('a server that starts while it is asked, behind a socket that was there bef
   onTestFinished(() => lock?.release());
   const starting = async (answer: object): Promise<string> => {
     const server = createServer((_, response) => {
-      lock ??= lockDatabase(databaseOf(home));
+      lock ??= lockDatabase(eventLogPath(databaseOf(home)));
       response.end(JSON.stringify(answer));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -182,7 +182,7 @@ test('a server that starts while it is asked, behind a socket that was there bef
 
 test('a server that hangs is not called another program', async () => {
   const home = await homeOf(await startService({ products: 1 }));
-  const lock = lockDatabase(databaseOf(home));
+  const lock = lockDatabase(eventLogPath(databaseOf(home)));
   const hanging = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(hanging, 'listening');
   onTestFinished(() => {

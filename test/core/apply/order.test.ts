@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { present } from '../../shared/present.ts';
 import {
   T0,
   Mirror,
@@ -150,17 +149,4 @@ test('a downtime makes what was not read since untrusted, and names the cause of
   expect(first).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'downtime' }));
   const second = mirror.read(single(3), { sentAtMs: T0 + 70 * S });
   expect(second).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'lost_tail' }));
-});
-
-test.each([
-  ['above what was given out', 1_000, 1_001],
-  ['above its own', 0, 4],
-])('a new epoch numbers on %s, and trusts nothing read before it', (_name, givenOutSeq, expected) => {
-  const mirror = mirrorAfterRead();
-  expect(mirror.tables.state().changeSeq).toBe(3);
-  mirror.applyEntry({ kind: 'epoch', atMs: T0 + 60 * S, givenOutSeq });
-  expect(mirror.tables.state()).toMatchObject({ changeSeq: expected, trustedAfterMs: T0 + 62 * S });
-  mirror.read(single(4), { sentAtMs: T0 + 62 * S });
-  expect(mirror.rows().at(-1)).toMatchObject({ oldQty: 5, newQty: 4, reason: 'downtime' });
-  expect(present(mirror.rows().at(-1)).seq).toBeGreaterThan(expected);
 });

@@ -1,7 +1,7 @@
-/** Warehouses are called what the operator says, in the views; equal mirrors may differ in it. */
+/** Warehouses are called what the operator says, in the views. */
 import { expect, test } from 'vitest';
-import { digestsOf } from '../../../src/mirror/file/projected.ts';
 import { delivery, detail, item, readEntry, readerDb, rows, storeAt, T0 } from '../mirror-file.ts';
+import { dump } from '../replay.ts';
 
 const LEVELS = 'SELECT warehouse_id, warehouse_name FROM mirror_stock ORDER BY warehouse_id';
 
@@ -12,7 +12,7 @@ test('a name is in the views from when it is given until it is taken away', asyn
   await store.writer.appendDelivery(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
   await store.writer.command('settle', undefined);
   const db = readerDb(store.path);
-  const before = digestsOf(db);
+  const before = dump(db);
   const named = async (names: Record<string, string>) => {
     await store.writer.command('nameWarehouses', { names });
     return rows(db, LEVELS).map((row) => row['warehouse_name']);
@@ -30,6 +30,6 @@ test('a name is in the views from when it is given until it is taken away', asyn
     const told = `SELECT DISTINCT warehouse_name FROM ${view} WHERE warehouse_id = '11'`;
     expect(rows(db, told), view).toEqual([{ warehouse_name: 'Bangkok' }]);
   }
-  expect(digestsOf(db)).toEqual(before);
+  expect(dump(db)).toEqual(before);
   expect(await named({})).toEqual([null, null]);
 });

@@ -94,12 +94,12 @@ test('runs by state, by id, and the latest', () => {
 test('what a start needs to know of the last life', () => {
   const writer = new DirectWriter();
   const life = () => {
-    const { aliveAtMs, lastAtMs } = writer.writer.log.history();
+    const { aliveAtMs, lastAtMs } = writer.writer.log.metadata();
     return { aliveAtMs, lastAtMs, lastFullSyncAtMs: queries.lastFullSync(writer.db) };
   };
   expect(life()).toEqual({ aliveAtMs: null, lastAtMs: null, lastFullSyncAtMs: null });
   writer.deliver(delivery('a', item()), T0 + 1);
-  writer.writer.log.beat(T0 + 2);
+  writer.writer.log.beat(T0 + 2, 0);
   writer.endRun(writer.beginRun(), { atMs: T0 + 3, fullSync: true });
   expect(life()).toEqual({ aliveAtMs: T0 + 2, lastAtMs: T0 + 3, lastFullSyncAtMs: T0 + 3 });
 });

@@ -45,14 +45,16 @@ function pausesOf(entries: number, during: (appliedSeq: number) => readonly ToPr
       db: null as never,
       projection: projection as unknown as Projection,
       look: () => [],
+      position: { epoch: 'first', appliedSeq: 0, changeSeq: 0, isBackup: false },
+      newEpoch: null,
       markStopped: () => undefined,
-      close: () => [],
+      close: () => undefined,
     }),
     (ms) => void pauses.push(ms > 0),
   );
-  serve({ type: 'open', lastSeq: entries });
+  serve({ type: 'open', lastSeq: entries, condemned: null });
   expect(posted.filter(({ type }) => type === 'applied')).toHaveLength(entries);
-  serve({ type: 'close', id: 1 });
+  serve({ type: 'close' });
   return pauses;
 }
 

@@ -12,12 +12,11 @@ test('who waits for an entry before the mirror is open need not wait for the nex
     onEnd: () => undefined,
     stop: () => Promise.resolve(),
   };
-  const nothing = (): void => undefined;
-  const events = { onDeath: nothing, onLost: nothing, onNews: nothing, onApplyNews: nothing };
-  const projection = new ProjectionClient(thread, events);
-  const opened = projection.open(8);
+  const projection = new ProjectionClient({ onNews: () => undefined, onApplyNews: () => undefined });
+  const opened = projection.start(thread, { lastSeq: 8, condemned: null }, () => undefined);
   const applied = projection.applied(7);
-  tell({ type: 'opened', appliedSeq: 7 });
+  const position = { epoch: 'first', appliedSeq: 7, changeSeq: 0, isBackup: false };
+  tell({ type: 'opened', position, newEpoch: null });
   await opened;
   expect(await applied).toMatchObject({ facts: [] });
 });

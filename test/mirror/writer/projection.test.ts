@@ -3,7 +3,6 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Input } from '../direct-writer.ts';
 import { encodeEntry } from '../../../src/event-log/entries.ts';
-import { encodeEpoch } from '../../../src/event-log/encode-epoch.ts';
 import { LogReader } from '../../../src/event-log/read-log.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { Projection } from '../../../src/mirror/writer/projection.ts';
@@ -192,27 +191,6 @@ test('where an entry is missing nothing of the batch is applied', () => {
   );
   expect(appliedSeq(writer.db)).toBe(0);
   expect(values(writer.db, 'SELECT count(*) FROM stock_levels')).toEqual([0]);
-});
-
-test('an event log that begins after what is applied is refused, unless an epoch begins it anew', () => {
-  const writer = new DirectWriter();
-  const { log } = writer.writer;
-  writer.deliver(delivery('a', item()));
-  logged(writer, delivery('b', item({ id: '101' })), delivery('c', item({ id: '102' })));
-  writer.db.exec('DELETE FROM log WHERE seq < 3');
-  const goOn = () => new Projection(writer.db, new LogReader(writer.db));
-  expect(goOn).toThrow(expect.objectContaining({ kind: 'damaged' }));
-  const entry = encodeEpoch({ kind: 'epoch', atMs: T0, givenOutSeq: 70, epoch: 'second' });
-  const file = { inode: '1', bornAtMs: 1 };
-  log.beginEpoch({ epoch: 'second', epochBefore: 'first', file, entry, afterSeq: 20 });
-  logged(writer, delivery('d', item({ id: '103' })));
-  const projection = goOn();
-  projection.step([]);
-  expect(projection.appliedSeq).toBe(22);
-  expect(values(writer.db, 'SELECT variant_id FROM stock_levels ORDER BY 1')).toEqual(['100', '103']);
-  expect(rows(writer.db, 'SELECT epoch, last_seq > 70 AS above FROM mirror_status')).toEqual([
-    { epoch: 'second', above: 1 },
-  ]);
 });
 
 test('a detail that is left out and is not the one at hand asks for it whole', () => {

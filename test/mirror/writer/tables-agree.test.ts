@@ -112,7 +112,6 @@ const step = fc.oneof(
     knownAgo: fc.nat(2),
     variantIds: fc.array(variantIds),
   }),
-  fc.record({ kind: fc.constant('epoch' as const), givenOutSeq: fc.constantFrom(0, 3, 1_000) }),
   fc.record({ kind: fc.constant('allow_removals' as const), untilMs: fc.constantFrom(T0, LATEST_MS) }),
 );
 

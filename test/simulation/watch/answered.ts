@@ -15,7 +15,7 @@ export class Answered {
   /** By the body's hash, in hex. */
   #bodies = new Map<string, Told>();
   #backedUp: ReadonlyMap<string, Told> | null = null;
-  /** Variants of deliveries that were answered, and that an old file which came back does not hold. */
+  /** Variants of deliveries that were answered, and that the mirror does not hold any more. */
   readonly forgotten = new Set<string>();
 
   constructor(fault: (what: string) => void) {
@@ -37,12 +37,13 @@ export class Answered {
 
   /** An old file came back: it cannot hold what came after it was made. */
   restore(): void {
-    const kept = new Map(this.#backedUp);
-    for (const [hex, { variantIds }] of this.#bodies) {
-      if (kept.has(hex)) continue;
-      for (const variantId of variantIds) this.forgotten.add(variantId);
-    }
-    this.#bodies = kept;
+    this.forget();
+    this.#bodies = new Map(this.#backedUp);
+  }
+
+  /** The mirror began again: what only webhooks tell is not known any more. */
+  forget(): void {
+    for (const { variantIds } of this.#bodies.values()) for (const id of variantIds) this.forgotten.add(id);
   }
 
   check(db: Db): void {
@@ -50,10 +51,9 @@ export class Answered {
     for (const [hex, { hash }] of this.#bodies) {
       if (find.get(hash) === undefined) this.#fault(`an answered delivery is not in the log: ${hex}`);
     }
-    // Only a new epoch leaves numbers out: those that a lost event log may have given out.
     const holes = db
       .prepare<[], number>(
-        `SELECT seq FROM log l WHERE seq > 1 AND kind <> 'epoch'
+        `SELECT seq FROM log l WHERE seq > 1
            AND NOT EXISTS (SELECT 1 FROM log WHERE seq = l.seq - 1)`,
       )
       .pluck()

@@ -15,8 +15,7 @@ export function checkRequests(
   facts: readonly Fact[],
   fault: (what: string) => void,
 ): void {
-  const isSilence = kind === 'downtime' || kind === 'epoch';
-  if (isSilence && tables.state().trustedAfterMs < atMs + REPLICA_LAG_MS)
+  if (kind === 'downtime' && tables.state().trustedAfterMs < atMs + REPLICA_LAG_MS)
     fault(`rows are trusted although nobody listened, ${seq} of the log`);
   for (const fact of facts) {
     const what = whatAsksForRead(fact);

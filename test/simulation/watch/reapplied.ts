@@ -1,5 +1,5 @@
 /**
- * The tables are what applying the log gives: applied again from empty they are the same
+ * The tables are what applying the log gives: applied again from the start of the epoch they are the same
  * (docs/architecture.md#data-flow).
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,23 +9,28 @@ import Database from 'better-sqlite3';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
-import { PROJECTED } from '../../../src/mirror/file/projected.ts';
+import { PROJECTED } from '../../mirror/projected.ts';
 import { present } from '../../shared/present.ts';
 import { replay } from '../../mirror/replay.ts';
 import { checkRequests } from './read-requests.ts';
 import type { Endless } from './endless.ts';
 
 /**
+ * @param began `mirror_state` as the mirror began with it.
  * @param onFact told of everything that happened in the mirror's history.
  * @param endless null: the story's clocks make exceptions.
  */
 export function checkReapplied(
-  live: Db,
+  { live, began }: { readonly live: Db; readonly began: Record<string, unknown> },
   fault: (what: string) => void,
   onFact: (fact: Fact) => void,
   endless: Endless | null,
 ): void {
   const again = emptyMirror();
+  const columns = Object.keys(began);
+  again
+    .prepare(`UPDATE mirror_state SET ${columns.map((column) => `${column} = @${column}`).join(', ')}`)
+    .run(began);
   try {
     replay(live, again, (tables, entry, facts) => {
       facts.forEach(onFact);

@@ -2,8 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Unreadable } from '../../../core/entry.ts';
-import { and, desc, eq, gte, inArray, lt, sql } from '../../../sqlite/drizzle.ts';
-import { readDelivery, type DeliveryKind } from '../../../event-log/entries.ts';
+import { and, desc, eq, gte, lt, sql } from '../../../sqlite/drizzle.ts';
+import { parseDelivery } from '../../../store-api/delivery.ts';
 import type { Db } from '../../../sqlite/open.ts';
 import { log } from '../../../event-log/schema.ts';
 import { select, typed, type RowOf } from '../../../sqlite/typed.ts';
@@ -26,8 +26,6 @@ export interface LoggedDelivery {
 
 /** A delivery with all that is kept of it. */
 export interface WholeDelivery extends LoggedDelivery {
-  /** The rules failed on it: what it names was read instead. */
-  readonly isUnmerged: boolean;
   /** When the store says that it sent it. */
   readonly sentAtMs: number | null;
   /** SHA-256 of the bytes, in hex. */
@@ -59,17 +57,15 @@ const ITEMS_SHOWN_ALONE = 500;
 const FIRST = typed(select({ seq: sql<number | null>`min(${log.seq})` }).from(log));
 const LAST = typed(select({ seq: sql<number | null>`max(${log.seq})` }).from(log));
 
-const DELIVERY_KINDS: DeliveryKind[] = ['delivery', 'unmerged'];
-const DELIVERY = { ...LOGGED, kind: sql<DeliveryKind>`${log.kind}` };
 
 const DELIVERIES = typed(
-  select(DELIVERY)
+  select(LOGGED)
     .from(log)
     .where(
       and(
         lt(log.seq, sql.placeholder('beforeSeq')),
         gte(log.seq, sql.placeholder('downToSeq')),
-        inArray(log.kind, DELIVERY_KINDS),
+        eq(log.kind, 'delivery'),
       ),
     )
     .orderBy(desc(log.seq))
@@ -77,9 +73,9 @@ const DELIVERIES = typed(
 );
 
 const AT = typed(
-  select(DELIVERY)
+  select(LOGGED)
     .from(log)
-    .where(and(eq(log.seq, sql.placeholder('seq')), inArray(log.kind, DELIVERY_KINDS))),
+    .where(and(eq(log.seq, sql.placeholder('seq')), eq(log.kind, 'delivery'))),
 );
 
 export function deliveryPage(
@@ -110,7 +106,6 @@ export function deliveryAt(db: Db, args: { readonly seq: number }): WholeDeliver
   const head = payload.subarray(0, PARSED_ALONE_BYTES);
   return {
     ...shown(db, row, { bytes: PARSED_ALONE_BYTES, items: ITEMS_SHOWN_ALONE, payload }),
-    isUnmerged: row.kind === 'unmerged',
     sentAtMs: sentAtMs(head.toString('latin1')),
     sha256: hash('sha256', payload, 'hex'),
     body: head.toString('utf8'),
@@ -127,7 +122,7 @@ function sentAtMs(body: string): number | null {
 
 function shown(
   db: Db,
-  { seq, kind, atMs, bytes }: RowOf<typeof AT>,
+  { seq, atMs, bytes }: RowOf<typeof AT>,
   most: { readonly bytes: number; readonly items: number; readonly payload?: Buffer },
 ): LoggedDelivery {
   const payload = bytes > most.bytes ? undefined : (most.payload ?? PAYLOAD.get(db, { seq })?.payload);
@@ -143,7 +138,7 @@ function shown(
       unreadableCount: 0,
     };
   }
-  const { requestId, changes, unreadable } = readDelivery(kind, payload);
+  const { requestId, changes, unreadable } = parseDelivery(payload);
   return {
     seq,
     atMs,

@@ -1,0 +1,12 @@
+/** The tables that the rules write, each in an order that the rows define. */
+export const PROJECTED = [
+  'stock_levels ORDER BY variant_id, warehouse_id',
+  'variants ORDER BY variant_id',
+  'products ORDER BY product_id',
+  'product_details ORDER BY product_id',
+  'read_requests ORDER BY product_id',
+  'gaps ORDER BY variant_id, warehouse_id, opened_seq',
+  'changes ORDER BY seq',
+  'dead_letters ORDER BY id',
+  'mirror_state',
+] as const;
