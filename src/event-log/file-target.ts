@@ -12,9 +12,7 @@ export function refuseTarget(from: string, to: string, { force }: { readonly for
   if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
   const logPath = eventLogPath(realPath(from));
   const own = [
-    ...['', '-wal', '-shm', '-journal', '.aside', '.token'].map(
-      (suffix) => `${realPath(from)}${suffix}`,
-    ),
+    ...['', '-wal', '-shm', '-journal', '.aside', '.token'].map((suffix) => `${realPath(from)}${suffix}`),
     ...['', '-wal', '-shm', '-journal', '.lock'].map((suffix) => `${logPath}${suffix}`),
   ];
   if (own.includes(realPath(to)) || isSameFile(from, to) || isSameFile(logPath, to)) {

@@ -41,10 +41,7 @@ export class LogClient {
   }
 
   /** @throws StoreError when the event log is in use, another program's, too new, or out of reach. */
-  static open(
-    thread: Thread<ToLog, FromLog>,
-    { onDeath, onAppended }: LogEvents,
-  ): Promise<LogClient> {
+  static open(thread: Thread<ToLog, FromLog>, { onDeath, onAppended }: LogEvents): Promise<LogClient> {
     const client = new LogClient(thread, onAppended);
     return new Promise((resolve, reject) => {
       thread.onMessage((message) => {

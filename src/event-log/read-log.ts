@@ -35,7 +35,6 @@ export class LogReader {
     }
     return rows;
   }
-
 }
 
 /** A fault of the event log is none of the mirror that is being written from it. @throws StoreError */

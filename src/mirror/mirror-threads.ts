@@ -68,7 +68,7 @@ export class MirrorThreads {
   async #run(): Promise<void> {
     const { signal } = this.#closing;
     let pauseMs = FIRST_PAUSE_MS;
-    for (let condemned: string | null = null; !signal.aborted; ) {
+    for (let condemned: string | null = null; !signal.aborted;) {
       const startedMs = performance.now();
       const { error, isDamaged } = await this.#once(condemned);
       if (signal.aborted) return;

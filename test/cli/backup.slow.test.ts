@@ -110,9 +110,7 @@ describe('of a mirror that nobody serves', () => {
   test('the copy may be read by those who may read the database', async () => {
     const { code, stdout } = await run(home, 'backup', 'quiet.db');
     expect(code).toBe(0);
-    expect(stdout).toMatch(
-      /quiet\.db: [\d.]+ MB in [\d.]+ s, checked; its change feed ends at 0\n$/,
-    );
+    expect(stdout).toMatch(/quiet\.db: [\d.]+ MB in [\d.]+ s, checked; its change feed ends at 0\n$/);
     expect(statSync(join(home.folder, 'quiet.db')).mode & 0o777).toBe(0o640);
   });
 

@@ -100,6 +100,7 @@ test('an event log that is lost begins a new epoch above the numbers of the mirr
 
 test('a mirror that cannot be written at a start is opened as soon as it can, and deliveries are kept meanwhile', async () => {
   const first = await filled();
+  const before = await statusOf(first);
   await first.close();
   const lock = new Database(first.path);
   onTestFinished(() => void lock.close());
@@ -114,7 +115,7 @@ test('a mirror that cannot be written at a start is opened as soon as it can, an
   lock.close();
   await eventually(() => writer.stuck === null, { what: 'the mirror is open' });
   await writer.command('settle', undefined);
-  expect(await reader.ask('status')).toMatchObject({ last_seq: 3 });
+  expect((await reader.ask('status')).last_seq).toBeGreaterThan(before.last_seq);
 });
 
 test('a mirror that is deleted while it runs begins a new epoch, and no delivery is refused', async () => {
@@ -138,7 +139,10 @@ test('a mirror whose damage shows only while it runs is moved aside', async () =
   const first = await filled();
   await first.close();
   const db = new Database(first.path);
-  const page = db.prepare(`SELECT rootpage FROM sqlite_master WHERE name = 'stock_levels'`).pluck().get() as number;
+  const page = db
+    .prepare(`SELECT rootpage FROM sqlite_master WHERE name = 'stock_levels'`)
+    .pluck()
+    .get() as number;
   db.close();
   const bytes = readFileSync(first.path);
   bytes.fill(0x5a, (page - 1) * 4_096, page * 4_096);
@@ -148,6 +152,8 @@ test('a mirror whose damage shows only while it runs is moved aside', async () =
   expect(store.epochs).toEqual([]);
   await store.writer.appendDelivery(delivery('b', item({ old: 4, new: 3 })), T0);
   await eventually(() => store.epochs.length > 0, { what: 'a new epoch' });
-  expect(store.epochs).toMatchObject([{ why: expect.stringContaining('damaged'), aside: `${first.path}.aside` }]);
+  expect(store.epochs).toMatchObject([
+    { why: expect.stringContaining('damaged'), aside: `${first.path}.aside` },
+  ]);
   expect(store.deaths).toEqual([]);
 });

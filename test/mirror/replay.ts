@@ -25,9 +25,7 @@ export function replay(
 ): Db {
   const tables = new SqliteTables(into);
   const log = from
-    .prepare<[number], LogRow>(
-      'SELECT seq, kind, at_ms AS atMs, payload FROM log WHERE seq > ? ORDER BY seq',
-    )
+    .prepare<[number], LogRow>('SELECT seq, kind, at_ms AS atMs, payload FROM log WHERE seq > ? ORDER BY seq')
     .all(tables.state().appliedSeq);
   into.transaction(() => {
     for (const row of log) {

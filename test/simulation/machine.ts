@@ -214,8 +214,7 @@ export class Machine {
               startFakeThread(time, life, applying, (owner) =>
                 serveProjection(
                   owner,
-                  (condemned) =>
-                    this.disk.openMirror(condemned, () => life.alive, this.#options.onOpen),
+                  (condemned) => this.disk.openMirror(condemned, () => life.alive, this.#options.onOpen),
                   () => undefined,
                 ),
               ),

@@ -21,9 +21,9 @@ export function openWriter(path: string): Db {
       accessSync(path, constants.W_OK);
       // Before anything else: not even the journal mode of another program's file is changed.
       refuseUnknownSchema(path, db);
-      // NORMAL: what a power cut takes is applied again.
+      // FULL: numbers that were handed out are on disk.
       db.pragma('journal_mode = WAL');
-      db.pragma('synchronous = NORMAL');
+      db.pragma('synchronous = FULL');
       // macOS reports a write as durable before it is, unless asked for more; elsewhere this changes nothing.
       db.pragma('fullfsync = ON');
       db.pragma('foreign_keys = ON');

@@ -9,7 +9,8 @@ export function mirrorPosition(db: Db): MirrorPosition {
        FROM service_state s, mirror_state m`,
     )
     .get();
-  if (row === undefined) throw new Error('service_state has no row: the database was changed by another program');
+  if (row === undefined)
+    throw new Error('service_state has no row: the database was changed by another program');
   return { ...row, isBackup: row.isBackup === 1 };
 }
 

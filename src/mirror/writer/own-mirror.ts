@@ -123,7 +123,9 @@ function begin(db: Db, logDb: Db, changeSeq: number): void {
 }
 
 function owned(path: string, db: Db, logDb: Db, newEpoch: NewEpoch | null): OwnMirror {
-  explain(path, () => db.exec('UPDATE service_state SET stopped_at_ms = NULL WHERE stopped_at_ms IS NOT NULL'));
+  explain(path, () =>
+    db.exec('UPDATE service_state SET stopped_at_ms = NULL WHERE stopped_at_ms IS NOT NULL'),
+  );
   const projection = explain(path, () => new Projection(db, new LogReader(logDb)));
   const upkeep = new Upkeep(db, path);
   return {

@@ -1,11 +1,5 @@
 /** What entries write beside the tables of the rules: runs, reads that are given up, what is pruned. */
-import type {
-  Entry,
-  GivenUpEntry,
-  PrunedEntry,
-  RunBegunEntry,
-  RunEndedEntry,
-} from '../../core/entry.ts';
+import type { Entry, GivenUpEntry, PrunedEntry, RunBegunEntry, RunEndedEntry } from '../../core/entry.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';

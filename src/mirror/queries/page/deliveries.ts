@@ -57,7 +57,6 @@ const ITEMS_SHOWN_ALONE = 500;
 const FIRST = typed(select({ seq: sql<number | null>`min(${log.seq})` }).from(log));
 const LAST = typed(select({ seq: sql<number | null>`max(${log.seq})` }).from(log));
 
-
 const DELIVERIES = typed(
   select(LOGGED)
     .from(log)
