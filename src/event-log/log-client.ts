@@ -81,6 +81,11 @@ export class LogClient {
     return this.#opened?.life ?? { aliveAtMs: null, lastAtMs: null };
   }
 
+  /** The last position when it was opened. */
+  get openedSeq(): number {
+    return this.#opened?.lastSeq ?? 0;
+  }
+
   /** The last position known to be on disk. */
   get lastSeq(): number {
     return this.#lastSeq;

@@ -34,6 +34,7 @@ export class MirrorThreads {
   readonly #closing = new AbortController();
   readonly #firstTry = Promise.withResolvers<void>();
   #down: StoreError | null = null;
+  #hasOpened = false;
   #running: Promise<void> | null = null;
 
   constructor(deps: MirrorThreadsDeps) {
@@ -84,6 +85,8 @@ export class MirrorThreads {
   /** From the start of both threads to their end. @returns why they ended. */
   async #once(condemned: string | null): Promise<ThreadFailure> {
     const { log, projection, reader, startProjection, startReader, onNewEpoch } = this.#deps;
+    // An older log that was put in place may have grown as far as the mirror by now.
+    const endSeq = this.#hasOpened ? log.lastSeq : log.openedSeq;
     const failed = Promise.withResolvers<ThreadFailure>();
     const applying = Promise.withResolvers<unknown>();
     const reading = Promise.withResolvers<unknown>();
@@ -92,13 +95,14 @@ export class MirrorThreads {
       failed.resolve(why);
       reading.resolve(undefined);
     });
-    const opening = projection.start(threads[0], { lastSeq: log.lastSeq, condemned }, (why) => {
+    const opening = projection.start(threads[0], { lastSeq: log.lastSeq, endSeq, condemned }, (why) => {
       failed.resolve(why);
       applying.resolve(undefined);
     });
     const open = async (): Promise<void> => {
       const { position, newEpoch } = await opening;
       await log.beginEpoch(position.epoch, position.changeSeq);
+      this.#hasOpened = true;
       this.#setDown(null);
       this.#firstTry.resolve();
       if (newEpoch !== null) onNewEpoch(newEpoch);

@@ -28,8 +28,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   SQLITE_CORRUPT: {
     kind: 'damaged',
     what: 'is damaged',
-    remedy:
-      'stop the mirror, then move the file away: the next start makes it again, from the event log or from the store',
+    remedy: 'stop the mirror, then move the file away: the next start reads everything from the store',
   },
   SQLITE_FULL: NO_ROOM,
   ENOSPC: NO_ROOM,

@@ -140,12 +140,12 @@ test('healthz tells whether a delivery could be committed now', async () => {
   await eventually(async () => (await intake.ask('GET', '/healthz')).status === 200, {
     what: 'it is well again',
   });
-  expect(values(intake.db, 'SELECT alive_at_ms > 0 FROM history')).toEqual([1]);
+  expect(values(intake.db, 'SELECT alive_at_ms > 0 FROM metadata')).toEqual([1]);
 });
 
 test('asked while the service starts, healthz waits until it knows; nobody listened before the first stamp', async () => {
   const intake = await startIntake(false);
-  const stamped = () => values(intake.db, 'SELECT alive_at_ms FROM history')[0];
+  const stamped = () => values(intake.db, 'SELECT alive_at_ms FROM metadata')[0];
   const early = intake.ask('GET', '/healthz');
   expect((await intake.post(delivery('a', item()))).status).toBe(204);
   expect(stamped()).toBeNull();
@@ -159,7 +159,7 @@ test('a service that ends before it has begun leaves the proof of the silence be
   const { status } = await intake.ask('GET', '/healthz');
   expect(status).toBe(503);
   await intake.heartbeat.stop();
-  expect(values(intake.db, 'SELECT alive_at_ms FROM history')).toEqual([null]);
+  expect(values(intake.db, 'SELECT alive_at_ms FROM metadata')).toEqual([null]);
 });
 
 test('a mirror that another program has locked refuses nothing: 204, and its rows follow when it is let go', async () => {

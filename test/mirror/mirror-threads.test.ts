@@ -98,6 +98,30 @@ test('an event log that is lost begins a new epoch above the numbers of the mirr
   expect((await statusOf(second)).last_seq).toBeGreaterThan(before.last_seq);
 });
 
+test('an older event log that has grown again begins a new epoch', async () => {
+  const first = await filled();
+  await first.close();
+  const logPath = eventLogPath(first.path);
+  copyFileSync(logPath, `${logPath}.older`);
+  const second = await serve(first.path);
+  await deliver(second, 'b', 4, 3);
+  await second.close();
+  copyFileSync(`${logPath}.older`, logPath);
+  for (const side of ['-wal', '-shm']) rmSync(logPath + side, { force: true });
+  const lock = new Database(first.path);
+  onTestFinished(() => void lock.close());
+  lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  const epochs: NewEpoch[] = [];
+  const { writer, opened } = await logAt(first.path, {
+    onNewEpoch: (newEpoch) => void epochs.push(newEpoch),
+  });
+  await expect(opened).rejects.toMatchObject({ kind: 'busy' });
+  for (const id of ['c', 'd', 'e']) await writer.appendDelivery(delivery(id, item()), T0);
+  lock.close();
+  await eventually(() => writer.stuck === null, { what: 'the mirror is open' });
+  expect(epochs).toMatchObject([{ why: 'the mirror is ahead of the event log' }]);
+});
+
 test('a mirror that cannot be written at a start is opened as soon as it can, and deliveries are kept meanwhile', async () => {
   const first = await filled();
   const before = await statusOf(first);

@@ -8,7 +8,7 @@ import { eventLogPath, openLogForReading } from '../../src/event-log/open-log.ts
 import { openOwnLog, type OwnLog } from '../../src/event-log/own-log.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { openReaderOfBoth } from '../../src/event-log/open-both.ts';
-import { openOwnMirror } from '../../src/mirror/writer/own-mirror.ts';
+import { openOwnMirror, type OpenOptions } from '../../src/mirror/writer/own-mirror.ts';
 
 /**
  * - `locked`: another program holds the write lock. - `full`: no commit finds room.
@@ -69,11 +69,11 @@ export class Disk {
 
   /** @param onOpen sees the connection before anything is applied, and one to the event log. @throws StoreError */
   openMirror(
-    condemned: string | null,
+    options: OpenOptions,
     isAlive: () => boolean,
     onOpen: (own: OwnMirror, log: Db) => void,
   ): OwnMirror {
-    const own = openOwnMirror(this.databasePath, condemned);
+    const own = openOwnMirror(this.databasePath, options);
     const { db } = own;
     const log = openLogForReading(this.logPath);
     onOpen(own, log);

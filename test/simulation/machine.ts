@@ -214,7 +214,7 @@ export class Machine {
               startFakeThread(time, life, applying, (owner) =>
                 serveProjection(
                   owner,
-                  (condemned) => this.disk.openMirror(condemned, () => life.alive, this.#options.onOpen),
+                  (options) => this.disk.openMirror(options, () => life.alive, this.#options.onOpen),
                   () => undefined,
                 ),
               ),

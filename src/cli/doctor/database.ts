@@ -10,8 +10,7 @@ import { messageOf } from '../../platform/thrown.ts';
 import { fail, megabytes, ok, warn, type Check } from './check.ts';
 import { checkEventLog } from './event-log.ts';
 
-const DAMAGED =
-  'stop the mirror, then move the file away: the next start makes it again, from the event log or from the store';
+const DAMAGED = 'stop the mirror, then move the file away: the next start reads everything from the store';
 const LITTLE_ROOM_BYTES = 100e6;
 
 /** @param isWhole also checks every index against its table, which takes several times as long. */

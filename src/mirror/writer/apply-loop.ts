@@ -9,12 +9,12 @@ import { burstPauseMs } from './burst-pause.ts';
 import type { CommandInput, Projection, Report, Result } from './projection.ts';
 import type { Owner } from '../../platform/thread.ts';
 import type { MirrorPosition } from '../start-rule.ts';
-import type { NewEpoch } from './own-mirror.ts';
+import type { NewEpoch, OpenOptions } from './own-mirror.ts';
 import type { WalNews } from './upkeep.ts';
 
 export type ToProjection =
-  /** The event log is open, and has entries up to here. `condemned`: why the mirror's file must not be used. */
-  | { readonly type: 'open'; readonly lastSeq: number; readonly condemned: string | null }
+  /** The event log is open, and has entries up to here. */
+  | ({ readonly type: 'open'; readonly lastSeq: number } & OpenOptions)
   /** The event log has entries up to here; `waiting` deliveries waited for the commit of the last ones. */
   | { readonly type: 'apply'; readonly lastSeq: number; readonly waiting: number }
   | { readonly type: 'command'; readonly command: WaitingCommand }
@@ -78,7 +78,7 @@ const LOOK_EVERY_MS = 1_000;
  */
 export function serveProjection(
   owner: Owner<ToProjection, FromProjection>,
-  open: (condemned: string | null) => OwnMirror,
+  open: (options: OpenOptions) => OwnMirror,
   pause: (ms: number) => void,
 ): void {
   let own: OwnMirror | null = null;
@@ -114,7 +114,7 @@ export function serveProjection(
       case 'open':
         lastSeq = Math.max(lastSeq, message.lastSeq);
         tryTo(() => {
-          own = open(message.condemned);
+          own = open(message);
           owner.post({ type: 'opened', position: own.position, newEpoch: own.newEpoch });
         });
         return;

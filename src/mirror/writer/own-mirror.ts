@@ -26,13 +26,19 @@ export interface NewEpoch {
 /** Entries that arrived this late before the last one may not show in a read that is sent now. */
 const TAIL_MS = 10_000;
 
+export interface OpenOptions {
+  /** Why the file at the path must not be used; null: it may be. */
+  readonly condemned: string | null;
+  /** A mirror beyond this entry was not made from this event log, which may have grown since it was opened. */
+  readonly endSeq: number;
+}
+
 /**
  * The event log must be open already: it holds the lock of both.
  *
- * @param condemned why the file at the path must not be used; null: it may be.
  * @throws StoreError when the file is locked, or out of reach.
  */
-export function openOwnMirror(path: string, condemned: string | null = null): OwnMirror {
+export function openOwnMirror(path: string, { condemned, endSeq }: OpenOptions): OwnMirror {
   const logPath = eventLogPath(path);
   const logDb = readingLog(logPath, () => openLogForReading(logPath));
   let db: Db | undefined;
@@ -40,7 +46,7 @@ export function openOwnMirror(path: string, condemned: string | null = null): Ow
     const log = readingLog(logDb.name, () => logPosition(logDb));
     const found = look(path, condemned);
     db = found.db;
-    const why = explain(path, () => whyNewEpoch(log, found.mirror));
+    const why = explain(path, () => whyNewEpoch({ ...log, lastSeq: endSeq }, found.mirror));
     let newEpoch: NewEpoch | null = null;
     if (why !== null) {
       db?.close();

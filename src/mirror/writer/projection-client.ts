@@ -5,6 +5,7 @@ import type { CommandArgs, CommandName, CommandResult } from './commands.ts';
 import { asPassing, StoreError, type PlainError } from '../../sqlite/errors.ts';
 import type { Outcome } from '../../sqlite/outcome.ts';
 import type { BranchCounts, Report } from './projection.ts';
+import type { OpenOptions } from './own-mirror.ts';
 import type { ApplyListener } from './store-writer.ts';
 import type { Thread } from '../../platform/thread.ts';
 import type { WalNews } from './upkeep.ts';
@@ -79,12 +80,11 @@ export class ProjectionClient {
    * Opens the mirror's file on a thread of its own.
    *
    * @param lastSeq of the event log.
-   * @param condemned why the file at the path must not be used; null: it may be.
    * @param onFailed called once when the thread has ended, asked to or not.
    */
   start(
     thread: Thread<ToProjection, FromProjection>,
-    { lastSeq, condemned }: { readonly lastSeq: number; readonly condemned: string | null },
+    { lastSeq, ...options }: { readonly lastSeq: number } & OpenOptions,
     onFailed: (why: ThreadFailure) => void,
   ): Promise<Opened> {
     this.#lastSeq = Math.max(this.#lastSeq, lastSeq);
@@ -111,7 +111,7 @@ export class ProjectionClient {
       this.#rejectCommands(this.#ended ?? asPassing(why.error));
       onFailed(why);
     });
-    thread.post({ type: 'open', lastSeq: this.#lastSeq, condemned });
+    thread.post({ type: 'open', lastSeq: this.#lastSeq, ...options });
     return opening.promise;
   }
 

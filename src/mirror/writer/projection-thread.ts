@@ -6,4 +6,4 @@ import { ownerOfThread, pauseThread } from '../../platform/thread.ts';
 
 yieldToOthers();
 const { owner, path } = ownerOfThread<ToProjection, FromProjection>();
-serveProjection(owner, (condemned) => openOwnMirror(path, condemned), pauseThread);
+serveProjection(owner, (options) => openOwnMirror(path, options), pauseThread);

@@ -52,7 +52,7 @@ function pausesOf(entries: number, during: (appliedSeq: number) => readonly ToPr
     }),
     (ms) => void pauses.push(ms > 0),
   );
-  serve({ type: 'open', lastSeq: entries, condemned: null });
+  serve({ type: 'open', lastSeq: entries, endSeq: entries, condemned: null });
   expect(posted.filter(({ type }) => type === 'applied')).toHaveLength(entries);
   serve({ type: 'close' });
   return pauses;

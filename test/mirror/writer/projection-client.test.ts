@@ -13,7 +13,7 @@ test('who waits for an entry before the mirror is open need not wait for the nex
     stop: () => Promise.resolve(),
   };
   const projection = new ProjectionClient({ onNews: () => undefined, onApplyNews: () => undefined });
-  const opened = projection.start(thread, { lastSeq: 8, condemned: null }, () => undefined);
+  const opened = projection.start(thread, { lastSeq: 8, endSeq: 8, condemned: null }, () => undefined);
   const applied = projection.applied(7);
   const position = { epoch: 'first', appliedSeq: 7, changeSeq: 0, isBackup: false };
   tell({ type: 'opened', position, newEpoch: null });

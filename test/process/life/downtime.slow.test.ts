@@ -119,6 +119,6 @@ test.concurrent('a process that stood still makes good what it missed', async (t
 /** As if the mirror had been stopped for longer. */
 function silence({ databasePath }: RunningMirror, ms: number): void {
   const db = new Database(eventLogPath(databasePath));
-  db.prepare('UPDATE history SET alive_at_ms = alive_at_ms - ?').run(ms);
+  db.prepare('UPDATE metadata SET alive_at_ms = alive_at_ms - ?').run(ms);
   db.close();
 }
