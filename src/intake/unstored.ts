@@ -1,7 +1,7 @@
 /**
  * Deliveries answered 503 (docs/architecture.md#when-nothing-can-be-committed). The store does not send them again, so
  * their products are read once the event log commits again. Which products a delivery turned away unread was about is
- * unknown: the most recently active ones are read.
+ * unknown: those with the oldest evidence are read.
  */
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
