@@ -61,9 +61,14 @@ export class Lookups {
     if (ids.length > 0) {
       this.#newest ??= this.#guarded(ids, () => this.#searchNewest(ids)).finally(() => (this.#newest = null));
     }
-    this.#following ??= this.#guarded(this.#scan?.variantIds ?? [...this.#forScan], () =>
-      this.#followScan(),
-    ).finally(() => (this.#following = null));
+    this.#following ??= this.#guarded(this.#scan?.variantIds ?? [...this.#forScan], async () => {
+      try {
+        await this.#followScan();
+      } catch (error) {
+        this.#scan = null;
+        throw error;
+      }
+    }).finally(() => (this.#following = null));
   }
 
   /** An operator's command: variants that were searched for in vain may be searched for again at once. */
@@ -88,7 +93,6 @@ export class Lookups {
         { err: error },
         'looking up unknown variants failed: they are looked up again later; until then their rows are suspect',
       );
-      this.#scan = null;
       this.#release(ids, { isFutile: true });
     }
   }
