@@ -137,6 +137,12 @@ export async function startService(
         if (!stopping.signal.aborted) onDeath(error as Error);
       },
     );
+    // A mirror that cannot be opened now is tried again.
+    const isOpen = await store.opened.then(
+      () => true,
+      () => false,
+    );
+    if (isOpen) await repairing;
     await heartbeat.check();
     clock.onStandstill((silentMs) => {
       watch.stoodStill();

@@ -157,7 +157,7 @@ describe('of a mirror that nobody serves', () => {
     const db = openWriter(path);
     db.exec(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
-       INSERT INTO products SELECT i, 'x', NULL, NULL, 0, 0, NULL, NULL, 0, 0 FROM n`,
+       INSERT INTO products (product_id, name, read_seq, read_at_ms, has_bundle) SELECT i, 'x', 0, 0, 0 FROM n`,
     );
     const page = db
       .prepare("SELECT rootpage FROM sqlite_master WHERE name = 'products_read_at'")

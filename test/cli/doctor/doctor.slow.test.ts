@@ -102,7 +102,8 @@ test('before the first start nothing is made; warnings are no failure', async ()
   });
   expect(named(report, 'server')).toMatchObject({ status: 'warn' });
   expect(named(report, 'credentials')).toMatchObject({ status: 'ok' });
-  for (const file of [databaseOf(home), `${databaseOf(home)}.lock`]) expect(existsSync(file)).toBe(false);
+  for (const file of [databaseOf(home), `${eventLogPath(databaseOf(home))}.lock`])
+    expect(existsSync(file)).toBe(false);
 });
 
 test('a wrong configuration is exit code 2, each problem a check', async () => {

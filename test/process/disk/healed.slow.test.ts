@@ -79,7 +79,7 @@ test.concurrent.for<Case>([
   await untilLive(mirror);
   await untilQuiet(mirror, sandbox);
   await untilEqual(mirror, sandbox);
-  expect(load.settled.filter(({ status }) => status !== 204)).toEqual([]);
+  expect(load.settled.map(({ status }) => status).filter((status) => status !== 204)).toEqual([]);
   const [after] = rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status');
   expect(after?.epoch).not.toBe(before?.epoch);
   expect(after?.last_seq).toBeGreaterThan(before?.last_seq ?? 0);
