@@ -5,7 +5,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import ts from 'typescript-eslint';
 
 const STORE_API = ['core', 'traffic', 'platform', 'contract', 'store-api'];
-const MIRROR = [...STORE_API, 'sqlite', 'event-log', 'mirror'];
+const MIRROR = [...STORE_API, 'sqlite', 'inbox', 'mirror'];
 const APP = [...MIRROR, 'intake', 'reconcile', 'ops', 'config', 'app'];
 
 /** What each folder of src/ may import besides itself. `contract` is src/store-api/contract. */
@@ -17,7 +17,7 @@ const IMPORTS = {
   contract: [],
   'store-api': STORE_API,
   sqlite: ['platform'],
-  'event-log': [...STORE_API, 'sqlite'],
+  inbox: [...STORE_API, 'sqlite'],
   mirror: MIRROR,
   intake: MIRROR,
   reconcile: MIRROR,

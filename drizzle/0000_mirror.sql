@@ -1,6 +1,6 @@
 CREATE TABLE `changes` (
 	`seq` integer PRIMARY KEY NOT NULL,
-	`log_seq` integer NOT NULL,
+	`inbox_seq` integer,
 	`variant_id` text NOT NULL,
 	`warehouse_id` text,
 	`sku` text,
@@ -22,10 +22,17 @@ CREATE INDEX `changes_corrected` ON `changes` (`reason`) WHERE source = 'read' A
 CREATE INDEX `changes_recorded` ON `changes` (`recorded_at_ms`);--> statement-breakpoint
 CREATE TABLE `dead_letters` (
 	`id` integer PRIMARY KEY NOT NULL,
-	`log_seq` integer NOT NULL,
+	`inbox_seq` integer NOT NULL,
+	`arrived_at_ms` integer NOT NULL,
 	`item_index` integer,
 	`problem` text NOT NULL,
 	`variant_id` text
+);
+--> statement-breakpoint
+CREATE INDEX `dead_letters_delivery` ON `dead_letters` (`inbox_seq`);--> statement-breakpoint
+CREATE TABLE `deliveries` (
+	`inbox_seq` integer PRIMARY KEY NOT NULL,
+	`outcomes` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `gaps` (
@@ -60,6 +67,7 @@ CREATE TABLE `minutes` (
 CREATE TABLE `mirror_state` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`applied_seq` integer NOT NULL,
+	`inbox_seq` integer NOT NULL,
 	`change_seq` integer NOT NULL,
 	`store_id` text,
 	`last_delivery_at_ms` integer,
@@ -163,6 +171,7 @@ CREATE TABLE `service_state` (
 	`pruned_change_seq` integer DEFAULT 0 NOT NULL,
 	`stopped_at_ms` integer,
 	`is_backup` integer DEFAULT 0 NOT NULL,
+	`inbox_epoch` text,
 	CONSTRAINT "service_state_single" CHECK(id = 1)
 );
 --> statement-breakpoint
@@ -231,8 +240,8 @@ CREATE TABLE `warehouse_names` (
 	`name` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
-INSERT INTO `mirror_state` (`id`, `applied_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `removal_window_start_ms`, `removals_in_window`, `variant_removals_in_window`, `level_removals_in_window`, `removals_allowed_until_ms`)
-VALUES (1, 0, 0, 0, 0, 1500, -8640000000000000, 0, 0, 0, 0, 0);
+INSERT INTO `mirror_state` (`id`, `applied_seq`, `inbox_seq`, `change_seq`, `offset_window_start_ms`, `date_contradictions`, `lateness_ms`, `trusted_after_ms`, `removal_window_start_ms`, `removals_in_window`, `variant_removals_in_window`, `level_removals_in_window`, `removals_allowed_until_ms`)
+VALUES (1, 0, 0, 0, 0, 0, 1500, -8640000000000000, 0, 0, 0, 0, 0);
 --> statement-breakpoint
 INSERT INTO `service_state` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));
 --> statement-breakpoint

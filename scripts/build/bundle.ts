@@ -8,7 +8,7 @@ import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 /** What is started by itself, and so keeps its name in dist/ (src/platform/own-files.ts). The entries share files... */
 const ENTRIES = ['bin', 'cli', 'main', 'index', 'client'];
 /** ... and a thread has its own: one file is found and read sooner than twenty. */
-const THREADS = ['event-log/log-thread', 'mirror/writer/projection-thread', 'mirror/reader/reader-thread'];
+const THREADS = ['inbox/inbox-thread', 'mirror/writer/apply-thread', 'mirror/reader/query-thread'];
 
 /** What cannot be put into a file, since it finds its binary by the place of its own. */
 const OUTSIDE = ['better-sqlite3'];

@@ -10,7 +10,7 @@ interface SteadyClock {
 /** Share of the elapsed time by which the clock may run faster or slower to approach the wall clock. */
 const SLEW = 0.1;
 /** The wall clock ran ahead by more than this while the process stood still: it was suspended, or time was set. */
-const JUMP_MS = 5_000;
+const JUMP_MS = 2_000;
 
 /** @returns the clock's next reading; `jumpedMs` > 0 when nobody was listening for that long. */
 export function advance(

@@ -1,8 +1,7 @@
-/** The mirror without its listeners: database, client of the store, reconciler. */
+/** The mirror without its listeners: inbox and mirror, client of the store, reconciler. */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
-import { silenceMs } from '../core/silence.ts';
-import { openStore } from '../mirror/open-store.ts';
-import type { Store } from '../mirror/store.ts';
+import { openStore, realThreads, type Store, type StoreThreads } from '../mirror/store.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import type { Logger } from '../platform/log.ts';
@@ -10,68 +9,117 @@ import { Reconciler } from '../reconcile/reconciler.ts';
 import { connectService } from '../store-api/connect.ts';
 import { storeAt } from '../store-api/transport/http.ts';
 import { createClock, type Clock } from './clock.ts';
-import { untilCommitted } from './until-committed.ts';
-
-/** The host's clock may be set by up to this much between two starts before that counts. */
-const CLOCK_TOLERANCE_MS = 5_000;
-
-const NEW_EPOCH =
-  'a new epoch has begun: consumers of the change feed start over, and every product is read again; until then its rows are suspect';
 
 /** What the mirror stands on. Real, except in a simulation. */
 export interface MirrorPlatform {
-  readonly openStore: typeof openStore;
+  readonly threads: (path: string) => StoreThreads;
   readonly connect: typeof connectService;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
-export const REAL_MIRROR: MirrorPlatform = { openStore, connect: connectService, random: Math.random };
+export const REAL_MIRROR: MirrorPlatform = {
+  threads: realThreads,
+  connect: connectService,
+  random: Math.random,
+};
 
-export interface Mirror {
+export interface OpenMirror {
   readonly store: Store;
   readonly reconciler: Reconciler;
   readonly clock: Clock;
-  /** How long nothing listened before this start; null on the first one. */
-  silenceMs(): number | null;
-  /** Stops reading, then closes the database. */
+  /**
+   * Deliveries may be missing since then: reads every product as soon as the mirror works. Until that is noted in the
+   * mirror, each heartbeat carries it.
+   */
+  missed(sinceMs: number): void;
+  /** What a heartbeat carries; null: the mirror knows of every downtime. */
+  readonly missedSinceMs: number | null;
+  /** Stops reading, then closes the files. */
   close(): Promise<void>;
 }
 
 interface MirrorOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Called when a thread of the database ends by itself: the process cannot continue. */
+  /** Called when the inbox fails: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
   readonly platform?: MirrorPlatform;
   /** Receives commits and the outcome of each request to the store. */
   readonly monitor?: Monitor | null;
 }
 
-/** Nothing is read before `reconciler.start()`. @throws StoreError */
+const RETRY_MS = 1_000;
+
+/** Resolves once deliveries can be kept. Nothing is read before `reconciler.start()`. @throws StoreError */
 export async function openMirror({
   config,
   log,
   onDeath,
   platform = REAL_MIRROR,
   monitor = null,
-}: MirrorOptions): Promise<Mirror> {
+}: MirrorOptions): Promise<OpenMirror> {
   const { service, database, schedules } = config;
-  const store = await platform.openStore(database.path, {
-    onDeath,
-    onCommit: monitor?.onCommit,
-    onNews: ({ message, ...details }) => log.warn(details, message),
-    onApplyNews: ({ message, error }) =>
-      error === null ? log.warn(message) : log.error({ err: error }, message),
-    onNewEpoch: ({ isFirst, ...why }) => {
-      if (!isFirst) log.warn(why, NEW_EPOCH);
-      void nameWarehouses();
-      if (isServing) void readAgain();
+  const closing = new AbortController();
+  let hasNewEpoch = false;
+  let missedSinceMs: number | null = null;
+  let underWay: Promise<void> | null = null;
+  /** What each opening of the mirror needs, until it succeeds. */
+  const prepare = (): Promise<void> =>
+    (underWay ??= (async () => {
+      for (;;) {
+        try {
+          await store.mirror.command('nameWarehouses', { names: Object.fromEntries(config.warehouseNames) });
+          const sinceMs = missedSinceMs;
+          if (sinceMs !== null) await reconciler.noteDowntime(sinceMs);
+          else if (hasNewEpoch) await reconciler.readAll();
+          hasNewEpoch = false;
+          if (missedSinceMs === sinceMs) {
+            missedSinceMs = null;
+            return;
+          }
+        } catch {
+          // The mirror has failed: the fault is logged once, and its next opening comes here again.
+          if (closing.signal.aborted || store.mirror.fault !== null) return;
+          await wait(RETRY_MS, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
+        }
+      }
+    })().finally(() => (underWay = null)));
+
+  const store = await openStore(
+    platform.threads(database.path),
+    {
+      onDeath,
+      onCommit: (commit) => monitor?.onCommit(commit),
+      onOpened: (newEpoch) => {
+        if (newEpoch !== null) {
+          hasNewEpoch = true;
+          log.warn(
+            newEpoch,
+            'a new epoch has begun: consumers of the change feed start over, and every product is read; until then its rows are suspect',
+          );
+        }
+        void prepare();
+      },
+      onFault: (fault) => {
+        if (fault === null) log.warn('the mirror works again');
+        else {
+          log.error(
+            { err: fault },
+            'the mirror has failed and is opened again; deliveries are accepted meanwhile',
+          );
+        }
+      },
+      onHeldBack: (held) =>
+        log.warn(
+          held,
+          'another program’s read transaction keeps the write-ahead log from being moved into the file: end it (`stock-mirror doctor` names the process)',
+        ),
     },
-  });
-  // From the event log, which is there: the mirror is still being opened.
-  const { life } = store;
-  const clock = createClock(Math.max(life.aliveAtMs ?? 0, life.lastAtMs ?? 0));
+    () => clock.now(),
+  );
+  const { aliveAtMs, clockMs } = store.inbox.metadata;
+  const clock = createClock(Math.max(aliveAtMs ?? 0, clockMs ?? 0));
   const { client, tokens } = platform.connect({
     baseUrl: service.baseUrl,
     clientId: service.clientId,
@@ -98,48 +146,20 @@ export async function openMirror({
     storeAt: storeAt(service.baseUrl),
     schedules,
   });
-  const closing = new AbortController();
-  let isServing = false;
-  /** As after a start, everything is read. */
-  const readAgain = async (): Promise<void> => {
-    try {
-      await untilCommitted(() => reconciler.repairSilence(0), closing.signal);
-    } catch (error) {
-      if (closing.signal.aborted) return;
-      log.error(
-        { err: error },
-        'a new epoch has begun, and its first read has not: run `stock-mirror resync`',
-      );
-    }
-  };
-  /** Only this process knows the names: a new file has none. */
-  const nameWarehouses = async (): Promise<void> => {
-    const names = Object.fromEntries(config.warehouseNames);
-    try {
-      await untilCommitted(() => store.writer.command('nameWarehouses', { names }), closing.signal);
-    } catch (error) {
-      if (closing.signal.aborted) return;
-      log.error(
-        { err: error },
-        'WAREHOUSE_NAMES could not be written: `warehouse_name` in the views is as before; start the mirror again',
-      );
-    }
-  };
-  void nameWarehouses();
-  const serving = (): void => void (isServing = true);
-  store.opened.then(serving, serving);
   const factLog = new FactLog(log);
-  store.writer.onApplied(({ reports }) => {
+  store.mirror.onApplied(({ reports }) => {
     for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
   });
   return {
     store,
     reconciler,
     clock,
-    silenceMs(): number | null {
-      // A mirror that was filled without ever listening has been silent since then.
-      const lastAtMs = life.aliveAtMs ?? life.lastAtMs;
-      return lastAtMs === null ? null : silenceMs(lastAtMs, Date.now(), CLOCK_TOLERANCE_MS);
+    get missedSinceMs() {
+      return missedSinceMs;
+    },
+    missed(sinceMs: number): void {
+      missedSinceMs = Math.min(missedSinceMs ?? sinceMs, sinceMs);
+      if (store.mirror.isOpen) void prepare();
     },
     async close(): Promise<void> {
       closing.abort();

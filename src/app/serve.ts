@@ -8,7 +8,7 @@ import { keepHeapsSmall } from './heap.ts';
 import { causeLine } from '../ops/condition/cause.ts';
 import { stoppedCause } from '../ops/condition/own-trouble.ts';
 import { StoreError } from '../sqlite/errors.ts';
-import { openStore, startLogAhead } from '../mirror/open-store.ts';
+import { realThreads } from '../mirror/store.ts';
 
 /** The drain must end within this time, or the process ends without it. */
 const STOP_WITHIN_MS = 4_500;
@@ -18,7 +18,7 @@ const START_WITHIN_MS = 600_000;
 const START_NOTICE_MS = 10_000;
 
 /** The exit codes of the signals that stop the mirror (docs/operating.md#commands). */
-const CODE_OF = { SIGTERM: 0, SIGINT: 130 } as const;
+const CODE_OF = { SIGTERM: 0, SIGHUP: 0, SIGINT: 130 } as const;
 
 /** @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */
 export async function runService(): Promise<number> {
@@ -32,10 +32,11 @@ export async function runService(): Promise<number> {
   }
   keepHeapsSmall();
   const asked = Promise.withResolvers<keyof typeof CODE_OF>();
-  process.once('SIGTERM', () => asked.resolve('SIGTERM'));
-  process.once('SIGINT', () => asked.resolve('SIGINT'));
+  for (const signal of Object.keys(CODE_OF) as (keyof typeof CODE_OF)[]) {
+    process.once(signal, () => asked.resolve(signal));
+  }
   // Opens the database on another core, while this one loads the rest of the program.
-  const threads = startLogAhead(config.database.path);
+  const threads = realThreads(config.database.path);
   const [{ createLog }, { REAL, startService }, { addProcessMetrics }] = await Promise.all([
     import('../platform/log.ts'),
     import('./service.ts'),
@@ -48,7 +49,7 @@ export async function runService(): Promise<number> {
   const onDeath = (error: Error): void => {
     log.fatal(
       { err: error },
-      'the mirror’s database has failed and the process ends: start the mirror again; if it fails at once, run `stock-mirror doctor`',
+      'the inbox has failed and the process ends: start the mirror again; if it fails at once, run `stock-mirror doctor`',
     );
     ending.resolve(1);
   };
@@ -59,7 +60,7 @@ export async function runService(): Promise<number> {
 
   const starting = startService(config, log, onDeath, {
     ...REAL,
-    openStore: (path, events) => openStore(path, events, threads),
+    threads: () => threads,
   });
   let service;
   try {

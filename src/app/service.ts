@@ -1,10 +1,11 @@
 /** The running mirror: everything is built here once and passed inward. */
+import { uptime } from 'node:os';
 import type { Registry } from 'prom-client';
 import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
 import { createIntakeApp } from '../intake/app.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { UnstoredDeliveries } from '../intake/unstored.ts';
-import { createRetention } from '../mirror/retention.ts';
+import { prunePeriodically } from '../mirror/retention.ts';
 import type { createOpsApp } from '../ops/app.ts';
 import { Monitor } from '../ops/monitor.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
@@ -12,7 +13,7 @@ import { LiveTimeline } from '../ops/state/timeline.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { openMirror, REAL_MIRROR, type MirrorPlatform } from './mirror.ts';
-import { untilCommitted } from './until-committed.ts';
+import { missedSince } from './downtime.ts';
 
 export interface Platform extends MirrorPlatform {
   readonly listen: typeof listen;
@@ -51,7 +52,6 @@ export async function startService(
   const { reader, writer } = store;
   const { now } = clock;
   const { retentionDays, warehouseNames } = config;
-  const retention = createRetention({ writer, now, log, retentionDays });
   const sampler = new StateSampler({ reader, now, log });
   const timeline = new LiveTimeline({ reader, writer, sampler, now, log });
   const watch = monitor.watch({
@@ -65,7 +65,18 @@ export async function startService(
   });
   const unstored = new UnstoredDeliveries({ writer, now, log });
   const heartbeat = createHeartbeat(
-    { beat: (atMs) => writer.beat(atMs), show: (atMs) => writer.command('alive', { atMs }) },
+    {
+      beat: (atMs) => {
+        const { missedSinceMs } = mirror;
+        return store.inbox.beat({
+          atMs,
+          clockMs: now(),
+          missedSinceMs,
+          changeSeq: store.mirror.position.changeSeq,
+        });
+      },
+      show: (atMs) => writer.command('alive', { atMs }),
+    },
     Date.now,
   );
   const stopping = new AbortController();
@@ -76,8 +87,6 @@ export async function startService(
     return listener;
   };
   const stop = async (graceMs: number): Promise<void> => {
-    retention.stop();
-    store.leave();
     stopping.abort();
     await Promise.all(listeners.map((listener) => listener.stop(graceMs)));
     await unstored.stop();
@@ -91,7 +100,7 @@ export async function startService(
 
   try {
     const intake = createIntakeApp({
-      writer,
+      inbox: store.inbox,
       unstored,
       secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
       now,
@@ -101,13 +110,11 @@ export async function startService(
     });
     // Listen before anything is read: a change that a read misses must arrive as a delivery.
     const webhook = await listenAt(intake, config.webhook);
-    // `/healthz` waits for the heartbeat, and the heartbeat not for the mirror, which is still being opened.
-    const silenceMs = mirror.silenceMs();
-    const repairing = untilCommitted(
-      () => reconciler.repairSilence(silenceMs, () => heartbeat.begin()),
-      stopping.signal,
-    );
-    repairing.catch(() => undefined);
+    const bootedAtMs = Date.now() - uptime() * 1_000;
+    const isInherited = config.webhook.fd !== undefined;
+    const sinceMs = missedSince({ ...store.inbox.metadata, isInherited, bootedAtMs });
+    if (sinceMs !== null) mirror.missed(sinceMs);
+    heartbeat.begin();
     const { createOpsApp } = await loading;
     const app = createOpsApp({
       reader,
@@ -125,35 +132,20 @@ export async function startService(
     });
     const ops = await listenAt(app, config.ops);
     refuseOpenDoor(config, ops);
-    // Before any request to the store, so that no run is missed.
     watch.start();
     timeline.start();
     sampler.start();
-    repairing.then(
-      () => {
-        if (!stopping.signal.aborted) reconciler.start();
-      },
-      (error: unknown) => {
-        if (!stopping.signal.aborted) onDeath(error as Error);
-      },
-    );
-    // A mirror that cannot be opened now is tried again.
-    const isOpen = await store.opened.then(
-      () => true,
-      () => false,
-    );
-    if (isOpen) await repairing;
-    await heartbeat.check();
     clock.onStandstill((silentMs) => {
       watch.stoodStill();
-      reconciler.repairSilence(silentMs).catch((error: unknown) => {
-        log.error(
-          { err: error },
-          'the database failed: deliveries missed while the process stood still are not being repaired; run `stock-mirror resync`',
-        );
-      });
+      mirror.missed(Date.now() - silentMs);
     });
-    retention.start();
+    reconciler.start();
+    void prunePeriodically(
+      { inbox: store.inbox, mirror: store.mirror, now, log, retentionDays },
+      stopping.signal,
+    );
+    await heartbeat.check();
+    await store.mirror.tried;
     return { webhook, ops, metrics: monitor.registry, stop: () => stop(DRAIN_MS) };
   } catch (error) {
     await stop(0);

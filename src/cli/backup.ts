@@ -24,9 +24,10 @@ export function backupCommand(): Command {
     });
   return explained(command, {
     notes: `
-Writes made meanwhile wait in the write-ahead log and reach the file afterwards.
+The copy is of one instant. The inbox is not copied: its deliveries are applied, and the store can be read again.
 
-A mirror that is started on the copy moves it aside, begins a new epoch and reads every product from the store.`,
+To restore, stop the mirror, put the copy in the place of its file, and start it: a new epoch begins, every row is suspect
+until it is read, and every product is read.`,
     examples: [
       {
         what: 'a copy that replaces the one of yesterday',
@@ -58,14 +59,7 @@ async function backup(file: string, options: BackupOptions, config: LocalConfig)
   const tookMs = Math.round(performance.now() - startedAtMs);
   if (options.json === true) {
     const { path, bytes, epoch, lastSeq } = made;
-    const copied = {
-      path,
-      bytes,
-      epoch,
-      last_seq: lastSeq,
-      took_ms: tookMs,
-    };
-    process.stdout.write(`${JSON.stringify(copied)}\n`);
+    process.stdout.write(`${JSON.stringify({ path, bytes, epoch, last_seq: lastSeq, took_ms: tookMs })}\n`);
   } else {
     const size = `${(made.bytes / 1e6).toFixed(1)} MB`;
     process.stdout.write(

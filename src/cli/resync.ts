@@ -5,7 +5,7 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import { counted } from '../platform/counted.ts';
-import { openMirror, type Mirror } from '../app/mirror.ts';
+import { openMirror, type OpenMirror } from '../app/mirror.ts';
 import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { createLog } from '../platform/log.ts';
 import { storeTrouble } from '../ops/condition/store-trouble.ts';
@@ -116,7 +116,7 @@ async function resyncHere(
   const died = new AbortController();
   const mirror = await openHere(config, (error) => died.abort(error));
   try {
-    await mirror.store.opened;
+    await mirror.store.mirror.opened;
     mirror.reconciler.start();
     const { id, joined } = await mirror.reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,
@@ -129,7 +129,7 @@ async function resyncHere(
 }
 
 async function* sightsHere(
-  { store, reconciler, clock }: Mirror,
+  { store, reconciler, clock }: OpenMirror,
   {
     id,
     died,
@@ -148,7 +148,7 @@ async function* sightsHere(
   }
 }
 
-async function openHere(config: Config, onDeath: (error: Error) => void): Promise<Mirror> {
+async function openHere(config: Config, onDeath: (error: Error) => void): Promise<OpenMirror> {
   // The bar shows the progress. Problems are still printed, on stderr.
   const log = createLog('error', process.stderr);
   const schedules = { ...config.schedules, reconcileCron: null, resyncCron: null };

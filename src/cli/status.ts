@@ -15,9 +15,9 @@ import {
 } from '../ops/condition/condition.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { table } from './shared/table.ts';
-import { eventLogPath } from '../event-log/open-log.ts';
-import { lag, type Lag } from '../mirror/queries/lag.ts';
-import { attachEventLog } from '../event-log/open-both.ts';
+import { inboxPath } from '../inbox/inbox.ts';
+import { lag, type Lag } from '../mirror/queries/inbox.ts';
+import { attachInbox } from '../mirror/reader/serve-queries.ts';
 import { type Db } from '../sqlite/open.ts';
 import { status as readStatus } from '../mirror/queries/status.ts';
 import { isThere } from '../sqlite/is-there.ts';
@@ -51,7 +51,7 @@ const statusSchema = z.looseObject({
   held_variants: z.number(),
   held_levels: z.number(),
   quarantined: z.number(),
-  entries_behind: z.number().nullable(),
+  deliveries_behind: z.number().nullable(),
   behind_since: z.number().nullable(),
   blocked: blockedSchema.nullish(),
   condition: z.enum(CONDITIONS),
@@ -123,7 +123,7 @@ async function findStatus(config: LocalConfig): Promise<Sight> {
     });
     const status = {
       ...held,
-      entries_behind: behind?.entries ?? null,
+      deliveries_behind: behind?.deliveries ?? null,
       behind_since: behind?.sinceMs ?? null,
       condition: name,
       headline,
@@ -151,17 +151,17 @@ async function askServer(config: LocalConfig): Promise<Status | null> {
 /** Whether a process keeps the file. Where this user may not look for it, the heartbeat in the file tells. */
 function servingOf(path: string, { state_cause: cause }: { readonly state_cause: string | null }): Serving {
   try {
-    return isDatabaseLocked(eventLogPath(path)) ? 'held' : 'no';
+    return isDatabaseLocked(inboxPath(path)) ? 'held' : 'no';
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return cause === 'no_heartbeat' || cause === 'stopped' ? 'no' : 'held';
   }
 }
 
-/** @returns null when there is no event log. */
+/** @returns null when there is no inbox. */
 function lagOf(path: string, db: Db): Lag | null {
-  if (!isThere(eventLogPath(path))) return null;
-  attachEventLog(db, path);
+  if (!isThere(inboxPath(path))) return null;
+  attachInbox(db, path);
   return lag(db);
 }
 
@@ -220,13 +220,10 @@ function describe({ status, serving }: Sight, config: LocalConfig): string {
     ['open gaps', String(status.open_gaps)],
     ['change feed', `at ${status.last_seq}, epoch ${status.epoch}`],
   ];
-  const behind = status.entries_behind ?? 0;
+  const behind = status.deliveries_behind ?? 0;
   if (behind > 0) {
     const how = serving === 'yes' ? '' : '; the next start applies them';
-    rows.push([
-      'event log',
-      `${behind} entries not applied yet, the first ${ago(status.behind_since)}${how}`,
-    ]);
+    rows.push(['inbox', `${behind} deliveries not applied yet, the first ${ago(status.behind_since)}${how}`]);
   }
   if (status.quarantined > 0) rows.push(['dead letters', `${status.quarantined} deliveries or items`]);
   if (status.parked_reads > 0) {

@@ -44,7 +44,7 @@ const VERBS: readonly Verb[] = [
   },
   {
     name: 'backup',
-    summary: 'copy mirror and event log to FILE and beside it while the mirror runs: checked, and on disk',
+    summary: 'copy the mirror to FILE while it runs: checked, and on disk',
     load: async () => (await import('./backup.ts')).backupCommand(),
   },
   {

@@ -35,6 +35,8 @@ interface EntryBase {
 
 export interface DeliveryEntry extends EntryBase {
   readonly kind: 'delivery';
+  /** Its row in the inbox. */
+  readonly inboxSeq: number;
   readonly requestId: string | null;
   readonly changes: readonly StockChange[];
   readonly unreadable: readonly Unreadable[];
@@ -172,16 +174,6 @@ export interface GivenUpEntry extends EntryBase, ReadFailure {
   readonly kind: 'given_up';
 }
 
-/** Deletes at most `limit` of the oldest rows of each kind. */
-export interface PrunedEntry extends EntryBase {
-  readonly kind: 'pruned';
-  /** Runs that ended before. */
-  readonly beforeMs: number;
-  /** The first entry that is kept: what came of earlier ones goes. */
-  readonly firstSeq: number;
-  readonly limit: number;
-}
-
 export type Entry =
   | DeliveryEntry
   | ReadEntry
@@ -193,5 +185,4 @@ export type Entry =
   | AllowRemovalsEntry
   | RunBegunEntry
   | RunEndedEntry
-  | GivenUpEntry
-  | PrunedEntry;
+  | GivenUpEntry;

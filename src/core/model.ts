@@ -132,7 +132,8 @@ export interface Gap {
 /** One row of the public change feed. `warehouseId` null: a total that no row of its warehouses explains. */
 export interface Change {
   readonly seq: number;
-  readonly logSeq: number;
+  /** The delivery it came with; null for a read. */
+  readonly inboxSeq: number | null;
   readonly variantId: string;
   readonly warehouseId: string | null;
   readonly sku: string | null;
@@ -149,8 +150,10 @@ export interface Change {
 
 /** What the rules keep beside the tables: one row. */
 export interface MirrorState {
-  /** The last entry that the tables hold. */
+  /** The number of the last input applied. */
   readonly appliedSeq: number;
+  /** The last row of the inbox applied. */
+  readonly inboxSeq: number;
   readonly changeSeq: number;
   readonly storeId: string | null;
   readonly lastDeliveryAtMs: number | null;
@@ -178,6 +181,7 @@ export interface MirrorState {
 
 export const INITIAL_STATE: MirrorState = {
   appliedSeq: 0,
+  inboxSeq: 0,
   changeSeq: 0,
   storeId: null,
   lastDeliveryAtMs: null,

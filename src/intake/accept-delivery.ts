@@ -3,13 +3,13 @@
  * bytes and a header in, a status out.
  */
 import { verifySignature } from '../store-api/signature.ts';
-import type { StoreWriter } from '../mirror/writer/store-writer.ts';
+import type { InboxClient } from '../inbox/inbox-client.ts';
 import type { HeldBody } from './request-body.ts';
 import type { UnstoredDeliveries } from './unstored.ts';
 import { asError } from '../platform/thrown.ts';
 
 export interface AcceptDeps {
-  readonly writer: Pick<StoreWriter, 'appendDelivery'>;
+  readonly inbox: Pick<InboxClient, 'append'>;
   readonly unstored: UnstoredDeliveries;
   /** Keys that a delivery may be signed with. */
   readonly secrets: readonly string[];
@@ -39,7 +39,7 @@ export async function acceptDelivery(
   }
   const late = Promise.withResolvers<Verdict>();
   const timer = setTimeout(() => late.resolve('not_stored'), deadlineMs);
-  const stored = deps.writer.appendDelivery(bytes, deps.now()).then(
+  const stored = deps.inbox.append(bytes, deps.now()).then(
     (): Verdict => 'committed',
     (error: unknown): Verdict => {
       deps.unstored.note(bytes, asError(error));

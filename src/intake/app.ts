@@ -5,23 +5,8 @@ import { Hono } from 'hono';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
 import type { Heartbeat } from './heartbeat.ts';
+import type { IntakeObserver, Refusal } from './observer.ts';
 import { RequestBodies } from './request-body.ts';
-
-export interface Refusal {
-  readonly reason:
-    'missing_signature' | 'malformed_signature' | 'wrong_signature' | 'too_large' | 'not_stored' | 'no_room';
-  /** The status it was answered with. */
-  readonly status: 401 | 413 | 503;
-  /** From the request's headers to its answer. */
-  readonly tookMs: number;
-}
-
-/** Called once per request, when its answer is on its way. */
-export interface IntakeObserver {
-  /** An authentic delivery is committed, and answered 204. @param tookMs as in `Refusal`. */
-  committed(body: Uint8Array, tookMs: number): void;
-  refused(refusal: Refusal): void;
-}
 
 interface IntakeDeps extends AcceptDeps {
   readonly heartbeat: Pick<Heartbeat, 'check'>;
@@ -72,12 +57,14 @@ export function createIntakeApp(deps: IntakeDeps) {
     const { incoming } = c.env;
     const signature = signatureOf(incoming);
     let outcome: Outcome = 'unsigned';
+    let bytes = declaredBytes(incoming);
     // Without a signature that could be right, the body is not read.
     if (signature !== undefined && hasForm(signature)) {
       const read = await bodies.read(incoming);
       if (typeof read === 'string') outcome = read;
       else {
         const body = read.bytes;
+        bytes = body.byteLength;
         outcome = await acceptDelivery(
           deps,
           read,
@@ -93,6 +80,8 @@ export function createIntakeApp(deps: IntakeDeps) {
       reason: outcome === 'unsigned' ? signatureFault(signature) : outcome,
       status,
       tookMs: performance.now() - cameMs,
+      remoteAddress: remoteAddressOf(incoming),
+      bytes,
     });
     return c.json(answer, status);
   });
@@ -112,7 +101,8 @@ export function createIntakeApp(deps: IntakeDeps) {
   return {
     fetch: app.fetch,
     open: {
-      onDropped: () => refused('no_room', { reason: 'no_room', status: 503, tookMs: 0 }),
+      onDropped: (remoteAddress: string | null) =>
+        refused('no_room', { reason: 'no_room', status: 503, tookMs: 0, remoteAddress, bytes: null }),
     },
   };
 }
@@ -131,4 +121,14 @@ function hasForm(signature: string): boolean {
 function signatureOf({ headers }: IncomingMessage): string | undefined {
   const value = headers['x-service-signature'];
   return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** The other end of the connection, which may be a proxy. A simulation has no sockets. */
+function remoteAddressOf(incoming: { readonly socket?: IncomingMessage['socket'] }): string | null {
+  return incoming.socket?.remoteAddress ?? null;
+}
+
+function declaredBytes({ headers }: IncomingMessage): number | null {
+  const text = headers['content-length'];
+  return text === undefined ? null : Number(text);
 }

@@ -4,7 +4,17 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export type Heartbeat = ReturnType<typeof createHeartbeat>;
+export interface Heartbeat {
+  /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
+  begin(): void;
+  /**
+   * Whether a delivery could be committed now: a commit is tried, at most once in a while for all callers. Before
+   * the heartbeat has started, callers wait for it.
+   */
+  check(): Promise<boolean>;
+  /** Writes a last heartbeat, if there was a first. */
+  stop(): Promise<void>;
+}
 
 /** Where the heartbeat is written. */
 interface HeartbeatTarget {
@@ -19,7 +29,7 @@ const CHECK_DEADLINE_MS = 700;
 const CHECK_VALID_MS = 250;
 
 /** @param wallNow the host's clock, epoch ms: readers compare the heartbeat with it. */
-export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number) {
+export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number): Heartbeat {
   const begun = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | null = null;
   let checked: { readonly atMs: number; readonly result: Promise<boolean> } | null = null;
@@ -37,16 +47,11 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number) 
       underWay = null;
     }));
   return {
-    /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
     begin(): void {
       if (timer !== null) return;
       timer = setInterval(() => void beat(), EVERY_MS).unref();
       begun.resolve();
     },
-    /**
-     * Whether a delivery could be committed now: a commit is tried, at most once in a while for all callers. Before
-     * the heartbeat has started, callers wait for it.
-     */
     check(): Promise<boolean> {
       const nowMs = performance.now();
       if (checked === null || nowMs - checked.atMs > CHECK_VALID_MS) {
@@ -55,7 +60,6 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number) 
       }
       return checked.result;
     },
-    /** Writes a last heartbeat, if there was a first. */
     async stop(): Promise<void> {
       if (timer === null) return;
       clearInterval(timer);

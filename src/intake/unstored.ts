@@ -1,11 +1,11 @@
 /**
  * Deliveries answered 503 (docs/architecture.md#when-nothing-can-be-committed). The store does not send them again, so
- * their products are read once the event log commits again. Which products a delivery turned away unread was about is
+ * their products are read once the mirror can write. Which products a delivery turned away unread was about is
  * unknown: those with the oldest evidence are read.
  */
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
-import type { StoreWriter } from '../mirror/writer/store-writer.ts';
+import type { StoreWriter } from '../mirror/mirror.ts';
 
 interface UnstoredDeps {
   readonly writer: Pick<StoreWriter, 'append'>;

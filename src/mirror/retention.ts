@@ -1,20 +1,15 @@
-/** Deletes old rows, a little at a time each hour, so that no delivery waits for it. */
+/** Deletes old rows of inbox and mirror, a little at a time each hour, so that no delivery waits for it. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { InboxClient } from '../inbox/inbox-client.ts';
 import type { Logger } from '../platform/log.ts';
-import { bothPruned, NOTHING_PRUNED, rowsOf, type Pruned } from './writer/pruned.ts';
-import type { StoreWriter } from './writer/store-writer.ts';
+import type { Mirror } from './mirror.ts';
 
 interface RetentionDeps {
-  readonly writer: Pick<StoreWriter, 'prune'>;
+  readonly inbox: Pick<InboxClient, 'prune'>;
+  readonly mirror: Pick<Mirror, 'command' | 'position'>;
   readonly now: () => number;
   readonly log: Logger;
   readonly retentionDays: number;
-}
-
-interface Retention {
-  /** Prunes now and every hour. */
-  start(): void;
-  /** A portion under way ends with its next transaction. */
-  stop(): void;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -23,41 +18,44 @@ const EVERY_MS = 60 * 60_000;
 const AT_ONCE = 500;
 const PAUSE_MS = 100;
 
-export function createRetention({ writer, now, log, retentionDays }: RetentionDeps): Retention {
-  let timer: NodeJS.Timeout | undefined;
-  const stopping = new AbortController();
-  const deleteSome = (): Promise<Pruned> =>
-    writer.prune({ nowMs: now(), beforeMs: now() - retentionDays * DAY_MS, limit: AT_ONCE });
-
-  let onSchedule = NOTHING_PRUNED;
-  const again = (ms: number): void => {
-    if (stopping.signal.aborted) return;
-    timer = setTimeout(() => void pruneOnSchedule(), ms);
-    timer.unref();
-  };
-  const pruneOnSchedule = async (): Promise<void> => {
-    try {
-      const deleted = await deleteSome();
-      onSchedule = bothPruned(onSchedule, deleted);
-      if (rowsOf(deleted) > 0) {
-        again(PAUSE_MS);
-        return;
+/** Prunes now and every hour. @param signal ends it with the transaction under way. */
+export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal): Promise<void> {
+  const { log, retentionDays } = deps;
+  try {
+    for (;;) {
+      await wait(PAUSE_MS, undefined, { signal, ref: false });
+      try {
+        const deleted = await pruneAll(deps, signal);
+        if (deleted > 0)
+          log.info({ rows: deleted, retentionDays }, 'pruned what is older than the retention time');
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn({ err: error }, 'pruning failed; the next attempt is in an hour');
       }
-      if (rowsOf(onSchedule) > 0) {
-        log.info({ ...onSchedule, retentionDays }, 'pruned what is older than the retention time');
-      }
-      onSchedule = NOTHING_PRUNED;
-    } catch (error) {
-      log.warn({ err: error }, 'pruning failed; it is tried again in an hour');
+      await wait(EVERY_MS, undefined, { signal, ref: false });
     }
-    again(EVERY_MS);
-  };
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
 
-  return {
-    start: () => again(PAUSE_MS),
-    stop(): void {
-      stopping.abort();
-      clearTimeout(timer);
-    },
-  };
+/** @returns how many rows were deleted. */
+async function pruneAll(
+  { inbox, mirror, now, retentionDays }: RetentionDeps,
+  signal: AbortSignal,
+): Promise<number> {
+  const beforeMs = now() - retentionDays * DAY_MS;
+  let total = 0;
+  for (;;) {
+    const { deleted, firstSeq } = await inbox.prune({
+      beforeMs,
+      appliedSeq: mirror.position.inboxSeq,
+      limit: AT_ONCE,
+    });
+    const rows = await mirror.command('prune', { beforeMs, limit: AT_ONCE, inboxFirstSeq: firstSeq });
+    const some = deleted + rows.changes + rows.deadLetters + rows.runs;
+    if (some === 0) return total;
+    total += some;
+    await wait(PAUSE_MS, undefined, { signal, ref: false });
+  }
 }

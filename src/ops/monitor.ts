@@ -9,7 +9,7 @@ import type { CatalogueClient } from '../store-api/client.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
 import { TOKEN_ENDPOINT } from '../store-api/token/token-request.ts';
 import type { AnswerTimes } from '../store-api/transport/errors.ts';
-import type { CommitReport } from '../event-log/commit-watch.ts';
+import type { InboxCommit } from '../inbox/serve-inbox.ts';
 import type { Store } from '../mirror/store.ts';
 import { Watchman } from './alarms/watchman.ts';
 import { ClockSkew } from './state/clock-skew.ts';
@@ -24,7 +24,7 @@ import type { StateSampler } from './state/state-sampler.ts';
 import { NOTHING_HELD } from './alarms/held-words.ts';
 
 interface WatchedMirror {
-  readonly store: Store;
+  readonly store: Pick<Store, 'reader' | 'writer'> & { readonly inbox: { readonly lastSeq: number } };
   readonly sampler: Pick<StateSampler, 'last' | 'onSample'>;
   readonly operator: Pick<Operator, 'blocked' | 'readsUnderWay'>;
   /** The ceiling of reads, `SERVICE_MAX_RPS`. */
@@ -72,8 +72,8 @@ export class Monitor {
     }).set({ version: packageJson.version, node_version: process.version }, 1);
   }
 
-  readonly onCommit = (report: CommitReport): void => {
-    this.#counting.commitInputs.observe(report.inputs);
+  readonly onCommit = (report: InboxCommit): void => {
+    this.#counting.commitInputs.observe(report.deliveries);
     this.#counting.commitSeconds.observe(report.tookMs / 1_000);
     this.#counting.commits[report.error === null ? 'done' : 'failed'].inc();
     this.#watchman?.committed(report.error);
@@ -136,6 +136,7 @@ export class Monitor {
     };
     const watchman = new Watchman({
       reader: store.reader,
+      inbox: store.inbox,
       writer: store.writer,
       now,
       log,

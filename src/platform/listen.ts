@@ -1,7 +1,7 @@
 /** A hono app on a socket, with limits on slow and oversized requests and on slow readers. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import { Server as NetServer, type AddressInfo, type DropArgument, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { authorityOf } from './authority.ts';
 
@@ -13,7 +13,7 @@ interface App {
    */
   readonly open?: {
     /** A connection was closed at once, since `MAX_CONNECTIONS` are open. */
-    readonly onDropped: () => void;
+    readonly onDropped: (remoteAddress: string | null) => void;
   };
 }
 
@@ -67,7 +67,7 @@ export async function listen(app: App, host: string, port: number, fd?: number):
   server.setTimeout(STALLED_MS, (socket) =>
     socket.writableLength > 0 ? socket.resetAndDestroy() : socket.destroy(),
   );
-  server.on('drop', () => open?.onDropped());
+  server.on('drop', (dropped?: DropArgument) => open?.onDropped(dropped?.remoteAddress ?? null));
   let isStopping = false;
   /** Requests under way, by connections that have sent at least one. */
   const underWay = new Map<Socket, number>();

@@ -1,4 +1,4 @@
-/** Threads as messages, so that a simulation can run their work in a schedule of its own. */
+/** Threads as messages, so that a simulation can run their work on a schedule that it controls. */
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
 import { programFile } from './own-files.ts';
 
@@ -6,11 +6,11 @@ import { programFile } from './own-files.ts';
 export interface Thread<In, Out> {
   /** @param handOver memory of the message that is transferred instead of copied: the sender can no longer use it. */
   post(message: In, handOver?: readonly ArrayBuffer[]): void;
-  /** To be called once: the listener also gets what came before. */
+  /** Call it once: the listener also gets what came before. */
   onMessage(listener: (message: Out) => void): void;
-  /** Called once when it ends, asked to or not, after its last message. */
+  /** Called once when the thread ends, asked to or not, after its last message. */
   onEnd(listener: (cause: Error) => void): void;
-  /** Ends it at once. Not while it has a file open: what it holds is not closed. */
+  /** Ends it at once; its databases are closed with it. */
   stop(): Promise<unknown>;
 }
 
@@ -24,17 +24,17 @@ export interface Owner<In, Out> {
   close(): void;
 }
 
-/**
- * @param name of its file below src/, without the ending.
- * @param youngMb how large the thread's young generation may become, for a thread whose values are garbage a moment
- * later.
- */
-export function startThread<In, Out>(name: string, path: string, youngMb: number): Thread<In, Out> {
-  const worker = new Worker(programFile(name), {
-    workerData: { path },
-    // Left alone, V8 lets it grow to a hundred megabytes on each thread.
-    resourceLimits: { maxYoungGenerationSizeMb: youngMb },
-  });
+/** What a thread is started with. */
+export interface ThreadOptions {
+  /** Of the mirror's file. */
+  readonly path: string;
+  readonly isSuspect?: boolean;
+  readonly inboxEndSeq?: number | null;
+}
+
+/** @param name of its file below src/, without the extension. */
+export function startThread<In, Out>(name: string, options: ThreadOptions): Thread<In, Out> {
+  const worker = new Worker(programFile(name), { workerData: options });
   // It may be started before its owner has loaded what listens to it.
   let listener: ((message: Out) => void) | null = null;
   const early: Out[] = [];
@@ -57,13 +57,11 @@ export function startThread<In, Out>(name: string, path: string, youngMb: number
   };
 }
 
-/** Stops the thread that calls it, with all that it would do meanwhile. Not for the main thread. */
-export function pauseThread(ms: number): void {
-  if (ms > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
-
 /** For the first line of a thread's own file. @throws Error on the main thread. */
-export function ownerOfThread<In, Out>(): { readonly owner: Owner<In, Out>; readonly path: string } {
+export function ownerOfThread<In, Out>(): {
+  readonly owner: Owner<In, Out>;
+  readonly options: ThreadOptions;
+} {
   const port = parentPort;
   if (port === null) throw new Error('this file runs as a worker only');
   return {
@@ -73,6 +71,6 @@ export function ownerOfThread<In, Out>(): { readonly owner: Owner<In, Out>; read
       take: () => receiveMessageOnPort(port)?.message as In | undefined,
       close: () => port.close(),
     },
-    path: (workerData as { path: string }).path,
+    options: workerData as ThreadOptions,
   };
 }

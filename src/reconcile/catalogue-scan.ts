@@ -12,7 +12,7 @@ import { fullJitterMs } from '../traffic/backoff.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ScanDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'reader' | 'writer'>;
   readonly client: CatalogueClient;
   readonly throttle: Throttle;
   readonly now: () => number;

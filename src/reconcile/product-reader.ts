@@ -11,7 +11,7 @@ import { messageOf } from '../platform/thrown.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ProductReaderDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'reader' | 'writer'>;
   readonly client: CatalogueClient;
   readonly throttle: Throttle;
   readonly now: () => number;
@@ -37,7 +37,7 @@ export async function readProduct(
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
   // Before the request: the answer may not show what is committed later.
-  const { lastSeq: s0 } = store.writer;
+  const { s0 } = store.writer;
   const answer = await throttle.send(() => client.productDetail(productId, { signal }));
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
   const { facts } = await store.writer.append({

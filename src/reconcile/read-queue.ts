@@ -72,10 +72,13 @@ export class ReadQueue {
         if (waitMs > 0) await this.#pause.wait(waitMs);
       } catch (error) {
         if (this.#isStopped()) return;
-        this.#deps.log.error(
-          { err: error },
-          'the database failed to answer which reads are due; trying again',
-        );
+        // A fault of the mirror is logged once, where it is met.
+        if (this.#deps.store.writer.fault === null) {
+          this.#deps.log.error(
+            { err: error },
+            'the mirror failed to answer which reads are due; trying again',
+          );
+        }
         await this.#pause.wait(STORE_TROUBLE_MS);
       }
     }

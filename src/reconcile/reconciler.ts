@@ -27,7 +27,7 @@ import { Throttle, type Blocked } from './throttle.ts';
 import { Ticks } from './ticks.ts';
 
 interface ReconcilerDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'reader' | 'writer'>;
   readonly client: CatalogueClient;
   readonly tokens: TokenProvider;
   readonly now: () => number;
@@ -40,8 +40,6 @@ interface ReconcilerDeps {
   readonly schedules: ScheduleOptions;
 }
 
-/** A start after a longer silence than this first repairs what was missed. */
-const DOWNTIME_MS = 5_000;
 const TICK_MS = 250;
 const TROUBLE_MS = 1_000;
 
@@ -110,7 +108,7 @@ export class Reconciler {
     return this.#queue.readsUnderWay;
   }
 
-  /** Begins to read. Call `repairSilence` first when deliveries are received. */
+  /** Begins to read. Call `noteDowntime` first when deliveries may have been missed. */
   start(): void {
     const { store, schedules, log } = this.#deps;
     this.#unlisten = store.writer.onApplied(({ reports }) => {
@@ -128,31 +126,32 @@ export class Reconciler {
   }
 
   /**
-   * Deliveries that were missed before this start, or while the process stood still, are made up for by reading
+   * Makes up for deliveries that were missed while the public port was closed or the process stood still, by reading
    * (docs/architecture.md#downtime).
    *
-   * @param onNoted called when it is in the event log that they were missed: from then on a heartbeat may hide the silence.
+   * @param downSinceMs 0: never listened before. @throws StoreError
    */
-  async repairSilence(silenceMs: number | null, onNoted: () => void = () => undefined): Promise<void> {
+  async noteDowntime(downSinceMs: number): Promise<void> {
     const { store, now, log } = this.#deps;
-    const isDowntime = silenceMs !== null && silenceMs > DOWNTIME_MS;
-    if (isDowntime) {
+    const atMs = now();
+    if ((await store.reader.ask('lastFullSync')) !== null) {
       log.warn(
-        { silenceMs },
-        'the mirror was not listening for a while: every product is re-read, the most recently active first; until then its rows are suspect',
+        { downSinceMs },
+        'deliveries may have been missed: every product is read, the most recently active first; until then its rows are suspect',
       );
-      const atMs = now();
-      await store.writer.append({ kind: 'downtime', atMs, downSinceMs: atMs - silenceMs }, onNoted);
-    } else onNoted();
-    await store.writer.command('settle', undefined);
-    // A first read that an earlier life began goes on beside what this silence asks for, and comes before it: what it
-    // has not read yet is not in the mirror at all.
+    }
+    await store.writer.append({ kind: 'downtime', atMs, downSinceMs });
+    await this.readAll();
+  }
+
+  /** Reads the whole catalogue: its first read in this epoch, or after a downtime. @throws StoreError */
+  async readAll(): Promise<void> {
+    const { store } = this.#deps;
     const lastFullSyncAtMs = await store.reader.ask('lastFullSync');
     const runs = await store.reader.ask('runningRuns');
+    // A first read under way continues: it comes before what a downtime asks for.
     const isFirst = lastFullSyncAtMs === null && !runs.some(({ kind }) => kind === 'initial');
-    // Even a short pause can miss a delivery; without urgency, since little can have happened.
-    const kind = isDowntime ? 'downtime' : 'restart';
-    await this.#beginScan(isFirst ? 'initial' : kind);
+    await this.#beginScan(isFirst ? 'initial' : 'downtime');
   }
 
   /** An operator's command: reads the whole catalogue, or these products, and lifts whatever holds reads back. */
@@ -215,7 +214,9 @@ export class Reconciler {
         await this.#pause.wait(TICK_MS);
       } catch (error) {
         if (this.#isStopped()) return;
-        this.#deps.log.error({ err: error }, 'following the runs failed; trying again');
+        if (this.#deps.store.writer.fault === null) {
+          this.#deps.log.error({ err: error }, 'following the runs failed; trying again');
+        }
         await sleep(TROUBLE_MS, this.#stop.signal).catch(() => undefined);
       }
     }

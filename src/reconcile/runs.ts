@@ -1,13 +1,13 @@
 /** The life of a run: begun once, scanned, followed until every product of it is read, and ended. */
 import type { Logger } from '../platform/log.ts';
-import type { NewEntry } from '../event-log/entries.ts';
+import type { NewInput } from '../mirror/writer/applier.ts';
 import { RUN_PRIORITY, type Run, type RunKind } from '../core/runs.ts';
 import type { Store } from '../mirror/store.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { isIsolated } from '../core/given-up.ts';
 
 interface RunDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'reader' | 'writer'>;
   readonly now: () => number;
   readonly log: Logger;
 }
@@ -119,7 +119,7 @@ export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
 const NAMED = 5;
 
 /** An operator who names a product that the store does not have has most likely mistyped it. */
-async function absenceIn(store: Store, { productIds }: Run): Promise<string | null> {
+async function absenceIn(store: Pick<Store, 'reader'>, { productIds }: Run): Promise<string | null> {
   if (productIds === null) return null;
   const absent = await store.reader.ask('absentProducts', { productIds });
   if (absent.length === 0) return null;
@@ -147,8 +147,8 @@ export async function endRun({ store, now }: RunDeps, run: Run, error: string | 
 }
 
 async function beginRun(
-  store: Store,
-  begun: Omit<Extract<NewEntry, { kind: 'run_begun' }>, 'kind'>,
+  store: Pick<Store, 'reader' | 'writer'>,
+  begun: Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>,
 ): Promise<Run> {
   const { seq, facts } = await store.writer.append({ kind: 'run_begun', ...begun });
   const told = facts.find((fact) => fact.kind === 'run_begun')?.run;

@@ -12,14 +12,20 @@ const TIMES_AFTER_LOSS = 6;
 const AFTER_LOSS_EVERY_MS = 5 * 60_000;
 
 export class Ticks {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'reader' | 'writer'>;
   readonly #now: () => number;
   #isLossOpen = false;
   #afterLossAtMs = Number.NEGATIVE_INFINITY;
   /** Reads that the next ticks go without. */
   #debt = 0;
 
-  constructor({ store, now }: { readonly store: Store; readonly now: () => number }) {
+  constructor({
+    store,
+    now,
+  }: {
+    readonly store: Pick<Store, 'reader' | 'writer'>;
+    readonly now: () => number;
+  }) {
     this.#store = store;
     this.#now = now;
   }

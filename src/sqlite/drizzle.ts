@@ -18,9 +18,12 @@ export const {
   fillPlaceholders,
   getTableColumns,
   getTableName,
+  gt,
   gte,
   inArray,
   lt,
+  max,
+  min,
   sql,
 } = orm;
 export const { blob, check, index, integer, QueryBuilder, sqliteTable, text } = core;

@@ -22,12 +22,6 @@ export class StoreError extends Error {
   }
 }
 
-/** The mirror's threads are started again whatever their failure: callers may try again. */
-export function asPassing(error: StoreError): StoreError {
-  const { kind, message } = error;
-  return kind === 'busy' ? error : new StoreError('cannot_commit', message, { cause: error });
-}
-
 /** SQLite's own result code (`SQLITE_BUSY`, …), also of a wrapped error; null when it is not SQLite's. */
 export function sqliteCode(error: unknown): string | null {
   for (let found = error; found instanceof Error; found = found.cause) {
@@ -46,15 +40,6 @@ export function isBusy(error: unknown): boolean {
 export function isDamage(error: unknown): boolean {
   if (error instanceof StoreError && error.kind === 'damaged') return true;
   return /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
-}
-
-/** Damage of the mirror's file, in words. */
-export function damageOf(error: unknown): PlainError {
-  if (error instanceof StoreError && error.kind === 'damaged') return plainError(error);
-  return {
-    kind: 'damaged',
-    message: `the mirror’s file is damaged (${sqliteCode(error) ?? 'no SQLite code'})`,
-  };
 }
 
 /** Errors lose their class on the way between threads. */

@@ -7,19 +7,19 @@ const CLOCK = { nowMs: T0, monotonicMs: 1_000 };
 test.each([
   { when: 'both clocks agree', wallMs: 1_000, nowMs: 1_000 },
   { when: 'the wall clock is a little ahead', wallMs: 1_050, nowMs: 1_050 },
-  { when: 'the wall clock is further ahead', wallMs: 4_000, nowMs: 1_100 },
+  { when: 'the wall clock is further ahead', wallMs: 2_500, nowMs: 1_100 },
   { when: 'the wall clock was set back a little', wallMs: 950, nowMs: 950 },
   { when: 'the wall clock was set back an hour', wallMs: -3_600_000, nowMs: 900 },
-  { when: 'the wall clock is ahead by just no jump', wallMs: 6_000, nowMs: 1_100 },
+  { when: 'the wall clock is ahead by just no jump', wallMs: 3_000, nowMs: 1_100 },
 ])('after 1 s, when $when', ({ wallMs, nowMs }) => {
   const clock = { nowMs: T0 + nowMs, monotonicMs: 2_000 };
   expect(advance(CLOCK, T0 + wallMs, 2_000)).toEqual({ clock, jumpedMs: 0 });
 });
 
 test('a jump ahead is taken at once and told', () => {
-  expect(advance(CLOCK, T0 + 6_001, 2_000)).toEqual({
-    clock: { nowMs: T0 + 6_001, monotonicMs: 2_000 },
-    jumpedMs: 5_001,
+  expect(advance(CLOCK, T0 + 3_001, 2_000)).toEqual({
+    clock: { nowMs: T0 + 3_001, monotonicMs: 2_000 },
+    jumpedMs: 2_001,
   });
 });
 

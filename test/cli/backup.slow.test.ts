@@ -35,7 +35,7 @@ import {
   type Home,
 } from './harness.ts';
 
-const OUR_FILES = /^mirror\.(log\.)?db/;
+const OUR_FILES = /^mirror\.(inbox\.)?db/;
 
 interface StatusRow {
   readonly epoch: string;
@@ -131,7 +131,7 @@ describe('of a mirror that nobody serves', () => {
     linkSync(databaseOf(home), join(home.folder, 'by-link'));
     for (const name of [
       ...['mirror.db', './mirror.db-wal', 'mirror.db.aside', 'by-symlink', 'by-link'],
-      ...['mirror.log.db', 'mirror.log.db-wal'],
+      ...['mirror.inbox.db', 'mirror.inbox.db-wal'],
     ]) {
       const { code, stderr } = await run(home, 'backup', name, '--force');
       expect(code).toBe(1);

@@ -176,7 +176,7 @@ export async function untilQuiet(home: Home): Promise<void> {
   await eventually(
     async () => {
       const status = (await (await fetch(statusUrl, { headers })).json()) as Record<string, unknown>;
-      return status['state'] === 'live' && status['pending_reads'] === 0 && status['entries_behind'] === 0;
+      return status['state'] === 'live' && status['pending_reads'] === 0 && status['deliveries_behind'] === 0;
     },
     { what: 'the server is quiet' },
   );

@@ -1,8 +1,7 @@
 /** `status`, from the server and from the database. */
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { EventLog } from '../../src/event-log/event-log.ts';
-import { eventLogPath, openLogForAppending } from '../../src/event-log/open-log.ts';
+import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { present } from '../shared/present.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
 import {
@@ -76,16 +75,16 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   expect(after.stdout).toMatch(/^mirrored +20 products/m);
   expect(after.stdout).not.toContain('not applied yet');
 
-  // As a kill leaves it between the event log and the mirror.
-  const db = openLogForAppending(eventLogPath(databaseOf(home)));
+  // As a kill leaves it between the inbox and the mirror.
+  const db = openInbox(inboxPath(databaseOf(home)));
   const atMs = Date.now();
-  new EventLog(db).append([{ kind: 'delivery', body: delivery('kept', item()), arrivedAtMs: atMs }]);
+  new Inbox(db).append([{ body: delivery('kept', item()), arrivedAtMs: atMs }]);
   db.close();
   expect((await run(home, 'status')).stdout).toMatch(
-    /^event log +1 entries not applied yet, the first \d+ s ago; the next start applies them$/m,
+    /^inbox +1 deliveries not applied yet, the first \d+ s ago; the next start applies them$/m,
   );
   const kept = await run(home, 'status', '--json');
-  expect(JSON.parse(kept.stdout)).toMatchObject({ entries_behind: 1, behind_since: atMs });
+  expect(JSON.parse(kept.stdout)).toMatchObject({ deliveries_behind: 1, behind_since: atMs });
 });
 
 test('it says why the server reads nothing, and what else is the matter', async () => {

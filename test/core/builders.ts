@@ -132,7 +132,7 @@ interface ReadTimes {
   readonly productId?: string;
 }
 
-/** The tables, and the log that gives them. */
+/** The tables, and the inputs that made them. */
 export class Mirror {
   readonly tables = new MemoryTables();
   readonly log: Entry[] = [];
@@ -154,6 +154,7 @@ export class Mirror {
   deliver(atMs: number, ...changes: readonly StockChange[]): Fact[] {
     return this.applyEntry({
       kind: 'delivery',
+      inboxSeq: this.seq + 1,
       atMs,
       requestId: `r${this.seq + 1}`,
       changes,

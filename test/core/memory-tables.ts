@@ -1,5 +1,5 @@
 /** `Tables` on maps, for the rules' own tests. */
-import type { Unreadable } from '../../src/core/entry.ts';
+import type { DeliveryEntry, Unreadable } from '../../src/core/entry.ts';
 import {
   INITIAL_STATE,
   type StockLevel,
@@ -24,7 +24,7 @@ export class MemoryTables implements Tables {
   readonly readRequests = new Map<string, ReadRequest>();
   readonly gaps = new Map<string, Gap>();
   readonly changes: Change[] = [];
-  readonly deadLetters: { logSeq: number; unreadable: Unreadable }[] = [];
+  readonly deadLetters: { inboxSeq: number; arrivedAtMs: number; unreadable: Unreadable }[] = [];
   private current: MirrorState = INITIAL_STATE;
 
   state(): MirrorState {
@@ -84,8 +84,8 @@ export class MemoryTables implements Tables {
   appendChange(change: Change): void {
     this.changes.push(change);
   }
-  putDeadLetter(logSeq: number, unreadable: Unreadable): void {
-    this.deadLetters.push({ logSeq, unreadable });
+  putDeadLetter({ inboxSeq, atMs }: DeliveryEntry, unreadable: Unreadable): void {
+    this.deadLetters.push({ inboxSeq, arrivedAtMs: atMs, unreadable });
   }
   bundleProducts(): string[] {
     return [...this.products.values()]

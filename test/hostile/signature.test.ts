@@ -102,6 +102,6 @@ test('over the wire: the header’s name in any case, its value once and in lowe
   ] as const) {
     expect(await postRaw(port, body, lines), lines.join()).toBe(status);
   }
-  expect(values(db, 'SELECT count(*) FROM log')).toEqual([0]);
+  expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([0]);
   expect(await postRaw(port, body, [`x-SERVICE-signature:   ${right}  `])).toBe(204);
 });

@@ -3,14 +3,14 @@ import { request, type OutgoingHttpHeaders } from 'node:http';
 import Database from 'better-sqlite3';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { createIntakeApp, type Refusal } from '../../src/intake/app.ts';
+import { createIntakeApp } from '../../src/intake/app.ts';
+import type { Refusal } from '../../src/intake/observer.ts';
 import { createHeartbeat, type Heartbeat } from '../../src/intake/heartbeat.ts';
 import { UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { listen } from '../../src/platform/listen.ts';
-import { eventLogPath } from '../../src/event-log/open-log.ts';
+import { inboxPath } from '../../src/inbox/inbox.ts';
 import { signBody } from '../../src/store-api/signature.ts';
-import { eventually } from '../process/wait.ts';
-import { readerDb, storeAt, type OpenStore } from '../mirror/mirror-file.ts';
+import { allApplied, readerDb, storeAt, type OpenStore } from '../mirror/mirror-file.ts';
 
 export const SECRET = 'whsec_now';
 export const PREVIOUS = 'whsec_before';
@@ -37,14 +37,13 @@ export interface Intake {
   readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
   readonly ask: (method: string, path: string) => Promise<Answer>;
   readonly heartbeat: Heartbeat;
-  /** Resolves once the tables hold all that is in the event log. */
+  /** Resolves once the mirror holds all that is in the inbox. */
   readonly applied: () => Promise<void>;
 }
 
 /** @param hasBegun whether its heartbeat has. */
 export async function startIntake(hasBegun = true): Promise<Intake> {
   const store = await storeAt();
-  await store.opened;
   const log: Record<string, unknown>[] = [];
   const observed: Observed[] = [];
   const logger = pino(
@@ -55,14 +54,14 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
   const unstored = new UnstoredDeliveries({ writer: store.writer, now, log: logger });
   const heartbeat = createHeartbeat(
     {
-      beat: (atMs) => store.writer.beat(atMs),
+      beat: (atMs) => store.inbox.beat({ atMs, clockMs: atMs, missedSinceMs: null, changeSeq: 0 }),
       show: (atMs) => store.writer.command('alive', { atMs }),
     },
     now,
   );
   if (hasBegun) heartbeat.begin();
   const app = createIntakeApp({
-    writer: store.writer,
+    inbox: store.inbox,
     unstored,
     secrets: [SECRET, PREVIOUS],
     now,
@@ -88,10 +87,7 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
     log,
     observed,
     heartbeat,
-    applied: async () => {
-      const { writer } = store;
-      await eventually(() => writer.appliedSeq >= writer.lastSeq, { what: 'all is applied' });
-    },
+    applied: async () => void (await allApplied(store)),
     post: (body, headers = {}) =>
       send(port, {
         method: 'POST',
@@ -138,9 +134,9 @@ export function send(
   });
 }
 
-/** As if the event log could not be written: somebody holds its write lock until released. */
-export function lockEventLog({ store }: Intake): { release(): void } {
-  return lock(eventLogPath(store.path));
+/** As if the inbox could not be written: another program holds its write lock until released. */
+export function lockInbox({ store }: Intake): { release(): void } {
+  return lock(inboxPath(store.path));
 }
 
 /** Another program that holds the mirror's write lock until released. */

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { eventually } from '../process/wait.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
-import { lockEventLog, PREVIOUS, send, startIntake } from './intake.ts';
+import { lockInbox, PREVIOUS, send, startIntake } from './intake.ts';
 
-test('every answer is told once, with its reason', async () => {
+test('every answer is told once, with its reason, size and origin', async () => {
   const intake = await startIntake();
   const { post, port, observed } = intake;
   const body = delivery('a', item());
@@ -16,19 +16,19 @@ test('every answer is told once, with its reason', async () => {
   await post(body, { 'x-service-signature': signBody('whsec_other', body) });
   await post(new Uint8Array((1 << 20) + 1)).catch(() => null);
   await eventually(() => observed.length === 6, { what: 'all are told' });
-  const lock = lockEventLog(intake);
+  const lock = lockInbox(intake);
   await post(delivery('b', item()));
   lock.release();
   await eventually(() => observed.length === 7, { what: 'the last one is told' });
 
-  const at = { tookMs: expect.any(Number) as number };
+  const at = { tookMs: expect.any(Number) as number, remoteAddress: '127.0.0.1', bytes: body.byteLength };
   expect(observed).toEqual([
     { bytes: body.byteLength },
     { bytes: body.byteLength },
     { ...at, status: 401, reason: 'missing_signature' },
     { ...at, status: 401, reason: 'malformed_signature' },
     { ...at, status: 401, reason: 'wrong_signature' },
-    { ...at, status: 413, reason: 'too_large' },
+    { ...at, status: 413, reason: 'too_large', bytes: (1 << 20) + 1 },
     { ...at, status: 503, reason: 'not_stored' },
   ]);
 });

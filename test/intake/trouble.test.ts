@@ -1,5 +1,5 @@
 /**
- * While the event log cannot commit: 503 in time, nothing forgotten, and back by itself
+ * While the inbox cannot commit: 503 in time, nothing forgotten, and back by itself
  * (docs/architecture.md#when-nothing-can-be-committed).
  */
 import { pino } from 'pino';
@@ -8,7 +8,7 @@ import { UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
 import { delivery, detail, item, readEntry, values } from '../mirror/mirror-file.ts';
-import { lockEventLog, lockMirror, startIntake, type Intake } from './intake.ts';
+import { lockInbox, lockMirror, startIntake, type Intake } from './intake.ts';
 
 /** Variant 100 belongs to product 10, of which no read is requested. */
 async function knowTea({ store }: Intake): Promise<void> {
@@ -16,20 +16,13 @@ async function knowTea({ store }: Intake): Promise<void> {
   await store.writer.append(readEntry('10', tea, { sentAtMs: Date.now() - 60_000, s0: 0 }));
 }
 
-/** While the event log stays locked, an attempt to put on record what is kept fails. */
-async function failToFlush({ store }: Intake): Promise<void> {
-  const { settledResults } = vi.spyOn(store.writer, 'append').mock;
-  const hasFailed = (): boolean => settledResults.some(({ type }) => type === 'rejected');
-  await eventually(hasFailed, { what: 'an attempt to put it on record has failed' });
-}
-
-const obliged = ({ db }: Intake): unknown[] =>
+const requested = ({ db }: Intake): unknown[] =>
   values(db, `SELECT product_id FROM read_requests WHERE reason = 'not_stored'`);
 
-test('deliveries that the event log rejects are 503 within the second, and read about once it commits again', async () => {
+test('deliveries that the inbox rejects are 503 within the second, and their products are read', async () => {
   const intake = await startIntake();
   await knowTea(intake);
-  const lock = lockEventLog(intake);
+  const lock = lockInbox(intake);
   const answers = await Promise.all([
     intake.post(delivery('a', item())),
     intake.post(delivery('b', item({ id: '999' }), item({ id: 7 }))),
@@ -40,18 +33,19 @@ test('deliveries that the event log rejects are 503 within the second, and read 
     expect(JSON.parse(body)).toMatchObject({ error: 'unavailable' });
   }
   await eventually(() => intake.unstored.noted === 3, { what: 'all three are noted' });
-  expect(obliged(intake)).toEqual([]);
+  // The mirror needs no inbox for it.
+  await eventually(() => requested(intake).length === 1, { what: 'the re-read request is recorded' });
   // Still told, not only counted: what is wrong, once.
   const told = intake.log.filter((line) => JSON.stringify(line).includes('another program holds'));
   expect(told).toHaveLength(1);
   expect(['a', 'b', 'c']).toContain(present(told[0])['requestId']);
 
-  await failToFlush(intake);
   lock.release();
-  await eventually(() => obliged(intake).length === 1, { what: 'the re-read request is recorded' });
-  expect(obliged(intake)).toEqual(['10']);
+  expect(requested(intake)).toEqual(['10']);
   const lookups = 'SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL ORDER BY 1';
-  expect(values(intake.db, lookups)).toEqual(['7', '999']);
+  await eventually(() => values(intake.db, lookups).join() === '7,999', {
+    what: 'unknown variants are looked for',
+  });
   await eventually(() => intake.unstored.size === 0, { what: 'nothing is kept in memory' });
   expect((await intake.post(delivery('d', item({ old: 4, new: 3 })))).status).toBe(204);
 });
@@ -59,31 +53,27 @@ test('deliveries that the event log rejects are 503 within the second, and read 
 test('a delivery that is merely late is 503 in time, and not lost either way', async () => {
   const intake = await startIntake();
   await knowTea(intake);
-  const lock = lockEventLog(intake);
+  const lock = lockInbox(intake);
   // Its stamp waits for the lock first, so that the delivery's own wait is not over when its answer is due.
   const stamped = intake.ask('GET', '/healthz');
   const { status } = await intake.post(delivery('late', item()));
   lock.release();
   expect(status).toBe(503);
   await stamped;
-  const isLogged = () => values(intake.db, `SELECT 1 FROM log WHERE kind = 'delivery'`).length === 1;
-  await eventually(() => isLogged() || obliged(intake).length === 1, { what: 'it is merged, or read about' });
-  expect(intake.unstored.noted).toBe(isLogged() ? 0 : 1);
+  const isKept = () => values(intake.db, 'SELECT 1 FROM inbox').length === 1;
+  await eventually(() => isKept() || requested(intake).length === 1, { what: 'it is merged, or read about' });
+  expect(intake.unstored.noted).toBe(isKept() ? 0 : 1);
 });
 
 test('a body nobody can read that is not stored makes the whole mirror suspect', async () => {
   const intake = await startIntake();
   await knowTea(intake);
-  const lock = lockEventLog(intake);
+  const lock = lockInbox(intake);
   expect((await intake.post(new TextEncoder().encode('no JSON'))).status).toBe(503);
-  await eventually(() => intake.unstored.noted === 1, { what: 'it is noted' });
-  await failToFlush(intake);
-  lock.release();
-  await eventually(() => values(intake.db, `SELECT 1 FROM log WHERE kind = 'downtime'`).length === 1, {
-    what: 'the request is recorded',
+  await eventually(() => values(intake.db, 'SELECT suspect FROM mirror_stock')[0] === 1, {
+    what: 'it is suspect',
   });
-  await intake.applied();
-  expect(values(intake.db, 'SELECT suspect FROM mirror_stock')).toEqual([1]);
+  lock.release();
 });
 
 test('what was noted goes on record when the service stops', async () => {
@@ -92,41 +82,42 @@ test('what was noted goes on record when the service stops', async () => {
   const body = delivery('a', item());
   intake.unstored.note(body, new Error('as if the store had refused it'));
   await intake.unstored.stop();
-  expect(obliged(intake)).toEqual(['10']);
+  expect(requested(intake)).toEqual(['10']);
   expect(intake.unstored.size).toBe(0);
 });
 
 test('more variants than are remembered make the whole mirror suspect', async () => {
   const intake = await startIntake();
+  await knowTea(intake);
   const items = Array.from({ length: 10_001 }, (_, n) => item({ id: String(1_000 + n) }));
   intake.unstored.note(delivery('a', ...items), new Error('as if the store had refused it'));
   await intake.unstored.stop();
-  expect(values(intake.db, `SELECT kind FROM log`)).toEqual(['downtime']);
+  expect(values(intake.db, 'SELECT suspect FROM mirror_stock')).toEqual([1]);
 });
 
 test('requests turned away are reported as a possible loss once in 15 minutes', async () => {
   const intake = await startIntake();
   await knowTea(intake);
-  const losses = () => values(intake.db, `SELECT count(*) FROM log WHERE kind = 'due'`);
+  const appended = vi.spyOn(intake.store.writer, 'append');
   let nowMs = Date.now();
   const { writer } = intake.store;
   const unstored = new UnstoredDeliveries({ writer, now: () => nowMs, log: pino({ enabled: false }) });
   onTestFinished(() => unstored.stop());
   unstored.noteTurnedAway();
   unstored.noteTurnedAway();
-  await eventually(() => losses()[0] === 1, { what: 'the first report' });
+  await eventually(() => appended.mock.calls.length === 1, { what: 'the first report' });
   unstored.noteTurnedAway();
   await unstored.stop();
-  expect(losses()).toEqual([1]);
+  expect(appended).toHaveBeenCalledTimes(1);
   nowMs += 15 * 60_000;
   await unstored.stop();
-  expect(losses()).toEqual([2]);
+  expect(appended).toHaveBeenCalledTimes(2);
 });
 
 test('healthz tells whether a delivery could be committed now', async () => {
   const intake = await startIntake();
   expect(await intake.ask('GET', '/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
-  const lock = lockEventLog(intake);
+  const lock = lockInbox(intake);
   const asked = await eventually(
     async () => {
       const answer = await intake.ask('GET', '/healthz');
@@ -171,12 +162,13 @@ test('a mirror that another program has locked refuses nothing: 204, and its row
     );
     expect(status).toBe(204);
   }
-  await eventually(() => intake.store.writer.stuck, { what: 'the projection has met the lock' });
+  const { mirror } = intake.store;
+  await eventually(() => mirror.fault?.kind === 'busy', { what: 'the mirror has met the lock' });
   expect((await intake.ask('GET', '/healthz')).status).toBe(200);
   expect(values(intake.db, 'SELECT available_qty FROM mirror_stock')).toEqual([5]);
   lock.release();
+  await eventually(() => mirror.fault === null, { what: 'the mirror works again' });
   await intake.applied();
   expect(values(intake.db, 'SELECT available_qty FROM mirror_stock')).toEqual([25]);
   expect(intake.unstored.noted).toBe(0);
-  expect(intake.store.writer.stuck).toBeNull();
 });

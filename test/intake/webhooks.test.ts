@@ -15,7 +15,7 @@ function ofSize(bytes: number): Uint8Array {
 
 test('204 comes only once the delivery is on disk, where anybody finds it', async () => {
   const { post, db, applied } = await startIntake();
-  const kept = db.prepare<[Uint8Array], number>('SELECT count(*) FROM log WHERE payload = ?').pluck();
+  const kept = db.prepare<[Uint8Array], number>('SELECT count(*) FROM inbox WHERE body = ?').pluck();
   for (let n = 0; n < 40; n += 1) {
     const body = delivery(`r${n}`, item({ id: String(n) }));
     expect(await post(body)).toMatchObject({ status: 204, body: '' });
@@ -32,8 +32,8 @@ test('keeps 200 deliveries that come at once', async () => {
     Array.from({ length: 200 }, (_, n) => post(delivery(`r${n}`, item({ id: String(n) })))),
   );
   expect(answers.filter(({ status }) => status !== 204)).toEqual([]);
-  expect(values(db, 'SELECT count(*) FROM log')).toEqual([201]);
-  expect(values(db, 'SELECT seq FROM log ORDER BY seq')).toEqual(
+  expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([201]);
+  expect(values(db, 'SELECT seq FROM inbox ORDER BY seq')).toEqual(
     Array.from({ length: 201 }, (_, n) => n + 1),
   );
 });
@@ -43,7 +43,7 @@ test('the same delivery twice is answered twice and kept once', async () => {
   const body = delivery('a', item());
   expect((await post(body)).status).toBe(204);
   expect((await post(body)).status).toBe(204);
-  expect(values(db, 'SELECT count(*) FROM log')).toEqual([1]);
+  expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([1]);
 });
 
 describe('a signature', () => {
@@ -70,7 +70,7 @@ describe('a signature', () => {
         error_description: expect.any(String),
       });
     }
-    expect(values(db, 'SELECT count(*) FROM log')).toEqual([0]);
+    expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([0]);
     expect(JSON.stringify(log)).not.toContain(right);
     // Told at once, then once in a while: whoever sends them must not fill the log.
     expect(log.filter((line) => line['unsigned'] !== undefined)).toHaveLength(1);
@@ -91,7 +91,7 @@ describe('a signature', () => {
     const cut = body.indexOf('เสื้อ') + 1;
     const pieces = [body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)];
     expect((await send(port, { method: 'POST', path: '/webhooks', headers, pieces })).status).toBe(204);
-    expect(values<Buffer>(db, 'SELECT payload FROM log')[0]?.equals(body)).toBe(true);
+    expect(values<Buffer>(db, 'SELECT body FROM inbox')[0]?.equals(body)).toBe(true);
     await applied();
     expect(values(db, 'SELECT sku FROM mirror_changes')).toEqual(['เสื้อ']);
   });
@@ -107,7 +107,7 @@ describe('a body over 1 MB', () => {
     const pieces = [large.subarray(0, 600_000), large.subarray(600_000)];
     const headers = { 'x-service-signature': signBody(SECRET, large) };
     expect((await send(port, { method: 'POST', path: '/webhooks', headers, pieces })).status).toBe(413);
-    expect(values(db, 'SELECT count(*) FROM log')).toEqual([0]);
+    expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([0]);
     expect((await post(ofSize(MEGABYTE))).status).toBe(204);
   });
 });
@@ -124,9 +124,9 @@ test('an authentic body is never refused for what it says: it is kept, and put a
   ].map((text) => new TextEncoder().encode(text));
   bodies.push(Uint8Array.of(0xff, 0xfe), delivery('half', item({ new: 'x' }), item({ id: '101' })));
   for (const body of bodies) expect((await post(body)).status).toBe(204);
-  expect(values(db, 'SELECT count(*) FROM log')).toEqual([bodies.length]);
+  expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([bodies.length]);
   await applied();
-  expect(values(db, 'SELECT count(DISTINCT log_seq) FROM dead_letters')).toEqual([bodies.length]);
+  expect(values(db, 'SELECT count(DISTINCT inbox_seq) FROM dead_letters')).toEqual([bodies.length]);
   expect(values(db, 'SELECT variant_id FROM mirror_stock')).toEqual(['101']);
   expect(rows(db, 'SELECT variant_id FROM dead_letters WHERE variant_id IS NOT NULL')).toEqual([
     { variant_id: '100' },
@@ -179,7 +179,7 @@ describe('requests as few senders write them', () => {
   ])('an authentic delivery %s is stored', async (_, host, version) => {
     const { port, db } = await startIntake();
     expect(await exchange(port, signed(host, version))).toMatch(/^HTTP\/1\.1 204/);
-    expect(values(db, 'SELECT count(*) FROM log')).toEqual([1]);
+    expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([1]);
   });
 
   test('a proxy that asks for the health in HTTP/1.0 is answered', async () => {

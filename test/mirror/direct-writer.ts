@@ -1,112 +1,76 @@
-/**
- * Event log and projection on one connection and without threads: what is written is applied when the call returns. For
- * tests and for scripts that make mirrors.
- */
-import type { Fact } from '../../src/core/apply/fact.ts';
+/** Inbox and mirror on one thread: what is written is applied when the call returns. */
+import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
+import { attachInbox } from '../../src/mirror/reader/serve-queries.ts';
+import { startMirror } from '../../src/mirror/start.ts';
 import type { CommandName } from '../../src/mirror/writer/commands.ts';
-import { StoreError } from '../../src/sqlite/errors.ts';
-import { encodeEntry, type NewEntry } from '../../src/event-log/entries.ts';
-import { EventLog, type LogInput } from '../../src/event-log/event-log.ts';
-import { eventLogPath, openLogForAppending } from '../../src/event-log/open-log.ts';
-import { LogReader } from '../../src/event-log/read-log.ts';
-import { failureOf } from '../../src/sqlite/explain.ts';
-import type { Db } from '../../src/sqlite/open.ts';
-import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import {
-  Projection,
+  Applier,
+  type AppliedInput,
   type BranchCounts,
-  type Report,
+  type NewInput,
   type Result,
-} from '../../src/mirror/writer/projection.ts';
-import { NOTHING_PRUNED, prunedIn, type Pruned } from '../../src/mirror/writer/pruned.ts';
-import { isPrunable } from '../../src/mirror/queries/status.ts';
-import type { PruneArgs } from '../../src/mirror/writer/store-writer.ts';
-import { present } from '../shared/present.ts';
+  type Work,
+} from '../../src/mirror/writer/applier.ts';
+import type { Db } from '../../src/sqlite/open.ts';
 
 export type Input =
   | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }
-  | { readonly kind: 'entry'; readonly entry: NewEntry }
+  | { readonly kind: 'entry'; readonly entry: NewInput }
   | { readonly kind: 'command'; readonly name: CommandName; readonly args: unknown };
 
-export interface Appended {
-  readonly seq: number;
-  readonly duplicate: boolean;
-  readonly facts: readonly Fact[];
-}
+export type { AppliedInput, Result };
 
-export type { Result };
-
-/** The mirror's file with its event log attached, whose table is found as `log`. */
+/** The mirror's file with its inbox attached. */
 export function openBoth(path: string): Db {
-  const db = openWriter(path);
-  const logPath = eventLogPath(path);
-  openLogForAppending(logPath).close();
-  db.prepare('ATTACH ? AS event_log').run(logPath);
-  db.exec('UPDATE event_log.metadata SET epoch = (SELECT epoch FROM service_state)');
+  const inbox = openInbox(inboxPath(path));
+  const { db } = startMirror(path, inbox, { nowMs: 0, isSuspect: false, inboxEndSeq: null });
+  attachInbox(db, path);
+  inbox.close();
   return db;
 }
 
 export class Writer {
-  readonly log: EventLog;
-  readonly projection: Projection;
-  readonly #db: Db;
+  readonly inbox: Inbox;
+  readonly inboxDb: Db;
+  readonly applier: Applier;
 
-  /** @param db as `openBoth` gives it, unless the event log is elsewhere. */
-  constructor(db: Db, logDb: Db = db) {
-    this.#db = db;
-    this.log = new EventLog(logDb);
-    this.projection = new Projection(db, new LogReader(logDb));
+  /** @param db as `openBoth` gives it. */
+  constructor(db: Db, inboxDb = openInbox(inboxPath(db.name))) {
+    this.inboxDb = inboxDb;
+    this.inbox = new Inbox(this.inboxDb);
+    this.applier = new Applier(db, this.inboxDb);
   }
 
-  get lastSeq(): number {
-    return this.log.lastSeq;
+  /** The number of the last input applied. */
+  get s0(): number {
+    return this.applier.position.inputSeq;
   }
 
   branchCounts(): BranchCounts {
-    return this.projection.branchCounts();
+    return this.applier.branchCounts();
   }
 
-  prune({ nowMs, beforeMs, limit }: PruneArgs): Pruned {
-    const belowSeq = this.projection.appliedSeq;
-    const { deleted, firstSeq } = this.log.prune({ beforeMs, belowSeq, limit });
-    if (!isPrunable(this.#db, { beforeMs, firstSeq })) return { ...NOTHING_PRUNED, log: deleted };
-    const entry: NewEntry = { kind: 'pruned', atMs: nowMs, beforeMs, firstSeq, limit };
-    const [result] = this.commit([{ kind: 'entry', entry }]);
-    if (result?.ok !== true) throw result?.error ?? new Error('no result');
-    return { log: deleted, ...prunedIn((result.value as Appended).facts) };
-  }
-
-  /** The results are in the order of the inputs; commands run last. */
+  /** Deliveries are applied first. The results are in the order of the inputs. */
   commit(inputs: readonly Input[]): Result[] {
-    const isLogged = (input: Input): boolean => input.kind !== 'command';
-    const commands = inputs.filter((input) => input.kind === 'command');
-    try {
-      const places = this.log.append(inputs.filter(isLogged).map(encoded));
-      const reports = new Map<number, Report>();
-      const results: Result[] = [];
-      do {
-        const isLast = this.log.lastSeq - this.projection.appliedSeq <= 256;
-        const step = this.projection.step(isLast ? commands : []);
-        for (const report of step.reports) reports.set(report.seq, report);
-        results.push(...step.results);
-      } while (this.projection.appliedSeq < this.log.lastSeq);
-      return inputs.map((input): Result => {
-        if (input.kind === 'command') return present(results.shift());
-        const { seq, duplicate } = present(places.shift());
-        const report = duplicate ? undefined : reports.get(seq);
-        if (report !== undefined && report.failed !== null) {
-          return { ok: false, error: new StoreError('cannot_commit', report.failed) };
-        }
-        return { ok: true, value: { seq, duplicate, facts: report?.facts ?? [] } satisfies Appended };
-      });
-    } catch (error) {
-      return inputs.map(() => ({ ok: false, error: failureOf(error) }));
+    const works = inputs.filter((input) => input.kind !== 'delivery').map(workOf);
+    let { inputSeq } = this.applier.position;
+    this.inbox.append(inputs.filter((input) => input.kind === 'delivery'));
+    const reports = new Map<number, AppliedInput>();
+    const results: Result[] = [];
+    for (;;) {
+      const step = this.applier.step(works.slice(results.length));
+      if (step === null) break;
+      for (const report of step.reports) reports.set(report.seq, report);
+      results.push(...step.results);
     }
+    return inputs.map((input): Result => {
+      if (input.kind !== 'delivery') return results.shift() ?? { ok: true, value: undefined };
+      inputSeq += 1;
+      return { ok: true, value: reports.get(inputSeq) ?? { seq: inputSeq, facts: [] } };
+    });
   }
 }
 
-function encoded(input: Input): LogInput {
-  if (input.kind === 'delivery') return input;
-  if (input.kind === 'entry') return { kind: 'entry', entry: encodeEntry(input.entry) };
-  throw new Error('commands are not logged');
+function workOf(input: Exclude<Input, { kind: 'delivery' }>): Work {
+  return input.kind === 'entry' ? { kind: 'input', input: input.entry } : input;
 }

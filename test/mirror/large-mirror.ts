@@ -4,7 +4,7 @@ import { T0 } from './mirror-file.ts';
 
 interface Size {
   readonly products: number;
-  /** Each with two changes; half as many reads stand between them. */
+  /** Each with two changes. */
   readonly deliveries: number;
 }
 
@@ -44,9 +44,9 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
       FROM p`);
     // Deliveries are spread over the products, but every hundredth change is of the first variant in the second warehouse.
     const spread = `CASE WHEN n % 100 = 0 THEN '100000011' ELSE CAST(10000001 + (n * 7919) % ${products} AS TEXT) || '1' END`;
-    const log = `WITH RECURSIVE ${counted('d', deliveries)}`;
-    run(`${log} INSERT INTO log (seq, kind, at_ms, body_hash, payload)
-      SELECT n * 3 / 2, 'delivery', @t0 - (${deliveries} - n) * 100, CAST(printf('%016d', n) AS BLOB),
+    const inbox = `WITH RECURSIVE ${counted('d', deliveries)}`;
+    run(`${inbox} INSERT INTO inbox (seq, arrived_at_ms, body_hash, body)
+      SELECT n, @t0 - (${deliveries} - n) * 100, CAST(printf('%016d', n) AS BLOB),
         CAST(json_object('request_id', 'r' || n, 'event_type', 'stock_available_updated', 'request_time', @t0, 'data',
           json_object('items', json_array(
             json_object('id', ${spread}, 'sku', 'SKU', 'old', n % 50, 'new', n % 50 + 1, 'warehouse_id', '1',
@@ -55,11 +55,9 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
               'update_time', @t0 - (${deliveries} - n) * 100, 'reason', 'user_added', 'user_id', '1')
           ))) AS BLOB)
       FROM d`);
-    run(`INSERT INTO log (seq, kind, at_ms, payload)
-      SELECT seq + 1, 'read', at_ms, CAST('{}' AS BLOB) FROM log WHERE seq % 3 = 1`);
-    run(`${log} INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason,
+    run(`${inbox} INSERT INTO changes (seq, inbox_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason,
         user_id, update_time_ms, recorded_at_ms, request_id)
-      SELECT n * 2 + k, n * 3 / 2, ${spread}, CAST(k + 1 AS TEXT), 'SKU', n % 50, n % 50 + 1,
+      SELECT n * 2 + k, n, ${spread}, CAST(k + 1 AS TEXT), 'SKU', n % 50, n % 50 + 1,
         CASE WHEN n % 50 = 0 THEN 'read' ELSE 'webhook' END,
         CASE n % 50 WHEN 0 THEN CASE n % 4 WHEN 0 THEN 'gap' ELSE 'lost_tail' END ELSE 'user_added' END,
         '1', @t0 - (${deliveries} - n) * 100, @t0 - (${deliveries} - n) * 100, 'r' || n
@@ -68,13 +66,13 @@ export function fillMirror(db: Db, { products, deliveries }: Size): void {
       SELECT ${productId}, 'conflict', 3, 1, 1, @t0, @t0 - p.n, @t0 FROM p WHERE p.n % ${SUSPECT_EVERY} = 0`);
     run(`${of} INSERT INTO gaps (variant_id, warehouse_id, opened_seq, opened_at_ms, due_at_ms, from_qty, to_qty)
       SELECT ${variantId}, '1', 1, @t0, @t0, 1, 2 FROM p, v WHERE p.n % ${SUSPECT_EVERY * 5} = 1`);
-    run(`WITH RECURSIVE ${counted('d', 500)} INSERT INTO dead_letters (id, log_seq, item_index, problem, variant_id)
-      SELECT n, n * 3, 0, 'data.items[0].new: expected number', '100000011' FROM d`);
+    run(`WITH RECURSIVE ${counted('d', 500)} INSERT INTO dead_letters (id, inbox_seq, arrived_at_ms, item_index, problem, variant_id)
+      SELECT n, n * 3, @t0, 0, 'data.items[0].new: expected number', '100000011' FROM d`);
     run(`WITH RECURSIVE ${counted('d', 200)} INSERT INTO runs (kind, state, started_at_ms, finished_at_ms, read_after_ms,
         list_offset, list_done, started_seq, total, done, drift, failed)
       SELECT 'scheduled', 'done', @t0, @t0, @t0, 0, 1, 1, 1, 1, 0, 0 FROM d`);
     run(
-      'UPDATE mirror_state SET change_seq = (SELECT max(seq) FROM changes), trusted_after_ms = @t0 - 90000000',
+      'UPDATE mirror_state SET change_seq = (SELECT max(seq) FROM changes), inbox_seq = (SELECT max(seq) FROM inbox), trusted_after_ms = @t0 - 90000000',
     );
     run('UPDATE service_state SET alive_at_ms = @t0, last_full_sync_at_ms = @t0');
   })();

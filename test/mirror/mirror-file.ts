@@ -3,20 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { NewEntry } from '../../src/event-log/entries.ts';
-import { openStore, type StoreEvents } from '../../src/mirror/open-store.ts';
-import { openReaderOfBoth } from '../../src/event-log/open-both.ts';
+import type { NewInput } from '../../src/mirror/writer/applier.ts';
+import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
+import { openStore, realThreads, type Store, type StoreEvents } from '../../src/mirror/store.ts';
 import { type Db } from '../../src/sqlite/open.ts';
-import type { Pruned } from '../../src/mirror/writer/pruned.ts';
-import type { Store } from '../../src/mirror/store.ts';
-import {
-  openBoth,
-  Writer,
-  type Appended,
-  type Input,
-  type Result,
-} from './direct-writer.ts';
+import type { PrunedRows } from '../../src/mirror/writer/commands.ts';
+import { openBoth, Writer, type AppliedInput, type Input, type Result } from './direct-writer.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
+import { eventually } from '../process/wait.ts';
 import { snapshotOf } from '../../src/store-api/snapshot.ts';
 
 /** A whole second, so that a Date header can say it exactly. */
@@ -39,7 +33,7 @@ export function writerDb(path = newPath()): Db {
 }
 
 export function readerDb(path: string): Db {
-  const db = openReaderOfBoth(path);
+  const db = openForQueries(path);
   onTestFinished(() => void db.close());
   return db;
 }
@@ -51,21 +45,34 @@ export interface OpenStore extends Store {
 
 /** Resolves once the mirror is open too. */
 export async function storeAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
-  const store = await logAt(path, events);
-  await store.opened;
+  const store = await inboxAt(path, events);
+  await store.mirror.opened;
   return store;
 }
 
 /** Resolves once deliveries can be kept. */
-export async function logAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
+export async function inboxAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
   const deaths: Error[] = [];
-  const store = await openStore(path, {
-    onDeath: (error) => void deaths.push(error),
-    onNews: () => undefined,
-    ...events,
-  });
+  const store = await openStore(
+    realThreads(path),
+    {
+      onDeath: (error) => void deaths.push(error),
+      onCommit: () => undefined,
+      onOpened: () => undefined,
+      onFault: () => undefined,
+      onHeldBack: () => undefined,
+      ...events,
+    },
+    // No input of a test was begun before the mirror was opened.
+    () => 0,
+  );
   onTestFinished(() => store.close());
   return { ...store, path, deaths };
+}
+
+/** Resolves once every delivery in the inbox is applied. */
+export function allApplied({ inbox, mirror }: Store): Promise<unknown> {
+  return eventually(() => mirror.position.inboxSeq === inbox.lastSeq, { what: 'all is applied' });
 }
 
 export type Item = Record<string, unknown>;
@@ -137,7 +144,7 @@ interface ReadTimes {
 }
 
 /** A finished read; `found` null: the service knows no such product. */
-export function readEntry(productId: string, found: Item | null, { sentAtMs, s0 }: ReadTimes): NewEntry {
+export function readEntry(productId: string, found: Item | null, { sentAtMs, s0 }: ReadTimes): NewInput {
   return {
     kind: 'read',
     atMs: sentAtMs + 10,
@@ -154,38 +161,43 @@ export function readEntry(productId: string, found: Item | null, { sentAtMs, s0 
 /** The writer without its thread, and what it answers. */
 export class DirectWriter {
   readonly db: Db;
-  readonly logDb: Db;
   readonly writer: Writer;
 
-  constructor(db: Db = writerDb(), logDb: Db = db) {
+  constructor(db: Db = writerDb(), inboxDb?: Db) {
     this.db = db;
-    this.logDb = logDb;
-    this.writer = new Writer(db, logDb);
+    this.writer = new Writer(db, inboxDb);
+    onTestFinished(() => void this.writer.inboxDb.close());
   }
 
   commit(...inputs: readonly Input[]): Result[] {
     return this.writer.commit(inputs);
   }
 
-  deliver(body: Uint8Array, arrivedAtMs = T0): Appended {
+  deliver(body: Uint8Array, arrivedAtMs = T0): AppliedInput {
     return this.#one({ kind: 'delivery', body, arrivedAtMs });
   }
 
-  append(entry: NewEntry): Appended {
+  append(entry: NewInput): AppliedInput {
     return this.#one({ kind: 'entry', entry });
   }
 
-  /** A read that has seen the whole log. */
-  read(productId: string, found: Item | null, sentAtMs: number): Appended {
-    return this.append(readEntry(productId, found, { sentAtMs, s0: this.writer.lastSeq }));
+  /** A read that has seen every input. */
+  read(productId: string, found: Item | null, sentAtMs: number): AppliedInput {
+    return this.append(readEntry(productId, found, { sentAtMs, s0: this.writer.s0 }));
   }
 
-  prune(beforeMs: number, limit = 100): Pruned {
-    return this.writer.prune({ nowMs: Date.now(), beforeMs, limit });
+  /** What came before an instant. */
+  prune(beforeMs: number, limit = 100): PrunedRows {
+    const { inbox, applier } = this.writer;
+    const { firstSeq } = inbox.prune({ beforeMs, appliedSeq: applier.position.inboxSeq, limit });
+    const args = { beforeMs, limit, inboxFirstSeq: firstSeq };
+    const [result] = this.commit({ kind: 'command', name: 'prune', args });
+    if (result?.ok !== true) throw result?.error ?? new Error('no result');
+    return result.value as PrunedRows;
   }
 
   /** @returns its id. */
-  beginRun(over: Partial<Omit<Extract<NewEntry, { kind: 'run_begun' }>, 'kind'>> = {}): number {
+  beginRun(over: Partial<Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>> = {}): number {
     const run = { run: 'scheduled', atMs: T0, readAfterMs: T0, total: 0, productIds: null } as const;
     const { seq } = this.append({ kind: 'run_begun', ...run, ...over });
     return values<number>(this.db, 'SELECT id FROM runs WHERE started_seq = ?', seq)[0] ?? -1;
@@ -204,11 +216,11 @@ export class DirectWriter {
     this.append({ kind: 'run_ended', startedSeq, ...figures, ...how });
   }
 
-  #one(input: Input): Appended {
+  #one(input: Input): AppliedInput {
     const [result] = this.writer.commit([input]);
     if (result === undefined) throw new Error('no result');
     if (!result.ok) throw result.error;
-    return result.value as Appended;
+    return result.value as AppliedInput;
   }
 }
 

@@ -1,3 +1,6 @@
+/** All rows that applying inputs has written, as text to compare. */
+import type { Db } from '../../src/sqlite/open.ts';
+
 /** The tables that the rules write, each in an order that the rows define. */
 export const PROJECTED = [
   'stock_levels ORDER BY variant_id, warehouse_id',
@@ -10,3 +13,8 @@ export const PROJECTED = [
   'dead_letters ORDER BY id',
   'mirror_state',
 ] as const;
+
+export const dump = (db: Db): string =>
+  JSON.stringify(
+    [...PROJECTED, 'deliveries ORDER BY inbox_seq'].map((from) => db.prepare(`SELECT * FROM ${from}`).all()),
+  );

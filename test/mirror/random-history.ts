@@ -1,6 +1,6 @@
 /** Histories of a small mirror: changes, reads, removals and what a schedule or an operator asks for. */
 import fc from 'fast-check';
-import type { NewEntry } from '../../src/event-log/entries.ts';
+import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { delivery, detail, item, readEntry, T0, type DirectWriter } from './mirror-file.ts';
 
 const productIds = fc.constantFrom('10', '11');
@@ -27,7 +27,7 @@ type Step =
       readonly variants: Parameters<typeof detail>[1] | null;
     }
   | { readonly kind: 'remove'; readonly productId: string }
-  | { readonly kind: 'append'; readonly entry: (atMs: number) => NewEntry };
+  | { readonly kind: 'append'; readonly entry: (atMs: number) => NewInput };
 
 const deliver = fc.record({
   kind: fc.constant('deliver' as const),
@@ -95,7 +95,7 @@ export function play(
       writer.deliver(delivery(`r${n}`, change, ...(qty === 0 ? [item({ id: 'odd' })] : [])), atMs);
     } else if (now.kind === 'read') {
       const found = now.variants === null ? null : detail(now.productId, now.variants);
-      writer.append(readEntry(now.productId, found, { sentAtMs: atMs, s0: writer.writer.lastSeq }));
+      writer.append(readEntry(now.productId, found, { sentAtMs: atMs, s0: writer.writer.s0 }));
     } else if (now.kind === 'remove') {
       // Two reads, half a minute apart, that no longer find it.
       for (let again = 0; again < 2; again += 1) writer.read(now.productId, null, (atMs += 40_000));

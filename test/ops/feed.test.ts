@@ -19,7 +19,7 @@ function changer(store: OpenedStore): () => Promise<void> {
   let qty = 1_000;
   return async () => {
     const change = item({ old: qty, new: qty - 1, update_time: T0 + (1_000 - qty) });
-    await store.writer.appendDelivery(delivery(`r${qty}`, change), T0 + (1_000 - qty));
+    await store.deliver(delivery(`r${qty}`, change), T0 + (1_000 - qty));
     qty -= 1;
   };
 }
@@ -93,7 +93,7 @@ test('numbers without a row move the reader on, so that it is not taken for one 
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
   await eventually(() => reader.seqs.length > 0, { what: 'the first change' });
   const again = { ...detail('10', [{ id: '100', levels: { 1: 5 }, more: { name: 'New name' } }]) };
-  await store.writer.append(readEntry('10', again, { sentAtMs: T0 + 60_000, s0: store.writer.lastSeq }));
+  await store.writer.append(readEntry('10', again, { sentAtMs: T0 + 60_000, s0: store.writer.s0 }));
   const [{ seq }] = store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status') as [
     { seq: number },
   ];
@@ -120,7 +120,7 @@ test('who must start over is told so: another epoch, pruned changes, a number ne
   expect((await changes(ops, `after=${last}`)).status).toBe(200);
   expect((await changes(ops, 'after=0')).status).toBe(200);
 
-  await store.writer.prune({ nowMs: Date.now(), beforeMs: T0 + 3, limit: 100 });
+  await store.writer.command('prune', { beforeMs: T0 + 3, limit: 100, inboxFirstSeq: 0 });
   expect(seqsIn(store)[0]).toBe(fourth);
   await refused('after=0', 410, 'pruned');
   await refused(`after=${second - 1}`, 410, 'pruned');
@@ -136,13 +136,13 @@ test('who has seen all that was pruned goes on, also where only numbers without 
   const ops = await startOps(store);
   const named = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 }, more: { name } }]);
   const read = (name: string, sentAtMs: number) =>
-    store.writer.append(readEntry('10', named(name), { sentAtMs, s0: store.writer.lastSeq }));
+    store.writer.append(readEntry('10', named(name), { sentAtMs, s0: store.writer.s0 }));
   await read('First', T0);
   const pruned = Math.max(...seqsIn(store));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=${pruned}`);
   await eventually(() => reader.events.length > 0, { what: 'the stream' });
   await read('Second', T0 + 60_000);
-  await store.writer.prune({ nowMs: Date.now(), beforeMs: T0 + 90_000, limit: 100 });
+  await store.writer.command('prune', { beforeMs: T0 + 90_000, limit: 100, inboxFirstSeq: 0 });
   expect(seqsIn(store)).toEqual([]);
   await read('Third', T0 + 120_000);
   const [{ seq }] = store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status') as [

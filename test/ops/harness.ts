@@ -36,7 +36,10 @@ export interface Answer {
 const DRAIN_MS = 1_500;
 
 /** The private listener's app over a store, without a socket. */
-export function opsApp(store: Store, over: Partial<OpsDeps> = {}): ReturnType<typeof createOpsApp> {
+export function opsApp(
+  store: Pick<Store, 'reader' | 'writer'> & { readonly inbox: { readonly lastSeq: number } },
+  over: Partial<OpsDeps> = {},
+): ReturnType<typeof createOpsApp> {
   const deps = { store, now: Date.now, log };
   return createOpsApp({
     reader: store.reader,
@@ -61,7 +64,10 @@ export function opsApp(store: Store, over: Partial<OpsDeps> = {}): ReturnType<ty
   });
 }
 
-export async function startOps(store: Store, over: Partial<OpsDeps> = {}): Promise<Ops> {
+export async function startOps(
+  store: Pick<Store, 'reader' | 'writer'> & { readonly inbox: { readonly lastSeq: number } },
+  over: Partial<OpsDeps> = {},
+): Promise<Ops> {
   const stopping = new AbortController();
   const app = opsApp(store, { stopping: stopping.signal, ...over });
   const listener = await listen(app, '127.0.0.1', 0);

@@ -83,19 +83,19 @@ test('the lag is asked of a sample only, and of no large body', async () => {
 
 test('commits, merges, gaps, differences and repairs', async () => {
   const { monitor, store, watch, sampler, value } = watched(() => T0 + 60_000);
-  monitor.onCommit({ inputs: 40, tookMs: 7, error: null });
-  monitor.onCommit({ inputs: 1, tookMs: 7, error: { kind: 'busy', message: 'x' } });
+  monitor.onCommit({ deliveries: 40, duplicates: 0, tookMs: 7, error: null });
+  monitor.onCommit({ deliveries: 1, duplicates: 0, tookMs: 7, error: { kind: 'busy', message: 'x' } });
   expect(await value('stock_mirror_commit_inputs_sum')).toBe(41);
   expect(await value('stock_mirror_commit_seconds_bucket{le="0.01"}')).toBe(2);
   expect(await value('stock_mirror_commits_total{result="failed"}')).toBe(1);
 
   const { writer } = store;
   const read = (levels: ReturnType<typeof one>, sentAtMs: number) =>
-    writer.append(readEntry('10', detail('10', levels), { sentAtMs, s0: writer.lastSeq }));
+    writer.append(readEntry('10', detail('10', levels), { sentAtMs, s0: writer.s0 }));
   await read(one('100'), T0);
-  await writer.appendDelivery(delivery('a', item({ update_time: T0 + 10_000 })), T0 + 10_000);
-  await writer.appendDelivery(delivery('b', item({ old: 2, new: 1, update_time: T0 + 20_000 })), T0 + 20_000);
-  await writer.appendDelivery(new TextEncoder().encode('no JSON'), T0 + 21_000);
+  await store.deliver(delivery('a', item({ update_time: T0 + 10_000 })), T0 + 10_000);
+  await store.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 20_000 })), T0 + 20_000);
+  await store.deliver(new TextEncoder().encode('no JSON'), T0 + 21_000);
   await writer.append({
     kind: 'oblige',
     atMs: T0 + 30_000,
@@ -121,7 +121,7 @@ test('commits, merges, gaps, differences and repairs', async () => {
   expect(await value('stock_mirror_changes_total{branch="4c follows"}')).toBe(1);
   expect(await value('stock_mirror_levels_total{branch="new cell"}')).toBe(1);
   expect(await value('stock_mirror_products')).toBe(1);
-  expect(await value('stock_mirror_log_entries')).toBe(6);
+  expect(await value('stock_mirror_inbox_rows')).toBe(3);
   expect(await value('stock_mirror_state{state="stale"}')).toBe(1);
   expect(await value('stock_mirror_state{state="live"}')).toBe(0);
   expect(await value('stock_mirror_suspect_levels')).not.toBe(Number.NaN);

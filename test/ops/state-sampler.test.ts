@@ -1,7 +1,7 @@
 /** One sampler for all who show the state: of now while that is cheap, and never more than its share of the reader. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
-import type { StoreReader } from '../../src/mirror/reader/store-reader.ts';
+import type { StoreReader } from '../../src/mirror/mirror.ts';
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';

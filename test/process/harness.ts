@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { type TestContext } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { eventLogPath } from '../../src/event-log/open-log.ts';
+import { inboxPath } from '../../src/inbox/inbox.ts';
 import { present } from '../shared/present.ts';
 import { compareWithTruth } from './compare-with-truth.ts';
 import { eventually, untilNone } from './wait.ts';
@@ -135,11 +135,12 @@ export const MIRROR_FILE = 'mirror.db';
 export async function startMirror(
   test: Owner,
   sandbox: Sandbox,
-  options: { folder?: string; env?: Environment } = {},
+  options: { folder?: string; env?: Environment; user?: Parameters<typeof spawnMirror>[3] } = {},
 ): Promise<RunningMirror> {
   const folder = options.folder ?? temporaryFolder(test);
   const databasePath = join(folder, MIRROR_FILE);
-  const child = spawnMirror(test, { ...environmentFor(sandbox, databasePath), ...options.env }, folder);
+  const env = { ...environmentFor(sandbox, databasePath), ...options.env };
+  const child = spawnMirror(test, env, folder, options.user);
   let gone: Ended | null = null;
   void child.ended.then((end) => (gone = end));
   const line = await eventually(
@@ -213,11 +214,11 @@ export async function untilDelivered(mirror: MirrorFile, sandbox: Sandbox): Prom
   await eventually(() => isApplied(mirror.databasePath), { what: 'all is applied' });
 }
 
-/** Whether the mirror holds all that is in its event log. */
+/** Whether the mirror holds all that is in its inbox. */
 function isApplied(databasePath: string): boolean {
-  const [log] = logRows<{ seq: number }>(databasePath, 'SELECT coalesce(max(seq), 0) AS seq FROM log');
-  const [mirror] = rows<{ seq: number }>(databasePath, 'SELECT applied_seq AS seq FROM mirror_state');
-  return log !== undefined && mirror !== undefined && mirror.seq >= log.seq;
+  const [inbox] = inboxRows<{ seq: number }>(databasePath, 'SELECT coalesce(max(seq), 0) AS seq FROM inbox');
+  const [mirror] = rows<{ seq: number }>(databasePath, 'SELECT inbox_seq AS seq FROM mirror_state');
+  return inbox !== undefined && mirror !== undefined && mirror.seq >= inbox.seq;
 }
 
 export async function untilEqual(mirror: MirrorFile, sandbox: Sandbox): Promise<void> {
@@ -251,9 +252,20 @@ export function rows<T>(databasePath: string, sql: string, ...args: unknown[]): 
   }
 }
 
-/** A question to the event log beside the mirror, which only the mirror itself opens elsewhere. */
-export function logRows<T>(databasePath: string, sql: string, ...args: unknown[]): T[] {
-  return rows(eventLogPath(databasePath), sql, ...args);
+/** A query of the inbox next to the mirror. */
+export function inboxRows<T>(databasePath: string, sql: string, ...args: unknown[]): T[] {
+  return rows(inboxPath(databasePath), sql, ...args);
+}
+
+/** Deliveries that are not in the inbox. */
+export function notKept(
+  databasePath: string,
+  records: readonly { readonly delivery: { readonly body: Buffer } }[],
+): string[] {
+  const kept = new Set(
+    inboxRows<{ body: Buffer }>(databasePath, 'SELECT body FROM inbox').map(({ body }) => body.toString()),
+  );
+  return records.map(({ delivery }) => delivery.body.toString()).filter((body) => !kept.has(body));
 }
 
 /** What the mirror shows for a stock level; null when it shows none. */

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventLogPath } from '../../src/event-log/open-log.ts';
+import { inboxPath } from '../../src/inbox/inbox.ts';
 import { present } from '../shared/present.ts';
 import {
   eventually,
@@ -111,7 +111,7 @@ beforeAll(async () => {
   // Older copies are put in place, of the mirror alone and then of both files. What they have not seen is of a variant
   // that reads tell whole.
   let served = mirror;
-  for (const fileOfs of [[ALIKE], [ALIKE, eventLogPath]]) {
+  for (const fileOfs of [[ALIKE], [ALIKE, inboxPath]]) {
     sandbox.traffic.stop();
     await untilQuiet(served, sandbox);
     const backup = join(temporaryFolder(suite), 'backup.db');

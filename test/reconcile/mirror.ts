@@ -1,5 +1,4 @@
 /** The real store, but on this thread; a service made of lists; a clock that the test may hasten. */
-import Database from 'better-sqlite3';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,18 +13,18 @@ import { productDetailSchema, type ProductListRequest } from '../../src/store-ap
 import type { Db } from '../../src/sqlite/open.ts';
 import { openBoth } from '../mirror/direct-writer.ts';
 import { queries } from '../../src/mirror/reader/queries.ts';
-import type { ApplyListener } from '../../src/mirror/writer/store-writer.ts';
+import type { ApplyListener } from '../../src/mirror/mirror.ts';
 import type { Store } from '../../src/mirror/store.ts';
-import { Writer, type Appended, type Input } from '../mirror/direct-writer.ts';
+import { Writer, type AppliedInput, type Input } from '../mirror/direct-writer.ts';
 
 export const log = createLog('silent');
 
-export interface OpenedStore extends Store {
+export interface OpenedStore extends Pick<Store, 'reader' | 'writer'> {
+  readonly inbox: { readonly lastSeq: number };
+  deliver(body: Uint8Array, arrivedAtMs: number): Promise<AppliedInput>;
   rows<T>(sql: string, ...args: unknown[]): T[];
-  /** Beyond what the program itself ever writes: a state to start from. */
+  /** A state to start from that the rules alone would take long to reach. */
   change(sql: string, ...args: unknown[]): void;
-  /** The same in the event log, which is known to nobody before. */
-  changeLog(sql: string, ...args: unknown[]): void;
 }
 
 /** Threads would cost each test a second, and change nothing for those who await the store's promises. */
@@ -35,6 +34,7 @@ export function newStore(): OpenedStore {
   let writer = new Writer(db);
   const listeners = new Set<ApplyListener>();
   onTestFinished(() => {
+    writer.inboxDb.close();
     db.close();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -45,37 +45,22 @@ export function newStore(): OpenedStore {
     if (!result.ok) throw result.error;
     return result.value;
   };
-  const append = async (input: Exclude<Input, { kind: 'command' }>): Promise<Appended> => {
-    const appended = (await commit(input)) as Appended;
-    const { seq, facts } = appended;
-    const reports = [{ seq, facts, detailLost: false, failed: null }];
-    for (const listener of listeners) listener({ appliedSeq: seq, reports });
-    return appended;
+  const apply = async (input: Exclude<Input, { kind: 'command' }>): Promise<AppliedInput> => {
+    const applied = (await commit(input)) as AppliedInput;
+    for (const listener of listeners) listener({ reports: [applied] });
+    return applied;
   };
   return {
     writer: {
-      appendDelivery: (body, arrivedAtMs) => append({ kind: 'delivery', body, arrivedAtMs }),
-      append: async (entry, onStored = () => undefined) => {
-        const appended = await append({ kind: 'entry', entry });
-        onStored();
-        return appended;
-      },
+      append: (entry) => apply({ kind: 'entry', entry }),
       command: (name, args) => commit({ kind: 'command', name, args }) as never,
-      beat: async (atMs) => {
-        await Promise.resolve();
-        writer.log.beat(atMs, 0);
+      get s0() {
+        return writer.s0;
       },
-      prune: async (args) => {
-        await Promise.resolve();
-        return writer.prune(args);
+      get position() {
+        return writer.applier.position;
       },
-      get lastSeq() {
-        return writer.lastSeq;
-      },
-      get appliedSeq() {
-        return writer.projection.appliedSeq;
-      },
-      stuck: null,
+      fault: null,
       onApplied: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);
@@ -88,19 +73,16 @@ export function newStore(): OpenedStore {
         return (queries[name] as (db: Db, args: unknown) => never)(db, args[0]);
       },
     },
-    life: { aliveAtMs: null, lastAtMs: null },
-    opened: Promise.resolve(),
-    leave: () => undefined,
-    close: () => Promise.resolve(),
-    rows: <T>(sql: string, ...args: unknown[]) => db.prepare<unknown[], T>(sql).all(...args),
-    // As somebody at a shell would: the writer must see it.
-    change: (sql, ...args) => {
-      const other = new Database(db.name);
-      other.prepare(sql).run(...args);
-      other.close();
+    inbox: {
+      get lastSeq() {
+        return writer.inbox.lastSeq;
+      },
     },
-    changeLog: (sql, ...args) => {
+    deliver: (body, arrivedAtMs) => apply({ kind: 'delivery', body, arrivedAtMs }),
+    rows: <T>(sql: string, ...args: unknown[]) => db.prepare<unknown[], T>(sql).all(...args),
+    change: (sql, ...args) => {
       db.prepare(sql).run(...args);
+      writer.inboxDb.close();
       writer = new Writer(db);
     },
   };

@@ -47,7 +47,7 @@ test('an hour of failures is some hundred requests; webhooks are merged, and all
   await throughout(HOUR_MS / HASTE, async () => {
     sent += 1;
     const body = delivery(`r${sent}`, item({ old: sent - 1, new: sent, update_time: now() }));
-    expect((await store.writer.appendDelivery(body, now())).duplicate).toBe(false);
+    await store.deliver(body, now());
   });
   expect(store.rows('SELECT available_qty AS qty FROM mirror_stock')).toEqual([{ qty: sent }]);
   const details = service.asked.filter((what) => !what.startsWith('list'));

@@ -204,7 +204,7 @@ export function createDoer(stage: Stage): {
         stage.onBackUp();
         return;
       case 'restore':
-        // The event log learns within a second what was handed out; nobody makes and restores a copy within that.
+        // The inbox notes within a second what was handed out; nobody makes and restores a copy within that.
         if (deed.of === 'nothing') count('the mirror is lost');
         else if (stage.backup === null || time.nowMs < stage.backup.atMs + 3_000) return;
         else count(deed.of === 'mirror' ? 'restored mirror' : `restored backup (${deed.of})`);
@@ -528,7 +528,7 @@ function setFault({ disk }: Machine, of: DeedOf, fault: DiskFault | null): void 
 
 function setSlowness(machine: Machine, of: DeedOf, commitMs: number): void {
   if (of !== 'mirror') machine.slowCommitMs = commitMs;
-  if (of !== 'log') machine.slowApplyMs = commitMs;
+  if (of !== 'inbox') machine.slowApplyMs = commitMs;
 }
 
 function restoreFiles({ machine: { disk }, backup }: Stage, of: DiskName | 'nothing'): void {

@@ -3,12 +3,15 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import type { OwnMirror } from '../../src/mirror/writer/apply-loop.ts';
-import { eventLogPath, openLogForReading } from '../../src/event-log/open-log.ts';
-import { openOwnLog, type OwnLog } from '../../src/event-log/own-log.ts';
+import { inboxPath, openInboxReader } from '../../src/inbox/inbox.ts';
+import { lockAndOpen, type OpenInbox } from '../../src/inbox/serve-inbox.ts';
+import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
+import type { ApplyOptions } from '../../src/mirror/mirror.ts';
+import { openOwnMirror } from '../../src/mirror/writer/own-mirror.ts';
+import type { OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
+import { StoreError } from '../../src/sqlite/errors.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
-import { openReaderOfBoth } from '../../src/event-log/open-both.ts';
-import { openOwnMirror, type OpenOptions } from '../../src/mirror/writer/own-mirror.ts';
+import { Journal } from './journal.ts';
 
 /**
  * - `locked`: another program holds the write lock. - `full`: no commit finds room.
@@ -16,8 +19,8 @@ import { openOwnMirror, type OpenOptions } from '../../src/mirror/writer/own-mir
  */
 export type DiskFault = 'locked' | 'full' | 'unsynced';
 
-/** The event log and the mirror are two files, and may be on two disks. */
-export const DISKS = ['log', 'mirror'] as const;
+/** The inbox and the mirror are two files, and may be on two disks. */
+export const DISKS = ['inbox', 'mirror'] as const;
 export type DiskName = (typeof DISKS)[number];
 
 /** Files beside each of the two that belong to it. */
@@ -26,14 +29,16 @@ const SIDES = ['', '-wal', '-shm'];
 /** Both files as they were at one time. */
 export interface DiskCopy {
   readonly mirror: Uint8Array;
-  readonly log: Uint8Array;
+  readonly inbox: Uint8Array;
 }
 
 export class Disk {
   readonly #folder: string;
   readonly databasePath: string;
-  readonly logPath: string;
-  readonly faults: Record<DiskName, DiskFault | null> = { log: null, mirror: null };
+  readonly inboxPath: string;
+  /** What was applied to the mirror. */
+  readonly journal = new Journal();
+  readonly faults: Record<DiskName, DiskFault | null> = { inbox: null, mirror: null };
   /** How often each fault took effect. */
   readonly felt = new Map<string, number>();
   /** Told before a transaction is committed: a kill here must not let it through. */
@@ -46,79 +51,91 @@ export class Disk {
     const memory = '/dev/shm';
     this.#folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'stock-mirror-simulation-'));
     this.databasePath = join(this.#folder, 'mirror.db');
-    this.logPath = eventLogPath(this.databasePath);
+    this.inboxPath = inboxPath(this.databasePath);
   }
 
   /** @param isAlive nothing reaches the disk of a dead process's doing. @throws StoreError */
-  openLog(isAlive: () => boolean): OwnLog {
-    const own = openOwnLog(this.databasePath);
-    const { db } = own;
-    const exec = this.#faulty('log', db, isAlive, () => undefined);
-    const release = (): void => {
-      this.#open.delete(close);
-      own.release();
-    };
-    const close = (): void => {
-      if (db.inTransaction) exec('ROLLBACK');
-      db.close();
-      release();
-    };
-    this.#open.add(close);
-    return { ...own, release };
+  openInbox(isAlive: () => boolean): OpenInbox {
+    const own = lockAndOpen(this.databasePath);
+    const exec = this.#faulty('inbox', own.db, isAlive, { before: () => undefined, after: () => undefined });
+    return this.#held(own.db, exec, () => own.close());
   }
 
-  /** @param onOpen sees the connection before anything is applied, and one to the event log. @throws StoreError */
-  openMirror(
-    options: OpenOptions,
-    isAlive: () => boolean,
-    onOpen: (own: OwnMirror, log: Db) => void,
-  ): OwnMirror {
+  /** @param onOpen sees the mirror before anything is applied. @throws StoreError */
+  openMirror(options: ApplyOptions, isAlive: () => boolean, onOpen: (own: OwnMirror) => void): OwnMirror {
+    if (this.faults.mirror === 'locked') {
+      this.#feel('mirror', 'locked');
+      throw new StoreError('busy', 'the mirror is locked');
+    }
     const own = openOwnMirror(this.databasePath, options);
-    const { db } = own;
-    const log = openLogForReading(this.logPath);
-    onOpen(own, log);
-    const exec = this.#faulty('mirror', db, isAlive, () => this.onCommitted(db));
-    const close = (): void => {
-      this.#open.delete(close);
-      log.close();
+    const { db, applier } = own;
+    const inbox = openInboxReader(this.inboxPath);
+    this.journal.opened(db, own.newEpoch !== null);
+    onOpen(own);
+    const exec = this.#faulty('mirror', db, isAlive, {
+      before: () => this.journal.commit(db, inbox),
+      after: () => this.onCommitted(db),
+    });
+    const step = applier.step.bind(applier);
+    applier.step = (works) => {
+      this.journal.works = [...works];
+      return step(works);
+    };
+    const { close } = this.#held(db, exec, (orderly) => {
+      inbox.close();
+      own.close({ isOrderly: orderly });
+    });
+    return { ...own, close: ({ isOrderly }) => close(isOrderly) };
+  }
+
+  /** Closes it with the process, if nothing closed it before. */
+  #held(
+    db: Db,
+    exec: (sql: string) => Db,
+    end: (isOrderly: boolean) => void,
+  ): { db: Db; check: () => void; close: (isOrderly?: boolean) => void } {
+    const kill = (): void => {
       if (db.inTransaction) exec('ROLLBACK');
-      own.close();
+      close(false);
     };
-    this.#open.add(close);
-    return {
-      ...own,
-      close: () => {
-        this.#open.delete(close);
-        log.close();
-        return own.close();
-      },
+    const close = (isOrderly = true): void => {
+      if (this.#open.delete(kill)) end(isOrderly);
     };
+    this.#open.add(kill);
+    return { db, check: () => undefined, close };
+  }
+
+  #feel(disk: DiskName, fault: DiskFault): void {
+    const name = `${disk} ${fault}`;
+    this.felt.set(name, (this.felt.get(name) ?? 0) + 1);
   }
 
   /** Commits of the connection meet the disk's fault. @returns the way around it. */
-  #faulty(disk: DiskName, db: Db, isAlive: () => boolean, onCommitted: () => void): (sql: string) => Db {
+  #faulty(
+    disk: DiskName,
+    db: Db,
+    isAlive: () => boolean,
+    commit: { readonly before: () => void; readonly after: () => void },
+  ): (sql: string) => Db {
     const exec = db.exec.bind(db);
-    const feel = (fault: DiskFault): void => {
-      const name = `${disk} ${fault}`;
-      this.felt.set(name, (this.felt.get(name) ?? 0) + 1);
-    };
     db.exec = (sql: string) => {
       if (!isAlive()) throw new Error('killed');
       const fault = this.faults[disk];
       if (sql === 'BEGIN IMMEDIATE' && fault === 'locked') {
-        feel(fault);
+        this.#feel(disk, fault);
         throw new Database.SqliteError('database is locked', 'SQLITE_BUSY');
       }
       if (sql !== 'COMMIT') return exec(sql);
       this.onCommit();
       if (fault === 'full') {
-        feel(fault);
+        this.#feel(disk, fault);
         throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
       }
+      commit.before();
       exec(sql);
-      onCommitted();
+      commit.after();
       if (fault === 'unsynced') {
-        feel(fault);
+        this.#feel(disk, fault);
         throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
       }
       return db;
@@ -127,7 +144,7 @@ export class Disk {
   }
 
   openForReading(): Db {
-    const db = openReaderOfBoth(this.databasePath);
+    const db = openForQueries(this.databasePath);
     const close = (): void => {
       if (db.open) db.close();
     };
@@ -141,16 +158,16 @@ export class Disk {
     this.#open.clear();
   }
 
-  /** Online copies; the event log holds all that the mirror has applied. */
+  /** Online copies; the inbox holds all that the mirror has applied. */
   backUp(): DiskCopy {
     const mirror = copyOf(openReader(this.databasePath));
-    return { mirror, log: copyOf(openLogForReading(this.logPath)) };
+    return { mirror, inbox: copyOf(openInboxReader(this.inboxPath)) };
   }
 
   /** Old copies over the present files, while nobody has them open. */
   restore(copy: Partial<DiskCopy>): void {
     if (copy.mirror !== undefined) overwrite(this.databasePath, copy.mirror);
-    if (copy.log !== undefined) overwrite(this.logPath, copy.log);
+    if (copy.inbox !== undefined) overwrite(this.inboxPath, copy.inbox);
   }
 
   /** The mirror's file and all beside it are deleted. */
@@ -167,7 +184,7 @@ export class Disk {
   keepAt(path: string): void {
     for (const side of SIDES) {
       if (existsSync(this.databasePath + side)) copyFileSync(this.databasePath + side, path + side);
-      if (existsSync(this.logPath + side)) copyFileSync(this.logPath + side, eventLogPath(path) + side);
+      if (existsSync(this.inboxPath + side)) copyFileSync(this.inboxPath + side, inboxPath(path) + side);
     }
   }
 }

@@ -130,7 +130,7 @@ const OTHERS = [
   'operator reads everything',
   'operator reads products',
   'backup',
-  'restored backup (log)',
+  'restored backup (inbox)',
   'restored mirror',
   'the mirror is lost',
   'epochs after the first',

@@ -6,12 +6,10 @@ import { Secret } from '../../src/platform/secret.ts';
 import { connectOver } from '../../src/store-api/connect.ts';
 import type { TokenFile, TokenState } from '../../src/store-api/token/token-file.ts';
 import type { Transport } from '../../src/store-api/transport/transport.ts';
-import { openStore } from '../../src/mirror/open-store.ts';
-import type { Db } from '../../src/sqlite/open.ts';
-import { serveReader } from '../../src/mirror/reader/read-loop.ts';
+import { serveQueries } from '../../src/mirror/reader/serve-queries.ts';
+import { serveInbox } from '../../src/inbox/serve-inbox.ts';
 import type { Thread } from '../../src/platform/thread.ts';
-import { serveProjection, type OwnMirror } from '../../src/mirror/writer/apply-loop.ts';
-import { serveEventLog } from '../../src/event-log/append-loop.ts';
+import { serveApply, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { Disk } from './disk.ts';
 import { startFakeThread, type ThreadPace } from './fake-thread.ts';
 import type { GlobalTime } from './globals.ts';
@@ -38,8 +36,8 @@ interface MachineOptions {
   readonly log: (line: string) => void;
   /** Something that must never happen. */
   readonly onFault: (what: string) => void;
-  /** Sees every connection of a projection before it does, and one to the event log. */
-  readonly onOpen: (own: OwnMirror, log: Db) => void;
+  /** Sees every mirror before anything is applied to it. */
+  readonly onOpen: (own: OwnMirror) => void;
   readonly onEnded: () => void;
 }
 
@@ -201,29 +199,24 @@ export class Machine {
     const instant: ThreadPace = { messageMs: () => 0, workMs: () => 0 };
     return {
       random,
-      openStore: (path, events) =>
-        openStore(path, events, {
-          log: () =>
-            this.#watched(
-              startFakeThread(time, life, pace, (owner) =>
-                serveEventLog(owner, () => this.disk.openLog(() => life.alive)),
-              ),
+      threads: () => ({
+        inbox: () =>
+          this.#watched(
+            startFakeThread(time, life, pace, (owner) =>
+              serveInbox(owner, () => this.disk.openInbox(() => life.alive)),
             ),
-          projection: () =>
-            this.#watched(
-              startFakeThread(time, life, applying, (owner) =>
-                serveProjection(
-                  owner,
-                  (options) => this.disk.openMirror(options, () => life.alive, this.#options.onOpen),
-                  () => undefined,
-                ),
-              ),
+          ),
+        apply: (options) =>
+          this.#watched(
+            startFakeThread(time, life, applying, (owner) =>
+              serveApply(owner, () => this.disk.openMirror(options, () => life.alive, this.#options.onOpen)),
             ),
-          reader: () =>
-            startFakeThread(time, life, this.instantReads ? instant : reading, (owner) =>
-              serveReader(owner, () => this.disk.openForReading()),
-            ),
-        }),
+          ),
+        query: () =>
+          startFakeThread(time, life, this.instantReads ? instant : reading, (owner) =>
+            serveQueries(owner, () => this.disk.openForReading()),
+          ),
+      }),
       connect: ({ clientId, clientSecret, now = Date.now }) =>
         connectOver({
           transport: transport(life, now),

@@ -281,7 +281,7 @@ function drawWeather(random: Random): Weather {
         some(0.4, 2),
         (r) => ({
           do: 'disk',
-          of: r.pick(['log', 'mirror', 'mirror', 'both'] as const),
+          of: r.pick(['inbox', 'mirror', 'mirror', 'both'] as const),
           fault: r.pick(['locked', 'full', 'unsynced'] as const),
           forMs: r.pick([r.int(10, 8_000), r.int(10, 8_000), r.int(8_000, 60_000)]),
         }),
@@ -290,7 +290,7 @@ function drawWeather(random: Random): Weather {
         some(0.3, 1),
         (r) => ({
           do: 'slow_disk',
-          of: r.pick(['log', 'mirror', 'both'] as const),
+          of: r.pick(['inbox', 'mirror', 'both'] as const),
           commitMs: r.pick([20, 200, 1_200]),
           forMs: r.int(100, 10_000),
         }),
@@ -333,7 +333,7 @@ function drawWeather(random: Random): Weather {
         Math.max(backUps, losses),
         (r) => ({
           do: 'restore',
-          of: r.pick(['mirror', 'log', 'nothing'] as const),
+          of: r.pick(['mirror', 'inbox', 'nothing'] as const),
           downMs: drawDown(r),
         }),
       ],

@@ -5,7 +5,7 @@ import { createRandom } from '../../src/sandbox/world/random.ts';
 import { createService, type SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
 import { prepared } from '../../src/sqlite/prepared.ts';
-import { openReaderOfBoth } from '../../src/event-log/open-both.ts';
+import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { type Db } from '../../src/sqlite/open.ts';
 import { createCarriers } from './carriers.ts';
 import { createDoer, type Stage } from './deeds.ts';
@@ -78,7 +78,7 @@ const HIDING = [
   ),
   'timestamp ahead',
   'future-dated timestamp',
-  'restored backup (log)',
+  'restored backup (inbox)',
   "service's clock set back",
   "service's clock set forward",
 ];
@@ -86,7 +86,7 @@ const HIDING = [
 const CLOCKS_SET = [
   'timestamp ahead',
   'future-dated timestamp',
-  'restored backup (log)',
+  'restored backup (inbox)',
   'the process stands still',
   ...['mirror', 'service'].flatMap((whose) => [`${whose}'s clock set back`, `${whose}'s clock set forward`]),
 ];
@@ -128,8 +128,6 @@ class Run {
   readonly #polls;
   /** A file that was put in place, or none, is what nobody has served. Until all is applied, it is not looked into. */
   #isHealing = false;
-  /** `mirror_state` as the mirror began with it. */
-  #began: Record<string, unknown> | null = null;
   #observer: Db | null = null;
   #inFlight: () => number;
 
@@ -219,9 +217,9 @@ class Run {
       transport: carriers.transport,
       log: (line) => this.#trace(`mirror: ${line}`),
       onFault: (what) => this.#fault(what),
-      onOpen: ({ db, newEpoch }, log) => {
-        this.#promises.watch(db, log);
-        if (newEpoch !== null) this.#onNewEpoch(db);
+      onOpen: ({ db, newEpoch }) => {
+        this.#promises.watch(db, this.#machine.disk.journal.db);
+        if (newEpoch !== null) this.#onNewEpoch();
       },
       onEnded: () => this.#calls.died(),
     });
@@ -248,7 +246,7 @@ class Run {
         this.#closeObserver();
         restore();
         this.#isHealing = true;
-        if (of !== 'log') return;
+        if (of !== 'inbox') return;
         this.#answered.restore();
         this.#told.restore();
       },
@@ -260,12 +258,9 @@ class Run {
   }
 
   /** What webhooks alone told is gone with the mirror of before. */
-  #onNewEpoch(db: Db): void {
+  #onNewEpoch(): void {
     this.#closeObserver();
-    this.#began = db.prepare<[], Record<string, unknown>>('SELECT * FROM mirror_state').get() ?? null;
-    this.#answered.forget();
     this.#guard.restore();
-    this.#told.restore();
     this.#seen.restore();
   }
 
@@ -477,7 +472,7 @@ class Run {
     this.#answered.check(db);
     this.#consumer.finish(db);
     checkReapplied(
-      { live: db, began: this.#began ?? {} },
+      { live: db, journal: this.#machine.disk.journal },
       (what) => this.#fault(what),
       (fact) => this.#countFact(fact),
       this.#endless(),
@@ -536,7 +531,7 @@ class Run {
   #observe(): Db | null {
     if (this.#observer !== null) return this.#observer;
     try {
-      const db = openReaderOfBoth(this.#machine.disk.databasePath);
+      const db = openForQueries(this.#machine.disk.databasePath);
       if (db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'mirror_status'`).get() === undefined)
         db.close();
       else this.#observer = db;
@@ -637,7 +632,7 @@ function isAllApplied(db: Db): boolean {
   return (
     prepared<[], number>(
       db,
-      'SELECT (SELECT applied_seq FROM mirror_state) >= coalesce((SELECT max(seq) FROM log), 0)',
+      'SELECT (SELECT inbox_seq FROM mirror_state) >= coalesce((SELECT max(seq) FROM inbox), 0)',
     )
       .pluck()
       .get() === 1

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { inboxPath } from '../../src/inbox/inbox.ts';
 import { run } from '../mirror/child.ts';
 import { newPath, storeAt } from '../mirror/mirror-file.ts';
 
@@ -7,7 +8,7 @@ test('a second store on the same file is refused within the process, until the f
   const first = await storeAt(path);
   await expect(storeAt(path)).rejects.toMatchObject({
     kind: 'in_use',
-    message: expect.stringContaining(`${path}: stop it first`),
+    message: expect.stringContaining(`${inboxPath(path)}: stop it first`),
   });
   await first.close();
   await storeAt(path);

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
-import { openLogForAppending } from '../../src/event-log/open-log.ts';
+import { inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { newPath, rows, storeAt, temporaryFolder, values, writerDb } from '../mirror/mirror-file.ts';
 
@@ -33,14 +33,14 @@ test('folder and file are made when missing', () => {
 const FULL = 2;
 
 test.each([
-  ['the event log: a commit is on disk before it returns, and moves nothing', openLogForAppending, FULL, 0],
-  ['the mirror: numbers that were handed out are on disk', openWriter, FULL, 4096],
-])('%s', (_name, open, synchronous, autocheckpoint) => {
+  ['the inbox syncs each commit and leaves checkpoints to its thread', openInbox, 0],
+  ['the mirror syncs each commit and checkpoints by itself', openWriter, 4096],
+])('%s', (_name, open, autocheckpoint) => {
   const db = open(newPath());
   onTestFinished(() => void db.close());
   const pragma = (name: string): unknown => db.pragma(name, { simple: true });
   expect(pragma('journal_mode')).toBe('wal');
-  expect(pragma('synchronous')).toBe(synchronous);
+  expect(pragma('synchronous')).toBe(FULL);
   expect(pragma('fullfsync')).toBe(1);
   expect(pragma('wal_autocheckpoint')).toBe(autocheckpoint);
 });
@@ -98,14 +98,14 @@ test.each([
   expect(error.message).toContain('DATABASE_PATH');
 });
 
-test('the same is said by the store as a whole, whose lock comes first', async () => {
+test('a store in an unreachable folder says the same, although its lock comes first', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'file'), '');
   const path = join(folder, 'file', 'mirror.db');
   const refused = await storeAt(path).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(StoreError);
   expect(refused).toMatchObject({ kind: 'unreachable' });
-  expect((refused as StoreError).message).toContain(folder);
+  expect((refused as StoreError).message).toContain(inboxPath(path));
   expect((refused as StoreError).message).toContain('DATABASE_PATH');
 });
 

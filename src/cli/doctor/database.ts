@@ -8,9 +8,9 @@ import type { Db } from '../../sqlite/open.ts';
 import { openMirrorOfAnyAge } from '../shared/mirror-file.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { fail, megabytes, ok, warn, type Check } from './check.ts';
-import { checkEventLog } from './event-log.ts';
+import { checkInbox } from './inbox.ts';
 
-const DAMAGED = 'stop the mirror, then move the file away: the next start reads everything from the store';
+const DAMAGED = 'start the mirror: it moves the file aside and reads everything again';
 const LITTLE_ROOM_BYTES = 100e6;
 
 /** @param isWhole also checks every index against its table, which takes several times as long. */
@@ -52,7 +52,6 @@ function refused(error: unknown): Check {
   return fail('database', what ?? messageOf(error), remedy ?? 'restore a backup, or move the file away');
 }
 
-/** A mirror of an earlier version has its event log in the same file until the next start. */
 function checkLog(db: Db, path: string, { isWhole }: { readonly isWhole: boolean }): Check[] {
   let version;
   try {
@@ -60,7 +59,7 @@ function checkLog(db: Db, path: string, { isWhole }: { readonly isWhole: boolean
   } catch {
     // The check of the schema says so.
   }
-  return version !== undefined && version < knownSchemaVersion() ? [] : checkEventLog(db, path, { isWhole });
+  return version !== undefined && version < knownSchemaVersion() ? [] : checkInbox(db, path, { isWhole });
 }
 
 /** In a damaged file any check may fail; the others are still made. */

@@ -5,7 +5,7 @@ import { capital, ownerWords } from '../../ops/condition/cause.ts';
 import { CONDITIONS, CONDITION_TITLES } from '../../ops/condition/condition.ts';
 import { stoppedCause } from '../../ops/condition/own-trouble.ts';
 import { isThere } from '../../sqlite/is-there.ts';
-import { eventLogPath } from '../../event-log/open-log.ts';
+import { inboxPath } from '../../inbox/inbox.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';
 import { causeSchema } from '../shared/cause-schema.ts';
 import { urlOf } from '../shared/listener-url.ts';
@@ -45,7 +45,7 @@ export async function checkServer(config: Pick<Config, 'webhook' | 'ops' | 'data
 /** Where this user may not look, whatever answers like the mirror is taken for it. */
 function checkLock(path: string): { readonly server: Check; readonly isRunning: boolean } {
   try {
-    return isDatabaseLocked(eventLogPath(path))
+    return isDatabaseLocked(inboxPath(path))
       ? { server: ok('server', 'it holds the database'), isRunning: true }
       : { server: notRunning(path), isRunning: false };
   } catch (error) {

@@ -8,7 +8,8 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { refuseTarget } from '../../event-log/file-target.ts';
+import { inboxPath } from '../../inbox/inbox.ts';
+import { refuseTarget } from '../../sqlite/file-target.ts';
 
 interface WriteOptions {
   readonly chunks: Iterable<string>;
@@ -26,7 +27,7 @@ interface WriteOptions {
 /** @returns false when interrupted: the file at `path` is then as it was. @throws Error naming what is in the way. */
 export async function writeAll(options: WriteOptions): Promise<boolean> {
   const { path, force, databasePath } = options;
-  if (path !== null) refuseTarget(databasePath, path, { force });
+  if (path !== null) refuseTarget([databasePath, inboxPath(databasePath)], path, { force });
   try {
     return await write(options);
   } catch (error) {

@@ -22,7 +22,7 @@ import { isInTotal, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
 export function applyDelivery(work: UnitOfWork, entry: DeliveryEntry): void {
   work.state = { ...work.state, lastDeliveryAtMs: entry.atMs };
   for (const change of entry.changes) applyChange(work, entry, change);
-  for (const unreadable of entry.unreadable) applyUnreadable(work, unreadable);
+  for (const unreadable of entry.unreadable) applyUnreadable(work, entry, unreadable);
 }
 
 const OUT_OF_ORDER: ReadonlySet<ChangeBranch> = new Set(['2 stale', '2 stale, yet follows', '3 precedes']);
@@ -195,9 +195,9 @@ function openGapsOf(work: UnitOfWork, { variantId, warehouseId }: StockChange): 
 }
 
 /** Authentic, but not understood: kept, and what it may have been about is read. */
-function applyUnreadable(work: UnitOfWork, unreadable: Unreadable): void {
-  const { tables, entry } = work;
-  tables.putDeadLetter(entry.seq, unreadable);
+function applyUnreadable(work: UnitOfWork, entry: DeliveryEntry, unreadable: Unreadable): void {
+  const { tables } = work;
+  tables.putDeadLetter(entry, unreadable);
   work.report({
     kind: 'quarantined',
     variantId: unreadable.variantId,

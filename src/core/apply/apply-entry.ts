@@ -47,7 +47,6 @@ export function applyEntry(tables: Tables, entry: Entry, report: (fact: Fact) =>
     case 'run_begun':
     case 'run_ended':
     case 'given_up':
-    case 'pruned':
       // Not about the store's figures: mirror/writer/records.ts.
       break;
   }

@@ -66,12 +66,6 @@ export type Fact =
   | { readonly kind: 'clock_contradiction' }
   /** Changes have shown the Date of the answers to be wrong, or it agrees with them again. */
   | { readonly kind: 'date'; readonly isDropped: boolean }
-  | {
-      readonly kind: 'pruned';
-      readonly changes: number;
-      readonly quarantine: number;
-      readonly runs: number;
-    }
   /** The run as it is recorded. */
   | { readonly kind: 'run_begun'; readonly run: Run }
   | { readonly kind: 'wrong_store'; readonly expected: string; readonly found: string };

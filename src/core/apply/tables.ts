@@ -3,7 +3,7 @@
  * Implementations store and find; they decide nothing.
  */
 import type { StockLevel, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../model.ts';
-import type { Unreadable } from '../entry.ts';
+import type { DeliveryEntry, Unreadable } from '../entry.ts';
 
 export interface Tables {
   state(): MirrorState;
@@ -31,7 +31,7 @@ export interface Tables {
   deleteGap(gap: Gap): void;
 
   appendChange(change: Change): void;
-  putDeadLetter(logSeq: number, unreadable: Unreadable): void;
+  putDeadLetter(delivery: DeliveryEntry, unreadable: Unreadable): void;
 
   /** Live products with a bundle among their variants, in order of their id. */
   bundleProducts(): string[];

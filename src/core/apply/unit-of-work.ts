@@ -1,22 +1,18 @@
 /** One entry's work on the tables: hands out change numbers, collects the state, and records re-read requests. */
+import type { Entry } from '../entry.ts';
 import type { Fact } from './fact.ts';
 import { DATE_CONTRADICTIONS } from '../limits.ts';
 import type { Change, MirrorState, Variant } from '../model.ts';
 import { conflictPauseMs, mergeRequests, type NewRequest } from '../merge/read-request.ts';
 import type { Tables } from './tables.ts';
 
-interface Position {
-  readonly seq: number;
-  readonly atMs: number;
-}
-
 export class UnitOfWork {
   readonly tables: Tables;
-  readonly entry: Position;
+  readonly entry: Entry;
   readonly report: (fact: Fact) => void;
   state: MirrorState;
 
-  constructor(tables: Tables, entry: Position, report: (fact: Fact) => void) {
+  constructor(tables: Tables, entry: Entry, report: (fact: Fact) => void) {
     this.tables = tables;
     this.entry = entry;
     this.report = report;
@@ -35,12 +31,12 @@ export class UnitOfWork {
     return changeSeq;
   }
 
-  appendChange(change: Omit<Change, 'seq' | 'logSeq' | 'recordedAtMs'>): number {
+  appendChange(change: Omit<Change, 'seq' | 'inboxSeq' | 'recordedAtMs'>): number {
     const seq = this.nextChangeSeq();
     this.tables.appendChange({
       ...change,
       seq,
-      logSeq: this.entry.seq,
+      inboxSeq: this.entry.kind === 'delivery' ? this.entry.inboxSeq : null,
       recordedAtMs: this.entry.atMs,
     });
     return seq;

@@ -1,18 +1,19 @@
-/** An online copy of the mirror as of one instant: whole, checked and on disk, or not there at all. */
+/** An online copy of the mirror: as of one instant, whole, checked and on disk, or not there at all. */
 import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
-import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
+import { inboxPath } from '../../inbox/inbox.ts';
 import { removeDatabase, takePermissions } from '../../sqlite/database-files.ts';
+import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { explain, explained } from '../../sqlite/explain.ts';
-import { refuseTarget } from '../../event-log/file-target.ts';
-import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
+import { refuseTarget } from '../../sqlite/file-target.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { syncFile } from '../../sqlite/sync-file.ts';
+import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 
 interface BackupOptions {
-  /** Replace existing files. */
+  /** Replace an existing file. */
   readonly force: boolean;
   readonly onProgress: (copiedPages: number, totalPages: number) => void;
   readonly interrupted: AbortSignal;
@@ -25,14 +26,13 @@ interface Backup {
   readonly lastSeq: number;
 }
 
-type Position = Pick<Backup, 'epoch' | 'lastSeq'>;
-
 /** About 8 ms of work: in between, progress is shown and Ctrl-C handled. */
 const PAGES_AT_ONCE = 2_000;
 
 /**
- * Works beside a running mirror and without one. One read transaction lasts for the whole copy: this keeps SQLite's online
- * backup from ever starting over, however much is written meanwhile; those writes wait in the write-ahead log.
+ * Works next to a running mirror and without one. One read transaction lasts for the whole copy, which keeps SQLite's
+ * online backup from starting over; what is written meanwhile waits in the write-ahead log. The copy carries a flag: a
+ * mirror that is started on it begins a new epoch and reads everything (start.ts).
  *
  * @returns null when interrupted; nothing is left behind then.
  * @throws StoreError, or Error naming what is in the way.
@@ -44,13 +44,17 @@ export async function backupDatabase(
 ): Promise<Backup | null> {
   refuseBackupTarget(from, to, options);
   refuseFolder(from);
-  // The copy appears whole.
   const draft = join(dirname(to), `.${basename(to)}.${process.pid}.${randomBytes(4).toString('hex')}`);
   try {
     const position = await copy(from, draft, options);
     finish(draft);
     options.interrupted.throwIfAborted();
-    putInPlace({ from, to, draft }, options);
+    takePermissions(draft, from);
+    syncFile(draft);
+    // Again: copying took its time.
+    refuseBackupTarget(from, to, options);
+    renameSync(draft, to);
+    syncFile(dirname(to));
     return { path: to, bytes: statSync(to).size, ...position };
   } catch (error) {
     removeDatabase(draft);
@@ -59,17 +63,12 @@ export async function backupDatabase(
   }
 }
 
-function positionIn(source: Db, from: string): Position {
-  explain(from, () => refuseNoMirror(from, source));
-  const position = source.prepare<[], Position>('SELECT epoch, last_seq AS lastSeq FROM mirror_status').get();
-  if (position === undefined) throw new Error(`${from} has no status: it was changed by another program`);
-  return position;
-}
+type Position = Pick<Backup, 'epoch' | 'lastSeq'>;
 
 async function copy(
   from: string,
   draft: string,
-  { interrupted, onProgress }: BackupOptions,
+  { onProgress, interrupted }: BackupOptions,
 ): Promise<Position> {
   const source = openReader(from);
   try {
@@ -92,10 +91,14 @@ async function copy(
   }
 }
 
-/**
- * One tidy file without a write-ahead log beside it, whose every page was read back. A mirror that is started with it
- * begins a new epoch: the numbers after the copy were handed out with another meaning.
- */
+function positionIn(source: Db, from: string): Position {
+  explain(from, () => refuseNoMirror(from, source));
+  const position = source.prepare<[], Position>('SELECT epoch, last_seq AS lastSeq FROM mirror_status').get();
+  if (position === undefined) throw new Error(`${from} has no status: it was changed by another program`);
+  return position;
+}
+
+/** One tidy file without a write-ahead log beside it, whose every page was read back. */
 function finish(draft: string): void {
   const copy = new Database(draft, { fileMustExist: true });
   try {
@@ -106,7 +109,7 @@ function finish(draft: string): void {
     throw new StoreError(
       'damaged',
       `the database is damaged (${problem}), and so would its copy be: ` +
-        'stop the mirror, then move the file away: the next start reads everything from the store',
+        'a running mirror moves it aside and reads everything again; without one, start it',
     );
   } finally {
     copy.close();
@@ -123,20 +126,8 @@ function firstProblem(copy: Db): string | null {
   }
 }
 
-function putInPlace(
-  { from, to, draft }: { readonly from: string; readonly to: string; readonly draft: string },
-  options: BackupOptions,
-): void {
-  takePermissions(draft, from);
-  syncFile(draft);
-  // Again: copying took its time.
-  refuseBackupTarget(from, to, options);
-  renameSync(draft, to);
-  syncFile(dirname(to));
-}
-
-function refuseBackupTarget(from: string, to: string, { force }: BackupOptions): void {
-  refuseTarget(from, to, { force });
+function refuseBackupTarget(from: string, to: string, { force }: { readonly force: boolean }): void {
+  refuseTarget([from, inboxPath(from)], to, { force });
   for (const suffix of ['-wal', '-journal']) {
     // SQLite would take it for the new file's.
     if (existsSync(to + suffix))

@@ -179,7 +179,8 @@ export const changes = sqliteTable(
   'changes',
   {
     seq: integer('seq').primaryKey(),
-    logSeq: integer('log_seq').notNull(),
+    /** The delivery it came with; null for a read. */
+    inboxSeq: integer('inbox_seq'),
     variantId: text('variant_id').notNull(),
     warehouseId: text('warehouse_id'),
     sku: text('sku'),
@@ -216,13 +217,24 @@ export const changes = sqliteTable(
   ],
 );
 
-/** Dead letters: authentic input that was not understood, by its place in the event log. */
-export const deadLetters = sqliteTable('dead_letters', {
-  id: integer('id').primaryKey(),
-  logSeq: integer('log_seq').notNull(),
-  itemIndex: integer('item_index'),
-  problem: text('problem').notNull(),
-  variantId: text('variant_id'),
+/** Dead letters: authentic input that was not understood, by its row in the inbox. */
+export const deadLetters = sqliteTable(
+  'dead_letters',
+  {
+    id: integer('id').primaryKey(),
+    inboxSeq: integer('inbox_seq').notNull(),
+    arrivedAtMs: integer('arrived_at_ms').notNull(),
+    itemIndex: integer('item_index'),
+    problem: text('problem').notNull(),
+    variantId: text('variant_id'),
+  },
+  (t) => [index('dead_letters_delivery').on(t.inboxSeq)],
+);
+
+/** What each item of a delivery did: the branches of the merge rule, in the order of the items, joined by `OUTCOME_SEPARATOR`. */
+export const deliveries = sqliteTable('deliveries', {
+  inboxSeq: integer('inbox_seq').primaryKey(),
+  outcomes: text('outcomes').notNull(),
 });
 
 /** State that the rules keep besides the tables: `MirrorState` of core/model.ts. */
@@ -231,6 +243,7 @@ export const mirrorState = sqliteTable(
   {
     id: integer('id').primaryKey(),
     appliedSeq: integer('applied_seq').notNull(),
+    inboxSeq: integer('inbox_seq').notNull(),
     changeSeq: integer('change_seq').notNull(),
     storeId: text('store_id'),
     lastDeliveryAtMs: integer('last_delivery_at_ms'),
@@ -284,8 +297,10 @@ export const serviceState = sqliteTable(
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
     /** The last heartbeat before the file was closed in order: nobody keeps it since. Null while it is open, and after a kill. */
     stoppedAtMs: integer('stopped_at_ms'),
-    /** Written by `backup`: the next start begins a new epoch. */
+    /** Written by `backup`, and not started since. */
     isBackup: integer('is_backup').notNull().default(0),
+    /** The inbox's epoch when this one began; null: its first. */
+    inboxEpoch: text('inbox_epoch'),
   },
   () => [check('service_state_single', sql`id = 1`)],
 );

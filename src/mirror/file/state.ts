@@ -21,6 +21,9 @@ export const STATE_OF_CAUSE = {
 export type StateCause = keyof typeof STATE_OF_CAUSE;
 export const STATE_CAUSES = Object.keys(STATE_OF_CAUSE) as StateCause[];
 
+/** Between the branches in `deliveries.outcomes`. */
+export const OUTCOME_SEPARATOR = '|';
+
 /** An older heartbeat is none: it is written every second. */
 export const HEARTBEAT_MS = 10_000;
 /** An older re-read request is too old. */

@@ -3,7 +3,6 @@ import type { DriftCause } from '../../core/causes.ts';
 import type { Source } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
-import { lag } from './lag.ts';
 
 /** A row of the public view `mirror_changes`. */
 export interface ChangeRow {
@@ -37,10 +36,6 @@ export interface FeedPage extends Position {
   readonly hasMore: boolean;
   /** The last pruned number: to continue from anything below would skip some. */
   readonly keptAfterSeq: number;
-  /** The last number that these tables hold. `lastSeq` is above it while they are behind the number asked for. */
-  readonly issuedSeq: number;
-  /** The number asked for has been given out before a crash, and is given out again while the event log is applied. */
-  readonly isBehind: boolean;
 }
 
 type Standing = Position & Pick<FeedPage, 'keptAfterSeq'>;
@@ -78,11 +73,7 @@ export function changesAfter(
       `SELECT * FROM mirror_changes WHERE seq > ? ${sku === null ? '' : 'AND sku = ?'} ORDER BY seq LIMIT ?`,
     ).all(args.after ?? now.keptAfterSeq, ...(sku === null ? [] : [sku]), args.limit + 1);
     const changes = found.slice(0, args.limit);
-    const { after } = args;
-    const told = { ...now, issuedSeq: now.lastSeq };
-    if (after !== null && after > now.lastSeq && lag(db).entries > 0)
-      return { ...told, isBehind: true, lastSeq: after, changes, hasMore: false };
-    return { ...told, isBehind: false, changes, hasMore: found.length > changes.length };
+    return { ...now, changes, hasMore: found.length > changes.length };
   })();
 }
 
@@ -97,13 +88,7 @@ export function lastChanges(
       `SELECT * FROM mirror_changes ${sku === null ? '' : 'WHERE sku = ?'} ORDER BY seq DESC LIMIT ?`,
     ).all(...(sku === null ? [] : [sku]), limit);
     const now = position(db);
-    return {
-      ...now,
-      issuedSeq: now.lastSeq,
-      isBehind: false,
-      changes: found.toReversed(),
-      hasMore: false,
-    };
+    return { ...now, changes: found.toReversed(), hasMore: false };
   })();
 }
 

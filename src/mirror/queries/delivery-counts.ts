@@ -1,21 +1,13 @@
-/**
- * How many deliveries came in each past period; for long periods an estimate, made without reading the whole event
- * log.
- */
+/** How many deliveries came in each past period, without reading the whole inbox. */
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
 
 export interface DeliveryCounts {
-  /** Before this the event log has nothing. Null: it is empty. */
+  /** Before this the inbox has nothing; null: it is empty. */
   readonly knownFromMs: number | null;
   /** From the first period on, as many as requested. */
   readonly counts: readonly number[];
 }
-
-/**
- * In a period with more entries than this, this many are looked at, evenly spread: reads are in the event log too.
- */
-const LOOKED_AT = 16;
 
 /** @param args.fromMs begin of the first period. @param args.slots how many periods of `slotMs` each. */
 export function deliveryCounts(
@@ -25,14 +17,11 @@ export function deliveryCounts(
   const { fromMs, slotMs, slots } = args;
   const counts = new Array<number>(slots).fill(0);
   const edge = (sql: string): number | null => prepared<[], number | null>(db, sql).pluck().get() ?? null;
-  const first = edge('SELECT min(seq) FROM log');
-  const last = edge('SELECT max(seq) FROM log');
+  const first = edge('SELECT min(seq) FROM inbox');
+  const last = edge('SELECT max(seq) FROM inbox');
   if (first === null || last === null) return { knownFromMs: null, counts };
-  const entry = prepared<[number], { atMs: number; isDelivery: number }>(
-    db,
-    `SELECT at_ms AS atMs, kind = 'delivery' AS isDelivery FROM log WHERE seq = ?`,
-  );
-  const atMs = (seq: number): number => entry.get(seq)?.atMs ?? Number.NEGATIVE_INFINITY;
+  const arrival = prepared<[number], number>(db, 'SELECT arrived_at_ms FROM inbox WHERE seq = ?').pluck();
+  const atMs = (seq: number): number => arrival.get(seq) ?? Number.NEGATIVE_INFINITY;
 
   /**
    * The first position from `lo` on that is at or after `ms`; in growing steps, since the next period begins nearby.
@@ -52,22 +41,13 @@ export function deliveryCounts(
     }
     return low;
   };
-  const deliveriesIn = (lo: number, hi: number): number => {
-    const entries = hi - lo;
-    const looked = Math.min(entries, LOOKED_AT);
-    let found = 0;
-    for (let i = 0; i < looked; i += 1) {
-      found += entry.get(lo + Math.floor((i * entries) / looked))?.isDelivery ?? 0;
-    }
-    return looked === 0 ? 0 : Math.round((found * entries) / looked);
-  };
 
   const firstAtMs = atMs(first);
   const firstSlot = Math.max(0, Math.floor((firstAtMs - fromMs) / slotMs));
   let lo = find(first, fromMs + firstSlot * slotMs);
   for (let slot = firstSlot; slot < slots && lo <= last; slot += 1) {
     const hi = find(lo, fromMs + (slot + 1) * slotMs);
-    counts[slot] = deliveriesIn(lo, hi);
+    counts[slot] = hi - lo;
     lo = hi;
   }
   return { knownFromMs: Math.max(fromMs, firstAtMs), counts };

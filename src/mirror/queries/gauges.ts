@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import type { RunKind, RunState } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
-import { lag, type Lag } from './lag.ts';
+import { inboxRows, lag, type Lag } from './inbox.ts';
 import { pendingReads } from './overview.ts';
 import { status, type Status } from './status.ts';
 
@@ -15,7 +15,7 @@ export interface StateSample {
   readonly status: Status;
   /** When the oldest re-read request that waits for its read was first recorded; null: none waits. */
   readonly oldestSuspectAtMs: number | null;
-  readonly logEntries: number;
+  readonly inboxRows: number;
   readonly lag: Lag;
   readonly databaseBytes: number;
   readonly walBytes: number;
@@ -25,15 +25,12 @@ export interface StateSample {
   readonly tookMs: number;
 }
 
-// The event log is gapless.
-const LOG_ENTRIES = 'SELECT coalesce((SELECT max(seq) FROM log) - (SELECT min(seq) FROM log) + 1, 0)';
-
 export function stateSample(db: Db): StateSample {
   const beganMs = performance.now();
   const sample = db.transaction(() => ({
     status: status(db),
     oldestSuspectAtMs: pendingReads(db).oldestSuspectAtMs,
-    logEntries: prepared<[], number>(db, LOG_ENTRIES).pluck().get() ?? 0,
+    inboxRows: inboxRows(db),
     lag: lag(db),
     databaseBytes: pragma(db, 'page_count') * pragma(db, 'page_size'),
   }))();

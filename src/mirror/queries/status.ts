@@ -136,17 +136,6 @@ export function failureOf(db: Db, { productId }: { readonly productId: string })
   return { ...failure, isGivenUp };
 }
 
-/** Whether anything came of entries before `firstSeq`, or a run ended before `beforeMs`, that is still there. */
-export function isPrunable(db: Db, args: { readonly firstSeq: number; readonly beforeMs: number }): boolean {
-  const found = prepared<object, number>(
-    db,
-    `SELECT coalesce((SELECT log_seq < @firstSeq FROM changes ORDER BY seq LIMIT 1), 0)
-       OR coalesce((SELECT log_seq < @firstSeq FROM dead_letters ORDER BY id LIMIT 1), 0)
-       OR coalesce((SELECT finished_at_ms < @beforeMs FROM runs ORDER BY id LIMIT 1), 0)`,
-  );
-  return found.pluck().get(args) === 1;
-}
-
 /** Those of these variants whose product is still unknown. */
 export function stillUnmapped(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
   return prepared<[string], string>(

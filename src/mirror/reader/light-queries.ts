@@ -2,7 +2,6 @@
 import type { Db } from '../../sqlite/open.ts';
 import { deliveryCounts } from '../queries/delivery-counts.ts';
 import { runOutcomes, runOutcomesStart, stateSample } from '../queries/gauges.ts';
-import { lag } from '../queries/lag.ts';
 import { dueChores, nextReads, notMirrored, oldestEvidence, unreadSince } from '../queries/queue.ts';
 import {
   absentProducts,
@@ -13,15 +12,7 @@ import {
   runningCatalogueRun,
   runningRuns,
 } from '../queries/runs.ts';
-import {
-  failureOf,
-  isPrunable,
-  lastFullSync,
-  liveCounts,
-  missedOnce,
-  status,
-  stillUnmapped,
-} from '../queries/status.ts';
+import { failureOf, lastFullSync, liveCounts, missedOnce, status, stillUnmapped } from '../queries/status.ts';
 import { changesAfter, driftBefore } from '../queries/changes.ts';
 import { stockRows, variantRows } from '../queries/stock.ts';
 import { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
@@ -52,11 +43,9 @@ export const lightQueries = {
   latestRuns,
   remainingOf,
   status,
-  lag,
   liveCounts,
   lastFullSync,
   failureOf,
-  isPrunable,
   stillUnmapped,
   missedOnce,
   ...apiQueries,

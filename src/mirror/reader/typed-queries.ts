@@ -7,17 +7,15 @@
  * a row, by lists in JSON or by parts of the feed, which drizzle could only carry as text (page/stock, page/suspects,
  * suspect-grounds, page/effects, variant-changes, delivery-counts).
  */
-import { deliveriesBefore } from '../queries/deliveries.ts';
-import { deliveryAt, deliveryPage } from '../queries/page/deliveries.ts';
-import { deadLettersBefore } from '../queries/page/dead-letters.ts';
+import { deliveryAt, deliveryPage, inboxRows, lag } from '../queries/inbox.ts';
 import { search } from '../queries/page/search.ts';
 import { variantView } from '../queries/page/variant.ts';
 
 export const typedQueries = {
-  deliveriesBefore,
+  lag,
+  inboxRows,
   deliveryPage,
   deliveryAt,
-  deadLettersBefore,
   search,
   variantView,
 };

@@ -1,6 +1,6 @@
 /**
- * What this process notes for itself, and no entry of the event log tells (docs/architecture.md#the-event-log): its
- * heartbeat, how far a run has come, when a failed read is tried again, what the operator calls warehouses.
+ * Commands: what is written to the mirror besides inputs of the merge rules, such as the heartbeat, how far a run has
+ * come, when a failed read is tried again, what the operator calls warehouses, and what is pruned.
  */
 import type { ReadFailure } from '../../core/entry.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -21,6 +21,20 @@ interface MinuteNote {
 
 /** A day of minutes. */
 const MINUTES_KEPT = 24 * 60;
+/** At most `limit` of the oldest rows of each kind that are older than `beforeMs`. */
+interface Prune {
+  readonly beforeMs: number;
+  readonly limit: number;
+}
+
+export interface PrunedRows {
+  readonly changes: number;
+  readonly deadLetters: number;
+  readonly runs: number;
+  /** Outcomes of deliveries. */
+  readonly deliveries: number;
+}
+
 /** Prepares the statements once; each command runs inside the writer's transaction. */
 export function prepareCommands(db: Db) {
   const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
@@ -39,6 +53,20 @@ export function prepareCommands(db: Db) {
   const progress = ofRun('total = max(total, ?), done = ?, failed = ?');
   const fail = db.prepare(FAIL_READ);
   const retryFailures = db.prepare(RETRY_FAILURES);
+  const pruneChanges = db
+    .prepare<[Prune], number>(
+      `DELETE FROM changes WHERE recorded_at_ms < @beforeMs
+         AND seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit) RETURNING seq`,
+    )
+    .pluck();
+  const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
+  const oldest = (table: string, key: string, atMs: string) =>
+    db.prepare<[Prune]>(
+      `DELETE FROM ${table} WHERE ${atMs} < @beforeMs AND ${key} IN (SELECT ${key} FROM ${table} ORDER BY ${key} LIMIT @limit)`,
+    );
+  const pruneDeadLetters = oldest('dead_letters', 'id', 'arrived_at_ms');
+  const pruneRuns = oldest('runs', 'id', 'finished_at_ms');
+  const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');
 
   return {
     alive: (args: { atMs: number }): void => void alive.run(args.atMs),
@@ -63,8 +91,19 @@ export function prepareCommands(db: Db) {
     failRead: (failure: ReadFailure & { atMs: number }): void =>
       void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
     retryFailures: (): void => void retryFailures.run(),
-    /** Resolves once everything is applied that is in the event log. */
+    /** Resolves once everything is applied that is in the inbox. */
     settle: (): void => undefined,
+    /** @param args.inboxFirstSeq the oldest row that the inbox still has. */
+    prune: (args: Prune & { inboxFirstSeq: number }): PrunedRows => {
+      const changes = pruneChanges.all(args);
+      if (changes.length > 0) notePruned.run(Math.max(...changes));
+      return {
+        changes: changes.length,
+        deadLetters: pruneDeadLetters.run(args).changes,
+        runs: pruneRuns.run(args).changes,
+        deliveries: pruneDeliveries.run(args.inboxFirstSeq).changes,
+      };
+    },
   };
 }
 

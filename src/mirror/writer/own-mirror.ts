@@ -1,160 +1,65 @@
-/** The mirror's file as its projection opens it, by the start rule. */
-import { existsSync, renameSync, statSync } from 'node:fs';
-import { REPLICA_LAG_MS } from '../../core/limits.ts';
-import { openLogForReading, eventLogPath } from '../../event-log/open-log.ts';
-import { LogReader, readingLog } from '../../event-log/read-log.ts';
-import { removeDatabase } from '../../sqlite/database-files.ts';
-import { isDamage, StoreError } from '../../sqlite/errors.ts';
-import { explain } from '../../sqlite/explain.ts';
+/** The mirror as the apply thread holds it: started, watched, closed. */
+import { rmSync, statSync } from 'node:fs';
+import { inboxPath, openInboxReader } from '../../inbox/inbox.ts';
+import { holdFiles } from '../../sqlite/held-files.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { openWriter } from '../file/open-writer.ts';
-import { logPosition, mirrorPosition } from '../file/position.ts';
-import { whyNewEpoch, type FoundMirror } from '../start-rule.ts';
-import type { OwnMirror } from './apply-loop.ts';
-import { Projection } from './projection.ts';
-import { Upkeep } from './upkeep.ts';
+import { startMirror } from '../start.ts';
+import { Applier } from './applier.ts';
+import type { ApplyOptions } from '../mirror.ts';
+import type { OwnMirror } from './serve-apply.ts';
 
-/** A mirror that begins a new epoch, and why. */
-export interface NewEpoch {
-  readonly why: string;
-  /** Nothing was handed out before. */
-  readonly isFirst: boolean;
-  /** Where the file is that was at the mirror's path; null if there was none. */
-  readonly aside: string | null;
-}
+/** A write-ahead log this long that a reader holds deserves attention, and again every so often. */
+const LONG_WAL_BYTES = 256 << 20;
+const NEWS_EVERY_MS = 60_000;
 
-/** Entries that arrived this late before the last one may not show in a read that is sent now. */
-const TAIL_MS = 10_000;
-
-export interface OpenOptions {
-  /** Why the file at the path must not be used; null: it may be. */
-  readonly condemned: string | null;
-  /** A mirror beyond this entry was not made from this event log, which may have grown since it was opened. */
-  readonly endSeq: number;
-}
-
-/**
- * The event log must be open already: it holds the lock of both.
- *
- * @throws StoreError when the file is locked, or out of reach.
- */
-export function openOwnMirror(path: string, { condemned, endSeq }: OpenOptions): OwnMirror {
-  const logPath = eventLogPath(path);
-  const logDb = readingLog(logPath, () => openLogForReading(logPath));
-  let db: Db | undefined;
+/** The inbox must be open already: its thread holds the lock of both. @throws StoreError */
+export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
+  const inbox = openInboxReader(inboxPath(path));
   try {
-    const log = readingLog(logDb.name, () => logPosition(logDb));
-    const found = look(path, condemned);
-    db = found.db;
-    const why = explain(path, () => whyNewEpoch({ ...log, lastSeq: endSeq }, found.mirror));
-    let newEpoch: NewEpoch | null = null;
-    if (why !== null) {
-      db?.close();
-      const aside = explain(path, () => moveAside(path));
-      const fresh = (db = openWriter(path));
-      const changeSeq = Math.max(log.changeSeq, changeSeqOf(found.mirror));
-      explain(path, () => begin(fresh, logDb, changeSeq));
-      newEpoch = { why, aside, isFirst: aside === null && changeSeq === 0 };
-    }
-    return owned(path, present(db), logDb, newEpoch);
+    const { db, newEpoch } = startMirror(path, inbox, { nowMs: Date.now(), ...options });
+    const file = holdFiles([path]);
+    const sides = holdFiles([`${path}-wal`, `${path}-shm`]);
+    let newsAtMs = Number.NEGATIVE_INFINITY;
+    return {
+      db,
+      applier: new Applier(db, inbox),
+      newEpoch,
+      check: () => {
+        try {
+          file.check();
+        } catch (error) {
+          // They would be taken for those of the file that is there now.
+          for (const side of sides.left()) rmSync(side, { force: true });
+          throw error;
+        }
+        sides.check();
+        const found = performance.now() - newsAtMs < NEWS_EVERY_MS ? null : heldBack(db);
+        if (found !== null) newsAtMs = performance.now();
+        return found;
+      },
+      close: ({ isOrderly }) => {
+        try {
+          if (isOrderly) db.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
+        } finally {
+          db.close();
+          inbox.close();
+        }
+      },
+    };
   } catch (error) {
-    db?.close();
-    logDb.close();
+    inbox.close();
     throw error;
   }
 }
 
-interface Found {
-  readonly mirror: FoundMirror;
-  readonly db?: Db;
-}
-
-function look(path: string, condemned: string | null): Found {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  if (size === 0) return { mirror: 'missing' };
-  if (condemned !== null) return { mirror: { unusable: condemned } };
-  let db;
-  try {
-    const opened = (db = openWriter(path));
-    return { mirror: explain(path, () => mirrorPosition(opened)), db };
-  } catch (error) {
-    db?.close();
-    if (!isUnusable(error)) throw error;
-    return { mirror: { unusable: error.message } };
-  }
-}
-
-/** The same file would be refused again, whatever its surroundings. */
-function isUnusable(error: unknown): error is Error {
-  return error instanceof StoreError && (UNUSABLE.has(error.kind) || isDamage(error));
-}
-const UNUSABLE = new Set<StoreError['kind']>(['damaged', 'not_a_database', 'newer_schema']);
-
-function changeSeqOf(mirror: FoundMirror): number {
-  return mirror === 'missing' || 'unusable' in mirror ? 0 : mirror.changeSeq;
-}
-
-/** It takes the place of one that was moved aside before. @returns where it is; null if there was none. */
-function moveAside(path: string): string | null {
-  const aside = `${path}.aside`;
-  const isThere = existsSync(path);
-  if (!isThere) {
-    removeDatabase(path);
-    return null;
-  }
-  removeDatabase(aside);
-  for (const side of ['', '-wal', '-shm', '-journal']) {
-    if (existsSync(path + side)) renameSync(path + side, aside + side);
-  }
-  return aside;
-}
-
-/** The last entries are applied again, and no read that was sent before them counts. */
-function begin(db: Db, logDb: Db, changeSeq: number): void {
-  const tail = readingLog(logDb.name, () =>
-    logDb
-      .prepare<[number], { readonly appliedSeq: number; readonly lastAtMs: number }>(
-        `SELECT coalesce(max(l.seq) FILTER (WHERE l.at_ms < last.at_ms - ?), min(l.seq) - 1) AS appliedSeq,
-           last.at_ms AS lastAtMs
-         FROM log l, (SELECT at_ms FROM log ORDER BY seq DESC LIMIT 1) last GROUP BY last.at_ms`,
-      )
-      .get(TAIL_MS),
-  );
-  db.prepare('UPDATE mirror_state SET change_seq = ?').run(changeSeq);
-  if (tail === undefined) return;
-  db.prepare('UPDATE mirror_state SET applied_seq = ?, trusted_after_ms = ?').run(
-    tail.appliedSeq,
-    tail.lastAtMs + REPLICA_LAG_MS,
-  );
-}
-
-function owned(path: string, db: Db, logDb: Db, newEpoch: NewEpoch | null): OwnMirror {
-  explain(path, () =>
-    db.exec('UPDATE service_state SET stopped_at_ms = NULL WHERE stopped_at_ms IS NOT NULL'),
-  );
-  const projection = explain(path, () => new Projection(db, new LogReader(logDb)));
-  const upkeep = new Upkeep(db, path);
-  return {
-    db,
-    projection,
-    position: mirrorPosition(db),
-    newEpoch,
-    look: () => upkeep.look(),
-    markStopped: () => {
-      try {
-        db.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
-      } catch {
-        // Locked by another program, or damaged: readers then learn it from the age of the heartbeat.
-      }
-    },
-    close: () => {
-      db.close();
-      logDb.close();
-    },
-  };
-}
-
-function present(db: Db | undefined): Db {
-  if (db === undefined) throw new Error('no mirror was opened');
-  return db;
+/** A reader's transaction keeps the write-ahead log from being moved into the file. */
+function heldBack(db: Db): { readonly walBytes: number; readonly pages: number } | null {
+  const walBytes = statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (walBytes < LONG_WAL_BYTES) return null;
+  const [row] = db.pragma('wal_checkpoint(PASSIVE)') as {
+    readonly log: number;
+    readonly checkpointed: number;
+  }[];
+  const pages = row === undefined ? 0 : row.log - row.checkpointed;
+  return pages > 0 ? { walBytes, pages } : null;
 }

@@ -1,5 +1,5 @@
-/** What entries write beside the tables of the rules: runs, reads that are given up, what is pruned. */
-import type { Entry, GivenUpEntry, PrunedEntry, RunBegunEntry, RunEndedEntry } from '../../core/entry.ts';
+/** What inputs write besides the tables of the rules: runs, and reads that are given up. */
+import type { Entry, GivenUpEntry, RunBegunEntry, RunEndedEntry } from '../../core/entry.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
@@ -31,20 +31,6 @@ export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) =
   // With the rows that it corrects: a run that sees nothing unread has every difference counted.
   const countDrift = db.prepare("UPDATE runs SET drift = drift + ? WHERE state = 'running'");
   const synced = db.prepare('UPDATE service_state SET last_full_sync_at_ms = ?');
-  const pruneChanges = db
-    .prepare<[PrunedEntry], number>(
-      `DELETE FROM changes WHERE log_seq < @firstSeq AND seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit)
-       RETURNING seq`,
-    )
-    .pluck();
-  const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
-  const pruneDeadLetters = db.prepare<[PrunedEntry]>(
-    `DELETE FROM dead_letters WHERE log_seq < @firstSeq
-       AND id IN (SELECT id FROM dead_letters ORDER BY id LIMIT @limit)`,
-  );
-  const pruneRuns = db.prepare<[PrunedEntry]>(
-    `DELETE FROM runs WHERE finished_at_ms < @beforeMs AND id IN (SELECT id FROM runs ORDER BY id LIMIT @limit)`,
-  );
 
   /** The run retries what failed before, or it would end without that product. */
   const begin = ({ productIds, ...run }: RunBegunEntry): readonly Fact[] => {
@@ -64,17 +50,6 @@ export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) =
     noteGivenUp.run(entry.productId);
     failRead.run({ ...entry, parked: entry.parked ? 1 : 0 });
   };
-  const prune = (entry: PrunedEntry): Fact => {
-    const changes = pruneChanges.all(entry);
-    if (changes.length > 0) notePruned.run(Math.max(...changes));
-    return {
-      kind: 'pruned',
-      changes: changes.length,
-      quarantine: pruneDeadLetters.run(entry).changes,
-      runs: pruneRuns.run(entry).changes,
-    };
-  };
-
   return (entry, ruled) => {
     if (entry.kind === 'read') {
       clearFailure.run(entry.productId);
@@ -84,7 +59,6 @@ export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) =
     } else if (entry.kind === 'run_begun') return begin(entry);
     else if (entry.kind === 'run_ended') end(entry);
     else if (entry.kind === 'given_up') giveUp(entry);
-    else if (entry.kind === 'pruned') return [prune(entry)];
     return [];
   };
 }

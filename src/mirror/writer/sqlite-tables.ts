@@ -1,6 +1,6 @@
 /** The projection's tables on SQLite. Finds and stores; the rules decide (core/apply/tables.ts). */
 import type { Statement } from 'better-sqlite3';
-import type { Unreadable } from '../../core/entry.ts';
+import type { DeliveryEntry, Unreadable } from '../../core/entry.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
 import type {
   StockLevel,
@@ -343,8 +343,8 @@ export class SqliteTables implements Tables {
   appendChange(change: Change): void {
     this.#changes.insert(change);
   }
-  putDeadLetter(logSeq: number, unreadable: Unreadable): void {
-    this.#sql.putDeadLetter.run({ logSeq, ...unreadable });
+  putDeadLetter({ inboxSeq, atMs }: DeliveryEntry, unreadable: Unreadable): void {
+    this.#sql.putDeadLetter.run({ inboxSeq, arrivedAtMs: atMs, ...unreadable });
   }
 
   bundleProducts(): string[] {

@@ -1,7 +1,7 @@
 /** Gathers what the alarm rules need as it happens, and applies the rules once a second. */
 import type { Logger } from '../../platform/log.ts';
-import type { StoreReader } from '../../mirror/reader/store-reader.ts';
-import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
+import type { StoreReader } from '../../mirror/mirror.ts';
+import type { StoreWriter } from '../../mirror/mirror.ts';
 import { ALARM_KINDS, nextAlarms, type Alarm, type AlarmSource } from './alarm.ts';
 import { DeliveryHistory } from './delivery-history.ts';
 import { judge, type WatchedState } from './judge.ts';
@@ -16,7 +16,8 @@ import type { HeldRemovals } from './held-words.ts';
 
 interface WatchmanDeps {
   readonly reader: StoreReader;
-  readonly writer: Pick<StoreWriter, 'lastSeq' | 'appliedSeq' | 'stuck'>;
+  readonly inbox: { readonly lastSeq: number };
+  readonly writer: Pick<StoreWriter, 'position' | 'fault'>;
   readonly now: () => number;
   readonly log: Logger;
   /** Why no request is sent to the store at present. */
@@ -70,7 +71,7 @@ export class Watchman implements AlarmSource {
     this.#right = new SlotCounts(MINUTE_MS, HOUR, nowMs);
     this.#listeningSinceMs = nowMs;
     this.#lastGoodAtMs = nowMs;
-    this.#awaited = { seq: deps.writer.lastSeq, atMs: nowMs };
+    this.#awaited = { seq: deps.inbox.lastSeq, atMs: nowMs };
     this.#conditionLog = new ConditionLog(deps.log);
   }
 
@@ -177,14 +178,15 @@ export class Watchman implements AlarmSource {
   }
 
   #stuckNow(nowMs: number): OwnTrouble['stuck'] {
-    const { stuck } = this.#deps.writer;
-    if (stuck === null) return (this.#stuck = null);
+    const { fault } = this.#deps.writer;
+    if (fault === null) return (this.#stuck = null);
     const sinceMs = this.#stuck?.sinceMs ?? nowMs;
-    return (this.#stuck = { kind: stuck.kind, message: stuck.message, sinceMs });
+    return (this.#stuck = { kind: fault.kind, message: fault.message, sinceMs });
   }
 
   #behindSince(nowMs: number): number | null {
-    const { lastSeq, appliedSeq } = this.#deps.writer;
+    const { lastSeq } = this.#deps.inbox;
+    const { inboxSeq: appliedSeq } = this.#deps.writer.position;
     if (appliedSeq >= this.#awaited.seq) this.#awaited = { seq: lastSeq, atMs: nowMs };
     return appliedSeq >= lastSeq ? null : this.#awaited.atMs;
   }

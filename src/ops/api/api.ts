@@ -32,7 +32,7 @@ export function createApi({
   api.route('/', stockRoutes(reader));
   api.route('/', changesRoutes({ reader, feed, held }));
   api.route('/', historyRoutes(reader));
-  api.route('/', runsRoutes({ reader, writer, operator, alarms, held }));
+  api.route('/', runsRoutes({ reader, operator, alarms, held }));
 
   let document: OpsDocument | null = null;
   // Made on request: it takes as long as a good part of a start.

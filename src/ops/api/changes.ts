@@ -5,7 +5,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { FeedPage } from '../../mirror/queries/changes.ts';
-import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { StoreReader } from '../../mirror/mirror.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { ChangeFeed } from '../feed/change-feed.ts';
 import { whyStartOver, type StartOver } from '../feed/cursor.ts';
@@ -69,10 +69,6 @@ const changes = createRoute({
         changes: z.array(changeSchema),
         next: z.int().meta({ description: 'Send it as the next `after`. Never below `after`.' }),
         has_more: z.boolean(),
-        behind: z.boolean().meta({
-          description:
-            'True: this mirror has not come as far as `after`, and will: `epoch` and `next` are those of the request. Ask again.',
-        }),
       }),
     ),
 
@@ -138,7 +134,6 @@ export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
         changes: [...page.changes],
         next: nextOf(page),
         has_more: page.hasMore,
-        behind: page.isBehind,
       },
       200,
     );

@@ -1,9 +1,9 @@
 /** `GET /api/drift`, `GET /api/deliveries`: what reads corrected, and what arrived. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { DRIFT_CAUSES } from '../../core/causes.ts';
-import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { StoreReader } from '../../mirror/mirror.ts';
 import { causeWords } from '../shared/words.ts';
-import { flagParameter, limitParameter, listEnd, seqParameter, wholeNumber } from './parameters.ts';
+import { flagParameter, limitParameter, listEnd, seqParameter } from './parameters.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { changeSchema, instant } from './rows.ts';
 
@@ -30,18 +30,15 @@ const drift = createRoute({
 
 const deliverySchema = z
   .object({
-    log_seq: z.int().meta({ description: 'Its position in the event log.' }),
+    seq: z.int().meta({ description: 'Its row in the inbox.' }),
     arrived_at: instant,
     bytes: z.int(),
     request_id: z.string().nullable(),
-    items: z.int().nullable().meta({
-      description:
-        'Items that were understood. Null, like everything else from the body, when the body is over 64 KB.',
-    }),
-    latest_update_time: instant
+    items: z
+      .int()
       .nullable()
-      .meta({ description: 'The latest `update_time` of its items, by the store’s clock.' }),
-    problems: z
+      .meta({ description: 'Items that were understood; null when the body is over 64 KB.' }),
+    dead_letters: z
       .array(
         z.object({
           item_index: z.int().nullable(),
@@ -49,11 +46,9 @@ const deliverySchema = z
           variant_id: z.string().nullable(),
         }),
       )
-      .meta({ description: 'The items that were not understood.' }),
+      .meta({ description: 'The first items that were not understood.' }),
   })
   .openapi('Delivery');
-
-const MAX_DELAY_MS = 30 * 24 * 60 * 60_000;
 
 const deliveries = createRoute({
   method: 'get',
@@ -61,24 +56,15 @@ const deliveries = createRoute({
   operationId: 'deliveries',
   summary: 'Deliveries as they arrived',
   description:
-    'Newest first, each body once. A page may hold fewer rows than `limit`, even none, while `has_more` is true. Requests without a correct signature are counted in the metrics, not stored.',
+    'Newest first, each body once. Requests without a correct signature are counted in the metrics, not stored.',
   request: {
     query: z.strictObject({
-      quarantined: flagParameter.optional().openapi({
+      dead_letters: flagParameter.optional().openapi({
         type: 'string',
         enum: ['0', '1'],
         description: '1: only deliveries with an item that was not understood.',
       }),
-      min_delay_ms: wholeNumber(
-        0,
-        MAX_DELAY_MS,
-        'Only deliveries whose latest change was at least this old on arrival. The figure compares two clocks.',
-      ).optional(),
-      after: z
-        .string()
-        .regex(/^[0-9]{1,15}:[0-9]{1,15}$/, 'must be the `next` of the previous page')
-        .optional()
-        .openapi({ description: 'The `next` of the previous page: older rows follow.' }),
+      after: seqParameter('The `next` of the previous page: older rows follow.').optional(),
       limit: limitParameter,
     }),
   },
@@ -100,17 +86,28 @@ export function historyRoutes(reader: StoreReader): ApiRouter {
     return c.json({ drift: [...rows], next, has_more: hasMore }, 200);
   });
   app.openapi(deliveries, async (c) => {
-    const { quarantined, min_delay_ms: minDelayMs = null, after, limit } = c.req.valid('query');
-    const [logSeq = NEWEST, deadLetterId = NEWEST] = after?.split(':').map(Number) ?? [];
-    const { rows, last, hasMore } = await reader.ask('deliveriesBefore', {
-      before: { logSeq, deadLetterId },
+    const { dead_letters: deadLetters, after = null, limit } = c.req.valid('query');
+    const page = await reader.ask('deliveryPage', {
+      beforeSeq: after,
       limit,
-      deadLettersOnly: quarantined === 1,
-      minDelayMs,
+      deadLettersOnly: deadLetters === 1,
     });
-    const next = hasMore && last !== null ? `${last.logSeq}:${last.deadLetterId}` : null;
-    const shown = rows.map(({ problems, ...row }) => ({ ...row, problems: [...problems] }));
-    return c.json({ deliveries: shown, next, has_more: hasMore }, 200);
+    const shown = page.deliveries.map(
+      ({ seq, arrivedAtMs, bytes, requestId, items, itemCount, unreadable }) => ({
+        seq,
+        arrived_at: arrivedAtMs,
+        bytes,
+        request_id: requestId,
+        items: items === null ? null : itemCount,
+        dead_letters: unreadable.map(({ itemIndex, problem, variantId }) => ({
+          item_index: itemIndex,
+          problem,
+          variant_id: variantId,
+        })),
+      }),
+    );
+    const next = page.next === null ? null : String(page.next);
+    return c.json({ deliveries: shown, next, has_more: page.next !== null }, 200);
   });
   return app;
 }

@@ -11,7 +11,6 @@ import { storeTrouble } from '../condition/store-trouble.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { viewBlocked, viewRun } from '../shared/run-view.ts';
-import { unlessStuck } from '../shared/unless-stuck.ts';
 import { limitParameter, listEnd, seqParameter } from './parameters.ts';
 import { answers, apiRouter, EVENTS, NOT_FOUND, withRefusals, TOO_LARGE, type ApiRouter } from './router.ts';
 import { instant } from './rows.ts';
@@ -122,11 +121,11 @@ const resync = createRoute({
 
 const PROGRESS_EVERY_MS = 500;
 
-interface RunsDeps extends Pick<OpsDeps, 'reader' | 'writer' | 'operator' | 'alarms'> {
+interface RunsDeps extends Pick<OpsDeps, 'reader' | 'operator' | 'alarms'> {
   readonly held: HeldAnswers;
 }
 
-export function runsRoutes({ reader, writer, operator, alarms, held }: RunsDeps): ApiRouter {
+export function runsRoutes({ reader, operator, alarms, held }: RunsDeps): ApiRouter {
   const app = apiRouter();
   const runOf = async (text: string): Promise<Run | null> => {
     const id = /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
@@ -161,7 +160,7 @@ export function runsRoutes({ reader, writer, operator, alarms, held }: RunsDeps)
 
   app.openapi(resync, async (c) => {
     const { product_ids: productIds = null, allow_removals: allowRemovals = false } = c.req.valid('json');
-    const { id, joined } = await unlessStuck(operator.resync(productIds, { allowRemovals }), writer);
+    const { id, joined } = await operator.resync(productIds, { allowRemovals });
     return c.json({ run_id: id, joined }, 202);
   });
   return app;

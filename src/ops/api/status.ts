@@ -30,12 +30,10 @@ export const statusSchema = z
     suspect_count: z.int().meta({ description: 'Stock rows marked suspect.' }),
     open_gaps: z.int(),
     last_seq: lastSeqSchema,
-    entries_behind: z
-      .int()
-      .meta({ description: 'Entries of the event log that the tables do not hold yet.' }),
+    deliveries_behind: z.int().meta({ description: 'Deliveries in the inbox that are not applied yet.' }),
     behind_since: instant
       .nullable()
-      .meta({ description: 'When the first of them came; null: there is none.' }),
+      .meta({ description: 'When the first of them arrived; null: there is none.' }),
     alive_at: instant.nullable(),
     products: z.int(),
     variants: z.int(),
@@ -155,7 +153,7 @@ export function statusRoutes({
         causes: [...condition.causes],
         certain_levels: condition.certainty.certain,
         certain_share: condition.certainty.share,
-        entries_behind: behind.entries,
+        deliveries_behind: behind.deliveries,
         behind_since: behind.sinceMs,
         reads_under_way: readsUnderWay,
         blocked: viewBlocked(blocked),

@@ -1,6 +1,6 @@
 /** `GET /api/stock`, `GET /api/variants`: the SQL views, page by page. */
 import { createRoute, z } from '@hono/zod-openapi';
-import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { StoreReader } from '../../mirror/mirror.ts';
 import { flagParameter, idParameter, limitParameter, listEnd, skuParameter } from './parameters.ts';
 import { answers, apiRouter, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, lastSeqSchema, stockRowSchema, variantRowSchema } from './rows.ts';

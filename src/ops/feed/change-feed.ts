@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedPage } from '../../mirror/queries/changes.ts';
-import type { StoreReader } from '../../mirror/reader/store-reader.ts';
-import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
+import type { StoreReader } from '../../mirror/mirror.ts';
+import type { StoreWriter } from '../../mirror/mirror.ts';
 
 interface ChangeFeedDeps {
   readonly reader: StoreReader;

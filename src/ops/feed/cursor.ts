@@ -19,7 +19,7 @@ export interface StartOver {
   readonly last_seq: number;
 }
 
-/** @returns null when it may continue, or wait for what this mirror does not have yet. */
+/** @returns null when it may continue. */
 export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartOver | null {
   if (epoch !== null && epoch !== page.epoch) return epochError(page);
   if (after === null) return null;
@@ -27,7 +27,7 @@ export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartO
     return startOver(
       page,
       'ahead',
-      `after: ${after} has not been issued yet, the last number is ${page.issuedSeq}`,
+      `after: ${after} has not been issued yet, the last number is ${page.lastSeq}`,
     );
   }
   return after < page.keptAfterSeq ? prunedError(page, after) : null;
@@ -45,15 +45,11 @@ export function prunedError(page: FeedPage, after: number): StartOver {
   return startOver(page, 'pruned', `after: the changes from ${after} to ${page.keptAfterSeq} were pruned`);
 }
 
-function startOver(
-  { epoch, issuedSeq }: FeedPage,
-  error: StartOver['error'],
-  description: string,
-): StartOver {
+function startOver({ epoch, lastSeq }: FeedPage, error: StartOver['error'], description: string): StartOver {
   return {
     error,
     error_description: `${description}; read all of /api/stock, then continue from its last_seq`,
     epoch,
-    last_seq: issuedSeq,
+    last_seq: lastSeq,
   };
 }

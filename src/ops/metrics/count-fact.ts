@@ -38,7 +38,6 @@ export function countFact(counting: Counting, fact: Fact, nowMs: number): void {
     case 'not_found':
     case 'clock_contradiction':
     case 'date':
-    case 'pruned':
     case 'run_begun':
     case 'wrong_store':
   }

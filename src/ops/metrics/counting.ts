@@ -12,7 +12,7 @@ import { counters, histograms, valuesOf } from './children.ts';
 const ANSWERS = ['204', '401', '413', '503'] as const;
 export type RejectedStatus = 401 | 413 | 503;
 
-/** As the public listener names them (src/intake/app.ts). */
+/** As the public listener names them (src/intake/observer.ts). */
 const REJECTION_REASONS = [
   'missing_signature',
   'malformed_signature',

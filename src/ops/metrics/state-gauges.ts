@@ -145,14 +145,14 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   );
   gauge('stock_mirror_products', 'Products in the mirror.', (at) => at.sample?.status.products);
   gauge(
-    'stock_mirror_log_entries',
-    'Entries in the event log that are not pruned yet.',
-    (at) => at.sample?.logEntries,
+    'stock_mirror_inbox_rows',
+    'Deliveries in the inbox that are not pruned yet.',
+    (at) => at.sample?.inboxRows,
   );
   gauge(
-    'stock_mirror_entries_behind',
-    'Entries of the event log that the tables do not hold yet.',
-    (at) => at.sample?.lag.entries,
+    'stock_mirror_deliveries_behind',
+    'Deliveries in the inbox that are not applied yet.',
+    (at) => at.sample?.lag.deliveries,
   );
   gauge(
     'stock_mirror_seconds_behind',

@@ -1,11 +1,11 @@
 /** Counters fed by others' counts: the writer counts merge rules, the database counts ended runs. */
 import type { Counter } from 'prom-client';
 import type { Store } from '../../mirror/store.ts';
-import type { BranchCounts } from '../../mirror/writer/projection.ts';
+import type { BranchCounts } from '../../mirror/writer/applier.ts';
 import type { Counting } from './counting.ts';
 
 interface TalliesDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'reader' | 'writer'>;
   readonly counting: Counting;
 }
 

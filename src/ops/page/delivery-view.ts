@@ -1,18 +1,16 @@
 /** One delivery in full: what is kept of it, what each of its items did, and its body. */
 import { html } from 'hono/html';
 import type { Html } from '../../web/html.ts';
-import type { WholeDelivery } from '../../mirror/queries/page/deliveries.ts';
-import type { LoggedItem } from '../../mirror/queries/page/effects.ts';
-import { heldWords, outcomeWords, readRequestView } from './effect-words.ts';
+import type { DeliveredItem, WholeDelivery } from '../../mirror/queries/inbox.ts';
 import { bytes, count, instant, millis, quantity, signed } from './figures.ts';
 import { idText, idView } from './id-view.ts';
 import { indentedJson } from './indented-json.ts';
-import { actorOf } from './logged-view.ts';
+import { actorOf, outcomeOf } from './logged-view.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
 import { unreadableRows } from './unreadable-rows.ts';
 import { warehouseView } from './warehouse-view.ts';
 
-const COLUMNS = 6;
+const COLUMNS = 5;
 
 export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Html {
   return html`${facts(delivery)}
@@ -29,7 +27,7 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
 }
 
 function facts(delivery: WholeDelivery): Html {
-  const { seq, atMs, bytes: size, requestId, sentAtMs, sha256, unreadableCount } = delivery;
+  const { seq, arrivedAtMs, bytes: size, requestId, sentAtMs, sha256, unreadableCount } = delivery;
   return html`<section aria-labelledby="kept-title">
     <header>
       <h2 id="kept-title">What is kept of it</h2>
@@ -37,13 +35,13 @@ function facts(delivery: WholeDelivery): Html {
     </header>
     <dl class="facts">
       <dt>Arrived</dt>
-      <dd>${instant(atMs)}, as entry ${seq} of the event log</dd>
+      <dd>${instant(arrivedAtMs)}, row ${seq} of the inbox</dd>
       <dt>Sent</dt>
       <dd>
         ${
           sentAtMs === null
             ? 'not said'
-            : html`${instant(sentAtMs)} by the store’s clock, ${apart(atMs - sentAtMs)}`
+            : html`${instant(sentAtMs)} by the store’s clock, ${apart(arrivedAtMs - sentAtMs)}`
         }
       </dd>
       <dt>Request</dt>
@@ -66,7 +64,7 @@ function apart(ms: number): string {
 }
 
 function items(
-  { items: shown, atMs, itemCount, unreadable, unreadableCount }: WholeDelivery,
+  { items: shown, itemCount, unreadable, unreadableCount }: WholeDelivery,
   names: WarehouseNames,
 ): Html {
   if (shown === null) return html`<p class="none">The body is too large: its items are not shown.</p>`;
@@ -78,12 +76,11 @@ function items(
         <th scope="col">Warehouse</th>
         <th scope="col" class="figure">The store said</th>
         <th scope="col">Why</th>
-        <th scope="col" class="figure">The mirror, before → after</th>
         <th scope="col">What was done</th>
       </tr>
     </thead>
     <tbody>
-      ${shown.map((item) => itemRow(item, atMs, names))} ${unreadableRows(unreadable, COLUMNS)}
+      ${shown.map((item) => itemRow(item, names))} ${unreadableRows(unreadable, COLUMNS)}
       ${
         rest > 0
           ? html`<tr class="more">
@@ -95,7 +92,7 @@ function items(
   </table>`;
 }
 
-function itemRow(item: LoggedItem, atMs: number, names: WarehouseNames): Html {
+function itemRow(item: DeliveredItem, names: WarehouseNames): Html {
   const { variantId, sku, warehouseId, reason } = item;
   const actor = actorOf(item);
   return html`<tr>
@@ -110,8 +107,7 @@ function itemRow(item: LoggedItem, atMs: number, names: WarehouseNames): Html {
     <td class="actor" data-label="why">
       ${reason === null ? '–' : html`<code>${reason}</code>`}${actor === null ? '' : html`, ${actor}`}
     </td>
-    <td class="figure whole" data-label="before → after">${heldWords(item)}</td>
-    <td class="whole">${outcomeWords(item, atMs)}. ${readRequestView(item.effect)}</td>
+    <td class="whole">${outcomeOf(item)}</td>
   </tr>`;
 }
 

@@ -1,11 +1,10 @@
-/** Deliveries from the event log, each item with its effect. */
+/** Deliveries from the inbox, each item with what it did. */
 import { html } from 'hono/html';
 import { idText, idView } from './id-view.ts';
 import type { Html } from '../../web/html.ts';
-import type { DeliveryPage, LoggedDelivery } from '../../mirror/queries/page/deliveries.ts';
-import type { LoggedItem } from '../../mirror/queries/page/effects.ts';
-import { suspicionWords, outcomeWords } from './effect-words.ts';
+import type { DeliveredItem, DeliveryPage, DeliveryView } from '../../mirror/queries/inbox.ts';
 import { bytes, count, instant, quantity, signed } from './figures.ts';
+import { OUTCOME_WORDS } from './outcome-words.ts';
 import { pager } from './pager.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
 import { unreadableRows } from './unreadable-rows.ts';
@@ -15,28 +14,24 @@ const COLUMNS = 6;
 
 export function loggedView(
   { deliveries, next, isPruned }: DeliveryPage,
-  { isFirst, names }: { readonly isFirst: boolean; readonly names: WarehouseNames },
+  {
+    isFirst,
+    show,
+    names,
+  }: { readonly isFirst: boolean; readonly show: string; readonly names: WarehouseNames },
 ): Html {
-  return html`<p class="quiet">
-      The effect of an item is worked out from the mirror’s figures before and after it, and from the open
-      re-read requests. An identical repeat of a delivery is answered 204, but neither kept nor listed.
-    </p>
-    ${
-      deliveries.length === 0
-        ? html`<p class="none">
-            ${next === null ? 'There are none.' : 'None in this part of the event log, which has other entries too.'}
-          </p>`
-        : deliveriesTable(deliveries, names)
-    }
-    ${next === null && isPruned ? html`<p class="quiet">Older deliveries are pruned.</p>` : ''}
-    ${pager({
-      of: 'of the deliveries',
-      first: isFirst ? null : '/deliveries',
-      next: next === null ? null : `/deliveries?before=${next}`,
-    })}`;
+  return html`${
+    deliveries.length === 0 ? html`<p class="none">There are none.</p>` : deliveriesTable(deliveries, names)
+  }
+  ${next === null && isPruned ? html`<p class="quiet">Older deliveries are pruned.</p>` : ''}
+  ${pager({
+    of: 'of the deliveries',
+    first: isFirst ? null : `/deliveries?show=${show}`,
+    next: next === null ? null : `/deliveries?show=${show}&before=${next}`,
+  })}`;
 }
 
-function deliveriesTable(deliveries: readonly LoggedDelivery[], names: WarehouseNames): Html {
+function deliveriesTable(deliveries: readonly DeliveryView[], names: WarehouseNames): Html {
   return html`<table class="blocks deliveries">
     <thead>
       <tr>
@@ -52,24 +47,33 @@ function deliveriesTable(deliveries: readonly LoggedDelivery[], names: Warehouse
   </table>`;
 }
 
-function deliveryGroup(delivery: LoggedDelivery, names: WarehouseNames): Html {
-  const { seq, atMs, bytes: size, requestId, items, itemCount, unreadable, unreadableCount } = delivery;
+function deliveryGroup(delivery: DeliveryView, names: WarehouseNames): Html {
+  const {
+    seq,
+    arrivedAtMs,
+    bytes: size,
+    requestId,
+    items,
+    itemCount,
+    unreadable,
+    unreadableCount,
+  } = delivery;
   const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
   const told = items === null ? 'too large for this list' : count(itemCount, 'change');
   return html`<tbody id="delivery-${seq}" class="group" data-new>
     <tr>
       <th scope="rowgroup" colspan="${COLUMNS}">
         <span class="row">
-          ${instant(atMs)}
+          ${instant(arrivedAtMs)}
           <span class="quiet">
-            ${told} · ${bytes(size)} · log <a href="/deliveries/${seq}" id="log-${seq}">${seq}</a>
+            ${told} · ${bytes(size)} · inbox <a href="/deliveries/${seq}" id="inbox-${seq}">${seq}</a>
           </span>
           ${unreadableCount > 0 ? html`<span class="state bad">not understood</span>` : ''}
           <span class="quiet push">${requestId === null ? '' : html`request ${idView(requestId)}`}</span>
         </span>
       </th>
     </tr>
-    ${items?.map((item) => itemRow(item, atMs, names))} ${unreadableRows(unreadable, COLUMNS)}
+    ${items?.map((item) => itemRow(item, names))} ${unreadableRows(unreadable, COLUMNS)}
     ${
       rest > 0
         ? html`<tr class="more">
@@ -82,9 +86,8 @@ function deliveryGroup(delivery: LoggedDelivery, names: WarehouseNames): Html {
   </tbody>`;
 }
 
-function itemRow(item: LoggedItem, atMs: number, names: WarehouseNames): Html {
-  const { variantId, sku, warehouseId, reason, effect } = item;
-  const suspicion = suspicionWords(effect);
+function itemRow(item: DeliveredItem, names: WarehouseNames): Html {
+  const { variantId, sku, warehouseId, reason } = item;
   return html`<tr class="more">
     <td><a href="/variants/${variantId}" class="sku">${sku ?? idText(variantId)}</a></td>
     <td class="warehouse" data-label="warehouse">${warehouseView(warehouseId, names)}</td>
@@ -94,15 +97,17 @@ function itemRow(item: LoggedItem, atMs: number, names: WarehouseNames): Html {
     </td>
     <td data-label="reason">${reason === null ? '–' : html`<code>${reason}</code>`}</td>
     <td class="actor" data-label="by">${actorOf(item) ?? '–'}</td>
-    <td class="whole">
-      ${outcomeWords(item, atMs)}
-      ${suspicion === null ? '' : html`<span class="state ${effect.suspicion === 'open' ? 'odd' : ''}">${suspicion}</span>`}
-    </td>
+    <td class="whole">${outcomeOf(item)}</td>
   </tr>`;
 }
 
+/** null: the mirror is about to apply it, or a new epoch has begun since. */
+export function outcomeOf({ outcome }: DeliveredItem): string {
+  return outcome === null ? '–' : OUTCOME_WORDS[outcome];
+}
+
 /** Who made the change; null: it was not said. */
-export function actorOf({ orderId, userId }: Pick<LoggedItem, 'orderId' | 'userId'>): Html | null {
+export function actorOf({ orderId, userId }: Pick<DeliveredItem, 'orderId' | 'userId'>): Html | null {
   const by = [
     orderId === null ? null : html`order ${idView(orderId)}`,
     userId === null ? null : html`user ${idView(userId)}`,

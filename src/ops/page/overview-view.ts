@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Lag } from '../../mirror/queries/lag.ts';
+import type { Lag } from '../../mirror/queries/inbox.ts';
 import type { Run } from '../../core/runs.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import { reservationOf, shareText, type Condition } from '../condition/condition.ts';
@@ -173,8 +173,8 @@ function figures({ status, minutes, nowMs, pending, lag }: Overview): Html {
     ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> suspect levels</span></a>`}`)}
     ${tile(
       'Not applied yet',
-      quantity(lag.entries),
-      lag.sinceMs === null ? 'entries of the event log' : html`entries, the first ${ago(lag.sinceMs, nowMs)}`,
+      quantity(lag.deliveries),
+      lag.sinceMs === null ? 'deliveries' : html`deliveries, the first ${ago(lag.sinceMs, nowMs)}`,
     )}
     ${tile('Open gaps', quantity(status.open_gaps), 'late or lost deliveries')}
     ${tile('Pending reads', quantity(status.pending_reads), `of ${count(status.products, 'product')}`)}

@@ -8,9 +8,8 @@ import type { Status } from '../../mirror/queries/status.ts';
 import type { Condition, ConditionName } from '../condition/condition.ts';
 import { currentCondition } from '../shared/current-condition.ts';
 import type { OpsEnv } from '../shared/env.ts';
-import { unlessStuck } from '../shared/unless-stuck.ts';
 import { actions, Refused } from './actions.ts';
-import { deadLettersView, deliveriesFrame } from './deliveries-view.ts';
+import { deliveriesFrame } from './deliveries-view.ts';
 import { deliveryView } from './delivery-view.ts';
 import { failedView, notFoundView } from './error-views.ts';
 import { layout, type Page, type Told } from './layout.ts';
@@ -27,7 +26,7 @@ import type { OpsDeps } from '../shared/operator.ts';
 /** What the page shows and controls: the same parts as the API. */
 type PageDeps = Pick<
   OpsDeps,
-  'reader' | 'writer' | 'operator' | 'state' | 'alarms' | 'timeline' | 'warehouseNames' | 'now' | 'log'
+  'reader' | 'operator' | 'state' | 'alarms' | 'timeline' | 'warehouseNames' | 'now' | 'log'
 >;
 
 type PageContext = Context<OpsEnv>;
@@ -36,7 +35,6 @@ type Content = Pick<Page, 'title' | 'at' | 'main'> & Partial<Page>;
 const VARIANTS_SHOWN = 40;
 const CHANGES_SHOWN = 200;
 const DELIVERIES_SHOWN = 30;
-const DEAD_LETTERS_SHOWN = 100;
 const RUNS_SHOWN = 50;
 const SEARCHED_CHARACTERS = 200;
 /** Its body, which never changes, is loaded with it. */
@@ -53,7 +51,7 @@ interface Pages {
 }
 
 export function createPage(deps: PageDeps): Pages {
-  const { reader, writer, operator, alarms, timeline, warehouseNames: names, now, log } = deps;
+  const { reader, operator, alarms, timeline, warehouseNames: names, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
   const current = (status: Status): Condition => currentCondition({ status, operator, alarms, nowMs: now() });
@@ -157,22 +155,13 @@ export function createPage(deps: PageDeps): Pages {
   app.get('/deliveries', async (c) => {
     const before = positionIn(c.req.query('before'));
     const isFirst = before === null;
-    const main =
-      c.req.query('show') === 'dead-letters'
-        ? deliveriesFrame(
-            'dead-letters',
-            deadLettersView({
-              ...(await reader.ask('deadLettersBefore', { beforeId: before, limit: DEAD_LETTERS_SHOWN })),
-              isFirst,
-            }),
-          )
-        : deliveriesFrame(
-            'all',
-            loggedView(await reader.ask('deliveryPage', { beforeSeq: before, limit: DELIVERIES_SHOWN }), {
-              isFirst,
-              names,
-            }),
-          );
+    const list = c.req.query('show') === 'dead-letters' ? 'dead-letters' : 'all';
+    const page = await reader.ask('deliveryPage', {
+      beforeSeq: before,
+      limit: DELIVERIES_SHOWN,
+      deadLettersOnly: list === 'dead-letters',
+    });
+    const main = deliveriesFrame(list, loggedView(page, { isFirst, show: list, names }));
     return show(c, { title: 'Deliveries', at: '/deliveries', main });
   });
 
@@ -180,7 +169,7 @@ export function createPage(deps: PageDeps): Pages {
     const seq = positionIn(c.req.param('seq'));
     const delivery = seq === null ? null : await reader.ask('deliveryAt', { seq });
     if (delivery === null) {
-      return notFound(c, `There is no delivery ${c.req.param('seq')} in the event log; old ones are pruned.`);
+      return notFound(c, `There is no delivery ${c.req.param('seq')} in the inbox; old ones are pruned.`);
     }
     return show(c, {
       title: `Delivery ${delivery.seq}`,
@@ -226,7 +215,7 @@ export function createPage(deps: PageDeps): Pages {
       const form = new URLSearchParams(await c.req.text());
       const back = backPath(form.get('back'));
       try {
-        return c.redirect(`${back}?${noticeQuery(await unlessStuck(act(operator, form), writer))}`, 303);
+        return c.redirect(`${back}?${noticeQuery(await act(operator, form))}`, 303);
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         const told = { notice: null, problem: { words: error.message, advice: error.advice } };

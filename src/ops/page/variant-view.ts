@@ -233,10 +233,10 @@ function changeRow(change: VariantChange, names: WarehouseNames): Html {
   </tr>`;
 }
 
-function whyWords({ source, reason, logSeq }: VariantChange): Html {
+function whyWords({ source, reason, inboxSeq }: VariantChange): Html {
   if (source === 'webhook') {
     return html`<code>${reason ?? 'webhook'}</code>
-      <a class="quiet" href="/deliveries/${logSeq}">delivery ${logSeq}</a>`;
+      <a class="quiet" href="/deliveries/${inboxSeq}">delivery ${inboxSeq}</a>`;
   }
   return html`${causeName(reason ?? 'read')} <span class="quiet">found by a read</span>`;
 }

@@ -1,8 +1,8 @@
 /** What the private listener needs from the other parts: declared here, passed in by the composition. */
 import type { Logger } from '../../platform/log.ts';
 import type { Run } from '../../core/runs.ts';
-import type { StoreReader } from '../../mirror/reader/store-reader.ts';
-import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
+import type { StoreReader } from '../../mirror/mirror.ts';
+import type { StoreWriter } from '../../mirror/mirror.ts';
 import type { AlarmSource } from '../alarms/alarm.ts';
 import type { Blocked } from '../condition/store-trouble.ts';
 import type { MetricsSource } from '../metrics/metrics-route.ts';
@@ -22,8 +22,8 @@ export interface Operator {
 
 export interface OpsDeps {
   readonly reader: StoreReader;
-  /** Its news, which wakes those who follow the feed, and what is in its way. */
-  readonly writer: Pick<StoreWriter, 'onApplied' | 'stuck' | 'lastSeq'>;
+  /** Wakes those who follow the feed. */
+  readonly writer: Pick<StoreWriter, 'onApplied'>;
   readonly operator: Operator;
   /** Bearer token of the private listener; null: none is required. */
   readonly token: string | null;

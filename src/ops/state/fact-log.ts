@@ -97,7 +97,6 @@ function lineOf(fact: Fact): Line {
     case 'missing':
     case 'contested':
     case 'not_found':
-    case 'pruned':
     case 'run_begun':
       return null;
   }

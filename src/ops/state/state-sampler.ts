@@ -6,7 +6,7 @@
 import type { Logger } from '../../platform/log.ts';
 import type { StateSample } from '../../mirror/queries/gauges.ts';
 import type { Status } from '../../mirror/queries/status.ts';
-import type { StoreReader } from '../../mirror/reader/store-reader.ts';
+import type { StoreReader } from '../../mirror/mirror.ts';
 
 export interface SampledState extends StateSample {
   /** When it was taken, epoch ms. */

@@ -4,8 +4,8 @@
  */
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { StoreReader } from '../../mirror/reader/store-reader.ts';
-import type { StoreWriter } from '../../mirror/writer/store-writer.ts';
+import type { StoreReader } from '../../mirror/mirror.ts';
+import type { StoreWriter } from '../../mirror/mirror.ts';
 import type { SampledState, StateSampler } from './state-sampler.ts';
 import { Quantiles } from './quantiles.ts';
 

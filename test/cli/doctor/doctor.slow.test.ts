@@ -19,8 +19,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Check } from '../../../src/cli/doctor/check.ts';
 import { judgeWal, readersOf } from '../../../src/cli/doctor/wal.ts';
 import { checkClock } from '../../../src/cli/doctor/service.ts';
-import { EventLog } from '../../../src/event-log/event-log.ts';
-import { eventLogPath, openLogForAppending } from '../../../src/event-log/open-log.ts';
+import { Inbox, inboxPath, openInbox } from '../../../src/inbox/inbox.ts';
 import { lockDatabase, type DatabaseLock } from '../../../src/sqlite/lock.ts';
 import { openReader } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
@@ -67,13 +66,13 @@ test('beside a live server all is well: one line each, every variable, no secret
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
   for (const name of [
     ...['node', 'configuration', 'database', 'integrity', 'disk', 'permissions'],
-    ...['event log', 'applied', 'history'],
+    ...['inbox', 'applied', 'epoch'],
   ]) {
     expect(stdout).toMatch(new RegExp(`^ok {4}${name} `, 'm'));
   }
   expect(stdout).toMatch(/^ok {4}integrity +integrity_check found no fault$/m);
   expect(stdout).toMatch(
-    /^ok {4}event log +\S+mirror\.log\.db, [\d.]+ MB, entries 1 to \d+, integrity_check found no fault$/m,
+    /^ok {4}inbox +\S+mirror\.inbox\.db, [\d.]+ MB, rows 0 to 0, integrity_check found no fault$/m,
   );
   expect(stdout).toMatch(/^ok {4}server +it holds the database$/m);
   expect(stdout).toMatch(/^ok {4}webhook listener +\S+ can accept and commit a delivery$/m);
@@ -102,7 +101,7 @@ test('before the first start nothing is made; warnings are no failure', async ()
   });
   expect(named(report, 'server')).toMatchObject({ status: 'warn' });
   expect(named(report, 'credentials')).toMatchObject({ status: 'ok' });
-  for (const file of [databaseOf(home), `${eventLogPath(databaseOf(home))}.lock`])
+  for (const file of [databaseOf(home), `${inboxPath(databaseOf(home))}.lock`])
     expect(existsSync(file)).toBe(false);
 });
 
@@ -161,7 +160,7 @@ test('a server that starts while it is asked, behind a socket that was there bef
   onTestFinished(() => lock?.release());
   const starting = async (answer: object): Promise<string> => {
     const server = createServer((_, response) => {
-      lock ??= lockDatabase(eventLogPath(databaseOf(home)));
+      lock ??= lockDatabase(inboxPath(databaseOf(home)));
       response.end(JSON.stringify(answer));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -181,7 +180,7 @@ test('a server that starts while it is asked, behind a socket that was there bef
 
 test('a server that hangs is not called another program', async () => {
   const home = await homeOf(await startService({ products: 1 }));
-  const lock = lockDatabase(eventLogPath(databaseOf(home)));
+  const lock = lockDatabase(inboxPath(databaseOf(home)));
   const hanging = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(hanging, 'listening');
   onTestFinished(() => {
@@ -231,24 +230,23 @@ describe('the database', () => {
     expect(report.ended.code).toBe(1);
     expect(named(report, 'integrity')).toMatchObject({ status: 'fail' });
     expect(named(report, 'integrity')?.remedy).toContain(
-      'move the file away: the next start reads everything',
+      'it moves the file aside and reads everything again',
     );
   });
 
-  test('another program’s file; open to everybody', async () => {
+  test('another program’s file; files open to everybody', async () => {
     const home = await stopped();
     const path = databaseOf(home);
     chmodSync(path, 0o666);
     chmodSync(`${path}.token`, 0o644);
-    const logPath = eventLogPath(path);
-    chmodSync(logPath, 0o644);
+    chmodSync(inboxPath(path), 0o644);
     const report = await examine(home);
     // That nothing serves it, and no more.
     expect(failedIn(report)).toEqual(['server']);
     const warned = report.checks.filter(({ status }) => status === 'warn').map(({ message }) => message);
     expect(warned).toContainEqual(`every user may write to ${path}`);
     expect(warned).toContainEqual(`other users may read ${path}.token, which holds secrets`);
-    expect(named(report, 'event log')).toMatchObject({ status: 'warn', remedy: `chmod 600 ${logPath}` });
+    expect(named(report, 'inbox')).toMatchObject({ status: 'warn', remedy: `chmod 600 ${inboxPath(path)}` });
 
     writeFileSync(
       join(home.folder, 'text.db'),
@@ -259,40 +257,44 @@ describe('the database', () => {
     expect(named(foreign, 'database')?.message).toContain('is not a SQLite database');
   });
 
-  test('an event log that is damaged, not applied, or gone', async () => {
+  test('an inbox that is not applied, of another epoch, damaged, or gone', async () => {
     const home = await stopped();
-    const path = databaseOf(home);
-    const logPath = eventLogPath(path);
-    const db = openLogForAppending(logPath);
-    const log = new EventLog(db);
-    log.append([{ kind: 'delivery', body: delivery('waiting', item()), arrivedAtMs: Date.now() - 60_000 }]);
-    db.close();
+    const file = inboxPath(databaseOf(home));
+    const db = openInbox(file);
+    const body = delivery('waiting', item({ note: 'x'.repeat(20_000) }));
+    new Inbox(db).append([{ body, arrivedAtMs: Date.now() - 60_000 }]);
     const waiting = await examine(home);
     expect(failedIn(waiting)).toEqual(['server']);
     expect(named(waiting, 'applied')).toMatchObject({
       status: 'warn',
-      message: expect.stringMatching(/^1 entries of the event log are not applied, the first \d+ s ago$/),
+      message: expect.stringMatching(/^1 deliveries in the inbox are not applied, the first \d+ s ago$/),
+    });
+    expect(named(waiting, 'epoch')).toMatchObject({ status: 'ok' });
+    new Inbox(db).beginEpoch('another', 0);
+    db.close();
+    expect(named(await examine(home), 'epoch')).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('belongs to another inbox'),
+      remedy: expect.stringContaining('begins a new epoch'),
     });
 
-    const file = openSync(logPath, 'r+');
-    const { size } = statSync(logPath);
-    writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, size - 4_096);
-    closeSync(file);
+    const handle = openSync(file, 'r+');
+    writeSync(handle, Buffer.alloc(4_096, 0x5a), 0, 4_096, statSync(file).size - 4_096);
+    closeSync(handle);
     const damaged = await examine(home);
     expect(damaged.ended.code).toBe(1);
-    expect(named(damaged, 'event log')).toMatchObject({
+    expect(named(damaged, 'inbox')).toMatchObject({
       status: 'fail',
       remedy: expect.stringContaining('move the file away'),
     });
 
-    rmSync(logPath);
+    rmSync(file);
     const gone = await examine(home);
     expect(failedIn(gone)).toEqual(['server']);
     expect(named(gone, 'server')?.message).toContain('The mirror is not running');
-    expect(gone.ended.code).toBe(1);
-    expect(named(gone, 'event log')).toMatchObject({
+    expect(named(gone, 'inbox')).toMatchObject({
       status: 'warn',
-      message: `${logPath} does not exist`,
+      message: `${file} does not exist`,
       remedy: expect.stringContaining('begins a new epoch'),
     });
   });

@@ -14,8 +14,16 @@ test('the rows of a stock level chain, and tell where each figure comes from', (
     mirror.read({ ...single(0), variants: [variantSnapshot({})] }, { sentAtMs });
   }
   expect(mirror.rows()).toMatchObject([
-    { oldQty: null, newQty: 5, source: 'read', reason: 'first_read', logSeq: 1 },
-    { oldQty: 5, newQty: 4, source: 'webhook', orderId: '77', updateTimeMs: AT, requestId: 'r2', logSeq: 2 },
+    { oldQty: null, newQty: 5, source: 'read', reason: 'first_read', inboxSeq: null },
+    {
+      oldQty: 5,
+      newQty: 4,
+      source: 'webhook',
+      orderId: '77',
+      updateTimeMs: AT,
+      requestId: 'r2',
+      inboxSeq: 2,
+    },
     { oldQty: 4, newQty: 2, source: 'read', reason: 'lost_tail', recordedAtMs: AT + 10 * S },
     { oldQty: 2, newQty: null, source: 'read', reason: 'removed' },
   ]);

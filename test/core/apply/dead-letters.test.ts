@@ -1,17 +1,28 @@
 import { expect, test } from 'vitest';
+import type { StockChange, Unreadable } from '../../../src/core/entry.ts';
 import { T0, Mirror, change, kinds, mirrorAfterRead, single } from '../builders.ts';
 
 const S = 1_000;
 
+function deliver(mirror: Mirror, atMs: number, unreadable: Unreadable, ...changes: StockChange[]) {
+  return mirror.applyEntry({
+    kind: 'delivery',
+    inboxSeq: mirror.seq + 1,
+    atMs,
+    requestId: 'q',
+    changes,
+    unreadable: [unreadable],
+  });
+}
+
 function deliverDeadLetter(mirror: Mirror, atMs: number, variantId: string | null) {
-  const unreadable = [{ itemIndex: 0, problem: 'old is not a number', variantId }];
-  return mirror.applyEntry({ kind: 'delivery', atMs, requestId: 'q', changes: [], unreadable });
+  return deliver(mirror, atMs, { itemIndex: 0, problem: 'old is not a number', variantId });
 }
 
 test('a known variant: kept, and its product is read', () => {
   const mirror = mirrorAfterRead();
   expect(kinds(deliverDeadLetter(mirror, T0 + 60 * S, '100'))).toEqual(['quarantined', 'obliged']);
-  expect(mirror.tables.deadLetters).toMatchObject([{ logSeq: 2, unreadable: { variantId: '100' } }]);
+  expect(mirror.tables.deadLetters).toMatchObject([{ inboxSeq: 2, unreadable: { variantId: '100' } }]);
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'quarantine']);
 });
 
@@ -29,25 +40,14 @@ test('no variant: a loss is suspected, unless the type of the event is unknown',
   const mirror = mirrorAfterRead();
   expect(kinds(deliverDeadLetter(mirror, T0 + 60 * S, null))).toContain('loss_suspected');
   const unreadable = { itemIndex: null, problem: 'unknown event type "x"', variantId: null };
-  const facts = mirror.applyEntry({
-    kind: 'delivery',
-    atMs: T0 + 61 * S,
-    requestId: 'q',
-    changes: [],
-    unreadable: [{ ...unreadable, unknownEvent: true }],
-  });
+  const facts = deliver(mirror, T0 + 61 * S, { ...unreadable, unknownEvent: true });
   expect(kinds(facts)).toEqual(['quarantined']);
 });
 
 test('a broken item does not hold back its neighbours', () => {
   const mirror = mirrorAfterRead();
-  mirror.applyEntry({
-    kind: 'delivery',
-    atMs: T0 + 60 * S,
-    requestId: 'q',
-    changes: [change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S })],
-    unreadable: [{ itemIndex: 1, problem: 'no id', variantId: null }],
-  });
+  const broken = { itemIndex: 1, problem: 'no id', variantId: null };
+  deliver(mirror, T0 + 60 * S, broken, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
   expect(mirror.qty()).toBe(4);
   expect(mirror.tables.state().lastDeliveryAtMs).toBe(T0 + 60 * S);
 });

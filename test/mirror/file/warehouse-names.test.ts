@@ -1,7 +1,7 @@
 /** Warehouses are called what the operator says, in the views. */
 import { expect, test } from 'vitest';
 import { delivery, detail, item, readEntry, readerDb, rows, storeAt, T0 } from '../mirror-file.ts';
-import { dump } from '../replay.ts';
+import { dump } from '../projected.ts';
 
 const LEVELS = 'SELECT warehouse_id, warehouse_name FROM mirror_stock ORDER BY warehouse_id';
 
@@ -9,7 +9,7 @@ test('a name is in the views from when it is given until it is taken away', asyn
   const store = await storeAt();
   const found = detail('1', [{ id: '100', levels: { 11: 5, 12: 0 } }]);
   await store.writer.append(readEntry('1', found, { sentAtMs: T0 - 60_000, s0: 0 }));
-  await store.writer.appendDelivery(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
+  await store.inbox.append(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
   await store.writer.command('settle', undefined);
   const db = readerDb(store.path);
   const before = dump(db);

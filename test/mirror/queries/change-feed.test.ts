@@ -4,8 +4,17 @@
  */
 import { expect, test } from 'vitest';
 import { changesAfter, lastChanges } from '../../../src/mirror/queries/changes.ts';
-import { eventually } from '../../process/wait.ts';
-import { delivery, detail, item, readEntry, readerDb, rows, storeAt, T0 } from '../mirror-file.ts';
+import {
+  allApplied,
+  delivery,
+  detail,
+  item,
+  readEntry,
+  readerDb,
+  rows,
+  storeAt,
+  T0,
+} from '../mirror-file.ts';
 
 type Row = Record<string, unknown>;
 const VALUES =
@@ -16,7 +25,8 @@ const CHANGE =
   'seq, variant_id, warehouse_id, sku, old_qty, new_qty, delta, source, reason, order_id, user_id, update_time, recorded_at, request_id';
 
 test('a consumer that polls while others write sees each change once, in order, and keeps an equal copy', async () => {
-  const { writer, path } = await storeAt();
+  const store = await storeAt();
+  const { inbox, writer, path } = store;
   const consumer = readerDb(path);
   const poll = consumer.prepare<[number], Row>(
     `SELECT ${CHANGE} FROM mirror_changes WHERE seq > ? ORDER BY seq LIMIT 50`,
@@ -46,12 +56,12 @@ test('a consumer that polls while others write sees each change once, in order, 
       const moved = { old: count - 1, new: count, update_time: atMs };
       const id = String(100 + ((lane + n) % 7));
       const body = delivery(`r${count}`, item({ id, ...moved }), item({ id: '1', ...moved }));
-      await writer.appendDelivery(body, atMs);
+      await inbox.append(body, atMs);
       if (n % 10 !== 0) continue;
       const product = detail(String(lane), [{ id: String(100 + lane), levels: { 1: n, 2: lane } }], {
         name: `n${n}`,
       });
-      await writer.append(readEntry(String(lane), product, { sentAtMs: atMs + 50_000, s0: writer.lastSeq }));
+      await writer.append(readEntry(String(lane), product, { sentAtMs: atMs + 50_000, s0: writer.s0 }));
     }
   };
   const writing = Promise.all([1, 2, 3, 4].map(write)).finally(() => {
@@ -62,7 +72,7 @@ test('a consumer that polls while others write sees each change once, in order, 
     await new Promise((resolve) => setImmediate(resolve));
   }
   await writing;
-  await eventually(() => writer.appliedSeq === writer.lastSeq, { what: 'all is applied' });
+  await allApplied(store);
   while (consume() > 0);
 
   expect(seen).toEqual(rows(consumer, `SELECT ${CHANGE} FROM mirror_changes ORDER BY seq`));
@@ -79,7 +89,7 @@ test('a consumer that polls while others write sees each change once, in order, 
 });
 
 test('the changes of one SKU are those that had it then, in pages, and the last of them', async () => {
-  const { writer, path } = await storeAt();
+  const { inbox, writer, path } = await storeAt();
   // Variant 100 is given another SKU after its first change, and variant 101 has the first one all the time.
   for (const [n, id, sku] of [
     [1, '100', 'A'],
@@ -89,10 +99,10 @@ test('the changes of one SKU are those that had it then, in pages, and the last 
     [5, '100', 'B'],
   ] as const) {
     const moved = item({ id, sku, old: n, new: n + 1, update_time: T0 + n });
-    await writer.appendDelivery(delivery(`r${n}`, moved), T0 + n);
+    await inbox.append(delivery(`r${n}`, moved), T0 + n);
     if (n > 1) continue;
     const renamed = detail('1', [{ id: '100', levels: {}, more: { sku: 'B' } }]);
-    await writer.append(readEntry('1', renamed, { sentAtMs: T0 + 60_000, s0: writer.lastSeq }));
+    await writer.append(readEntry('1', renamed, { sentAtMs: T0 + 60_000, s0: writer.s0 }));
   }
   await writer.command('settle', undefined);
   const db = readerDb(path);

@@ -91,17 +91,12 @@ test('runs by state, by id, and the latest', () => {
   expect(queries.runById(writer.db, { id: 99 })).toBe(null);
 });
 
-test('what a start needs to know of the last life', () => {
+test('the last full sync is when a run had read the whole catalogue', () => {
   const writer = new DirectWriter();
-  const life = () => {
-    const { aliveAtMs, lastAtMs } = writer.writer.log.metadata();
-    return { aliveAtMs, lastAtMs, lastFullSyncAtMs: queries.lastFullSync(writer.db) };
-  };
-  expect(life()).toEqual({ aliveAtMs: null, lastAtMs: null, lastFullSyncAtMs: null });
-  writer.deliver(delivery('a', item()), T0 + 1);
-  writer.writer.log.beat(T0 + 2, 0);
+  expect(queries.lastFullSync(writer.db)).toBeNull();
+  writer.endRun(writer.beginRun(), { atMs: T0 + 2, fullSync: false });
   writer.endRun(writer.beginRun(), { atMs: T0 + 3, fullSync: true });
-  expect(life()).toEqual({ aliveAtMs: T0 + 2, lastAtMs: T0 + 3, lastFullSyncAtMs: T0 + 3 });
+  expect(queries.lastFullSync(writer.db)).toBe(T0 + 3);
 });
 
 test('a read that succeeds forgets the failures before it', () => {

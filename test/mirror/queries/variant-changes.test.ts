@@ -14,7 +14,7 @@ interface Row {
 
 function fill(db: Db, rows: readonly { readonly seq: number; readonly variantId: string }[]): void {
   const insert = db.prepare(
-    `INSERT INTO changes (seq, log_seq, variant_id, source, recorded_at_ms) VALUES (?, 1, ?, 'webhook', ${T0})`,
+    `INSERT INTO changes (seq, inbox_seq, variant_id, source, recorded_at_ms) VALUES (?, 1, ?, 'webhook', ${T0})`,
   );
   db.transaction(() => {
     db.exec('DELETE FROM changes');

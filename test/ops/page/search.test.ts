@@ -17,7 +17,7 @@ async function shop(): Promise<Ops> {
     readEntry('501', detail('501', variants), { sentAtMs: AT_MS - 3_600_000, s0: 0 }),
   );
   const sell = (requestId: string, atMs: number, over: Parameters<typeof item>[0]) =>
-    store.writer.appendDelivery(
+    store.deliver(
       delivery(requestId, item({ warehouse_id: '11', update_time: atMs, sku: 'TS-RED', ...over })),
       atMs,
     );
@@ -32,8 +32,8 @@ test.each([
   ['a SKU of several variants', 'TS-RED', '/stock?q=TS-RED'],
   ['a variant', ' 101 ', '/variants/101'],
   ['a product', '501', '/stock?q=501'],
-  ['a request', 'req-first-0001', '/deliveries/2'],
-  ['the latest delivery of an order', '777', '/deliveries/3'],
+  ['a request', 'req-first-0001', '/deliveries/1'],
+  ['the latest delivery of an order', '777', '/deliveries/2'],
 ])('leads to the page of %s', async (_what, text, to) => {
   const ops = await shop();
   const { status, headers } = await ops.ask(`/search?${new URLSearchParams({ q: text }).toString()}`);

@@ -1,19 +1,21 @@
 /**
- * No room on the disk of event log and mirror: in the middle of the work, and at the start
+ * No room on the disk of inbox and mirror: in the middle of the work, and at the start
  * (docs/architecture.md#when-nothing-can-be-committed).
  */
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { eventLogPath } from '../../../src/event-log/open-log.ts';
+import { inboxPath } from '../../../src/inbox/inbox.ts';
 import {
   environmentFor,
   eventually,
-  logRows,
+  inboxRows,
   rows,
   spawnMirror,
   startMirror,
   startService,
   statusOf,
+  temporaryFolder,
   untilEqual,
   untilLive,
   untilLogged,
@@ -54,7 +56,7 @@ test.skipIf(!isAble)(
     expect(unanswered(load)).toEqual([]);
     expect(statusOf(mirror.databasePath)).toMatchObject({ state: 'live', suspect_count: 0, open_gaps: 0 });
     expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-    expect(logRows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    expect(inboxRows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     // Nobody asked for a resync: the first one of the start is all there was.
     expect(rows(mirror.databasePath, 'SELECT kind FROM runs')).toEqual([{ kind: 'initial' }]);
   },
@@ -71,7 +73,7 @@ test.skipIf(!isAble)(
     const refused = spawnMirror(t, env, disk.folder);
     expect(await refused.ended).toEqual({ code: 1, signal: null });
     expect(refused.stderr).toBe(
-      `error: ${eventLogPath(path)} has no room on its disk (SQLITE_FULL): free disk space there.\n`,
+      `error: ${inboxPath(path)} has no room on its disk (SQLITE_FULL): free disk space there.\n`,
     );
 
     disk.free();
@@ -84,7 +86,49 @@ test.skipIf(!isAble)(
     const again = spawnMirror(t, env, disk.folder);
     expect(await again.ended).toEqual({ code: 1, signal: null });
     expect(again.stderr).toMatch(
-      /^error: \S+mirror(\.log)?\.db has no room on its disk \(SQLITE_\w+\): free disk space there\.\n$/,
+      /^error: \S+mirror\.inbox\.db has no room on its disk \(SQLITE_\w+\): free disk space there\.\n$/,
     );
+  },
+);
+
+test.skipIf(!isAble)(
+  `a disk of the mirror alone that fills up: 204 throughout, while it runs and at a start${needs}`,
+  async (t) => {
+    const disk = smallDisk(t, 24 * MB);
+    const folder = temporaryFolder(t);
+    symlinkSync(join(disk.folder, 'mirror.db'), join(folder, 'mirror.db'));
+    const sandbox = await startService(t, { products: 20, ackTimeoutMs: 30_000 });
+    let mirror = await startMirror(t, sandbox, { folder });
+    await untilLive(mirror);
+    await untilQuiet(mirror, sandbox);
+    const isFull = async (): Promise<boolean> => {
+      const { body } = await mirror.get('/api/status');
+      return JSON.stringify(body).includes('has no room on its disk');
+    };
+    const untilDelivered = async (): Promise<void> => {
+      const load = startLoad(t, sandbox, 50);
+      await eventually(isFull, { what: 'the words' });
+      await eventually(() => load.settled.length > 50, { what: 'traffic' });
+      load.stop();
+      await sandbox.network.idle();
+      expect(load.settled.filter(({ status }) => status !== 204)).toEqual([]);
+      expect((await fetch(mirror.webhookUrl.replace('/webhooks', '/healthz'))).status).toBe(200);
+    };
+    disk.fill();
+    await untilDelivered();
+    disk.free();
+    await untilQuiet(mirror, sandbox);
+    await untilLive(mirror);
+    await untilEqual(mirror, sandbox);
+    await mirror.stop();
+
+    disk.fill();
+    mirror = await startMirror(t, sandbox, { folder });
+    await untilDelivered();
+    disk.free();
+    await untilQuiet(mirror, sandbox);
+    await untilLive(mirror);
+    await untilEqual(mirror, sandbox);
+    expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   },
 );

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import {
   eventually,
-  logRows,
+  inboxRows,
   startMirror,
   startService,
   temporaryFolder,
@@ -36,7 +36,7 @@ test.skipIf(!canBeOdd)(
     disk.end();
     await untilQuiet(mirror, sandbox);
     await untilEqual(mirror, sandbox);
-    const stored = logRows(mirror.databasePath, `SELECT 1 FROM log WHERE kind = 'delivery'`);
+    const stored = inboxRows(mirror.databasePath, 'SELECT 1 FROM inbox');
     expect(stored).toHaveLength(load.settled.length);
     expect(reads() - readBefore).toBe(0);
   },

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { eventLogPath } from '../../../src/event-log/open-log.ts';
+import { inboxPath } from '../../../src/inbox/inbox.ts';
 import {
   environmentFor,
   plainVariants,
@@ -30,7 +30,7 @@ test.concurrent(
     const folder = dirname(mirror.databasePath);
     const second = spawnMirror(t, environmentFor(sandbox, mirror.databasePath), folder);
     expect(await second.ended).toEqual({ code: 1, signal: null });
-    expect(second.stderr).toContain(eventLogPath(mirror.databasePath));
+    expect(second.stderr).toContain(inboxPath(mirror.databasePath));
     expect(second.stderr).toContain('another stock-mirror');
     expect(second.stderr).not.toContain('    at ');
 

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import { opsApp } from '../../ops/harness.ts';
 import { newStore } from '../../reconcile/mirror.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
-import { eventLogPath } from '../../../src/event-log/open-log.ts';
+import { inboxPath } from '../../../src/inbox/inbox.ts';
 import { signBody } from '../../../src/store-api/signature.ts';
 import { present } from '../../shared/present.ts';
 import {
@@ -44,12 +44,7 @@ function formsOf(secret: string): string[] {
 }
 
 /** What the page shows by its parameters, and what is refused. */
-const MORE = [
-  '/deliveries?show=dead-letters',
-  '/api/changes?wait_seconds=x',
-  '/api/runs/none',
-  '/nowhere',
-];
+const MORE = ['/deliveries?show=dead-letters', '/api/changes?wait_seconds=x', '/api/runs/none', '/nowhere'];
 
 /** Every address of the private listener that answers to a GET, as the app itself has them. */
 function addresses(ids: Readonly<Record<string, string>>): string[] {
@@ -103,8 +98,8 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   const first = await startMirror(t, sandbox, { folder, env });
   await untilLive(first);
   await untilQuiet(first, sandbox);
-  const logPath = eventLogPath(first.databasePath);
-  expect(statSync(logPath).mode & 0o777).toBe(0o600);
+  const inbox = inboxPath(first.databasePath);
+  expect(statSync(inbox).mode & 0o777).toBe(0o600);
   const tokenFile = readFileSync(`${first.databasePath}.token`, 'utf8');
   const token = present(/"accessToken":"([^"]+)"/.exec(tokenFile)?.[1]);
   const secrets: Record<string, string> = {
@@ -157,9 +152,9 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   await eventually(() => rows(first.databasePath, 'SELECT error FROM read_failures').length > 0 && at >= 4, {
     what: 'refused reads',
   });
-  // While the event log cannot be written, nothing can be kept: that is told, and what was sent is not.
+  // While the inbox cannot be written, nothing can be kept: that is told, and what was sent is not.
   const locked = delivery('locked', item({ id: level.variantId }));
-  const lock = new Database(logPath, { timeout: 5_000 });
+  const lock = new Database(inbox, { timeout: 5_000 });
   lock.exec('BEGIN IMMEDIATE');
   const refusedFor503 = await post(locked, signBody(webhookSecret, locked));
   expect(refusedFor503.status).toBe(503);
@@ -171,14 +166,7 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   await saidOf('the mirror commits again');
 
   const shown = await shownBy(first, level.variantId);
-  for (const path of [
-    '/',
-    '/api/status',
-    '/api/changes/stream',
-    '/metrics',
-    '/openapi.json',
-    '/stock',
-  ]) {
+  for (const path of ['/', '/api/status', '/api/changes/stream', '/metrics', '/openapi.json', '/stock']) {
     expect(shown.get(`GET ${path} 200`)?.length, path).toBeGreaterThan(500);
     expect([...shown.keys()]).toContainEqual(expect.stringMatching(`^GET ${path} (401|303)$`));
   }

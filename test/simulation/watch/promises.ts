@@ -112,7 +112,7 @@ export class Promises {
     this.#onRead = onRead;
   }
 
-  /** @param log a connection to the event log. */
+  /** @param log the inputs that were applied. */
   watch(db: Db, log: Db): void {
     db.exec(TRIGGERS);
     this.#log = log;

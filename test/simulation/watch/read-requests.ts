@@ -16,7 +16,7 @@ export function checkRequests(
   fault: (what: string) => void,
 ): void {
   if (kind === 'downtime' && tables.state().trustedAfterMs < atMs + REPLICA_LAG_MS)
-    fault(`rows are trusted although nobody listened, ${seq} of the log`);
+    fault(`rows are trusted although nobody listened, ${seq} of the inputs`);
   for (const fact of facts) {
     const what = whatAsksForRead(fact);
     if (what === null) continue;

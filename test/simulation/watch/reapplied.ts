@@ -1,5 +1,5 @@
 /**
- * The tables are what applying the log gives: applied again from the start of the epoch they are the same
+ * The tables are what applying the inputs gives: applied again from the first they are the same
  * (docs/architecture.md#data-flow).
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,28 +11,23 @@ import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { PROJECTED } from '../../mirror/projected.ts';
 import { present } from '../../shared/present.ts';
-import { replay } from '../../mirror/replay.ts';
+import type { Journal } from '../journal.ts';
 import { checkRequests } from './read-requests.ts';
 import type { Endless } from './endless.ts';
 
 /**
- * @param began `mirror_state` as the mirror began with it.
  * @param onFact told of everything that happened in the mirror's history.
  * @param endless null: the story's clocks make exceptions.
  */
 export function checkReapplied(
-  { live, began }: { readonly live: Db; readonly began: Record<string, unknown> },
+  { live, journal }: { readonly live: Db; readonly journal: Journal },
   fault: (what: string) => void,
   onFact: (fact: Fact) => void,
   endless: Endless | null,
 ): void {
   const again = emptyMirror();
-  const columns = Object.keys(began);
-  again
-    .prepare(`UPDATE mirror_state SET ${columns.map((column) => `${column} = @${column}`).join(', ')}`)
-    .run(began);
   try {
-    replay(live, again, (tables, entry, facts) => {
+    journal.replay(again, (tables, entry, facts) => {
       facts.forEach(onFact);
       checkRequests(tables, entry, facts, fault);
       endless?.check(entry, facts, tables);

@@ -177,9 +177,9 @@ export class Told {
     const unread = prepared<[], string>(
       db,
       `SELECT product_id FROM products p WHERE gone_at_ms IS NULL AND read_at_ms <
-         (SELECT max(l.at_ms) FROM dead_letters q JOIN log l ON l.seq = q.log_seq
+         (SELECT max(arrived_at_ms) FROM dead_letters q
           WHERE q.variant_id IS NULL AND q.problem NOT LIKE 'unknown event%'
-            AND l.at_ms < (SELECT max(at_ms) FROM log) - 330000)
+            AND q.arrived_at_ms < (SELECT max(read_until_ms) FROM products) - 330000)
          AND NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = p.product_id)`,
     )
       .pluck()

@@ -20,7 +20,7 @@ const VARIANTS = `
 
 /** The feed is indexed by the last four characters of both ids. */
 const DELIVERY = `
-  SELECT log_seq FROM changes
+  SELECT inbox_seq FROM changes
   WHERE seq >> ${SHARE_BITS} = @share AND source = 'webhook'
     AND (substr(request_id, -4) = substr(@text, -4) AND request_id = @text
       OR substr(order_id, -4) = substr(@text, -4) AND order_id = @text)

@@ -10,8 +10,8 @@ import { changesBefore } from '../variant-changes.ts';
 
 export interface VariantChange {
   readonly seq: number;
-  /** Of the delivery, or the read, that it came from. */
-  readonly logSeq: number;
+  /** The delivery it came with; null for a read. */
+  readonly inboxSeq: number | null;
   /** Null: a movement of the total that no row of its warehouses explains. */
   readonly warehouseId: string | null;
   readonly oldQty: number | null;
@@ -102,7 +102,7 @@ export interface VariantView {
   } | null;
 }
 
-const CHANGE = `seq, log_seq AS logSeq, warehouse_id AS warehouseId, old_qty AS oldQty, new_qty AS newQty, source, reason, order_id AS orderId,
+const CHANGE = `seq, inbox_seq AS inboxSeq, warehouse_id AS warehouseId, old_qty AS oldQty, new_qty AS newQty, source, reason, order_id AS orderId,
     user_id AS userId, update_time_ms AS updateTimeMs, recorded_at_ms AS recordedAtMs, request_id AS requestId`;
 
 /** Null: the mirror knows no such variant. */

@@ -1,0 +1,254 @@
+/**
+ * The inbox: every delivery, in order of arrival, in a file that only this program opens. A delivery is answered once
+ * it is here and synced; the mirror applies it afterwards (docs/architecture.md#inbox).
+ */
+import { hash, randomBytes } from 'node:crypto';
+import { chmodSync } from 'node:fs';
+import { dirname, extname } from 'node:path';
+import Database from 'better-sqlite3';
+import { StoreError } from '../sqlite/errors.ts';
+import { explain } from '../sqlite/explain.ts';
+import { makeFolder } from '../sqlite/make-folder.ts';
+import { BUSY_TIMEOUT_MS, type Db } from '../sqlite/open.ts';
+
+/** `.inbox` before the extension of the mirror's file: `data/stock-mirror.db` has `data/stock-mirror.inbox.db`. */
+export function inboxPath(databasePath: string): string {
+  const extension = extname(databasePath);
+  return `${databasePath.slice(0, databasePath.length - extension.length)}.inbox${extension}`;
+}
+
+/** "smib" */
+const APPLICATION_ID = 0x736d6962;
+
+const TABLES = `
+  CREATE TABLE inbox (
+    seq INTEGER PRIMARY KEY,
+    arrived_at_ms INTEGER NOT NULL,
+    body_hash BLOB NOT NULL UNIQUE,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE metadata (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    -- Identifies one numbering of the change feed.
+    epoch TEXT NOT NULL,
+    -- The heartbeat: until when the public port was open.
+    alive_at_ms INTEGER,
+    -- The process's own clock then, which a wall clock that is set back does not move.
+    clock_ms INTEGER,
+    -- Deliveries may be missing since then, and the mirror does not know yet; null: it does.
+    missed_since_ms INTEGER,
+    -- The highest change number that readers of the mirror may have seen.
+    change_seq INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  PRAGMA application_id = ${APPLICATION_ID};`;
+
+export interface InboxMetadata {
+  readonly epoch: string;
+  /** null before the first heartbeat. */
+  readonly aliveAtMs: number | null;
+  /** The process's own clock then: the next one starts no earlier. */
+  readonly clockMs: number | null;
+  /** Since when deliveries may be missing that the mirror has not made up for; null: none. */
+  readonly missedSinceMs: number | null;
+  readonly changeSeq: number;
+}
+
+/** What is written every second. */
+export interface Heartbeat extends Pick<InboxMetadata, 'missedSinceMs' | 'changeSeq'> {
+  /** Wall clock. */
+  readonly atMs: number;
+  readonly clockMs: number;
+}
+
+export interface Arrival {
+  readonly body: Uint8Array;
+  readonly arrivedAtMs: number;
+}
+
+/** A row of the inbox. */
+export interface InboxRow {
+  readonly seq: number;
+  readonly arrivedAtMs: number;
+  readonly body: Buffer;
+}
+
+/** At most `limit` of the oldest rows that arrived before an instant and are applied. */
+export interface PruneInbox {
+  readonly beforeMs: number;
+  readonly appliedSeq: number;
+  readonly limit: number;
+}
+
+export interface PrunedInbox {
+  /** Rows. */
+  readonly deleted: number;
+  /** The oldest row that is left; 0: none. */
+  readonly firstSeq: number;
+}
+
+/** The connection that appends. Creates file and folder when missing. @throws StoreError */
+export function openInbox(path: string): Db {
+  return explain(path, () => {
+    makeFolder(dirname(path));
+    const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      const isEmpty = db.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
+      if (!isEmpty && db.pragma('application_id', { simple: true }) !== APPLICATION_ID) {
+        throw new StoreError(
+          'not_a_database',
+          `${path} belongs to another program: move it away, or set DATABASE_PATH to another file.`,
+        );
+      }
+      chmodSync(path, 0o600);
+      // FULL: a delivery is on disk before its commit returns; on macOS that takes fullfsync.
+      for (const setting of ['journal_mode = WAL', 'synchronous = FULL', 'fullfsync = ON'])
+        db.pragma(setting);
+      // Checkpoints run after the answers, not inside a commit.
+      db.pragma('wal_autocheckpoint = 0');
+      db.pragma(`journal_size_limit = ${64 << 20}`);
+      // Appends touch the end of the table and of its index.
+      db.pragma('cache_size = -2048');
+      if (isEmpty) {
+        db.transaction(() => {
+          db.exec(TABLES);
+          db.prepare('INSERT INTO metadata (id, epoch) VALUES (1, ?)').run(newEpochName());
+        }).immediate();
+      }
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+export function newEpochName(): string {
+  return randomBytes(8).toString('hex');
+}
+
+/** For the apply thread. @throws StoreError */
+export function openInboxReader(path: string): Db {
+  return explain(path, () => {
+    const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    db.pragma('query_only = ON');
+    return db;
+  });
+}
+
+export function readMetadata(db: Db): InboxMetadata & { readonly lastSeq: number } {
+  const row = db
+    .prepare<[], InboxMetadata & { readonly lastSeq: number }>(
+      `SELECT epoch, alive_at_ms AS aliveAtMs, clock_ms AS clockMs, missed_since_ms AS missedSinceMs, change_seq AS changeSeq,
+         coalesce((SELECT max(seq) FROM inbox), 0) AS lastSeq FROM metadata`,
+    )
+    .get();
+  if (row === undefined) throw new StoreError('damaged', `${db.name} has no metadata: move it away.`);
+  return row;
+}
+
+export class Inbox {
+  readonly #db: Db;
+  readonly #sql;
+  #lastSeq: number;
+
+  constructor(db: Db) {
+    this.#db = db;
+    this.#sql = {
+      insert: db.prepare<[number, number, Buffer, Uint8Array]>(
+        'INSERT INTO inbox (seq, arrived_at_ms, body_hash, body) VALUES (?, ?, ?, ?) ON CONFLICT (body_hash) DO NOTHING',
+      ),
+      beat: db.prepare<[Heartbeat]>(
+        `UPDATE metadata SET alive_at_ms = @atMs, clock_ms = @clockMs, missed_since_ms = @missedSinceMs,
+           change_seq = max(change_seq, @changeSeq)`,
+      ),
+      beginEpoch: db.prepare<[string, number]>(
+        'UPDATE metadata SET epoch = ?, change_seq = max(change_seq, ?)',
+      ),
+      firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck(),
+      // The last row stays whatever its age: numbers continue from it.
+      prune: db.prepare<[PruneInbox]>(
+        `DELETE FROM inbox WHERE arrived_at_ms < @beforeMs AND seq <= @appliedSeq AND seq < (SELECT max(seq) FROM inbox)
+           AND seq IN (SELECT seq FROM inbox ORDER BY seq LIMIT @limit)`,
+      ),
+    };
+    this.#lastSeq = readMetadata(db).lastSeq;
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  /** All of them, on disk when it returns, or none. @returns how many were there already. @throws SqliteError */
+  append(arrivals: readonly Arrival[]): number {
+    const before = this.#lastSeq;
+    try {
+      return this.#transact(() => {
+        let duplicates = 0;
+        for (const { body, arrivedAtMs } of arrivals) {
+          const seq = this.#lastSeq + 1;
+          if (this.#sql.insert.run(seq, arrivedAtMs, bodyHash(body), body).changes === 0) duplicates += 1;
+          else this.#lastSeq = seq;
+        }
+        return duplicates;
+      });
+    } catch (error) {
+      this.#lastSeq = before;
+      throw error;
+    }
+  }
+
+  /** The heartbeat; shows that a delivery could be committed now. @throws SqliteError */
+  beat(heartbeat: Heartbeat): void {
+    this.#transact(() => this.#sql.beat.run(heartbeat));
+  }
+
+  /** Another numbering of the change feed has begun, above `changeSeq`. @throws SqliteError */
+  beginEpoch(epoch: string, changeSeq: number): void {
+    this.#transact(() => this.#sql.beginEpoch.run(epoch, changeSeq));
+  }
+
+  /** @throws SqliteError */
+  prune(args: PruneInbox): PrunedInbox {
+    return this.#transact(() => ({
+      deleted: this.#sql.prune.run(args).changes,
+      firstSeq: this.#sql.firstSeq.get() ?? 0,
+    }));
+  }
+
+  #transact<T>(work: () => T): T {
+    if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      try {
+        // SQLite rolls back on some errors; a failed COMMIT may leave the transaction open.
+        if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      } catch {
+        // The first error is the one to report; the next transaction tries again.
+      }
+      throw error;
+    }
+  }
+}
+
+const REQUEST_TIME = Buffer.from('"request_time":');
+const TIME_DIGITS = 13;
+const PREFIX_MS = 100;
+
+/**
+ * Identifies a body: the tenth of a second named by its `request_time`, so that the index grows at its end, and 12
+ * bytes of its SHA-256, enough that two bodies never collide. A function of the bytes alone.
+ */
+export function bodyHash(body: Uint8Array): Buffer {
+  const key = hash('sha256', body, 'buffer').subarray(0, 16);
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const start = bytes.indexOf(REQUEST_TIME) + REQUEST_TIME.length;
+  const sentAtMs = Number(bytes.toString('latin1', start, start + TIME_DIGITS));
+  key.writeUInt32BE(
+    Number.isSafeInteger(sentAtMs) && sentAtMs >= 0 ? Math.floor(sentAtMs / PREFIX_MS) % 2 ** 32 : 0,
+  );
+  return key;
+}

@@ -1,0 +1,64 @@
+/** The work of the query thread: answers queries on a connection that cannot write. */
+import { inboxPath } from '../../inbox/inbox.ts';
+import { messageOf } from '../../platform/thrown.ts';
+import { isDamage, plainError, StoreError } from '../../sqlite/errors.ts';
+import { explain, remedyFor } from '../../sqlite/explain.ts';
+import { openReader, type Db } from '../../sqlite/open.ts';
+import type { Answering } from '../../sqlite/worker.ts';
+import { queryOf } from './query-by-name.ts';
+import type { QueryName } from './queries.ts';
+
+export type QueryCalls = {
+  query: { args: { readonly name: QueryName; readonly args: unknown }; result: unknown };
+  close: { args: undefined; result: undefined };
+};
+
+/** The mirror's tables, with the inbox attached. @throws StoreError */
+export function openForQueries(path: string): Db {
+  const db = openReader(path);
+  try {
+    attachInbox(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Read-only, as the connection is. @throws StoreError */
+export function attachInbox(db: Db, path: string): void {
+  const inbox = inboxPath(path);
+  explain(inbox, () => db.prepare('ATTACH ? AS inbox_file').run(inbox));
+}
+
+/** Serves until asked to close. @param open called by the first query. */
+export function serveQueries(owner: Answering<QueryCalls, never>, open: () => Db): void {
+  let db: Db | null = null;
+  owner.onMessage((request) => {
+    const { id } = request;
+    if (request.name === 'close') {
+      db?.close();
+      owner.post({ id, value: undefined });
+      owner.close();
+      return;
+    }
+    const { name, args } = request.args;
+    const fail = (error: unknown): void => owner.post({ id, error: plainError(failed(name, error)) });
+    const run = (query: Awaited<ReturnType<typeof queryOf>>): void => {
+      try {
+        owner.post({ id, value: query((db ??= open()), args) });
+      } catch (error) {
+        fail(error);
+      }
+    };
+    const query = queryOf(name);
+    if (query instanceof Promise) query.then(run, fail);
+    else run(query);
+  });
+}
+
+function failed(name: QueryName, error: unknown): StoreError {
+  const remedy = remedyFor(error);
+  const message = `database query ${name} failed: ${messageOf(error)}${remedy === null ? '' : `; ${remedy}`}`;
+  return new StoreError(isDamage(error) ? 'damaged' : 'unreachable', message, { cause: error });
+}

@@ -1,0 +1,219 @@
+/**
+ * Opens the mirror next to its inbox (docs/architecture.md#start). This is the only recovery there is: every start, and
+ * every start again after a fault, runs it.
+ */
+import { existsSync, renameSync } from 'node:fs';
+import { newEpochName, readMetadata, type InboxMetadata } from '../inbox/inbox.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
+import { removeDatabase } from '../sqlite/database-files.ts';
+import { isDamage, StoreError } from '../sqlite/errors.ts';
+import { explain } from '../sqlite/explain.ts';
+import type { Db } from '../sqlite/open.ts';
+import { openWriter } from './file/open-writer.ts';
+
+/** What a mirror's file says of its place next to an inbox. */
+export interface MirrorPosition {
+  readonly epoch: string;
+  readonly inboxSeq: number;
+  readonly changeSeq: number;
+  /** Written by `backup`, and not started since. */
+  readonly isBackup: boolean;
+  /** The inbox's epoch when this one began; null: its first. */
+  readonly inboxEpoch: string | null;
+}
+
+export interface InboxPosition extends Pick<InboxMetadata, 'epoch' | 'changeSeq'> {
+  /** 0: the inbox is empty. */
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+}
+
+/**
+ * - `continue`: the mirror is where it was left.
+ * - `note`: so it is, and the inbox has yet to note its epoch.
+ * - `new_epoch`: its rows are kept, suspect until they are read.
+ * - `empty`: its rows are another mirror's: the file is moved aside.
+ */
+export type Verdict =
+  | { readonly start: 'continue' }
+  | { readonly start: 'note' }
+  | { readonly start: 'new_epoch' | 'empty'; readonly why: string };
+
+/** The start rule for a file that can be used. */
+export function judge(mirror: MirrorPosition, inbox: InboxPosition): Verdict {
+  if (mirror.isBackup) return { start: 'new_epoch', why: 'the mirror was restored from a backup' };
+  if (mirror.epoch !== inbox.epoch && mirror.inboxEpoch !== inbox.epoch)
+    return { start: 'empty', why: 'the mirror belongs to another inbox' };
+  if (mirror.inboxSeq > inbox.lastSeq)
+    return { start: 'new_epoch', why: 'the inbox is older than the mirror' };
+  if (mirror.inboxSeq + 1 < inbox.firstSeq)
+    return { start: 'new_epoch', why: 'the mirror is older than the inbox reaches back' };
+  if (mirror.changeSeq < inbox.changeSeq)
+    return { start: 'new_epoch', why: 'the mirror is older than what its readers have seen' };
+  return { start: mirror.epoch === inbox.epoch ? 'continue' : 'note' };
+}
+
+export interface NewEpoch {
+  readonly why: string;
+  readonly epoch: string;
+  /** Its change numbers are above this one. */
+  readonly changeSeq: number;
+  /** Where the unusable file was moved; null: there was none, or it is still used. */
+  readonly movedTo: string | null;
+}
+
+export interface StartedMirror {
+  readonly db: Db;
+  /** null: the mirror continues, or this is its first start. The inbox must note a new epoch. */
+  readonly newEpoch: NewEpoch | null;
+}
+
+/** Numbers that readers may have seen before the inbox noted them, which it does every second. */
+const UNNOTED_CHANGES = 1_000_000;
+
+/** Ends the name of the file that was moved aside; the newest one is kept. */
+export const ASIDE = '.aside';
+
+interface StartOptions {
+  readonly nowMs: number;
+  /**
+   * The last row of the inbox when it was opened, until the mirror is first opened after that: an older inbox that has
+   * grown since would pass for the right one. null: the mirror was open since.
+   */
+  readonly inboxEndSeq: number | null;
+  /** The file has shown damage: all of it is checked. */
+  readonly isSuspect: boolean;
+}
+
+/**
+ * @param inbox any connection to the inbox.
+ * @throws StoreError when the file is locked, out of reach, without room, or another program's.
+ */
+export function startMirror(path: string, inbox: Db, options: StartOptions): StartedMirror {
+  const inboxAt = inboxPosition(inbox);
+  return explain(path, () => startNextTo(inboxAt, path, options));
+}
+
+function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions): StartedMirror {
+  const isUsed = inboxAt.lastSeq > 0 || inboxAt.changeSeq > 0;
+  const found = existsSync(path) ? openFound(path, { ...options, isUsed }) : 'the mirror’s file is missing';
+  let why: string;
+  let db: Db;
+  let movedTo: string | null = null;
+  let changeSeq = inboxAt.changeSeq;
+  let inboxSeq = Math.max(0, inboxAt.firstSeq - 1);
+  if (typeof found === 'string') {
+    why = found;
+    if (existsSync(path)) movedTo = moveAside(path);
+    db = openWriter(path);
+  } else {
+    const mirror = mirrorPosition(found);
+    const lastSeq = options.inboxEndSeq ?? inboxAt.lastSeq;
+    const verdict = judge(mirror, { ...inboxAt, lastSeq });
+    if (verdict.start === 'continue' || verdict.start === 'note') {
+      found.exec('UPDATE service_state SET stopped_at_ms = NULL WHERE stopped_at_ms IS NOT NULL');
+      const { epoch } = mirror;
+      const noted = { why: 'the last start did not finish', epoch, changeSeq: mirror.changeSeq, movedTo };
+      return { db: found, newEpoch: verdict.start === 'note' ? noted : null };
+    }
+    why = verdict.why;
+    changeSeq = Math.max(changeSeq, mirror.changeSeq);
+    if (verdict.start === 'empty') {
+      found.close();
+      movedTo = moveAside(path);
+      db = openWriter(path);
+    } else {
+      db = found;
+      if (mirror.epoch === inboxAt.epoch && mirror.inboxSeq <= inboxAt.lastSeq)
+        inboxSeq = Math.max(inboxSeq, mirror.inboxSeq);
+    }
+  }
+  // Nothing was ever shown: the inbox's first epoch is the mirror's.
+  const isFirst = !isUsed && movedTo === null && changeSeq === 0;
+  const epoch = isFirst ? inboxAt.epoch : newEpochName();
+  if (!isFirst) changeSeq += UNNOTED_CHANGES;
+  try {
+    const { nowMs } = options;
+    const trustedAfterMs = isFirst ? EARLIEST_MS : nowMs + REPLICA_LAG_MS;
+    beginEpoch(db, { epoch, changeSeq, inboxSeq, inboxEpoch: inboxAt.epoch, nowMs, trustedAfterMs });
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  return { db, newEpoch: isFirst ? null : { why, epoch, changeSeq, movedTo } };
+}
+
+/** @returns why the file cannot be used. @throws StoreError when it may be usable later, or is not ours to move. */
+function openFound(path: string, options: StartOptions & { readonly isUsed: boolean }): Db | string {
+  let db: Db | null = null;
+  try {
+    db = openWriter(path);
+    const found = options.isSuspect ? db.pragma('quick_check(1)', { simple: true }) : 'ok';
+    if (found !== 'ok') throw new StoreError('damaged', `${path} is damaged: ${String(found)}`);
+    return db;
+  } catch (error) {
+    db?.close();
+    // Before anything was ever mirrored, whatever is there is somebody else's.
+    if (!options.isUsed || !isUnusable(error)) throw error;
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** The file is at fault, and the same access would fail again. */
+function isUnusable(error: unknown): boolean {
+  return isDamage(error) || (error instanceof StoreError && ['damaged', 'newer_schema'].includes(error.kind));
+}
+
+/** Keeps the rows that are there, which are suspect until they are read. */
+function beginEpoch(
+  db: Db,
+  at: {
+    readonly epoch: string;
+    readonly changeSeq: number;
+    readonly inboxSeq: number;
+    readonly inboxEpoch: string;
+    readonly nowMs: number;
+    readonly trustedAfterMs: number;
+  },
+): void {
+  db.transaction(() => {
+    db.prepare(
+      'UPDATE mirror_state SET change_seq = @changeSeq, inbox_seq = @inboxSeq, trusted_after_ms = @trustedAfterMs',
+    ).run(at);
+    db.prepare(
+      `UPDATE service_state SET epoch = @epoch, inbox_epoch = @inboxEpoch, is_backup = 0, alive_at_ms = NULL, stopped_at_ms = NULL,
+         last_full_sync_at_ms = NULL`,
+    ).run(at);
+    db.prepare(
+      `UPDATE runs SET state = 'failed', finished_at_ms = @nowMs, error = 'a new epoch has begun'
+       WHERE state = 'running'`,
+    ).run(at);
+    db.exec('DELETE FROM read_failures; DELETE FROM given_up_reads; DELETE FROM deliveries');
+  }).immediate();
+}
+
+export function inboxPosition(inbox: Db): InboxPosition {
+  const firstSeq = inbox.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck().get() ?? 0;
+  return { ...readMetadata(inbox), firstSeq };
+}
+
+export function mirrorPosition(db: Db): MirrorPosition {
+  const row = db
+    .prepare<[], Omit<MirrorPosition, 'isBackup'> & { isBackup: number }>(
+      `SELECT s.epoch AS epoch, m.inbox_seq AS inboxSeq, m.change_seq AS changeSeq, s.is_backup AS isBackup,
+         s.inbox_epoch AS inboxEpoch
+       FROM mirror_state m, service_state s`,
+    )
+    .get();
+  if (row === undefined) throw new StoreError('damaged', `${db.name} has no state.`);
+  return { ...row, isBackup: row.isBackup === 1 };
+}
+
+function moveAside(path: string): string {
+  const to = path + ASIDE;
+  removeDatabase(to);
+  renameSync(path, to);
+  // Its write-ahead log would be taken for that of the new file.
+  removeDatabase(path);
+  return to;
+}

@@ -1,0 +1,256 @@
+/**
+ * Applies inputs to the mirror by the rules of core/: inbox rows, finished reads and commands. One transaction covers
+ * many inputs and stores the inbox position and the input number reached. Synchronous; `serve-apply.ts` runs it on a
+ * thread.
+ */
+import type { Statement } from 'better-sqlite3';
+import type { Fact } from '../../core/apply/fact.ts';
+import { applyEntry } from '../../core/apply/apply-entry.ts';
+import type { Entry } from '../../core/entry.ts';
+import type { InboxRow } from '../../inbox/inbox.ts';
+import { messageOf } from '../../platform/thrown.ts';
+import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
+import { failureOf } from '../../sqlite/explain.ts';
+import type { Db } from '../../sqlite/open.ts';
+import { parseDelivery, type ParsedDelivery } from '../../store-api/delivery.ts';
+import { OUTCOME_SEPARATOR } from '../file/state.ts';
+import { prepareCommands, type CommandName, type Commands } from './commands.ts';
+import { prepareRecords } from './records.ts';
+import { SqliteTables } from './sqlite-tables.ts';
+
+type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
+
+/** An input that does not come from the inbox; it gets its number when it is applied. */
+export type NewInput = WithoutSeq<Exclude<Entry, { kind: 'delivery' }>>;
+
+/** What the main thread asks of the mirror, in order. */
+export type Work =
+  | { readonly kind: 'input'; readonly input: NewInput }
+  | { readonly kind: 'command'; readonly name: CommandName; readonly args: unknown };
+
+export interface AppliedInput {
+  /** The number of the input. */
+  readonly seq: number;
+  /** What happened that deserves attention. */
+  readonly facts: readonly Fact[];
+}
+
+export type Result =
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: StoreError };
+
+/** How far the mirror is. */
+export interface Position {
+  /** The last inbox row applied. */
+  readonly inboxSeq: number;
+  /** The number of the last input applied. */
+  readonly inputSeq: number;
+  readonly changeSeq: number;
+}
+
+export interface Step {
+  /** Inputs that reported facts. */
+  readonly reports: readonly AppliedInput[];
+  /** Of the works taken, in order: fewer than were given while inbox rows are left. */
+  readonly results: readonly Result[];
+}
+
+/** How often each branch of the rules was taken since the mirror was opened. */
+export type BranchCounts = Readonly<Record<string, number>>;
+
+/** One transaction's share. */
+const ROWS_AT_ONCE = 256;
+const BYTES_AT_ONCE = 4 << 20;
+const WORKS_AT_ONCE = 64;
+
+export class Applier {
+  readonly #db: Db;
+  readonly #tables: SqliteTables;
+  readonly #commands: Commands;
+  readonly #record: ReturnType<typeof prepareRecords>;
+  readonly #putDelivery: Statement<[number, string]>;
+  readonly #after: Statement<[number], InboxRow>;
+  readonly #counts = new Map<string, number>();
+
+  /**
+   * @param db the only connection that writes the mirror.
+   * @param inbox any connection to the inbox.
+   */
+  constructor(db: Db, inbox: Db) {
+    this.#db = db;
+    this.#tables = new SqliteTables(db);
+    this.#commands = prepareCommands(db);
+    this.#record = prepareRecords(db);
+    this.#putDelivery = db.prepare('INSERT OR REPLACE INTO deliveries (inbox_seq, outcomes) VALUES (?, ?)');
+    this.#after = inbox.prepare(
+      `SELECT seq, arrived_at_ms AS arrivedAtMs, body FROM inbox WHERE seq > ? ORDER BY seq LIMIT ${ROWS_AT_ONCE}`,
+    );
+  }
+
+  get position(): Position {
+    const { inboxSeq, appliedSeq, changeSeq } = this.#tables.state();
+    return { inboxSeq, inputSeq: appliedSeq, changeSeq };
+  }
+
+  branchCounts(): BranchCounts {
+    return Object.fromEntries(this.#counts);
+  }
+
+  /**
+   * Applies the next inbox rows; once none is left, the works as well: before a read is judged, every delivery that
+   * arrived is applied. An input that breaks the rules fails alone.
+   *
+   * @returns null when there was nothing to do. @throws StoreError when SQLite cannot commit: nothing was written, and
+   * this applier must not be used again.
+   */
+  step(works: readonly Work[]): Step | null {
+    try {
+      const { rows, isLast } = this.#nextRows();
+      const taken = isLast ? works.slice(0, WORKS_AT_ONCE) : [];
+      if (rows.length === 0 && taken.length === 0) return null;
+      try {
+        return this.#transact(() => this.#apply(rows, taken));
+      } catch (error) {
+        if (!isFaultOfInput(error)) throw error;
+        return this.#oneByOne(rows, taken);
+      }
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  #nextRows(): { rows: InboxRow[]; isLast: boolean } {
+    const rows: InboxRow[] = [];
+    let bytes = 0;
+    for (const row of this.#after.iterate(this.#tables.state().inboxSeq)) {
+      rows.push(row);
+      bytes += row.body.byteLength;
+      if (bytes >= BYTES_AT_ONCE) return { rows, isLast: false };
+    }
+    return { rows, isLast: rows.length < ROWS_AT_ONCE };
+  }
+
+  #apply(rows: readonly InboxRow[], works: readonly Work[]): Step {
+    const reports: AppliedInput[] = [];
+    for (const row of rows) this.#deliver(row, parseDelivery(row.body), reports);
+    const results = works.map((work): Result => {
+      if (work.kind === 'input') {
+        const applied = this.#applyInput(work.input);
+        if (applied.facts.length > 0) reports.push(applied);
+        return { ok: true, value: applied };
+      }
+      this.#tables.flush();
+      return { ok: true, value: (this.#commands[work.name] as (args: unknown) => unknown)(work.args) };
+    });
+    return { reports, results };
+  }
+
+  #oneByOne(rows: readonly InboxRow[], works: readonly Work[]): Step {
+    const reports: AppliedInput[] = [];
+    const results: Result[] = [];
+    for (const row of rows) reports.push(...this.#deliverAlone(row));
+    for (const work of works) {
+      try {
+        const step = this.#transact(() => this.#apply([], [work]));
+        reports.push(...step.reports);
+        results.push(...step.results);
+      } catch (error) {
+        results.push({
+          ok: false,
+          error: new StoreError('cannot_commit', problemOf(error), { cause: error }),
+        });
+      }
+    }
+    return { reports, results };
+  }
+
+  /** Authentic input is never lost, not even to a fault of this program: the products it names are read. */
+  #deliverAlone(row: InboxRow): readonly AppliedInput[] {
+    try {
+      return this.#transact(() => this.#apply([row], []).reports);
+    } catch (error) {
+      const problem = `not merged: ${problemOf(error)}`;
+      const deadLetter = (variantId: string | null) => ({ itemIndex: null, problem, variantId });
+      const { requestId, changes } = parseDelivery(row.body);
+      const named = [...new Set(changes.map(({ variantId }) => variantId))];
+      const alone = (variantIds: readonly (string | null)[]): readonly AppliedInput[] =>
+        this.#transact(() => {
+          const reports: AppliedInput[] = [];
+          this.#deliver(row, { requestId, changes: [], unreadable: variantIds.map(deadLetter) }, reports);
+          return reports;
+        });
+      try {
+        return alone(named.length === 0 ? [null] : named);
+      } catch (again) {
+        problemOf(again);
+        return alone([null]);
+      }
+    }
+  }
+
+  #deliver({ seq: inboxSeq, arrivedAtMs }: InboxRow, parsed: ParsedDelivery, reports: AppliedInput[]): void {
+    const state = this.#tables.state();
+    const seq = state.appliedSeq + 1;
+    const outcomes: string[] = [];
+    const facts: Fact[] = [];
+    // What changed is likely to change again; reads pass through the whole catalogue.
+    this.#tables.touchFor({ isLasting: true });
+    applyEntry(this.#tables, { kind: 'delivery', seq, inboxSeq, atMs: arrivedAtMs, ...parsed }, (fact) => {
+      this.#count(fact);
+      if (fact.kind === 'change') outcomes.push(fact.branch);
+      if (isNotable(fact)) facts.push(fact);
+    });
+    this.#tables.putState({ ...this.#tables.state(), inboxSeq });
+    this.#putDelivery.run(inboxSeq, outcomes.join(OUTCOME_SEPARATOR));
+    if (facts.length > 0) reports.push({ seq, facts });
+  }
+
+  #applyInput(input: NewInput): AppliedInput {
+    const seq = this.#tables.state().appliedSeq + 1;
+    const entry: Entry = { ...input, seq };
+    const ruled: Fact[] = [];
+    this.#tables.touchFor({ isLasting: false });
+    applyEntry(this.#tables, entry, (fact) => {
+      this.#count(fact);
+      if (isNotable(fact)) ruled.push(fact);
+    });
+    return { seq, facts: [...this.#record(entry, ruled), ...ruled] };
+  }
+
+  #transact<T>(work: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#tables.flush();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      // SQLite rolls back on some errors; a failed COMMIT may leave the transaction open.
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      this.#tables.reload();
+      throw error;
+    }
+  }
+
+  #count(fact: Fact): void {
+    const name = 'branch' in fact ? `${fact.kind}: ${fact.branch}` : fact.kind;
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+}
+
+/** The everyday branches are counted, not reported one by one. */
+function isNotable(fact: Fact): boolean {
+  return fact.kind !== 'change' && fact.kind !== 'level';
+}
+
+/** @throws the error itself when the input is not at fault. */
+function problemOf(error: unknown): string {
+  if (!isFaultOfInput(error)) throw error;
+  return messageOf(error);
+}
+
+/** Not the disk and not a lock: the same input would fail again, and its neighbours would not. */
+function isFaultOfInput(error: unknown): boolean {
+  if (error instanceof StoreError) return false;
+  const code = sqliteCode(error);
+  return code === null || code.startsWith('SQLITE_CONSTRAINT');
+}

@@ -1,0 +1,126 @@
+/** The work of the apply thread: inputs in, transactions out (applier.ts). It ends on the first fault it cannot apply past. */
+import type { Answering, Request } from '../../sqlite/worker.ts';
+import type { Db } from '../../sqlite/open.ts';
+import { isDamage, plainError, StoreError, type PlainError } from '../../sqlite/errors.ts';
+import type { NewEpoch } from '../start.ts';
+import type { Applier, AppliedInput, BranchCounts, NewInput, Position, Work } from './applier.ts';
+import type { CommandName } from './commands.ts';
+
+export type ApplyCalls = {
+  /** The inbox has rows up to here. */
+  arrived: { args: undefined; result: undefined };
+  input: { args: NewInput; result: AppliedInput };
+  command: { args: { readonly name: CommandName; readonly args: unknown }; result: unknown };
+  branchCounts: { args: undefined; result: BranchCounts };
+  close: { args: undefined; result: undefined };
+};
+
+export type ApplyEvent =
+  | { readonly type: 'opened'; readonly position: Position; readonly newEpoch: NewEpoch | null }
+  /** After each transaction, before the replies to what it took. */
+  | { readonly type: 'applied'; readonly position: Position; readonly reports: readonly AppliedInput[] }
+  | { readonly type: 'held_back'; readonly walBytes: number; readonly pages: number }
+  /** The thread ends: it is to be started again. */
+  | { readonly type: 'failed'; readonly error: PlainError; readonly isDamage: boolean };
+
+/** The mirror as the thread holds it. */
+export interface OwnMirror {
+  readonly db: Db;
+  readonly applier: Applier;
+  readonly newEpoch: NewEpoch | null;
+  /** Called about once a second. @throws Error when the file is gone. */
+  readonly check: () => { readonly walBytes: number; readonly pages: number } | null;
+  /** @param isOrderly the process stops: readers are told so. */
+  readonly close: (options: { readonly isOrderly: boolean }) => void;
+}
+
+type Asking = Request<ApplyCalls>;
+
+const CHECK_EVERY_MS = 1_000;
+
+/** Serves until asked to close, or until a fault. */
+export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () => OwnMirror): void {
+  let own: OwnMirror | null = null;
+  const fail = (error: unknown): void => {
+    clearInterval(checks);
+    try {
+      own?.close({ isOrderly: false });
+    } catch {
+      // The first error is the one to report.
+    }
+    own = null;
+    owner.post({ event: { type: 'failed', error: plainError(error), isDamage: isDamage(error) } });
+    owner.close();
+  };
+  const checks = setInterval(() => {
+    try {
+      const heldBack = own?.check() ?? null;
+      if (heldBack !== null) owner.post({ event: { type: 'held_back', ...heldBack } });
+    } catch (error) {
+      fail(error);
+    }
+  }, CHECK_EVERY_MS);
+  try {
+    own = open();
+    owner.post({ event: { type: 'opened', position: own.applier.position, newEpoch: own.newEpoch } });
+  } catch (error) {
+    fail(error);
+    return;
+  }
+
+  const works: { readonly id: number; readonly work: Work }[] = [];
+  let closing: number | null = null;
+  const accept = (request: Asking): void => {
+    const { id } = request;
+    switch (request.name) {
+      case 'arrived':
+        owner.post({ id, value: undefined });
+        return;
+      case 'input':
+        works.push({ id, work: { kind: 'input', input: request.args } });
+        return;
+      case 'command':
+        works.push({ id, work: { kind: 'command', ...request.args } });
+        return;
+      case 'branchCounts':
+        owner.post({ id, value: own?.applier.branchCounts() ?? {} });
+        return;
+      case 'close':
+        closing = id;
+    }
+  };
+  /** @returns false when nothing is left to apply. */
+  const step = (applier: Applier): boolean => {
+    const done = applier.step(works.map(({ work }) => work));
+    if (done === null) return false;
+    owner.post({ event: { type: 'applied', position: applier.position, reports: done.reports } });
+    for (const [i, { id }] of works.splice(0, done.results.length).entries()) {
+      const result = done.results[i] ?? { ok: false, error: new StoreError('closed', 'no result') };
+      owner.post(result.ok ? { id, value: result.value } : { id, error: plainError(result.error) });
+    }
+    return true;
+  };
+  owner.onMessage((first) => {
+    accept(first);
+    try {
+      do {
+        for (let next = owner.take(); next !== undefined; next = owner.take()) accept(next);
+        if (own === null) return;
+      } while (closing === null && step(own.applier));
+      if (closing === null) return;
+      clearInterval(checks);
+      // What waits is applied: nothing is left in the inbox that a stop could have applied, within its time.
+      const untilMs = performance.now() + CLOSE_WITHIN_MS;
+      while (performance.now() < untilMs && step(own.applier));
+      own.close({ isOrderly: true });
+      own = null;
+      owner.post({ id: closing, value: undefined });
+      owner.close();
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+/** Of the time that a process has to end. */
+const CLOSE_WITHIN_MS = 1_000;

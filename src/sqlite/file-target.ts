@@ -1,0 +1,37 @@
+/** Where a copy or an export of the database may be written to. */
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+/**
+ * Refuses to replace a file unless asked to, and the database's own files always.
+ *
+ * @param from the database, and other databases that belong to it. @throws Error naming what is in the way.
+ */
+export function refuseTarget(
+  from: readonly string[],
+  to: string,
+  { force }: { readonly force: boolean },
+): void {
+  if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
+  const own = from.flatMap((path) =>
+    ['', '-wal', '-shm', '-journal', '.lock', '.token'].map((suffix) => realPath(path) + suffix),
+  );
+  if (own.includes(realPath(to)) || from.some((path) => isSameFile(path, to))) {
+    throw new Error(`${to} belongs to the database that is read: name another file`);
+  }
+  if (statSync(to, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new Error(`${to} is a folder or a device: name a file`);
+  }
+  if (existsSync(to) && !force)
+    throw new Error(`${to} exists: name another file, or replace it with --force`);
+}
+
+/** Also of a file that does not exist yet. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
+}
+
+function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
+}

@@ -1,0 +1,93 @@
+/** Typed requests to a thread that owns a database connection: one reply for each, and events in between. */
+import type { Owner, Thread } from '../platform/thread.ts';
+import { plainError, StoreError, type PlainError } from './errors.ts';
+import { failureOf } from './explain.ts';
+
+/** What a thread can be asked, by name. */
+export type Calls = Readonly<Record<string, { readonly args: unknown; readonly result: unknown }>>;
+
+export type Request<C extends Calls> = {
+  [N in keyof C & string]: { readonly id: number; readonly name: N; readonly args: C[N]['args'] };
+}[keyof C & string];
+
+export type Reply<E> =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: PlainError }
+  | { readonly event: E };
+
+export type Asked<C extends Calls, E> = Thread<Request<C>, Reply<E>>;
+export type Answering<C extends Calls, E> = Owner<Request<C>, Reply<E>>;
+
+interface Pending {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: StoreError) => void;
+}
+
+export class Requests<C extends Calls, E> {
+  readonly #thread: Asked<C, E>;
+  readonly #pending = new Map<number, Pending>();
+  readonly #exited = Promise.withResolvers<StoreError>();
+  #nextId = 0;
+  #ended: StoreError | null = null;
+
+  constructor(thread: Asked<C, E>, onEvent: (event: E) => void) {
+    this.#thread = thread;
+    thread.onMessage((reply) => {
+      if ('event' in reply) {
+        onEvent(reply.event);
+        return;
+      }
+      const pending = this.#pending.get(reply.id);
+      this.#pending.delete(reply.id);
+      if ('error' in reply) pending?.reject(new StoreError(reply.error.kind, reply.error.message));
+      else pending?.resolve(reply.value as never);
+    });
+    thread.onEnd((cause) => this.end(new StoreError('closed', cause.message, { cause })));
+  }
+
+  /** Resolves once the thread has ended, asked to or not. */
+  get exited(): Promise<StoreError> {
+    return this.#exited.promise;
+  }
+
+  /** @param handOver memory that is transferred instead of copied. @throws StoreError */
+  call<N extends keyof C & string>(
+    name: N,
+    args: C[N]['args'],
+    handOver: readonly ArrayBuffer[] = [],
+  ): Promise<C[N]['result']> {
+    if (this.#ended !== null) return Promise.reject(this.#ended);
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++;
+      this.#pending.set(id, { resolve, reject });
+      this.#thread.post({ id, name, args } as Request<C>, handOver);
+    });
+  }
+
+  /** Rejects everything under way, and stops the thread. */
+  async stop(why: StoreError): Promise<void> {
+    this.#fail(why);
+    await this.#thread.stop();
+  }
+
+  /** The thread is gone. */
+  private end(error: StoreError): void {
+    this.#fail(error);
+    this.#exited.resolve(error);
+  }
+
+  #fail(error: StoreError): void {
+    this.#ended ??= error;
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+  }
+}
+
+/** Runs one request and replies to it. */
+export function answer<C extends Calls, E>(owner: Answering<C, E>, id: number, work: () => unknown): void {
+  try {
+    owner.post({ id, value: work() });
+  } catch (error) {
+    owner.post({ id, error: plainError(failureOf(error)) });
+  }
+}

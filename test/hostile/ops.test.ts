@@ -1,0 +1,210 @@
+/** The private listener answers whatever it is asked with data or with a typed error, never with 500. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { opsApp } from '../ops/harness.ts';
+import { newStore } from '../reconcile/mirror.ts';
+import { ODD_VALUES } from './bodies.ts';
+
+function opsOverStore() {
+  const store = newStore();
+  return { app: opsApp(store), store };
+}
+
+const ALLOWED = new Set([200, 202, 204, 303, 400, 403, 404, 405, 409, 410, 413, 503]);
+
+async function check(response: Response): Promise<void> {
+  expect(ALLOWED).toContain(response.status);
+  if (response.status === 303 || response.status === 204) return;
+  const type = response.headers.get('content-type') ?? '';
+  if (!type.startsWith('application/json')) {
+    expect(type).toMatch(/^text\/(html|css|javascript|event-stream|plain)\b/);
+    await response.body?.cancel();
+    return;
+  }
+  const body = (await response.json()) as Record<string, unknown>;
+  if (response.status < 300 || body['state'] !== undefined) return;
+  expect(body).toMatchObject({
+    error: expect.stringMatching(/^[a-z_]+$/),
+    error_description: expect.any(String),
+  });
+}
+
+const segment = fc.oneof(
+  fc.constantFrom(
+    'api',
+    'runs',
+    'status',
+    'readyz',
+    'resync',
+    '1',
+    '0',
+    '999999999999999',
+    '9'.repeat(16),
+    '-1',
+  ),
+  fc.constantFrom(
+    '%00',
+    '%',
+    '%E0%A4%A',
+    '%2e%2e',
+    '..',
+    ':id',
+    '*',
+    '1e1',
+    '01',
+    '１',
+    '__proto__',
+    'constructor',
+  ),
+  fc.string({ maxLength: 8, unit: 'binary' }).map((text) => encodeURIComponent(text.toWellFormed())),
+);
+const paths = fc.oneof(
+  fc.constantFrom('/readyz', '/api/status', '/api/runs', '/api/runs/1', '/api/resync', '/openapi.json'),
+  fc.constantFrom(
+    '/api/stock',
+    '/api/variants',
+    '/api/changes',
+    '/api/changes/stream',
+    '/api/drift',
+    '/api/deliveries',
+  ),
+  segment.map((id) => `/api/runs/${id}`),
+  fc.constantFrom('/', '/stock', '/deliveries', '/runs', '/variants/100', '/page/resync', '/page/style.css'),
+  segment.map((id) => `/variants/${id}`),
+  segment.map((id) => `/runs/${id}`),
+  fc.array(segment, { maxLength: 4 }).map((parts) => `/${parts.join('/')}`),
+);
+const query = fc.oneof(
+  fc.constant(''),
+  fc
+    .array(
+      fc.tuple(
+        fc.constantFrom(
+          'after',
+          'before',
+          'after_sku',
+          'q',
+          'warehouse',
+          'show',
+          'cause',
+          'limit',
+          'epoch',
+          'suspect',
+          'sku',
+          'variant_id',
+          'reason',
+          'quarantined',
+        ),
+        fc.constantFrom(
+          '0',
+          '1',
+          '1:1',
+          'a',
+          '',
+          '-1',
+          '9007199254740991',
+          '9'.repeat(40),
+          'gap',
+          '%00',
+          "'--",
+        ),
+      ),
+      { maxLength: 3 },
+    )
+    .map((fields) => `?${fields.map((pair) => pair.join('=')).join('&')}`),
+  fc.constantFrom('?', '?limit=-1', '?limit=1e400&limit[]=2', '?after=%', '?__proto__[x]=1', '?a=%00&b=%F0'),
+  fc.string({ maxLength: 20, unit: 'binary' }).map((text) => `?${encodeURI(text.toWellFormed())}`),
+);
+
+test('any path, query and method', async () => {
+  const { app } = opsOverStore();
+  const methods = fc.constantFrom('GET', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS');
+  await fc.assert(
+    fc.asyncProperty(methods, paths, query, async (method, path, search) => {
+      const url = `http://127.0.0.1${path}${search}`;
+      fc.pre(URL.canParse(url));
+      const response = await app.request(url, {
+        method,
+        ...(method === 'POST' ? { body: '{}', headers: { 'content-type': 'application/json' } } : {}),
+      });
+      if (method === 'HEAD') expect(ALLOWED).toContain(response.status);
+      else await check(response);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+const odd = fc.constantFrom(...ODD_VALUES);
+const orders = fc.oneof(
+  odd,
+  fc
+    .array(
+      fc.tuple(fc.constantFrom('product_ids', 'allow_removals', '__proto__', 'constructor', 'other'), odd),
+      { maxLength: 3 },
+    )
+    .map((fields) => `{${fields.map(([key, json]) => `"${key}":${json}`).join(',')}}`),
+  fc.array(odd, { maxLength: 4 }).map((ids) => `{"product_ids":[${ids.join(',')}]}`),
+  fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
+  fc.json(),
+);
+const types = fc.constantFrom(
+  'application/json',
+  'application/json',
+  'application/json; charset=utf-16',
+  'APPLICATION/JSON',
+  'text/plain',
+  'multipart/form-data; boundary=x',
+  'application/jsonp',
+  '',
+);
+
+test('any order', async () => {
+  const { app, store } = opsOverStore();
+  await fc.assert(
+    fc.asyncProperty(orders, types, async (body, type) => {
+      await check(
+        await app.request('/api/resync', {
+          method: 'POST',
+          body: typeof body === 'string' ? body.toWellFormed() : body,
+          headers: type === '' ? {} : { 'content-type': type },
+        }),
+      );
+    }),
+    { numRuns: 500 },
+  );
+  expect(Object.hasOwn(Object.prototype, 'new')).toBe(false);
+  for (const { ids } of store.rows<{ ids: string | null }>('SELECT product_ids_json AS ids FROM runs')) {
+    for (const id of JSON.parse(ids ?? '[]') as string[]) expect(id).toMatch(/^[0-9]+$/);
+  }
+});
+
+test.each<[string, RequestInit & { duplex?: 'half' }]>([
+  [
+    'that says its length',
+    { body: 'x'.repeat((1 << 20) + 1), headers: { 'content-length': String((1 << 20) + 1) } },
+  ],
+  [
+    'that does not',
+    {
+      body: new ReadableStream({
+        start(controller) {
+          for (let n = 0; n < 20; n += 1) controller.enqueue(new Uint8Array(100_000).fill(0x20));
+          controller.close();
+        },
+      }),
+      duplex: 'half',
+    },
+  ],
+])('an order over 1 MB %s is refused by size', async (_, init) => {
+  const { app } = opsOverStore();
+  const response = await app.request('/api/resync', {
+    method: 'POST',
+    ...init,
+    headers: { 'content-type': 'application/json', ...(init.headers as Record<string, string>) },
+  });
+  expect(response.status).toBe(413);
+  expect(await response.json()).toEqual({
+    error: 'invalid_request',
+    error_description: expect.stringContaining('1 MB'),
+  });
+});

@@ -1,0 +1,100 @@
+/** The inbox behind its thread, here run on the test's own. */
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
+import { InboxClient } from '../../src/inbox/inbox-client.ts';
+import {
+  lockAndOpen,
+  serveInbox,
+  type InboxCalls,
+  type InboxCommit,
+  type InboxEvent,
+  type OpenInbox,
+} from '../../src/inbox/serve-inbox.ts';
+import type { Reply, Request } from '../../src/sqlite/worker.ts';
+import { delivery, item, newPath, T0, values } from '../mirror/mirror-file.ts';
+import { fakeThread } from '../mirror/fake-thread.ts';
+
+interface Opened {
+  readonly client: InboxClient;
+  readonly commits: InboxCommit[];
+  readonly deaths: Error[];
+  readonly path: string;
+  /** The thread ends by itself. */
+  readonly end: () => void;
+}
+
+async function open(path = newPath(), inbox: () => OpenInbox = () => lockAndOpen(path)): Promise<Opened> {
+  const commits: InboxCommit[] = [];
+  const deaths: Error[] = [];
+  const { thread, end } = fakeThread<Request<InboxCalls>, Reply<InboxEvent>>((owner) =>
+    serveInbox(owner, inbox),
+  );
+  const client = await InboxClient.open(thread, {
+    onDeath: (error) => void deaths.push(error),
+    onCommit: (_, commit) => void commits.push(commit),
+  });
+  onTestFinished(() => client.close());
+  return { client, commits, deaths, path, end };
+}
+
+const BEAT = { atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: 0 };
+
+const body = (n: number): Uint8Array => delivery(`r${n}`, item({ id: String(n) }));
+
+test('deliveries of one turn of the event loop share a transaction', async () => {
+  const { client, commits } = await open();
+  const appended = [1, 2, 1, 3].map((n) => client.append(body(n), T0));
+  expect(client.waitingBytes).toBeGreaterThan(4 * body(1).byteLength);
+  await Promise.all(appended);
+  expect(commits.map(({ deliveries, duplicates, error }) => [deliveries, duplicates, error])).toEqual([
+    [4, 1, null],
+  ]);
+  expect([client.lastSeq, client.waitingBytes]).toEqual([3, 0]);
+});
+
+test('a commit that fails rejects its deliveries with the reason, and the next one works', async () => {
+  const { client, commits, path } = await open();
+  const other = new Database(inboxPath(path));
+  onTestFinished(() => void other.close());
+  other.exec('BEGIN IMMEDIATE');
+  const refused = await Promise.allSettled([client.append(body(1), T0), client.append(body(2), T0)]);
+  for (const one of refused) expect(one).toMatchObject({ status: 'rejected', reason: { kind: 'busy' } });
+  expect(commits).toMatchObject([{ deliveries: 2, error: { kind: 'busy' } }]);
+  expect([client.lastSeq, client.waitingBytes]).toEqual([0, 0]);
+  other.exec('COMMIT');
+  await client.append(body(1), T0);
+  expect(client.lastSeq).toBe(1);
+});
+
+test('closing commits what waits, deliveries first, however often it is asked', async () => {
+  const { client, path, commits, deaths } = await open();
+  const asked = [client.append(body(1), T0), client.beat(BEAT)];
+  await Promise.all([client.close(), client.close(), ...asked]);
+  expect(commits.map(({ deliveries }) => deliveries)).toEqual([1, 0]);
+  await expect(client.append(body(2), T0)).rejects.toMatchObject({ kind: 'closed' });
+  expect(deaths).toEqual([]);
+  const db = openInbox(inboxPath(path));
+  expect(values(db, 'SELECT seq FROM inbox')).toEqual([1]);
+  db.close();
+  // The lock is released too.
+  await open(path);
+});
+
+test('a thread that ends by itself rejects what waits, is reported once, and can be closed', async () => {
+  const db = openInbox(newPath());
+  onTestFinished(() => void db.close());
+  const held = { db, check: () => undefined, close: () => undefined };
+  const { client, deaths, end } = await open(undefined, () => held);
+  const waiting = client.beat(BEAT);
+  end();
+  await expect(waiting).rejects.toMatchObject({ kind: 'closed' });
+  await client.close();
+  expect(deaths).toMatchObject([{ kind: 'closed' }]);
+  expect(new Inbox(db).lastSeq).toBe(0);
+});
+
+test('refuses an inbox that another one holds', async () => {
+  const { path } = await open();
+  await expect(open(path)).rejects.toMatchObject({ kind: 'in_use' });
+});

@@ -1,0 +1,129 @@
+/** The inbox's file (docs/architecture.md#inbox). */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { bodyHash, Inbox, openInbox, readMetadata, type Arrival } from '../../src/inbox/inbox.ts';
+import { delivery, item, newPath, rows, T0, values } from '../mirror/mirror-file.ts';
+
+function open(path = newPath()) {
+  const db = openInbox(path);
+  onTestFinished(() => void db.close());
+  return { db, inbox: new Inbox(db), path };
+}
+
+const arrival = (id: string, arrivedAtMs = T0): Arrival => ({ body: delivery(id, item()), arrivedAtMs });
+
+test('numbers deliveries in order, drops bodies it has, and keeps both rules after a reopening', () => {
+  const first = open();
+  expect(first.inbox.append([arrival('a'), arrival('a', T0 + 1), arrival('b', T0 + 2)])).toBe(1);
+  first.db.close();
+  const { db, inbox } = open(first.path);
+  expect(inbox.append([arrival('b'), arrival('c')])).toBe(1);
+  expect(inbox.lastSeq).toBe(3);
+  expect(rows(db, 'SELECT seq, arrived_at_ms FROM inbox ORDER BY seq')).toEqual([
+    { seq: 1, arrived_at_ms: T0 },
+    { seq: 2, arrived_at_ms: T0 + 2 },
+    { seq: 3, arrived_at_ms: T0 },
+  ]);
+});
+
+test('keeps a body byte for byte, in a file that only its owner may read', () => {
+  const { db, inbox, path } = open();
+  const body = Uint8Array.of(0xef, 0xbb, 0xbf, 0x7b, 0x00, 0xff, 0xfe, 0x7d);
+  inbox.append([{ body, arrivedAtMs: T0 }]);
+  expect(values<Buffer>(db, 'SELECT body FROM inbox')[0]?.equals(body)).toBe(true);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('tells apart bodies that share a request id, and hashes a view of larger memory by its own bytes', () => {
+  const body = delivery('a', item({ new: 4 }));
+  expect(bodyHash(body).equals(bodyHash(delivery('a', item({ new: 3 }))))).toBe(false);
+  const larger = new Uint8Array(body.byteLength + 20).fill(0x20);
+  larger.set(body, 10);
+  expect(bodyHash(larger.subarray(10, 10 + body.byteLength)).equals(bodyHash(body))).toBe(true);
+});
+
+test('a batch without room is not there at all, and the next one is', () => {
+  const { db, inbox } = open();
+  inbox.append([arrival('a')]);
+  db.pragma(`max_page_count = ${(db.pragma('page_count', { simple: true }) as number) + 5}`);
+  const large = { body: delivery('large', item({ sku: 'x'.repeat(500_000) })), arrivedAtMs: T0 };
+  expect(() => inbox.append([arrival('b'), large])).toThrow('full');
+  expect(inbox.lastSeq).toBe(1);
+  expect(values(db, 'SELECT seq FROM inbox')).toEqual([1]);
+  db.pragma('max_page_count = 1000000');
+  expect(inbox.append([arrival('b'), large])).toBe(0);
+  expect(values(db, 'SELECT seq FROM inbox ORDER BY seq')).toEqual([1, 2, 3]);
+});
+
+test.each([
+  ['leaves its transaction open', []],
+  ['has rolled back already', ['ROLLBACK']],
+])('a commit that fails and %s keeps nothing of its batch', (_, instead) => {
+  const { db, inbox } = open();
+  inbox.append([arrival('a')]);
+  const exec = db.exec.bind(db);
+  const failing = vi.spyOn(db, 'exec').mockImplementation((sql) => {
+    if (sql !== 'COMMIT') return exec(sql);
+    for (const other of instead) exec(other);
+    throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+  });
+  expect(() => inbox.append([arrival('b'), arrival('c')])).toThrow('disk I/O error');
+  failing.mockRestore();
+  expect(inbox.append([arrival('b'), arrival('d')])).toBe(0);
+  expect(values(db, 'SELECT seq FROM inbox ORDER BY seq')).toEqual([1, 2, 3]);
+});
+
+test('prunes the oldest rows that are applied, a few at a time, and never the last', () => {
+  const { db, inbox, path } = open();
+  inbox.append(Array.from({ length: 6 }, (_, n) => arrival(`r${n}`, T0 + n)));
+  const prune = (beforeMs: number, appliedSeq: number, limit = 9) =>
+    inbox.prune({ beforeMs: T0 + beforeMs, appliedSeq, limit });
+  expect(prune(3, 99, 2)).toEqual({ deleted: 2, firstSeq: 3 });
+  expect(prune(3, 99)).toEqual({ deleted: 1, firstSeq: 4 });
+  expect(prune(99, 4)).toEqual({ deleted: 1, firstSeq: 5 });
+  expect(prune(99, 99)).toEqual({ deleted: 1, firstSeq: 6 });
+  db.close();
+  const again = open(path);
+  again.inbox.append([arrival('new')]);
+  expect(values(again.db, 'SELECT seq FROM inbox ORDER BY seq')).toEqual([6, 7]);
+});
+
+test('keeps the heartbeat, the downtime to make up for, the epoch and the highest change number', () => {
+  const { db, inbox } = open();
+  const { epoch, ...fresh } = readMetadata(db);
+  expect(fresh).toEqual({ aliveAtMs: null, clockMs: null, missedSinceMs: null, changeSeq: 0, lastSeq: 0 });
+  expect(readMetadata(open().db).epoch).not.toBe(epoch);
+  const beat = (clockMs: number, missedSinceMs: number | null, changeSeq: number): void =>
+    inbox.beat({ atMs: clockMs + 1, clockMs, missedSinceMs, changeSeq });
+  beat(T0 + 1, T0, 7);
+  beat(T0 + 2, T0, 6);
+  expect(readMetadata(db)).toMatchObject({
+    epoch,
+    aliveAtMs: T0 + 3,
+    clockMs: T0 + 2,
+    missedSinceMs: T0,
+    changeSeq: 7,
+  });
+  inbox.beginEpoch('second', 3);
+  beat(T0 + 3, null, 9);
+  expect(readMetadata(db)).toMatchObject({
+    epoch: 'second',
+    clockMs: T0 + 3,
+    missedSinceMs: null,
+    changeSeq: 9,
+  });
+});
+
+test.each<[string, (path: string) => void]>([
+  ['a database of another program', (path) => new Database(path).exec('CREATE TABLE mine (x)').close()],
+  ['a file that is no database', (path) => writeFileSync(path, 'notes\n'.repeat(1_000))],
+])('refuses %s by name and leaves it as it was', (_, make) => {
+  const path = newPath();
+  make(path);
+  const before = readFileSync(path);
+  expect(() => openInbox(path)).toThrow(
+    expect.objectContaining({ kind: 'not_a_database', message: expect.stringContaining(path) }),
+  );
+  expect(readFileSync(path).equals(before)).toBe(true);
+});

@@ -1,0 +1,241 @@
+/** The mirror's threads fail and are started again; the inbox needs neither (docs/architecture.md#start). */
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { inboxPath, openInbox, readMetadata } from '../../src/inbox/inbox.ts';
+import { lockAndOpen, serveInbox, type InboxCalls, type InboxEvent } from '../../src/inbox/serve-inbox.ts';
+import { Mirror, type ApplyThread, type QueryThread } from '../../src/mirror/mirror.ts';
+import type { NewEpoch } from '../../src/mirror/start.ts';
+import { openStore } from '../../src/mirror/store.ts';
+import type { ApplyCalls, ApplyEvent } from '../../src/mirror/writer/serve-apply.ts';
+import type { Thread } from '../../src/platform/thread.ts';
+import type { PlainError, StoreError } from '../../src/sqlite/errors.ts';
+import type { Reply, Request } from '../../src/sqlite/worker.ts';
+import { present } from '../shared/present.ts';
+import { fakeThread } from './fake-thread.ts';
+import { delivery, item, newPath, readEntry, T0 } from './mirror-file.ts';
+
+/** A thread that does what a test says. */
+class Scripted<In, Out> implements Thread<In, Out> {
+  readonly posted: In[] = [];
+  isStopped = false;
+  tell: (message: Out) => void = () => undefined;
+  end: (cause: Error) => void = () => undefined;
+
+  post(message: In): void {
+    this.posted.push(message);
+  }
+  onMessage(listener: (message: Out) => void): void {
+    this.tell = listener;
+  }
+  onEnd(listener: (cause: Error) => void): void {
+    this.end = listener;
+  }
+  stop(): Promise<void> {
+    this.isStopped = true;
+    this.end(new Error('stopped'));
+    return Promise.resolve();
+  }
+}
+
+type Apply = Scripted<Request<ApplyCalls>, Reply<ApplyEvent>>;
+type Query = Scripted<Parameters<QueryThread['post']>[0], Reply<never>>;
+
+const DISK: PlainError = { kind: 'cannot_commit', message: 'the disk has failed' };
+const POSITION = { inboxSeq: 3, inputSeq: 9, changeSeq: 5 };
+
+let applying: { readonly thread: Apply; readonly isSuspect: boolean }[];
+let querying: Query[];
+let faults: (string | null)[];
+let nowMs: number;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  [applying, querying, faults, nowMs] = [[], [], [], T0];
+});
+afterEach(() => void vi.useRealTimers());
+
+const threads = {
+  apply: ({ isSuspect }: { readonly isSuspect: boolean }): ApplyThread => {
+    const thread: Apply = new Scripted();
+    applying.push({ thread, isSuspect });
+    return thread;
+  },
+  query: (): QueryThread => {
+    const thread: Query = new Scripted();
+    querying.push(thread);
+    return thread;
+  },
+};
+
+const events = {
+  onOpened: () => undefined,
+  onHeldBack: () => undefined,
+  onFault: (fault: StoreError | null) => void faults.push(fault?.message ?? null),
+};
+
+function start(): Mirror {
+  const mirror = new Mirror(threads, events, () => nowMs);
+  mirror.open(0);
+  return mirror;
+}
+
+const applier = (): Apply => present(applying.at(-1)).thread;
+const opens = (newEpoch: NewEpoch | null = null): void =>
+  applier().tell({ event: { type: 'opened', position: POSITION, newEpoch } });
+const fails = (error = DISK, isDamage = false): void =>
+  applier().tell({ event: { type: 'failed', error, isDamage } });
+
+/** How many milliseconds pass until the threads are started again. */
+async function pause(): Promise<number> {
+  const before = applying.length;
+  let ms = 0;
+  for (; applying.length === before; ms += 500) {
+    await vi.advanceTimersByTimeAsync(500);
+    if (ms > 100_000) throw new Error('they are not started again');
+  }
+  return ms;
+}
+
+test('a failed thread ends both, and both are started again after a pause that doubles up to a minute', async () => {
+  start();
+  opens();
+  const pauses: number[] = [];
+  for (let n = 0; n < 8; n += 1) {
+    const failing = applier();
+    fails();
+    pauses.push(await pause());
+    expect([failing.isStopped, querying.at(-2)?.isStopped]).toEqual([true, true]);
+  }
+  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000));
+  opens();
+  await vi.advanceTimersByTimeAsync(60_001);
+  querying.at(-1)?.end(new Error('out of memory'));
+  expect(await pause()).toBe(1_000);
+  expect(faults).toEqual([DISK.message, null, 'out of memory']);
+});
+
+test('while it has failed, what it is asked is refused with the fault', async () => {
+  const mirror = start();
+  const asked = mirror.ask('status');
+  opens();
+  await vi.waitUntil(() => present(querying[0]).posted.length === 1);
+  const underWay = mirror.append({ kind: 'downtime', atMs: T0, downSinceMs: null });
+  fails();
+  fails({ kind: 'busy', message: 'a late message of the same thread' });
+  const later = [
+    mirror.ask('status'),
+    mirror.command('settle', undefined),
+    mirror.append({ kind: 'downtime', atMs: T0, downSinceMs: null }),
+  ];
+  for (const call of [asked, underWay, ...later]) await expect(call).rejects.toMatchObject(DISK);
+  expect([mirror.isOpen, mirror.fault?.message]).toEqual([false, DISK.message]);
+  await pause();
+  expect(mirror.fault?.message).toBe(DISK.message);
+  opens();
+  expect([mirror.isOpen, mirror.fault, mirror.s0]).toEqual([true, null, POSITION.inputSeq]);
+  expect(faults).toEqual([DISK.message, null]);
+});
+
+test('callers who wait for the first opening hear why it failed, and the next opening answers', async () => {
+  const mirror = start();
+  const early = mirror.ask('status');
+  fails();
+  await mirror.tried;
+  await expect(early).rejects.toMatchObject(DISK);
+  await pause();
+  opens();
+  await mirror.opened;
+  const asked = mirror.ask('status');
+  const query = present(querying[1]);
+  await vi.waitUntil(() => query.posted.length === 1);
+  query.tell({ id: 0, value: 'the status' });
+  expect(await asked).toBe('the status');
+});
+
+test('an input that was begun before the mirror was opened again is refused: its numbers mean nothing now', async () => {
+  const mirror = start();
+  opens();
+  const { s0 } = mirror;
+  const read = (sentAtMs: number) => mirror.append(readEntry('10', null, { sentAtMs, s0 }));
+  const sentAtMs = (nowMs += 100);
+  fails();
+  await pause();
+  nowMs += 900;
+  opens();
+  await expect(read(sentAtMs)).rejects.toMatchObject({ kind: 'closed' });
+  expect(applier().posted).toEqual([]);
+  void read(nowMs).catch(() => undefined);
+  await vi.waitUntil(() => applier().posted.length === 1);
+});
+
+test('the start after damage checks the whole file, and the one after that does not', async () => {
+  const mirror = start();
+  opens();
+  const asked = mirror.ask('status');
+  await vi.waitUntil(() => present(querying[0]).posted.length === 1);
+  present(querying[0]).tell({ id: 0, error: { kind: 'damaged', message: 'malformed' } });
+  await expect(asked).rejects.toMatchObject({ kind: 'damaged' });
+  await pause();
+  opens();
+  fails();
+  await pause();
+  fails(DISK, true);
+  await pause();
+  expect(applying.map(({ isSuspect }) => isSuspect)).toEqual([false, true, false, true]);
+});
+
+test('listeners hear of each transaction before its callers, until they stop', async () => {
+  const mirror = start();
+  opens();
+  const heard: unknown[] = [];
+  const stop = mirror.onApplied(({ reports }) => void heard.push([reports.length, mirror.position.inboxSeq]));
+  const applied = mirror
+    .append({ kind: 'downtime', atMs: T0, downSinceMs: null })
+    .then(() => heard.push('applied'));
+  await vi.waitUntil(() => applier().posted.length === 1);
+  const transaction = (inboxSeq: number): void =>
+    applier().tell({ event: { type: 'applied', position: { ...POSITION, inboxSeq }, reports: [] } });
+  transaction(4);
+  applier().tell({ id: 0, value: { seq: 10, facts: [] } });
+  await applied;
+  stop();
+  transaction(5);
+  expect(heard).toEqual([[0, 4], 'applied']);
+  expect(mirror.position.inboxSeq).toBe(5);
+});
+
+test('a mirror that is closed while it has failed is not started again', async () => {
+  const mirror = start();
+  fails();
+  await vi.advanceTimersByTimeAsync(500);
+  await Promise.all([mirror.close(), mirror.close()]);
+  await expect(mirror.opened).rejects.toMatchObject({ kind: 'closed' });
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(applying).toHaveLength(1);
+  await expect(mirror.ask('status')).rejects.toMatchObject({ kind: 'closed' });
+});
+
+test('deliveries are appended while the mirror has failed; a new epoch is noted in the inbox', async () => {
+  const path = newPath();
+  const { thread } = fakeThread<Request<InboxCalls>, Reply<InboxEvent>>((owner) =>
+    serveInbox(owner, () => lockAndOpen(path)),
+  );
+  const deaths: Error[] = [];
+  const store = await openStore(
+    { ...threads, inbox: () => thread },
+    { ...events, onDeath: (error) => void deaths.push(error), onCommit: () => undefined },
+    () => nowMs,
+  );
+  onTestFinished(() => store.inbox.close());
+  fails();
+  await store.inbox.append(delivery('a', item()), T0);
+  expect(store.inbox.lastSeq).toBe(1);
+  await pause();
+  opens({ why: 'the mirror’s file is missing', epoch: 'second', changeSeq: 7, movedTo: null });
+  await store.inbox.append(delivery('b', item()), T0);
+  const inbox = openInbox(inboxPath(path));
+  onTestFinished(() => void inbox.close());
+  expect(readMetadata(inbox)).toMatchObject({ epoch: 'second', changeSeq: 7, lastSeq: 2 });
+  // At its opening, and for the delivery.
+  expect(applier().posted.map(({ name }) => name)).toEqual(['arrived', 'arrived']);
+  expect(deaths).toEqual([]);
+});

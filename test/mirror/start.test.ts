@@ -1,0 +1,284 @@
+/** The start rule: as a table, and on real files (docs/architecture.md#start). */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
+import {
+  ASIDE,
+  judge,
+  mirrorPosition,
+  startMirror,
+  type MirrorPosition,
+  type StartedMirror,
+} from '../../src/mirror/start.ts';
+import { Applier } from '../../src/mirror/writer/applier.ts';
+import { backupDatabase } from '../../src/mirror/file/backup.ts';
+import type { Db } from '../../src/sqlite/open.ts';
+import { delivery, detail, item, newPath, readEntry, T0, values } from './mirror-file.ts';
+
+const INBOX = { epoch: 'e', firstSeq: 10, lastSeq: 20, changeSeq: 100 };
+const MIRROR: MirrorPosition = {
+  epoch: 'e',
+  inboxSeq: 20,
+  changeSeq: 100,
+  isBackup: false,
+  inboxEpoch: null,
+};
+
+test.each<[string, Partial<MirrorPosition>, ReturnType<typeof judge>['start'], string?]>([
+  ['as it was left', {}, 'continue'],
+  ['behind by rows that the inbox still has', { inboxSeq: 9 }, 'continue'],
+  ['ahead of the last heartbeat', { changeSeq: 130 }, 'continue'],
+  ['a backup', { isBackup: true }, 'new_epoch', 'the mirror was restored from a backup'],
+  [
+    'a backup from another inbox',
+    { isBackup: true, epoch: 'f' },
+    'new_epoch',
+    'the mirror was restored from a backup',
+  ],
+  ['in an epoch that the inbox has not noted', { epoch: 'f', inboxEpoch: 'e' }, 'note'],
+  ['of another epoch', { epoch: 'f' }, 'empty', 'the mirror belongs to another inbox'],
+  ['beyond the end of the inbox', { inboxSeq: 21 }, 'new_epoch', 'the inbox is older than the mirror'],
+  ['behind the oldest row', { inboxSeq: 8 }, 'new_epoch', 'the mirror is older than the inbox reaches back'],
+  [
+    'below what readers saw',
+    { changeSeq: 99 },
+    'new_epoch',
+    'the mirror is older than what its readers have seen',
+  ],
+])('a mirror that is %s', (_, over, start, why) => {
+  expect(judge({ ...MIRROR, ...over }, INBOX)).toEqual(why === undefined ? { start } : { start, why });
+});
+
+test('a mirror that is where an empty inbox ends continues', () => {
+  const inbox = { epoch: 'e', firstSeq: 0, lastSeq: 0, changeSeq: 0 };
+  expect(judge({ ...MIRROR, inboxSeq: 0, changeSeq: 5 }, inbox)).toEqual({ start: 'continue' });
+});
+
+/** Inbox and mirror of one process. */
+interface Life extends StartedMirror {
+  readonly inbox: Inbox;
+  readonly position: MirrorPosition;
+  /** Appended, applied, and noted by the heartbeat. */
+  deliver(requestId: string, old: number, to: number): void;
+  end(): void;
+}
+
+function live(path: string, isSuspect = false): Life {
+  const inboxDb = openInbox(inboxPath(path));
+  let started: StartedMirror;
+  try {
+    started = startMirror(path, inboxDb, { nowMs: T0, isSuspect, inboxEndSeq: null });
+  } catch (error) {
+    inboxDb.close();
+    throw error;
+  }
+  const { db, newEpoch } = started;
+  const inbox = new Inbox(inboxDb);
+  if (newEpoch !== null) inbox.beginEpoch(newEpoch.epoch, newEpoch.changeSeq);
+  const applier = new Applier(db, inboxDb);
+  const end = (): void => [db, inboxDb].forEach((each: Db) => each.close());
+  onTestFinished(end);
+  return {
+    ...started,
+    inbox,
+    position: mirrorPosition(db),
+    deliver: (requestId, old, to) => {
+      inbox.append([{ body: delivery(requestId, item({ old, new: to })), arrivedAtMs: T0 }]);
+      while (applier.step([]) !== null);
+      inbox.beat({ atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: applier.position.changeSeq });
+    },
+    end,
+  };
+}
+
+/** A mirror with two changes; beside it, a copy of it from before the second. */
+function filled(): { readonly path: string; readonly older: string; readonly position: MirrorPosition } {
+  const path = newPath();
+  const older = `${path}.older`;
+  const first = live(path);
+  expect(first.newEpoch).toBeNull();
+  const read = readEntry('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), {
+    sentAtMs: T0 - 60_000,
+    s0: 0,
+  });
+  new Applier(first.db, openedInbox(path)).step([{ kind: 'input', input: read }]);
+  first.end();
+  const second = live(path);
+  second.deliver('a', 5, 4);
+  second.end();
+  copyFileSync(path, older);
+  const third = live(path);
+  expect(third.newEpoch).toBeNull();
+  third.deliver('b', 4, 3);
+  const position = mirrorPosition(third.db);
+  third.end();
+  return { path, older, position };
+}
+
+function openedInbox(path: string): Db {
+  const db = openInbox(inboxPath(path));
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+const levels = (db: Db): unknown[] => values(db, 'SELECT qty FROM stock_levels');
+const suspects = (db: Db): unknown[] => values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 1');
+
+type Case = readonly [
+  name: string,
+  why: RegExp,
+  isKept: boolean,
+  change: (path: string, older: string) => unknown,
+];
+
+test.each<Case>([
+  ['missing', /is missing/, false, (path) => rmSync(path)],
+  ['truncated', /is damaged/, false, (path) => truncateSync(path, 40_000)],
+  [
+    'overwritten with text',
+    /is not a SQLite database/,
+    false,
+    (path) => writeFileSync(path, 'text'.repeat(2_000)),
+  ],
+  [
+    'an older copy',
+    /older than what its readers have seen/,
+    true,
+    (path, older) => copyFileSync(older, path),
+  ],
+  ['another inbox’s', /belongs to another inbox/, false, (path) => copyFileSync(filled().path, path)],
+  [
+    'restored from a backup',
+    /restored from a backup/,
+    true,
+    async (path, older) => {
+      const options = { force: true, onProgress: () => undefined, interrupted: new AbortController().signal };
+      await backupDatabase(path, older, options);
+      copyFileSync(older, path);
+    },
+  ],
+])(
+  'a mirror that is %s begins a new epoch above every number that readers saw',
+  async (_, why, isKept, change) => {
+    const { path, older, position } = filled();
+    await change(path, older);
+    const found = existsSync(path) ? readFileSync(path) : null;
+
+    const life = live(path, true);
+    expect(life.newEpoch?.why).toMatch(why);
+    expect(life.newEpoch?.movedTo).toBe(isKept || found === null ? null : path + ASIDE);
+    if (!isKept && found !== null) expect(readFileSync(path + ASIDE).equals(found)).toBe(true);
+    expect(life.position).toMatchObject({ epoch: life.newEpoch?.epoch, isBackup: false });
+    expect(life.position.epoch).not.toBe(position.epoch);
+    expect(life.position.changeSeq).toBeGreaterThanOrEqual(position.changeSeq + 1_000_000);
+    expect(levels(life.db)).toHaveLength(isKept ? 1 : 0);
+    expect(suspects(life.db)).toEqual([isKept ? 1 : 0]);
+    // Deliveries of the inbox that the mirror has not seen are applied again.
+    life.deliver('c', 3, 2);
+    expect(levels(life.db)).toEqual([2]);
+    expect(mirrorPosition(life.db).changeSeq).toBeGreaterThan(life.position.changeSeq);
+    life.end();
+    expect(live(path).newEpoch).toBeNull();
+  },
+);
+
+test('an inbox that is lost begins a new epoch, and the mirror of before is moved aside', () => {
+  const { path, position } = filled();
+  for (const side of ['', '-wal', '-shm']) rmSync(inboxPath(path) + side, { force: true });
+  const life = live(path);
+  expect(life.newEpoch).toMatchObject({ why: 'the mirror belongs to another inbox', movedTo: path + ASIDE });
+  expect(life.position.changeSeq).toBeGreaterThan(position.changeSeq);
+});
+
+test('an epoch that a killed start did not note is noted by the next one', () => {
+  const { path } = filled();
+  rmSync(path);
+  const killed = startMirror(path, openedInbox(path), { nowMs: T0, isSuspect: false, inboxEndSeq: null });
+  killed.db.close();
+  const life = live(path);
+  const { epoch, changeSeq } = killed.newEpoch ?? {};
+  expect(life.newEpoch).toMatchObject({ epoch, changeSeq, movedTo: null });
+  life.end();
+  expect(live(path).newEpoch).toBeNull();
+});
+
+test('only the newest file that was moved aside is kept', () => {
+  const { path } = filled();
+  for (const text of ['first'.repeat(1_000), 'second'.repeat(1_000)]) {
+    writeFileSync(path, text);
+    live(path).end();
+    expect(readFileSync(path + ASIDE, 'utf8')).toBe(text);
+  }
+});
+
+test('damage inside a file is found by the start that suspects it', () => {
+  const { path } = filled();
+  const db = new Database(path);
+  const page = values<number>(db, `SELECT rootpage FROM sqlite_master WHERE name = 'stock_levels'`)[0] ?? 0;
+  db.close();
+  const bytes = readFileSync(path);
+  bytes.fill(0x5a, (page - 1) * 4_096, page * 4_096);
+  writeFileSync(path, bytes);
+  const trusting = live(path);
+  expect(trusting.newEpoch).toBeNull();
+  trusting.end();
+  expect(live(path, true).newEpoch).toMatchObject({
+    why: expect.stringContaining('damaged'),
+    movedTo: path + ASIDE,
+  });
+});
+
+function hold(path: string, by: string): void {
+  const holder = new Database(path);
+  onTestFinished(() => void holder.close());
+  holder.exec(by);
+}
+
+type Unusable = readonly [name: string, kind: string, change: (path: string) => unknown];
+
+/** Root may write any file. */
+const READ_ONLY: readonly Unusable[] =
+  process.getuid?.() === 0
+    ? []
+    : [['a file that this user may not write', 'unreachable', (path) => chmodSync(path, 0o400)]];
+
+test.each<Unusable>([
+  ...READ_ONLY,
+  [
+    'a database of another program',
+    'not_a_database',
+    (path) => {
+      rmSync(path);
+      new Database(path).exec('CREATE TABLE mine (x)').close();
+    },
+  ],
+  [
+    'a file that another program holds alone',
+    'busy',
+    (path) => hold(path, 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE'),
+  ],
+  ['a file whose write lock another program holds', 'busy', (path) => hold(path, 'BEGIN IMMEDIATE')],
+])('%s is left where it is, and named', (_, kind, change) => {
+  const { path } = filled();
+  change(path);
+  const before = readFileSync(path);
+  expect(() => live(path)).toThrow(expect.objectContaining({ kind, message: expect.stringContaining(path) }));
+  expect(readFileSync(path).equals(before)).toBe(true);
+  expect(existsSync(path + ASIDE)).toBe(false);
+});
+
+test('before anything was ever mirrored, a file that cannot be used is somebody else’s', () => {
+  const path = newPath();
+  writeFileSync(path, 'notes\n'.repeat(1_000));
+  expect(() => live(path)).toThrow(expect.objectContaining({ kind: 'not_a_database' }));
+  expect(existsSync(path + ASIDE)).toBe(false);
+});

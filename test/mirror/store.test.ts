@@ -1,0 +1,194 @@
+/** Inbox and mirror with their real threads. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { inboxPath } from '../../src/inbox/inbox.ts';
+import type { StoreError } from '../../src/sqlite/errors.ts';
+import type { NewEpoch } from '../../src/mirror/start.ts';
+import { eventually } from '../process/wait.ts';
+import {
+  allApplied,
+  delivery,
+  detail,
+  inboxAt,
+  item,
+  newPath,
+  readEntry,
+  readerDb,
+  storeAt,
+  T0,
+  values,
+  type OpenStore,
+} from './mirror-file.ts';
+
+const bodies = (count: number, from = 0): Uint8Array[] =>
+  Array.from({ length: count }, (_, n) => delivery(`r${from + n}`, item({ id: String(from + n) })));
+
+const changesIn = (path: string): number | undefined =>
+  values<number>(readerDb(path), 'SELECT count(*) FROM changes')[0];
+
+interface Watched extends OpenStore {
+  readonly epochs: (NewEpoch | null)[];
+  readonly faults: (StoreError | null)[];
+}
+
+async function watched(path?: string): Promise<Watched> {
+  const epochs: Watched['epochs'] = [];
+  const faults: Watched['faults'] = [];
+  const store = await storeAt(path, {
+    onOpened: (newEpoch) => void epochs.push(newEpoch),
+    onFault: (fault) => void faults.push(fault),
+  });
+  return { ...store, epochs, faults };
+}
+
+test('an appended delivery is on disk, and is applied in order', async () => {
+  const store = await storeAt();
+  const { inbox, mirror, path } = store;
+  const found = readerDb(path).prepare('SELECT 1 FROM inbox WHERE seq = ?').pluck();
+  const positions: number[] = [];
+  mirror.onApplied(() => void positions.push(mirror.position.inboxSeq));
+  await Promise.all(
+    bodies(300).map(async (body) => {
+      await inbox.append(body, T0);
+      expect(found.get(inbox.lastSeq)).toBe(1);
+    }),
+  );
+  await allApplied(store);
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+  expect(changesIn(path)).toBe(300);
+});
+
+test('a read is applied after every delivery that was appended before it', async () => {
+  const { inbox, writer, path } = await storeAt();
+  const db = readerDb(path);
+  await Promise.all(bodies(100).map((body) => inbox.append(body, T0)));
+  const found = detail('10', [{ id: '7', levels: { 1: 5 } }]);
+  const { seq } = await writer.append(readEntry('10', found, { sentAtMs: T0, s0: 0 }));
+  expect(seq).toBe(101);
+  expect(values(db, 'SELECT inbox_seq FROM mirror_state')).toEqual([100]);
+  expect(values(db, `SELECT product_id FROM variants WHERE variant_id = '7'`)).toEqual(['10']);
+});
+
+test('closing commits what waits, and the next start continues from there', async () => {
+  const path = newPath();
+  const store = await storeAt(path);
+  const waiting = bodies(200).map((body) => store.inbox.append(body, T0));
+  await Promise.all([store.close(), store.close(), ...waiting]);
+  await expect(store.reader.ask('status')).rejects.toMatchObject({ kind: 'closed' });
+  expect(store.deaths).toEqual([]);
+  const next = await watched(path);
+  expect([next.inbox.lastSeq, next.epochs]).toEqual([200, [null]]);
+  await allApplied(next);
+  expect(changesIn(path)).toBe(200);
+});
+
+test.each(['while it runs', 'at a start'])(
+  'a mirror that another program holds %s takes up afterwards what was delivered meanwhile',
+  async (when) => {
+    const path = newPath();
+    let store = await inboxAt(path);
+    await store.mirror.opened;
+    if (when === 'at a start') await store.close();
+    const other = new Database(path, { timeout: 10_000 });
+    onTestFinished(() => void other.close());
+    other.exec('BEGIN EXCLUSIVE');
+    if (when === 'at a start') store = await inboxAt(path);
+    const { inbox, mirror } = store;
+    await Promise.all(bodies(200).map((body) => inbox.append(body, T0)));
+    await inbox.beat({ atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: 0 });
+    await eventually(() => mirror.fault !== null, { what: 'the fault is known' });
+    expect(mirror.fault).toMatchObject({ kind: 'busy' });
+    await expect(mirror.ask('status')).rejects.toMatchObject({ kind: 'busy' });
+    other.exec('COMMIT');
+    await allApplied(store);
+    expect([mirror.fault, changesIn(path)]).toEqual([null, 200]);
+  },
+);
+
+/** Mirrored: variant 100 with a read and a change, both noted by the inbox. */
+async function filled(): Promise<Watched> {
+  const store = await watched();
+  const found = detail('10', [{ id: '100', levels: { 1: 5 } }]);
+  await store.writer.append(readEntry('10', found, { sentAtMs: T0 - 60_000, s0: 0 }));
+  await store.inbox.append(delivery('a', item()), T0);
+  await allApplied(store);
+  await store.inbox.beat({
+    atMs: T0,
+    clockMs: T0,
+    missedSinceMs: null,
+    changeSeq: store.mirror.position.changeSeq,
+  });
+  return store;
+}
+
+test('a mirror that is deleted while it runs begins a new epoch, and no delivery is refused', async () => {
+  const store = await filled();
+  const before = await store.reader.ask('status');
+  rmSync(store.path);
+  await eventually(() => store.faults.length > 0, { what: 'the loss is known' });
+  expect(store.faults[0]?.message).toContain(store.path);
+  await store.inbox.append(delivery('b', item({ old: 4, new: 3 })), T0);
+  await eventually(() => store.epochs.length === 2, { what: 'the mirror is open again' });
+  expect(store.epochs[1]).toMatchObject({ why: expect.stringContaining('missing'), movedTo: null });
+  await allApplied(store);
+  const after = await store.reader.ask('status');
+  expect(after.epoch).not.toBe(before.epoch);
+  expect(after.last_seq).toBeGreaterThan(before.last_seq);
+  expect([store.mirror.fault, store.deaths]).toEqual([null, []]);
+});
+
+test('a mirror whose damage shows only while it runs is moved aside', async () => {
+  const first = await filled();
+  const { path } = first;
+  await first.close();
+  const db = new Database(path);
+  const page = values<number>(db, `SELECT rootpage FROM sqlite_master WHERE name = 'stock_levels'`)[0] ?? 0;
+  db.close();
+  const bytes = readFileSync(path);
+  bytes.fill(0x5a, (page - 1) * 4_096, page * 4_096);
+  writeFileSync(path, bytes);
+
+  const store = await watched(path);
+  expect(store.epochs).toEqual([null]);
+  await store.inbox.append(delivery('b', item({ old: 4, new: 3 })), T0);
+  await eventually(() => store.epochs.length === 2, { what: 'a new epoch' });
+  expect(store.epochs[1]).toMatchObject({
+    why: expect.stringContaining('damaged'),
+    movedTo: `${path}.aside`,
+  });
+  expect(store.deaths).toEqual([]);
+});
+
+test('an apply thread that dies is started again; the inbox’s ends the store', async () => {
+  const workers: Worker[] = [];
+  const note = (worker: Worker): void => void workers.push(worker);
+  process.on('worker', note);
+  onTestFinished(() => void process.off('worker', note));
+  const store = await watched();
+  const [inboxThread, applyThread] = workers;
+  await applyThread?.terminate();
+  await eventually(() => store.epochs.length === 2, { what: 'the mirror is open again' });
+  expect(store.faults).toMatchObject([{ kind: 'closed' }, null]);
+  await inboxThread?.terminate();
+  await expect(store.inbox.append(delivery('a', item()), T0)).rejects.toMatchObject({ kind: 'closed' });
+  await eventually(() => store.deaths.length === 1, { what: 'the death is reported' });
+  await store.close();
+});
+
+test.each<[string, string, (path: string) => unknown]>([
+  ['an inbox that is in use', 'in_use', (path) => storeAt(path)],
+  [
+    'an inbox of another program',
+    'not_a_database',
+    (path) => new Database(inboxPath(path)).exec('CREATE TABLE theirs (x)').close(),
+  ],
+])('%s is refused by name', async (_, kind, make) => {
+  const path = newPath();
+  await make(path);
+  await expect(inboxAt(path)).rejects.toMatchObject({
+    kind,
+    message: expect.stringContaining(inboxPath(path)),
+  });
+});

@@ -1,0 +1,236 @@
+/** Inputs become rows once, in order, whatever fails on the way (docs/architecture.md#data-flow). */
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { Applier, type Work } from '../../../src/mirror/writer/applier.ts';
+import type { Db } from '../../../src/sqlite/open.ts';
+import { delivery, detail, DirectWriter, item, readEntry, rows, T0, values } from '../mirror-file.ts';
+import { dump } from '../projected.ts';
+
+const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
+const read = (found = tea, s0 = 0): Work => ({
+  kind: 'input',
+  input: readEntry('10', found, { sentAtMs: T0, s0 }),
+});
+const alive: Work = { kind: 'command', name: 'alive', args: { atMs: T0 } };
+
+/** Appended to the inbox; nothing is applied yet. */
+function arrived({ writer }: DirectWriter, ...bodies: readonly Uint8Array[]): void {
+  writer.inbox.append(bodies.map((body) => ({ body, arrivedAtMs: T0 })));
+}
+
+/** As a start does after a fault. */
+const again = ({ db, writer }: DirectWriter): Applier => new Applier(db, writer.inboxDb);
+
+function applyAll(applier: Applier): void {
+  while (applier.step([]) !== null);
+}
+
+/** A fault of the rules: rows of this variant cannot be written. */
+function failOn(db: Db, variantId: string, ...tables: readonly ('stock_levels' | 'variants')[]): void {
+  for (const table of tables) {
+    db.exec(`CREATE TRIGGER broken_${table} BEFORE INSERT ON ${table} WHEN NEW.variant_id = '${variantId}'
+             BEGIN SELECT RAISE(ABORT, 'a fault of the program'); END`);
+  }
+}
+
+const stored = (db: Db): unknown => rows(db, 'SELECT inbox_seq, applied_seq FROM mirror_state')[0];
+
+test('one transaction covers many inputs and stores the position that they reached', () => {
+  const made = new DirectWriter();
+  arrived(made, delivery('a', item()), delivery('b', item({ id: '101' })));
+  const commits = vi.spyOn(made.db, 'exec');
+  const step = made.writer.applier.step([read(), alive]);
+  expect(commits.mock.calls.map(([sql]) => sql)).toEqual(['BEGIN IMMEDIATE', 'COMMIT']);
+  expect(step?.results).toMatchObject([{ ok: true, value: { seq: 3 } }, { ok: true }]);
+  expect(stored(made.db)).toEqual({ inbox_seq: 2, applied_seq: 3 });
+  expect(made.writer.applier.position).toMatchObject({ inboxSeq: 2, inputSeq: 3 });
+  expect(made.writer.applier.step([])).toBeNull();
+});
+
+test('everything in the inbox is applied before a read, however many transactions that takes', () => {
+  const made = new DirectWriter();
+  const { applier } = made.writer;
+  const chain = Array.from({ length: 600 }, (_, n) =>
+    delivery(`r${n}`, item({ old: 1_000 - n, new: 999 - n, update_time: T0 + n })),
+  );
+  arrived(made, ...chain);
+  const works = [read(detail('10', [{ id: '100', levels: { 1: 7 } }]), 600)];
+  const results = [applier.step(works), applier.step(works), applier.step(works)].map(
+    (step) => step?.results.length,
+  );
+  expect(results).toEqual([0, 0, 1]);
+  expect(applier.position).toMatchObject({ inboxSeq: 600, inputSeq: 601 });
+  expect(values(made.db, 'SELECT inbox_seq FROM changes WHERE source = ? ORDER BY seq', 'webhook')).toEqual(
+    chain.map((_, n) => n + 1),
+  );
+  expect(values(made.db, 'SELECT count(*) FROM gaps')).toEqual([0]);
+  expect(values(made.db, 'SELECT qty FROM stock_levels')).toEqual([400]);
+});
+
+test('batches make no difference: applied one by one, the rows are the same', () => {
+  const [together, apart] = [new DirectWriter(), new DirectWriter()];
+  const bodies = [
+    delivery('a', item(), item({ old: 'x', id: 7 }), item({ id: '1000' })),
+    delivery('b', item({ old: 2, new: 1, update_time: T0 + 4_000 })),
+    new TextEncoder().encode('}{'),
+    delivery('c', item({ old: 4, new: 3, update_time: T0 + 3_000 })),
+  ];
+  for (const made of [together, apart]) made.read('10', tea, T0 - 60_000);
+  arrived(together, ...bodies);
+  together.writer.applier.step([read(tea, 5)]);
+  for (const body of bodies) apart.deliver(body);
+  apart.writer.applier.step([read(tea, 5)]);
+  expect(dump(together.db)).toBe(dump(apart.db));
+});
+
+test('an input that breaks the rules fails alone', () => {
+  const made = new DirectWriter();
+  failOn(made.db, '666', 'stock_levels');
+  const broken = readEntry('66', detail('66', [{ id: '666', levels: { 1: 1 } }]), { sentAtMs: T0, s0: 0 });
+  arrived(made, delivery('a', item({ id: '101' })));
+  const step = made.writer.applier.step([
+    { kind: 'input', input: broken },
+    { kind: 'command', name: 'failRead', args: null },
+    alive,
+    read(),
+  ]);
+  expect(step?.results).toMatchObject([
+    { ok: false, error: { kind: 'cannot_commit', message: expect.stringContaining('a fault') } },
+    { ok: false },
+    { ok: true },
+    { ok: true },
+  ]);
+  expect(values(made.db, 'SELECT variant_id FROM stock_levels ORDER BY 1')).toEqual(['100', '101']);
+  expect(values(made.db, 'SELECT alive_at_ms FROM service_state')).toEqual([T0]);
+});
+
+test('a delivery that breaks the rules becomes dead letters, and every product that it names is read', () => {
+  const made = new DirectWriter();
+  made.read('10', tea, T0 - 60_000);
+  failOn(made.db, '666', 'stock_levels');
+  arrived(
+    made,
+    delivery('a', item(), item({ id: '666' }), item({ id: '7', old: 'x' })),
+    delivery('b', item({ id: '101' })),
+  );
+  expect(made.writer.applier.step([])?.reports[0]?.facts).toContainEqual({
+    kind: 'quarantined',
+    variantId: '666',
+    problem: 'not merged: a fault of the program',
+  });
+  expect(
+    rows(made.db, 'SELECT inbox_seq, arrived_at_ms, variant_id FROM dead_letters ORDER BY variant_id'),
+  ).toEqual(['100', '666'].map((variant_id) => ({ inbox_seq: 1, arrived_at_ms: T0, variant_id })));
+  expect(rows(made.db, 'SELECT product_id, is_suspect FROM read_requests')).toEqual([
+    { product_id: '10', is_suspect: 1 },
+  ]);
+  expect(
+    values(made.db, 'SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL ORDER BY 1'),
+  ).toContain('666');
+  expect(values(made.db, `SELECT qty FROM stock_levels WHERE variant_id = '101'`)).toEqual([4]);
+  expect(stored(made.db)).toEqual({ inbox_seq: 2, applied_seq: 3 });
+});
+
+test('where not even that can be written the delivery may have been about anything, and what follows is applied', () => {
+  const made = new DirectWriter();
+  made.read('10', tea, T0 - 60_000);
+  failOn(made.db, '666', 'stock_levels', 'variants');
+  const { facts } = made.deliver(delivery('a', item({ id: '666' })));
+  expect(facts).toContainEqual({ kind: 'loss_suspected' });
+  expect(rows(made.db, 'SELECT inbox_seq, variant_id FROM dead_letters')).toEqual([
+    { inbox_seq: 1, variant_id: null },
+  ]);
+  made.deliver(delivery('b', item()));
+  expect(stored(made.db)).toEqual({ inbox_seq: 2, applied_seq: 3 });
+});
+
+test.each([
+  ['leaves the transaction open', []],
+  ['has rolled it back', ['ROLLBACK']],
+  ['is on disk all the same', ['COMMIT']],
+])('after a commit that fails and %s, the next start applies each delivery once', (_, instead) => {
+  const made = new DirectWriter();
+  made.read('10', tea, T0 - 60_000);
+  arrived(made, delivery('a', item()), delivery('b', item({ id: '101' })));
+  const exec = made.db.exec.bind(made.db);
+  const failing = vi.spyOn(made.db, 'exec').mockImplementation((sql) => {
+    if (sql !== 'COMMIT') return exec(sql);
+    for (const other of instead) exec(other);
+    throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+  });
+  expect(() => made.writer.applier.step([alive])).toThrow(
+    expect.objectContaining({
+      kind: 'cannot_commit',
+      message: expect.stringContaining('SQLITE_IOERR_FSYNC'),
+    }),
+  );
+  // Once: each input alone would fail as well.
+  expect(failing.mock.calls.filter(([sql]) => sql === 'COMMIT')).toHaveLength(1);
+  failing.mockRestore();
+  const next = again(made);
+  applyAll(next);
+  expect(next.position).toMatchObject({ inboxSeq: 2, inputSeq: 3 });
+  expect(
+    rows(made.db, 'SELECT inbox_seq, new_qty FROM changes WHERE warehouse_id IS NOT NULL ORDER BY seq'),
+  ).toEqual([
+    { inbox_seq: null, new_qty: 5 },
+    { inbox_seq: 1, new_qty: 4 },
+    { inbox_seq: 2, new_qty: 4 },
+  ]);
+});
+
+test('on a full disk nothing is half written, and the next start applies all of it once there is room', () => {
+  const made = new DirectWriter();
+  made.read('10', tea, T0 - 60_000);
+  const before = dump(made.db);
+  arrived(made, delivery('small', item()), delivery('large', item({ id: '101', sku: 'x'.repeat(900_000) })));
+  made.db.pragma(`max_page_count = ${(made.db.pragma('page_count', { simple: true }) as number) + 20}`);
+  expect(() => made.writer.applier.step([alive])).toThrow(
+    expect.objectContaining({ kind: 'cannot_commit', message: expect.stringContaining('SQLITE_FULL') }),
+  );
+  expect(dump(made.db)).toBe(before);
+  made.db.pragma('max_page_count = 1000000');
+  applyAll(again(made));
+  expect(values(made.db, 'SELECT new_qty FROM mirror_changes ORDER BY seq')).toEqual([5, 4, 4]);
+  expect(made.db.pragma('integrity_check', { simple: true })).toBe('ok');
+});
+
+test('a write lock that another program holds is named', () => {
+  const made = new DirectWriter();
+  arrived(made, delivery('a', item()));
+  const other = new Database(made.db.name);
+  onTestFinished(() => void other.close());
+  other.exec('BEGIN IMMEDIATE');
+  expect(() => made.writer.applier.step([])).toThrow(
+    expect.objectContaining({ kind: 'busy', message: expect.stringContaining('another program holds') }),
+  );
+  other.exec('COMMIT');
+  applyAll(again(made));
+  expect(stored(made.db)).toEqual({ inbox_seq: 1, applied_seq: 1 });
+});
+
+test('what each item did is stored in the order of the items, and everyday branches are counted, not reported', () => {
+  const made = new DirectWriter();
+  made.read('10', tea, T0 - 60_000);
+  const { facts } = made.deliver(delivery('a', item(), item({ id: 'odd' }), item({ id: '101' }), item()));
+  expect(rows(made.db, 'SELECT inbox_seq, outcomes FROM deliveries')).toEqual([
+    { inbox_seq: 1, outcomes: '4c follows|1 new cell|3 duplicate' },
+  ]);
+  expect(facts.map(({ kind }) => kind)).not.toContain('change');
+  expect(made.writer.branchCounts()).toMatchObject({
+    'change: 1 new cell': 1,
+    'change: 3 duplicate': 1,
+    unmapped: 1,
+  });
+});
+
+test('texts that no database can hold do not look new at each read', () => {
+  const made = new DirectWriter();
+  const half = detail('12', [{ id: '120', levels: { 1: 1 }, more: { name: 'half \ud800', sku: '\udc00' } }], {
+    name: 'broken \udfff pair',
+  });
+  made.read('12', half, T0);
+  const before = rows(made.db, 'SELECT change_seq FROM mirror_stock');
+  made.read('12', half, T0 + 10_000);
+  expect(rows(made.db, 'SELECT change_seq FROM mirror_stock')).toEqual(before);
+});

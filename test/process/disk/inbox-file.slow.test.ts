@@ -1,0 +1,157 @@
+/**
+ * The inbox is lost, damaged, another program's or not writable. Nothing can be acknowledged without it: the process
+ * ends and says why. Without the file, the next start begins a new epoch (docs/architecture.md#start).
+ */
+import { chmodSync, chownSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { inboxPath } from '../../../src/inbox/inbox.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { present } from '../../shared/present.ts';
+import {
+  environmentFor,
+  eventually,
+  inboxRows,
+  plainVariants,
+  rows,
+  spawnMirror,
+  startBoth,
+  startMirror,
+  untilEqual,
+  untilLive,
+  untilQuiet,
+  type Owner,
+} from '../harness.ts';
+
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+interface Epoch {
+  readonly epoch: string;
+  readonly last_seq: number;
+}
+
+const epochOf = (path: string): Epoch =>
+  present(rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]);
+
+/** A start after which the change feed is numbered anew, above every number before. */
+async function expectNewEpoch(t: Owner, sandbox: Sandbox, path: string, before: Epoch): Promise<void> {
+  const mirror = await startMirror(t, sandbox, { folder: dirname(path) });
+  const after = await eventually(
+    () => {
+      const now = epochOf(path);
+      return now.epoch !== before.epoch && now;
+    },
+    { what: 'a new epoch' },
+  );
+  expect(after.last_seq).toBeGreaterThan(before.last_seq);
+  await untilLive(mirror);
+  await untilQuiet(mirror, sandbox);
+  await untilEqual(mirror, sandbox);
+  expect(await mirror.stop()).toEqual({ code: 0, signal: null });
+}
+
+interface Case {
+  readonly name: string;
+  /** @returns what a person does about it. */
+  readonly happen: (file: string) => () => void;
+  readonly words: RegExp;
+}
+
+const CASES: readonly Case[] = [
+  {
+    name: 'cut in half',
+    happen: (file) => {
+      truncateSync(file, Math.floor(statSync(file).size / 8_192) * 4_096);
+      return () => renameSync(file, `${file}.damaged`);
+    },
+    words: /^error: \S+mirror\.inbox\.db is damaged \(SQLITE_CORRUPT\w*\): [^\n]*move the file away[^\n]*\n$/,
+  },
+  {
+    name: 'of another program',
+    happen: (file) => {
+      rmSync(file);
+      const db = new Database(file);
+      db.exec('CREATE TABLE notes (text)');
+      db.close();
+      return () => rmSync(file);
+    },
+    words: /^error: \S+mirror\.inbox\.db belongs to another program: move it away[^\n]*\n$/,
+  },
+];
+
+test.concurrent('an inbox that cannot be used ends the start; moved away, everything is read', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 12 });
+  await mirror.stop();
+  const path = mirror.databasePath;
+  for (const { name, happen, words } of CASES) {
+    const before = epochOf(path);
+    const repair = happen(inboxPath(path));
+    const refused = spawnMirror(t, environmentFor(sandbox, path), dirname(path));
+    expect([name, await refused.ended]).toEqual([name, { code: 1, signal: null }]);
+    expect(refused.stderr).toMatch(words);
+    repair();
+    await expectNewEpoch(t, sandbox, path, before);
+  }
+});
+
+test.skipIf(!isRoot).concurrent('an inbox that is not writable ends the start', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 6 });
+  await mirror.stop();
+  const path = mirror.databasePath;
+  const folder = dirname(path);
+  const own = [folder, path, `${path}.token`, inboxPath(path), `${inboxPath(path)}.lock`];
+  for (const each of own) chownSync(each, NOBODY, NOBODY);
+  chmodSync(folder, 0o755);
+  const user = { uid: NOBODY, gid: NOBODY };
+  for (const file of [inboxPath(path), `${inboxPath(path)}.lock`]) {
+    chownSync(file, 0, 0);
+    chmodSync(file, 0o644);
+    const refused = spawnMirror(t, environmentFor(sandbox, path), folder, user);
+    expect(await refused.ended).toEqual({ code: 1, signal: null });
+    expect(refused.stderr).toMatch(/^error: [^\n]*mirror\.inbox\.db[^\n]*\n$/);
+    expect(refused.stderr).toContain('make the file and its folder writable');
+    chownSync(file, NOBODY, NOBODY);
+  }
+  const again = await startMirror(t, sandbox, { folder, user });
+  await untilLive(again);
+});
+
+test.concurrent('an inbox deleted while it is served ends the process', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 12 });
+  const path = mirror.databasePath;
+  const before = epochOf(path);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(inboxPath(path) + suffix);
+  expect(await mirror.ended).toEqual({ code: 1, signal: null });
+  const last = present(mirror.log.find(({ msg }) => String(msg).startsWith('the inbox has failed')));
+  expect(JSON.stringify(last)).toContain('deleted, moved or replaced');
+  await expectNewEpoch(t, sandbox, path, before);
+});
+
+test.concurrent('an inbox that has lost its latest rows begins a new epoch', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 12 });
+  const path = mirror.databasePath;
+  for (const level of plainVariants(sandbox, 4)) sandbox.operations.add({ ...level, by: 1 });
+  await untilQuiet(mirror, sandbox);
+  const before = epochOf(path);
+  await mirror.kill();
+  rmSync(`${inboxPath(path)}-wal`);
+  rmSync(`${inboxPath(path)}-shm`, { force: true });
+  await expectNewEpoch(t, sandbox, path, before);
+});
+
+test.concurrent('shared memory that is lost with a kill changes nothing', async (t) => {
+  const { sandbox, mirror } = await startBoth(t, { products: 6 });
+  const path = mirror.databasePath;
+  for (const level of plainVariants(sandbox, 2)) sandbox.operations.add({ ...level, by: 1 });
+  await untilQuiet(mirror, sandbox);
+  const { epoch } = epochOf(path);
+  await mirror.kill();
+  for (const file of [path, inboxPath(path)]) rmSync(`${file}-shm`);
+  const again = await startMirror(t, sandbox, { folder: dirname(path) });
+  await untilLive(again);
+  await untilEqual(again, sandbox);
+  expect(epochOf(path).epoch).toBe(epoch);
+  expect(inboxRows(path, 'SELECT 1 FROM inbox')).toHaveLength(2);
+});

@@ -1,0 +1,288 @@
+/**
+ * The mirror's file is lost, damaged, replaced, locked or not writable, under a running process and before a start:
+ * every delivery is answered 204, and the start rule decides what follows (docs/architecture.md#start).
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { present } from '../../shared/present.ts';
+import {
+  eventually,
+  notKept,
+  plainVariants,
+  rows,
+  startMirror,
+  startService,
+  untilEqual,
+  untilLive,
+  untilQuiet,
+  type Owner,
+  type RunningMirror,
+} from '../harness.ts';
+import { startLoad } from '../load.ts';
+
+const HOLD_LOCK = fileURLToPath(new URL('fixtures/hold-lock.ts', import.meta.url));
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+interface Files {
+  readonly path: string;
+  /** A copy of the mirror from before its last changes. */
+  readonly older: string;
+  /** A database of another program. */
+  readonly foreign: string;
+}
+
+/** @returns what a person does about it; undefined: nothing is needed. */
+type Happening = (files: Files, test: Owner) => (() => unknown) | undefined | Promise<() => unknown>;
+
+const remove = ({ path }: Files): undefined => {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+};
+
+const truncate = ({ path }: Files): undefined => truncateSync(path, 4 * 4_096) as undefined;
+
+const putBack = (from: 'older' | 'foreign', files: Files): void => {
+  copyFileSync(files[from], `${files.path}.new`);
+  renameSync(`${files.path}.new`, files.path);
+};
+
+const replaceByOlder = (files: Files): undefined => putBack('older', files) as undefined;
+
+const replaceByForeign = (files: Files): (() => void) => {
+  putBack('foreign', files);
+  return () => rmSync(files.path);
+};
+
+const lock: Happening = async ({ path }, t) => {
+  const child = spawn(process.execPath, [HOLD_LOCK, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  return async () => {
+    child.stdin.end();
+    await ended;
+  };
+};
+
+const makeReadOnly = ({ path }: Files): (() => void) => {
+  chmodSync(path, 0o444);
+  return () => chmodSync(path, 0o644);
+};
+
+/** As a reader under another account leaves them. */
+const takeSideFiles = ({ path }: Files): (() => void) => {
+  const reader = new Database(path, { readonly: true });
+  reader.prepare('SELECT * FROM mirror_status').get();
+  const sides = [`${path}-wal`, `${path}-shm`];
+  for (const side of sides) chmodSync(side, 0o400);
+  for (const side of sides) chownSync(side, 0, 0);
+  return () => {
+    for (const side of sides) rmSync(side, { force: true });
+    reader.close();
+  };
+};
+
+interface Case {
+  readonly name: string;
+  readonly happen: Happening;
+  /** What the private listener, or for a moment's fault the log, says of it. */
+  readonly words: RegExp;
+  readonly epoch: 'same' | 'new';
+  readonly isMovedAside?: boolean;
+}
+
+interface Epoch {
+  readonly epoch: string;
+  readonly last_seq: number;
+}
+
+const epochOf = (path: string): Epoch =>
+  present(rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]);
+
+/** In memory where possible: a slow disk refuses deliveries too. */
+function folderOf(t: Owner): string {
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'stock-mirror-'));
+  chmodSync(folder, 0o755);
+  t.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function filesOf({ databasePath: path }: RunningMirror, t: Owner): Promise<Files> {
+  const folder = folderOf(t);
+  const files = { path, older: join(folder, 'older.db'), foreign: join(folder, 'foreign.db') };
+  const db = new Database(path, { readonly: true });
+  await db.backup(files.older);
+  db.close();
+  const foreign = new Database(files.foreign);
+  foreign.exec('CREATE TABLE notes (text)');
+  foreign.close();
+  return files;
+}
+
+/** What the process says at present: its private listener, and all that it has logged since. */
+async function saidBy(mirror: RunningMirror, logged: number): Promise<string> {
+  const { body } = await mirror.get('/api/status');
+  return JSON.stringify(body) + JSON.stringify(mirror.log.slice(logged));
+}
+
+async function expectOutcome(
+  { path }: Files,
+  before: Epoch,
+  { name, epoch, isMovedAside = false }: Case,
+): Promise<void> {
+  const after = await eventually(
+    () => {
+      const now = epochOf(path);
+      return (now.epoch === before.epoch) === (epoch === 'same') && now;
+    },
+    { what: `${name}: the ${epoch} epoch` },
+  );
+  // No number is handed out twice.
+  expect(after.last_seq).toBeGreaterThanOrEqual(before.last_seq);
+  await untilLive({ databasePath: path });
+  expect([name, readdirSync(dirname(path)).includes('mirror.db.aside')]).toEqual([name, isMovedAside]);
+}
+
+const RUNNING: readonly Case[] = [
+  {
+    name: 'replaced by an older copy',
+    happen: replaceByOlder,
+    words: /deleted, moved or replaced/,
+    epoch: 'new',
+  },
+  { name: 'deleted', happen: remove, words: /deleted, moved or replaced \S+mirror\.db/, epoch: 'new' },
+  { name: 'locked', happen: lock, words: /another program holds|locked by another program/, epoch: 'same' },
+  { name: 'truncated', happen: truncate, words: /damaged|malformed/, epoch: 'new', isMovedAside: true },
+];
+const FOREIGN: Case = {
+  name: 'replaced by a foreign database',
+  happen: replaceByForeign,
+  words: /mirror\.db belongs to another program/,
+  epoch: 'new',
+};
+
+test.concurrent.for([{ cases: RUNNING }, { cases: [FOREIGN] }])(
+  'while it runs: $cases.0.name and the like: 204 throughout, and equal afterwards',
+  async ({ cases }, t) => {
+    const sandbox = await startService(t, { products: 30, ackTimeoutMs: 30_000 });
+    const mirror = await startMirror(t, sandbox, { folder: folderOf(t) });
+    await untilLive(mirror);
+    await untilQuiet(mirror, sandbox);
+    const files = await filesOf(mirror, t);
+    const load = startLoad(t, sandbox, 20);
+    for (const each of cases) {
+      const settled = load.settled.length;
+      await eventually(() => load.settled.length > settled + 20, { what: 'traffic' });
+      const before = epochOf(files.path);
+      const logged = mirror.log.length;
+      const repair = await each.happen(files, t);
+      const isSaid = async (): Promise<boolean> => {
+        // Pages that nothing asks for are not missed.
+        await mirror.get('/api/variants?limit=1000');
+        return each.words.test(await saidBy(mirror, logged));
+      };
+      await eventually(isSaid, { what: `${each.name}: the words` }).catch(async (e) => {
+        console.log(await saidBy(mirror, logged));
+        throw e;
+      });
+      expect((await fetch(mirror.webhookUrl.replace('/webhooks', '/healthz'))).status).toBe(200);
+      await repair?.();
+      const isBack = (): boolean =>
+        mirror.log.slice(logged).some(({ msg }) => msg === 'the mirror works again');
+      await eventually(isBack, { what: `${each.name}: the mirror works again` });
+      await expectOutcome(files, before, each);
+    }
+    load.stop();
+    await untilQuiet(mirror, sandbox);
+    await untilEqual(mirror, sandbox);
+    expect(load.settled.filter(({ status }) => status !== 204)).toEqual([]);
+    expect(notKept(files.path, load.settled)).toEqual([]);
+    expect(await mirror.stop()).toEqual({ code: 0, signal: null });
+  },
+);
+
+const STARTS: readonly Case[] = [
+  {
+    name: 'replaced by an older copy',
+    happen: replaceByOlder,
+    words: /older than what its readers/,
+    epoch: 'new',
+  },
+  { name: 'deleted', happen: remove, words: /file is missing/, epoch: 'new' },
+  { name: 'locked', happen: lock, words: /mirror\.db is locked by another program/, epoch: 'same' },
+  FOREIGN,
+  { name: 'truncated', happen: truncate, words: /mirror\.db is damaged/, epoch: 'new', isMovedAside: true },
+];
+const STARTS_OF_NOBODY: readonly Case[] = [
+  {
+    name: 'not writable',
+    happen: makeReadOnly,
+    words: /mirror\.db.*make the file .*writable/,
+    epoch: 'same',
+  },
+  {
+    name: 'a reader’s side files',
+    happen: takeSideFiles,
+    words: /mirror\.db.*make the file .*writable/,
+    epoch: 'same',
+  },
+];
+
+test.concurrent.for([
+  { cases: STARTS, user: {} },
+  ...(isRoot ? [{ cases: STARTS_OF_NOBODY, user: { uid: NOBODY, gid: NOBODY } }] : []),
+])(
+  'before a start: $cases.0.name and the like: 204 from the start on, and equal afterwards',
+  async ({ cases, user }, t) => {
+    const sandbox = await startService(t, { products: 12, ackTimeoutMs: 30_000 });
+    const folder = folderOf(t);
+    if (isRoot) chownSync(folder, user.uid ?? 0, user.gid ?? 0);
+    let mirror = await startMirror(t, sandbox, { folder, user });
+    await untilLive(mirror);
+    await untilQuiet(mirror, sandbox);
+    const files = await filesOf(mirror, t);
+    await deliver(sandbox);
+    await untilQuiet(mirror, sandbox);
+    for (const each of cases) {
+      expect(await mirror.stop()).toEqual({ code: 0, signal: null });
+      const before = epochOf(files.path);
+      const repair = await each.happen(files, t);
+      mirror = await startMirror(t, sandbox, { folder, user });
+      await deliver(sandbox);
+      expect((await fetch(mirror.webhookUrl.replace('/webhooks', '/healthz'))).status).toBe(200);
+      await eventually(async () => each.words.test(await saidBy(mirror, 0)), {
+        what: `${each.name}: the words`,
+      }).catch(async (e) => {
+        console.log(await saidBy(mirror, 0));
+        throw e;
+      });
+      await repair?.();
+      await expectOutcome(files, before, each);
+      await untilQuiet(mirror, sandbox);
+      await untilEqual(mirror, sandbox);
+    }
+  },
+);
+
+async function deliver(sandbox: Sandbox): Promise<void> {
+  for (const level of plainVariants(sandbox, 4)) sandbox.operations.add({ ...level, by: 1 });
+  await sandbox.network.idle();
+  expect(sandbox.deliveries.records.slice(-4).map(({ status }) => status)).toEqual([204, 204, 204, 204]);
+}
