@@ -1,10 +1,12 @@
 /** The change feed: whole and in order however it is followed, and never in silence past what is not there any more. */
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { ApplyListener } from '../../src/mirror/mirror.ts';
 import { present } from '../shared/present.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readEntry, T0 } from '../mirror/mirror-file.ts';
 import { EventReader } from './events.ts';
+import { ChangeFeed } from '../../src/ops/feed/change-feed.ts';
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
@@ -179,21 +181,57 @@ test('a long poll answers with the first change, or empty when the time is over'
   expect(performance.now() - startedMs).toBeGreaterThan(900);
 });
 
-test('many streams cost the database one read per commit, and only so many may be open', async () => {
+test('commits without a change, such as the heartbeat each second, do not wake streams', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let commit: ApplyListener = () => undefined;
+  const position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0 };
+  const feed = new ChangeFeed({
+    reader: newStore().reader,
+    writer: {
+      get position() {
+        return position;
+      },
+      onApplied: (listener) => {
+        commit = listener;
+        return () => true;
+      },
+    },
+  });
+  onTestFinished(feed.follow());
+  for (let seconds = 0; seconds < 20; seconds += 1) {
+    commit({ reports: [] });
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(feed.wakes).toBe(0);
+  position.changeSeq = 1;
+  commit({ reports: [] });
+  vi.advanceTimersByTime(1_000);
+  expect(feed.wakes).toBe(1);
+});
+
+test('many streams cost the database one read per commit, and a client may hold only so many', async () => {
   const store = newStore();
   const asked = vi.spyOn(store.reader, 'ask');
   const ops = await startOps(store);
   const change = changer(store);
   await change();
   const [first = 0] = seqsIn(store);
-  const readers = Array.from(
-    { length: 100 },
-    () => new EventReader(`${ops.url}/api/changes/stream?after=${first}`),
-  );
+  const path = `/api/changes/stream?after=${first}`;
+  const readers = Array.from({ length: 100 }, () => new EventReader(ops.url + path));
   await eventually(() => readers.every((reader) => reader.events.length > 0), { what: 'all open' });
   const over = await ops.ask('/api/changes/stream');
   expect(over).toMatchObject({ status: 503, json: { error: 'too_many_streams' } });
+  expect(over.text).toContain('127.0.0.1 holds 100');
   expect((await ops.ask(`/api/changes?after=${first}&wait_seconds=5`)).status).toBe(503);
+  // Neither another client nor the progress of a run waits for a place.
+  const other = await ops.ask(path, { method: 'HEAD', localAddress: '127.0.0.2' });
+  expect(other).toMatchObject({
+    status: 200,
+    headers: { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' },
+  });
+  await ops.ask('/api/resync', { body: '{}', headers: { 'content-type': 'application/json' } });
+  expect((await ops.ask('/api/runs/1/stream', { method: 'HEAD' })).status).toBe(200);
   const before = asked.mock.calls.length;
   await change();
   await eventually(() => readers.every((reader) => reader.seqs.length === 1), { what: 'all told' });

@@ -24,6 +24,7 @@ interface AskOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  readonly localAddress?: string;
 }
 
 export interface Answer {
@@ -85,11 +86,16 @@ export async function startOps(
   };
 }
 
-function ask(port: number, path: string, { method, headers, body }: AskOptions = {}): Promise<Answer> {
+function ask(
+  port: number,
+  path: string,
+  { method, headers, body, localAddress }: AskOptions = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request(
       {
         host: '127.0.0.1',
+        ...(localAddress === undefined ? {} : { localAddress }),
         port,
         path,
         method: method ?? (body === undefined ? 'GET' : 'POST'),

@@ -6,7 +6,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { Logger } from '../../platform/log.ts';
 import { CSS, styleSheet } from '../../web/files.ts';
 import { errorBody } from '../shared/api-error.ts';
-import type { OpsEnv, SignedInBy } from '../shared/env.ts';
+import { addressOf, type OpsEnv, type SignedInBy } from '../shared/env.ts';
 import { loginPage } from './login-page.ts';
 
 export interface SignInDeps {
@@ -105,8 +105,7 @@ export function loginRoutes(signIn: SignIn): Hono<OpsEnv> {
       signIn.begin(c);
       return c.redirect('/', 303);
     }
-    const address = c.env?.incoming?.socket?.remoteAddress ?? 'unknown';
-    if (await signIn.delayWrongToken(address)) return c.html(loginPage('The token is wrong.'), 401);
+    if (await signIn.delayWrongToken(addressOf(c))) return c.html(loginPage('The token is wrong.'), 401);
     c.header('Retry-After', '1');
     return c.html(loginPage('Too many wrong tokens at once. Try again.'), 429);
   });

@@ -25,14 +25,13 @@ export function createApi({
   stopping,
   log,
 }: ApiDeps): ApiRouter {
-  const held = new HeldAnswers({ stopping, log });
   const feed = new ChangeFeed({ reader, writer });
   const api = apiRouter();
   api.route('/', statusRoutes({ reader, state, operator, alarms, now }));
   api.route('/', stockRoutes(reader));
-  api.route('/', changesRoutes({ reader, feed, held }));
+  api.route('/', changesRoutes({ reader, feed, held: new HeldAnswers({ stopping, log }) }));
   api.route('/', historyRoutes(reader));
-  api.route('/', runsRoutes({ reader, operator, alarms, held }));
+  api.route('/', runsRoutes({ reader, operator, alarms, held: new HeldAnswers({ stopping, log }) }));
 
   let document: OpsDocument | null = null;
   // Made on request: it takes as long as a good part of a start.

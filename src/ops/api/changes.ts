@@ -82,7 +82,7 @@ const stream = createRoute({
   path: '/api/changes/stream',
   operationId: 'changesStream',
   summary: 'Changes as they are made, as server-sent events',
-  description: `The stream begins with an event \`epoch\` with {epoch, last_seq}; then each change is an event \`change\` with its number as id. An id without an event only moves the number forward. A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. A reader that was too slow gets an event \`gone\`, which means start over, and the stream ends. After 15 s of silence a comment is sent. A reader that takes nothing for 10 s is disconnected. ${CONTRACT}`,
+  description: `The stream begins with an event \`epoch\` with {epoch, last_seq}; then each change is an event \`change\` with its number as id. An id without an event only moves the number forward. A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. A reader that was too slow gets an event \`gone\`, which means start over, and the stream ends. After 15 s of silence a comment is sent. A reader that takes nothing for 90 s is disconnected. ${CONTRACT}`,
   request: {
     query: z.strictObject({ after, epoch }),
     headers: z.object({
@@ -116,7 +116,7 @@ export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
     let page = await look(at);
     const isWaited = waitSeconds > 0 && page.changes.length === 0;
     if (isWaited && whyStartOver({ after, epoch }, page) === null) {
-      const release = held.hold();
+      const release = held.hold(c);
       if (release === null) return held.tooMany(c);
       try {
         at = nextOf(page);
@@ -145,7 +145,7 @@ export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
     const page = await reader.ask('changesAfter', { after: from, limit: 1 });
     const startOver = whyStartOver({ after: from, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
-    const release = held.hold();
+    const release = held.hold(c);
     if (release === null) return held.tooMany(c);
     return held.stream(
       c,

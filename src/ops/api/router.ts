@@ -41,7 +41,7 @@ const REFUSALS = {
   500: refusal('The mirror has failed: `error_description` says how'),
 } as const;
 const UNAVAILABLE = refusal(
-  'The mirror cannot be read or written for now: `error_description` says why. Or too many streams and long polls are open: try again',
+  'The mirror cannot be read or written for now: `error_description` says why. Or this client holds too many streams and long polls: try again',
 );
 export const NOT_FOUND = refusal('Not found');
 export const TOO_LARGE = refusal('The body is over 1 MB');

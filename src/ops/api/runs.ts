@@ -153,7 +153,7 @@ export function runsRoutes({ reader, operator, alarms, held }: RunsDeps): ApiRou
     const { id } = c.req.valid('param');
     const first = await runOf(id);
     if (first === null) return c.json(unknownRun(id), 404);
-    const release = held.hold();
+    const release = held.hold(c);
     if (release === null) return held.tooMany(c);
     return held.stream(c, (signal) => progress({ latest, first, operator, alarms }, signal), release);
   });

@@ -1,6 +1,6 @@
 /**
  * The change feed for many consumers at once. Consumers at the same number share one database query. They do not poll:
- * the writer's notice of a commit wakes them together, at most every few milliseconds.
+ * the writer's notice of a commit with changes wakes them together, at most every few milliseconds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedPage } from '../../mirror/queries/changes.ts';
@@ -9,7 +9,7 @@ import type { StoreWriter } from '../../mirror/mirror.ts';
 
 interface ChangeFeedDeps {
   readonly reader: StoreReader;
-  readonly writer: Pick<StoreWriter, 'onApplied'>;
+  readonly writer: Pick<StoreWriter, 'onApplied' | 'position'>;
 }
 
 /** Under load there are hundreds of commits a second; a page for each would cost too much. */
@@ -30,7 +30,11 @@ export class ChangeFeed {
 
   constructor({ reader, writer }: ChangeFeedDeps) {
     this.#reader = reader;
+    let seenSeq = writer.position.changeSeq;
     writer.onApplied(() => {
+      // The heartbeat's commit adds no change, and must not end the silence after which a stream sends a comment.
+      if (writer.position.changeSeq === seenSeq) return;
+      seenSeq = writer.position.changeSeq;
       if (this.#followers > 0) this.#waking ??= setTimeout(() => this.#wake(), WAKE_EVERY_MS);
     });
   }

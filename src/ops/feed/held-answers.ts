@@ -1,11 +1,11 @@
 /**
- * Answers that stay open: streams and long polls. Their number is limited, the process buffers only what it is sending,
+ * Answers that stay open: streams and long polls. Their number is limited for each client, the process buffers only what it is sending,
  * a reader that stops reading is disconnected (`src/platform/listen.ts`), and all end when the mirror stops.
  */
 import type { Context } from 'hono';
 import type { Logger } from '../../platform/log.ts';
 import { errorBody } from '../shared/api-error.ts';
-import type { OpsEnv } from '../shared/env.ts';
+import { addressOf, type OpsEnv } from '../shared/env.ts';
 
 interface HeldAnswersDeps {
   /** Aborted when the mirror stops. */
@@ -13,6 +13,7 @@ interface HeldAnswersDeps {
   readonly log: Logger;
 }
 
+/** For each client, so that one that leaks connections takes no place of another. */
 const MOST = 100;
 
 const encoder = new TextEncoder();
@@ -23,30 +24,34 @@ type Chunks = (signal: AbortSignal) => AsyncGenerator<string | Uint8Array, void,
 export class HeldAnswers {
   readonly #stopping: AbortSignal;
   readonly #log: Logger;
-  #open = 0;
+  /** By the client's address. */
+  readonly #open = new Map<string, number>();
 
   constructor({ stopping, log }: HeldAnswersDeps) {
     this.#stopping = stopping;
     this.#log = log;
   }
 
-  /** @returns the release function; null when too many are open. */
-  hold(): (() => void) | null {
-    if (this.#open >= MOST || this.#stopping.aborted) return null;
-    this.#open += 1;
+  /** @returns the release function; null when the client holds too many. */
+  hold(c: Context<OpsEnv>): (() => void) | null {
+    const client = addressOf(c);
+    const open = this.#open.get(client) ?? 0;
+    if (open >= MOST || this.#stopping.aborted) return null;
+    this.#open.set(client, open + 1);
     let isHeld = true;
     return () => {
-      if (isHeld) this.#open -= 1;
+      if (!isHeld) return;
       isHeld = false;
+      const left = (this.#open.get(client) ?? 0) - 1;
+      if (left > 0) this.#open.set(client, left);
+      else this.#open.delete(client);
     };
   }
 
   tooMany(c: Context<OpsEnv>) {
     c.header('Retry-After', '5');
-    return c.json(
-      errorBody('too_many_streams', `more than ${MOST} streams and long polls are open: try again later`),
-      503,
-    );
+    const words = `${addressOf(c)} holds ${MOST} streams or long polls: close one, or try again later`;
+    return c.json(errorBody('too_many_streams', words), 503);
   }
 
   /** Aborted when the mirror stops or the caller leaves. */
@@ -106,7 +111,7 @@ export class HeldAnswers {
 
 const SERVER_SENT = 'text/event-stream; charset=utf-8';
 const HEADERS = {
-  'Cache-Control': 'no-store',
-  // Proxies that buffer answers would hold events back.
+  // Proxies that compress or buffer answers would hold events back.
+  'Cache-Control': 'no-store, no-transform',
   'X-Accel-Buffering': 'no',
 };

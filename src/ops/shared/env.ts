@@ -1,5 +1,6 @@
 /** The request context of the private listener's handlers. */
 import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
 
 /** `anyone`: no token is configured, so a request from this machine is enough. */
 export type SignedInBy = 'token' | 'session' | 'anyone';
@@ -11,4 +12,9 @@ export interface OpsEnv {
     /** How the request signed in; not set before that was checked. */
     signedInBy: SignedInBy;
   };
+}
+
+/** The address that the request came from. */
+export function addressOf({ env }: Context<OpsEnv>): string {
+  return (env as OpsEnv['Bindings'] | undefined)?.incoming?.socket.remoteAddress ?? 'unknown';
 }

@@ -23,7 +23,7 @@ export interface Operator {
 export interface OpsDeps {
   readonly reader: StoreReader;
   /** Wakes those who follow the feed. */
-  readonly writer: Pick<StoreWriter, 'onApplied'>;
+  readonly writer: Pick<StoreWriter, 'onApplied' | 'position'>;
   readonly operator: Operator;
   /** Bearer token of the private listener; null: none is required. */
   readonly token: string | null;
