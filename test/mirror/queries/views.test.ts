@@ -1,4 +1,6 @@
 /** The views that ERPs read (docs/reading-the-mirror.md#views). */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
 import type { Db } from '../../../src/sqlite/open.ts';
 import {
@@ -94,6 +96,29 @@ test.each(Object.entries(VIEWS))(
     }
   },
 );
+
+interface OldSqlite {
+  readonly Database: new (file: Uint8Array) => {
+    exec(sql: string): { readonly columns: string[]; readonly values: unknown[][] }[];
+  };
+}
+
+test('SQLite 3.31 reads the same rows', async () => {
+  const require = createRequire(import.meta.url);
+  const wasmBinary = readFileSync(require.resolve('sql.js/dist/sql-wasm.wasm'));
+  const db = writerDb();
+  fill(new DirectWriter(db));
+  const { Database } = await (require('sql.js') as (options: object) => Promise<OldSqlite>)({ wasmBinary });
+  // It has no shared memory: a file in memory has no write-ahead log.
+  const old = new Database(db.serialize().fill(1, 18, 20));
+  expect(old.exec('SELECT sqlite_version()')[0]?.values).toEqual([['3.31.1']]);
+  for (const view of Object.keys(VIEWS)) {
+    const sql = `SELECT * FROM ${view} ORDER BY 1, 2`;
+    const expected = rows(db, sql);
+    expect(expected.length, view).toBeGreaterThan(0);
+    expect(old.exec(sql)[0]?.values, view).toEqual(expected.map(Object.values));
+  }
+});
 
 test('one row is one variant and warehouse, with what the webhook and the read each know', () => {
   const writer = new DirectWriter();
