@@ -19,5 +19,5 @@ app.post('/webhooks', async (c) => {
 const server = createAdaptorServer({ fetch: app.fetch });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  console.log(JSON.stringify({ msg: 'listening', webhooks: `http://127.0.0.1:${port}/webhooks` }));
+  console.log(JSON.stringify({ kind: 'listening', webhooks: `http://127.0.0.1:${port}/webhooks` }));
 });

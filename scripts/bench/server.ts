@@ -32,7 +32,7 @@ export class Server {
     this.#listening = new Promise((resolve, reject) => {
       const lines = createInterface({ input: this.#process.stdout as NodeJS.ReadableStream });
       lines.on('line', (line) => {
-        if (!line.includes('"listening"')) return;
+        if (!line.includes('"kind":"listening"')) return;
         const { webhooks, ops = '' } = JSON.parse(line) as { webhooks: string; ops?: string };
         resolve({ webhooks, ops });
       });

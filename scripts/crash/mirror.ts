@@ -65,7 +65,7 @@ export function startMirror(sandbox: Sandbox, databasePath: string): Mirror {
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
     appendFileSync(`${databasePath}.jsonl`, `${line}\n`);
-    if (line.includes('"msg":"listening"')) listening.resolve(JSON.parse(line) as Addresses);
+    if (line.includes('"kind":"listening"')) listening.resolve(JSON.parse(line) as Addresses);
   });
   return {
     listening: listening.promise,

@@ -77,6 +77,7 @@ export async function runService(): Promise<number> {
   addProcessMetrics(service.metrics);
   log.info(
     {
+      kind: 'listening',
       webhooks: `http://${authorityOf(service.webhook)}/webhooks`,
       ops: `http://${authorityOf(service.ops)}/`,
       database: config.database.path,

@@ -29,8 +29,7 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   app.onError((cause, c) => {
     // Refused by the framework itself: a body that is not JSON, a path that cannot be decoded.
     if (cause instanceof HTTPException && cause.status < 500) {
-      const problem = cause.message.includes('JSON') ? 'the body is not JSON' : cause.message;
-      return c.json(errorBody('invalid_request', problem), cause.status);
+      return c.json(errorBody('invalid_request', cause.message), cause.status);
     }
     if (cause instanceof StoreError) {
       log.warn({ err: cause, path: c.req.path }, 'the mirror cannot be read or written for now');

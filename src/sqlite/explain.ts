@@ -63,7 +63,7 @@ export function failureOf(cause: unknown): StoreError {
   const code = sqliteCode(cause) ?? 'no SQLite code';
   const remedy = remedyFor(cause);
   return new StoreError(
-    'cannot_commit',
+    troubleOf(code) === NO_ROOM ? 'no_room' : 'cannot_commit',
     `the database cannot commit (${code}): ${message}${remedy === null ? '' : `; ${remedy}`}`,
     { cause },
   );

@@ -93,7 +93,7 @@ export async function startMirror(options: MirrorProcessOptions): Promise<Mirror
   createInterface({ input: child.stdout }).on('line', (text) => {
     const line = parse(text);
     if (line === null) return;
-    if (line.msg === 'listening') {
+    if (line['kind'] === 'listening') {
       hasListened = true;
       listening.resolve(line);
     }

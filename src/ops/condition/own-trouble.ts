@@ -39,8 +39,6 @@ const CLOCK_OFF_MS = 10_000;
 /** For as long as a read of the most recently active products may be due to it. */
 const TURNED_AWAY_MS = 15 * 60_000;
 
-const NO_ROOM = /has no room on its disk/;
-
 export function ownTrouble(own: OwnTrouble, maxRps: number | null, nowMs: number): Cause[] {
   const causes = [
     commitTrouble(own, nowMs),
@@ -62,7 +60,7 @@ export function commitTrouble({ commits }: Pick<OwnTrouble, 'commits'>, nowMs: n
     since: lastGoodAtMs,
     until: null,
   } as const;
-  if (lastError !== null && NO_ROOM.test(lastError.message)) {
+  if (lastError?.kind === 'no_room') {
     return {
       ...shared,
       kind: 'no_room',
@@ -95,7 +93,7 @@ export function applyTrouble({ stuck, behindSinceMs }: OwnTrouble, nowMs: number
         'end the transaction of that program, for which `stock-mirror doctor` looks; the mirror then catches up by itself',
     };
   }
-  if (NO_ROOM.test(stuck.message)) {
+  if (stuck.kind === 'no_room') {
     return {
       ...shared,
       kind: 'no_room',

@@ -186,7 +186,7 @@ test('on a full disk nothing is half written, and the next start applies all of 
   arrived(made, delivery('small', item()), delivery('large', item({ id: '101', sku: 'x'.repeat(900_000) })));
   made.db.pragma(`max_page_count = ${(made.db.pragma('page_count', { simple: true }) as number) + 20}`);
   expect(() => made.writer.applier.step([alive])).toThrow(
-    expect.objectContaining({ kind: 'cannot_commit', message: expect.stringContaining('SQLITE_FULL') }),
+    expect.objectContaining({ kind: 'no_room', message: expect.stringContaining('SQLITE_FULL') }),
   );
   expect(dump(made.db)).toBe(before);
   made.db.pragma('max_page_count = 1000000');
