@@ -14,20 +14,23 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  if (!stream.isTTY)
-    return pino(options, 'fd' in stream && typeof stream.fd === 'number' ? linesTo(stream.fd) : stream);
+  const output: DestinationStream =
+    'fd' in stream && typeof stream.fd === 'number'
+      ? linesTo(stream.fd, (lines) => log.warn({ lines }, 'the log output was not read: lines were dropped'))
+      : stream;
+  const log = pino(options, stream.isTTY ? readable(output) : output);
+  return log;
+}
+
+function readable(output: DestinationStream): DestinationStream {
   // For people alone: a mirror that runs as a service need not load it.
-  const makePretty = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
-  return pino(
-    options,
-    makePretty({
-      destination: stream,
-      sync: true,
-      colorize: true,
-      translateTime: 'SYS:HH:MM:ss',
-      ignore: 'pid,hostname',
-    }),
-  );
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
+  const prettify = prettyFactory({
+    colorize: true,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname',
+  });
+  return { write: (line) => output.write(prettify(line)) };
 }
 
 const LIMITED_EVERY_MS = 10_000;
@@ -57,21 +60,27 @@ const MAX_WAITING_CHARACTERS = 1 << 20;
 const RETRY_MS = 50;
 
 /**
- * Log lines on their way to a descriptor. Logging never waits: the reader behind a pipe may have stopped reading, and
- * a webhook's answer is due within the second. It never ends anything either: a full disk or a closed pipe loses the
- * lines that it refuses, and gets the next ones once there is room again.
+ * Log lines on their way to a descriptor. Logging never waits: the terminal or the reader behind a pipe may have stopped
+ * reading, and a webhook's answer is due within the second. It never ends anything either: a full disk or a closed pipe
+ * loses the lines that it refuses, and gets the next ones once there is room again.
+ *
+ * @param onDropped called with the number of lines dropped, once there is room again.
  */
-function linesTo(fd: number): DestinationStream {
+function linesTo(fd: number, onDropped: (lines: number) => void): DestinationStream {
   let waiting: string[] = [];
   let characters = 0;
+  let dropped = 0;
   let isWriting = false;
 
   const next = (): void => {
     isWriting = waiting.length > 0;
     if (!isWriting) return;
     const bytes = Buffer.from(waiting.join(''));
+    const lines = dropped;
     waiting = [];
     characters = 0;
+    dropped = 0;
+    if (lines > 0) onDropped(lines);
     put(bytes);
   };
   const put = (bytes: Buffer): void =>
@@ -83,7 +92,10 @@ function linesTo(fd: number): DestinationStream {
 
   return {
     write(line: string): void {
-      if (characters + line.length > MAX_WAITING_CHARACTERS) return;
+      if (characters + line.length > MAX_WAITING_CHARACTERS) {
+        dropped += 1;
+        return;
+      }
       waiting.push(line);
       characters += line.length;
       if (!isWriting) next();

@@ -1,6 +1,15 @@
 /** What a person at a terminal sees. */
 import { expect, test } from 'vitest';
-import { hasTerminal, homeOf, startAtTerminal, startService } from './harness.ts';
+import { plainVariants } from '../process/harness.ts';
+import {
+  eventually,
+  hasTerminal,
+  homeOf,
+  startAtTerminal,
+  startService,
+  untilPrinted,
+  withEnv,
+} from './harness.ts';
 
 // eslint-disable-next-line no-control-regex -- it is the control character that is looked for.
 const COLOUR = /\u001B\[\d+m/;
@@ -37,3 +46,23 @@ test.runIf(hasTerminal)('an error under the bar ends the command, and gives the 
   expect(stdout).toMatch(/\nerror: .*invalid_client/);
   expect(stdout.lastIndexOf('\u001B[?25h')).toBeGreaterThan(stdout.lastIndexOf('\u001B[?25l'));
 });
+
+test.runIf(hasTerminal)(
+  'deliveries are answered while the terminal’s output is paused (Ctrl-S)',
+  async () => {
+    const sandbox = await startService({ ackTimeoutMs: 30_000 });
+    const home = withEnv(await homeOf(sandbox), { LOG_LEVEL: 'debug' });
+    const server = startAtTerminal(home, 'serve');
+    const listening = await untilPrinted(server, /webhooks[^"]+"([^"]+)"/);
+    const url = listening[1] ?? '';
+    server.type('\u0013');
+    // A refused request is a line of the log.
+    expect((await fetch(url, { method: 'POST', signal: AbortSignal.timeout(30_000) })).status).toBe(401);
+    sandbox.webhookUrl = url;
+    sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 1 });
+    await sandbox.network.idle();
+    expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
+    server.type('\u0011');
+    await eventually(() => server.stdout.includes('were refused'), { what: 'the log goes on' });
+  },
+);

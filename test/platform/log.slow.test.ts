@@ -65,18 +65,28 @@ test('a full disk and a closed pipe take the lines, not the service', () => {
 
 const IMPORT = `import { createLog } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url).href)};`;
 
-test('a reader that has stopped reading holds nobody up, and costs bounded memory', async () => {
-  const program = `${IMPORT}
-    const log = createLog('info');
-    const startedMs = performance.now();
-    for (let n = 0; n < 50_000; n += 1) log.info({ n }, 'x'.repeat(1_000));
+test.each([false, true])(
+  'output that is not read (terminal: %s) holds nobody up, costs bounded memory, and its lost lines are counted',
+  async (isTTY) => {
+    const program = `${IMPORT}
+    const log = createLog('info', { fd: 1, isTTY: ${isTTY} });
+    for (let n = 0; n < 5_000; n += 1) log.info({ n }, 'x'.repeat(1_000));
     setTimeout(() => process.stderr.write('alive, ' + (process.memoryUsage().rss < 400e6)), 20);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const [said] = (await once(child.stderr, 'data')) as [Buffer];
-  expect(said.toString()).toBe('alive, true');
-  expect(child.exitCode).toBeNull();
-});
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const [said] = (await once(child.stderr, 'data')) as [Buffer];
+    expect(said.toString()).toBe('alive, true');
+    expect(child.exitCode).toBeNull();
+
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (more: string) => (text += more));
+    await once(child, 'close');
+    const lines = text.match(/x{1000}/g) ?? [];
+    const [, dropped] = /lines"?:\s*(\d+)/.exec(stripVTControlCharacters(text)) ?? [];
+    expect(lines.length + Number(dropped)).toBe(5_000);
+    expect(Number(dropped)).toBeGreaterThan(1_000);
+  },
+);
 
 test('a reader that reads has every line, in order, the last ones too', () => {
   const program = `${IMPORT}
