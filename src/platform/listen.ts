@@ -107,14 +107,24 @@ export async function listen(app: App, host: string, port: number, fd?: number):
   };
 }
 
+const UNKNOWN_HOST = 'the host name is not known: correct it, or set an IP address';
+const REMEDIES: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses the port: stop it, or set another port',
+  EADDRNOTAVAIL: 'this machine has no such address: set one of its own, or 0.0.0.0 for all of them',
+  EAFNOSUPPORT: 'this machine has no addresses of this kind (IPv6 is off): set an IPv4 address',
+  EACCES: 'this user may not use the port: set one above 1023, or grant CAP_NET_BIND_SERVICE',
+  ENOTFOUND: UNKNOWN_HOST,
+  EAI_AGAIN: UNKNOWN_HOST,
+};
+
 async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
   try {
     server.listen(port, host, BACKLOG);
     await once(server, 'listening');
   } catch (error) {
-    throw new Error(`cannot listen on ${authorityOf({ host, port })}: free the port, or set another one`, {
-      cause: error,
-    });
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const remedy = REMEDIES[code] ?? 'correct the address or the port';
+    throw new Error(`cannot listen on ${authorityOf({ host, port })}: ${remedy}`, { cause: error });
   }
   return server.address() as AddressInfo;
 }

@@ -33,10 +33,23 @@ async function slowApp() {
   return { listener, get, arrived: arrived.promise, answer: answer.resolve, seen: () => seen };
 }
 
-test('a port that is taken is named', async () => {
+test('names a port that is taken', async () => {
   const { listener } = await slowApp();
   onTestFinished(() => listener.stop(0));
-  await expect(listen(new Hono(), '127.0.0.1', listener.port)).rejects.toThrow(`127.0.0.1:${listener.port}`);
+  await expect(listen(new Hono(), '127.0.0.1', listener.port)).rejects.toThrow(
+    `cannot listen on 127.0.0.1:${listener.port}: another program uses the port`,
+  );
+});
+
+test.each([
+  // Reserved for documents (RFC 5737).
+  { host: '192.0.2.1', port: 0, words: 'this machine has no such address' },
+  { host: 'no-such-host.invalid', port: 0, words: 'the host name is not known' },
+  ...(process.getuid?.() === 0
+    ? []
+    : [{ host: '127.0.0.1', port: 1, words: 'this user may not use the port' }]),
+])('says why it cannot listen on $host:$port', async ({ host, port, words }) => {
+  await expect(listen(new Hono(), host, port)).rejects.toThrow(`cannot listen on ${host}:${port}: ${words}`);
 });
 
 test('stopping waits for a request under way, not for the connection it leaves open', async () => {
