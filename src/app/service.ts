@@ -1,5 +1,6 @@
 /** The running mirror: everything is built here once and passed inward. */
 import { uptime } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
 import { createIntakeApp } from '../intake/app.ts';
@@ -34,6 +35,8 @@ export interface RunningService {
 
 /** How long requests under way may take when the mirror stops. */
 const DRAIN_MS = 1_500;
+/** How long a start waits for the mirror, which deliveries do not need. */
+const MIRROR_WAIT_MS = 10_000;
 
 /** @throws StoreError, or Error when a port cannot be listened on. */
 export async function startService(
@@ -145,7 +148,10 @@ export async function startService(
       stopping.signal,
     );
     await heartbeat.check();
-    await store.mirror.tried;
+    const isTried = store.mirror.tried.then(() => true);
+    if (!(await Promise.race([isTried, wait(MIRROR_WAIT_MS, false, { ref: false })]))) {
+      log.warn('the mirror is still being opened; deliveries are accepted meanwhile');
+    }
     return { webhook, ops, metrics: monitor.registry, stop: () => stop(DRAIN_MS) };
   } catch (error) {
     await stop(0);

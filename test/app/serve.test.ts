@@ -43,3 +43,15 @@ test.each(['gives a mirror', 'fails'])(
     expect(waiting).toEqual([]);
   },
 );
+
+test('a start that takes a minute is given up', async () => {
+  const { pause, waiting } = pauses();
+  const never = new Promise<string>(() => undefined);
+  const started = startInTime(never, { warn: () => undefined }, pause as never);
+  const failed = expect(started).rejects.toThrow('the inbox could not be opened within 60 s');
+  for (let notices = 1; notices <= 6; notices += 1) {
+    waiting.shift()?.();
+    await settled();
+  }
+  await failed;
+});
