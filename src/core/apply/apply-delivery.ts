@@ -58,13 +58,15 @@ function applyChange(work: UnitOfWork, entry: DeliveryEntry, change: StockChange
 
   let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
   const { branch, gap } = outcome;
-  let requestRead = outcome.requestRead || (outcome.applied && mayBeInTotal(variant, change, { ahead }));
+  const isOutOfOrder = OUT_OF_ORDER.has(branch);
+  const movesTotal = outcome.applied || isOutOfOrder;
+  let requestRead = outcome.requestRead || (movesTotal && mayBeInTotal(variant, change, { ahead }));
   // How much of such a break the total holds already is unknown, even if late deliveries should close it. And what looks
   // like a change that was told before may be another of its instant, which has not moved the total yet.
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
   if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;
   if (gap !== null) requestRead = openGap(work, change, gap) || requestRead;
-  else if (OUT_OF_ORDER.has(branch)) requestRead = fillGaps(work, change, outcome.level) || requestRead;
+  else if (isOutOfOrder) requestRead = fillGaps(work, change, outcome.level) || requestRead;
   if (requestRead && isBeingLookedUp(variant)) {
     // Its old product was read already; the catalogue is searched.
   } else if (requestRead) next = work.requestVariantRead(next, 'conflict');

@@ -39,6 +39,21 @@ describe('details without warehouses', () => {
     return mirror;
   }
 
+  test('a late change that a total may hold asks for a read, also where it closes a gap', () => {
+    const mirror = mirrorAfterRead(totalOnly(1));
+    // In truth 1→2→3→2 in one instant: of two errors each hides the other in the total.
+    const instant = (old: number, to: number) => change({ old, new: to, updateTimeMs: AT });
+    mirror.deliver(AT, instant(2, 3), instant(1, 2));
+    mirror.read(totalOnly(2), { sentAtMs: AT + 7 * S });
+    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([3, 2, null]);
+    deliver(mirror, AT + 10 * S, { old: 2, new: 1 });
+    expect(mirror.gaps()).toEqual([{ fromQty: 3, toQty: 2 }]);
+    mirror.deliver(AT + 11 * S, instant(3, 2));
+    expect([mirror.gaps(), mirror.total(), mirror.reason()]).toEqual([[], 0, 'conflict']);
+    mirror.read(totalOnly(1), { sentAtMs: AT + 13 * S });
+    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([1, 1, null]);
+  });
+
   test.each([
     ['in its window', 0],
     ['before its window', -20 * S],
