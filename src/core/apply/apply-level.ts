@@ -63,3 +63,10 @@ export function isShownAgain(
 ): boolean {
   return before !== undefined && before.missingAtMs !== null && after.missingAtMs === null;
 }
+
+/** ERPs that poll by change number see the new description on every row that shows it. */
+export function renumberLevels(work: UnitOfWork, variantId: string): void {
+  for (const level of work.tables.stockLevelsOf(variantId)) {
+    if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, changeSeq: work.nextChangeSeq() });
+  }
+}

@@ -1,7 +1,8 @@
 /** Applies one product/detail answer: levels, totals and descriptions in, the re-read requests and gaps it meets out. */
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
 import type { ProductSnapshot, ReadEntry } from '../entry.ts';
-import { applyVariant, renumberLevels } from './apply-variant.ts';
+import { renumberLevels } from './apply-level.ts';
+import { applyVariant } from './apply-variant.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { CONFLICT_ROW_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';

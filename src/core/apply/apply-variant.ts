@@ -1,6 +1,6 @@
 /** Applies one variant of a product read: its total and its description, after its levels. */
 import type { VariantSnapshot } from '../entry.ts';
-import { applyLevel, isShownAgain } from './apply-level.ts';
+import { applyLevel, isShownAgain, renumberLevels } from './apply-level.ts';
 import { applyTotal, noteComponent } from './apply-total.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
@@ -79,18 +79,19 @@ function isOwner(work: UnitOfWork, variant: Variant, product: Product, read: Rea
   const other = work.tables.product(variant.productId);
   const isShownThere = variant.goneAtMs === null && variant.missingAtMs === null;
   const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;
-  const [winner, loser] = isLater ? [productId, variant.productId] : [variant.productId, productId];
-  // Of two answers in an unknown order the earlier may be the one that stands now. Only the one that has lost is read
-  // again, so that two products that both list the variant are not read for ever.
+  // Of two answers in an unknown order either may have the last value, and the variant's rows are suspect until both are read.
   const overlaps =
-    other !== undefined && Math.abs(read.sentAtMs - other.readAtMs) < REPLICA_LAG_MS && isShownThere;
-  if (overlaps) work.requestRead(loser, 'conflict');
+    isShownThere &&
+    other !== undefined &&
+    read.sentAtMs < other.readUntilMs + REPLICA_LAG_MS &&
+    other.readAtMs < work.entry.atMs + REPLICA_LAG_MS;
+  if (overlaps) for (const id of [productId, variant.productId]) work.requestRead(id, 'conflict');
   if (isLater) {
     work.report({
       kind: 'moved',
       variantId: variant.variantId,
-      fromProductId: loser,
-      toProductId: winner,
+      fromProductId: variant.productId,
+      toProductId: productId,
     });
   }
   return isLater;
@@ -137,11 +138,4 @@ function isRevalued(before: Variant, after: Variant): boolean {
     before.cost !== after.cost ||
     before.goneAtMs !== after.goneAtMs
   );
-}
-
-/** ERPs that poll by change number see the new description on every row that shows it. */
-export function renumberLevels(work: UnitOfWork, variantId: string): void {
-  for (const level of work.tables.stockLevelsOf(variantId)) {
-    if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, changeSeq: work.nextChangeSeq() });
-  }
 }

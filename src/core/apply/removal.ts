@@ -8,6 +8,7 @@ import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { StockLevel, Product, Variant } from '../model.ts';
+import { renumberLevels } from './apply-level.ts';
 import { contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
 
 export type AbsenceVerdict =
@@ -125,7 +126,7 @@ export function applyAbsentVariants(
   }
   for (const variant of confirmed) {
     if (!guard.allows('variant', variant.missingAtMs)) continue;
-    removeVariant(work, variant, read);
+    if (!searchNamed(work, variant, variant.missingAtMs)) removeVariant(work, variant, read);
     countRemoval(work, 'variant');
   }
 }
@@ -170,11 +171,32 @@ export function applyAbsentProduct(
         return;
       }
       work.report({ kind: 'removed', what: 'product', id: product.productId });
-      for (const variant of variants) removeVariant(work, variant, read);
+      for (const variant of variants)
+        if (!searchNamed(work, variant, known.missingAtMs)) removeVariant(work, variant, read);
       tables.putProduct({ ...known, goneAtMs: work.entry.atMs });
       countRemoval(work, 'product');
       return;
   }
+}
+
+/**
+ * A delivery that arrived after the first sighting says that the variant lives, then in another product: the catalogue is
+ * searched before it is removed.
+ *
+ * @returns false: no delivery did.
+ */
+function searchNamed(work: UnitOfWork, variant: Variant, missingAtMs: number | null): boolean {
+  if (missingAtMs === null || variant.eventAtMs < missingAtMs) return false;
+  work.report({ kind: 'unmapped', variantId: variant.variantId });
+  renumberLevels(work, variant.variantId);
+  work.tables.putVariant({
+    ...variant,
+    productId: null,
+    missingAtMs: null,
+    lookupAtMs: work.entry.atMs,
+    changeSeq: work.nextChangeSeq(),
+  });
+  return true;
 }
 
 /** A tombstone for the variant and all its stock levels. */

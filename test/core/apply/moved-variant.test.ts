@@ -121,31 +121,89 @@ test('named by webhooks all the time: the product is read ever more rarely, down
   expect([mirror.qty(), owner(mirror), mirror.reason(NEW)]).toEqual([4, NEW, null]);
 });
 
+describe('missing from its product, and named by a webhook before that is confirmed', () => {
+  const namedAtMs = T0 + MINUTE + S;
+
+  /** The first read that does not show it, a change, and the read that confirms the first. */
+  function named(without: typeof WITHOUT | null = WITHOUT): Mirror {
+    const mirror = mirrorOf();
+    mirror.read(without, { sentAtMs: T0 + MINUTE, productId: OLD });
+    mirror.deliver(namedAtMs, news(5, namedAtMs));
+    const facts = mirror.read(without, { sentAtMs: T0 + 2 * MINUTE, productId: OLD });
+    expect(facts).toContainEqual({ kind: 'unmapped', variantId: '100' });
+    return mirror;
+  }
+
+  test.each([
+    ['the product', WITHOUT],
+    ['a product that answers 404', null],
+  ])('is searched for instead of removed from %s, and found', (_, without) => {
+    const mirror = named(without);
+    expect(mirror.qty()).toBe(4);
+    expect(mirror.tables.variant('100')).toMatchObject({ productId: null, lookupAtMs: T0 + 2 * MINUTE });
+    const atMs = T0 + 2 * MINUTE + S;
+    mirror.applyEntry({ kind: 'listed', atMs, productIds: [NEW], lookup: true });
+    mirror.read(TAKER(4), { sentAtMs: atMs + 2 * S, productId: NEW });
+    expect([mirror.qty(), mirror.total(), owner(mirror), mirror.reason(NEW)]).toEqual([4, 4, NEW, null]);
+  });
+
+  test('gets a new change number, since it shows no product', () => {
+    const mirror = mirrorOf();
+    const before = present(mirror.tables.stockLevel('100', '1')).changeSeq;
+    mirror.read(WITHOUT, { sentAtMs: T0 + MINUTE, productId: OLD });
+    mirror.deliver(namedAtMs, change({ old: 4, new: 5, updateTimeMs: T0 - S }));
+    mirror.read(WITHOUT, { sentAtMs: T0 + 2 * MINUTE, productId: OLD });
+    expect(present(mirror.tables.stockLevel('100', '1')).changeSeq).toBeGreaterThan(before);
+  });
+
+  test('is removed when two scans of everything miss it', () => {
+    const mirror = named();
+    for (const sentAtMs of [T0 + 3 * MINUTE, T0 + 4 * MINUTE]) {
+      expect(mirror.qty()).toBe(4);
+      const missed = { atMs: sentAtMs, s0: mirror.seq, sentAtMs, variantIds: ['100'] };
+      mirror.applyEntry({ kind: 'lookup_missed', ...missed });
+    }
+    expect([mirror.qty(), mirror.total(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+  });
+});
+
 describe('shown by both products', () => {
   test('belongs to the one whose answer was sent later, whichever came first', () => {
     const mirror = mirrorOf();
     mirror.read(TAKER(), { sentAtMs: T0 + 2 * MINUTE, productId: NEW });
     expect(owner(mirror)).toBe(NEW);
-    // Sent before, received after: a slow answer.
-    mirror.read(WITH(9), {
-      sentAtMs: T0 + MINUTE,
-      receivedAtMs: T0 + 2 * MINUTE + S,
-      productId: OLD,
-    });
+    // Sent before, merged after.
+    mirror.read(WITH(9), { sentAtMs: T0 + MINUTE, productId: OLD });
     expect([owner(mirror), mirror.qty(), mirror.reason(OLD)]).toEqual([NEW, 5, null]);
   });
 
-  test('within a replica’s lag, the one that lost is read again, and that ends', () => {
+  test.each([
+    ['within a replica’s lag', T0 + MINUTE - S, T0 + MINUTE - S],
+    ['while one answer was under way', T0 + MINUTE - 10 * S, T0 + MINUTE + S],
+  ])('%s, both are read again, and that ends', (_, sentAtMs, receivedAtMs) => {
     const mirror = mirrorOf();
-    mirror.read(TAKER(), { sentAtMs: T0 + MINUTE, productId: NEW });
-    mirror.read(WITH(), { sentAtMs: T0 + MINUTE - S, receivedAtMs: T0 + MINUTE + S, productId: OLD });
-    expect([owner(mirror), mirror.reason(OLD), mirror.reason(NEW)]).toEqual([NEW, 'conflict', null]);
-    for (let reads = 0; reads < 2; reads += 1) {
-      for (const [productId, detail] of [[OLD, WITH()] as const, [NEW, TAKER()] as const]) {
-        const due = mirror.tables.readRequest(productId);
-        if (due !== undefined) mirror.read(detail, { sentAtMs: due.notBeforeMs, productId });
-      }
+    mirror.read(WITH(), { sentAtMs: T0 + MINUTE, productId: OLD });
+    // It moved, and a change was lost: one answer shows the level before that, the other the level after it.
+    mirror.read(TAKER(-1), { sentAtMs, receivedAtMs, productId: NEW });
+    expect([owner(mirror), mirror.reason(OLD), mirror.reason(NEW)]).toEqual([OLD, 'conflict', 'conflict']);
+    for (const [productId, detail] of [[OLD, WITHOUT] as const, [NEW, TAKER(-1)] as const]) {
+      mirror.read(detail, { sentAtMs: present(mirror.tables.readRequest(productId)).notBeforeMs, productId });
     }
-    expect([mirror.reason(OLD), mirror.reason(NEW)]).toEqual([null, null]);
+    expect([owner(mirror), mirror.qty(), mirror.reason(NEW)]).toEqual([NEW, -1, null]);
+  });
+
+  test('all the time: they are read ever more rarely', () => {
+    const mirror = mirrorOf();
+    let atMs = T0 + MINUTE;
+    for (let reads = 0; reads < 10; reads += 1) {
+      mirror.read(WITH(), { sentAtMs: atMs, productId: OLD });
+      mirror.read(TAKER(), { sentAtMs: atMs, productId: NEW });
+      atMs = present(mirror.tables.readRequest(OLD)).notBeforeMs;
+    }
+    expect(atMs - T0).toBeGreaterThan(8 * MINUTE);
   });
 });
