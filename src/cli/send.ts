@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
+import { fetchDirectly, fetchThroughProxy } from '../platform/proxy.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -68,13 +69,9 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
   if (url === null)
     command.error('error: PORT is 0, a different port at each start: name the address with --url');
 
-  const {
-    status,
-    isOk,
-    tookMs,
-    isAcknowledged: acknowledged,
-    text,
-  } = await sendSigned(url, body, secret.reveal());
+  const fetch = options.url === undefined ? fetchDirectly : fetchThroughProxy;
+  const answered = await sendSigned(fetch, url, body, secret.reveal());
+  const { status, isOk, tookMs, isAcknowledged: acknowledged, text } = answered;
 
   if (options.json === true) {
     const answer = {

@@ -40,7 +40,8 @@ export function verifyCommand(): Command {
   return explained(command, {
     notes: `
 A difference counts when two looks, at least 3 s apart, see the same difference and neither side has moved: a change on its
-way is no difference. It compares the available quantities of variants and of their warehouses. Without --sample and
+way is no difference. What differs at six looks but keeps moving is undecided, which is neither equal nor a difference:
+exit code 1, look again when the store is calmer. It compares the available quantities of variants and of their warehouses. Without --sample and
 --product it also reads the store's product list, and a product that only one side has is a difference. Its reads come on
 top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.`,
     examples: [
@@ -75,7 +76,12 @@ async function verify(options: VerifyOptions, config: Config): Promise<number> {
   process.stdout.write(
     options.json === true ? `${jsonOf(verdict, tookMs)}\n` : describe(verdict, config.warehouseNames),
   );
-  return verdict.drift.length === 0 && verdict.unread.length === 0 ? EXIT.done : EXIT.failed;
+  return isEqual(verdict) ? EXIT.done : EXIT.failed;
+}
+
+/** What could not be decided is not equal. */
+export function isEqual({ drift, undecided, unread }: Verdict): boolean {
+  return drift.length + undecided.length + unread.length === 0;
 }
 
 interface Comparison {
@@ -150,15 +156,14 @@ function describe(verdict: Verdict, names: WarehouseNames): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
   const compared = `${counted(products, 'product')}, ${counted(totals, 'total')} and ${counted(levels, 'stock level')} compared`;
   const lines = drift.map((found) => `${colours.red('differs')}  ${describeFound(found, names)}`);
-  for (const found of undecided) lines.push(`${colours.yellow('moving')}   ${describeFound(found, names)}`);
+  for (const found of undecided) lines.push(`${colours.yellow('undecided')} ${describeFound(found, names)}`);
   for (const { productId, error } of unread)
     lines.push(`${colours.red('unread')}   product ${productId}: ${error}`);
-  if (drift.length + unread.length === 0) {
-    const moving = undecided.length === 0 ? '' : `; ${undecided.length} moved at every look`;
-    lines.push(`${colours.green('equal')}: ${compared}${moving}`);
+  if (isEqual(verdict)) {
+    lines.push(`${colours.green('equal')}: ${compared}`);
   } else {
     lines.push(
-      `${colours.red(`${drift.length} differ`)}, ${counted(unread.length, 'product')} could not be read: ${compared}`,
+      `${colours.red(`${drift.length} differ`)}, ${undecided.length} undecided, ${counted(unread.length, 'product')} could not be read: ${compared}`,
     );
     const ids = [...new Set(drift.map(({ productId }) => productId))];
     const named = ids.length <= 10 ? ` --product ${ids.join(' ')}` : '';
@@ -193,7 +198,7 @@ function describeFound(found: Found, names: WarehouseNames): string {
 function jsonOf(verdict: Verdict, tookMs: number): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
   const answer = {
-    equal: drift.length === 0 && unread.length === 0,
+    equal: isEqual(verdict),
     products,
     totals,
     levels,

@@ -25,6 +25,7 @@ interface Received {
   readonly body: Buffer;
   readonly signature: string | undefined;
   readonly contentType: string | undefined;
+  readonly userAgent: string | undefined;
 }
 
 let home: Home;
@@ -43,6 +44,7 @@ async function receiver(status = 204): Promise<{ url: string; received: Received
         body: Buffer.concat(chunks),
         signature: request.headers['x-service-signature'] as string | undefined,
         contentType: request.headers['content-type'],
+        userAgent: request.headers['user-agent'],
       });
       response.writeHead(status).end(status === 204 ? undefined : 'no \u001b[31mred\u001b[0m');
     });
@@ -58,7 +60,8 @@ test('by default an authentic delivery without any change', async () => {
   const { code, stdout, stderr } = await run(home, 'send', '--url', url);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^204 in [\d.]+ ms from http:\S+\n$/);
-  const [{ body, signature, contentType }] = received as [Received];
+  const [{ body, signature, contentType, userAgent }] = received as [Received];
+  expect(userAgent).toBe('service-webhook/1.0');
   expect(contentType).toBe('application/json');
   expect(verifySignature([present(home.env['SERVICE_WEBHOOK_SECRET'])], body, signature)).toBe(true);
   expect(JSON.parse(body.toString())).toMatchObject({

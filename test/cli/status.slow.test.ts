@@ -7,6 +7,7 @@ import { delivery, item } from '../mirror/mirror-file.ts';
 import {
   databaseOf,
   eventually,
+  freePort,
   homeOf,
   run,
   startServer,
@@ -85,6 +86,24 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   );
   const kept = await run(home, 'status', '--json');
   expect(JSON.parse(kept.stdout)).toMatchObject({ deliveries_behind: 1, behind_since: atMs });
+});
+
+test('with a proxy in the environment, what is on this machine is asked directly', async () => {
+  const sandbox = await startService({ products: 5 });
+  const plain = await homeOf(sandbox, { PORT: String(await freePort()) });
+  // Nothing listens there.
+  const proxy = `http://127.0.0.1:${await freePort()}`;
+  const home = withEnv(plain, { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy });
+  await startServer(home, sandbox);
+  await untilQuiet(home);
+  expect(await run(home, 'status')).toMatchObject({ code: 0, stderr: '' });
+  expect((await run(home, 'resync')).code).toBe(0);
+  expect((await run(home, 'send')).code).toBe(0);
+  const { code, stdout } = await run(home, 'doctor');
+  expect(code, stdout).toBe(0);
+  expect((await run(withEnv(home, { SERVICE_BASE_URL: 'http://store.invalid' }), 'doctor')).stdout).toContain(
+    `the store is asked through ${proxy}\n`,
+  );
 });
 
 test('it says why the server reads nothing, and what else is the matter', async () => {

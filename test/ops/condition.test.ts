@@ -193,6 +193,7 @@ test.each([
   ['UND_ERR_HEADERS_TIMEOUT', 'store'],
   ['ENOTFOUND', 'network'],
   ['UND_ERR_CONNECT_TIMEOUT', 'network'],
+  ['UND_ERR_PRX_CONN', 'network'],
   ['CERT_HAS_EXPIRED', 'network'],
 ])('%s is a matter of the %s', (code, owner) => {
   expect(conditionOf({ ...WELL, ...network(code) }).causes[0]).toMatchObject({ owner });

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import net from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpTransport } from '../../src/store-api/transport/http.ts';
 import { connect, connected, failureOf, START_MS } from './connection.ts';
 import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
@@ -7,6 +9,8 @@ import type { StubService } from './stub-service.ts';
 
 const LIST = '/v1/product/list';
 const page = { products: [], has_more: false };
+
+const NOT_UTF_8 = Buffer.from('{"has_more":false,"products":[{"id":"1","name":"\xff"}]}', 'latin1');
 
 function listing(service: StubService, limits = {}) {
   return connect({ baseUrl: service.baseUrl, limits }).client.listProducts();
@@ -70,7 +74,7 @@ describe('an answer that is not the service’s', () => {
   test.each([
     ['empty', ''],
     ['cut JSON', '{"products":['],
-    ['not UTF-8', Buffer.from('{"has_more":false,"products":[{"id":"1","name":"\xff"}]}', 'latin1')],
+    ['not UTF-8', NOT_UTF_8],
     ['a JSON text', '"ok"'],
     ['null', 'null'],
   ])('a 200 with a body that is %s is contract', async (_name, body) => {
@@ -79,7 +83,9 @@ describe('an answer that is not the service’s', () => {
     const error = await failureOf(listing(service));
     expect(error).toMatchObject({ kind: 'contract', status: 200 });
     expect(error.description).toMatch(
-      /^the answer is not JSON$|^Invalid input: expected object, received (string|null)$/,
+      body === NOT_UTF_8
+        ? /^the answer is not UTF-8 text$/
+        : /^the answer is not JSON$|^Invalid input: expected object, received (string|null)$/,
     );
   });
 
@@ -93,6 +99,37 @@ describe('an answer that is not the service’s', () => {
     expect(error).toMatchObject({ kind: 'contract', requestId: 'request-1' });
     expect(error.message).toContain('larger than 100000 bytes');
   });
+});
+
+describe('an answer compressed without being asked for', () => {
+  const answering = async (body: Uint8Array) => {
+    const service = await startStubService();
+    service.answer(
+      LIST,
+      (response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(body),
+    );
+    return listing(service, { maxAnswerBytes: 100_000 });
+  };
+  test('is unpacked', async () => {
+    expect(await answering(gzipSync(JSON.stringify(page)))).toMatchObject({ page });
+  });
+
+  test('is refused when it is too large unpacked, or damaged', async () => {
+    const bomb = await failureOf(answering(gzipSync(Buffer.alloc(200_000))));
+    expect(bomb).toMatchObject({ kind: 'contract', description: 'the answer is larger than 100000 bytes' });
+    const cut = await failureOf(answering(gzipSync(JSON.stringify(page)).subarray(0, 20)));
+    expect(cut).toMatchObject({ kind: 'contract' });
+    expect(cut.description).toContain('cannot be unpacked');
+  });
+});
+
+test('each address of a name gets longer to connect than 250 ms', async () => {
+  const connecting = vi.spyOn(net, 'connect');
+  onTestFinished(() => connecting.mockRestore());
+  const { client } = await connected();
+  client.listProducts().catch(() => undefined);
+  await expect.poll(() => connecting.mock.calls.length).toBeGreaterThan(0);
+  expect(connecting.mock.calls[0]).toMatchObject([{ autoSelectFamilyAttemptTimeout: 1_677 }]);
 });
 
 describe('Retry-After', () => {

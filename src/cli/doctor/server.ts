@@ -8,6 +8,7 @@ import { isThere } from '../../sqlite/is-there.ts';
 import { inboxPath } from '../../inbox/inbox.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';
 import { causeSchema } from '../shared/cause-schema.ts';
+import { fetchDirectly } from '../../platform/proxy.ts';
 import { urlOf } from '../shared/listener-url.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { fail, ok, warn, type Check } from './check.ts';
@@ -147,7 +148,7 @@ function foreign(name: string, url: string, variable: string): Check {
 async function ask(url: string | null, token?: string): Promise<Answer | null> {
   if (url === null) return null;
   try {
-    const response = await fetch(url, {
+    const response = await fetchDirectly(url, {
       redirect: 'manual',
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
       signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -9,6 +9,7 @@ import { createHttpTransport } from '../../store-api/transport/http.ts';
 import { createTokenFile } from '../../store-api/token/token-file.ts';
 import { TOKEN_ENDPOINT } from '../../store-api/token/token-request.ts';
 import type { Transport } from '../../store-api/transport/transport.ts';
+import { describeProxy } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { fail, ok, warn, type Check } from './check.ts';
 
@@ -19,6 +20,15 @@ const LOCKED_OUT =
 
 /** Requests at most one token, and none during a credential lockout or while a cached token is valid. */
 export async function checkService(config: Pick<Config, 'service' | 'database'>): Promise<Check[]> {
+  return [...checkProxy(config.service.baseUrl), ...(await checkStore(config))];
+}
+
+function checkProxy(baseUrl: string): Check[] {
+  const proxy = describeProxy(baseUrl);
+  return proxy === null ? [] : [ok('proxy', `the store is asked through ${proxy}`)];
+}
+
+async function checkStore(config: Pick<Config, 'service' | 'database'>): Promise<Check[]> {
   const { baseUrl, clientId } = config.service;
   const clientSecret = config.service.clientSecret.reveal();
   const path = `${config.database.path}.token`;
@@ -111,7 +121,7 @@ function explainFailure(error: unknown, baseUrl: string): Check {
       return fail(
         'catalogue',
         error.message,
-        `check that ${baseUrl} is up and can be reached from this machine`,
+        `check that ${baseUrl} is up and can be reached from this machine; if it has a private CA, name its certificate in NODE_EXTRA_CA_CERTS`,
       );
     case 'rejected':
     case 'contract':

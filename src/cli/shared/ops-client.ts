@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { RUN_STATES } from '../../core/runs.ts';
+import type { RequestInit } from 'undici';
+import { fetchDirectly } from '../../platform/proxy.ts';
 import { baseUrlOf } from './listener-url.ts';
 
 export const runViewSchema = z.object({
@@ -77,7 +79,7 @@ export function opsClient({ host, port, token }: Config['ops']): OpsClient {
     let response;
     let text;
     try {
-      response = await fetch(base + path, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      response = await fetchDirectly(base + path, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
       text = await response.text();
     } catch (error) {
       if (isRefused(error)) return null;
@@ -89,7 +91,7 @@ export function opsClient({ host, port, token }: Config['ops']): OpsClient {
     const silence = new AbortController();
     const timer = setTimeout(() => silence.abort(), TIMEOUT_MS);
     try {
-      const response = await fetch(base + path, {
+      const response = await fetchDirectly(base + path, {
         headers: authorization,
         signal: AbortSignal.any([signal, silence.signal]),
       });

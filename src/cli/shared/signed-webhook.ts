@@ -1,6 +1,7 @@
 /** One signed webhook, as the store would send it, and the answer. */
 import { randomUUID } from 'node:crypto';
 import { STOCK_AVAILABLE_UPDATED } from '../../store-api/contract/schemas.ts';
+import type { fetchDirectly } from '../../platform/proxy.ts';
 import { signBody } from '../../store-api/signature.ts';
 import { safeText } from '../../store-api/transport/safe-text.ts';
 
@@ -29,25 +30,33 @@ export function deliveryOf(items: readonly object[], nowMs: number): Uint8Array 
   return new TextEncoder().encode(JSON.stringify(envelope));
 }
 
+type Fetch = typeof fetchDirectly;
+
 /** @throws Error when nothing answers. */
-export async function sendSigned(url: string, body: Uint8Array, secret: string): Promise<Answered> {
+export async function sendSigned(
+  send: Fetch,
+  url: string,
+  body: Uint8Array,
+  secret: string,
+): Promise<Answered> {
   const startedAtMs = performance.now();
-  const response = await post(url, body, signBody(secret, body));
+  const response = await post(send, url, body, signBody(secret, body));
   const text = safeText(await response.text(), []);
   const tookMs = Math.round((performance.now() - startedAtMs) * 10) / 10;
   const isAcknowledged = response.ok && tookMs <= ACKNOWLEDGED_WITHIN_MS;
   return { status: response.status, isOk: response.ok, tookMs, isAcknowledged, text };
 }
 
-async function post(url: string, body: Uint8Array, signature: string): Promise<Response> {
+async function post(send: Fetch, url: string, body: Uint8Array, signature: string) {
   try {
-    return await fetch(url, {
+    return await send(url, {
       method: 'POST',
       redirect: 'manual',
       headers: {
         'content-type': 'application/json',
         'x-service-signature': signature,
-        'user-agent': 'stock-mirror-send',
+        // As the store's, so that a firewall treats both alike.
+        'user-agent': 'service-webhook/1.0',
       },
       body: Buffer.from(body),
       signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -144,6 +144,6 @@ export function judge(differences: readonly Difference[], earlier: Unconfirmed):
   return { drift, open, unconfirmed: new Map(still.map((difference) => [keyOf(difference), difference])) };
 }
 
-function keyOf({ what, variantId, warehouseId }: Difference): string {
+export function keyOf({ what, variantId, warehouseId }: Difference): string {
   return `${what} ${variantId ?? ''}/${warehouseId ?? ''}`;
 }

@@ -1,7 +1,7 @@
 /** Goes through the products: looks at each, and again for as long as a difference may be a change on its way. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../store-api/transport/errors.ts';
-import { compare, judge, type Comparison, type Difference, type Unconfirmed } from './figures.ts';
+import { compare, judge, keyOf, type Comparison, type Difference, type Unconfirmed } from './figures.ts';
 import type { MirrorSide } from './mirror-side.ts';
 import type { ServiceSide } from './service-side.ts';
 
@@ -19,7 +19,7 @@ export interface Verdict {
   readonly totals: number;
   readonly levels: number;
   readonly drift: readonly Found[];
-  /** Moved at every look. */
+  /** Differed at every look, and moved between them. */
   readonly undecided: readonly Found[];
   /** The store did not show it. */
   readonly unread: readonly Unread[];
@@ -50,6 +50,8 @@ interface Task {
   readonly look: number;
   readonly notBeforeMs: number;
   readonly unconfirmed: Unconfirmed;
+  /** Keys of what differed at every look so far; null before the first. */
+  readonly neverEqual: ReadonlySet<string> | null;
 }
 
 /** @throws ServiceError that no further request can mend, Error for another store, or the signal's reason. */
@@ -109,7 +111,7 @@ class Looks {
     if (due !== undefined && due.notBeforeMs <= performance.now()) return this.#again.shift() ?? null;
     const fresh = this.#first.next();
     if (fresh.done === true) return null;
-    return { productId: fresh.value, look: 1, notBeforeMs: 0, unconfirmed: new Map() };
+    return { productId: fresh.value, look: 1, notBeforeMs: 0, unconfirmed: new Map(), neverEqual: null };
   }
 
   async #lookAt(task: Task): Promise<void> {
@@ -133,15 +135,17 @@ class Looks {
   #settle(task: Task, { totals, levels, differences }: Comparison): void {
     const { productId, look } = task;
     const { drift, open, unconfirmed } = judge(differences, task.unconfirmed);
+    const undecided = open.filter((difference) => task.neverEqual?.has(keyOf(difference)) ?? true);
     if (open.length > 0 && look < MAX_LOOKS) {
       const notBeforeMs = performance.now() + (this.#deps.againAfterMs ?? AGAIN_AFTER_MS);
-      this.#again.push({ productId, look: look + 1, notBeforeMs, unconfirmed });
+      const neverEqual = new Set(undecided.map(keyOf));
+      this.#again.push({ productId, look: look + 1, notBeforeMs, unconfirmed, neverEqual });
       return;
     }
     this.#totals += totals;
     this.#levels += levels;
     this.#drift.push(...drift.map((difference) => ({ ...difference, productId })));
-    this.#undecided.push(...open.map((difference) => ({ ...difference, productId })));
+    this.#undecided.push(...undecided.map((difference) => ({ ...difference, productId })));
     this.#end();
   }
 

@@ -1,4 +1,5 @@
 /** Reads the answer that a transport brought: the value of a 2xx, or the typed error of anything else. */
+import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { sizeFault } from './answer-limits.ts';
 import { ServiceError } from './errors.ts';
@@ -18,8 +19,6 @@ export interface Answer<T> extends AnswerTimes {
 function isSuccess(status: number): boolean {
   return status >= 200 && status <= 299;
 }
-
-const NOT_JSON = Symbol('not JSON');
 
 /**
  * @param secrets must not appear in an error, even if the other side repeats them.
@@ -46,7 +45,10 @@ export function readAnswer<S extends z.ZodType>(
 
   const json = parseJson(response.body);
   if (!isSuccess(response.status)) throw fail(classify(response, json));
-  if (json === NOT_JSON) throw fail({ kind: 'contract', description: 'the answer is not JSON' });
+  if (json === undefined) {
+    const expected = isUtf8(response.body) ? 'JSON' : 'UTF-8 text';
+    throw fail({ kind: 'contract', description: `the answer is not ${expected}` });
+  }
   const fault = sizeFault(json);
   if (fault !== null) throw fail({ kind: 'contract', description: `the answer ${fault}` });
   const parsed = schema.safeParse(json);
@@ -68,13 +70,13 @@ function classify(response: TransportResponse, json: unknown) {
   return { kind: isOurs ? 'rejected' : 'contract', ...found } as const;
 }
 
-/** Without the parser's own error: it quotes the text, and the text may hold a token. */
+/** @returns undefined for what is not JSON. Without the parser's own error: it quotes the text, and the text may hold a token. */
 function parseJson(body: Uint8Array): unknown {
   try {
     // Fatal: a replaced byte would silently become part of a name or SKU.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
-    return NOT_JSON;
+    return undefined;
   }
 }
 

@@ -1,5 +1,8 @@
 /** The transport over sockets. */
-import type { Agent } from 'undici';
+import { promisify } from 'node:util';
+import { unzip, type ZlibOptions } from 'node:zlib';
+import type { Dispatcher } from 'undici';
+import { messageOf } from '../../platform/thrown.ts';
 import { ServiceError } from './errors.ts';
 import type { ServiceErrorInit } from './errors.ts';
 import { parseHttpDateMs } from './http-date.ts';
@@ -56,14 +59,18 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       throw new RangeError(`${name} must be a whole number of at least ${least}, not ${value}`);
   }
   let isClosed = false;
-  let connecting: Promise<Agent> | null = null;
+  let connecting: Promise<Dispatcher> | null = null;
   /** Loaded with the first request: the mirror listens before it sends one, and undici is large. */
-  const connect = async (): Promise<Agent> => {
-    const { Agent: Connections } = await import('undici');
-    return new Connections({
+  const connect = async (): Promise<Dispatcher> => {
+    const { throughProxy } = await import('../../platform/proxy.ts');
+    return throughProxy({
       connections: maxConcurrency,
       pipelining: 1,
-      connect: { timeout: limits.connectTimeoutMs },
+      connect: {
+        timeout: limits.connectTimeoutMs,
+        // Node gives each of several addresses 250 ms, which slow lines exceed.
+        autoSelectFamilyAttemptTimeout: Math.ceil(limits.connectTimeoutMs / 3) + 10,
+      },
       headersTimeout: limits.headersTimeoutMs,
       bodyTimeout: limits.bodyTimeoutMs,
       maxResponseSize: limits.maxAnswerBytes,
@@ -74,7 +81,9 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     const { endpoint, requestId, signal } = request;
     const fail = (init: Pick<ServiceErrorInit, 'kind' | 'description' | 'cause'>) =>
       new ServiceError({ endpoint, requestId, ...init });
-    const agent = await (connecting ??= connect());
+    const agent = await (connecting ??= connect()).catch((error: unknown) => {
+      throw fail({ kind: 'unavailable', description: messageOf(error) });
+    });
     if (isClosed) throw fail({ kind: 'aborted', description: 'the client was closed' });
     if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted before it was sent' });
 
@@ -89,9 +98,11 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
         body: request.body,
         signal: signal === undefined ? late : AbortSignal.any([signal, late]),
       });
-      const body = await answer.body.bytes();
+      const bytes = await answer.body.bytes();
       const receivedAtMs = options.now();
       const headers = flatten(answer.headers);
+      const isPacked = /^(?:x-)?gzip$|^deflate$/i.test(headers['content-encoding'] ?? '');
+      const body = isPacked ? await unpacked(bytes, { maxOutputLength: limits.maxAnswerBytes }) : bytes;
       const serverDateMs = parseHttpDateMs(headers['date']);
       return { status: answer.statusCode, headers, body, sentAtMs, receivedAtMs, serverDateMs };
     } catch (error) {
@@ -106,10 +117,13 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     send: sendOverHttp,
     async close(): Promise<void> {
       isClosed = true;
-      await (await connecting)?.destroy();
+      const agent = await connecting?.catch(() => null);
+      await agent?.destroy();
     },
   };
 }
+
+const unpacked = promisify<Uint8Array, ZlibOptions, Uint8Array>(unzip);
 
 /** Host and port of an address, the port also where it is the usual one. */
 export function storeAt(baseUrl: string): string {
@@ -131,7 +145,7 @@ function headersOf(request: TransportRequest, userAgent: string): Record<string,
   return {
     'content-type': request.contentType,
     accept: 'application/json',
-    // Otherwise a proxy may compress the answer, and nothing here unpacks it.
+    // Some gateways compress all the same.
     'accept-encoding': 'identity',
     'user-agent': userAgent,
     'x-request-id': request.requestId,
@@ -152,11 +166,15 @@ function describe(
   at: string,
 ): Pick<ServiceErrorInit, 'kind' | 'description' | 'cause'> {
   const { name, message, code } = error as { name: string; message: string; code?: string };
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE')
     return { kind: 'contract', description: `the answer is larger than ${limits.maxAnswerBytes} bytes` };
+  if (code?.startsWith('Z_'))
+    return { kind: 'contract', description: `the compressed answer cannot be unpacked: ${message}` };
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
     return { kind: 'aborted', description: 'the client was closed' };
   // A copy: the parser's errors carry the bytes they failed on, and those may hold a token.
   const cause = Object.assign(new Error(message), { name, code });
-  return { kind: 'unavailable', description: `no answer from ${at}: ${code ?? name}`, cause };
+  // The message names the peer that failed, which may be a proxy.
+  const problem = code === undefined || message.includes(code) ? message : `${message} (${code})`;
+  return { kind: 'unavailable', description: `no answer from ${at}: ${problem || name}`, cause };
 }

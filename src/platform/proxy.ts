@@ -1,0 +1,60 @@
+/** Requests through the proxy of the environment. Node's own `fetch` would take it for loopback too, or not at all. */
+import {
+  Agent,
+  EnvHttpProxyAgent,
+  fetch,
+  Pool,
+  type Dispatcher,
+  type RequestInit,
+  type Response,
+} from 'undici';
+
+/**
+ * Sends as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say; the lowercase names win. Loopback is never reached through a proxy.
+ *
+ * @throws TypeError for a proxy without an http or https address.
+ */
+export function throughProxy(options: Omit<Pool.Options, 'connect'> & ConnectOptions = {}): Dispatcher {
+  const { connect = {}, headersTimeout } = options;
+  try {
+    return new EnvHttpProxyAgent({
+      ...options,
+      noProxy: `localhost,127.0.0.1,::1,${variable('NO_PROXY')}`,
+      // Otherwise the limits do not apply to connections with a proxy.
+      factory: (origin, own) => new Pool(origin, { ...options, ...(own as Pool.Options) }),
+      clientFactory: (origin, own) =>
+        new Pool(origin, { ...own, ...(headersTimeout === undefined ? {} : { headersTimeout }) }),
+      ...(connect.timeout === undefined ? {} : { connectTimeout: connect.timeout }),
+      proxyTls: connect,
+    });
+  } catch (error) {
+    const problem = 'HTTPS_PROXY or HTTP_PROXY is not an address such as http://proxy.example:3128';
+    throw new TypeError(problem, { cause: error });
+  }
+}
+
+interface ConnectOptions {
+  readonly connect?: { readonly timeout?: number; readonly autoSelectFamilyAttemptTimeout?: number };
+}
+
+export const fetchThroughProxy = (url: string, init: RequestInit): Promise<Response> =>
+  fetch(url, { ...init, dispatcher: throughProxy() });
+
+/** Asks a listener of this machine. */
+export const fetchDirectly = (url: string, init: RequestInit): Promise<Response> =>
+  fetch(url, { ...init, dispatcher: new Agent() });
+
+/** The proxy that the environment names for an address, for people; null if there is none. */
+export function describeProxy(address: string): string | null {
+  const { protocol, hostname } = new URL(address);
+  if (['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return null;
+  const proxy = (protocol === 'https:' && variable('HTTPS_PROXY')) || variable('HTTP_PROXY');
+  if (proxy === '') return null;
+  const exempt = variable('NO_PROXY');
+  const name = proxy.replace(/[^/]*@/, '');
+  return exempt === '' ? name : `${name}, except for the hosts of NO_PROXY (${exempt})`;
+}
+
+function variable(name: string): string {
+  return process.env[name.toLowerCase()] ?? process.env[name] ?? '';
+}
