@@ -1,5 +1,5 @@
 /** Inbox and mirror with their real threads. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -78,6 +78,8 @@ test('closing commits what waits, and the next start continues from there', asyn
   await Promise.all([store.close(), store.close(), ...waiting]);
   await expect(store.reader.ask('status')).rejects.toMatchObject({ kind: 'closed' });
   expect(store.deaths).toEqual([]);
+  // For readers that may not write to the folder.
+  expect([statSync(`${path}-wal`).size, existsSync(`${path}-shm`)]).toEqual([0, true]);
   const next = await watched(path);
   expect([next.inbox.lastSeq, next.epochs]).toEqual([200, [null]]);
   await allApplied(next);

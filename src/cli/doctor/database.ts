@@ -109,7 +109,9 @@ function existingFolder(folder: string): string {
 }
 
 function checkPermissions(path: string): Check[] {
-  const mayWrite = [path, existingFolder(dirname(path))].filter((each) => existsSync(each));
+  const mayWrite = [path, `${path}-wal`, `${path}-shm`, existingFolder(dirname(path))].filter((each) =>
+    existsSync(each),
+  );
   for (const each of mayWrite) {
     try {
       accessSync(each, constants.W_OK);

@@ -1,5 +1,5 @@
 /** The connection for writing: pragmas and migrations. Apart from open.ts: most threads need no migrations. */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { explain } from '../../sqlite/explain.ts';
@@ -15,6 +15,7 @@ const WAL_BYTES = 16 << 20;
 export function openWriter(path: string): Db {
   return explain(path, () => {
     makeFolder(dirname(path));
+    replaceSides(path);
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       // SQLite opens a read-only file without an error, and fails on the first delivery.
@@ -41,4 +42,35 @@ export function openWriter(path: string): Db {
       throw error;
     }
   });
+}
+
+/** A reader under another account may have made a -wal and a -shm that this user may not write. */
+function replaceSides(path: string): void {
+  const [wal, shm] = [`${path}-wal`, `${path}-shm`];
+  if ([wal, shm].every(isWritable)) return;
+  explain(wal, () => {
+    const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      // Locks out everybody else, or fails; it needs no -shm.
+      db.pragma('locking_mode = EXCLUSIVE');
+      refuseUnknownSchema(path, db);
+      if (existsSync(wal)) {
+        copyFileSync(wal, `${wal}.new`);
+        renameSync(`${wal}.new`, wal);
+      }
+      rmSync(shm, { force: true });
+    } finally {
+      db.close();
+    }
+  });
+}
+
+/** Also true of a file that does not exist. */
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return !existsSync(path);
+  }
 }

@@ -2,7 +2,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { inboxPath, openInboxReader } from '../../inbox/inbox.ts';
 import { holdFiles } from '../../sqlite/held-files.ts';
-import type { Db } from '../../sqlite/open.ts';
+import { openReader, type Db } from '../../sqlite/open.ts';
 import { startMirror } from '../start.ts';
 import { Applier } from './applier.ts';
 import type { ApplyOptions } from '../mirror.ts';
@@ -17,6 +17,9 @@ export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
   const inbox = openInboxReader(inboxPath(path));
   try {
     const { db, newEpoch } = startMirror(path, inbox, { nowMs: Date.now(), ...options });
+    // Closed last: a read-only connection leaves -wal and -shm, which readers that cannot write to the folder need.
+    const last = openReader(path);
+    last.prepare('SELECT 1 FROM mirror_state').get();
     const file = holdFiles([path]);
     const sides = holdFiles([`${path}-wal`, `${path}-shm`]);
     let newsAtMs = Number.NEGATIVE_INFINITY;
@@ -39,9 +42,12 @@ export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
       },
       close: ({ isOrderly }) => {
         try {
-          if (isOrderly) db.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
+          if (!isOrderly) return;
+          db.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
+          db.pragma('wal_checkpoint(TRUNCATE)');
         } finally {
           db.close();
+          last.close();
           inbox.close();
         }
       },
