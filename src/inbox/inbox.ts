@@ -165,6 +165,7 @@ export class Inbox {
         'UPDATE metadata SET epoch = ?, change_seq = max(change_seq, ?)',
       ),
       firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck(),
+      lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM inbox').pluck(),
       // The last row stays whatever its age: numbers continue from it.
       prune: db.prepare<[PruneInbox]>(
         `DELETE FROM inbox WHERE arrived_at_ms < @beforeMs AND seq <= @appliedSeq AND seq < (SELECT max(seq) FROM inbox)
@@ -178,23 +179,16 @@ export class Inbox {
     return this.#lastSeq;
   }
 
-  /** All of them, on disk when it returns, or none. @returns how many were there already. @throws SqliteError */
-  append(arrivals: readonly Arrival[]): number {
-    const before = this.#lastSeq;
-    try {
-      return this.#transact(() => {
-        let duplicates = 0;
-        for (const { body, arrivedAtMs } of arrivals) {
-          const seq = this.#lastSeq + 1;
-          if (this.#sql.insert.run(seq, arrivedAtMs, bodyHash(body), body).changes === 0) duplicates += 1;
-          else this.#lastSeq = seq;
-        }
-        return duplicates;
-      });
-    } catch (error) {
-      this.#lastSeq = before;
-      throw error;
-    }
+  /** All of them, on disk when it returns, or none; a body that is there already is left out. @throws SqliteError */
+  append(arrivals: readonly Arrival[]): void {
+    this.#lastSeq = this.#transact(() => {
+      // A commit that was reported as failed may be there all the same.
+      let seq = this.#sql.lastSeq.get() ?? 0;
+      for (const { body, arrivedAtMs } of arrivals) {
+        seq += this.#sql.insert.run(seq + 1, arrivedAtMs, bodyHash(body), body).changes;
+      }
+      return seq;
+    });
   }
 
   /** The heartbeat; shows that a delivery could be committed now. @throws SqliteError */

@@ -45,7 +45,6 @@ export type InboxEvent =
 
 export interface InboxCommit {
   readonly deliveries: number;
-  readonly duplicates: number;
   readonly tookMs: number;
   /** null: every delivery is on disk. */
   readonly error: PlainError | null;
@@ -118,18 +117,17 @@ export function serveInbox(owner: Answering<InboxCalls, InboxEvent>, open: () =>
   let sinceCheckpointBytes = 0;
   const checks = setInterval(() => own.check(), CHECK_EVERY_MS);
 
-  /** @param work one transaction. @returns how many deliveries were there already. */
-  const commit = (ids: readonly number[], deliveries: number, work: () => number): void => {
+  /** @param work one transaction. */
+  const commit = (ids: readonly number[], deliveries: number, work: () => void): void => {
     const startedMs = performance.now();
-    let duplicates = 0;
     let error: PlainError | null = null;
     try {
-      duplicates = work();
+      work();
     } catch (cause) {
       error = plainError(failureOf(cause));
     }
     const tookMs = performance.now() - startedMs;
-    const report = { deliveries, duplicates, tookMs, error };
+    const report = { deliveries, tookMs, error };
     owner.post({ event: { type: 'committed', lastSeq: inbox.lastSeq, commit: report } });
     for (const id of ids) owner.post(error === null ? { id, value: undefined } : { id, error });
   };
@@ -144,10 +142,7 @@ export function serveInbox(owner: Answering<InboxCalls, InboxEvent>, open: () =>
     const { id } = request;
     switch (request.name) {
       case 'beat':
-        commit([id], 0, () => {
-          inbox.beat(request.args);
-          return 0;
-        });
+        commit([id], 0, () => inbox.beat(request.args));
         return true;
       case 'beginEpoch':
         answer(owner, id, () => inbox.beginEpoch(request.args.epoch, request.args.changeSeq));

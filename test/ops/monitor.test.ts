@@ -83,8 +83,8 @@ test('the lag is asked of a sample only, and of no large body', async () => {
 
 test('commits, merges, gaps, differences and repairs', async () => {
   const { monitor, store, watch, sampler, value } = watched(() => T0 + 60_000);
-  monitor.onCommit({ deliveries: 40, duplicates: 0, tookMs: 7, error: null });
-  monitor.onCommit({ deliveries: 1, duplicates: 0, tookMs: 7, error: { kind: 'busy', message: 'x' } });
+  monitor.onCommit({ deliveries: 40, tookMs: 7, error: null });
+  monitor.onCommit({ deliveries: 1, tookMs: 7, error: { kind: 'busy', message: 'x' } });
   expect(await value('stock_mirror_commit_inputs_sum')).toBe(41);
   expect(await value('stock_mirror_commit_seconds_bucket{le="0.01"}')).toBe(2);
   expect(await value('stock_mirror_commits_total{result="failed"}')).toBe(1);
