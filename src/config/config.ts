@@ -3,7 +3,7 @@
  * `read.ts` finds a text for each variable; this file checks the texts, alone and together, and arranges them for
  * their users.
  */
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from './error.ts';
 import { readPassed } from './passed.ts';
@@ -12,6 +12,7 @@ import type { Sources } from './read.ts';
 import { checkTogether } from './rules.ts';
 import { remedyFor, VARIABLES, VARIABLE_NAMES } from './variables.ts';
 import type { Values, Variable, VariableName } from './variables.ts';
+import { linksFollowed } from '../platform/links-followed.ts';
 import type { Secret } from '../platform/secret.ts';
 
 export { ConfigError, formatConfigError } from './error.ts';
@@ -127,7 +128,7 @@ function read(given: ConfigSources) {
   const webhook: Endpoint = { host: values.HOST, port: values.PORT, ...at(passed.webhooks) };
   const ops: Endpoint = { host: values.OPS_HOST, port: values.OPS_PORT, ...at(passed.ops) };
   const local = () => ({
-    /** Absolute, links followed. */
+    /** Absolute, links followed: files beside it are found by its path, and two names of one file are one database. */
     database: { path: linksFollowed(resolve(sources.cwd, values.DATABASE_PATH)) },
     /** The public listener. */
     webhook,
@@ -148,15 +149,6 @@ function read(given: ConfigSources) {
     warnings,
   });
   return { values, local, problems };
-}
-
-/** The files beside the database are found by its path: two names of one file must not count as two databases. */
-function linksFollowed(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 function at(fd: number | undefined): { fd?: number } {

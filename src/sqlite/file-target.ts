@@ -1,6 +1,7 @@
 /** Where a copy or an export of the database may be written to. */
-import { existsSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { linksFollowed } from '../platform/links-followed.ts';
 
 /**
  * Refuses to replace a file unless asked to, and the database's own files always.
@@ -14,9 +15,9 @@ export function refuseTarget(
 ): void {
   if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
   const own = from.flatMap((path) =>
-    ['', '-wal', '-shm', '-journal', '.lock', '.token'].map((suffix) => realPath(path) + suffix),
+    ['', '-wal', '-shm', '-journal', '.lock', '.token'].map((suffix) => linksFollowed(path) + suffix),
   );
-  if (own.includes(realPath(to)) || from.some((path) => isSameFile(path, to))) {
+  if (own.includes(linksFollowed(to)) || from.some((path) => isSameFile(path, to))) {
     throw new Error(`${to} belongs to the database that is read: name another file`);
   }
   if (statSync(to, { throwIfNoEntry: false })?.isFile() === false) {
@@ -24,11 +25,6 @@ export function refuseTarget(
   }
   if (existsSync(to) && !force)
     throw new Error(`${to} exists: name another file, or replace it with --force`);
-}
-
-/** Also of a file that does not exist yet. */
-function realPath(path: string): string {
-  return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
 }
 
 function isSameFile(a: string, b: string): boolean {

@@ -64,6 +64,17 @@ function errorOf(env: Env, files: Files = {}): ConfigError {
   throw new Error('the configuration was accepted');
 }
 
+it('follows links to a database that does not exist yet, as it does later', () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'stock-mirror-config-')));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [link, file] = [join(folder, 'link.db'), join(folder, 'mirror.db')];
+  symlinkSync('mirror.db', link);
+  const path = () => load({ ...REQUIRED, DATABASE_PATH: link }).database.path;
+  expect(path()).toBe(file);
+  writeFileSync(file, '');
+  expect(path()).toBe(file);
+});
+
 describe('without the settings of the store', () => {
   it('an account that only reads the file needs none of them', () => {
     const local = loadLocal({ DATABASE_PATH: '/data/mirror.db', OPS_PORT: '9000' });
