@@ -29,7 +29,7 @@ export function exportCommand(): Command {
     .option('--force', 'replace that file; the old one stays in place until the export is complete')
     .option(
       '--spreadsheet',
-      'CSV for a spreadsheet: a byte order mark, and an apostrophe before text that would be a formula',
+      'CSV for a spreadsheet: a byte order mark, and an apostrophe before text that it would change',
     )
     .action(async (options: ExportOptions, command: Command) => {
       process.exitCode = await exportRows(options, command, loadLocalConfig());
@@ -38,8 +38,9 @@ export function exportCommand(): Command {
     notes: `
 The columns are those of the view. All rows are as of one instant, even while the mirror writes: they are first written to
 a temporary file, beside FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV
-follows RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a spreadsheet takes a SKU like
-=1+1 for a formula, so use --spreadsheet for files that people open. It needs no settings of the store.`,
+follows RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a spreadsheet computes a SKU like
+=1+1, and shows 00123, 1E5 or an id of 19 digits as another number. For files that people open, use --spreadsheet, which
+puts an apostrophe before such texts; or import the file with its columns set to text. It needs no settings of the store.`,
     examples: [
       {
         what: 'the stock for a spreadsheet',

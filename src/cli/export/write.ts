@@ -3,12 +3,13 @@
  * the standard output. A slow reader of that output then cannot keep the database's read transaction open.
  */
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { inboxPath } from '../../inbox/inbox.ts';
+import { linksFollowed } from '../../platform/links-followed.ts';
 import { refuseTarget } from '../../sqlite/file-target.ts';
 
 interface WriteOptions {
@@ -37,15 +38,21 @@ export async function writeAll(options: WriteOptions): Promise<boolean> {
 
 async function write({ chunks, onRead, path, interrupted }: WriteOptions): Promise<boolean> {
   const name = `.${path === null ? 'stock-mirror-export' : basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  const draft = join(path === null ? tmpdir() : dirname(path), name);
-  // A draft that is only passed on is private; a file gets the permissions of the user's other files.
+  const target = path === null ? null : linksFollowed(path);
+  const draft = join(target === null ? tmpdir() : dirname(target), name);
+  // A draft that is only passed on is private; a file gets the permissions of the one that it replaces, or of the user's other files.
   const file = await open(draft, 'wx', path === null ? 0o600 : 0o666);
   try {
+    const old = target === null ? undefined : statSync(target, { throwIfNoEntry: false });
+    if (old !== undefined) {
+      await file.chown(old.uid, old.gid);
+      await file.chmod(old.mode & 0o777);
+    }
     const isWhole = await fill(file, chunks, interrupted).finally(onRead);
     if (!isWhole) return false;
-    if (path === null) return await toStandardOutput(draft, interrupted);
+    if (target === null) return await toStandardOutput(draft, interrupted);
     await file.sync();
-    await rename(draft, path);
+    await rename(draft, target);
     return true;
   } finally {
     await file.close();

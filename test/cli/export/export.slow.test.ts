@@ -1,7 +1,15 @@
 /** `export`: every row and every character, of one instant, to whoever reads. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -26,6 +34,7 @@ const AWKWARD = [
   'a,b',
   'say "so"',
   'two\r\nlines',
+  'a\nb',
   '=1+1',
   '+66',
   '-A1',
@@ -50,7 +59,7 @@ function fill(path: string, skus: readonly (string | null)[]): void {
        event_at_ms, read_lo_ms, read_hi_ms, change_seq) VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, 0, ?)`,
   );
   const change = writer.prepare(
-    `INSERT INTO changes (seq, log_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, recorded_at_ms)
+    `INSERT INTO changes (seq, inbox_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, recorded_at_ms)
      VALUES (?, 1, ?, '7', ?, NULL, ?, 'webhook', 5)`,
   );
   writer.transaction(() => {
@@ -108,7 +117,7 @@ describe('csv', () => {
     expect(stdout.startsWith('\uFEFFvariant_id,')).toBe(true);
     const [header, ...lines] = parseCsv(stdout.slice(1));
     const at = (name: string) => lines.map((line) => line[present(header).indexOf(name)]);
-    expect(at('sku').slice(4, 8)).toEqual(["'=1+1", "'+66", "'-A1", "'@x"]);
+    expect(at('sku').slice(5, 9)).toEqual(["'=1+1", "'+66", "'-A1", "'@x"]);
     expect(at('available_qty').slice(1, 4)).toEqual(['-1', '-2', '-3']);
   });
 
@@ -167,6 +176,26 @@ test('--output: whole or as it was, and nothing is replaced unasked, the databas
   expect((await run(nowhere, 'export', '--format', 'json')).stderr).toMatch(
     /^error: cannot write in \S+nowhere \(ENOENT\): [^\n]* set TMPDIR to another folder/,
   );
+});
+
+test('--output keeps links, and the mode of the file that it replaces', async () => {
+  const folder = temporaryFolder();
+  const [file, link, later] = ['stock.csv', 'link.csv', 'later.csv'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(file, 'old', { mode: 0o640 });
+  symlinkSync(file, link);
+  symlinkSync('new.csv', later);
+  for (const path of [link, later]) {
+    const { code, stderr } = await run(home, 'export', '--format', 'csv', '--output', path, '--force');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+    expect(parseCsv(readFileSync(path, 'utf8'))).toHaveLength(AWKWARD.length + 1);
+  }
+  expect(statSync(file).mode & 0o777).toBe(0o640);
+  expect(readdirSync(folder).sort()).toEqual(['later.csv', 'link.csv', 'new.csv', 'stock.csv']);
 });
 
 describe('of a large mirror', () => {

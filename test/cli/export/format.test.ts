@@ -1,0 +1,38 @@
+/** CSV that keeps its rows, and its texts in a spreadsheet. */
+import { expect, test } from 'vitest';
+import { csvLines } from '../../../src/cli/export/format.ts';
+
+/** The fields of rows with these texts, as they stand in the file. */
+function fields(forSpreadsheet: boolean, texts: readonly string[]): string[] {
+  const rows = texts.map((text) => ({ sku: text, qty: -1 }));
+  const format = csvLines({ forSpreadsheet });
+  const [, ...parts] = format({ columns: ['sku', 'qty'], all: rows.values() });
+  return parts.join('').split(',-1\r\n').slice(0, -1);
+}
+
+test('a lone line feed or carriage return is quoted', () => {
+  expect(fields(false, ['a\nb', 'a\rb', 'a\r\nb', 'plain'])).toEqual([
+    '"a\nb"',
+    '"a\rb"',
+    '"a\r\nb"',
+    'plain',
+  ]);
+});
+
+test('--spreadsheet marks what would become a formula, also after a line break or a space', () => {
+  const texts = ['=1', '+1a', '-A', '@x', '\t=1', ' =1', '＝1'];
+  expect(fields(true, texts)).toEqual(texts.map((text) => `'${text}`));
+  expect(fields(true, ['\n=1', '\r\n=1'])).toEqual(['"\'\n=1"', '"\'\r\n=1"']);
+});
+
+test('--spreadsheet marks what would become another number, a date or a truth value', () => {
+  const changed = ['1234567890123456789', '00123', '1E5', '90.750', '1.0', '1,5', '1/2', '10-11', '1:30'];
+  const words = ['MAR1', '1-Mar', '2 September', 'Dec-24', 'TRUE', 'false'];
+  const marked = fields(true, [...changed, ...words]).map((field) => field.replaceAll('"', ''));
+  expect(marked).toEqual([...changed, ...words].map((text) => `'${text}`));
+});
+
+test('--spreadsheet leaves numbers, short ids and other texts as they are', () => {
+  const texts = ['', '0', '7003', '123456789012345', 'TS-RED-M', 'Mug 30 cl', 'Marble 12', 'May', '3M tape'];
+  expect(fields(true, texts)).toEqual(texts);
+});
