@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ConfigError } from './error.ts';
+import { ConfigError, type ConfigProblem } from './error.ts';
 import { readPassed } from './passed.ts';
 import { readTexts } from './read.ts';
 import type { Sources } from './read.ts';
@@ -60,12 +60,12 @@ export function loadConfig(sources: ConfigSources = {}) {
  * As `loadConfig`, for commands that ask the store nothing. Settings of the store and the token of the private listener
  * may be missing, or in a file that this user may not read.
  *
- * @throws ConfigError naming every variable that is wrong.
+ * @throws ConfigError naming every variable that is missing or wrong, if one is wrong.
  */
 export function loadLocalConfig(sources: ConfigSources = {}) {
   const { local, problems } = read(sources);
-  const wrong = problems.filter(({ isAbsent }) => isAbsent !== true);
-  if (wrong.length > 0) throw new ConfigError(wrong);
+  // What is absent is no obstacle, but is named with the rest: some of these commands may need it.
+  if (problems.some(({ isAbsent }) => isAbsent !== true)) throw new ConfigError(problems);
   return local();
 }
 
@@ -113,7 +113,8 @@ function read(given: ConfigSources) {
     const variable: Variable = VARIABLES[name];
     const text = texts.has(name) ? texts.get(name) : variable.default;
     if (text === null) continue;
-    const remedy = remedyFor(name);
+    if (text !== undefined) warnings.push(...oddities(name, text));
+    const remedy = /^tcp:/.test(text ?? '') ? SERVICE_LINK : remedyFor(name);
     if (text === undefined && variable.required !== true) found[name] = null;
     else if (text === undefined) problems.push({ name, problem: 'is missing', remedy, isAbsent: true });
     else {
@@ -145,10 +146,34 @@ function read(given: ConfigSources) {
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map<string, string>(),
     retentionDays: values.RETENTION_DAYS,
     logLevel: values.LOG_LEVEL,
-    /** Names that look misspelt. They are ignored, and worth a line of the log. */
+    /** What is accepted but looks wrong, and is worth a line of the log. */
     warnings,
   });
   return { values, local, problems };
+}
+
+const SERVICE_LINK =
+  'Kubernetes sets this variable for a Service of that name: set enableServiceLinks: false in the pod, or rename the Service.';
+
+/** What a value has got on its way here by mistake, most likely. It may be meant: such values are accepted. */
+function oddities(name: string, text: string): ConfigProblem[] {
+  if (/[\p{Cc}\uFFFD]/u.test(text)) {
+    return [
+      {
+        name,
+        problem: 'contains a line break, another control character, or bytes that are not UTF-8',
+        remedy: 'In .env, use single quotes or none: between double quotes, \\n becomes a line break.',
+      },
+    ];
+  }
+  if (text === text.trim() && !/^(["'`]).*\1$/.test(text)) return [];
+  return [
+    {
+      name,
+      problem: 'begins and ends with a quote, or with white space, as part of the value',
+      remedy: 'Remove it: docker --env-file, Kubernetes and others pass quotes and spaces on as they are.',
+    },
+  ];
 }
 
 function at(fd: number | undefined): { fd?: number } {

@@ -20,7 +20,10 @@ export function readTexts({ env, cwd, readFile }: Sources) {
   let dotenv: NodeJS.Dict<string> = {};
   const path = join(cwd, '.env');
   try {
-    dotenv = parseEnv(textOf(path));
+    const text = textOf(path);
+    if (text.includes('\0')) {
+      problems.push({ name: path, problem: 'is not UTF-8 text, but UTF-16', remedy: 'Save it as UTF-8.' });
+    } else dotenv = parseEnv(text);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT')
       problems.push(unreadable(path, '', error, 'Make it readable, or remove it.'));
@@ -45,7 +48,7 @@ export function readTexts({ env, cwd, readFile }: Sources) {
       problems.push({ name, problem: `and ${fileName} are both set`, remedy: 'Keep one of the two.' });
     }
   }
-  return { texts, problems, warnings: misspelt(Object.keys(given)) };
+  return { texts, problems, warnings: [...misspelt(Object.keys(given)), ...overruled(dotenv, env)] };
 }
 
 function readSecret(name: string, path: string, textOf: (path: string) => string): string | ConfigProblem {
@@ -69,6 +72,17 @@ function unreadable(name: string, which: string, error: unknown, remedy: string)
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
+/** Shells and package managers set some of these names too, such as HOST. */
+function overruled(dotenv: NodeJS.Dict<string>, env: Sources['env']): ConfigProblem[] {
+  return SETTABLE_NAMES.filter(
+    (name) => dotenv[name] !== undefined && env[name] !== undefined && env[name] !== dotenv[name],
+  ).map((name) => ({
+    name,
+    problem: 'is set in .env and, to another value, in the environment, which wins',
+    remedy: 'Remove it from one of the two.',
+  }));
 }
 
 /** Warnings only: other programs have variables too. */

@@ -92,9 +92,9 @@ describe('without the settings of the store', () => {
     expect(loadLocal(env, files).ops).toMatchObject({ host: '10.0.0.1', token: null });
   });
 
-  it('reports everything else that is wrong', () => {
+  it('reports all problems at once when something is wrong', () => {
     expect(() => loadLocal({ DATABASE_PATH: ':memory:', SERVICE_MAX_RPS: 'x' })).toThrow(
-      /^configuration: SERVICE_MAX_RPS is "x"[^;]*; DATABASE_PATH is ":memory:"[^;]*$/,
+      /SERVICE_BASE_URL is missing; .*; SERVICE_MAX_RPS is "x"[^;]*; DATABASE_PATH is ":memory:"[^;]*$/,
     );
   });
 });
@@ -416,4 +416,47 @@ it('follows a link to the database: two names of one file are one database', () 
   writeFileSync(real, '');
   symlinkSync(real, join(folder, 'link.db'));
   expect(load({ ...REQUIRED, DATABASE_PATH: join(folder, 'link.db') }).database.path).toBe(real);
+});
+
+describe('values that are accepted but look wrong', () => {
+  const warningsOf = (env: Env, files: Files = {}): string[] =>
+    load({ ...REQUIRED, ...env }, files).warnings.map(({ name, problem }) => `${name} ${problem}`);
+
+  it.each(['"s3cret"', "'s3cret'", 's3cret\r', 's3cret ', 's3\ncret', 's3cr\uFFFDt'])(
+    'warns of %j',
+    (secret) => {
+      const [warning, ...more] = warningsOf({ SERVICE_WEBHOOK_SECRET: secret });
+      expect(warning).toMatch(/^SERVICE_WEBHOOK_SECRET (?:begins|contains)/);
+      expect(warning).not.toContain('s3c');
+      expect(more).toEqual([]);
+    },
+  );
+
+  it('warns of a line break that double quotes made in .env', () => {
+    const { SERVICE_WEBHOOK_SECRET: _, ...others } = REQUIRED;
+    const files = { '/app/.env': 'SERVICE_WEBHOOK_SECRET="k9#pass\\next"' };
+    expect(load(others, files).warnings).toMatchObject([
+      { name: 'SERVICE_WEBHOOK_SECRET', remedy: expect.stringContaining('single quotes') as string },
+    ]);
+    expect(load(others, { '/app/.env': "SERVICE_WEBHOOK_SECRET='k9#pass\\next'" }).warnings).toEqual([]);
+  });
+
+  it('says that the environment won over .env', () => {
+    const files = { '/app/.env': 'HOST=0.0.0.0\nPORT=8000' };
+    expect(warningsOf({ HOST: 'workstation', PORT: '8000' }, files)).toEqual([
+      'HOST is set in .env and, to another value, in the environment, which wins',
+    ]);
+  });
+});
+
+it('names what Kubernetes put into a variable', () => {
+  const { problems } = errorOf({ ...REQUIRED, OPS_PORT: 'tcp://10.0.0.7:8788' });
+  expect(problems).toMatchObject([
+    { name: 'OPS_PORT', remedy: expect.stringContaining('enableServiceLinks') as string },
+  ]);
+});
+
+it('names a .env in UTF-16', () => {
+  const text = Buffer.from('\uFEFFSERVICE_CLIENT_ID=client', 'utf16le').toString('utf8');
+  expect(problemsOf(REQUIRED, { '/app/.env': text })).toEqual(['/app/.env is not UTF-8 text, but UTF-16']);
 });
