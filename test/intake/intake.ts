@@ -1,4 +1,4 @@
-/** The public listener over a real store, on a free port. */
+/** The public listener, on a free port, over real files. */
 import { request, type OutgoingHttpHeaders } from 'node:http';
 import Database from 'better-sqlite3';
 import { pino } from 'pino';
@@ -10,7 +10,9 @@ import { UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { listen } from '../../src/platform/listen.ts';
 import { inboxPath } from '../../src/inbox/inbox.ts';
 import { signBody } from '../../src/store-api/signature.ts';
-import { allApplied, readerDb, storeAt, type OpenStore } from '../mirror/mirror-file.ts';
+import { asError } from '../../src/platform/thrown.ts';
+import type { Input } from '../mirror/direct-writer.ts';
+import { allApplied, DirectWriter, readerDb, storeAt, type OpenStore } from '../mirror/mirror-file.ts';
 
 export const SECRET = 'whsec_now';
 export const PREVIOUS = 'whsec_before';
@@ -25,7 +27,7 @@ interface Answer {
 type Observed = Refusal | { readonly bytes: number };
 
 export interface Intake {
-  readonly store: OpenStore;
+  readonly store: Files;
   readonly db: Database.Database;
   readonly port: number;
   readonly unstored: UnstoredDeliveries;
@@ -41,9 +43,54 @@ export interface Intake {
   readonly applied: () => Promise<void>;
 }
 
-/** @param hasBegun whether its heartbeat has. */
-export async function startIntake(hasBegun = true): Promise<Intake> {
+/** Inbox and mirror on this thread. @param hasBegun whether its heartbeat has. */
+export function startIntake(hasBegun = true): Promise<Intake> {
+  const { db, writer } = new DirectWriter();
+  const { inbox } = writer;
+  const run = <T>(input: Input): Promise<T> => {
+    const [result] = writer.commit([input]);
+    return result?.ok === true ? Promise.resolve(result.value as T) : Promise.reject(asError(result?.error));
+  };
+  return listenOver(
+    {
+      path: db.name,
+      inbox: {
+        append: (body, arrivedAtMs) => soon(() => void inbox.append([{ body, arrivedAtMs }])),
+        beat: (heartbeat) => soon(() => inbox.beat(heartbeat)),
+      },
+      writer: {
+        append: (entry) => run({ kind: 'entry', entry }),
+        command: (name, args) => run({ kind: 'command', name, args }),
+      },
+      applied: () => soon(() => void writer.commit([])),
+    },
+    hasBegun,
+  );
+}
+
+const soon = <T>(work: () => T): Promise<T> => Promise.resolve().then(work);
+
+/** With the threads of a service. */
+export async function startThreads(): Promise<ThreadedIntake> {
   const store = await storeAt();
+  const applied = async (): Promise<void> => {
+    await allApplied(store);
+  };
+  return { ...(await listenOver({ ...store, applied })), store };
+}
+
+export interface ThreadedIntake extends Omit<Intake, 'store'> {
+  readonly store: OpenStore;
+}
+
+interface Files {
+  readonly path: string;
+  readonly inbox: Pick<OpenStore['inbox'], 'append' | 'beat'>;
+  readonly writer: Pick<OpenStore['writer'], 'append' | 'command'>;
+  readonly applied: () => Promise<void>;
+}
+
+async function listenOver(store: Files, hasBegun = true): Promise<Intake> {
   const log: Record<string, unknown>[] = [];
   const observed: Observed[] = [];
   const logger = pino(
@@ -87,7 +134,7 @@ export async function startIntake(hasBegun = true): Promise<Intake> {
     log,
     observed,
     heartbeat,
-    applied: async () => void (await allApplied(store)),
+    applied: store.applied,
     post: (body, headers = {}) =>
       send(port, {
         method: 'POST',
@@ -135,17 +182,8 @@ export function send(
 }
 
 /** As if the inbox could not be written: another program holds its write lock until released. */
-export function lockInbox({ store }: Intake): { release(): void } {
-  return lock(inboxPath(store.path));
-}
-
-/** Another program that holds the mirror's write lock until released. */
-export function lockMirror({ store }: Intake): { release(): void } {
-  return lock(store.path);
-}
-
-function lock(path: string): { release(): void } {
-  const db = new Database(path);
+export function lockInbox({ store }: Pick<ThreadedIntake, 'store'>): { release(): void } {
+  const db = new Database(inboxPath(store.path));
   onTestFinished(() => void db.close());
   db.exec('BEGIN IMMEDIATE');
   return { release: () => void db.exec('COMMIT') };

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { eventually } from '../process/wait.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
-import { lockInbox, PREVIOUS, send, startIntake } from './intake.ts';
+import { lockInbox, PREVIOUS, send, startIntake, startThreads } from './intake.ts';
 
 test('every answer is told once, with its reason, size and origin', async () => {
-  const intake = await startIntake();
+  const intake = await startThreads();
   const { post, port, observed } = intake;
   const body = delivery('a', item());
   await post(body);

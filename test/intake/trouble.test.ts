@@ -8,19 +8,19 @@ import { UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
 import { delivery, detail, item, readEntry, values } from '../mirror/mirror-file.ts';
-import { lockInbox, lockMirror, startIntake, type Intake } from './intake.ts';
+import { lockInbox, startIntake, startThreads, type Intake, type ThreadedIntake } from './intake.ts';
 
 /** Variant 100 belongs to product 10, of which no read is requested. */
-async function knowTea({ store }: Intake): Promise<void> {
+async function knowTea({ store }: Pick<Intake, 'store'> | ThreadedIntake): Promise<void> {
   const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
   await store.writer.append(readEntry('10', tea, { sentAtMs: Date.now() - 60_000, s0: 0 }));
 }
 
-const requested = ({ db }: Intake): unknown[] =>
+const requested = ({ db }: Pick<Intake, 'db'>): unknown[] =>
   values(db, `SELECT product_id FROM read_requests WHERE reason = 'not_stored'`);
 
 test('deliveries that the inbox rejects are 503 within the second, and their products are read', async () => {
-  const intake = await startIntake();
+  const intake = await startThreads();
   await knowTea(intake);
   const lock = lockInbox(intake);
   const answers = await Promise.all([
@@ -51,7 +51,7 @@ test('deliveries that the inbox rejects are 503 within the second, and their pro
 });
 
 test('a delivery that is merely late is 503 in time, and not lost either way', async () => {
-  const intake = await startIntake();
+  const intake = await startThreads();
   await knowTea(intake);
   const lock = lockInbox(intake);
   // Its stamp waits for the lock first, so that the delivery's own wait is not over when its answer is due.
@@ -66,7 +66,7 @@ test('a delivery that is merely late is 503 in time, and not lost either way', a
 });
 
 test('a body nobody can read that is not stored makes the whole mirror suspect', async () => {
-  const intake = await startIntake();
+  const intake = await startThreads();
   await knowTea(intake);
   const lock = lockInbox(intake);
   expect((await intake.post(new TextEncoder().encode('no JSON'))).status).toBe(503);
@@ -115,7 +115,7 @@ test('requests turned away are reported as a possible loss once in 15 minutes', 
 });
 
 test('healthz tells whether a delivery could be committed now', async () => {
-  const intake = await startIntake();
+  const intake = await startThreads();
   expect(await intake.ask('GET', '/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
   const lock = lockInbox(intake);
   const asked = await eventually(
@@ -150,25 +150,4 @@ test('a service that ends before it has begun leaves the proof of the silence be
   expect(status).toBe(503);
   await intake.heartbeat.stop();
   expect(values(intake.db, 'SELECT alive_at_ms FROM metadata')).toEqual([null]);
-});
-
-test('a mirror that another program has locked refuses nothing: 204, and its rows follow when it is let go', async () => {
-  const intake = await startIntake();
-  await knowTea(intake);
-  const lock = lockMirror(intake);
-  for (let n = 0; n < 20; n += 1) {
-    const { status } = await intake.post(
-      delivery(`r${n}`, item({ old: 5 + n, new: 6 + n, update_time: Date.now() })),
-    );
-    expect(status).toBe(204);
-  }
-  const { mirror } = intake.store;
-  await eventually(() => mirror.fault?.kind === 'busy', { what: 'the mirror has met the lock' });
-  expect((await intake.ask('GET', '/healthz')).status).toBe(200);
-  expect(values(intake.db, 'SELECT available_qty FROM mirror_stock')).toEqual([5]);
-  lock.release();
-  await eventually(() => mirror.fault === null, { what: 'the mirror works again' });
-  await intake.applied();
-  expect(values(intake.db, 'SELECT available_qty FROM mirror_stock')).toEqual([25]);
-  expect(intake.unstored.noted).toBe(0);
 });

@@ -164,22 +164,23 @@ describe('requests as few senders write them', () => {
     await once(socket, 'end');
     return Buffer.concat(pieces).toString('latin1');
   }
-  const signed = (host: string, version = '1.1'): string => {
-    const body = '{}';
+  const signed = (body: string, host = '', version = '1.1'): string => {
     const signature = signBody(SECRET, Buffer.from(body));
-    return `POST /webhooks HTTP/${version}\r\n${host}X-Service-Signature: ${signature}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n${body}`;
+    return `POST /webhooks HTTP/${version}\r\n${host}X-Service-Signature: ${signature}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   };
 
-  test.each([
-    ['without a Host', '', '1.1'],
-    ['in HTTP/1.0', '', '1.0'],
-    ['for an IPv6 address written at length', 'Host: [0:0:0:0:0:0:0:1]:8787\r\n', '1.1'],
-    ['with an empty port', 'Host: example.com:\r\n', '1.1'],
-    ['with a host in no ASCII', 'Host: ร้าน.example\r\n', '1.1'],
-  ])('an authentic delivery %s is stored', async (_, host, version) => {
+  test('an authentic delivery is stored however its host is written', async () => {
     const { port, db } = await startIntake();
-    expect(await exchange(port, signed(host, version))).toMatch(/^HTTP\/1\.1 204/);
-    expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([1]);
+    for (const [n, [host, version]] of [
+      ['', '1.1'],
+      ['', '1.0'],
+      ['Host: [0:0:0:0:0:0:0:1]:8787\r\n', '1.1'],
+      ['Host: example.com:\r\n', '1.1'],
+      ['Host: ร้าน.example\r\n', '1.1'],
+    ].entries()) {
+      expect(await exchange(port, signed(String(n), host, version)), host).toMatch(/^HTTP\/1\.1 204/);
+      expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([n + 1]);
+    }
   });
 
   test('a proxy that asks for the health in HTTP/1.0 is answered', async () => {

@@ -1,4 +1,7 @@
 /** Inbox and mirror on one thread: what is written is applied when the call returns. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { attachInbox } from '../../src/mirror/reader/serve-queries.ts';
 import { startMirror } from '../../src/mirror/start.ts';
@@ -22,6 +25,29 @@ export type { AppliedInput, Result };
 
 /** The mirror's file with its inbox attached. */
 export function openBoth(path: string): Db {
+  if (!existsSync(path)) {
+    fresh ??= filesOf(createBoth(join(mkdtempSync(join(tmpdir(), 'stock-mirror-fresh-')), 'mirror.db')));
+    writeFileSync(path, fresh.mirror);
+    writeFileSync(inboxPath(path), fresh.inbox, { mode: 0o600 });
+  }
+  const db = createBoth(path);
+  // No power fails during a test.
+  db.pragma('synchronous = OFF');
+  return db;
+}
+
+/** A mirror and an inbox without rows. Copies are there sooner than new ones. */
+let fresh: Readonly<Record<'mirror' | 'inbox', Buffer>> | undefined;
+
+function filesOf(db: Db): NonNullable<typeof fresh> {
+  const { name } = db;
+  db.close();
+  const files = { mirror: readFileSync(name), inbox: readFileSync(inboxPath(name)) };
+  rmSync(dirname(name), { recursive: true });
+  return files;
+}
+
+function createBoth(path: string): Db {
   const inbox = openInbox(inboxPath(path));
   const { db } = startMirror(path, inbox, { nowMs: 0, isSuspect: false, inboxEndSeq: null });
   attachInbox(db, path);
@@ -37,6 +63,7 @@ export class Writer {
   /** @param db as `openBoth` gives it. */
   constructor(db: Db, inboxDb = openInbox(inboxPath(db.name))) {
     this.inboxDb = inboxDb;
+    inboxDb.pragma('synchronous = OFF');
     this.inbox = new Inbox(this.inboxDb);
     this.applier = new Applier(db, this.inboxDb);
   }

@@ -79,7 +79,7 @@ test('whatever is deleted and made while the pages are turned, what was there th
         expect(service.asked.length).toBeLessThan(200);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 

@@ -1,13 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
-import { eventually } from '../process/wait.ts';
 import { present } from '../shared/present.ts';
-import { fakeService, hastyClock, log, newStore, productIds, serviceError } from './mirror.ts';
+import { fakeService, virtualTime, log, newStore, productIds, serviceError } from './mirror.ts';
 
-/** On a clock that hurries. */
-function setUp(ids: readonly string[], haste = 40) {
-  const now = hastyClock(haste);
+function setUp(ids: readonly string[]) {
+  const { now, eventually } = virtualTime();
   const store = newStore();
   const service = fakeService(now, ids);
   const reconciler = new Reconciler({
@@ -42,14 +40,14 @@ function setUp(ids: readonly string[], haste = 40) {
       id,
     )[0];
   const runs = () => store.rows('SELECT 1 FROM runs').length;
-  return { now, store, service, reconciler, name, variant, runs };
+  return { now, eventually, store, service, reconciler, name, variant, runs };
 }
 
 const variantOf = (productId: string | undefined) => `${present(productId)}01`;
 
 test('a variant of one of the newest products is found without reading the catalogue', async () => {
   const ids = productIds(250);
-  const { service, name, variant, runs } = setUp(ids);
+  const { eventually, service, name, variant, runs } = setUp(ids);
   await name(variantOf(ids[40]));
   await eventually(() => variant(variantOf(ids[40]))?.due === null, { what: 'found' });
   expect(variant(variantOf(ids[40]))?.product).toBe(ids[40]);
@@ -58,7 +56,7 @@ test('a variant of one of the newest products is found without reading the catal
 
 test('another one is found by a run, and a new one need not wait for that run', async () => {
   const ids = productIds(250);
-  const { service, name, variant } = setUp(ids);
+  const { eventually, service, name, variant } = setUp(ids);
   const [newest, last] = [variantOf(ids[0]), variantOf(ids.at(-1))];
   const page = Promise.withResolvers<undefined>();
   service.onList = async ({ offset }) => {
@@ -76,7 +74,7 @@ test('another one is found by a run, and a new one need not wait for that run', 
 test('a product whose place in the list changes between two pages is not missed', async () => {
   const ids = productIds(150);
   const moving = present(ids.at(-1));
-  const { service, name, variant } = setUp(ids);
+  const { eventually, service, name, variant } = setUp(ids);
   const list = service.listProducts.bind(service);
   // It is edited after each first page of the latest edited ones, and others are edited after it.
   service.listProducts = async (request = {}) => {
@@ -90,7 +88,7 @@ test('a product whose place in the list changes between two pages is not missed'
 });
 
 test('a variant of no product is given up after two runs, then searched for ever more rarely', async () => {
-  const { now, store, service, reconciler, name, variant, runs } = setUp(productIds(120), 100);
+  const { eventually, now, store, service, reconciler, name, variant, runs } = setUp(productIds(120));
   await name('999999');
   await eventually(() => variant('999999')?.gone !== null, { what: 'given up' });
   expect(runs()).toBe(2);
@@ -116,7 +114,7 @@ test('a variant of no product is given up after two runs, then searched for ever
 });
 
 test('a search whose result could not be recorded does not make the next ones rarer', async () => {
-  const { now, store, name, variant } = setUp(productIds(3));
+  const { eventually, now, store, name, variant } = setUp(productIds(3));
   const append = store.writer.append.bind(store.writer);
   let failing = 8;
   store.writer.append = (entry) => {
@@ -134,7 +132,7 @@ test('a search whose result could not be recorded does not make the next ones ra
 
 test('a run that could not read every product proves nothing', async () => {
   const ids = productIds(50);
-  const { store, service, name, variant } = setUp(ids, 400);
+  const { eventually, store, service, name, variant } = setUp(ids);
   service.onDetail = (id) => {
     if (id === ids[2]) throw serviceError('rejected');
   };

@@ -1,4 +1,4 @@
-/** The real store, but on this thread; a service made of lists; a clock that the test may hasten. */
+/** The real store, but on this thread; a service made of lists; a clock that the test moves. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,9 @@ import { openBoth } from '../mirror/direct-writer.ts';
 import { queries } from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener } from '../../src/mirror/mirror.ts';
 import type { Store } from '../../src/mirror/store.ts';
+import { installGlobals } from '../simulation/globals.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+import { T0 } from '../mirror/mirror-file.ts';
 import { Writer, type AppliedInput, type Input } from '../mirror/direct-writer.ts';
 
 export const log = createLog('silent');
@@ -88,11 +91,29 @@ export function newStore(): OpenedStore {
   };
 }
 
-/** Runs `factor` times as fast as the real clock, so that waits of seconds last moments. */
-export function hastyClock(factor: number): () => number {
-  const startedAtMs = Date.now();
-  const startedMs = performance.now();
-  return () => Math.round(startedAtMs + (performance.now() - startedMs) * factor);
+/** The platform's clock and timers, which from here to the test's end move only while something is awaited through it. */
+export function virtualTime() {
+  const time = new VirtualTime(T0);
+  const globals = installGlobals(time);
+  onTestFinished(() => globals.restore());
+  const now = (): number => time.nowMs;
+  /** As in `process/wait.ts`. */
+  const eventually = async <T>(
+    check: () => T | Promise<T>,
+    { what }: { what: string },
+  ): Promise<Exclude<T, false | null | undefined>> => {
+    const untilMs = time.nowMs + 24 * 3_600_000;
+    while (time.nowMs <= untilMs) {
+      const value = await check();
+      if (value !== false && value !== null && value !== undefined)
+        return value as Exclude<T, false | null | undefined>;
+      const { steps } = time;
+      await time.runUntil(time.nowMs + 1_000, () => time.steps > steps);
+    }
+    throw new Error(`never: ${what}`);
+  };
+  const pass = (ms: number): Promise<unknown> => time.runUntil(time.nowMs + ms);
+  return { now, eventually, pass };
 }
 
 export interface FakeService extends CatalogueClient {

@@ -2,15 +2,14 @@ import { expect, test } from 'vitest';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
-import { eventually, throughout } from '../process/wait.ts';
 import {
   fakeService,
-  hastyClock,
   log,
   newStore,
   newThrottle,
   productIds,
   serviceError,
+  virtualTime,
   type FakeService,
   type OpenedStore,
 } from './mirror.ts';
@@ -21,8 +20,8 @@ interface Failure {
   readonly waitMs: number;
 }
 
-function setUp(options: { maxConcurrency?: number; haste?: number; ids?: string[] } = {}) {
-  const now = hastyClock(options.haste ?? 1);
+function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
+  const { now, eventually, pass } = virtualTime();
   const store = newStore();
   const service = fakeService(now, options.ids ?? productIds(60));
   const throttle = newThrottle(now, options);
@@ -41,7 +40,7 @@ function setUp(options: { maxConcurrency?: number; haste?: number; ids?: string[
     store.rows<Failure>(
       'SELECT attempts, parked, next_at_ms - failed_at_ms AS waitMs FROM read_failures ORDER BY product_id',
     );
-  return { now, store, service, throttle, queue, parked, failures };
+  return { now, eventually, pass, store, service, throttle, queue, parked, failures };
 }
 
 /** Long enough ago that the re-read request is due. */
@@ -57,7 +56,7 @@ async function readLongAgo(store: OpenedStore, service: FakeService, ids: readon
 }
 
 test('every fifth read is the product read longest ago, however many requests there are', async () => {
-  const { now, store, service, queue } = setUp({ maxConcurrency: 1 });
+  const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 1 });
   const old = service.ids.slice(0, 5);
   const requested = service.ids.slice(5);
   await readLongAgo(store, service, old);
@@ -71,7 +70,7 @@ test('every fifth read is the product read longest ago, however many requests th
 });
 
 test('what was read a moment ago takes no share from the requests', async () => {
-  const { now, store, service, queue } = setUp({ maxConcurrency: 1 });
+  const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 1 });
   const fresh = service.ids.slice(0, 20);
   await readLongAgo(store, service, fresh);
   store.change('UPDATE products SET read_at_ms = ?', Date.now() - 60_000);
@@ -83,7 +82,7 @@ test('what was read a moment ago takes no share from the requests', async () => 
 });
 
 test('a product is never read twice at once, and one requested again during its read is read again', async () => {
-  const { now, store, service, queue } = setUp({ haste: 20 });
+  const { eventually, pass, now, store, service, queue } = setUp();
   const [id] = service.ids;
   await requestRead(store, now() - 10_000, [present(id)]);
   const answer = Promise.withResolvers<undefined>();
@@ -94,7 +93,7 @@ test('a product is never read twice at once, and one requested again during its 
   await eventually(() => service.asked.length === 1, { what: 'the read is under way' });
   await requestRead(store, now() - 5_000, [present(id)]);
   queue.wake();
-  await eventually(() => now() > Date.now() + 8_000, { what: 'the second request is due' });
+  await pass(8_000);
   expect(service.asked).toEqual([id]);
   expect(queue.readsUnderWay).toBe(1);
 
@@ -108,7 +107,7 @@ test('a product is never read twice at once, and one requested again during its 
 });
 
 test('a read that hangs leaves the others their places', async () => {
-  const { now, store, service, queue } = setUp({ maxConcurrency: 2 });
+  const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 2 });
   const [hanging, ...others] = service.ids;
   service.onDetail = (id, signal) =>
     id === hanging
@@ -126,7 +125,7 @@ test('a read that hangs leaves the others their places', async () => {
 });
 
 test('stopping ends reads that hang, and forgets nothing that was due', async () => {
-  const { now, store, service, queue } = setUp({ maxConcurrency: 8 });
+  const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 8 });
   await requestRead(store, now() - 10_000, service.ids);
   service.onDetail = (_, signal) =>
     new Promise((_resolve, reject) => {
@@ -141,7 +140,7 @@ test('stopping ends reads that hang, and forgets nothing that was due', async ()
 });
 
 test('a read that fails is tried again ever more rarely; a refused one waits for the operator', async () => {
-  const { now, store, service, queue, parked, failures } = setUp({ haste: 50 });
+  const { eventually, now, store, service, queue, parked, failures } = setUp();
   const [flaky, refused, odd] = service.ids;
   const kinds = {
     [present(flaky)]: 'unavailable',
@@ -165,7 +164,7 @@ test('a read that fails is tried again ever more rarely; a refused one waits for
 });
 
 test('an error nobody foresaw is put on record like any other, and the queue goes on', async () => {
-  const { now, store, service, queue, failures } = setUp();
+  const { eventually, now, store, service, queue, failures } = setUp();
   const [broken, fine] = service.ids;
   service.onDetail = (id) => {
     if (id === broken) throw new TypeError('a bug');
@@ -181,7 +180,7 @@ test('an error nobody foresaw is put on record like any other, and the queue goe
 });
 
 test('a store that keeps nothing holds all reads back, not only those it did not keep', async () => {
-  const { now, store, service, queue } = setUp({ maxConcurrency: 4 });
+  const { eventually, pass, now, store, service, queue } = setUp({ maxConcurrency: 4 });
   await requestRead(store, now() - 10_000, service.ids);
   const { writer } = store;
   const full = () => Promise.reject(new StoreError('cannot_commit', 'the disk is full'));
@@ -189,14 +188,15 @@ test('a store that keeps nothing holds all reads back, not only those it did not
   queue.start();
   await eventually(() => service.asked.length > 0, { what: 'a first read' });
   // Those under way, and those that were answered before the first could not be kept.
-  await throughout(700, () => expect(service.asked.length).toBeLessThanOrEqual(4 + 24));
+  await pass(700);
+  expect(service.asked.length).toBeLessThanOrEqual(4 + 24);
   Object.assign(store, { writer });
   await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 0, { what: 'all are read' });
   await queue.stop();
 });
 
 test('refused credentials and pauses are nobody’s failure', async () => {
-  const { now, store, service, queue, throttle, failures } = setUp();
+  const { eventually, now, store, service, queue, throttle, failures } = setUp();
   service.onDetail = () => {
     throw serviceError('credentials');
   };

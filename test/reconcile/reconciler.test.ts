@@ -3,11 +3,10 @@ import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import type { TokenProvider } from '../../src/store-api/token/token.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
-import { eventually } from '../process/wait.ts';
-import { fakeService, hastyClock, log, newStore, productIds, serviceError } from './mirror.ts';
+import { fakeService, log, newStore, productIds, serviceError, virtualTime } from './mirror.ts';
 
-function setUp(ids: readonly string[] = productIds(30), haste = 20) {
-  const now = hastyClock(haste);
+function setUp(ids: readonly string[] = productIds(30)) {
+  const { now, eventually, pass } = virtualTime();
   const store = newStore();
   const service = fakeService(now, ids);
   const tokens: TokenProvider = {
@@ -33,20 +32,21 @@ function setUp(ids: readonly string[] = productIds(30), haste = 20) {
   onTestFinished(() => reconciler.stop());
   const resync = () => reconciler.resync(null, { allowRemovals: false });
   const state = async (id: number) => present(await store.reader.ask('runById', { id }));
-  return { now, store, service, reconciler, resync, state };
+  return { eventually, pass, store, service, reconciler, resync, state };
 }
 
 test('two who ask for a resync at once get the same run', async () => {
-  const { resync, store } = setUp();
+  const { pass, resync, store } = setUp();
   const [one, two] = await Promise.all([resync(), resync()]);
   expect(two).toEqual(one);
   expect(one.joined).toBe(false);
+  await pass(1);
   expect(await resync()).toEqual({ ...one, joined: true });
   expect(store.rows('SELECT 1 FROM runs')).toHaveLength(1);
 });
 
 test('from an operator’s word to the first request two threads are asked: what is there, and to begin', async () => {
-  const { reconciler, resync, service, store } = setUp();
+  const { eventually, reconciler, resync, service, store } = setUp();
   const asked: string[] = [];
   const ask = store.reader.ask.bind(store.reader);
   store.reader.ask = (async (name: 'runById', ...args: [never]) => {
@@ -71,7 +71,7 @@ test('from an operator’s word to the first request two threads are asked: what
 });
 
 test('a refused product is tried once on the operator’s word, however long the run takes to begin', async () => {
-  const { reconciler, resync, service, state, store } = setUp(productIds(3));
+  const { eventually, pass, reconciler, resync, service, state, store } = setUp(productIds(3));
   const [refused] = service.ids;
   service.onDetail = (productId) => {
     if (productId === refused) throw serviceError('rejected');
@@ -89,15 +89,18 @@ test('a refused product is tried once on the operator’s word, however long the
     if (entry.kind === 'run_begun') await new Promise((resolve) => setTimeout(resolve, 500));
     return append(entry);
   };
-  await untilEnds(await resync());
+  const second = resync();
+  await pass(1_000);
+  await untilEnds(await second);
   expect(timesAsked()).toBe(2);
 });
 
 test('differences found in the first moments of a run are counted', async () => {
-  const { reconciler, resync, service, state, store } = setUp();
+  const { eventually, pass, reconciler, resync, service, state, store } = setUp();
   reconciler.start();
   const first = await resync();
   await eventually(async () => (await state(first.id)).state === 'done', { what: 'the first run ends' });
+  await pass(5_000);
   store.change('UPDATE stock_levels SET qty = qty + 1');
   service.asked.length = 0;
   const second = await resync();
@@ -106,7 +109,7 @@ test('differences found in the first moments of a run are counted', async () => 
 });
 
 test('a store that fails for a moment does not end the run whose list is scanned', async () => {
-  const { reconciler, resync, state, store } = setUp(productIds(150));
+  const { eventually, reconciler, resync, state, store } = setUp(productIds(150));
   const command = store.writer.command.bind(store.writer);
   let failures = 0;
   store.writer.command = ((name: 'checkpointRun', args: never) => {
@@ -122,7 +125,7 @@ test('a store that fails for a moment does not end the run whose list is scanned
 });
 
 test('stopping ends within moments, whatever hangs: a list, reads, and what waits for its turn', async () => {
-  const { reconciler, resync, service } = setUp(productIds(150));
+  const { eventually, reconciler, resync, service } = setUp(productIds(150));
   const hang = (signal: AbortSignal | undefined): Promise<void> =>
     new Promise((_resolve, reject) => {
       signal?.addEventListener('abort', () => reject(serviceError('aborted')));
