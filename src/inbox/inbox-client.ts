@@ -13,9 +13,9 @@ interface InboxEvents {
   readonly onCommit: (lastSeq: number, commit: InboxCommit) => void;
 }
 
-interface Unsent extends Arrival {
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+/** Deliveries of one turn of the event loop; they are sent together at its end. */
+interface Batch extends PromiseWithResolvers<void> {
+  readonly arrivals: Arrival[];
 }
 
 /** Memory of a waiting delivery besides its body: promises, timers, the frame of the copy. */
@@ -25,36 +25,25 @@ export class InboxClient {
   readonly #requests: Requests<InboxCalls, InboxEvent>;
   /** As it was opened. */
   readonly metadata: InboxMetadata;
-  /** Deliveries of this turn of the event loop; they are sent together at its end. */
-  #unsent: Unsent[] = [];
+  #batch: Batch | null = null;
   #lastSeq: number;
   #waitingBytes = 0;
   #closing: Promise<void> | null = null;
 
   /** @throws StoreError when the inbox is in use, another program's, or out of reach. */
-  static open(thread: InboxThread, events: InboxEvents): Promise<InboxClient> {
-    return new Promise((resolve, reject) => {
-      let client: InboxClient | null = null;
-      const requests = new Requests<InboxCalls, InboxEvent>(thread, (event) => {
-        switch (event.type) {
-          case 'opened':
-            client = new InboxClient(requests, event.lastSeq, event.metadata);
-            resolve(client);
-            return;
-          case 'refused':
-            reject(new StoreError(event.error.kind, event.error.message));
-            return;
-          case 'committed':
-            if (client !== null) client.#lastSeq = event.lastSeq;
-            events.onCommit(event.lastSeq, event.commit);
-        }
-      });
-      void requests.exited.then(({ message }) => {
-        const error = new StoreError('closed', `the inbox thread has ended: ${message}`);
-        if (client === null) reject(error);
-        else if (client.#closing === null) events.onDeath(error);
-      });
+  static async open(thread: InboxThread, { onDeath, onCommit }: InboxEvents): Promise<InboxClient> {
+    let client: InboxClient | null = null;
+    const requests = new Requests<InboxCalls, InboxEvent>(thread, ({ lastSeq, commit }) => {
+      if (client !== null) client.#lastSeq = lastSeq;
+      onCommit(lastSeq, commit);
     });
+    const { lastSeq, ...metadata } = await requests.call('open', undefined);
+    const opened = (client = new InboxClient(requests, lastSeq, metadata));
+    void requests.exited.then(({ message }) => {
+      if (opened.#closing === null)
+        onDeath(new StoreError('closed', `the inbox thread has ended: ${message}`));
+    });
+    return opened;
   }
 
   private constructor(requests: Requests<InboxCalls, InboxEvent>, lastSeq: number, metadata: InboxMetadata) {
@@ -75,11 +64,13 @@ export class InboxClient {
 
   /** Resolves once it is on disk, or was there already. @throws StoreError */
   append(body: Uint8Array, arrivedAtMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.#unsent.length === 0) setImmediate(() => this.#send());
-      this.#waitingBytes += body.byteLength + WAITING_BYTES;
-      this.#unsent.push({ body, arrivedAtMs, resolve, reject });
-    });
+    if (this.#batch === null) {
+      this.#batch = { arrivals: [], ...Promise.withResolvers() };
+      setImmediate(() => this.#send());
+    }
+    this.#waitingBytes += body.byteLength + WAITING_BYTES;
+    this.#batch.arrivals.push({ body, arrivedAtMs });
+    return this.#batch.promise;
   }
 
   /** The heartbeat: resolves when a delivery could be committed. @throws StoreError */
@@ -104,36 +95,25 @@ export class InboxClient {
 
   async #close(): Promise<void> {
     this.#send();
-    await this.#requests.call('close', undefined).catch((error: unknown) => {
-      // A thread that has ended is closed: its files went with it.
-      if (!(error instanceof StoreError) || error.kind !== 'closed') throw error;
-    });
+    // A thread that has ended is closed: its files went with it.
+    await this.#requests.call('close', undefined).catch(() => undefined);
     await this.#requests.exited;
   }
 
   #send(): void {
-    const sent = this.#unsent;
-    if (sent.length === 0) return;
-    this.#unsent = [];
-    const bytes = new Uint8Array(sent.reduce((sum, { body }) => sum + body.byteLength, 0));
-    const ends: number[] = [];
-    let end = 0;
-    for (const { body } of sent) {
-      bytes.set(body, end);
-      end += body.byteLength;
-      ends.push(end);
-    }
-    const arrivedAtMs = sent.map((delivery) => delivery.arrivedAtMs);
-    const size = end + sent.length * WAITING_BYTES;
-    this.#requests.call('append', { bytes, ends, arrivedAtMs }, [bytes.buffer]).then(
-      () => {
-        this.#waitingBytes -= size;
-        for (const { resolve } of sent) resolve();
-      },
-      (error: unknown) => {
-        this.#waitingBytes -= size;
-        for (const { reject } of sent) reject(error);
-      },
-    );
+    const batch = this.#batch;
+    if (batch === null) return;
+    this.#batch = null;
+    const size = batch.arrivals.reduce((sum, { body }) => sum + body.byteLength, 0);
+    const bytes = new Uint8Array(size);
+    let at = 0;
+    const arrivals = batch.arrivals.map(({ body, arrivedAtMs }) => {
+      bytes.set(body, at);
+      return { body: bytes.subarray(at, (at += body.byteLength)), arrivedAtMs };
+    });
+    this.#requests
+      .call('append', arrivals, [bytes.buffer])
+      .finally(() => (this.#waitingBytes -= size + arrivals.length * WAITING_BYTES))
+      .then(batch.resolve, batch.reject);
   }
 }

@@ -149,7 +149,8 @@ export function readMetadata(db: Db): InboxMetadata & { readonly lastSeq: number
 export class Inbox {
   readonly #db: Db;
   readonly #sql;
-  #lastSeq: number;
+  /** The last row on disk. */
+  lastSeq: number;
 
   constructor(db: Db) {
     this.#db = db;
@@ -172,16 +173,12 @@ export class Inbox {
            AND seq IN (SELECT seq FROM inbox ORDER BY seq LIMIT @limit)`,
       ),
     };
-    this.#lastSeq = readMetadata(db).lastSeq;
-  }
-
-  get lastSeq(): number {
-    return this.#lastSeq;
+    this.lastSeq = readMetadata(db).lastSeq;
   }
 
   /** All of them, on disk when it returns, or none; a body that is there already is left out. @throws SqliteError */
   append(arrivals: readonly Arrival[]): void {
-    this.#lastSeq = this.#transact(() => {
+    this.lastSeq = this.#transact(() => {
       // A commit that was reported as failed may be there all the same.
       let seq = this.#sql.lastSeq.get() ?? 0;
       for (const { body, arrivedAtMs } of arrivals) {
@@ -210,20 +207,16 @@ export class Inbox {
   }
 
   #transact<T>(work: () => T): T {
+    // Left open by a ROLLBACK that failed.
     if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       const result = work();
       this.#db.exec('COMMIT');
       return result;
-    } catch (error) {
-      try {
-        // SQLite rolls back on some errors; a failed COMMIT may leave the transaction open.
-        if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-      } catch {
-        // The first error is the one to report; the next transaction tries again.
-      }
-      throw error;
+    } finally {
+      // SQLite rolls back on some errors; a failed COMMIT may leave the transaction open.
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
     }
   }
 }

@@ -22,26 +22,21 @@ import {
 } from './inbox.ts';
 
 export type InboxCalls = {
-  /** Deliveries that arrived together: their bodies one after the other, and where each ends. */
-  append: {
-    args: {
-      readonly bytes: Uint8Array<ArrayBuffer>;
-      readonly ends: readonly number[];
-      readonly arrivedAtMs: readonly number[];
-    };
-    result: undefined;
-  };
+  /** To be called first. */
+  open: { args: undefined; result: InboxMetadata & { readonly lastSeq: number } };
+  /** Deliveries that arrived together; all bodies are in one buffer, which is transferred. */
+  append: { args: readonly Arrival[]; result: undefined };
   beat: { args: Heartbeat; result: undefined };
   beginEpoch: { args: { readonly epoch: string; readonly changeSeq: number }; result: undefined };
   prune: { args: PruneInbox; result: PrunedInbox };
   close: { args: undefined; result: undefined };
 };
 
-export type InboxEvent =
-  | { readonly type: 'opened'; readonly lastSeq: number; readonly metadata: InboxMetadata }
-  | { readonly type: 'refused'; readonly error: PlainError }
-  /** After each transaction of deliveries or of a heartbeat, before its callers get their replies. */
-  | { readonly type: 'committed'; readonly lastSeq: number; readonly commit: InboxCommit };
+/** After each transaction of deliveries or of a heartbeat, before its callers get their replies. */
+export interface InboxEvent {
+  readonly lastSeq: number;
+  readonly commit: InboxCommit;
+}
 
 export interface InboxCommit {
   readonly deliveries: number;
@@ -99,23 +94,14 @@ export function lockAndOpen(databasePath: string): OpenInbox {
   }
 }
 
-/** Serves until asked to close. */
+/** Serves until asked to close. @param open called by the first request. */
 export function serveInbox(owner: Answering<InboxCalls, InboxEvent>, open: () => OpenInbox): void {
-  let own: OpenInbox;
+  const appends: Appending[] = [];
+  const others: Exclude<Request<InboxCalls>, Appending>[] = [];
+  let own: OpenInbox | null = null;
   let inbox: Inbox;
-  try {
-    own = open();
-    inbox = new Inbox(own.db);
-    const { lastSeq, ...metadata } = readMetadata(own.db);
-    owner.post({ event: { type: 'opened', lastSeq, metadata } });
-  } catch (error) {
-    owner.post({ event: { type: 'refused', error: plainError(error) } });
-    owner.close();
-    return;
-  }
-  const queue: Request<InboxCalls>[] = [];
+  let checks: NodeJS.Timeout | undefined;
   let sinceCheckpointBytes = 0;
-  const checks = setInterval(() => own.check(), CHECK_EVERY_MS);
 
   /** @param work one transaction. */
   const commit = (ids: readonly number[], deliveries: number, work: () => void): void => {
@@ -127,83 +113,67 @@ export function serveInbox(owner: Answering<InboxCalls, InboxEvent>, open: () =>
       error = plainError(failureOf(cause));
     }
     const tookMs = performance.now() - startedMs;
-    const report = { deliveries, tookMs, error };
-    owner.post({ event: { type: 'committed', lastSeq: inbox.lastSeq, commit: report } });
+    owner.post({ event: { lastSeq: inbox.lastSeq, commit: { deliveries, tookMs, error } } });
     for (const id of ids) owner.post(error === null ? { id, value: undefined } : { id, error });
   };
-  const append = (requests: readonly Appending[]): void => {
-    const arrivals = requests.flatMap(({ args }) => arrivalsIn(args));
-    const ids = requests.map(({ id }) => id);
-    commit(ids, arrivals.length, () => inbox.append(arrivals));
-    sinceCheckpointBytes += requests.reduce((sum, { args }) => sum + args.bytes.byteLength, COMMIT_BYTES);
-  };
-  /** @returns false when the thread has ended. */
-  const run = (request: Exclude<Request<InboxCalls>, Appending>): boolean => {
-    const { id } = request;
-    switch (request.name) {
-      case 'beat':
-        commit([id], 0, () => inbox.beat(request.args));
-        return true;
-      case 'beginEpoch':
-        answer(owner, id, () => inbox.beginEpoch(request.args.epoch, request.args.changeSeq));
-        return true;
-      case 'prune':
-        answer(owner, id, () => inbox.prune(request.args));
-        return true;
-      case 'close':
-        clearInterval(checks);
-        answer(owner, id, () => own.close());
-        owner.close();
-        return false;
+  /** Deliveries go before everything else. */
+  const append = (): void => {
+    const ids: number[] = [];
+    const arrivals: Arrival[] = [];
+    let bytes = COMMIT_BYTES;
+    while (arrivals.length < DELIVERIES_AT_ONCE && bytes < BYTES_AT_ONCE) {
+      const next = appends.shift();
+      if (next === undefined) break;
+      ids.push(next.id);
+      arrivals.push(...next.args);
+      for (const { body } of next.args) bytes += body.byteLength;
     }
-  };
-  const checkpoint = (): void => {
+    commit(ids, arrivals.length, () => inbox.append(arrivals));
+    sinceCheckpointBytes += bytes;
     if (sinceCheckpointBytes < CHECKPOINT_BYTES) return;
     sinceCheckpointBytes = 0;
     try {
-      own.db.pragma('wal_checkpoint(PASSIVE)');
+      own?.db.pragma('wal_checkpoint(PASSIVE)');
     } catch {
       // The next commit meets the same fault, and reports it.
     }
   };
+  const run = ({ id, name, args }: (typeof others)[number]): void => {
+    switch (name) {
+      case 'open':
+        answer(owner, id, () => {
+          const opened = (own = open());
+          inbox = new Inbox(opened.db);
+          checks = setInterval(() => opened.check(), CHECK_EVERY_MS);
+          return readMetadata(opened.db);
+        });
+        if (checks === undefined) owner.close();
+        return;
+      case 'beat':
+        commit([id], 0, () => inbox.beat(args));
+        return;
+      case 'beginEpoch':
+        answer(owner, id, () => inbox.beginEpoch(args.epoch, args.changeSeq));
+        return;
+      case 'prune':
+        answer(owner, id, () => inbox.prune(args));
+        return;
+      case 'close':
+        clearInterval(checks);
+        answer(owner, id, () => own?.close());
+        owner.close();
+    }
+  };
   owner.onMessage((first) => {
-    queue.push(first);
-    for (;;) {
-      for (let next = owner.take(); next !== undefined; next = owner.take()) queue.push(next);
-      const appending = takeAppending(queue);
-      if (appending.length > 0) append(appending);
+    for (let next: typeof first | undefined = first; ; next = owner.take()) {
+      if (next?.name === 'append') appends.push(next);
+      else if (next !== undefined) others.push(next);
+      else if (appends.length > 0) append();
       else {
-        const request = queue.shift();
-        if (request === undefined) return;
-        if (request.name !== 'append' && !run(request)) return;
+        const other = others.shift();
+        if (other === undefined) return;
+        run(other);
       }
-      checkpoint();
     }
   });
-}
-
-/** Deliveries go before everything else. @returns what one transaction takes. */
-function takeAppending(queue: Request<InboxCalls>[]): Appending[] {
-  const taken: Appending[] = [];
-  let deliveries = 0;
-  let bytes = 0;
-  for (let i = 0; i < queue.length && deliveries < DELIVERIES_AT_ONCE && bytes < BYTES_AT_ONCE;) {
-    const request = queue[i];
-    if (request?.name !== 'append') {
-      i += 1;
-      continue;
-    }
-    queue.splice(i, 1);
-    taken.push(request);
-    deliveries += request.args.ends.length;
-    bytes += request.args.bytes.byteLength;
-  }
-  return taken;
-}
-
-function arrivalsIn({ bytes, ends, arrivedAtMs }: Appending['args']): Arrival[] {
-  return ends.map((end, i) => ({
-    body: bytes.subarray(i === 0 ? 0 : ends[i - 1], end),
-    arrivedAtMs: arrivedAtMs[i] ?? 0,
-  }));
 }

@@ -15,7 +15,9 @@ export function refuseTarget(
 ): void {
   if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
   const own = from.flatMap((path) =>
-    ['', '-wal', '-shm', '-journal', '.lock', '.token'].map((suffix) => linksFollowed(path) + suffix),
+    ['', '-wal', '-shm', '-journal', '.lock', '.token', '.aside'].map(
+      (suffix) => linksFollowed(path) + suffix,
+    ),
   );
   if (own.includes(linksFollowed(to)) || from.some((path) => isSameFile(path, to))) {
     throw new Error(`${to} belongs to the database that is read: name another file`);

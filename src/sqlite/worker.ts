@@ -60,7 +60,7 @@ export class Requests<C extends Calls, E> {
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       this.#pending.set(id, { resolve, reject });
-      this.#thread.post({ id, name, args } as Request<C>, handOver);
+      this.#thread.post({ id, name, args }, handOver);
     });
   }
 

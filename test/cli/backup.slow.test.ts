@@ -170,7 +170,7 @@ describe('of a mirror that nobody serves', () => {
     const { code, stderr } = await run(damaged, 'backup', 'copy-of-damaged.db');
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^error: the database is damaged \(.*\), and so would its copy be: stop the mirror, /,
+      /^error: the database is damaged \(.*\), and so would its copy be: a running mirror moves it aside/,
     );
     expect(leftIn(home).filter((name) => name.includes('copy-of-damaged'))).toEqual([]);
   });
