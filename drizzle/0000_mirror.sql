@@ -167,6 +167,7 @@ CREATE TABLE `service_state` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`epoch` text NOT NULL,
 	`alive_at_ms` integer,
+	`clock_ms` integer,
 	`last_full_sync_at_ms` integer,
 	`pruned_change_seq` integer DEFAULT 0 NOT NULL,
 	`stopped_at_ms` integer,

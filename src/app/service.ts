@@ -78,7 +78,7 @@ export async function startService(
           changeSeq: store.mirror.position.changeSeq,
         });
       },
-      show: (atMs) => writer.command('alive', { atMs }),
+      show: (atMs) => writer.command('alive', { atMs, clockMs: now() }),
     },
     Date.now,
   );

@@ -102,7 +102,7 @@ async function listenOver(store: Files, hasBegun = true): Promise<Intake> {
   const heartbeat = createHeartbeat(
     {
       beat: (atMs) => store.inbox.beat({ atMs, clockMs: atMs, missedSinceMs: null, changeSeq: 0 }),
-      show: (atMs) => store.writer.command('alive', { atMs }),
+      show: (atMs) => store.writer.command('alive', { atMs, clockMs: atMs }),
     },
     now,
   );

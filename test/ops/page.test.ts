@@ -102,7 +102,7 @@ const PAGES = ['/', '/stock', '/stock?suspect=1', '/deliveries', '/runs'];
 test('says what state the mirror is in, why, and what to do', async () => {
   const store = newStore();
   const ops = await startOps(store);
-  store.change('UPDATE service_state SET alive_at_ms = ?', Date.now());
+  store.change('UPDATE service_state SET alive_at_ms = ?, clock_ms = unixepoch() * 1000', Date.now());
   expect(words(await show(ops, '/'))).toMatch(
     /Catching up .*first read of the whole catalogue is not finished.* What to do: Nothing/,
   );
@@ -129,7 +129,7 @@ test('says what state the mirror is in, why, and what to do', async () => {
     productIds: ['1'],
     variantIds: [],
   });
-  store.change('UPDATE service_state SET alive_at_ms = ?', Date.now());
+  store.change('UPDATE service_state SET alive_at_ms = ?, clock_ms = unixepoch() * 1000', Date.now());
   const late = words(await show(ops, '/'));
   expect(late).toMatch(
     /Blocked A re-read request has waited for longer than 15 min: there .* The oldest re-read request has been waiting for 16 min/,
@@ -155,7 +155,8 @@ test('a mirror that is stale because products are refused says that, and not tha
     productIds: ['1'],
     variantIds: [],
   });
-  const state = 'UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1';
+  const state =
+    'UPDATE service_state SET alive_at_ms = ?, clock_ms = unixepoch() * 1000, last_full_sync_at_ms = 1';
   store.change(state, Date.now());
   const page = words(await show(ops, '/'));
   expect(page).toMatch(/Blocked The store refuses or fails to show 3 products/);
@@ -177,7 +178,10 @@ test('warns of removals that are held, and asks twice before they are allowed', 
   await expect
     .poll(async () => words(await show(ops, '/')), RECOUNT)
     .toContain('The store no longer shows 1 product , too many at once');
-  store.change('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1', Date.now());
+  store.change(
+    'UPDATE service_state SET alive_at_ms = ?, clock_ms = unixepoch() * 1000, last_full_sync_at_ms = 1',
+    Date.now(),
+  );
   store.change('UPDATE read_requests SET is_suspect = 1');
   expect(words(await show(ops, '/'))).toMatch(
     /Blocked The store no longer shows much at once, and 1 removal waits for a decision/,

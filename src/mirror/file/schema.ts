@@ -291,6 +291,8 @@ export const serviceState = sqliteTable(
     epoch: text('epoch').notNull(),
     /** The heartbeat: written every second while the mirror runs; null before that, in each epoch. */
     aliveAtMs: integer('alive_at_ms'),
+    /** The mirror's own clock at that heartbeat: after the host's clock was set back, the two differ. */
+    clockMs: integer('clock_ms'),
     /** When the catalogue was last read whole in this epoch. */
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
     /** The last number of the pruned changes: a consumer below it would miss some. Zero: none were pruned. */

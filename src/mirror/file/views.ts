@@ -103,7 +103,7 @@ const CAUSES: Readonly<Record<StateCause, string>> = {
     SELECT 1 FROM products WHERE gone_at_ms IS NULL AND read_at_ms < m.trusted_after_ms AND ${UNLESS_GIVEN_UP}
   )`,
   waiting: `EXISTS (
-    SELECT 1 FROM read_requests WHERE is_suspect = 1 AND first_made_at_ms < now.ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
+    SELECT 1 FROM read_requests WHERE is_suspect = 1 AND first_made_at_ms < s.clock_ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
   )`,
   // Not `isIsolated` of core/given-up.ts.
   given_up: `(

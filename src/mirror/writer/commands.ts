@@ -37,7 +37,7 @@ export interface PrunedRows {
 
 /** Prepares the statements once; each command runs inside the writer's transaction. */
 export function prepareCommands(db: Db) {
-  const alive = db.prepare('UPDATE service_state SET alive_at_ms = ?');
+  const alive = db.prepare('UPDATE service_state SET alive_at_ms = @atMs, clock_ms = @clockMs');
   const forgetWarehouses = db.prepare(
     'DELETE FROM warehouse_names WHERE warehouse_id NOT IN (SELECT key FROM json_each(?))',
   );
@@ -69,7 +69,7 @@ export function prepareCommands(db: Db) {
   const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');
 
   return {
-    alive: (args: { atMs: number }): void => void alive.run(args.atMs),
+    alive: (args: { atMs: number; clockMs: number }): void => void alive.run(args),
     noteMinute: (at: MinuteNote): void => {
       noteMinute.run(at.minute, JSON.stringify(at.figures));
       forgetMinutes.run(at.minute - MINUTES_KEPT);

@@ -114,10 +114,10 @@ describe('a row is under suspicion', () => {
 
 describe('the mirror is', () => {
   /** Alive now and read whole, as far as its record says. */
-  function alive(writer: DirectWriter, agoMs = 0): void {
+  function alive(writer: DirectWriter, agoMs = 0, clockMs = Date.now()): void {
     writer.db
-      .prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1')
-      .run(Date.now() - agoMs);
+      .prepare('UPDATE service_state SET alive_at_ms = ?, clock_ms = ?, last_full_sync_at_ms = 1')
+      .run(Date.now() - agoMs, clockMs);
   }
   const state = (writer: DirectWriter) => status(writer.db).state;
 
@@ -160,6 +160,19 @@ describe('the mirror is', () => {
     });
     expect(state(writer)).toBe('stale');
   });
+
+  test.each([-3_600_000, 3_600_000])(
+    'stale after a quarter of an hour by its own clock, which is %i ms ahead of the host',
+    (aheadMs) => {
+      const writer = quiet();
+      const atMs = Date.now() + aheadMs;
+      writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds: ['10'], variantIds: [] });
+      alive(writer, 0, atMs + 15 * 60_000);
+      expect(state(writer)).toBe('live');
+      alive(writer, 0, atMs + 15 * 60_000 + 1);
+      expect(state(writer)).toBe('stale');
+    },
+  );
 });
 
 describe('a read that the service refuses', () => {
@@ -168,7 +181,11 @@ describe('a read that the service refuses', () => {
     for (let n = 0; n < products; n += 1) {
       writer.read(String(n), detail(String(n), [{ id: `1${n}`, levels: { 1: 5 } }]), T0);
     }
-    writer.db.prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1').run(Date.now());
+    writer.db
+      .prepare(
+        'UPDATE service_state SET alive_at_ms = ?, clock_ms = unixepoch() * 1000, last_full_sync_at_ms = 1',
+      )
+      .run(Date.now());
     return writer;
   }
   const state = (writer: DirectWriter) => status(writer.db).state;

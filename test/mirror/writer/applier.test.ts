@@ -11,7 +11,7 @@ const read = (found = tea, s0 = 0): Work => ({
   kind: 'input',
   input: readEntry('10', found, { sentAtMs: T0, s0 }),
 });
-const alive: Work = { kind: 'command', name: 'alive', args: { atMs: T0 } };
+const alive: Work = { kind: 'command', name: 'alive', args: { atMs: T0, clockMs: T0 } };
 
 /** Appended to the inbox; nothing is applied yet. */
 function arrived({ writer }: DirectWriter, ...bodies: readonly Uint8Array[]): void {
