@@ -78,7 +78,10 @@ export async function startService(
           changeSeq: store.mirror.position.changeSeq,
         });
       },
-      show: (atMs) => writer.command('alive', { atMs, clockMs: now() }),
+      show: async (atMs) => {
+        // Readers learn of a downtime before they see that the mirror is kept.
+        if (mirror.missedSinceMs === null) await writer.command('alive', { atMs, clockMs: now() });
+      },
     },
     Date.now,
   );

@@ -111,7 +111,8 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
     const lastSeq = options.inboxEndSeq ?? inboxAt.lastSeq;
     const verdict = judge(mirror, { ...inboxAt, lastSeq });
     if (verdict.start === 'continue' || verdict.start === 'note') {
-      found.exec('UPDATE service_state SET stopped_at_ms = NULL WHERE stopped_at_ms IS NOT NULL');
+      // Not live on the heartbeat of the run before: a downtime may have to be noted first.
+      found.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
       const { epoch } = mirror;
       const noted = { why: 'the last start did not finish', epoch, changeSeq: mirror.changeSeq, movedTo };
       return { db: found, newEpoch: verdict.start === 'note' ? noted : null };

@@ -20,6 +20,7 @@ import {
   type StartedMirror,
 } from '../../src/mirror/start.ts';
 import { Applier } from '../../src/mirror/writer/applier.ts';
+import { prepareCommands } from '../../src/mirror/writer/commands.ts';
 import { backupDatabase } from '../../src/mirror/file/backup.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { delivery, detail, item, newPath, readEntry, T0, values } from './mirror-file.ts';
@@ -209,6 +210,21 @@ test('an epoch that a killed start did not note is noted by the next one', () =>
   expect(life.newEpoch).toMatchObject({ epoch, changeSeq, movedTo: null });
   life.end();
   expect(live(path).newEpoch).toBeNull();
+});
+
+test('a start does not pass for live on the heartbeat of the run before', () => {
+  const path = newPath();
+  const atMs = Date.now();
+  const killed = live(path);
+  killed.db.prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1').run(atMs);
+  const state = ({ db }: Life) => values(db, 'SELECT state FROM mirror_status');
+  expect(state(killed)).toEqual(['live']);
+  killed.end();
+  const next = live(path);
+  expect(state(next)).toEqual(['stale']);
+  prepareCommands(next.db).alive({ atMs, clockMs: atMs });
+  expect(state(next)).toEqual(['live']);
+  next.end();
 });
 
 test('only the newest file that was moved aside is kept', () => {

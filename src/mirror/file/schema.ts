@@ -297,7 +297,7 @@ export const serviceState = sqliteTable(
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
     /** The last number of the pruned changes: a consumer below it would miss some. Zero: none were pruned. */
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
-    /** The last heartbeat before the file was closed in order: nobody keeps it since. Null while it is open, and after a kill. */
+    /** The last heartbeat before the file was closed in order, or opened: nobody keeps it since. Null from the next heartbeat on. */
     stoppedAtMs: integer('stopped_at_ms'),
     /** Written by `backup`, and not started since. */
     isBackup: integer('is_backup').notNull().default(0),

@@ -37,7 +37,9 @@ export interface PrunedRows {
 
 /** Prepares the statements once; each command runs inside the writer's transaction. */
 export function prepareCommands(db: Db) {
-  const alive = db.prepare('UPDATE service_state SET alive_at_ms = @atMs, clock_ms = @clockMs');
+  const alive = db.prepare(
+    'UPDATE service_state SET alive_at_ms = @atMs, clock_ms = @clockMs, stopped_at_ms = NULL',
+  );
   const forgetWarehouses = db.prepare(
     'DELETE FROM warehouse_names WHERE warehouse_id NOT IN (SELECT key FROM json_each(?))',
   );

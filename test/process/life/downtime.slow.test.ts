@@ -32,7 +32,7 @@ test.concurrent(
     sandbox.operations.deleteProduct(deleted.productId);
 
     const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
-    expect(statusOf(again.databasePath).state).toBe('catching_up');
+    await eventually(() => statusOf(again.databasePath).state !== 'stale', { what: 'a heartbeat' });
     for (const view of ['mirror_stock', 'mirror_variants']) {
       expect(rows(again.databasePath, `SELECT * FROM ${view} WHERE suspect = 0`)).toEqual([]);
     }
@@ -83,11 +83,20 @@ test.concurrent(
     await mirror.stop();
     const [level] = plainVariants(sandbox, 1);
     sandbox.operations.add({ ...level, by: 11 });
-    sandbox.reads.latencyMs = { min: 1_000, max: 1_500 };
+    const looked = Promise.withResolvers<undefined>();
+    sandbox.reads.intercept = () => looked.promise;
 
     const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
-    expect(statusOf(again.databasePath).state).toBe('catching_up');
+    await eventually(
+      () => {
+        const { state } = statusOf(again.databasePath);
+        expect(state).not.toBe('live');
+        return state === 'catching_up';
+      },
+      { what: 'the downtime is shown' },
+    );
     expect(rows(again.databasePath, 'SELECT * FROM mirror_stock WHERE suspect = 0')).toEqual([]);
+    looked.resolve(undefined);
     await untilLive(again);
     await untilQuiet(again, sandbox);
     expect(compareWithTruth(again.databasePath, sandbox)).toEqual([]);
