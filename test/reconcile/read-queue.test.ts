@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
+import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
 import {
@@ -161,6 +162,21 @@ test('a read that fails is tried again ever more rarely; a refused one waits for
   expect(service.asked.filter((id) => id === refused)).toHaveLength(1);
   expect(present(oddFailure).attempts).toBeLessThanOrEqual(present(flakyFailure).attempts);
   expect(present(oddFailure).parked).toBe(0);
+});
+
+test('a resync asks for each product once before it repeats one, though most answers are garbage', async () => {
+  const { now, store, service, queue } = setUp({ haste: 100, ids: productIds(14) });
+  await readLongAgo(store, service, service.ids);
+  const garbage = new Set(service.ids.slice(0, 8));
+  service.onDetail = (id) => {
+    if (garbage.has(id)) throw serviceError('contract');
+  };
+  await beginCatalogueRun({ store, now, log }, 'operator');
+  queue.start();
+  await eventually(() => service.asked.length >= 20, { what: 'repeated reads' });
+  await queue.stop();
+  expect(service.asked.slice(0, 14).toSorted()).toEqual(service.ids);
+  expect(service.asked.slice(14).every((id) => garbage.has(id))).toBe(true);
 });
 
 test('an error nobody foresaw is put on record like any other, and the queue goes on', async () => {
