@@ -91,11 +91,7 @@ export function createClient({ retry, ...options }: ClientOptions): Client {
       return client.close();
     },
     waitForShipment: (orderId, waitOptions) =>
-      waitForShipment(
-        { client, sleep, now: () => performance.now(), closing: closing.signal },
-        orderId,
-        waitOptions,
-      ),
+      waitForShipment({ client, sleep, closing: closing.signal }, orderId, waitOptions),
     allProducts: (request, callOptions) => allProducts(client, request, callOptions),
     allAddresses: (callOptions) => allAddresses(client, callOptions),
     releaseLatch: () => connection.tokens.releaseLatch(),

@@ -56,7 +56,7 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     close: http.close,
     credentials: { clientId, clientSecret },
     file:
-      path === undefined ? createTokenMemory() : createTokenFile({ path, baseUrl, clientId, clientSecret }),
+      path === undefined ? createTokenMemory() : createTokenFile(path, { baseUrl, clientId, clientSecret }),
     random: Math.random,
     onFileError: options.onTokenFileError,
   });

@@ -6,8 +6,7 @@ import { fullJitterMs } from '../traffic/backoff.ts';
 import type { BackoffPolicy } from '../traffic/backoff.ts';
 import { createOrderRequestSchema } from './contract/order-schemas.ts';
 import type { ServiceClient } from './client.ts';
-import type { CallOptions } from './endpoints/call.ts';
-import { checkRequest } from './endpoints/check-request.ts';
+import { checkRequest, type CallOptions } from './endpoints/call.ts';
 import { CREATE_ORDER_ENDPOINT } from './endpoints/orders.ts';
 import { ServiceError } from './transport/errors.ts';
 import { TOKEN_ENDPOINT } from './token/token-request.ts';
@@ -27,26 +26,23 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   maxWaitMs: 60_000,
 };
 
-interface FailedCall {
-  /** How often the call has failed, 1 or more. */
-  readonly failures: number;
-  /** Carrying the call out twice has the same effect as once. */
-  readonly isRepeatable: boolean;
-  readonly policy: RetryPolicy;
-  /** In [0, 1). */
-  readonly random: number;
-}
-
 /**
- * How long to wait before the call is made again, in ms; null: not at all.
+ * How long to wait before a call that has failed is made again, in ms; null: not at all.
  *
  * 429 waits at least for its `Retry-After`. A 5xx, a network failure or a timeout waits with full jitter, and is
  * final for a call that must not be carried out twice. Everything else is final: a refused token has been replaced
  * already.
+ *
+ * @param failures 1 or more. @param isRepeatable twice has the same effect as once. @param random in [0, 1).
  */
 export function retryDelayMs(
   error: unknown,
-  { failures, isRepeatable, policy, random }: FailedCall,
+  {
+    failures,
+    isRepeatable,
+    policy,
+    random,
+  }: { failures: number; isRepeatable: boolean; policy: RetryPolicy; random: number },
 ): number | null {
   if (!(error instanceof ServiceError) || failures >= policy.attempts) return null;
   const { kind, endpoint, retryAfterMs = 0 } = error;
@@ -104,14 +100,9 @@ export function withRetries(client: ServiceClient, { policy, sleep, random }: Re
     orderDetail: (request, options) => tried(() => client.orderDetail(request, options), options),
     listAddresses: (request, options) => tried(() => client.listAddresses(request, options), options),
     createOrder: async (request, options) => {
-      const { external_order_id: id } = checkRequest(
-        CREATE_ORDER_ENDPOINT,
-        createOrderRequestSchema,
-        request,
-      );
-      // A copy: should the caller change the request meanwhile, a retry would create another order than the one that
-      // failed.
+      // A copy: a retry must not create another order if the caller changes the request meanwhile.
       const order = structuredClone(request);
+      const { external_order_id: id } = checkRequest(CREATE_ORDER_ENDPOINT, createOrderRequestSchema, order);
       // Only the id makes the store answer the order that exists already. The contract does not say whether an empty
       // id is one.
       const isRepeatable = id !== undefined && id !== '';

@@ -3,7 +3,7 @@ import type { CallOptions } from './endpoints/call.ts';
 import type { ServiceClient } from './client.ts';
 import { ORDER_DETAIL_ENDPOINT } from './endpoints/orders.ts';
 import { ServiceError } from './transport/errors.ts';
-import type { ServiceErrorInit, ServiceErrorKind } from './transport/errors.ts';
+import type { ServiceErrorInit } from './transport/errors.ts';
 import type { Order } from './contract/order-schemas.ts';
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {
@@ -15,8 +15,6 @@ interface WaitDeps {
   readonly client: Pick<ServiceClient, 'orderDetail'>;
   /** Ends early when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Monotonic. */
-  readonly now: () => number;
   /** The client was closed. */
   readonly closing: AbortSignal;
 }
@@ -35,57 +33,41 @@ const GROWTH = 1.5;
  * that cannot be reached for a while is asked again until the time is over.
  */
 export async function waitForShipment(
-  { client, sleep, now, closing }: WaitDeps,
+  { client, sleep, closing }: WaitDeps,
   orderId: string,
   { timeoutMs = DEFAULT_TIMEOUT_MS, signal }: WaitOptions = {},
 ): Promise<Order> {
-  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 0 || timeoutMs > LONGEST_TIMEOUT_MS) {
+  if (!Number.isSafeInteger(timeoutMs) || timeoutMs < 0 || timeoutMs > LONGEST_TIMEOUT_MS)
     throw new RangeError(
-      `timeoutMs must be a whole number from 0 to ${LONGEST_TIMEOUT_MS}, not ${String(timeoutMs)}`,
+      `timeoutMs must be a whole number from 0 to ${LONGEST_TIMEOUT_MS}, not ${timeoutMs}`,
     );
-  }
-  const endMs = now() + timeoutMs;
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), timeoutMs);
+  const fail = (init: Omit<ServiceErrorInit, 'endpoint'>) =>
+    new ServiceError({ endpoint: ORDER_DETAIL_ENDPOINT, ...init });
+  const late = AbortSignal.timeout(timeoutMs);
   const own = signal === undefined ? closing : AbortSignal.any([signal, closing]);
-  const ending = AbortSignal.any([own, late.signal]);
-  let failure: ServiceError | undefined;
-  let wasSeen = false;
-  try {
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * GROWTH)) {
-      try {
-        const read = await client.orderDetail({ order_id: orderId }, { signal: ending });
-        if (read.outcome === 'not_found')
-          throw failed('rejected', `the store has no order ${orderId}`, { status: 404, code: 'not_found' });
-        if ((read.order.shipments?.length ?? 0) > 0) return read.order;
-        failure = undefined;
-        wasSeen = true;
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-        const isTransient = error.kind === 'unavailable' || error.kind === 'rate_limited';
-        if (isTransient) failure = error;
-        // The end of this wait cut the read off: reported below.
-        else if (error.kind !== 'aborted' || own.aborted) throw error;
+  const ending = AbortSignal.any([own, late]);
+  let problem = 'the store did not answer in time';
+  let cause: ServiceError | undefined;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * GROWTH)) {
+    try {
+      const read = await client.orderDetail({ order_id: orderId }, { signal: ending });
+      if (read.outcome === 'not_found') {
+        const description = `the store has no order ${orderId}`;
+        throw fail({ kind: 'rejected', status: 404, code: 'not_found', description });
       }
-      const leftMs = late.signal.aborted ? 0 : endMs - now();
-      if (leftMs > 0 && !own.aborted)
-        await sleep(Math.min(leftMs, Math.max(pauseMs, failure?.retryAfterMs ?? 0)), ending);
-      if (own.aborted) throw failed('aborted', 'aborted while waiting for a shipment');
-      if (leftMs > 0) continue;
-      const unseen = wasSeen ? 'the courier has not booked it yet' : 'the store did not answer in time';
-      const why = failure === undefined ? unseen : `the store could not be asked: ${failure.description}`;
-      const problem = `order ${orderId} has no shipment after ${timeoutMs} ms: ${why}`;
-      throw failed('unavailable', problem, { cause: failure });
+      if ((read.order.shipments?.length ?? 0) > 0) return read.order;
+      [problem, cause] = ['the courier has not booked it yet', undefined];
+    } catch (error) {
+      if (!(error instanceof ServiceError) || own.aborted) throw error;
+      if (error.kind === 'unavailable' || error.kind === 'rate_limited')
+        [problem, cause] = [`the store could not be asked: ${error.description}`, error];
+      // The end of this wait cut the read off.
+      else if (error.kind !== 'aborted') throw error;
     }
-  } finally {
-    clearTimeout(timer);
+    await sleep(Math.max(pauseMs, cause?.retryAfterMs ?? 0), ending);
+    if (own.aborted) throw fail({ kind: 'aborted', description: 'aborted while waiting for a shipment' });
+    if (!late.aborted) continue;
+    const description = `order ${orderId} has no shipment after ${timeoutMs} ms: ${problem}`;
+    throw fail({ kind: 'unavailable', description, cause });
   }
-}
-
-function failed(
-  kind: ServiceErrorKind,
-  description: string,
-  more: Pick<ServiceErrorInit, 'status' | 'code' | 'cause'> = {},
-): ServiceError {
-  return new ServiceError({ kind, endpoint: ORDER_DETAIL_ENDPOINT, description, ...more });
 }

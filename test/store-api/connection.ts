@@ -59,7 +59,7 @@ export function connect(options: ConnectionOptions) {
   const tokens = createTokenProvider({
     transport: http.send,
     credentials: { clientId, clientSecret },
-    file: options.file ?? createTokenFile({ path, baseUrl, clientId, clientSecret }),
+    file: options.file ?? createTokenFile(path, { baseUrl, clientId, clientSecret }),
     now,
     random: () => 0.5,
     newRequestId: counted('token-request'),

@@ -13,7 +13,7 @@ const state: TokenState = {
 };
 
 function fileAt(path: string, clientSecret = SECRET) {
-  return createTokenFile({ path, baseUrl: 'https://service.test', clientId: 'c', clientSecret });
+  return createTokenFile(path, { baseUrl: 'https://service.test', clientId: 'c', clientSecret });
 }
 
 const freshPath = () => join(temporaryFolder(), 'token.json');
@@ -30,12 +30,9 @@ test('what was written is read, by another reader too', async () => {
 });
 
 describe('the file', () => {
-  test('found wider is narrowed, by reading and by writing', async () => {
+  test('found wider is narrowed by writing', async () => {
     const path = freshPath();
     await fileAt(path).write(state);
-    chmodSync(path, 0o644);
-    expect(await fileAt(path).read()).toEqual(state);
-    expect(modeOf(path)).toBe(0o600);
     chmodSync(path, 0o666);
     await fileAt(path).write(state);
     expect(modeOf(path)).toBe(0o600);

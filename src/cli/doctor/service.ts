@@ -32,7 +32,7 @@ async function checkStore(config: Pick<Config, 'service' | 'database'>): Promise
   const { baseUrl, clientId } = config.service;
   const clientSecret = config.service.clientSecret.reveal();
   const path = `${config.database.path}.token`;
-  const file = createTokenFile({ path, baseUrl, clientId, clientSecret });
+  const file = createTokenFile(path, { baseUrl, clientId, clientSecret });
   let state;
   try {
     state = await file.read();

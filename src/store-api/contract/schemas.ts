@@ -196,12 +196,6 @@ export const productDetailResponseSchema = z.looseObject({
   product: productDetailSchema,
 });
 
-/** The same but for its variants: there may be thousands, and each is looked at by itself. */
-export const productEnvelopeSchema = z.looseObject({
-  request_id: optional(z.string()),
-  product: productDetailSchema.extend({ variants: z.array(z.unknown()).min(1) }),
-});
-
 export const productDetailRequestSchema = z.strictObject({ product_id: idSchema });
 
 // ---- Webhooks ------------------------------------------------------------------------------------------------

@@ -1,10 +1,9 @@
 /** The one way every `/v1` endpoint is called. docs/store-api.md#authentication, 1 and 4. */
 import type { z } from 'zod';
-import { readAnswer } from '../transport/answer.ts';
+import { describeIssues, readAnswer } from '../transport/answer.ts';
 import type { Answer } from '../transport/answer.ts';
 import { ServiceError } from '../transport/errors.ts';
 import type { AnswerTimes } from '../transport/errors.ts';
-import { checkRequest } from './check-request.ts';
 import type { TokenProvider } from '../token/token.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -35,14 +34,16 @@ export interface NotFound extends Answered {
  * @throws ServiceError of any kind.
  */
 export type Call = <Q extends z.ZodType, A extends z.ZodType>(
-  asked: {
-    readonly endpoint: string;
-    readonly requestSchema: Q;
-    readonly answerSchema: A;
-    readonly body: DeepReadonly<z.input<Q>>;
-  },
+  asked: Asked<Q, A>,
   options?: CallOptions,
 ) => Promise<Answer<z.output<A>>>;
+
+interface Asked<Q extends z.ZodType, A extends z.ZodType> {
+  readonly endpoint: string;
+  readonly requestSchema: Q;
+  readonly answerSchema: A;
+  readonly body: DeepReadonly<z.input<Q>>;
+}
 
 /** Nothing that is sent is changed here, so read-only objects can be sent too. */
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
@@ -88,13 +89,56 @@ function isInvalidToken(error: unknown): error is ServiceError {
 }
 
 /**
- * Reads a failed call as the store's own 404 `not_found`: an outcome, not an error.
+ * Reads one record. The store's own 404 `not_found` is an outcome; a proxy's 404 says nothing about the record.
  *
- * @throws the error itself when it is anything else; a proxy's 404 says nothing about the requested thing.
+ * @param mismatch says why the answer is for another record than the requested one; null if it is not.
+ * @throws ServiceError
  */
-export function notFoundIn(error: unknown): NotFound {
-  if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
-  const { status, code, requestId, times } = error;
-  if (status !== 404 || code !== 'not_found' || requestId === undefined || times === undefined) throw error;
-  return { outcome: 'not_found', requestId, ...times };
+export async function readOne<Q extends z.ZodType, A extends z.ZodType>(
+  call: Call,
+  asked: Asked<Q, A>,
+  options: CallOptions | undefined,
+  mismatch: (value: z.output<A>) => string | null,
+): Promise<NotFound | (Answer<z.output<A>> & { readonly outcome: 'found' })> {
+  try {
+    const answer = await call(asked, options);
+    const { value, json: _, requestId, ...times } = answer;
+    const description = mismatch(value);
+    if (description === null) return { outcome: 'found', ...answer };
+    const { endpoint } = asked;
+    throw new ServiceError({ kind: 'contract', endpoint, requestId, status: 200, description, times });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
+    const { status, code, requestId, times } = error;
+    if (status !== 404 || code !== 'not_found' || requestId === undefined || times === undefined) throw error;
+    return { outcome: 'not_found', requestId, ...times };
+  }
+}
+
+/** A list of a thousand lines may be wrong in each. */
+const MOST_NAMED = 20;
+
+/**
+ * Refuses what the store would refuse, in its words, before a request is spent on it.
+ *
+ * @returns a copy of the body, as it will be sent.
+ * @throws ServiceError of kind `rejected`, code `invalid_request`, naming the fields that are wrong.
+ */
+export function checkRequest<Q extends z.ZodType>(endpoint: string, schema: Q, body: unknown): z.output<Q> {
+  const parsed = schema.safeParse(withoutNulls(body));
+  if (parsed.success) return parsed.data;
+  throw new ServiceError({
+    kind: 'rejected',
+    endpoint,
+    code: 'invalid_request',
+    description: `${describeIssues(parsed.error, MOST_NAMED)} (not sent)`,
+  });
+}
+
+/** Null means absent ("Conventions" 4). In a list nothing can be absent, so a null stays there and is refused. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const told = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(told.map(([key, inner]) => [key, withoutNulls(inner)]));
 }

@@ -1,21 +1,13 @@
 /** POST /v1/order/create, POST /v1/order/detail and POST /v1/store/address/list. */
-import { ServiceError } from '../transport/errors.ts';
+import { addressListRequestSchema, addressListResponseSchema } from '../contract/order-schemas.ts';
 import {
-  addressListRequestSchema,
-  addressListResponseSchema,
   createOrderRequestSchema,
   orderDetailRequestSchema,
   orderResponseSchema,
 } from '../contract/order-schemas.ts';
-import type {
-  AddressListRequest,
-  AddressListResponse,
-  CreateOrderRequest,
-  Order,
-  OrderDetailRequest,
-} from '../contract/order-schemas.ts';
-import { notFoundIn } from './call.ts';
-import type { Answered, Call, CallOptions, NotFound } from './call.ts';
+import type { AddressListRequest, AddressListResponse } from '../contract/order-schemas.ts';
+import type { CreateOrderRequest, Order, OrderDetailRequest } from '../contract/order-schemas.ts';
+import { readOne, type Answered, type Call, type CallOptions, type NotFound } from './call.ts';
 
 export const ADDRESS_LIST_ENDPOINT = '/v1/store/address/list';
 export const CREATE_ORDER_ENDPOINT = '/v1/order/create';
@@ -28,34 +20,6 @@ export interface CreateOrderAnswer extends Answered {
   readonly rawOrder: unknown;
 }
 
-/**
- * Creates one order. Stock is reserved at once; a tracking number is requested from the courier when the order is ready
- * to ship, unless `auto_request_xshipping` is false.
- *
- * `external_order_id` makes it safe to send again: if this channel already has an order with that id, the store
- * answers that order and creates no second one. Without it each request creates another order.
- *
- * @param request money in baht, times in epoch ms, ids as strings of digits.
- * @throws ServiceError. `rejected`: nothing was created. After `unavailable`, `aborted`, or `contract` with a 2xx, the
- * order may have been created all the same.
- */
-export async function createOrder(
-  call: Call,
-  request: CreateOrderRequest,
-  options?: CallOptions,
-): Promise<CreateOrderAnswer> {
-  const { value, json, ...answered } = await call(
-    {
-      endpoint: CREATE_ORDER_ENDPOINT,
-      requestSchema: createOrderRequestSchema,
-      answerSchema: orderResponseSchema,
-      body: request,
-    },
-    options,
-  );
-  return { order: value.order, rawOrder: (json as { order: unknown }).order, ...answered };
-}
-
 /** Not found: deleted, never existed, another store's, or an external id that this channel has not used. */
 export type OrderDetailAnswer = FoundOrder | NotFound;
 
@@ -63,40 +27,61 @@ interface FoundOrder extends CreateOrderAnswer {
   readonly outcome: 'found';
 }
 
-/**
- * Reads one order in its present state: by the store's own id any order of the store, by the caller's own id those
- * that this channel created.
- *
- * @throws ServiceError; of kind `contract` also for another order than the one requested, and for a 404 that is not the
- * store's own.
- */
-export async function orderDetail(
-  call: Call,
-  request: OrderDetailRequest,
-  options?: CallOptions,
-): Promise<OrderDetailAnswer> {
-  let answer;
-  try {
-    answer = await call(
-      {
-        endpoint: ORDER_DETAIL_ENDPOINT,
-        requestSchema: orderDetailRequestSchema,
-        answerSchema: orderResponseSchema,
-        body: request,
-      },
-      options,
-    );
-  } catch (error) {
-    return notFoundIn(error);
-  }
-  const { value, json, requestId, ...times } = answer;
-  const description = mismatch(request, value.order);
-  if (description !== null) {
-    const endpoint = ORDER_DETAIL_ENDPOINT;
-    throw new ServiceError({ kind: 'contract', endpoint, requestId, status: 200, description, times });
-  }
-  const rawOrder = (json as { order: unknown }).order;
-  return { outcome: 'found', order: value.order, rawOrder, requestId, ...times };
+export interface AddressListAnswer extends Answered {
+  readonly page: AddressListResponse;
+}
+
+export interface OrderClient {
+  /**
+   * Creates one order. Stock is reserved at once; a tracking number is requested from the courier when the order is ready
+   * to ship, unless `auto_request_xshipping` is false.
+   *
+   * `external_order_id` makes it safe to send again: if this channel already has an order with that id, the store
+   * answers that order and creates no second one. Without it each request creates another order.
+   *
+   * @param request money in baht, times in epoch ms, ids as strings of digits.
+   * @throws ServiceError. `rejected`: nothing was created. After `unavailable`, `aborted`, or `contract` with a 2xx, the
+   * order may have been created all the same.
+   */
+  createOrder(request: CreateOrderRequest, options?: CallOptions): Promise<CreateOrderAnswer>;
+  /**
+   * One order in its present state: by the store's own id any order of the store, by the caller's own id those that this
+   * channel created. The answer for another order is an error of kind `contract`.
+   */
+  orderDetail(request: OrderDetailRequest, options?: CallOptions): Promise<OrderDetailAnswer>;
+  /**
+   * One page of the store's own addresses; the first of the first page is the default sender. The ids never change: read
+   * them once and keep them.
+   */
+  listAddresses(request?: AddressListRequest, options?: CallOptions): Promise<AddressListAnswer>;
+}
+
+export function orderClient(call: Call): OrderClient {
+  return {
+    async createOrder(body, options) {
+      const schemas = { requestSchema: createOrderRequestSchema, answerSchema: orderResponseSchema };
+      const asked = { endpoint: CREATE_ORDER_ENDPOINT, ...schemas, body };
+      const { value, json, ...answered } = await call(asked, options);
+      return { order: value.order, rawOrder: (json as { order: unknown }).order, ...answered };
+    },
+    async orderDetail(body, options) {
+      const schemas = { requestSchema: orderDetailRequestSchema, answerSchema: orderResponseSchema };
+      const asked = { endpoint: ORDER_DETAIL_ENDPOINT, ...schemas, body };
+      const found = await readOne(call, asked, options, ({ order }) => mismatch(body, order));
+      if (found.outcome === 'not_found') return found;
+      const { value, json, ...answered } = found;
+      return { order: value.order, rawOrder: (json as { order: unknown }).order, ...answered };
+    },
+    async listAddresses(body = {}, options) {
+      const schemas = { requestSchema: addressListRequestSchema, answerSchema: addressListResponseSchema };
+      const {
+        value: page,
+        json: _,
+        ...answered
+      } = await call({ endpoint: ADDRESS_LIST_ENDPOINT, ...schemas, body }, options);
+      return { page, ...answered };
+    },
+  };
 }
 
 /** Shipping a parcel by another order's tracking number is worse than an error. */
@@ -108,30 +93,4 @@ function mismatch({ order_id, external_order_id }: OrderDetailRequest, order: Or
   // The order's fields are hardly documented: an absent one is not a wrong one.
   if (answered === undefined || answered === external_order_id) return null;
   return `asked for external_order_id ${external_order_id}, answered ${answered}`;
-}
-
-export interface AddressListAnswer extends Answered {
-  readonly page: AddressListResponse;
-}
-
-/**
- * Lists one page of the store's own (sender) addresses, the default sender first. The ids never change: read them
- * once and keep them.
- *
- * @param request `limit` 1 to 200, default 100; `offset` from 0.
- * @throws ServiceError.
- */
-export async function listAddresses(
-  call: Call,
-  request: AddressListRequest = {},
-  options?: CallOptions,
-): Promise<AddressListAnswer> {
-  const asked = {
-    endpoint: ADDRESS_LIST_ENDPOINT,
-    requestSchema: addressListRequestSchema,
-    answerSchema: addressListResponseSchema,
-    body: request,
-  };
-  const { value, json: _, ...answered } = await call(asked, options);
-  return { page: value, ...answered };
 }

@@ -1,9 +1,8 @@
 /** Access tokens: one for all calls, requested as rarely as possible. docs/store-api.md#authentication. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fullJitterMs } from '../../traffic/backoff.ts';
 import { ServiceError } from '../transport/errors.ts';
 import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
-import { pauseAfterFailure, refreshAtMs, remainingMs, youngRefusals } from './token-pacing.ts';
-import type { Pause } from './token-pacing.ts';
 import { requestToken, TOKEN_ENDPOINT } from './token-request.ts';
 import type { Credentials } from './token-request.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -45,6 +44,10 @@ interface TokenProviderDeps {
 const DEFAULT_PAUSE_MS = 60_000;
 /** `Retry-After: 0` must not become a tight loop. */
 const MIN_PAUSE_MS = 1_000;
+/** After a failed request; a second at least. */
+const RETRY = { baseMs: 2_000, capMs: 60_000 };
+/** A token refused sooner than this after it was issued points to a fault that another token will not cure. */
+const YOUNG_MS = 60_000;
 /** How long lifting a lockout waits for a token request under way: a person is waiting for the answer. */
 const RELEASE_WAIT_MS = 3_000;
 
@@ -57,24 +60,22 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   let token: IssuedToken | null = null;
   let refusedToken: string | null = null;
   let lockout: TokenState['latch'] = null;
-  let slowDown: Pause | null = null;
+  let slowDown: TokenState['pause'] = null;
   /**
    * False while the file lacks the content of `lockout`, and so cannot show that another process has lifted the
    * lockout.
    */
   let isLockoutInFile = true;
-  let holdOff: (Pause & { readonly reason: string }) | null = null;
+  let holdOff: { fromMs: number; untilMs: number; reason: string } | null = null;
   let failures = 0;
   let refusals = 0;
   let flight: Promise<string> | null = null;
 
   async function adoptFile(): Promise<void> {
-    let state: TokenState | null = null;
-    try {
-      state = await file.read();
-    } catch (error) {
+    const state = await file.read().catch((error: unknown) => {
       deps.onFileError(error);
-    }
+      return null;
+    });
     if (state === null) return;
     if (isLockoutInFile) lockout = state.latch;
     if (state.pause !== null) slowDown = state.pause;
@@ -143,7 +144,9 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   }
 
   function holdOffFor(times: number, reason: string): void {
-    holdOff = { ...pauseAfterFailure(times, now(), random()), reason };
+    const fromMs = now();
+    const waitMs = Math.max(MIN_PAUSE_MS, fullJitterMs(times, RETRY, random()));
+    holdOff = { fromMs, untilMs: fromMs + waitMs, reason };
   }
 
   function failWhilePaused(): void {
@@ -172,21 +175,27 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   }
 
   function joinFlight(): Promise<string> {
-    flight ??= refresh().finally(() => {
-      flight = null;
-    });
-    return flight;
+    return (flight ??= refresh().finally(() => (flight = null)));
   }
 
   return {
     async getToken({ signal } = {}) {
       if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
-      return untilAborted(joinFlight, signal);
+      const fail = () =>
+        new ServiceError({ kind: 'aborted', endpoint: TOKEN_ENDPOINT, description: 'aborted while waiting' });
+      if (signal?.aborted === true) throw fail();
+      const aborted = Promise.withResolvers<never>();
+      const onAbort = () => aborted.reject(fail());
+      signal?.addEventListener('abort', onAbort, { once: true });
+      // One caller's signal ends its own wait only.
+      return Promise.race([aborted.promise, joinFlight()]).finally(() =>
+        signal?.removeEventListener('abort', onAbort),
+      );
     },
 
     invalidate(refused) {
       if (token?.accessToken !== refused) return;
-      refusals = youngRefusals(refusals, token.issuedAtMs, now());
+      refusals = now() - token.issuedAtMs < YOUNG_MS ? refusals + 1 : 0;
       // One immediate replacement is the contract's retry; a store that refuses that one too gets further requests
       // ever more slowly.
       if (refusals > 1) holdOffFor(refusals - 1, 'the store refuses tokens just after it issued them');
@@ -196,11 +205,8 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
 
     async releaseLatch() {
       // A refusal still on its way would lock them out again.
-      if (flight !== null)
-        await Promise.race([
-          flight.catch(() => undefined),
-          sleep(RELEASE_WAIT_MS, undefined, { ref: false }),
-        ]);
+      const over = sleep(RELEASE_WAIT_MS, undefined, { ref: false });
+      if (flight !== null) await Promise.race([flight.catch(() => undefined), over]);
       await adoptFile();
       lockout = null;
       await writeFile();
@@ -208,18 +214,12 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   };
 }
 
-/** Waits for work that others share: one caller's signal ends its own wait only. */
-function untilAborted<T>(join: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return join();
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = () =>
-      reject(
-        new ServiceError({ kind: 'aborted', endpoint: TOKEN_ENDPOINT, description: 'aborted while waiting' }),
-      );
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    join()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', onAbort));
-  });
+/** What is left of a pause. A clock that was set back to before its beginning ends it, so that it cannot last too long. */
+function remainingMs(pause: TokenState['pause'], nowMs: number): number {
+  return pause === null || nowMs < pause.fromMs ? 0 : Math.max(0, pause.untilMs - nowMs);
+}
+
+/** Five minutes early, or when 90 % of a short life is over. */
+function refreshAtMs({ issuedAtMs, expiresAtMs }: IssuedToken): number {
+  return expiresAtMs - Math.min(5 * 60_000, (expiresAtMs - issuedAtMs) / 10);
 }

@@ -1,7 +1,6 @@
 /** Reads the answer that a transport brought: the value of a 2xx, or the typed error of anything else. */
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
-import { sizeFault } from './answer-limits.ts';
 import { ServiceError } from './errors.ts';
 import type { AnswerTimes, ServiceErrorInit } from './errors.ts';
 import { retryAfterMs } from './http-date.ts';
@@ -49,8 +48,6 @@ export function readAnswer<S extends z.ZodType>(
     const expected = isUtf8(response.body) ? 'JSON' : 'UTF-8 text';
     throw fail({ kind: 'contract', description: `the answer is not ${expected}` });
   }
-  const fault = sizeFault(json);
-  if (fault !== null) throw fail({ kind: 'contract', description: `the answer ${fault}` });
   const parsed = schema.safeParse(json);
   if (!parsed.success) throw fail({ kind: 'contract', description: describeIssues(parsed.error) });
   return { value: parsed.data, json, requestId, ...times };
@@ -83,16 +80,13 @@ function parseJson(body: Uint8Array): unknown {
 /**
  * Names the fields that are wrong, as the store would: `products[1].qty: …`.
  *
- * @param within where in the answer the value that was looked at stands.
  * @param most so many are named, the others counted.
  */
-export function describeIssues(error: z.ZodError, within: readonly PropertyKey[] = [], most = 1): string {
+export function describeIssues(error: z.ZodError, most = 1): string {
   const { issues } = error;
   if (issues.length === 0) return 'the answer has another shape than the contract says';
   const named = issues.slice(0, most).map(({ path, message }) => {
-    const where = [...within, ...path]
-      .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
-      .join('');
+    const where = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
     return where === '' ? message : `${where.replace(/^\./, '')}: ${message}`;
   });
   const more = issues.length - named.length;
