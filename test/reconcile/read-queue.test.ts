@@ -165,7 +165,7 @@ test('a read that fails is tried again ever more rarely; a refused one waits for
 });
 
 test('a resync asks for each product once before it repeats one, though most answers are garbage', async () => {
-  const { now, store, service, queue } = setUp({ haste: 100, ids: productIds(14) });
+  const { eventually, now, store, service, queue } = setUp({ ids: productIds(14) });
   await readLongAgo(store, service, service.ids);
   const garbage = new Set(service.ids.slice(0, 8));
   service.onDetail = (id) => {
