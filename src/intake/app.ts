@@ -15,13 +15,17 @@ interface IntakeDeps extends AcceptDeps {
 }
 
 type Env = { Bindings: HttpBindings };
-type Outcome = Verdict | 'too_large' | 'no_room';
+type Outcome = Verdict | 'too_large' | 'no_room' | 'wrong_address' | 'wrong_protocol';
+
+/** Of a path that others choose. */
+const MAX_SHOWN = 100;
 
 const error = (code: string, description: string) => ({ error: code, error_description: description });
 
 const ANSWERS = {
   unsigned: [401, error('invalid_signature', 'X-Service-Signature is missing or does not match the body')],
   too_large: [413, error('invalid_request', 'the body is larger than 1 MB')],
+  wrong_address: [404, error('not_found', 'this listener has POST /webhooks and GET /healthz')],
   not_stored: [503, error('unavailable', 'not committed in time: its products are read again')],
   no_room: [
     503,
@@ -31,8 +35,8 @@ const ANSWERS = {
 
 export function createIntakeApp(deps: IntakeDeps) {
   const { log, observer, unstored } = deps;
-  const warn = createLimitedLog((counts) =>
-    log.warn(counts, 'webhook requests were refused since the last such line'),
+  const warn = createLimitedLog((counts, context) =>
+    log.warn({ ...counts, ...context }, 'webhook requests were refused since the last such line'),
   );
   const bodies = new RequestBodies();
   const app = new Hono<Env>();
@@ -46,7 +50,7 @@ export function createIntakeApp(deps: IntakeDeps) {
     }
   };
   const refused = (outcome: Exclude<Outcome, 'committed'>, refusal: Refusal): void => {
-    warn(outcome);
+    warn(outcome, refusal.seen === undefined ? {} : { seen: refusal.seen });
     if (outcome === 'no_room') unstored.noteTurnedAway();
     observe(() => observer.refused(refusal));
   };
@@ -92,7 +96,23 @@ export function createIntakeApp(deps: IntakeDeps) {
       : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503),
   );
 
-  app.notFound((c) => c.json(error('not_found', 'this listener has POST /webhooks and GET /healthz'), 404));
+  app.notFound((c) => {
+    const { incoming } = c.env;
+    const signature = signatureOf(incoming);
+    const [status, answer] = ANSWERS.wrong_address;
+    // Without a signature it is nothing that the store has sent.
+    if (signature !== undefined && hasForm(signature)) {
+      refused('wrong_address', {
+        reason: 'wrong_address',
+        status,
+        tookMs: 0,
+        remoteAddress: remoteAddressOf(incoming),
+        bytes: declaredBytes(incoming),
+        seen: `${c.req.method} ${c.req.path.replace(/[^\x21-\x7e]/g, '?').slice(0, MAX_SHOWN)}`,
+      });
+    }
+    return c.json(answer, status);
+  });
   app.onError((cause, c) => {
     // Requests cut off in the middle end here too: without the whole body, no signature can be checked.
     log.debug({ err: cause }, 'a request failed');
@@ -103,6 +123,15 @@ export function createIntakeApp(deps: IntakeDeps) {
     open: {
       onDropped: (remoteAddress: string | null) =>
         refused('no_room', { reason: 'no_room', status: 503, tookMs: 0, remoteAddress, bytes: null }),
+      onProtocol: (seen: string, remoteAddress: string | null) =>
+        refused('wrong_protocol', {
+          reason: 'wrong_protocol',
+          status: 400,
+          tookMs: 0,
+          remoteAddress,
+          bytes: null,
+          seen,
+        }),
     },
   };
 }

@@ -7,19 +7,23 @@ export const REFUSAL_REASONS = [
   'too_large',
   'not_stored',
   'no_room',
+  'wrong_address',
+  'wrong_protocol',
 ] as const;
 type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 export interface Refusal {
   readonly reason: RefusalReason;
   /** The status it was answered with. */
-  readonly status: 401 | 413 | 503;
+  readonly status: 400 | 401 | 404 | 413 | 503;
   /** From the request's headers to its answer. */
   readonly tookMs: number;
   /** The other end of the connection, which may be a proxy. */
   readonly remoteAddress: string | null;
   /** Size of the body; as declared when it was not read; null when neither is known. */
   readonly bytes: number | null;
+  /** For `wrong_address` the method and path, for `wrong_protocol` the protocol. */
+  readonly seen?: string;
 }
 
 /** Called once per request, when its answer is on its way. */

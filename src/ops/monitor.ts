@@ -45,6 +45,7 @@ interface WatchedRefusal {
   readonly reason: RejectionReason;
   readonly status: RejectedStatus;
   readonly tookMs: number;
+  readonly seen?: string;
 }
 
 interface RequestObserver {
@@ -92,13 +93,16 @@ export class Monitor {
         this.#watchman?.delivered(nowMs);
         this.#sampleLag(body, nowMs);
       },
-      refused: ({ reason, status, tookMs }) => {
+      refused: ({ reason, status, tookMs, seen }) => {
         const nowMs = now();
         this.#counting.deliveries[status].inc();
         this.#counting.rejected[reason].inc();
         this.#plotted?.answered(status, tookMs);
         if (reason === 'wrong_signature') this.#watchman?.wronglySigned(nowMs);
         if (reason === 'no_room') this.#watchman?.turnedAway(nowMs);
+        if (reason === 'wrong_address' || reason === 'wrong_protocol') {
+          this.#watchman?.misdirected({ reason, seen: seen ?? '', atMs: nowMs });
+        }
         if (reason !== 'not_stored') return;
         this.#counting.answerSeconds.observe(tookMs / 1_000);
         this.#watchman?.delivered(nowMs);

@@ -1,5 +1,6 @@
 /** A hono app on a socket, with limits on slow and oversized requests and on slow readers. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { Server as NetServer, type AddressInfo, type DropArgument, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
@@ -14,6 +15,8 @@ interface App {
   readonly open?: {
     /** A connection was closed at once, since `MAX_CONNECTIONS` are open. */
     readonly onDropped: (remoteAddress: string | null) => void;
+    /** A connection began with another protocol, such as TLS, and was answered 400. */
+    readonly onProtocol: (protocol: string, remoteAddress: string | null) => void;
   };
 }
 
@@ -36,7 +39,8 @@ const KEEP_ALIVE_MS = 5 * 60_000;
 /** A connection on which nothing moves for so long is closed. Longer than any answer takes: long polls wait for 60 s. */
 const STALLED_MS = 90_000;
 const CHECK_EVERY_MS = 1_000;
-const MAX_CONNECTIONS = 4_096;
+/** Two listeners leave a third of the open files: beyond that limit the kernel closes connections without a word. */
+const MAX_CONNECTIONS = Math.min(4_096, Math.floor(maxOpenFiles() / 3));
 const MAX_REQUESTS_PER_CONNECTION = 10_000;
 /** Connections that the kernel queues during a restart. Node's default of 511 would shrink the queue of a passed socket. */
 const BACKLOG = 4_096;
@@ -68,6 +72,17 @@ export async function listen(app: App, host: string, port: number, fd?: number):
     socket.writableLength > 0 ? socket.resetAndDestroy() : socket.destroy(),
   );
   server.on('drop', (dropped?: DropArgument) => open?.onDropped(dropped?.remoteAddress ?? null));
+  if (open !== undefined) {
+    server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket) => {
+      const protocol = protocolOf(error.rawPacket?.toString('latin1') ?? '');
+      if (protocol !== null) open.onProtocol(protocol, socket.remoteAddress ?? null);
+      if (!socket.writable || (underWay.get(socket) ?? 0) > 0) socket.destroy();
+      else {
+        const status = BROKEN[error.code ?? ''] ?? '400 Bad Request';
+        socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, () => socket.destroy());
+      }
+    });
+  }
   let isStopping = false;
   /** Requests under way, by connections that have sent at least one. */
   const underWay = new Map<Socket, number>();
@@ -105,6 +120,32 @@ export async function listen(app: App, host: string, port: number, fd?: number):
       clearTimeout(cut);
     },
   };
+}
+
+/** Node's own answers to what its parser refuses; any other is 400. */
+const BROKEN: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** Which protocol a connection speaks that is not HTTP/1; null: none that a sender would use by mistake. */
+function protocolOf(start: string): string | null {
+  if (start.startsWith('\x16\x03')) return 'TLS';
+  if (start.startsWith('PRI * HTTP/2')) return 'HTTP/2';
+  if (start.startsWith('PROXY ') || start.startsWith('\r\n\r\n\0\r\nQUIT\n')) return 'the PROXY protocol';
+  return null;
+}
+
+/** Linux alone says it; elsewhere it is taken for large. */
+function maxOpenFiles(): number {
+  try {
+    return Number(
+      /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity,
+    );
+  } catch {
+    return Infinity;
+  }
 }
 
 const UNKNOWN_HOST = 'the host name is not known: correct it, or set an IP address';

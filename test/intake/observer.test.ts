@@ -1,4 +1,6 @@
 /** What whoever watches the public listener is told: one word a request, never a body or a signature. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { eventually } from '../process/wait.ts';
 import { signBody } from '../../src/store-api/signature.ts';
@@ -30,6 +32,43 @@ test('every answer is told once, with its reason, size and origin', async () => 
     { ...at, status: 401, reason: 'wrong_signature' },
     { ...at, status: 413, reason: 'too_large', bytes: (1 << 20) + 1 },
     { ...at, status: 503, reason: 'not_stored' },
+  ]);
+});
+
+test.each(['/webhooks/', '/', '/webhook?key=1'])(
+  'a signed request to %s is reported as misdirected',
+  async (path) => {
+    const { port, observed, log } = await startIntake();
+    const body = delivery('a', item());
+    const headers = { 'x-service-signature': signBody(PREVIOUS, body) };
+    await send(port, { method: 'POST', path, headers: {}, pieces: [body] });
+    await send(port, { method: 'POST', path, headers, pieces: [body] });
+    const seen = `POST ${path.split('?')[0]}`;
+    expect(observed).toMatchObject([{ status: 404, reason: 'wrong_address', seen }]);
+    expect(log).toMatchObject([{ wrong_address: 1, seen }]);
+  },
+);
+
+test('a signed request with another method is reported as misdirected', async () => {
+  const { port, observed } = await startIntake();
+  const headers = { 'x-service-signature': 'a'.repeat(64) };
+  await send(port, { method: 'PUT', path: '/webhooks', headers, pieces: [] });
+  expect(observed).toMatchObject([{ status: 404, reason: 'wrong_address', seen: 'PUT /webhooks' }]);
+});
+
+test.each([
+  ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['the PROXY protocol', 'PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\nPOST /webhooks HTTP/1.1\r\n'],
+  ['the PROXY protocol', '\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c'],
+])('a connection that begins with %s is reported, and answered 400', async (seen, start) => {
+  const { port, observed } = await startIntake();
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.end(Buffer.from(start, 'latin1'));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 400/);
+  expect(observed).toMatchObject([
+    { status: 400, reason: 'wrong_protocol', seen, remoteAddress: '127.0.0.1' },
   ]);
 });
 

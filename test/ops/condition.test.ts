@@ -39,6 +39,7 @@ const OWN: OwnTrouble = {
   clockAheadMs: null,
   growingSinceMs: null,
   turnedAwayAtMs: null,
+  misdirected: null,
 };
 const WELL: Facts = { status: STATUS, nowMs: NOW, serving: 'yes', blocked: null, own: OWN, maxRps: 50 };
 
@@ -151,6 +152,13 @@ test.each<[string, Partial<Facts>, ConditionName, CauseKind[], RegExp]>([
   ['a clock of a proxy', own({ clockAheadMs: -9_999 }), 'live', [], /current/],
   ['requests turned away', own({ turnedAwayAtMs: NOW - 14 * MINUTE }), 'live', ['turned_away'], /current/],
   ['requests turned away long ago', own({ turnedAwayAtMs: NOW - 15 * MINUTE }), 'live', [], /current/],
+  [
+    'a signed request elsewhere',
+    own({ misdirected: { reason: 'wrong_address', seen: 'POST /webhooks/', atMs: NOW } }),
+    'live',
+    ['misdirected'],
+    /current/,
+  ],
   ['too few reads', own({ growingSinceMs: NOW - 6 * MINUTE }), 'live', ['growing_doubt'], /current/],
   ['an old request', because('waiting'), 'blocked', ['overdue'], /15 min/],
   [

@@ -40,7 +40,7 @@ export async function checkServer(config: Pick<Config, 'webhook' | 'ops' | 'data
     server,
     judgePublic(publicUrl, publicAnswer, { isRunning }),
     judgePrivate(privateUrl, privateAnswer, { isRunning }),
-  ];
+  ].flat();
 }
 
 /** Where this user may not look, whatever answers like the mirror is taken for it. */
@@ -86,7 +86,7 @@ function judgePrivate(
   url: string | null,
   answer: Answer | null,
   { isRunning }: { readonly isRunning: boolean },
-): Check {
+): Check | Check[] {
   const name = 'private listener';
   if (url === null)
     return warn(name, 'OPS_PORT is 0, a different port at each start', 'set OPS_PORT to a fixed port');
@@ -102,16 +102,18 @@ function judgePrivate(
   return warn(name, `${url}: the mirror is ${state}`, '`stock-mirror status` shows what it is waiting for');
 }
 
-function judgeCondition(name: string, url: string, told: z.infer<typeof conditionSchema>): Check {
+function judgeCondition(name: string, url: string, told: z.infer<typeof conditionSchema>): Check[] {
   const { condition, headline, causes } = told;
-  const [first] = causes;
   const title = `${url}: ${CONDITION_TITLES[condition]}`;
-  if (first === undefined) {
-    if (condition === 'live') return ok(name, `${title}: ${headline}`);
-    return warn(name, `${title}: ${headline}`, 'nothing: it ends by itself');
+  if (causes.length === 0) {
+    if (condition === 'live') return [ok(name, `${title}: ${headline}`)];
+    return [warn(name, `${title}: ${headline}`, 'nothing: it ends by itself')];
   }
-  const words = `${title}: ${first.cause}. ${ownerWords(first)}. ${capital(first.figures)}`;
-  return condition === 'blocked' ? fail(name, words, first.remedy) : warn(name, words, first.remedy);
+  return causes.map((cause, index) => {
+    const words = `${title}: ${cause.cause}. ${ownerWords(cause)}. ${capital(cause.figures)}`;
+    // The first one blocks.
+    return (condition === 'blocked' && index === 0 ? fail : warn)(name, words, cause.remedy);
+  });
 }
 
 function silent(

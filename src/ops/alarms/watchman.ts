@@ -54,6 +54,7 @@ export class Watchman implements AlarmSource {
   #lastCommitError: PlainError | null = null;
   #stuck: OwnTrouble['stuck'] = null;
   #turnedAwayAtMs: number | null = null;
+  #misdirected: OwnTrouble['misdirected'] = null;
   readonly #backlog = new GrowingBacklog();
   readonly #conditionLog: ConditionLog;
   #condition: Condition | null = null;
@@ -93,6 +94,7 @@ export class Watchman implements AlarmSource {
       clockAheadMs: this.#deps.clockAheadMs(),
       growingSinceMs: this.#backlog.sinceMs,
       turnedAwayAtMs: this.#turnedAwayAtMs,
+      misdirected: this.#misdirected,
     };
   }
 
@@ -107,6 +109,7 @@ export class Watchman implements AlarmSource {
   /** An authentic delivery came, stored or not. */
   delivered(atMs: number): void {
     this.#lastDeliveryAtMs = atMs;
+    this.#misdirected = null;
     this.#history.count(atMs);
     this.#right.add(atMs);
   }
@@ -118,6 +121,10 @@ export class Watchman implements AlarmSource {
   /** For lack of room. */
   turnedAway(atMs: number): void {
     this.#turnedAwayAtMs = atMs;
+  }
+
+  misdirected(latest: NonNullable<OwnTrouble['misdirected']>): void {
+    this.#misdirected = latest;
   }
 
   /** @param error null: a transaction succeeded. */

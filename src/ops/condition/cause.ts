@@ -22,6 +22,7 @@ export const CAUSE_KINDS = [
   'clock_wrong',
   'growing_doubt',
   'turned_away',
+  'misdirected',
 ] as const;
 export type CauseKind = (typeof CAUSE_KINDS)[number];
 
@@ -56,6 +57,7 @@ const NOTICES: ReadonlySet<CauseKind> = new Set<CauseKind>([
   'clock_wrong',
   'growing_doubt',
   'turned_away',
+  'misdirected',
 ]);
 /** During these no row follows the store, so that none is certain. */
 const STANDSTILLS: ReadonlySet<CauseKind> = new Set<CauseKind>([

@@ -25,6 +25,13 @@ export interface OwnTrouble {
   readonly growingSinceMs: number | null;
   /** When a webhook request was last turned away for lack of room; null: never. */
   readonly turnedAwayAtMs: number | null;
+  /** The latest request that seems to be the store's and missed `POST /webhooks`; null: none since the last delivery. */
+  readonly misdirected: {
+    readonly reason: 'wrong_address' | 'wrong_protocol';
+    /** The method and path, or the protocol. */
+    readonly seen: string;
+    readonly atMs: number;
+  } | null;
 }
 
 /** A heartbeat every second: two that are missing are no accident of timing. */
@@ -46,6 +53,7 @@ export function ownTrouble(own: OwnTrouble, maxRps: number | null, nowMs: number
     clockTrouble(own),
     growingBacklog(own, maxRps),
     turnedAway(own, nowMs),
+    misdirected(own),
   ];
   return causes.filter((cause) => cause !== null);
 }
@@ -156,8 +164,28 @@ function turnedAway({ turnedAwayAtMs }: OwnTrouble, nowMs: number): Cause | null
     owner: 'host',
     cause: 'Webhook requests were turned away: too many connections, or too many bytes in transfer',
     figures: 'deliveries may be lost; the most recently active products are read, at most every 15 minutes',
-    remedy: 'limit the connections and request rate of each client at the proxy, as docs/deploying.md shows',
+    remedy:
+      'limit the connections and request rate of each client at the proxy, as docs/deploying.md shows, or raise the limit of open files',
     since: turnedAwayAtMs,
+    until: null,
+  };
+}
+
+function misdirected({ misdirected: latest }: OwnTrouble): Cause | null {
+  if (latest === null) return null;
+  const { reason, seen, atMs } = latest;
+  const isHttp = reason === 'wrong_address';
+  return {
+    kind: 'misdirected',
+    owner: 'operator',
+    cause: isHttp
+      ? `A signed request came as ${seen} instead of POST /webhooks`
+      : `The public port was spoken to in ${seen} instead of plain HTTP/1.1`,
+    figures: 'if the store sent it, its webhooks are lost; only the schedules find what they said',
+    remedy: isHttp
+      ? 'correct the webhook URL in the store, or the path that the proxy passes on: it ends with /webhooks, without a slash'
+      : 'let a proxy end TLS and speak HTTP/1.1 to the mirror, without the PROXY protocol, as docs/deploying.md shows',
+    since: atMs,
     until: null,
   };
 }

@@ -9,8 +9,8 @@ import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import type { ServiceErrorKind } from '../../store-api/transport/errors.ts';
 import { counters, histograms, valuesOf } from './children.ts';
 
-const ANSWERS = ['204', '401', '413', '503'] as const;
-export type RejectedStatus = 401 | 413 | 503;
+const ANSWERS = ['204', '400', '401', '404', '413', '503'] as const;
+export type RejectedStatus = 400 | 401 | 404 | 413 | 503;
 
 /** As the public listener names them (src/intake/observer.ts). */
 const REJECTION_REASONS = [
@@ -20,6 +20,8 @@ const REJECTION_REASONS = [
   'too_large',
   'not_stored',
   'no_room',
+  'wrong_address',
+  'wrong_protocol',
 ] as const;
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
 

@@ -88,6 +88,12 @@ test('beside a live server all is well: one line each, every variable, no secret
     expect(stdout).not.toContain(secret);
   }
   expect(sandbox.requests['/oauth/token']).toBe(tokens);
+
+  const url = `http://127.0.0.1:${home.env['PORT']}/webhooks/`;
+  await fetch(url, { method: 'POST', headers: { 'x-service-signature': 'a'.repeat(64) } });
+  expect((await run(home, 'doctor')).stdout).toMatch(
+    /^warn {2}private listener .* A signed request came as POST \/webhooks\/ instead of POST \/webhooks\. .*webhook URL/m,
+  );
 });
 
 test('before the first start nothing is made; warnings are no failure', async () => {

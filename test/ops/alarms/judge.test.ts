@@ -42,6 +42,7 @@ const WELL: WatchedState = {
     clockAheadMs: null,
     growingSinceMs: null,
     turnedAwayAtMs: null,
+    misdirected: null,
   },
   held: NOTHING_HELD,
   parkedReads: 0,
