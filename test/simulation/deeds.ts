@@ -206,7 +206,8 @@ export function createDoer(stage: Stage): {
       case 'restore':
         // The inbox notes within a second what was handed out; nobody makes and restores a copy within that.
         if (deed.of === 'nothing') count('the mirror is lost');
-        else if (stage.backup === null || time.nowMs < stage.backup.atMs + 3_000) return;
+        // Older copies of both that no start has seen apart fit each other (docs/operating.md#restore).
+        else if (!machine.isRunning || stage.backup === null || time.nowMs < stage.backup.atMs + 3_000) return;
         else count(deed.of === 'mirror' ? 'restored mirror' : `restored backup (${deed.of})`);
         machine.kill();
         time.after(1, WORLD, () => {
