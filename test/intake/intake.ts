@@ -55,7 +55,10 @@ export function startIntake(hasBegun = true): Promise<Intake> {
     {
       path: db.name,
       inbox: {
-        append: (body, arrivedAtMs) => soon(() => void inbox.append([{ body, arrivedAtMs }])),
+        append: (body, arrivedAtMs) =>
+          soon(() => {
+            inbox.append([{ body, arrivedAtMs }]);
+          }),
         beat: (heartbeat) => soon(() => inbox.beat(heartbeat)),
       },
       writer: {

@@ -6,7 +6,7 @@ import { StoreError } from '../../src/sqlite/errors.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import { inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
-import { newPath, rows, storeAt, temporaryFolder, values, writerDb } from '../mirror/mirror-file.ts';
+import { newPath, rows, storeAt, temporaryFolder, values } from '../mirror/mirror-file.ts';
 
 function refusal(path: string): StoreError {
   try {
@@ -26,7 +26,7 @@ function foreign(path: string): Database.Database {
 
 test('folder and file are made when missing', () => {
   const path = join(temporaryFolder(), 'a', 'b', 'mirror.db');
-  writerDb(path);
+  openWriter(path).close();
   expect(existsSync(path)).toBe(true);
 });
 
