@@ -95,8 +95,8 @@ test.skipIf(!isAble)(
   `a disk of the mirror alone that fills up: 204 throughout, while it runs and at a start${needs}`,
   async (t) => {
     const disk = smallDisk(t, 24 * MB);
-    const folder = temporaryFolder(t);
-    symlinkSync(join(disk.folder, 'mirror.db'), join(folder, 'mirror.db'));
+    const { folder } = disk;
+    symlinkSync(join(temporaryFolder(t), 'mirror.inbox.db'), join(folder, 'mirror.inbox.db'));
     const sandbox = await startService(t, { products: 20, ackTimeoutMs: 30_000 });
     let mirror = await startMirror(t, sandbox, { folder });
     await untilLive(mirror);
