@@ -7,6 +7,7 @@ import { ConfigError, describeConfig, loadConfig, type Config } from '../config/
 import type { DescribedVariable } from '../config/config.ts';
 import { colours } from './shared/colours.ts';
 import { messageOf } from '../platform/thrown.ts';
+import { visible } from '../platform/visible.ts';
 import { describeCheck, fail, ok, warn, type Check } from './doctor/check.ts';
 import { checkDatabase } from './doctor/database.ts';
 import { checkServer } from './doctor/server.ts';
@@ -122,5 +123,5 @@ async function guarded(
 
 function describeVariable({ name, source, value }: DescribedVariable): string {
   const shown = source === 'unset' ? 'not set' : source === 'default' ? `${value} (default)` : value;
-  return colours.dim(`        ${name} = ${shown}\n`);
+  return colours.dim(`        ${name} = ${visible(shown ?? '')}\n`);
 }

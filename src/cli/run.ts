@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { ConfigError, formatConfigError } from '../config/error.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { remedyFor } from '../sqlite/explain.ts';
+import { visible } from '../platform/visible.ts';
 import { EXIT } from './shared/exit-codes.ts';
 
 /**
@@ -50,5 +51,5 @@ export function describeError(error: unknown): string {
 }
 
 function oneLine(text: string): string {
-  return text.replace(/\s*\n\s*/g, ' ');
+  return visible(text.replace(/\s*\n\s*/g, ' '));
 }

@@ -9,6 +9,7 @@ import { explained } from './shared/explained.ts';
 import { whole } from './shared/flags.ts';
 import { urlOf } from './shared/listener-url.ts';
 import { deliveryOf, sendSigned } from './shared/signed-webhook.ts';
+import { visible } from '../platform/visible.ts';
 
 interface SendOptions {
   readonly variant?: string;
@@ -86,7 +87,7 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
   } else {
     const paint = acknowledged ? colours.green : colours.red;
     process.stdout.write(`${paint(String(status))} in ${tookMs} ms from ${url}\n`);
-    if (text !== '') process.stdout.write(`${text}\n`);
+    if (text !== '') process.stdout.write(`${visible(text)}\n`);
   }
   if (isOk && !acknowledged) process.stderr.write(`later than a second: the store would not count it\n`);
   const warning = isOk ? warningOf(options) : null;

@@ -30,6 +30,7 @@ import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { blockedSchema, opsClient, WrongTokenError } from './shared/ops-client.ts';
 import { heldWords } from '../ops/alarms/held-words.ts';
+import { visibleIn } from '../platform/visible.ts';
 
 const statusSchema = z.looseObject({
   state: z.string(),
@@ -79,7 +80,7 @@ export function statusCommand(): Command {
       process.stdout.write(
         options.json === true
           ? `${JSON.stringify({ ...status, serving: serving === 'yes' })}\n`
-          : describe(sight, config),
+          : describe(visibleIn(sight), config),
       );
       process.exitCode = isLive(status) ? EXIT.done : EXIT.failed;
     });

@@ -18,6 +18,7 @@ import { lookAtAll, type Found, type Verdict } from './verify/looks.ts';
 import type { WarehouseNames } from '../ops/shared/warehouse-names.ts';
 import { MirrorSide } from './verify/mirror-side.ts';
 import { ServiceSide } from './verify/service-side.ts';
+import { visible } from '../platform/visible.ts';
 
 interface VerifyOptions {
   readonly sample?: number;
@@ -152,13 +153,13 @@ function withoutUnknown(verdict: Verdict): Verdict {
   return { ...verdict, unread: [...verdict.unread, ...unknown] };
 }
 
-function describe(verdict: Verdict, names: WarehouseNames): string {
+export function describe(verdict: Verdict, names: WarehouseNames): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
   const compared = `${counted(products, 'product')}, ${counted(totals, 'total')} and ${counted(levels, 'stock level')} compared`;
   const lines = drift.map((found) => `${colours.red('differs')}  ${describeFound(found, names)}`);
   for (const found of undecided) lines.push(`${colours.yellow('undecided')} ${describeFound(found, names)}`);
   for (const { productId, error } of unread)
-    lines.push(`${colours.red('unread')}   product ${productId}: ${error}`);
+    lines.push(`${colours.red('unread')}   product ${productId}: ${visible(error)}`);
   if (isEqual(verdict)) {
     lines.push(`${colours.green('equal')}: ${compared}`);
   } else {
@@ -192,7 +193,7 @@ function describeFound(found: Found, names: WarehouseNames): string {
     held === null
       ? ''
       : `; ${held.suspect ? 'suspect' : 'not suspect'}, as of ${ago(held.asOfMs)}, verified ${ago(held.verifiedAtMs)}`;
-  return `${id}${sku} of product ${productId}: ${figures}${trust}`;
+  return visible(`${id}${sku} of product ${productId}: ${figures}${trust}`);
 }
 
 function jsonOf(verdict: Verdict, tookMs: number): string {

@@ -1,3 +1,5 @@
+import { visible } from '../platform/visible.ts';
+
 /** One thing wrong with the configuration. Neither text ever holds the value of a secret. */
 export interface ConfigProblem {
   /** The variable, or the file, that is wrong. */
@@ -25,6 +27,8 @@ export class ConfigError extends Error {
 export function formatConfigError(error: ConfigError): string {
   const count = error.problems.length;
   const heading = `The configuration has ${count === 1 ? 'a problem' : `${count} problems`}:`;
-  const items = error.problems.map(({ name, problem, remedy }) => `  ${name} ${problem}\n    ${remedy}`);
+  const items = error.problems.map(
+    ({ name, problem, remedy }) => `  ${visible(`${name} ${problem}`)}\n    ${visible(remedy)}`,
+  );
   return [heading, ...items, 'Each variable is explained in .env.example.'].join('\n');
 }

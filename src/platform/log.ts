@@ -3,6 +3,7 @@ import { write } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type pretty from 'pino-pretty';
+import { visible } from './visible.ts';
 
 export type { Logger } from 'pino';
 
@@ -18,8 +19,13 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
     'fd' in stream && typeof stream.fd === 'number'
       ? linesTo(stream.fd, (lines) => log.warn({ lines }, 'the log output was not read: lines were dropped'))
       : stream;
-  const log = pino(options, stream.isTTY ? readable(output) : output);
+  const log = pino(options, stream.isTTY ? readable(output) : escaped(output));
   return log;
+}
+
+/** For a person who reads the file at a terminal; JSON gives the same text to programs. */
+function escaped(output: DestinationStream): DestinationStream {
+  return { write: (line) => output.write(`${visible(line.trimEnd())}\n`) };
 }
 
 function readable(output: DestinationStream): DestinationStream {
@@ -30,7 +36,13 @@ function readable(output: DestinationStream): DestinationStream {
     translateTime: 'SYS:HH:MM:ss',
     ignore: 'pid,hostname',
   });
-  return { write: (line) => output.write(prettify(line)) };
+  const shown = (key: string, value: unknown): unknown =>
+    typeof value !== 'string'
+      ? value
+      : key === 'stack'
+        ? value.split('\n').map(visible).join('\n')
+        : visible(value);
+  return { write: (line) => output.write(prettify(JSON.parse(line, shown))) };
 }
 
 const LIMITED_EVERY_MS = 10_000;

@@ -1,4 +1,5 @@
 /** One check and its result. */
+import { visible } from '../../platform/visible.ts';
 import { colours } from '../shared/colours.ts';
 
 export interface Check {
@@ -26,5 +27,5 @@ export function megabytes(bytes: number): string {
 /** Its line for people. */
 export function describeCheck({ name, status, message, remedy }: Check): string {
   const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
-  return `${paint(status.padEnd(4))}  ${name.padEnd(16)}  ${message}${remedy === null ? '' : `: ${remedy}`}\n`;
+  return `${paint(status.padEnd(4))}  ${name.padEnd(16)}  ${visible(remedy === null ? message : `${message}: ${remedy}`)}\n`;
 }

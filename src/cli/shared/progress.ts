@@ -2,6 +2,7 @@
 import { SingleBar } from 'cli-progress';
 import pc from 'picocolors';
 import type { z } from 'zod';
+import { visible } from '../../platform/visible.ts';
 import type { runViewSchema } from './ops-client.ts';
 
 export type RunView = z.infer<typeof runViewSchema>;
@@ -97,7 +98,7 @@ function barDisplay(stream: NodeJS.WriteStream): Display {
     },
     say(text) {
       end();
-      stream.write(`${text}\n`);
+      stream.write(`${visible(text)}\n`);
     },
     end,
   };
@@ -113,7 +114,7 @@ function lineDisplay(stream: NodeJS.WriteStream, firstLineAtMs: number): Display
       stream.write(`${text}\n`);
     },
     say(text) {
-      stream.write(`${text}\n`);
+      stream.write(`${visible(text)}\n`);
     },
     end: () => undefined,
   };

@@ -1,0 +1,75 @@
+/** Text of others cannot steer a terminal, break a line of the log or reorder what people read. */
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { describeCheck, fail } from '../../src/cli/doctor/check.ts';
+import { createWorkProgress } from '../../src/cli/shared/progress.ts';
+import { describeError } from '../../src/cli/run.ts';
+import { describe as describeVerdict } from '../../src/cli/verify.ts';
+import { ConfigError, formatConfigError } from '../../src/config/error.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { visible } from '../../src/platform/visible.ts';
+
+const SKU = 'A\u001b[2J\u009b31m\u0007\n\u202eB\u2066\u200f\u2028\u007f';
+const SHOWN = 'A\\u001b[2J\\u009b31m\\u0007\\u000a\\u202eB\\u2066\\u200f\\u2028\\u007f';
+const INVISIBLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
+
+function logged(isTTY: boolean): string {
+  const stream = Object.assign(new PassThrough(), { isTTY });
+  createLog('info', stream as unknown as NodeJS.WriteStream).warn({ sku: SKU }, `drift of ${SKU}`);
+  return String(stream.read());
+}
+
+test('escapes what people cannot see, and nothing else', () => {
+  expect(visible(SKU)).toBe(SHOWN);
+  expect(visible('สมหญิง – Größe 42, 👩‍👧 “x”')).toBe('สมหญิง – Größe 42, 👩‍👧 “x”');
+});
+
+test('a line of the log is one line, and gives programs the text as it is', () => {
+  const line = logged(false);
+  expect(line.slice(0, -1)).not.toMatch(INVISIBLE);
+  expect(JSON.parse(line)).toMatchObject({ sku: SKU, msg: `drift of ${SKU}` });
+});
+
+test('a line of the log at a terminal', () => {
+  const text = stripVTControlCharacters(logged(true));
+  expect(text).toContain(`drift of ${SHOWN}`);
+  expect(text.replaceAll('\n', '')).not.toMatch(INVISIBLE);
+});
+
+test('an error at a terminal keeps the lines of its stack', () => {
+  const stream = Object.assign(new PassThrough(), { isTTY: true });
+  const err = new Error('no');
+  createLog('info', stream as unknown as NodeJS.WriteStream).warn({ err }, 'failed');
+  expect(String(stream.read())).toMatch(/Error: no\n +at /);
+});
+
+test('what commands print', () => {
+  const found = {
+    ...{
+      what: 'level' as const,
+      productId: '1',
+      variantId: '2',
+      warehouseId: '3',
+      service: 4,
+      onlyIn: null,
+      isStill: true,
+    },
+    held: { qty: 5, changeSeq: 1, suspect: false, asOfMs: 0, verifiedAtMs: 0, sku: SKU, isSettling: false },
+  } as const;
+  const verdict = { products: 1, totals: 1, levels: 1, drift: [found], undecided: [], nowhere: [] };
+  const printed: string[] = [];
+  const stream = { isTTY: false, write: (text: string) => printed.push(text) };
+  createWorkProgress(stream as unknown as NodeJS.WriteStream, { unit: '', atFirst: '' }).say(SKU);
+  const texts = [
+    describeVerdict({ ...verdict, unread: [{ productId: '1', error: SKU }] }, new Map([['3', SKU]])),
+    describeCheck(fail('database', SKU, SKU)),
+    describeError(new Error(SKU.replace('\n', ''))),
+    formatConfigError(new ConfigError([{ name: 'HOST', problem: `is ${SKU}`, remedy: SKU }])),
+    ...printed,
+  ];
+  for (const text of texts) {
+    expect(text).toContain('A\\u001b[2J');
+    expect(text.replaceAll('\n', '')).not.toMatch(INVISIBLE);
+  }
+});
