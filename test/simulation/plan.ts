@@ -66,6 +66,8 @@ export type Scene =
   | 'clock_back'
   | 'node_ahead'
   | 'moved'
+  | 'overlapping_move'
+  | 'untold_burst'
   | 'odd_details'
   | 'hidden_level';
 
@@ -215,13 +217,15 @@ const SCENES: Readonly<Record<Scene, number>> = {
   clock_back: 12_000,
   node_ahead: 8_000,
   moved: 50_000,
+  overlapping_move: 15_000,
+  untold_burst: 15_000,
   odd_details: 50_000,
   hidden_level: 150_000,
 };
 export const SCENE_NAMES = Object.keys(SCENES) as Scene[];
 
 /** Where a clock was set or a store shows what is not so, these prove nothing. */
-const NEEDS_PLAIN: ReadonlySet<Scene> = new Set(['moved', 'hidden_level']);
+const NEEDS_PLAIN: ReadonlySet<Scene> = new Set(['moved', 'untold_burst', 'hidden_level']);
 const HIDING: readonly ReadFault[] = ['first_variant', 'all_not_found', 'empty_list', 'refused', 'nonsense'];
 
 function hides(deed: Deed): boolean {
@@ -345,7 +349,7 @@ function drawWeather(random: Random): Weather {
 function drawScenes(random: Random, activeMs: number, leavesOutWarehouses: boolean): Step[] {
   const fitting = SCENE_NAMES.filter((scene) => SCENES[scene] <= activeMs);
   const kinds: readonly Scene[] = [
-    leavesOutWarehouses ? 'late_after_read' : random.pick(fitting),
+    leavesOutWarehouses ? random.pick(['late_after_read', 'untold_burst']) : random.pick(fitting),
     random.pick(fitting),
   ];
   return Array.from({ length: random.pick([0, 1, 2, 4, 6]) }, () => {

@@ -102,6 +102,29 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     ]);
   };
 
+  /** A variant that can move to another product. */
+  const moving = () => {
+    const at = target(
+      live.filter(
+        ({ kind, levels, product }) =>
+          kind === 'own' &&
+          levels.length > 0 &&
+          product.variants.filter(({ deleted }) => !deleted).length > 1,
+      ),
+    );
+    const from = at.variant.product;
+    const to = pick(
+      truth.products.filter(({ kind, deleted, id }) => kind === 'own' && !deleted && id !== from.id),
+      c,
+    );
+    const move = (): void => {
+      operations.moveVariant(at.variantId, to.id);
+      props.onTouched(from.id);
+      props.onTouched(to.id);
+    };
+    return { at, from, to, move };
+  };
+
   const scenes: Record<Scene, () => void> = {
     // A late change, the next one lost, and a read between that has seen both.
     late_after_read: () => {
@@ -159,32 +182,42 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
         [300, () => ask([at.variant.product.id])],
       ]);
     },
-    // Removed by the reads of its old product, and then named.
+    // Missed by the reads of its old product, and named before its removal or after it.
     moved: () => {
-      const at = target(
-        live.filter(
-          ({ kind, levels, product }) =>
-            kind === 'own' &&
-            levels.length > 0 &&
-            product.variants.filter(({ deleted }) => !deleted).length > 1,
-        ),
-      );
-      const from = at.variant.product;
-      const to = pick(
-        truth.products.filter(({ kind, deleted, id }) => kind === 'own' && !deleted && id !== from.id),
-        c,
-      );
+      const { at, from, move } = moving();
+      const namedMs = b % 2 === 0 ? 5_000 + jitter(20_000) : 40_000 + jitter(5_000);
+      perform([
+        [0, move],
+        [300, () => ask([from.id])],
+        [namedMs, () => add(at, 1)],
+      ]);
+    },
+    // It moves between two answers: the one that was sent first shows it where it is.
+    overlapping_move: () => {
+      const { at, from, to, move } = moving();
+      const happens = (): void => {
+        move();
+        add(at, -1, LOST);
+      };
+      side.prescribe(to.id, { lateMs: 6_000 + jitter(1_000), before: happens, ageMs: 0 });
+      perform([
+        [0, () => ask([to.id])],
+        [2_500 + jitter(500), () => ask([from.id])],
+      ]);
+    },
+    // Known from webhooks alone: two errors cancel each other out in its total, until a late change seems to close a gap.
+    untold_burst: () => {
+      const at = target(stocked.filter(({ levels }) => levels.length === 1));
       perform([
         [
           0,
           () => {
-            operations.moveVariant(at.variantId, to.id);
-            props.onTouched(from.id);
-            props.onTouched(to.id);
+            add(at, 1, late(1_000));
+            add(at, 1);
+            add(at, -1, late(10_000));
           },
         ],
-        [300, () => ask([from.id])],
-        [40_000 + jitter(5_000), () => add(at, 1)],
+        [9_000, () => add(at, -1)],
       ]);
     },
     // For long enough that what is missing is missed twice.

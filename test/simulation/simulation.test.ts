@@ -1,11 +1,35 @@
 /** Three short stories. `npm run test:full` runs twenty, `npm run simulate` as many as one likes. */
 import { expect, test } from 'vitest';
-import { drawPlan } from './plan.ts';
+import { drawPlan, type Plan, type SceneDeed } from './plan.ts';
 import { runPlan } from './run.ts';
 
 test.each([3, 4, 11])('keeps every promise in story %i', async (seed) => {
   const { faults } = await runPlan(drawPlan(seed));
   expect(faults).toEqual([]);
+});
+
+/** In a quiet story of its own. */
+const alone = (deed: SceneDeed, over: Partial<Plan> = {}): Plan => ({
+  ...drawPlan(1),
+  ...{ products: 12, nodeSkewMs: 0, serviceOffsetMs: 0, dateAheadMs: 0, readLatencyMs: 20 },
+  ...{
+    reconcileCron: null,
+    resyncCron: null,
+    maxConcurrency: 8,
+    activeMs: 90_000,
+    steps: [{ atMs: 20_000, deed }],
+  },
+  ...over,
+});
+
+test.each<[SceneDeed['scene'], Partial<Plan>?]>([
+  ['moved'],
+  ['overlapping_move'],
+  ['untold_burst', { leavesOutWarehouses: true }],
+])('keeps every promise in the scene %s', async (scene, over) => {
+  const { faults, counts } = await runPlan(alone({ do: 'scene', scene, a: 0, b: 0, c: 0 }, over));
+  expect(faults).toEqual([]);
+  expect(counts[`scene: ${scene}`]).toBe(1);
 });
 
 test('plays the same story for the same seed', async () => {
