@@ -7,7 +7,7 @@ import { chmodSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import Database from 'better-sqlite3';
 import { StoreError } from '../sqlite/errors.ts';
-import { explain } from '../sqlite/explain.ts';
+import { explain, useWal } from '../sqlite/explain.ts';
 import { makeFolder } from '../sqlite/make-folder.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../sqlite/open.ts';
 
@@ -101,8 +101,9 @@ export function openInbox(path: string): Db {
       }
       chmodSync(path, 0o600);
       // FULL: a delivery is on disk before its commit returns; on macOS that takes fullfsync.
-      for (const setting of ['journal_mode = WAL', 'synchronous = FULL', 'fullfsync = ON'])
-        db.pragma(setting);
+      useWal(db);
+      db.pragma('synchronous = FULL');
+      db.pragma('fullfsync = ON');
       // Checkpoints run after the answers, not inside a commit.
       db.pragma('wal_autocheckpoint = 0');
       db.pragma(`journal_size_limit = ${64 << 20}`);

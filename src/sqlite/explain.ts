@@ -1,5 +1,6 @@
 /** Clear words about a database file that cannot be used: what is wrong with it, and what to do. */
 import { isBusy, sqliteCode, StoreError, type StoreErrorKind } from './errors.ts';
+import type { Db } from './open.ts';
 import { messageOf } from '../platform/thrown.ts';
 
 interface Trouble {
@@ -18,6 +19,12 @@ const NO_ROOM: Trouble = {
   remedy: 'free disk space there',
 };
 
+const NO_SHARED_MEMORY: Trouble = {
+  kind: 'unreachable',
+  what: 'is on a file system without the locks and shared memory that SQLite needs',
+  remedy: 'set DATABASE_PATH to a file on a local disk, not on NFS, CIFS or 9p',
+};
+
 /** By the beginning of the code that SQLite or the system gives: the first that fits. */
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   SQLITE_NOTADB: {
@@ -34,6 +41,9 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   ENOSPC: NO_ROOM,
   // How a full disk shows in the shared memory beside the database.
   SQLITE_IOERR_SHMSIZE: NO_ROOM,
+  SQLITE_IOERR_SHM: NO_SHARED_MEMORY,
+  SQLITE_IOERR_LOCK: NO_SHARED_MEMORY,
+  SQLITE_PROTOCOL: NO_SHARED_MEMORY,
   SQLITE_IOERR: {
     kind: 'unreachable',
     what: 'cannot be read or written',
@@ -67,6 +77,13 @@ export function failureOf(cause: unknown): StoreError {
     `the database cannot commit (${code}): ${message}${remedy === null ? '' : `; ${remedy}`}`,
     { cause },
   );
+}
+
+/** Turns the write-ahead log on. SQLite keeps another journal without an error where it cannot. @throws StoreError */
+export function useWal(db: Db): void {
+  if (db.pragma('journal_mode = WAL', { simple: true }) === 'wal') return;
+  const { kind, what, remedy } = NO_SHARED_MEMORY;
+  throw new StoreError(kind, `${db.name} ${what}: ${remedy}.`);
 }
 
 /** Runs `open`, and adds to whatever it throws which file it was and what to do. @throws StoreError */

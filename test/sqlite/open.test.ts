@@ -2,7 +2,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import { checkFileSystem } from '../../src/cli/doctor/database.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
+import { explain, useWal } from '../../src/sqlite/explain.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import { inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
@@ -136,4 +138,27 @@ test('a database of another program is left as it was', () => {
   expect(error.message).toContain(`${path} belongs to another program`);
   expect(error.message).toContain('DATABASE_PATH');
   expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+const NO_SHARED_MEMORY = /without the locks and shared memory .* set DATABASE_PATH to a file on a local disk/;
+
+test('a database that keeps another journal than the write-ahead log is refused', () => {
+  expect(() => useWal(foreign(':memory:'))).toThrow(NO_SHARED_MEMORY);
+});
+
+test.each(['SQLITE_IOERR_SHMMAP', 'SQLITE_IOERR_SHMOPEN', 'SQLITE_IOERR_LOCK', 'SQLITE_PROTOCOL'])(
+  '%s is explained by the file system, not by a full disk',
+  (code) => {
+    const open = (): never => {
+      throw new Database.SqliteError('disk I/O error', code);
+    };
+    expect(() => explain('/mnt/mirror.db', open)).toThrow(NO_SHARED_MEMORY);
+  },
+);
+
+test('the doctor names a network file system', () => {
+  expect(checkFileSystem('/mnt', 0x6969)).toMatchObject([
+    { status: 'fail', message: expect.stringContaining('/mnt is on NFS') as string },
+  ]);
+  expect(checkFileSystem('/mnt', 0xef53)).toEqual([]);
 });

@@ -19,7 +19,7 @@ export function checkDatabase(path: string, { full: isWhole }: { readonly full: 
   let places: Check[] = [];
   try {
     const isMade = isThere(path);
-    places = [checkRoom(path), ...checkPermissions(path)];
+    places = [...checkDisk(path), ...checkPermissions(path)];
     if (!isMade) {
       return [
         warn(
@@ -92,16 +92,35 @@ function checkIntegrity(db: Db, { isWhole }: { readonly isWhole: boolean }): Che
   }
 }
 
-function checkRoom(path: string): Check {
+function checkDisk(path: string): Check[] {
   const folder = existingFolder(dirname(path));
-  const { bavail, bsize } = statfsSync(folder);
+  const { bavail, bsize, type } = statfsSync(folder);
   const freeBytes = bavail * bsize;
   const fileBytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   const message = `${megabytes(freeBytes)} free in ${folder}, the database has ${megabytes(fileBytes)}`;
-  if (freeBytes < LITTLE_ROOM_BYTES)
-    return fail('disk', message, 'make room: deliveries that cannot be stored are answered 503 and lost');
-  if (freeBytes < fileBytes) return warn('disk', message, 'make room: a backup would not fit');
-  return ok('disk', message);
+  const room =
+    freeBytes < LITTLE_ROOM_BYTES
+      ? fail('disk', message, 'make room: deliveries that cannot be stored are answered 503 and lost')
+      : freeBytes < fileBytes
+        ? warn('disk', message, 'make room: a backup would not fit')
+        : ok('disk', message);
+  return [room, ...checkFileSystem(folder, type)];
+}
+
+/** By the number that Linux gives it (statfs(2)). */
+const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  0x6969: 'NFS',
+  0x517b: 'SMB',
+  0xff534d42: 'CIFS',
+  0xfe534d42: 'SMB2',
+  0x01021997: '9p',
+};
+
+export function checkFileSystem(folder: string, type: number): Check[] {
+  const name = NETWORK_FILE_SYSTEMS[type >>> 0];
+  if (name === undefined) return [];
+  const message = `${folder} is on ${name}, where SQLite's locks, shared memory and syncs cannot be relied on`;
+  return [fail('file system', message, 'set DATABASE_PATH to a file on a local disk')];
 }
 
 function existingFolder(folder: string): string {

@@ -2,7 +2,7 @@
 import { accessSync, constants, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { explain } from '../../sqlite/explain.ts';
+import { explain, useWal } from '../../sqlite/explain.ts';
 import { makeFolder } from '../../sqlite/make-folder.ts';
 import { migrate, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
@@ -23,7 +23,7 @@ export function openWriter(path: string): Db {
       // Before anything else: not even the journal mode of another program's file is changed.
       refuseUnknownSchema(path, db);
       // FULL: numbers that were handed out are on disk.
-      db.pragma('journal_mode = WAL');
+      useWal(db);
       db.pragma('synchronous = FULL');
       // macOS reports a write as durable before it is, unless asked for more; elsewhere this changes nothing.
       db.pragma('fullfsync = ON');

@@ -33,7 +33,7 @@ test.skipIf(process.platform !== 'linux')(
     const status = (await (await fetch(`${String(listening['ops'])}api/status`)).json()) as Json;
     expect(JSON.stringify(status['causes'])).toContain('raise the limit of open files');
 
-    await Promise.all(sockets.map((socket) => socket.destroyed || once(socket.destroy(), 'close')));
+    await Promise.all(sockets.map(async (socket) => socket.destroyed || once(socket.destroy(), 'close')));
     sandbox.webhookUrl = String(listening['webhooks']);
     sandbox.traffic.start(20);
     await eventually(() => sandbox.deliveries.counts.answered > 5, { what: 'deliveries are answered again' });
