@@ -44,14 +44,14 @@ const statusSchema = z.looseObject({
   last_seq: z.number(),
   products: z.number(),
   variants: z.number(),
-  cells: z.number(),
+  levels: z.number(),
   parked_reads: z.number(),
   failing_reads: z.number(),
   last_read_error: z.string().nullable(),
   held_removals: z.number(),
   held_variants: z.number(),
   held_levels: z.number(),
-  quarantined: z.number(),
+  dead_letters: z.number(),
   deliveries_behind: z.number().nullable(),
   behind_since: z.number().nullable(),
   blocked: blockedSchema.nullish(),
@@ -189,7 +189,7 @@ const PAINT = {
 /** The state and why, whose it is, what to do, and how many figures are certain: before everything else. */
 function stateRows(status: Status): [string, string][] {
   const { condition: name, headline, causes } = status;
-  const certainty = { share: status.certain_share, certain: status.certain_levels, levels: status.cells };
+  const certainty = { share: status.certain_share, certain: status.certain_levels, levels: status.levels };
   const nowMs = Date.now();
   const rows: [string, string][] = [['state', `${PAINT[name](CONDITION_TITLES[name])}: ${headline}`]];
   causes.forEach((cause, index) => {
@@ -212,7 +212,7 @@ function describe({ status, serving }: Sight, config: LocalConfig): string {
     ...stateRows(status),
     ['mirror', servingWords(serving, config)],
     ['database', config.database.path],
-    ['mirrored', `${status.products} products, ${status.variants} variants, ${status.cells} stock levels`],
+    ['mirrored', `${status.products} products, ${status.variants} variants, ${status.levels} stock levels`],
     ['last delivery', ago(status.last_delivery_at)],
     ['last full sync', ago(status.last_full_sync_at)],
     ['oldest verified', ago(status.oldest_verified_at)],
@@ -226,7 +226,7 @@ function describe({ status, serving }: Sight, config: LocalConfig): string {
     const how = serving === 'yes' ? '' : '; the next start applies them';
     rows.push(['inbox', `${behind} deliveries not applied yet, the first ${ago(status.behind_since)}${how}`]);
   }
-  if (status.quarantined > 0) rows.push(['dead letters', `${status.quarantined} deliveries or items`]);
+  if (status.dead_letters > 0) rows.push(['dead letters', `${status.dead_letters} deliveries or items`]);
   if (status.parked_reads > 0) {
     rows.push([
       'parked reads',

@@ -68,7 +68,7 @@ export interface Variant {
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
   /**
-   * Store time: the high watermark of the latest read when it told the total, and not all the levels below it; else
+   * Store time: the high watermark of the latest read when it showed the total, and not all the levels below it; else
    * EARLIEST_MS.
    */
   readonly totalHiMs: number;

@@ -15,7 +15,7 @@ export const REASONS = {
   conflict: { priority: PRIORITY.conflict, isSuspect: true },
   derived: { priority: PRIORITY.conflict, isSuspect: true },
   confirm_removal: { priority: PRIORITY.conflict, isSuspect: true },
-  quarantine: { priority: PRIORITY.conflict, isSuspect: true },
+  dead_letter: { priority: PRIORITY.conflict, isSuspect: true },
   not_stored: { priority: PRIORITY.conflict, isSuspect: true },
   listed: { priority: PRIORITY.downtime, isSuspect: false },
   bundle: { priority: PRIORITY.stale, isSuspect: true },

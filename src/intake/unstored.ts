@@ -93,7 +93,13 @@ export class UnstoredDeliveries {
         await writer.append(
           isEverything
             ? { kind: 'downtime', atMs, downSinceMs: null }
-            : { kind: 'oblige', atMs, reason: 'not_stored', productIds: [], variantIds: [...variantIds] },
+            : {
+                kind: 'request_reads',
+                atMs,
+                reason: 'not_stored',
+                productIds: [],
+                variantIds: [...variantIds],
+              },
         );
       } catch (error) {
         for (const id of variantIds) this.#variantIds.add(id);

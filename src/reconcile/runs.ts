@@ -69,7 +69,7 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
   const { store, now, log } = deps;
   const startedAtMs = now();
   await store.writer.append({
-    kind: 'oblige',
+    kind: 'request_reads',
     atMs: startedAtMs,
     reason: 'operator',
     productIds,
@@ -155,6 +155,6 @@ async function beginRun(
   if (told !== undefined) return told;
   // A mirror that was made anew meanwhile says nothing of the entries that it applied again.
   const run = (await store.reader.ask('runningRuns')).find(({ startedSeq }) => startedSeq === seq);
-  if (run === undefined) throw new Error(`the run of entry ${seq} is not in the database`);
+  if (run === undefined) throw new Error(`the run of input ${seq} is not in the database`);
   return run;
 }

@@ -63,7 +63,7 @@ export class Ticks {
     const productIds = await this.#store.reader.ask('oldestEvidence', { limit });
     if (productIds.length === 0) return;
     await this.#store.writer.append({
-      kind: 'oblige',
+      kind: 'request_reads',
       atMs: this.#now(),
       reason: 'stale',
       productIds,

@@ -2,7 +2,7 @@
  * Reads a webhook body ("Events"). An authentic body is never refused: what cannot be understood is named, item by
  * item, and its neighbours are still read.
  */
-import type { StockChange, Unreadable } from '../core/entry.ts';
+import type { StockChange, Unreadable } from '../core/input.ts';
 import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED } from './contract/schemas.ts';
 
 export interface ParsedDelivery {

@@ -1,5 +1,5 @@
 /** A product detail in the form that the merge rules take. */
-import type { LevelSnapshot, ProductSnapshot, VariantSnapshot } from '../core/entry.ts';
+import type { LevelSnapshot, ProductSnapshot, VariantSnapshot } from '../core/input.ts';
 import type { VariantKind } from '../core/model.ts';
 import { ServiceError } from './transport/errors.ts';
 import type { ProductDetail, ProductVariantDetail, WarehouseLevel } from './contract/schemas.ts';

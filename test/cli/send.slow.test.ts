@@ -143,7 +143,7 @@ test('to a live mirror: nothing changes by default, and a change counts, until t
   expect((await run(served, 'send')).code).toBe(0);
   expect([stock.all(), status.get(), deadLetters.get()]).toEqual(before);
 
-  const stockLevel = present(sandbox.truth.snapshot().cells.find(({ kind }) => kind === 'own'));
+  const stockLevel = present(sandbox.truth.snapshot().levels.find(({ kind }) => kind === 'own'));
   const values = ['--variant', stockLevel.variantId, '--warehouse', stockLevel.warehouseId];
   const changed = await run(
     served,

@@ -4,13 +4,13 @@ import type { LevelBranch } from '../../src/core/merge/merge-read.ts';
 
 /** Those that contradict something: each must leave what a later read has to meet. */
 export const ASKING_FOR_READ: ReadonlySet<string> = new Set<ChangeBranch | LevelBranch>([
-  '1 new cell',
+  '1 new level',
   '2 stale, yet follows',
   '3 order unknown',
   '4b in doubt',
   '4c gap',
   'gone, in doubt',
-  'poison',
+  'future-dated',
   'concurrent, differs',
-  'superseded, unknown cell',
+  'superseded, unknown level',
 ]);

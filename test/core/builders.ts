@@ -1,13 +1,13 @@
 /** Short ways to the rules' inputs. Own clock and service's clock agree here unless a test says otherwise. */
 import type {
-  Entry,
+  Input,
   LevelSnapshot,
   ProductSnapshot,
   StockChange,
   VariantSnapshot,
-} from '../../src/core/entry.ts';
+} from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { applyEntry } from '../../src/core/apply/apply-entry.ts';
+import { applyInput } from '../../src/core/apply/apply-input.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import type { ReadContext } from '../../src/core/merge/merge-read.ts';
 import type { StockLevel, Change } from '../../src/core/model.ts';
@@ -77,7 +77,7 @@ export function level(availableQty: number, over: Partial<LevelSnapshot> = {}): 
   return { warehouseId: WAREHOUSE, availableQty, onHand: availableQty, reservedQty: 0, ...over };
 }
 
-/** @param levels available quantity by warehouse; null: not told. */
+/** @param levels available quantity by warehouse; null: omitted. */
 export function variantSnapshot(
   levels: Readonly<Record<string, number>> | null,
   over: Partial<VariantSnapshot> = {},
@@ -122,7 +122,7 @@ export function single(qty: number): ProductSnapshot {
   return productSnapshot([variantSnapshot({ [WAREHOUSE]: qty })]);
 }
 
-type Unnumbered<E> = E extends Entry ? Omit<E, 'seq'> : never;
+type Unnumbered<E> = E extends Input ? Omit<E, 'seq'> : never;
 
 interface ReadTimes {
   readonly sentAtMs: number;
@@ -135,24 +135,24 @@ interface ReadTimes {
 /** The tables, and the inputs that made them. */
 export class Mirror {
   readonly tables = new MemoryTables();
-  readonly log: Entry[] = [];
+  readonly log: Input[] = [];
   readonly facts: Fact[] = [];
 
   get seq(): number {
     return this.log.length;
   }
 
-  /** @returns what this entry did. */
-  applyEntry(unnumbered: Unnumbered<Entry>): Fact[] {
-    const entry: Entry = { ...unnumbered, seq: this.seq + 1 };
-    this.log.push(entry);
+  /** @returns what this input did. */
+  applyInput(unnumbered: Unnumbered<Input>): Fact[] {
+    const input: Input = { ...unnumbered, seq: this.seq + 1 };
+    this.log.push(input);
     const before = this.facts.length;
-    applyEntry(this.tables, entry, (fact) => this.facts.push(fact));
+    applyInput(this.tables, input, (fact) => this.facts.push(fact));
     return this.facts.slice(before);
   }
 
   deliver(atMs: number, ...changes: readonly StockChange[]): Fact[] {
-    return this.applyEntry({
+    return this.applyInput({
       kind: 'delivery',
       inboxSeq: this.seq + 1,
       atMs,
@@ -165,7 +165,7 @@ export class Mirror {
   /** By default the answer took no time, was dated, and was asked for with the whole log known. */
   read(snapshot: ProductSnapshot | null, times: ReadTimes): Fact[] {
     const { sentAtMs, receivedAtMs = sentAtMs } = times;
-    return this.applyEntry({
+    return this.applyInput({
       kind: 'read',
       atMs: receivedAtMs,
       productId: times.productId ?? PRODUCT,

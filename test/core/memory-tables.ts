@@ -1,5 +1,5 @@
 /** `Tables` on maps, for the rules' own tests. */
-import type { DeliveryEntry, Unreadable } from '../../src/core/entry.ts';
+import type { DeliveryInput, Unreadable } from '../../src/core/input.ts';
 import {
   INITIAL_STATE,
   type StockLevel,
@@ -13,7 +13,7 @@ import {
 import { EARLIEST_MS, LATEST_MS } from '../../src/core/limits.ts';
 import type { Tables } from '../../src/core/apply/tables.ts';
 
-type Kind = 'product' | 'variant' | 'cell';
+type Kind = 'product' | 'variant' | 'level';
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -84,7 +84,7 @@ export class MemoryTables implements Tables {
   appendChange(change: Change): void {
     this.changes.push(change);
   }
-  putDeadLetter({ inboxSeq, atMs }: DeliveryEntry, unreadable: Unreadable): void {
+  putDeadLetter({ inboxSeq, atMs }: DeliveryInput, unreadable: Unreadable): void {
     this.deadLetters.push({ inboxSeq, arrivedAtMs: atMs, unreadable });
   }
   bundleProducts(): string[] {
@@ -115,7 +115,7 @@ export class MemoryTables implements Tables {
     return Math.min(atMost, this.live(kind).filter((row) => row.missingAtMs !== null).length);
   }
   private live(kind: Kind): (Product | Variant | StockLevel)[] {
-    const rows = { product: this.products, variant: this.variants, cell: this.levels }[kind];
+    const rows = { product: this.products, variant: this.variants, level: this.levels }[kind];
     return [...rows.values()].filter((row) => row.goneAtMs === null);
   }
 }

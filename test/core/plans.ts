@@ -14,7 +14,7 @@ export interface Misfortune {
   /** The clocks of the service's nodes contradict the order of a stock level's changes. */
   readonly unorderedStamps?: boolean;
   /** Details may tell totals alone. */
-  readonly untold?: boolean;
+  readonly unlisted?: boolean;
   /** The store's clock is set back by more than any delivery is late. */
   readonly clockBack?: boolean;
   /** Some nodes are minutes ahead of the others, and by more than any delivery is late. */
@@ -39,7 +39,7 @@ function sometimes(oneIn: number, at: boolean | undefined): fc.Arbitrary<boolean
 
 export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
   const { losses, lostTails, duplicates, removals, unknownOffset, unorderedStamps } = misfortune;
-  const { untold, clockBack, aheadNodes, dateAhead } = misfortune;
+  const { unlisted, clockBack, aheadNodes, dateAhead } = misfortune;
   // A removal takes two reads 30 s apart: only longer histories see one, and what comes late for it.
   const long = (shorter: fc.Arbitrary<number>): fc.Arbitrary<number> =>
     removals === true ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 })) : shorter;
@@ -85,7 +85,7 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
       reads: fc.array(read, { maxLength: removals === true ? 10 : 6 }),
       drainSampled: fraction,
       orderedStamps: fc.constant(unorderedStamps !== true),
-      untold: untold === true ? fc.constantFrom('own' as const, 'pulled' as const) : fc.constant(null),
+      unlisted: unlisted === true ? fc.constantFrom('own' as const, 'pulled' as const) : fc.constant(null),
       clockBack:
         clockBack === true
           ? fc.record({ atMs: fc.integer({ min: 0, max: 6_000 }), byMs: fc.constantFrom(30_000, 90_000) })

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Entry, ReadEntry } from '../../src/core/entry.ts';
+import type { Input, ReadInput } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { applyEntry } from '../../src/core/apply/apply-entry.ts';
+import { applyInput } from '../../src/core/apply/apply-input.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import { CHANGE_BRANCHES } from '../../src/core/merge/change-outcome.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge/merge-read.ts';
@@ -50,11 +50,11 @@ test('reading what is requested ends, whatever is removed, and nothing is silent
 
 describe('without a figure that is silently wrong', () => {
   test.each<Misfortune>([
-    { untold: true, losses: true, lostTails: true },
-    { untold: true, duplicates: true },
+    { unlisted: true, losses: true, lostTails: true },
+    { unlisted: true, duplicates: true },
     { losses: true, lostTails: true },
     { removals: true, losses: true, duplicates: true },
-  ])('every total that a read or the webhooks have told is right or suspect, given %j', (misfortune) => {
+  ])('every total that a read or the webhooks have shown is right or suspect, given %j', (misfortune) => {
     check(misfortune, (plan) => {
       const service = new SimulatedService({ ...plan, knownBefore: true }, noTotalSilentlyWrong).run();
       service.drain(service.productIds.length * 12);
@@ -68,7 +68,7 @@ describe('without a figure that is silently wrong', () => {
     });
   });
 
-  test("every level whose last change was told is right or suspect after the store's clock was set back", () => {
+  test("every level whose last change was delivered is right or suspect after the store's clock was set back", () => {
     check({ clockBack: true, losses: true }, (plan) => {
       // Nothing on its way tells whether it was stamped before or after that; nor does a figure that comes twice.
       const levels = plan.levels.map((level) => ({
@@ -87,7 +87,7 @@ describe('without a figure that is silently wrong', () => {
     });
   });
 
-  test('every level whose last change was told is right or suspect, though the Date is minutes ahead', () => {
+  test('every level whose last change was delivered is right or suspect, though the Date is minutes ahead', () => {
     check({ dateAhead: true, losses: true }, (plan) => {
       const service = new SimulatedService({ ...plan, knownBefore: true }, neverSilentlyWrong).run();
       service.drain(service.productIds.length * 12);
@@ -175,7 +175,7 @@ test('event time never falls, and no read overwrites what it may not have seen',
   check(ANYTHING, (plan) => {
     let before = new Map<string, Figure>();
     let readAtMs = new Map<string, number>();
-    const mayNotHaveSeen = (read: ReadEntry, was: Figure): boolean => {
+    const mayNotHaveSeen = (read: ReadInput, was: Figure): boolean => {
       if (read.sentAtMs < (readAtMs.get(was.productId) ?? EARLIEST_MS)) return true;
       // The total of a removed variant is out of date: a change of its levels since then does not make it better.
       const isOutdated = was.warehouseId === undefined && was.goneAtMs !== null;
@@ -184,7 +184,7 @@ test('event time never falls, and no read overwrites what it may not have seen',
     };
     const watch: Watch = ({ mirror, levels }) => {
       const { tables } = mirror;
-      const entry = present(mirror.log.at(-1));
+      const input = present(mirror.log.at(-1));
       const after: typeof before = new Map();
       for (const { productId, variantId, warehouseId } of levels) {
         const level = tables.stockLevel(variantId, warehouseId);
@@ -200,7 +200,7 @@ test('event time never falls, and no read overwrites what it may not have seen',
       for (const [key, was] of before) {
         const is = after.get(key);
         expect(is?.eventTimeMs, key).toBeGreaterThanOrEqual(was.eventTimeMs);
-        if (entry.kind === 'read' && mayNotHaveSeen(entry, was)) expect(is?.shown, key).toEqual(was.shown);
+        if (input.kind === 'read' && mayNotHaveSeen(input, was)) expect(is?.shown, key).toEqual(was.shown);
       }
       before = after;
       readAtMs = new Map([...tables.products].map(([id, product]) => [id, product.readAtMs]));
@@ -275,10 +275,10 @@ test('whoever replays the change feed holds the live quantities, and its rows ch
   });
 });
 
-function replay(log: readonly Entry[]): [MemoryTables, Fact[]] {
+function replay(log: readonly Input[]): [MemoryTables, Fact[]] {
   const tables = new MemoryTables();
   const facts: Fact[] = [];
-  for (const entry of log) applyEntry(tables, entry, (fact) => facts.push(fact));
+  for (const input of log) applyInput(tables, input, (fact) => facts.push(fact));
   return [tables, facts];
 }
 
@@ -312,7 +312,7 @@ const noTotalSilentlyWrong: Watch = (service, nowMs) => {
   for (const { productId, variantId } of service.levels) {
     const levels = service.levels.filter((level) => level.variantId === variantId);
     const shownMs = service.shownMs.get(productId) ?? -Infinity;
-    const isTold = levels.every((level) =>
+    const isDelivered = levels.every((level) =>
       level.changes.every(
         (change) => change.trueAtMs > nowMs || change.trueAtMs <= shownMs || service.merged.has(change),
       ),
@@ -320,7 +320,7 @@ const noTotalSilentlyWrong: Watch = (service, nowMs) => {
     const total = service.mirror.total(variantId);
     // No webhook tells a removal.
     if (levels.some((level) => service.qtyAt(level, nowMs) === null)) continue;
-    if (!isTold || total === null || levels.some((level) => service.isSuspect(level))) continue;
+    if (!isDelivered || total === null || levels.some((level) => service.isSuspect(level))) continue;
     const truth = levels.reduce((sum, level) => sum + (service.qtyAt(level, nowMs) ?? 0), 0);
     if (total !== truth) throw new Error(`the total of ${variantId} is silently ${total}, not ${truth}`);
   }

@@ -2,7 +2,7 @@
  * A service with a true timeline, the deliveries that it sends and the answers that it gives, so that properties can
  * compare the mirror with the truth. Instants here are "true" ms from 0; the two clocks are offsets of it.
  */
-import type { LevelSnapshot, ProductSnapshot, StockChange, VariantSnapshot } from '../../src/core/entry.ts';
+import type { LevelSnapshot, ProductSnapshot, StockChange, VariantSnapshot } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { LATEST_MS } from '../../src/core/limits.ts';
 import { present } from '../shared/present.ts';
@@ -57,7 +57,7 @@ export interface Plan {
   /** From then on the first product answers 404. */
   readonly productGoneAtMs: number;
   /** Details tell totals, and no warehouses, of variants of this kind; null: they tell them all. */
-  readonly untold: 'own' | 'pulled' | null;
+  readonly unlisted: 'own' | 'pulled' | null;
   /** The clocks of the whole store are set back. */
   readonly clockBack: { readonly atMs: number; readonly byMs: number } | null;
   /** Answers are dated by a balancer whose clock is ahead of those of the nodes. */
@@ -92,7 +92,7 @@ const PLACES = [
   { productId: '20', variantId: '200', warehouseId: '1' },
 ] as const;
 
-/** One entry applied: when, in true time, and what it did. */
+/** One input applied: when, in true time, and what it did. */
 export type Watch = (service: SimulatedService, nowMs: number, facts: readonly Fact[]) => void;
 
 export class SimulatedService {
@@ -152,9 +152,9 @@ export class SimulatedService {
       }
       if (levels.length === 0) continue;
       const availableQty = levels.reduce((sum, l) => sum + l.availableQty, 0);
-      const { untold } = this.plan;
-      const told = untold === null ? { levels } : { kind: untold };
-      variants.push({ ...variantSnapshot(null), variantId, availableQty, ...told });
+      const { unlisted } = this.plan;
+      const reported = unlisted === null ? { levels } : { kind: unlisted };
+      variants.push({ ...variantSnapshot(null), variantId, availableQty, ...reported });
     }
     return productSnapshot(variants);
   }
@@ -267,7 +267,7 @@ export class SimulatedService {
         // The operator looks, and lets it go.
         this.nowMs += 1;
         const atMs = OWN_MS + this.nowMs;
-        this.mirror.applyEntry({ kind: 'allow_removals', atMs, untilMs: atMs + 3_600_000 });
+        this.mirror.applyInput({ kind: 'allow_removals', atMs, untilMs: atMs + 3_600_000 });
         continue;
       }
       const sentMs = Math.max(this.nowMs, next.atMs - OWN_MS);
@@ -282,9 +282,9 @@ export class SimulatedService {
     const found = this.productIds.filter((id) =>
       this.snapshotAt(id, this.nowMs)?.variants.some((variant) => variant.variantId === variantId),
     );
-    if (found.length > 0) this.mirror.applyEntry({ kind: 'listed', atMs, productIds: found, lookup: true });
+    if (found.length > 0) this.mirror.applyInput({ kind: 'listed', atMs, productIds: found, lookup: true });
     else {
-      this.mirror.applyEntry({
+      this.mirror.applyInput({
         kind: 'lookup_missed',
         atMs,
         s0: this.mirror.seq,

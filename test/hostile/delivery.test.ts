@@ -33,7 +33,7 @@ function knowing(): DirectWriter {
 function merge(writer: DirectWriter, body: Uint8Array, atMs: number): void {
   const { facts } = writer.deliver(body, atMs);
   expect(
-    facts.filter((fact) => fact.kind === 'quarantined' && fact.problem.startsWith('not merged')),
+    facts.filter((fact) => fact.kind === 'dead_letter' && fact.problem.startsWith('not merged')),
   ).toEqual([]);
 }
 

@@ -93,7 +93,7 @@ const query = fc.oneof(
           'sku',
           'variant_id',
           'reason',
-          'quarantined',
+          'dead_letters',
         ),
         fc.constantFrom(
           '0',

@@ -62,7 +62,7 @@ export function startIntake(hasBegun = true): Promise<Intake> {
         beat: (heartbeat) => soon(() => inbox.beat(heartbeat)),
       },
       writer: {
-        append: (entry) => run({ kind: 'entry', entry }),
+        append: (input) => run({ kind: 'input', input }),
         command: (name, args) => run({ kind: 'command', name, args }),
       },
       applied: () => soon(() => void writer.commit([])),

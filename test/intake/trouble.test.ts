@@ -7,13 +7,13 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
-import { delivery, detail, item, readEntry, values } from '../mirror/mirror-file.ts';
+import { delivery, detail, item, readInput, values } from '../mirror/mirror-file.ts';
 import { lockInbox, startIntake, startThreads, type Intake, type ThreadedIntake } from './intake.ts';
 
 /** Variant 100 belongs to product 10, of which no read is requested. */
 async function knowTea({ store }: Pick<Intake, 'store'> | ThreadedIntake): Promise<void> {
   const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
-  await store.writer.append(readEntry('10', tea, { sentAtMs: Date.now() - 60_000, s0: 0 }));
+  await store.writer.append(readInput('10', tea, { sentAtMs: Date.now() - 60_000, s0: 0 }));
 }
 
 const requested = ({ db }: Pick<Intake, 'db'>): unknown[] =>

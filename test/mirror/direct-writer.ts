@@ -12,13 +12,12 @@ import {
   type BranchCounts,
   type NewInput,
   type Result,
-  type Work,
 } from '../../src/mirror/writer/applier.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 
 export type Input =
   | { readonly kind: 'delivery'; readonly body: Uint8Array; readonly arrivedAtMs: number }
-  | { readonly kind: 'entry'; readonly entry: NewInput }
+  | { readonly kind: 'input'; readonly input: NewInput }
   | { readonly kind: 'command'; readonly name: CommandName; readonly args: unknown };
 
 export type { AppliedInput, Result };
@@ -79,7 +78,7 @@ export class Writer {
 
   /** Deliveries are applied first. The results are in the order of the inputs. */
   commit(inputs: readonly Input[]): Result[] {
-    const works = inputs.filter((input) => input.kind !== 'delivery').map(workOf);
+    const works = inputs.filter((input) => input.kind !== 'delivery');
     let { inputSeq } = this.applier.position;
     this.inbox.append(inputs.filter((input) => input.kind === 'delivery'));
     const reports = new Map<number, AppliedInput>();
@@ -96,8 +95,4 @@ export class Writer {
       return { ok: true, value: reports.get(inputSeq) ?? { seq: inputSeq, facts: [] } };
     });
   }
-}
-
-function workOf(input: Exclude<Input, { kind: 'delivery' }>): Work {
-  return input.kind === 'entry' ? { kind: 'input', input: input.entry } : input;
 }

@@ -105,7 +105,7 @@ export function delivery(requestId: string, ...items: readonly Item[]): Uint8Arr
 
 export interface VariantDetail {
   readonly id: string;
-  /** Available quantity by warehouse; null: not told. */
+  /** Available quantity by warehouse; null: omitted. */
   readonly levels: Readonly<Record<string, number>> | null;
   readonly total?: number;
   readonly more?: Item;
@@ -144,7 +144,7 @@ interface ReadTimes {
 }
 
 /** A finished read; `found` null: the service knows no such product. */
-export function readEntry(productId: string, found: Item | null, { sentAtMs, s0 }: ReadTimes): NewInput {
+export function readInput(productId: string, found: Item | null, { sentAtMs, s0 }: ReadTimes): NewInput {
   return {
     kind: 'read',
     atMs: sentAtMs + 10,
@@ -177,13 +177,13 @@ export class DirectWriter {
     return this.#one({ kind: 'delivery', body, arrivedAtMs });
   }
 
-  append(entry: NewInput): AppliedInput {
-    return this.#one({ kind: 'entry', entry });
+  append(input: NewInput): AppliedInput {
+    return this.#one({ kind: 'input', input });
   }
 
   /** A read that has seen every input. */
   read(productId: string, found: Item | null, sentAtMs: number): AppliedInput {
-    return this.append(readEntry(productId, found, { sentAtMs, s0: this.writer.s0 }));
+    return this.append(readInput(productId, found, { sentAtMs, s0: this.writer.s0 }));
   }
 
   /** What came before an instant. */

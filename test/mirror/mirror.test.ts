@@ -11,7 +11,7 @@ import type { PlainError, StoreError } from '../../src/sqlite/errors.ts';
 import type { Reply, Request } from '../../src/sqlite/worker.ts';
 import { present } from '../shared/present.ts';
 import { fakeThread } from './fake-thread.ts';
-import { delivery, item, newPath, readEntry, T0 } from './mirror-file.ts';
+import { delivery, item, newPath, readInput, T0 } from './mirror-file.ts';
 
 /** A thread that does what a test says. */
 class Scripted<In, Out> implements Thread<In, Out> {
@@ -155,7 +155,7 @@ test('an input that was begun before the mirror was opened again is refused: its
   const mirror = start();
   opens();
   const { s0 } = mirror;
-  const read = (sentAtMs: number) => mirror.append(readEntry('10', null, { sentAtMs, s0 }));
+  const read = (sentAtMs: number) => mirror.append(readInput('10', null, { sentAtMs, s0 }));
   const sentAtMs = (nowMs += 100);
   fails();
   await pause();

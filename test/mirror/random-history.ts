@@ -1,7 +1,7 @@
 /** Histories of a small mirror: changes, reads, removals and what a schedule or an operator asks for. */
 import fc from 'fast-check';
 import type { NewInput } from '../../src/mirror/writer/applier.ts';
-import { delivery, detail, item, readEntry, T0, type DirectWriter } from './mirror-file.ts';
+import { delivery, detail, item, readInput, T0, type DirectWriter } from './mirror-file.ts';
 
 const productIds = fc.constantFrom('10', '11');
 const variantIds = fc.constantFrom('100', '101', '110');
@@ -27,7 +27,7 @@ type Step =
       readonly variants: Parameters<typeof detail>[1] | null;
     }
   | { readonly kind: 'remove'; readonly productId: string }
-  | { readonly kind: 'append'; readonly entry: (atMs: number) => NewInput };
+  | { readonly kind: 'append'; readonly input: (atMs: number) => NewInput };
 
 const deliver = fc.record({
   kind: fc.constant('deliver' as const),
@@ -46,12 +46,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('remove' as const), productId: productIds }),
   fc.record({
     kind: fc.constant('append' as const),
-    entry: fc.oneof(
+    input: fc.oneof(
       fc
         .record({ productIds: fc.array(productIds), isSuspect: fc.boolean() })
         .map((made) => (atMs: number) => {
           const reason = made.isSuspect ? ('not_stored' as const) : ('stale' as const);
-          return { kind: 'oblige' as const, atMs, reason, productIds: made.productIds, variantIds: [] };
+          return {
+            kind: 'request_reads' as const,
+            atMs,
+            reason,
+            productIds: made.productIds,
+            variantIds: [],
+          };
         }),
       fc.constant((atMs: number) => ({ kind: 'downtime' as const, atMs, downSinceMs: null })),
       fc.constant((atMs: number) => ({
@@ -95,11 +101,11 @@ export function play(
       writer.deliver(delivery(`r${n}`, change, ...(qty === 0 ? [item({ id: 'odd' })] : [])), atMs);
     } else if (now.kind === 'read') {
       const found = now.variants === null ? null : detail(now.productId, now.variants);
-      writer.append(readEntry(now.productId, found, { sentAtMs: atMs, s0: writer.writer.s0 }));
+      writer.append(readInput(now.productId, found, { sentAtMs: atMs, s0: writer.writer.s0 }));
     } else if (now.kind === 'remove') {
       // Two reads, half a minute apart, that no longer find it.
       for (let again = 0; again < 2; again += 1) writer.read(now.productId, null, (atMs += 40_000));
-    } else writer.append(now.entry(atMs));
+    } else writer.append(now.input(atMs));
     if (n % 7 === 3) {
       writer.beginRun({ run: 'operator', atMs, readAfterMs: atMs });
     }

@@ -23,7 +23,7 @@ import { Applier } from '../../src/mirror/writer/applier.ts';
 import { prepareCommands } from '../../src/mirror/writer/commands.ts';
 import { backupDatabase } from '../../src/mirror/file/backup.ts';
 import type { Db } from '../../src/sqlite/open.ts';
-import { delivery, detail, item, newPath, readEntry, T0, values } from './mirror-file.ts';
+import { delivery, detail, item, newPath, readInput, T0, values } from './mirror-file.ts';
 
 const INBOX = { epoch: 'e', firstSeq: 10, lastSeq: 20, changeSeq: 100 };
 const MIRROR: MirrorPosition = {
@@ -107,7 +107,7 @@ function filled(): { readonly path: string; readonly older: string; readonly pos
   const older = `${path}.older`;
   const first = live(path);
   expect(first.newEpoch).toBeNull();
-  const read = readEntry('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), {
+  const read = readInput('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), {
     sentAtMs: T0 - 60_000,
     s0: 0,
   });

@@ -14,7 +14,7 @@ import {
   inboxAt,
   item,
   newPath,
-  readEntry,
+  readInput,
   readerDb,
   storeAt,
   T0,
@@ -65,7 +65,7 @@ test('a read is applied after every delivery that was appended before it', async
   const db = readerDb(path);
   await Promise.all(bodies(100).map((body) => inbox.append(body, T0)));
   const found = detail('10', [{ id: '7', levels: { 1: 5 } }]);
-  const { seq } = await writer.append(readEntry('10', found, { sentAtMs: T0, s0: 0 }));
+  const { seq } = await writer.append(readInput('10', found, { sentAtMs: T0, s0: 0 }));
   expect(seq).toBe(101);
   expect(values(db, 'SELECT inbox_seq FROM mirror_state')).toEqual([100]);
   expect(values(db, `SELECT product_id FROM variants WHERE variant_id = '7'`)).toEqual(['10']);
@@ -113,7 +113,7 @@ test.each(['while it runs', 'at a start'])(
 async function filled(): Promise<Watched> {
   const store = await watched();
   const found = detail('10', [{ id: '100', levels: { 1: 5 } }]);
-  await store.writer.append(readEntry('10', found, { sentAtMs: T0 - 60_000, s0: 0 }));
+  await store.writer.append(readInput('10', found, { sentAtMs: T0 - 60_000, s0: 0 }));
   await store.inbox.append(delivery('a', item()), T0);
   await allApplied(store);
   await store.inbox.beat({

@@ -20,10 +20,22 @@ export function suspectMirror(): DirectWriter {
       LATER,
     );
   // Suspect as a whole, one of them with a gap besides.
-  writer.append({ kind: 'oblige', atMs: LATER, reason: 'conflict', productIds: ['1', '2'], variantIds: [] });
+  writer.append({
+    kind: 'request_reads',
+    atMs: LATER,
+    reason: 'conflict',
+    productIds: ['1', '2'],
+    variantIds: [],
+  });
   change('100', { old: 9, new: 8 });
   // Merely wanted: no ground at all.
-  writer.append({ kind: 'oblige', atMs: LATER, reason: 'stale', productIds: ['3', '4'], variantIds: [] });
+  writer.append({
+    kind: 'request_reads',
+    atMs: LATER,
+    reason: 'stale',
+    productIds: ['3', '4'],
+    variantIds: [],
+  });
   // Gaps, of one variant in two warehouses.
   for (const [id, warehouse_id] of [
     ['500', '1'],

@@ -6,7 +6,7 @@ import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { checkAnswer } from '../contract/openapi.ts';
 import { present } from '../shared/present.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
-import { delivery, detail, item, readEntry, T0 } from '../mirror/mirror-file.ts';
+import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { EventReader } from './events.ts';
 import { startOps, type Ops } from './harness.ts';
 
@@ -48,7 +48,7 @@ async function pages(path: string, name: string): Promise<Rows[]> {
 }
 
 async function read(productId: string, found: Json, sentAtMs = T0): Promise<void> {
-  await store.writer.append(readEntry(productId, found, { sentAtMs, s0: store.writer.s0 }));
+  await store.writer.append(readInput(productId, found, { sentAtMs, s0: store.writer.s0 }));
 }
 
 /** Two products: 10 with variants 100 and 101 in warehouses 1 and 2, 11 with 110 in warehouse 1. */
@@ -148,7 +148,7 @@ test('variants are the view, whole, page by page', async () => {
 test('stock by variant, sku, product, warehouse and suspicion, alone and together', async () => {
   await fill();
   await store.writer.append({
-    kind: 'oblige',
+    kind: 'request_reads',
     atMs: T0 + 1,
     reason: 'conflict',
     productIds: ['11'],

@@ -26,7 +26,7 @@ const STATUS: ConditionStatus = {
   alive_at: NOW - 500,
   last_full_sync_at: NOW - 60 * MINUTE,
   products: 100,
-  cells: 1_000,
+  levels: 1_000,
   suspect_count: 0,
   pending_reads: 0,
   parked_reads: 0,
@@ -229,10 +229,10 @@ describe('the share of certain levels', () => {
 
   test.each<[string, Partial<Facts>, number | null, string]>([
     ['all', {}, 1, '100 %'],
-    ['one is not: never rounded up', status({ cells: 100_000, suspect_count: 1 }), 0.99999, '99.9 %'],
-    ['a fifth is not', status({ cells: 14_905, suspect_count: 3_343 }), 0.775712, '77.5 %'],
+    ['one is not: never rounded up', status({ levels: 100_000, suspect_count: 1 }), 0.99999, '99.9 %'],
+    ['a fifth is not', status({ levels: 14_905, suspect_count: 3_343 }), 0.775712, '77.5 %'],
     ['none', status({ suspect_count: 1_000 }), 0, '0 %'],
-    ['nothing is mirrored', status({ cells: 0 }), null, 'not known'],
+    ['nothing is mirrored', status({ levels: 0 }), null, 'not known'],
     ['a first read', status({ last_full_sync_at: null }), null, 'not known'],
     ['rows that stand still', stuck('busy'), null, 'not known'],
     ['no mirror', { serving: 'no' }, null, 'not known'],
@@ -250,7 +250,7 @@ describe('the share of certain levels', () => {
     ['a store that is down', network('ECONNREFUSED'), UNREAD],
     ['a pause: reads go on after it', blocked('rate_limited'), null],
     ['reads that take long', because('waiting'), null],
-    ['no share, no reservation', { ...status({ cells: 0 }), ...blocked('credentials') }, null],
+    ['no share, no reservation', { ...status({ levels: 0 }), ...blocked('credentials') }, null],
   ])('is told with a reservation while nothing is read: %s', (_what, over, words) => {
     expect(reservationOf(conditionOf({ ...WELL, ...over }))).toBe(words);
   });

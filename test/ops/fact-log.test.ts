@@ -44,7 +44,7 @@ test('everyday facts are for debugging, with the place in the log', () => {
 
 test('a flood of one kind is reported by its beginning and its number, and hides no other kind', () => {
   for (let n = 1; n <= 1_000; n += 1) factLog.tell(drift('gap', n), n);
-  factLog.tell({ kind: 'quarantined', variantId: null, problem: 'no items' }, 1_001);
+  factLog.tell({ kind: 'dead_letter', variantId: null, problem: 'no items' }, 1_001);
   expect(levels().filter((level) => level === 'info')).toHaveLength(20);
   expect(levels().filter((level) => level === 'debug')).toHaveLength(980);
   expect(levels().at(-1)).toBe('warn');

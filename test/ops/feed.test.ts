@@ -4,7 +4,7 @@ import type { ApplyListener } from '../../src/mirror/mirror.ts';
 import { present } from '../shared/present.ts';
 import { eventually, throughout } from '../process/wait.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
-import { delivery, detail, item, readEntry, T0 } from '../mirror/mirror-file.ts';
+import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { EventReader } from './events.ts';
 import { ChangeFeed } from '../../src/ops/feed/change-feed.ts';
 import { startOps, type Ops } from './harness.ts';
@@ -91,11 +91,11 @@ test('numbers without a row move the reader on, so that it is not taken for one 
   const store = newStore();
   const ops = await startOps(store);
   const renamed = { ...detail('10', [{ id: '100', levels: { 1: 5 } }]) };
-  await store.writer.append(readEntry('10', renamed, { sentAtMs: T0, s0: 0 }));
+  await store.writer.append(readInput('10', renamed, { sentAtMs: T0, s0: 0 }));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
   await eventually(() => reader.seqs.length > 0, { what: 'the first change' });
   const again = { ...detail('10', [{ id: '100', levels: { 1: 5 }, more: { name: 'New name' } }]) };
-  await store.writer.append(readEntry('10', again, { sentAtMs: T0 + 60_000, s0: store.writer.s0 }));
+  await store.writer.append(readInput('10', again, { sentAtMs: T0 + 60_000, s0: store.writer.s0 }));
   const [{ seq }] = store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status') as [
     { seq: number },
   ];
@@ -138,7 +138,7 @@ test('who has seen all that was pruned goes on, also where only numbers without 
   const ops = await startOps(store);
   const named = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 }, more: { name } }]);
   const read = (name: string, sentAtMs: number) =>
-    store.writer.append(readEntry('10', named(name), { sentAtMs, s0: store.writer.s0 }));
+    store.writer.append(readInput('10', named(name), { sentAtMs, s0: store.writer.s0 }));
   await read('First', T0);
   const pruned = Math.max(...seqsIn(store));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=${pruned}`);

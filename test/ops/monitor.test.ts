@@ -4,7 +4,7 @@ import { Monitor, type Watch } from '../../src/ops/monitor.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
-import { delivery, detail, item, readEntry, T0 } from '../mirror/mirror-file.ts';
+import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
 import { fakeService, log, newStore, serviceError, type OpenedStore } from '../reconcile/mirror.ts';
 import { valueOf } from './metrics/exposition.ts';
@@ -91,13 +91,13 @@ test('commits, merges, gaps, differences and repairs', async () => {
 
   const { writer } = store;
   const read = (levels: ReturnType<typeof one>, sentAtMs: number) =>
-    writer.append(readEntry('10', detail('10', levels), { sentAtMs, s0: writer.s0 }));
+    writer.append(readInput('10', detail('10', levels), { sentAtMs, s0: writer.s0 }));
   await read(one('100'), T0);
   await store.deliver(delivery('a', item({ update_time: T0 + 10_000 })), T0 + 10_000);
   await store.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 20_000 })), T0 + 20_000);
   await store.deliver(new TextEncoder().encode('no JSON'), T0 + 21_000);
   await writer.append({
-    kind: 'oblige',
+    kind: 'request_reads',
     atMs: T0 + 30_000,
     reason: 'operator',
     productIds: ['10'],
@@ -106,7 +106,7 @@ test('commits, merges, gaps, differences and repairs', async () => {
   await read(one('100', 8), T0 + 50_000);
   expect(await value('stock_mirror_gaps_total{event="opened"}')).toBe(1);
   expect(await value('stock_mirror_gaps_total{event="proved"}')).toBe(1);
-  expect(await value('stock_mirror_quarantined_total')).toBe(1);
+  expect(await value('stock_mirror_dead_letters_total')).toBe(1);
   expect(await value('stock_mirror_drift_total{cause="gap"}')).toBeGreaterThan(0);
   expect(await value('stock_mirror_repair_seconds_sum{reason="gap"}')).toBe(40);
   expect(await value('stock_mirror_repair_seconds_sum{reason="operator"}')).toBeCloseTo(20, 0);
@@ -119,7 +119,7 @@ test('commits, merges, gaps, differences and repairs', async () => {
     what: 'the branches are counted',
   });
   expect(await value('stock_mirror_changes_total{branch="4c follows"}')).toBe(1);
-  expect(await value('stock_mirror_levels_total{branch="new cell"}')).toBe(1);
+  expect(await value('stock_mirror_levels_total{branch="new level"}')).toBe(1);
   expect(await value('stock_mirror_products')).toBe(1);
   expect(await value('stock_mirror_inbox_rows')).toBe(3);
   expect(await value('stock_mirror_state{state="stale"}')).toBe(1);

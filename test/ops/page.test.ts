@@ -9,7 +9,7 @@ import { plotsView } from '../../src/ops/page/plots-view.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { present } from '../shared/present.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
-import { delivery, detail, item, readEntry } from '../mirror/mirror-file.ts';
+import { delivery, detail, item, readInput } from '../mirror/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
 
 /** The address of the link with these words. */
@@ -53,7 +53,7 @@ async function read(
   },
 ) {
   await store.writer.append(
-    readEntry(productId, detail(productId, [{ id: variantId, levels: { 1: qty } }]), {
+    readInput(productId, detail(productId, [{ id: variantId, levels: { 1: qty } }]), {
       sentAtMs: Date.now() - secondsAgo * 1_000,
       s0: store.writer.s0,
     }),
@@ -123,7 +123,7 @@ test('says what state the mirror is in, why, and what to do', async () => {
   expect(page).toMatch(/Not applied yet 0 deliveries/);
 
   await store.writer.append({
-    kind: 'oblige',
+    kind: 'request_reads',
     atMs: Date.now() - 16 * 60_000,
     reason: 'conflict',
     productIds: ['1'],
@@ -149,7 +149,7 @@ test('a mirror that is stale because products are refused says that, and not tha
     await store.writer.append({ kind: 'given_up', atMs: 1, productId: id, ...refused });
   }
   await store.writer.append({
-    kind: 'oblige',
+    kind: 'request_reads',
     atMs: Date.now() - 60 * 60_000,
     reason: 'conflict',
     productIds: ['1'],
@@ -235,7 +235,7 @@ test('finds stock by SKU, ids, name and warehouse, page by page, with the freshn
   for (let i = 0; i < 45; i += 1) {
     const product = String(10 + i);
     const found = detail(product, [{ id: `${product}00`, levels: i === 44 ? { 2: 5 } : { 1: i } }]);
-    await store.writer.append(readEntry(product, found, { sentAtMs: Date.now() - 100_000, s0: 0 }));
+    await store.writer.append(readInput(product, found, { sentAtMs: Date.now() - 100_000, s0: 0 }));
   }
   const shown = (page: string) => [...page.matchAll(/id="variant-(\d+)"/g)].map(([, id]) => present(id));
   const first = await show(ops, '/stock');
@@ -280,7 +280,7 @@ test('a total that was just read is not said to come from a webhook, nor one of 
   const ops = await startOps(store);
   const sentAtMs = Date.now() - 60_000;
   const bundle = detail('1', [{ id: '100', levels: null, total: 4, more: { product_bundle_id: '7' } }]);
-  await store.writer.append(readEntry('1', bundle, { sentAtMs, s0: 0 }));
+  await store.writer.append(readInput('1', bundle, { sentAtMs, s0: 0 }));
   expect(words(await show(ops, '/stock?q=100'))).toMatch(
     /none: bundle 4 – – read 60 s ago Value from a read/,
   );
@@ -542,7 +542,7 @@ test('names are text, never markup, and nothing of another site is asked for', a
     },
   });
   const found = detail('1', [{ id: '100', levels: { 1: 5 }, more: { name, sku: name } }], { name });
-  await store.writer.append(readEntry('1', found, { sentAtMs: Date.now() - 100_000, s0: 0 }));
+  await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000, s0: 0 }));
   await change(store, name, 50, { sku: name, old: 9, new: 8, reason: name, order_id: name, user_id: name });
   await change(store, `${name}2`, 40, { old: 8, new: name });
   store.change(

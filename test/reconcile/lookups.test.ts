@@ -27,9 +27,9 @@ function setUp(ids: readonly string[]) {
   onTestFinished(() => reconciler.stop());
   const name = (variantId: string) =>
     store.writer.append({
-      kind: 'oblige',
+      kind: 'request_reads',
       atMs: now(),
-      reason: 'quarantine',
+      reason: 'dead_letter',
       productIds: [],
       variantIds: [variantId],
     });
@@ -117,8 +117,8 @@ test('a search whose result could not be recorded does not make the next ones ra
   const { eventually, now, store, name, variant } = setUp(productIds(3));
   const append = store.writer.append.bind(store.writer);
   let failing = 8;
-  store.writer.append = (entry) => {
-    if (entry.kind !== 'listed' || failing === 0) return append(entry);
+  store.writer.append = (input) => {
+    if (input.kind !== 'listed' || failing === 0) return append(input);
     failing -= 1;
     return Promise.reject(new StoreError('cannot_commit', 'the disk is full'));
   };

@@ -55,7 +55,7 @@ export function newStore(): OpenedStore {
   };
   return {
     writer: {
-      append: (entry) => apply({ kind: 'entry', entry }),
+      append: (input) => apply({ kind: 'input', input }),
       command: (name, args) => commit({ kind: 'command', name, args }) as never,
       get s0() {
         return writer.s0;

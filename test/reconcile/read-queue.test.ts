@@ -46,7 +46,13 @@ function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
 
 /** Long enough ago that the re-read request is due. */
 async function requestRead(store: OpenedStore, atMs: number, productIds: readonly string[]): Promise<void> {
-  await store.writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds, variantIds: [] });
+  await store.writer.append({
+    kind: 'request_reads',
+    atMs,
+    reason: 'not_stored',
+    productIds,
+    variantIds: [],
+  });
 }
 
 async function readLongAgo(store: OpenedStore, service: FakeService, ids: readonly string[]): Promise<void> {

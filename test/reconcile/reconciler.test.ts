@@ -54,9 +54,9 @@ test('from an operator’s word to the first request two threads are asked: what
     return ask(name, ...args);
   }) as typeof ask;
   const append = store.writer.append.bind(store.writer);
-  store.writer.append = (entry) => {
-    asked.push(entry.kind);
-    return append(entry);
+  store.writer.append = (input) => {
+    asked.push(input.kind);
+    return append(input);
   };
   const listed = new Promise<readonly string[]>((resolve) => {
     service.onList = () => resolve([...asked]);
@@ -84,10 +84,10 @@ test('a refused product is tried once on the operator’s word, however long the
   expect(timesAsked()).toBe(1);
 
   const append = store.writer.append.bind(store.writer);
-  store.writer.append = async (entry) => {
+  store.writer.append = async (input) => {
     // Time enough to read a product that is due already.
-    if (entry.kind === 'run_begun') await new Promise((resolve) => setTimeout(resolve, 500));
-    return append(entry);
+    if (input.kind === 'run_begun') await new Promise((resolve) => setTimeout(resolve, 500));
+    return append(input);
   };
   const second = resync();
   await pass(1_000);

@@ -4,7 +4,7 @@ import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconci
 import type { RunKind } from '../../src/core/runs.ts';
 import type { Run } from '../../src/core/runs.ts';
 import { present } from '../shared/present.ts';
-import { readEntry } from '../mirror/mirror-file.ts';
+import { readInput } from '../mirror/mirror-file.ts';
 import { log, newStore, serviceError } from './mirror.ts';
 
 function setUp() {
@@ -174,7 +174,7 @@ test('while the service answers nothing at all, no product is given up and no ru
   expect(await reload(run)).toMatchObject({ state: 'running', failed: 0 });
 });
 
-test('that a product is given up is one entry until a read succeeds, however often and however it fails', async () => {
+test('that a product is given up is one input until a read succeeds, however often and however it fails', async () => {
   const { store, time, know, fail } = setUp();
   await know(['1']);
   const appended = vi.spyOn(store.writer, 'append');
@@ -188,7 +188,7 @@ test('that a product is given up is one entry until a read succeeds, however oft
   await failOften();
   expect(givenUp()).toBe(1);
   const s0 = store.writer.s0;
-  await store.writer.append(readEntry('1', null, { sentAtMs: time.nowMs, s0 }));
+  await store.writer.append(readInput('1', null, { sentAtMs: time.nowMs, s0 }));
   expect(store.rows('SELECT 1 FROM given_up_reads')).toEqual([]);
   await failOften();
   expect(givenUp()).toBe(2);

@@ -9,8 +9,8 @@ test('GET /sandbox/truth is the snapshot', async () => {
   const sandbox = await sandboxFor();
   const { status, body } = await get(sandbox, '/truth');
   expect(status).toBe(200);
-  const level = present(sandbox.truth.snapshot().cells[0]);
-  expect((body['cells'] as unknown[])[0]).toEqual({
+  const level = present(sandbox.truth.snapshot().levels[0]);
+  expect((body['levels'] as unknown[])[0]).toEqual({
     variant_id: level.variantId,
     warehouse_id: level.warehouseId,
     product_id: level.productId,

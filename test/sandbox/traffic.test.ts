@@ -38,7 +38,7 @@ test.each(['stock', 'structure'] as const)(
     expect(items.length).toBeGreaterThan(500);
     const key = (variantId: string, warehouseId: string) => `${variantId} ${warehouseId}`;
     const held = new Map(
-      catalogue.cells.map((level) => [key(level.variantId, level.warehouseId), level.availableQty]),
+      catalogue.levels.map((level) => [key(level.variantId, level.warehouseId), level.availableQty]),
     );
     const lastTimes = new Map<string, number>();
     for (const item of items) {
@@ -48,7 +48,7 @@ test.each(['stock', 'structure'] as const)(
       held.set(at, item.new);
       lastTimes.set(at, item.update_time);
     }
-    for (const level of truth.cells) {
+    for (const level of truth.levels) {
       expect(held.get(key(level.variantId, level.warehouseId))).toBe(level.availableQty);
     }
   },

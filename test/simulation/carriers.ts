@@ -29,12 +29,12 @@ interface CarrierDeps {
   readonly isCut: () => boolean;
   readonly dateAheadMs: number;
   readonly leavesOutWarehouses: boolean;
-  /** Told of every body that was answered 2xx, at the instant of the answer. */
+  /** Receives every body that was answered 2xx, at the instant of the answer. */
   readonly onAnswered: (delivery: Delivery, status: number, ms: number) => void;
   readonly onCall: (call: ApiCall) => void;
 }
 
-/** One request of the mirror to the service, told when it has its answer. */
+/** One request of the mirror to the service, reported when it has its answer. */
 export interface ApiCall {
   readonly endpoint: string;
   readonly body: string;
@@ -90,7 +90,7 @@ export function createCarriers(deps: CarrierDeps): {
     cut: Promise<never>,
   ): Promise<TransportResponse & { readonly sampled: Sampled | null }> => {
     const sentAtMs = now();
-    deps.onCall({ ...told(request, sentAtMs), phase: 'sent', ...NOTHING });
+    deps.onCall({ ...callOf(request, sentAtMs), phase: 'sent', ...NOTHING });
     await Promise.race([time.sleep(wayMs()), cut]);
     const asked = (): Promise<StoreAnswer | null> => askService(deps.service(), request);
     const { answered, sampled } = deps.isCut()
@@ -131,7 +131,7 @@ export function createCarriers(deps: CarrierDeps): {
       try {
         const answer = await call(life, request, now, stop.promise);
         deps.onCall({
-          ...told(request, sentAtMs),
+          ...callOf(request, sentAtMs),
           phase: 'answered',
           status: answer.status,
           text: Buffer.from(answer.body).toString('utf8'),
@@ -139,7 +139,7 @@ export function createCarriers(deps: CarrierDeps): {
         });
         return answer;
       } catch (error) {
-        deps.onCall({ ...told(request, sentAtMs), phase: 'failed', ...NOTHING });
+        deps.onCall({ ...callOf(request, sentAtMs), phase: 'failed', ...NOTHING });
         throw error;
       } finally {
         deadline.cancelled = true;
@@ -150,7 +150,10 @@ export function createCarriers(deps: CarrierDeps): {
   return { transmitter, transport, inFlight: () => inFlight };
 }
 
-function told(request: TransportRequest, sentAtMs: number): Pick<ApiCall, 'endpoint' | 'body' | 'sentAtMs'> {
+function callOf(
+  request: TransportRequest,
+  sentAtMs: number,
+): Pick<ApiCall, 'endpoint' | 'body' | 'sentAtMs'> {
   return { endpoint: request.endpoint, body: request.body, sentAtMs };
 }
 

@@ -207,7 +207,8 @@ export function createDoer(stage: Stage): {
         // The inbox notes within a second what was handed out; nobody makes and restores a copy within that.
         if (deed.of === 'nothing') count('the mirror is lost');
         // Older copies of both that no start has seen apart fit each other (docs/operating.md#restore).
-        else if (!machine.isRunning || stage.backup === null || time.nowMs < stage.backup.atMs + 3_000) return;
+        else if (!machine.isRunning || stage.backup === null || time.nowMs < stage.backup.atMs + 3_000)
+          return;
         else count(deed.of === 'mirror' ? 'restored mirror' : `restored backup (${deed.of})`);
         machine.kill();
         time.after(1, WORLD, () => {
@@ -373,7 +374,7 @@ function setReadFault(
     case 'nonsense':
     case 'no_warehouses':
     case 'first_variant':
-    case 'told_twice':
+    case 'listed_twice':
     case 'hidden_warehouse':
       if (probability === 0) mistakes.delete(fault);
       else {
@@ -449,7 +450,7 @@ function mistaken(
         : { ...respond(), body: { ...respond().body, products: [], total: 0, has_more: false } };
     case 'no_warehouses':
     case 'first_variant':
-    case 'told_twice':
+    case 'listed_twice':
     case 'hidden_warehouse': {
       if (!isDetail) return undefined;
       const answer = respond();
@@ -491,7 +492,7 @@ const TWISTED: Readonly<Record<DetailFault, (variants: readonly Json[]) => Json[
       };
     }),
   first_variant: (variants) => variants.slice(0, 1),
-  told_twice: (variants) => [
+  listed_twice: (variants) => [
     ...variants.map((variant) => {
       const [first, ...others] = warehousesOf(variant) ?? [];
       if (first === undefined) return variant;

@@ -41,9 +41,9 @@ export class Disk {
   readonly faults: Record<DiskName, DiskFault | null> = { inbox: null, mirror: null };
   /** How often each fault took effect. */
   readonly felt = new Map<string, number>();
-  /** Told before a transaction is committed: a kill here must not let it through. */
+  /** Called before a transaction is committed: a kill here must not let it through. */
   onCommit: () => void = () => undefined;
-  /** Told after the mirror has committed. */
+  /** Called after the mirror has committed. */
   onCommitted: (db: Db) => void = () => undefined;
   readonly #open = new Set<() => void>();
 

@@ -51,14 +51,14 @@ const READ_FAULTS: Record<ReadFault, true> = {
   nonsense: true,
   no_warehouses: true,
   first_variant: true,
-  told_twice: true,
+  listed_twice: true,
   hidden_warehouse: true,
 };
 
 const DISK_FAULTS: Record<DiskFault, true> = { locked: true, full: true, unsynced: true };
 
 /**
- * The other store is a test's own: here the service stays one store. Runs and pruning are told by the mirror's records,
+ * The other store is a test's own: here the service stays one store. Runs and pruning are shown by the mirror's records,
  * not by the rules, whose facts are counted here.
  */
 const FACTS: Record<
@@ -68,16 +68,16 @@ const FACTS: Record<
   gap_opened: true,
   gap_closed: true,
   gap_proved: true,
-  obliged: true,
+  read_requested: true,
   met: true,
   loss_suspected: true,
   drift: true,
   unmapped: true,
-  quarantined: true,
+  dead_letter: true,
   missing: true,
   removed: true,
   contested: true,
-  brake: true,
+  removals_held: true,
   moved: true,
   not_found: true,
   clock_contradiction: true,
@@ -99,7 +99,7 @@ const REASONS: Record<Reason, true> = {
   conflict: true,
   derived: true,
   confirm_removal: true,
-  quarantine: true,
+  dead_letter: true,
   not_stored: true,
   bundle: true,
   listed: true,
@@ -144,12 +144,12 @@ const OTHERS = [
 const EXPECTED: readonly string[] = [
   ...CHANGE_BRANCHES.map((branch) => `change: ${branch}`),
   // One process reads a product once at a time, so that its answers come in order.
-  ...LEVEL_BRANCHES.filter((branch) => branch !== 'superseded, unknown cell').map(
+  ...LEVEL_BRANCHES.filter((branch) => branch !== 'superseded, unknown level').map(
     (branch) => `level: ${branch}`,
   ),
   ...Object.keys(FACTS).map((kind) => `fact: ${kind}`),
   ...Object.keys(DRIFTS).map((cause) => `drift: ${cause}`),
-  ...Object.keys(REASONS).map((reason) => `obliged: ${reason}`),
+  ...Object.keys(REASONS).map((reason) => `read_requested: ${reason}`),
   ...Object.keys(OPERATIONS).map((what) => `operation: ${what}`),
   ...Object.keys(MANGLINGS).map((what) => `body: ${what}`),
   ...Object.keys(READ_FAULTS).map((fault) => `reads: ${fault}`),

@@ -3,9 +3,9 @@
  * A new epoch is a row between two inputs.
  */
 import Database from 'better-sqlite3';
-import type { Entry } from '../../src/core/entry.ts';
+import type { Input } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { applyEntry } from '../../src/core/apply/apply-entry.ts';
+import { applyInput } from '../../src/core/apply/apply-input.ts';
 import type { MirrorState } from '../../src/core/model.ts';
 import type { InboxRow } from '../../src/inbox/inbox.ts';
 import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
@@ -80,7 +80,7 @@ export class Journal {
    */
   replay(
     into: Db,
-    each: (tables: SqliteTables, entry: Entry, facts: readonly Fact[]) => void = () => undefined,
+    each: (tables: SqliteTables, input: Input, facts: readonly Fact[]) => void = () => undefined,
   ): void {
     const tables = new SqliteTables(into);
     const rows = this.db
@@ -97,20 +97,20 @@ export class Journal {
           });
           continue;
         }
-        const entry = entryOf(row);
+        const input = inputOf(row);
         const facts: Fact[] = [];
-        applyEntry(tables, entry, (fact) => facts.push(fact));
-        if (entry.kind === 'delivery') tables.putState({ ...tables.state(), inboxSeq: entry.inboxSeq });
-        each(tables, entry, facts);
+        applyInput(tables, input, (fact) => facts.push(fact));
+        if (input.kind === 'delivery') tables.putState({ ...tables.state(), inboxSeq: input.inboxSeq });
+        each(tables, input, facts);
       }
       tables.flush();
     })();
   }
 }
 
-function entryOf({ seq, kind, atMs, payload, inboxSeq }: JournalRow & { readonly inboxSeq: number }): Entry {
+function inputOf({ seq, kind, atMs, payload, inboxSeq }: JournalRow & { readonly inboxSeq: number }): Input {
   if (kind === 'delivery') return { kind, seq, inboxSeq, atMs, ...parseDelivery(payload) };
-  return { ...(JSON.parse(payload.toString()) as Entry), seq };
+  return { ...(JSON.parse(payload.toString()) as Input), seq };
 }
 
 function reachedIn(mirror: Db): Reached {

@@ -56,7 +56,7 @@ export type ReadFault =
   | DetailFault;
 
 /** What a detail leaves out, or tells twice, with all else as it is. */
-export type DetailFault = 'no_warehouses' | 'first_variant' | 'told_twice' | 'hidden_warehouse';
+export type DetailFault = 'no_warehouses' | 'first_variant' | 'listed_twice' | 'hidden_warehouse';
 
 /** A short history about one variant: see scenes.ts. */
 export type Scene =
@@ -202,7 +202,7 @@ export function drawPlan(seed: number): Plan {
     activeMs,
     steps: steps.filter(
       ({ deed }) =>
-        !(leavesOutWarehouses && isUntold(deed)) &&
+        !(leavesOutWarehouses && isUnlisted(deed)) &&
         !((isDateAlone || isPlain) && setsClock(deed)) &&
         !(isPlain && hides(deed)),
     ),
@@ -234,7 +234,7 @@ function hides(deed: Deed): boolean {
 }
 
 /** Where no read tells the warehouses, nothing tells that one was taken away. */
-function isUntold(deed: Deed): boolean {
+function isUnlisted(deed: Deed): boolean {
   return deed.do === 'operation' && deed.what === 'remove_warehouse';
 }
 
@@ -379,7 +379,7 @@ function drawReads(random: Random): Deed {
   if (random.chance(0.15)) {
     return {
       do: 'reads',
-      fault: random.pick(['no_warehouses', 'first_variant', 'told_twice', 'hidden_warehouse']),
+      fault: random.pick(['no_warehouses', 'first_variant', 'listed_twice', 'hidden_warehouse']),
       probability: random.pick([0.5, 1, 1]),
       forMs: random.int(30_000, 200_000),
     };

@@ -24,7 +24,7 @@ import { isSettled, openWork } from './watch/open-work.ts';
 import { Promises } from './watch/promises.ts';
 import { checkReapplied } from './watch/reapplied.ts';
 import { Seen } from './watch/seen.ts';
-import { Told } from './watch/told.ts';
+import { Delivered } from './watch/delivered.ts';
 import { WrongnessMeter, type Wrongness } from './watch/wrongness.ts';
 
 export interface Outcome {
@@ -39,7 +39,7 @@ export interface Outcome {
 }
 
 interface RunOptions {
-  /** Told what happens, line by line. */
+  /** Receives what happens, line by line. */
   readonly trace?: (line: string) => void;
   /** Keeps the database there afterwards. */
   readonly keepAt?: string;
@@ -120,7 +120,7 @@ class Run {
   );
   readonly #seen: Seen;
   readonly #side: StoreSide;
-  readonly #told = new Told(
+  readonly #delivered = new Delivered(
     (what) => this.#fault(what),
     () => this.#plan.dateAheadMs > 0 && this.#counts.has("service's clock set forward"),
   );
@@ -157,9 +157,9 @@ class Run {
       dateAheadMs: plan.dateAheadMs,
       leavesOutWarehouses: plan.leavesOutWarehouses,
       onAnswered: (delivery, status, ms) => {
-        if (status === 204) this.#told.answered(delivery.items);
-        this.#forProductsOf(delivery.items, (productId) => this.#seen.told(productId));
-        const misleading = delivery.items.filter((item) => this.#told.passesForLast(item));
+        if (status === 204) this.#delivered.answered(delivery.items);
+        this.#forProductsOf(delivery.items, (productId) => this.#seen.delivered(productId));
+        const misleading = delivery.items.filter((item) => this.#delivered.passesForLast(item));
         this.#forProductsOf(misleading, (productId) => this.#seen.forget(productId));
         this.#onAnswered(delivery, status, ms);
       },
@@ -190,10 +190,10 @@ class Run {
     );
     this.#service.clock.nodeSkewMs = plan.nodeSkewMs;
     this.#service.network.intercept = (delivery) => {
-      this.#told.happened(delivery.items);
+      this.#delivered.happened(delivery.items);
       this.#forProductsOf(delivery.items, (productId) => this.#seen.touched(productId));
       const verdict = this.#mail.route(delivery);
-      if (verdict === 'lose') this.#told.lost(delivery.items);
+      if (verdict === 'lose') this.#delivered.lost(delivery.items);
       return verdict;
     };
     this.#side = new StoreSide(time, this.#service, () => this.#stage.mistakes.size > 0);
@@ -248,7 +248,7 @@ class Run {
         this.#isHealing = true;
         if (of !== 'inbox') return;
         this.#answered.restore();
-        this.#told.restore();
+        this.#delivered.restore();
       },
       mistakes: new Map(),
       isCut: false,
@@ -257,7 +257,7 @@ class Run {
     this.#doer = createDoer(this.#stage);
   }
 
-  /** What webhooks alone told is gone with the mirror of before. */
+  /** What webhooks alone delivered is gone with the mirror of before. */
   #onNewEpoch(): void {
     this.#closeObserver();
     this.#guard.restore();
@@ -361,7 +361,7 @@ class Run {
     if (db === null || !this.#isSettled()) return;
     this.#count('at rest unaided');
     this.#seen.check(db, this.#service, 'all');
-    this.#told.checkRest(db, this.#service, {
+    this.#delivered.checkRest(db, this.#service, {
       isOrdered: this.#plan.nodeSkewMs === 0,
       areLevelsRead: !this.#plan.leavesOutWarehouses,
       areTotalsTrue: !['no_warehouses', 'hidden_warehouse'].some((fault) =>
@@ -373,7 +373,8 @@ class Run {
 
   #checkMoved(db: Db): void {
     const isHiding = HIDING.some((what) => this.#counts.has(what));
-    if (!isHiding && this.#plan.nodeSkewMs === 0) this.#told.checkMoved(db, this.#service, this.#time.nowMs);
+    if (!isHiding && this.#plan.nodeSkewMs === 0)
+      this.#delivered.checkMoved(db, this.#service, this.#time.nowMs);
   }
 
   /** What the service refuses, be it the credentials or single products. */
@@ -420,7 +421,7 @@ class Run {
     if (status.state !== 'live' && status.state !== 'stale') return `the state is ${status.state}`;
     const { differences } = compareWithTruth(
       this.#machine.disk.databasePath,
-      { snapshot: () => this.#truthAsTold() },
+      { snapshot: () => this.#truthAsDelivered() },
       this.#inTheDark(),
     );
     return differences.length === 0 ? null : differences.slice(0, 5).join('; ');
@@ -442,11 +443,11 @@ class Run {
   }
 
   /** Where details leave out the warehouses, webhooks alone tell them, as they do of pulled variants. */
-  #truthAsTold(): ReturnType<SimulatedService['truth']['snapshot']> {
+  #truthAsDelivered(): ReturnType<SimulatedService['truth']['snapshot']> {
     const truth = this.#service.truth.snapshot();
     if (!this.#plan.leavesOutWarehouses) return truth;
-    const cells = truth.cells.map((level) => ({ ...level, kind: 'pulled' as const }));
-    return { ...truth, cells };
+    const levels = truth.levels.map((level) => ({ ...level, kind: 'pulled' as const }));
+    return { ...truth, levels };
   }
 
   #status(): { readonly state: string; readonly held_removals: number } | null {
@@ -496,7 +497,7 @@ class Run {
   #countFact(fact: Fact): void {
     this.#count('branch' in fact ? `${fact.kind}: ${fact.branch}` : `fact: ${fact.kind}`);
     if (fact.kind === 'drift') this.#count(`drift: ${fact.cause}`);
-    if (fact.kind === 'obliged') this.#count(`obliged: ${fact.reason}`);
+    if (fact.kind === 'read_requested') this.#count(`read_requested: ${fact.reason}`);
   }
 
   #onAnswered(delivery: Delivery, status: number, ms: number): void {
@@ -574,7 +575,7 @@ class Run {
       this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
       // Where nodes disagree about the time, the order of a stock level's changes is not theirs to tell.
       // What is answered and not yet applied is no lie: the heartbeat in the mirror is as late.
-      if (this.#plan.nodeSkewMs === 0 && isAllApplied(db)) this.#told.checkLevels(db, this.#service);
+      if (this.#plan.nodeSkewMs === 0 && isAllApplied(db)) this.#delivered.checkLevels(db, this.#service);
     }
     this.#time.after(SAMPLE_EVERY_MS, WORLD, () => this.#sample());
   }

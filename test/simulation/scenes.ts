@@ -223,7 +223,7 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     // For long enough that what is missing is missed twice.
     odd_details: () => {
       const fault = present(
-        (['no_warehouses', 'first_variant', 'told_twice', 'hidden_warehouse'] as const)[c % 4],
+        (['no_warehouses', 'first_variant', 'listed_twice', 'hidden_warehouse'] as const)[c % 4],
       );
       const at = target();
       perform([

@@ -52,7 +52,7 @@ export function pulledVariants(truth: Pick<Sandbox['truth'], 'snapshot'>): Set<s
   return new Set(
     truth
       .snapshot()
-      .cells.filter(({ kind }) => kind === 'pulled')
+      .levels.filter(({ kind }) => kind === 'pulled')
       .map(({ variantId }) => variantId),
   );
 }
@@ -94,7 +94,7 @@ function compare(
   }
   const levels: Figures = new Map();
   let untold = 0;
-  for (const stockLevel of truth.cells) {
+  for (const stockLevel of truth.levels) {
     const key = `${stockLevel.variantId}/${stockLevel.warehouseId}`;
     // Two losses may cancel out in the total that reads show: then the row is not even marked suspect.
     const isTold = held.has(key) && !suspects.has(key) && !missed.has(stockLevel.variantId);

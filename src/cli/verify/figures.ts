@@ -1,5 +1,5 @@
 /** What is compared: the figures of one product, as the mirror holds them and as the store answers them. */
-import type { ProductSnapshot } from '../../core/entry.ts';
+import type { ProductSnapshot } from '../../core/input.ts';
 
 /** A figure of the mirror, with what shows whether it has moved and how far it may be trusted. */
 export interface Held {

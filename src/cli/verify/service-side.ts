@@ -1,6 +1,6 @@
 /** The store as `verify` asks it: within the limits of the configuration, and with retries where they may help. */
 import { fullJitterMs } from '../../traffic/backoff.ts';
-import type { ProductSnapshot } from '../../core/entry.ts';
+import type { ProductSnapshot } from '../../core/input.ts';
 import { sleep } from '../../platform/sleep.ts';
 import { Throttle, type Blocked } from '../../reconcile/throttle.ts';
 import type { CatalogueClient } from '../../store-api/client.ts';

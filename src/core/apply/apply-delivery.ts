@@ -8,7 +8,7 @@ import {
   weighDate,
 } from '../merge/clock-bounds.ts';
 import type { ChangeBranch } from '../merge/change-outcome.ts';
-import type { DeliveryEntry, StockChange, Unreadable } from '../entry.ts';
+import type { DeliveryInput, StockChange, Unreadable } from '../input.ts';
 import { noteComponent } from './apply-total.ts';
 import { fillGap, gapGraceMs, observeLateness } from '../merge/gap.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
@@ -19,35 +19,35 @@ import { hasMoved, isBeingLookedUp } from './tombstone.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
 import { isInTotal, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
 
-export function applyDelivery(work: UnitOfWork, entry: DeliveryEntry): void {
-  work.state = { ...work.state, lastDeliveryAtMs: entry.atMs };
-  for (const change of entry.changes) applyChange(work, entry, change);
-  for (const unreadable of entry.unreadable) applyUnreadable(work, entry, unreadable);
+export function applyDelivery(work: UnitOfWork, input: DeliveryInput): void {
+  work.state = { ...work.state, lastDeliveryAtMs: input.atMs };
+  for (const change of input.changes) applyChange(work, input, change);
+  for (const unreadable of input.unreadable) applyUnreadable(work, input, unreadable);
 }
 
 const OUT_OF_ORDER: ReadonlySet<ChangeBranch> = new Set(['2 stale', '2 stale, yet follows', '3 precedes']);
 
-function applyChange(work: UnitOfWork, entry: DeliveryEntry, change: StockChange): void {
+function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange): void {
   const { tables } = work;
-  const futureDated = isFutureDated(change.updateTimeMs, entry.atMs, work.state);
-  const ahead = isAhead(change.updateTimeMs, entry.atMs, work.state);
+  const futureDated = isFutureDated(change.updateTimeMs, input.atMs, work.state);
+  const ahead = isAhead(change.updateTimeMs, input.atMs, work.state);
   // What is stamped by a clock that is ahead says nothing about the others.
   if (!futureDated && !ahead) {
-    const floor = observeArrival(work.state, change.updateTimeMs, entry.atMs);
+    const floor = observeArrival(work.state, change.updateTimeMs, input.atMs);
     if (floor !== work.state) work.state = { ...work.state, ...floor };
   }
   const variant = tables.variant(change.variantId) ?? unmappedVariant(change.variantId, change.sku);
   const before = tables.stockLevel(change.variantId, change.warehouseId);
   const outcome = mergeChange(before, change, {
-    seq: entry.seq,
-    atMs: entry.atMs,
+    seq: input.seq,
+    atMs: input.atMs,
     futureDated,
     ahead,
     seenBeforeMs: before === undefined ? EARLIEST_MS : lowWatermarkMs(before, work.state),
     variantGoneAtMs: variant.goneAtMs,
   });
   if (before !== undefined && outcome.branch === '4a seen by the read' && !ahead) {
-    work.setDateContradictions(weighDate(work.state, before, change, entry.atMs).dateContradictions);
+    work.setDateContradictions(weighDate(work.state, before, change, input.atMs).dateContradictions);
   }
   work.report({
     kind: 'change',
@@ -56,13 +56,13 @@ function applyChange(work: UnitOfWork, entry: DeliveryEntry, change: StockChange
     warehouseId: change.warehouseId,
   });
 
-  let next: Variant = { ...variant, eventSeq: entry.seq, eventAtMs: entry.atMs };
+  let next: Variant = { ...variant, eventSeq: input.seq, eventAtMs: input.atMs };
   const { branch, gap } = outcome;
   const isOutOfOrder = OUT_OF_ORDER.has(branch);
   const movesTotal = outcome.applied || isOutOfOrder;
   let requestRead = outcome.requestRead || (movesTotal && mayBeInTotal(variant, change, { ahead }));
   // How much of such a break the total holds already is unknown, even if late deliveries should close it. And what looks
-  // like a change that was told before may be another of its instant, which has not moved the total yet.
+  // like a change that arrived before may be another of its instant, which has not moved the total yet.
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
   if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;
   if (gap !== null) requestRead = openGap(work, change, gap) || requestRead;
@@ -74,18 +74,18 @@ function applyChange(work: UnitOfWork, entry: DeliveryEntry, change: StockChange
     branch === 'gone, in doubt' &&
     hasMoved(work, { variant, level: outcome.level, change, stamp: { futureDated, ahead } })
   ) {
-    next = { ...next, lookupAtMs: next.lookupAtMs ?? entry.atMs + MOVED_LOOKUP_MS };
+    next = { ...next, lookupAtMs: next.lookupAtMs ?? input.atMs + MOVED_LOOKUP_MS };
   }
   const level = leavesLevelOpen(variant, outcome)
-    ? { ...outcome.level, unexplainedAtMs: entry.atMs }
+    ? { ...outcome.level, unexplainedAtMs: input.atMs }
     : outcome.level;
-  if (outcome.applied) next = applyValue(work, { entry, change, before, level, variant: next });
+  if (outcome.applied) next = applyValue(work, { input, change, before, level, variant: next });
   else tables.putStockLevel(level);
   tables.putVariant(next);
 }
 
 interface AppliedChange {
-  readonly entry: DeliveryEntry;
+  readonly input: DeliveryInput;
   readonly change: StockChange;
   readonly before: StockLevel | undefined;
   readonly level: StockLevel;
@@ -93,9 +93,9 @@ interface AppliedChange {
 }
 
 /** Writes the new stock level, its row of the change feed, and the movement of the total. */
-function applyValue(work: UnitOfWork, { entry, change, before, level, variant }: AppliedChange): Variant {
+function applyValue(work: UnitOfWork, { input, change, before, level, variant }: AppliedChange): Variant {
   const { tables } = work;
-  const told = {
+  const common = {
     variantId: change.variantId,
     sku: variant.sku,
     source: 'webhook',
@@ -103,7 +103,7 @@ function applyValue(work: UnitOfWork, { entry, change, before, level, variant }:
     orderId: change.orderId,
     userId: change.userId,
     updateTimeMs: change.updateTimeMs,
-    requestId: entry.requestId,
+    requestId: input.requestId,
   } as const;
   let { changeSeq } = variant;
   // Brought back, it is a new row.
@@ -112,7 +112,7 @@ function applyValue(work: UnitOfWork, { entry, change, before, level, variant }:
     tables.putStockLevel(level);
   } else {
     changeSeq = work.appendChange({
-      ...told,
+      ...common,
       warehouseId: change.warehouseId,
       oldQty: shown?.qty ?? null,
       newQty: level.qty,
@@ -127,7 +127,7 @@ function applyValue(work: UnitOfWork, { entry, change, before, level, variant }:
   if (total === null || (deltaQty === 0 && shown?.qty === level.qty)) return variant;
   if (deltaQty !== 0 && deltaQty !== level.qty - (shown?.qty ?? 0)) {
     changeSeq = work.appendChange({
-      ...told,
+      ...common,
       warehouseId: null,
       oldQty: total,
       newQty: total + deltaQty,
@@ -147,17 +147,17 @@ function openGap(
   change: StockChange,
   gap: { readonly fromQty: number; readonly toQty: number },
 ): boolean {
-  const { tables, entry } = work;
+  const { tables, input } = work;
   const opened = {
     variantId: change.variantId,
     warehouseId: change.warehouseId,
-    openedSeq: entry.seq,
-    openedAtMs: entry.atMs,
-    dueAtMs: entry.atMs + gapGraceMs(work.state.latenessMs),
+    openedSeq: input.seq,
+    openedAtMs: input.atMs,
+    dueAtMs: input.atMs + gapGraceMs(work.state.latenessMs),
     ...gap,
   };
   const open = openGapsOf(work, change);
-  if (open.length >= GAPS_OF_A_LEVEL || open.some(({ openedSeq }) => openedSeq === entry.seq)) return true;
+  if (open.length >= GAPS_OF_A_LEVEL || open.some(({ openedSeq }) => openedSeq === input.seq)) return true;
   tables.putGap(opened);
   work.report({ kind: 'gap_opened', gap: opened });
   return false;
@@ -171,10 +171,10 @@ function openGap(
  * Either a later delivery is missing too, or the times do not tell the order.
  */
 function fillGaps(work: UnitOfWork, change: StockChange, level: StockLevel): boolean {
-  const { tables, entry } = work;
+  const { tables, input } = work;
   const floorMs = offsetFloorMs(work.state);
   if (floorMs !== null) {
-    const lateMs = Math.max(0, entry.atMs + floorMs - change.updateTimeMs);
+    const lateMs = Math.max(0, input.atMs + floorMs - change.updateTimeMs);
     work.state = { ...work.state, latenessMs: observeLateness(work.state.latenessMs, lateMs) };
   }
   for (const open of openGapsOf(work, change)) {
@@ -197,17 +197,17 @@ function openGapsOf(work: UnitOfWork, { variantId, warehouseId }: StockChange): 
 }
 
 /** Authentic, but not understood: kept, and what it may have been about is read. */
-function applyUnreadable(work: UnitOfWork, entry: DeliveryEntry, unreadable: Unreadable): void {
+function applyUnreadable(work: UnitOfWork, input: DeliveryInput, unreadable: Unreadable): void {
   const { tables } = work;
-  tables.putDeadLetter(entry, unreadable);
+  tables.putDeadLetter(input, unreadable);
   work.report({
-    kind: 'quarantined',
+    kind: 'dead_letter',
     variantId: unreadable.variantId,
     problem: unreadable.problem,
   });
   if (unreadable.variantId !== null) {
     const variant = tables.variant(unreadable.variantId) ?? unmappedVariant(unreadable.variantId, null);
-    tables.putVariant(work.requestVariantRead(variant, 'quarantine'));
+    tables.putVariant(work.requestVariantRead(variant, 'dead_letter'));
     return;
   }
   // An event of an unknown type is most likely not about stock.

@@ -1,6 +1,6 @@
 /** Applies one stock level of a product read. */
 import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
-import type { LevelSnapshot } from '../entry.ts';
+import type { LevelSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { mergeLevel, type ReadContext } from '../merge/merge-read.ts';
 import type { VariantSighting } from './variant-sighting.ts';

@@ -1,6 +1,6 @@
 /** Applies one product/detail answer: levels, totals and descriptions in, the re-read requests and gaps it meets out. */
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
-import type { ProductSnapshot, ReadEntry } from '../entry.ts';
+import type { ProductSnapshot, ReadInput } from '../input.ts';
 import { renumberLevels } from './apply-level.ts';
 import { applyVariant } from './apply-variant.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
@@ -12,32 +12,32 @@ import { RemovalGuard } from './removal-guard.ts';
 import { unreadProduct } from '../merge/unknown.ts';
 import { afterRead, conflictPauseMs, isMet } from '../merge/read-request.ts';
 
-export function applyRead(work: UnitOfWork, entry: ReadEntry): void {
+export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const { tables } = work;
-  if (entry.snapshot !== null && !isOwnStore(work, entry.snapshot.storeId)) return;
+  if (input.snapshot !== null && !isOwnStore(work, input.snapshot.storeId)) return;
 
-  const known = tables.product(entry.productId);
-  const read = readContext(work, entry, known);
-  const standing = tables.readRequest(entry.productId);
-  const product = known === undefined ? undefined : answered(known, entry, standing);
+  const known = tables.product(input.productId);
+  const read = readContext(work, input, known);
+  const standing = tables.readRequest(input.productId);
+  const product = known === undefined ? undefined : answered(known, input, standing);
   if (product !== undefined && product.conflictReads !== known?.conflictReads) tables.putProduct(product);
   if (standing !== undefined) {
     if (!read.superseded) settleReadRequest(work, standing, read);
     else postpone(work, standing, known?.readAtMs ?? 0);
   }
 
-  const inConflict = standing?.reason === 'conflict' || standing?.reason === 'quarantine';
-  if (entry.snapshot !== null) {
-    const present = product ?? answered(unreadProduct(entry.productId), entry, standing);
-    applyPresent(work, { entry, snapshot: entry.snapshot, product: present, inConflict, read });
-  } else if (product === undefined) work.report({ kind: 'not_found', productId: entry.productId });
+  const inConflict = standing?.reason === 'conflict' || standing?.reason === 'dead_letter';
+  if (input.snapshot !== null) {
+    const present = product ?? answered(unreadProduct(input.productId), input, standing);
+    applyPresent(work, { input, snapshot: input.snapshot, product: present, inConflict, read });
+  } else if (product === undefined) work.report({ kind: 'not_found', productId: input.productId });
   else {
     const guard = new RemovalGuard(work, product.productId, null, read);
     applyAbsentProduct(work, guard, product, read);
   }
-  if (read.superseded && product !== undefined) applySuperseded(work, entry, product);
+  if (read.superseded && product !== undefined) applySuperseded(work, input, product);
 
-  settleGaps(work, entry.productId, read);
+  settleGaps(work, input.productId, read);
 }
 
 /** The first answer names the store; an answer for another store is never merged. */
@@ -49,8 +49,8 @@ function isOwnStore(work: UnitOfWork, storeId: string): boolean {
   return false;
 }
 
-function readContext(work: UnitOfWork, entry: ReadEntry, product: Product | undefined): ReadContext {
-  const window = readWindow(entry, offsetFloorMs(work.state), work.state.dateContradictions);
+function readContext(work: UnitOfWork, input: ReadInput, product: Product | undefined): ReadContext {
+  const window = readWindow(input, offsetFloorMs(work.state), work.state.dateContradictions);
   if (window.contradicts) {
     work.report({ kind: 'clock_contradiction' });
     work.state = { ...work.state, offsetFloorMs: null, offsetFloorPreviousMs: null };
@@ -61,27 +61,27 @@ function readContext(work: UnitOfWork, entry: ReadEntry, product: Product | unde
     work.setDateContradictions(dateContradictions);
   }
   return {
-    s0: entry.s0,
-    sentAtMs: entry.sentAtMs,
+    s0: input.s0,
+    sentAtMs: input.sentAtMs,
     loMs: window.loMs,
     hiMs: window.hiMs,
-    superseded: product !== undefined && entry.sentAtMs < product.readAtMs,
-    overlaps: product !== undefined && entry.sentAtMs < product.readUntilMs + REPLICA_LAG_MS,
+    superseded: product !== undefined && input.sentAtMs < product.readAtMs,
+    overlaps: product !== undefined && input.sentAtMs < product.readUntilMs + REPLICA_LAG_MS,
   };
 }
 
 /** Sent earlier, it may have been sampled later. What it shows is judged row by row; that it shows nothing asks for another read. */
-function applySuperseded(work: UnitOfWork, entry: ReadEntry, product: Product): void {
+function applySuperseded(work: UnitOfWork, input: ReadInput, product: Product): void {
   work.tables.putProduct(product);
-  const isEarlier = entry.receivedAtMs + REPLICA_LAG_MS <= product.readAtMs;
-  if (entry.snapshot !== null || product.goneAtMs !== null || isEarlier) return;
-  work.requestRead(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
+  const isEarlier = input.receivedAtMs + REPLICA_LAG_MS <= product.readAtMs;
+  if (input.snapshot !== null || product.goneAtMs !== null || isEarlier) return;
+  work.requestRead(product.productId, 'conflict', { atMs: Math.max(input.atMs, product.readUntilMs) });
 }
 
 /** As long as the answer was on its way it may have been sampled, even if the log has it later. */
 function answered(
   product: Product,
-  { sentAtMs, receivedAtMs }: ReadEntry,
+  { sentAtMs, receivedAtMs }: ReadInput,
   standing: ReadRequest | undefined,
 ): Product {
   const { readAtMs, conflictReads } = product;
@@ -106,7 +106,7 @@ function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadCo
     kind: 'met',
     productId: standing.productId,
     reason: standing.reason,
-    ageMs: work.entry.atMs - standing.firstMadeAtMs,
+    ageMs: work.input.atMs - standing.firstMadeAtMs,
   });
 }
 
@@ -119,7 +119,7 @@ function postpone(work: UnitOfWork, standing: ReadRequest, readAtMs: number): vo
 }
 
 interface PresentProduct {
-  readonly entry: ReadEntry;
+  readonly input: ReadInput;
   readonly snapshot: ProductSnapshot;
   readonly product: Product;
   readonly inConflict: boolean;
@@ -128,7 +128,7 @@ interface PresentProduct {
 
 function applyPresent(
   work: UnitOfWork,
-  { entry, snapshot, product, inConflict, read }: PresentProduct,
+  { input, snapshot, product, inConflict, read }: PresentProduct,
 ): void {
   const { tables } = work;
   const renamed = product.name !== snapshot.name;
@@ -136,12 +136,12 @@ function applyPresent(
   let differs = renamed || product.missingAtMs !== null || product.goneAtMs !== null;
   const guard = new RemovalGuard(work, product.productId, snapshot, read);
   for (const variant of snapshot.variants) {
-    const sighting = { variant, product, requestId: entry.requestId, guard, renamed, inDowntime, inConflict };
+    const sighting = { variant, product, requestId: input.requestId, guard, renamed, inDowntime, inConflict };
     differs = applyVariant(work, sighting, read) || differs;
   }
   // Of two answers in an unknown order the earlier may be the one that stands now: the next read cannot overlap them.
   if (differs && read.overlaps) {
-    work.requestRead(product.productId, 'conflict', { atMs: Math.max(entry.atMs, product.readUntilMs) });
+    work.requestRead(product.productId, 'conflict', { atMs: Math.max(input.atMs, product.readUntilMs) });
   }
   const shown = new Set(snapshot.variants.map(({ variantId }) => variantId));
   applyAbsentVariants(work, { guard, productId: product.productId, shown, read });

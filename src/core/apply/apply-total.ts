@@ -32,7 +32,7 @@ export function applyTotal(
   const agrees = oldQty === newQty && seen.levels !== null && explainedQty === 0;
   if (concurrent && !agrees) {
     // The answer may have been received before the delivery that it did not see arrived.
-    const atMs = Math.max(work.entry.atMs, variant.eventAtMs);
+    const atMs = Math.max(work.input.atMs, variant.eventAtMs);
     work.requestRead(product.productId, 'conflict', { atMs });
   }
   if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) {
@@ -80,5 +80,5 @@ export function noteComponent(work: UnitOfWork, variant: Variant): void {
     BUNDLE_DELAY_MAX_MS,
     Math.max(BUNDLE_DELAY_MIN_MS, bundles * BUNDLE_DELAY_PER_PRODUCT_MS),
   );
-  work.state = { ...work.state, bundlesDueAtMs: work.entry.atMs + delayMs };
+  work.state = { ...work.state, bundlesDueAtMs: work.input.atMs + delayMs };
 }

@@ -1,5 +1,5 @@
 /** Applies one variant of a product read: its total and its description, after its levels. */
-import type { VariantSnapshot } from '../entry.ts';
+import type { VariantSnapshot } from '../input.ts';
 import { applyLevel, isShownAgain, renumberLevels } from './apply-level.ts';
 import { applyTotal, noteComponent } from './apply-total.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
@@ -84,7 +84,7 @@ function isOwner(work: UnitOfWork, variant: Variant, product: Product, read: Rea
     isShownThere &&
     other !== undefined &&
     read.sentAtMs < other.readUntilMs + REPLICA_LAG_MS &&
-    other.readAtMs < work.entry.atMs + REPLICA_LAG_MS;
+    other.readAtMs < work.input.atMs + REPLICA_LAG_MS;
   if (overlaps) for (const id of [productId, variant.productId]) work.requestRead(id, 'conflict');
   if (isLater) {
     work.report({

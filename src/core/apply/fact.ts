@@ -1,4 +1,4 @@
-/** What an entry did, for logs, counters and people. The tables do not depend on it. */
+/** What an input did, for logs, counters and people. The tables do not depend on it. */
 import type { ChangeBranch } from '../merge/change-outcome.ts';
 import type { LevelBranch } from '../merge/merge-read.ts';
 import type { DriftCause } from '../causes.ts';
@@ -7,7 +7,7 @@ import type { Reason } from '../reasons.ts';
 import type { Run } from '../runs.ts';
 
 /** What a read may no longer show. */
-export const REMOVABLES = ['product', 'variant', 'cell'] as const;
+export const REMOVABLES = ['product', 'variant', 'level'] as const;
 type Removable = (typeof REMOVABLES)[number];
 
 export type Fact =
@@ -37,19 +37,19 @@ export type Fact =
       readonly oldQty: number;
       readonly newQty: number;
     }
-  | { readonly kind: 'obliged'; readonly productId: string; readonly reason: Reason }
+  | { readonly kind: 'read_requested'; readonly productId: string; readonly reason: Reason }
   | { readonly kind: 'met'; readonly productId: string; readonly reason: Reason; readonly ageMs: number }
   /** Deliveries may be lost, about unknown products. */
   | { readonly kind: 'loss_suspected' }
   | { readonly kind: 'unmapped'; readonly variantId: string }
-  | { readonly kind: 'quarantined'; readonly variantId: string | null; readonly problem: string }
+  | { readonly kind: 'dead_letter'; readonly variantId: string | null; readonly problem: string }
   | {
       readonly kind: 'missing' | 'removed' | 'contested';
       readonly what: Removable;
       readonly id: string;
     }
   | {
-      readonly kind: 'brake';
+      readonly kind: 'removals_held';
       readonly what: Removable;
       readonly productId: string;
       /** How many of the kind are missing, counted as far as it matters. */

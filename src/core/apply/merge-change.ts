@@ -9,7 +9,7 @@ import {
   type Arrival,
   type ChangeOutcome,
 } from '../merge/change-outcome.ts';
-import type { StockChange } from '../entry.ts';
+import type { StockChange } from '../input.ts';
 import type { StockLevel } from '../model.ts';
 import { mergeIntoTombstone } from './tombstone.ts';
 import { blankLevel } from '../merge/unknown.ts';
@@ -25,7 +25,7 @@ export function mergeChange(
   // What is not above the event time cannot advance it: there the order is known.
   if (arrival.futureDated && change.updateTimeMs > level.eventTimeMs) {
     return {
-      branch: 'poison',
+      branch: 'future-dated',
       level: withValue(touched, change, arrival),
       applied: true,
       requestRead: true,
@@ -50,7 +50,7 @@ function createLevel(change: StockChange, arrival: Arrival): ChangeOutcome {
     return mergeIntoTombstone(level, change, arrival);
   }
   return {
-    branch: arrival.futureDated ? 'poison' : '1 new cell',
+    branch: arrival.futureDated ? 'future-dated' : '1 new level',
     level: arrival.futureDated ? valued : withEvent(valued, change),
     applied: true,
     requestRead: true,

@@ -3,7 +3,7 @@
  * (docs/architecture.md#mass-removal-guard). A store does not lose a large part of its catalogue at once; a mistake of the
  * store's does.
  */
-import type { ProductSnapshot, VariantSnapshot } from '../entry.ts';
+import type { ProductSnapshot, VariantSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS, LATEST_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
@@ -61,23 +61,23 @@ export function readHolds({
   return missing > GUARD_ROWS && missing * 2 > before;
 }
 
-type Kind = 'product' | 'variant' | 'cell';
+type Kind = 'product' | 'variant' | 'level';
 
 /** How the removals of each kind are counted. What goes with its product or its variant counts as that alone. */
 const COUNTER = {
   product: 'removalsInWindow',
   variant: 'variantRemovalsInWindow',
-  cell: 'levelRemovalsInWindow',
+  level: 'levelRemovalsInWindow',
 } as const;
 
 export function countRemoval(work: UnitOfWork, kind: Kind): void {
   const counter = COUNTER[kind];
-  const window = removalWindow(work.state, work.entry.atMs);
+  const window = removalWindow(work.state, work.input.atMs);
   work.state = { ...work.state, ...window, [counter]: window[counter] + 1 };
 }
 
-export function areRemovalsAllowed({ entry, state }: UnitOfWork): boolean {
-  return entry.atMs <= state.removalsAllowedUntilMs;
+export function areRemovalsAllowed({ input, state }: UnitOfWork): boolean {
+  return input.atMs <= state.removalsAllowedUntilMs;
 }
 
 /** For one read. What it decides of a kind holds for all that the read removes of it. */
@@ -110,7 +110,8 @@ export class RemovalGuard {
       const missing = this.#missing(kind);
       holds = isOdd || this.#holdsMany(kind, missing) || this.#holdsRead(kind);
       this.#decided.set(kind, holds);
-      if (holds) this.#work.report({ kind: 'brake', what: kind, productId: this.#productId, missing });
+      if (holds)
+        this.#work.report({ kind: 'removals_held', what: kind, productId: this.#productId, missing });
     }
     if (!holds) return true;
     // As old as the sighting: a standing request that this read came too early for must be met by the next one.
@@ -123,8 +124,8 @@ export class RemovalGuard {
   }
 
   #live(kind: Kind): { readonly live: number; readonly removedInWindow: number } {
-    const { entry, state, tables } = this.#work;
-    return { live: tables.liveCount(kind), removedInWindow: removalWindow(state, entry.atMs)[COUNTER[kind]] };
+    const { input, state, tables } = this.#work;
+    return { live: tables.liveCount(kind), removedInWindow: removalWindow(state, input.atMs)[COUNTER[kind]] };
   }
 
   #missing(kind: Kind): number {

@@ -3,7 +3,7 @@
  * confirmed by a second read, and removed, or held by the mass-removal guard. What happens to it afterwards is in
  * tombstone.ts.
  */
-import type { LookupMissedEntry, VariantSnapshot } from '../entry.ts';
+import type { LookupMissedInput, VariantSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
@@ -48,7 +48,7 @@ function requestRemovalCheck(
   work.requestRead(productId, 'confirm_removal', {
     seq: read.s0,
     atMs: sighted.missingAtMs,
-    notBeforeMs: Math.min(sighted.confirmAtMs, work.entry.atMs + REMOVAL_CONFIRM_MS),
+    notBeforeMs: Math.min(sighted.confirmAtMs, work.input.atMs + REMOVAL_CONFIRM_MS),
   });
 }
 
@@ -59,7 +59,7 @@ interface SeenLevels {
   readonly read: ReadContext;
 }
 
-/** Warehouses of a variant whose read told its warehouses. */
+/** Warehouses of a variant whose read listed its warehouses. */
 export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: SeenLevels): void {
   const { tables } = work;
   const shown = new Set(seen.levels?.map((level) => level.warehouseId));
@@ -70,11 +70,11 @@ export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: 
     const id = `${level.variantId}/${level.warehouseId}`;
     switch (verdict.kind) {
       case 'contested':
-        work.report({ kind: 'contested', what: 'cell', id });
+        work.report({ kind: 'contested', what: 'level', id });
         work.requestRead(productId, 'conflict');
         break;
       case 'sighted':
-        work.report({ kind: 'missing', what: 'cell', id });
+        work.report({ kind: 'missing', what: 'level', id });
         tables.putStockLevel({ ...level, missingAtMs: verdict.missingAtMs });
         requestRemovalCheck(work, productId, verdict, read);
         break;
@@ -84,11 +84,11 @@ export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: 
     }
   }
   for (const level of confirmed) {
-    if (!guard.allows('cell', level.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain'))
+    if (!guard.allows('level', level.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain'))
       continue;
-    work.report({ kind: 'removed', what: 'cell', id: `${level.variantId}/${level.warehouseId}` });
+    work.report({ kind: 'removed', what: 'level', id: `${level.variantId}/${level.warehouseId}` });
     removeLevel(work, level, read);
-    countRemoval(work, 'cell');
+    countRemoval(work, 'level');
   }
 }
 
@@ -149,7 +149,7 @@ export function applyAbsentProduct(
   if (product.detailJson === null) {
     // Only a list has ever named it: nothing of it is shown to anybody, so nothing is lost.
     work.report({ kind: 'not_found', productId: product.productId });
-    tables.putProduct({ ...known, goneAtMs: work.entry.atMs });
+    tables.putProduct({ ...known, goneAtMs: work.input.atMs });
     return;
   }
   const variants = tables.variantsOf(product.productId).filter((variant) => variant.goneAtMs === null);
@@ -173,7 +173,7 @@ export function applyAbsentProduct(
       work.report({ kind: 'removed', what: 'product', id: product.productId });
       for (const variant of variants)
         if (!searchNamed(work, variant, known.missingAtMs)) removeVariant(work, variant, read);
-      tables.putProduct({ ...known, goneAtMs: work.entry.atMs });
+      tables.putProduct({ ...known, goneAtMs: work.input.atMs });
       countRemoval(work, 'product');
       return;
   }
@@ -193,7 +193,7 @@ function searchNamed(work: UnitOfWork, variant: Variant, missingAtMs: number | n
     ...variant,
     productId: null,
     missingAtMs: null,
-    lookupAtMs: work.entry.atMs,
+    lookupAtMs: work.input.atMs,
     changeSeq: work.nextChangeSeq(),
   });
   return true;
@@ -210,7 +210,7 @@ function removeVariant(work: UnitOfWork, variant: Variant, read: Pick<ReadContex
     ...variant,
     missingAtMs: null,
     lookupAtMs: null,
-    goneAtMs: work.entry.atMs,
+    goneAtMs: work.input.atMs,
   };
   if (variant.availableQty === null) {
     tables.putVariant(tombstone);
@@ -251,7 +251,7 @@ function removeLevel(work: UnitOfWork, level: StockLevel, read: Pick<ReadContext
   tables.putStockLevel({
     ...level,
     changeSeq,
-    goneAtMs: work.entry.atMs,
+    goneAtMs: work.input.atMs,
     missingAtMs: null,
     readLoMs: Math.max(level.readLoMs, read.loMs),
     readHiMs: Math.max(level.readLoMs, read.hiMs),
@@ -269,22 +269,22 @@ function lastTouch(variants: readonly Variant[]): { eventSeq: number; eventAtMs:
 }
 
 /** The catalogue was read whole, and no product has these variants. */
-export function applyLookupMissed(work: UnitOfWork, entry: LookupMissedEntry): void {
+export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): void {
   const read = {
-    s0: entry.s0,
-    sentAtMs: entry.sentAtMs,
+    s0: input.s0,
+    sentAtMs: input.sentAtMs,
     loMs: EARLIEST_MS,
     hiMs: LATEST_MS,
     superseded: false,
     overlaps: false,
   };
-  for (const variantId of entry.variantIds) {
+  for (const variantId of input.variantIds) {
     const variant = work.tables.variant(variantId);
     if (variant === undefined || variant.lookupAtMs === null) continue;
     const verdict = judgeAbsence(variant, read);
     switch (verdict.kind) {
       case 'contested':
-        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: entry.atMs + REPLICA_LAG_MS });
+        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: input.atMs + REPLICA_LAG_MS });
         break;
       case 'sighted':
         work.tables.putVariant({

@@ -1,9 +1,9 @@
 /**
- * What the projection reads and writes. The store implements it on SQLite inside one transaction, the tests on maps.
+ * What the rules read and write. The store implements it on SQLite inside one transaction, the tests on maps.
  * Implementations store and find; they decide nothing.
  */
 import type { StockLevel, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../model.ts';
-import type { DeliveryEntry, Unreadable } from '../entry.ts';
+import type { DeliveryInput, Unreadable } from '../input.ts';
 
 export interface Tables {
   state(): MirrorState;
@@ -31,14 +31,14 @@ export interface Tables {
   deleteGap(gap: Gap): void;
 
   appendChange(change: Change): void;
-  putDeadLetter(delivery: DeliveryEntry, unreadable: Unreadable): void;
+  putDeadLetter(delivery: DeliveryInput, unreadable: Unreadable): void;
 
   /** Live products with a bundle among their variants, in order of their id. */
   bundleProducts(): string[];
   bundleProductCount(): number;
   /** Products waiting for the operator because of the mass-removal guard. */
   heldProducts(): string[];
-  liveCount(kind: 'product' | 'variant' | 'cell'): number;
+  liveCount(kind: 'product' | 'variant' | 'level'): number;
   /** Live products that a read has shown. @param atMost counts no further. */
   shownProductCount(atMost: number): number;
   /**
@@ -46,5 +46,5 @@ export interface Tables {
    *
    * @param atMost counts no further.
    */
-  missingCount(kind: 'product' | 'variant' | 'cell', atMost: number): number;
+  missingCount(kind: 'product' | 'variant' | 'level', atMost: number): number;
 }

@@ -4,7 +4,7 @@
  */
 import { withEvent, withValue, type Arrival, type ChangeOutcome } from '../merge/change-outcome.ts';
 import { BY_A_READ } from './drift.ts';
-import type { StockChange } from '../entry.ts';
+import type { StockChange } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
@@ -62,7 +62,7 @@ export function isBeingLookedUp({ goneAtMs, productId, lookupAtMs }: Variant): b
   return goneAtMs !== null && productId !== null && lookupAtMs !== null;
 }
 
-interface Told {
+interface LateChange {
   readonly variant: Variant;
   readonly level: StockLevel;
   readonly change: StockChange;
@@ -72,7 +72,7 @@ interface Told {
 /** What is certainly newer than the reads that removed the variant says that it lives: then in another product. */
 export function hasMoved(
   { tables }: UnitOfWork,
-  { variant: { variantId, goneAtMs }, level, change, stamp }: Told,
+  { variant: { variantId, goneAtMs }, level, change, stamp }: LateChange,
 ): boolean {
   if (goneAtMs === null) return false;
   // A warehouse never seen of it has no window of its own.

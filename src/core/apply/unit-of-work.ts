@@ -1,5 +1,5 @@
-/** One entry's work on the tables: hands out change numbers, collects the state, and records re-read requests. */
-import type { Entry } from '../entry.ts';
+/** One input's work on the tables: hands out change numbers, collects the state, and records re-read requests. */
+import type { Input } from '../input.ts';
 import type { Fact } from './fact.ts';
 import { DATE_CONTRADICTIONS } from '../limits.ts';
 import type { Change, MirrorState, Variant } from '../model.ts';
@@ -8,20 +8,20 @@ import type { Tables } from './tables.ts';
 
 export class UnitOfWork {
   readonly tables: Tables;
-  readonly entry: Entry;
+  readonly input: Input;
   readonly report: (fact: Fact) => void;
   state: MirrorState;
 
-  constructor(tables: Tables, entry: Entry, report: (fact: Fact) => void) {
+  constructor(tables: Tables, input: Input, report: (fact: Fact) => void) {
     this.tables = tables;
-    this.entry = entry;
+    this.input = input;
     this.report = report;
     this.state = tables.state();
   }
 
-  /** Ends the entry: nothing may be written through it afterwards. */
+  /** Ends the input: nothing may be written through it afterwards. */
   close(): void {
-    this.tables.putState({ ...this.state, appliedSeq: this.entry.seq });
+    this.tables.putState({ ...this.state, appliedSeq: this.input.seq });
   }
 
   /** A number for something that ERPs see change; numbers only grow. */
@@ -36,13 +36,13 @@ export class UnitOfWork {
     this.tables.appendChange({
       ...change,
       seq,
-      inboxSeq: this.entry.kind === 'delivery' ? this.entry.inboxSeq : null,
-      recordedAtMs: this.entry.atMs,
+      inboxSeq: this.input.kind === 'delivery' ? this.input.inboxSeq : null,
+      recordedAtMs: this.input.atMs,
     });
     return seq;
   }
 
-  /** The product must be read again; by default because of this entry. */
+  /** The product must be read again; by default because of this input. */
   requestRead(
     productId: string,
     reason: NewRequest['reason'],
@@ -54,12 +54,12 @@ export class UnitOfWork {
       mergeRequests(standing, {
         productId,
         reason,
-        madeSeq: made.seq ?? this.entry.seq,
-        madeAtMs: made.atMs ?? this.entry.atMs,
+        madeSeq: made.seq ?? this.input.seq,
+        madeAtMs: made.atMs ?? this.input.atMs,
         ...(notBeforeMs === null ? {} : { notBeforeMs }),
       }),
     );
-    if (standing === undefined) this.report({ kind: 'obliged', productId, reason });
+    if (standing === undefined) this.report({ kind: 'read_requested', productId, reason });
   }
 
   /** Conflicts that no read settles must not have the product read over and over: its rows stay suspect. */
@@ -68,7 +68,7 @@ export class UnitOfWork {
     const pauseMs = conflictPauseMs(product?.conflictReads ?? 0);
     if (product === undefined || pauseMs === 0) return null;
     // The clock may have been set back since the last read.
-    return Math.min(product.readUntilMs, this.entry.atMs) + pauseMs;
+    return Math.min(product.readUntilMs, this.input.atMs) + pauseMs;
   }
 
   /** As `requestRead`, for a variant whose product may be unknown: then the catalogue is looked through. */
@@ -78,10 +78,10 @@ export class UnitOfWork {
       return variant;
     }
     // Touched, so that a read already under way maps it without meeting the request.
-    const touched = { ...variant, eventSeq: this.entry.seq, eventAtMs: this.entry.atMs };
+    const touched = { ...variant, eventSeq: this.input.seq, eventAtMs: this.input.atMs };
     if (variant.lookupAtMs !== null) return touched;
     this.report({ kind: 'unmapped', variantId: variant.variantId });
-    return { ...touched, lookupAtMs: this.entry.atMs };
+    return { ...touched, lookupAtMs: this.input.atMs };
   }
 
   /** How many changes have contradicted the Date of the answers, one after the other. Enough of them, and it is dropped. */

@@ -3,14 +3,14 @@
  * and others where the store leaves them out. A total alone does not say which level is wrong.
  */
 import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from '../merge/change-outcome.ts';
-import type { StockChange, VariantSnapshot } from '../entry.ts';
+import type { StockChange, VariantSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { StockLevel, Variant } from '../model.ts';
 
 /** The warehouses of a bundle, and of what another store sells, stand in no read. Nor do others where the store leaves them out. */
-function isToldInTotal({ kind, totalHiMs }: Variant): boolean {
+function isInTotalOnly({ kind, totalHiMs }: Variant): boolean {
   return kind === 'pulled' || kind === 'bundle' || totalHiMs > EARLIEST_MS;
 }
 
@@ -19,10 +19,10 @@ const ORDER_UNCERTAIN: ReadonlySet<ChangeBranch> = new Set([
   '2 stale, yet follows',
   '3 follows',
   '3 order unknown',
-  'poison',
+  'future-dated',
 ]);
 
-/** Whether the total that a read told may hold the change already. */
+/** Whether the total that a read showed may hold the change already. */
 export function mayBeInTotal(
   variant: Variant,
   change: StockChange,
@@ -33,7 +33,7 @@ export function mayBeInTotal(
 
 /** The read will show a total only, in which two such changes can cancel out: the next change of the level settles it. */
 export function leavesLevelOpen(variant: Variant, { branch, requestRead }: ChangeOutcome): boolean {
-  return isToldInTotal(variant) && requestRead && ORDER_UNCERTAIN.has(branch);
+  return isInTotalOnly(variant) && requestRead && ORDER_UNCERTAIN.has(branch);
 }
 
 /** A loss that a read showed in the total alone: the total holds what the level lacks. */
@@ -52,6 +52,6 @@ export function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number 
 /** The total moved, and no read shows in which warehouse. */
 export function suspectLevels(work: UnitOfWork, variantId: string): void {
   for (const level of work.tables.stockLevelsOf(variantId)) {
-    if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, unexplainedAtMs: work.entry.atMs });
+    if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, unexplainedAtMs: work.input.atMs });
   }
 }

@@ -1,5 +1,5 @@
 /** One variant of a product read, with what is known of the product and of the read it stands in. */
-import type { VariantSnapshot } from '../entry.ts';
+import type { VariantSnapshot } from '../input.ts';
 import type { Product } from '../model.ts';
 import type { RemovalGuard } from './removal-guard.ts';
 

@@ -1,10 +1,10 @@
 /** What a change leads to, in the words that all rules about changes use. */
-import type { StockChange } from '../entry.ts';
+import type { StockChange } from '../input.ts';
 import { EARLIEST_MS } from '../limits.ts';
 import type { StockLevel } from '../model.ts';
 
 export const CHANGE_BRANCHES = [
-  '1 new cell',
+  '1 new level',
   '2 stale',
   '2 stale, yet follows',
   '3 duplicate',
@@ -20,7 +20,7 @@ export const CHANGE_BRANCHES = [
   'gone, seen by the read',
   'gone, in doubt',
   'gone, shown again',
-  'poison',
+  'future-dated',
 ] as const;
 export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
 

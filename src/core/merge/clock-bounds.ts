@@ -14,7 +14,7 @@ import {
   PROMPT_MS,
   REPLICA_LAG_MS,
 } from '../limits.ts';
-import type { StockChange } from '../entry.ts';
+import type { StockChange } from '../input.ts';
 import type { StockLevel, MirrorState } from '../model.ts';
 
 export type OffsetFloor = Pick<

@@ -2,7 +2,7 @@
  * The gap rule (docs/architecture.md#gaps): a broken chain waits a moment for the late delivery that
  * closes it.
  */
-import type { StockChange } from '../entry.ts';
+import type { StockChange } from '../input.ts';
 import { GAP_GRACE_MAX_MS, GAP_GRACE_MIN_MS } from '../limits.ts';
 import type { Gap } from '../model.ts';
 

@@ -2,7 +2,7 @@
  * How one product read applies to a stock level or a total (docs/architecture.md#reads): it never overwrites a
  * change that it may not have seen, and what it overwrites it says.
  */
-import type { LevelSnapshot } from '../entry.ts';
+import type { LevelSnapshot } from '../input.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
 import type { StockLevel } from '../model.ts';
 import { blankLevel } from './unknown.ts';
@@ -32,8 +32,8 @@ export function isConcurrent(
 }
 
 export const LEVEL_BRANCHES = [
-  'new cell',
-  'superseded, unknown cell',
+  'new level',
+  'superseded, unknown level',
   'concurrent, agrees',
   'concurrent, differs',
   'dominated, agrees',
@@ -59,7 +59,7 @@ export function mergeLevel(
 ): LevelOutcome {
   if (level === undefined) {
     if (read.superseded) {
-      return { branch: 'superseded, unknown cell', level: null, overwritten: null, requestRead: true };
+      return { branch: 'superseded, unknown level', level: null, overwritten: null, requestRead: true };
     }
     const blank: StockLevel = {
       ...blankLevel(variantId, seen.warehouseId),
@@ -67,7 +67,7 @@ export function mergeLevel(
       asOfMs: read.sentAtMs,
     };
     const fresh = dominate(blank, seen, read);
-    return { branch: 'new cell', level: fresh, overwritten: { oldQty: null }, requestRead: false };
+    return { branch: 'new level', level: fresh, overwritten: { oldQty: null }, requestRead: false };
   }
   if (isConcurrent(level, read)) {
     const agrees = level.goneAtMs === null && level.qty === seen.availableQty;
@@ -102,7 +102,7 @@ export function mergeLevel(
   };
 }
 
-/** The read's figures become the level's; its event time stays, so that stragglers are still told from news. */
+/** The read's figures become the level's; its event time stays, so that stragglers are still distinguished from news. */
 function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): StockLevel {
   const changed = level.goneAtMs !== null || level.qty !== seen.availableQty;
   return {

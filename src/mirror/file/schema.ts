@@ -282,7 +282,7 @@ export const productStockLevels = sqliteTable('product_stock_levels', {
   levels: integer('levels').notNull(),
 });
 
-/** State besides that of the rules. The heartbeat is the running mirror's own; entries tell the rest. */
+/** State besides that of the rules. The heartbeat is the running mirror's own; inputs tell the rest. */
 export const serviceState = sqliteTable(
   'service_state',
   {

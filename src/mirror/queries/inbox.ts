@@ -1,7 +1,7 @@
 /** Deliveries as the inbox keeps them, the latest first, each with what its items did. */
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
-import type { StockChange, Unreadable } from '../../core/entry.ts';
+import type { StockChange, Unreadable } from '../../core/input.ts';
 import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
 import { inbox } from '../../inbox/table.ts';
 import { and, desc, eq, gt, lt, min, sql } from '../../sqlite/drizzle.ts';

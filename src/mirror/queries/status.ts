@@ -21,7 +21,7 @@ export interface Status {
   readonly alive_at: number | null;
   readonly products: number;
   readonly variants: number;
-  readonly cells: number;
+  readonly levels: number;
   /** Products whose reads the store refuses, or that failed too often. */
   readonly parked_reads: number;
   /** Products whose last read failed, the parked ones included. */
@@ -33,7 +33,7 @@ export interface Status {
   /** Of these: variants whose product stays, and levels whose variant stays. */
   readonly held_variants: number;
   readonly held_levels: number;
-  readonly quarantined: number;
+  readonly dead_letters: number;
 }
 
 const HELD = `
@@ -69,14 +69,11 @@ function heldRemovals(db: Db): Pick<Status, 'held_removals' | 'held_variants' | 
   return { held_removals: all, held_variants: variants, held_levels: levels };
 }
 
-type LiveCounts = Pick<Status, 'products' | 'variants' | 'cells'>;
+type LiveCounts = Pick<Status, 'products' | 'variants' | 'levels'>;
 
 /** Kept, not counted. */
 export function liveCounts(db: Db): LiveCounts {
-  const live = prepared<[], LiveCounts>(
-    db,
-    'SELECT products, variants, levels AS cells FROM live_counts',
-  ).get();
+  const live = prepared<[], LiveCounts>(db, 'SELECT products, variants, levels FROM live_counts').get();
   if (live === undefined)
     throw new Error('live_counts has no row: the database was changed by another program');
   return live;
@@ -105,7 +102,7 @@ export function status(db: Db): Status {
         .get() ?? null,
     ...heldRemovals(db),
     // Given out one after the other, and pruned from the oldest on.
-    quarantined: count(
+    dead_letters: count(
       'SELECT coalesce((SELECT max(id) FROM dead_letters) - (SELECT min(id) FROM dead_letters) + 1, 0)',
     ),
   };

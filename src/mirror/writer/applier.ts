@@ -5,8 +5,8 @@
  */
 import type { Statement } from 'better-sqlite3';
 import type { Fact } from '../../core/apply/fact.ts';
-import { applyEntry } from '../../core/apply/apply-entry.ts';
-import type { Entry } from '../../core/entry.ts';
+import { applyInput } from '../../core/apply/apply-input.ts';
+import type { Input } from '../../core/input.ts';
 import type { InboxRow } from '../../inbox/inbox.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
@@ -21,7 +21,7 @@ import { SqliteTables } from './sqlite-tables.ts';
 type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
 
 /** An input that does not come from the inbox; it gets its number when it is applied. */
-export type NewInput = WithoutSeq<Exclude<Entry, { kind: 'delivery' }>>;
+export type NewInput = WithoutSeq<Exclude<Input, { kind: 'delivery' }>>;
 
 /** What the main thread asks of the mirror, in order. */
 export type Work =
@@ -194,7 +194,7 @@ export class Applier {
     const facts: Fact[] = [];
     // What changed is likely to change again; reads pass through the whole catalogue.
     this.#tables.touchFor({ isLasting: true });
-    applyEntry(this.#tables, { kind: 'delivery', seq, inboxSeq, atMs: arrivedAtMs, ...parsed }, (fact) => {
+    applyInput(this.#tables, { kind: 'delivery', seq, inboxSeq, atMs: arrivedAtMs, ...parsed }, (fact) => {
       this.#count(fact);
       if (fact.kind === 'change') outcomes.push(fact.branch);
       if (isNotable(fact)) facts.push(fact);
@@ -206,14 +206,14 @@ export class Applier {
 
   #applyInput(input: NewInput): AppliedInput {
     const seq = this.#tables.state().appliedSeq + 1;
-    const entry: Entry = { ...input, seq };
+    const numbered: Input = { ...input, seq };
     const ruled: Fact[] = [];
     this.#tables.touchFor({ isLasting: false });
-    applyEntry(this.#tables, entry, (fact) => {
+    applyInput(this.#tables, numbered, (fact) => {
       this.#count(fact);
       if (isNotable(fact)) ruled.push(fact);
     });
-    return { seq, facts: [...this.#record(entry, ruled), ...ruled] };
+    return { seq, facts: [...this.#record(numbered, ruled), ...ruled] };
   }
 
   #transact<T>(work: () => T): T {

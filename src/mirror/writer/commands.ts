@@ -2,7 +2,7 @@
  * Commands: what is written to the mirror besides inputs of the merge rules, such as the heartbeat, how far a run has
  * come, when a failed read is tried again, what the operator calls warehouses, and what is pruned.
  */
-import type { ReadFailure } from '../../core/entry.ts';
+import type { ReadFailure } from '../../core/input.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { FAIL_READ, RETRY_FAILURES } from './records.ts';
 
@@ -49,7 +49,7 @@ export function prepareCommands(db: Db) {
   );
   const noteMinute = db.prepare('INSERT OR REPLACE INTO minutes (minute, figures_json) VALUES (?, ?)');
   const forgetMinutes = db.prepare('DELETE FROM minutes WHERE minute <= ?');
-  // A run that has ended stays as its entry says.
+  // A run that has ended stays as its input says.
   const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE id = ? AND state = 'running'`);
   const checkpoint = ofRun('list_offset = ?, list_last_id = ?, list_done = ?, total = max(total, ?)');
   const progress = ofRun('total = max(total, ?), done = ?, failed = ?');

@@ -1,16 +1,16 @@
 /** What inputs write besides the tables of the rules: runs, and reads that are given up. */
-import type { Entry, GivenUpEntry, RunBegunEntry, RunEndedEntry } from '../../core/entry.ts';
+import type { Input, GivenUpInput, RunBegunInput, RunEndedInput } from '../../core/input.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectList } from '../file/statements.ts';
 
 /**
- * Prepares the statements once; each call runs inside the projection's transaction.
+ * Prepares the statements once; each call runs inside the apply thread's transaction.
  *
- * @returns what takes an entry with the facts that the rules have reported of it, and returns those of its own.
+ * @returns what takes an input with the facts that the rules have reported of it, and returns those of its own.
  */
-export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) => readonly Fact[] {
+export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) => readonly Fact[] {
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
   const takeUp = db.prepare('DELETE FROM given_up_reads WHERE product_id = ?');
   const noteGivenUp = db.prepare('INSERT OR IGNORE INTO given_up_reads (product_id) VALUES (?)');
@@ -22,7 +22,7 @@ export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) =
      VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @seq, @total, 0, 0, 0)
      RETURNING ${selectList(db, 'runs')}`,
   );
-  // The place in the list is of no use to a run that has ended, and no entry tells it.
+  // The place in the list is of no use to a run that has ended, and no input tells it.
   const endRun = db.prepare(
     `UPDATE runs SET state = iif(@error IS NULL, 'done', 'failed'), finished_at_ms = @atMs, error = @error,
        list_offset = 0, list_last_id = NULL, list_done = 1, total = @total, done = @done, failed = @failed, drift = @drift
@@ -33,7 +33,7 @@ export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) =
   const synced = db.prepare('UPDATE service_state SET last_full_sync_at_ms = ?');
 
   /** The run retries what failed before, or it would end without that product. */
-  const begin = ({ productIds, ...run }: RunBegunEntry): readonly Fact[] => {
+  const begin = ({ productIds, ...run }: RunBegunInput): readonly Fact[] => {
     retryFailures.run();
     const row = beginRun.get({
       ...run,
@@ -42,23 +42,23 @@ export function prepareRecords(db: Db): (entry: Entry, ruled: readonly Fact[]) =
     });
     return row === undefined ? [] : [{ kind: 'run_begun', run: runOf(row) }];
   };
-  const end = ({ fullSync, ...run }: RunEndedEntry): void => {
+  const end = ({ fullSync, ...run }: RunEndedInput): void => {
     endRun.run(run);
     if (fullSync) synced.run(run.atMs);
   };
-  const giveUp = (entry: GivenUpEntry): void => {
-    noteGivenUp.run(entry.productId);
-    failRead.run({ ...entry, parked: entry.parked ? 1 : 0 });
+  const giveUp = (input: GivenUpInput): void => {
+    noteGivenUp.run(input.productId);
+    failRead.run({ ...input, parked: input.parked ? 1 : 0 });
   };
-  return (entry, ruled) => {
-    if (entry.kind === 'read') {
-      clearFailure.run(entry.productId);
-      takeUp.run(entry.productId);
+  return (input, ruled) => {
+    if (input.kind === 'read') {
+      clearFailure.run(input.productId);
+      takeUp.run(input.productId);
       const drift = ruled.filter(({ kind }) => kind === 'drift').length;
       if (drift > 0) countDrift.run(drift);
-    } else if (entry.kind === 'run_begun') return begin(entry);
-    else if (entry.kind === 'run_ended') end(entry);
-    else if (entry.kind === 'given_up') giveUp(entry);
+    } else if (input.kind === 'run_begun') return begin(input);
+    else if (input.kind === 'run_ended') end(input);
+    else if (input.kind === 'given_up') giveUp(input);
     return [];
   };
 }

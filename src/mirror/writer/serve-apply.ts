@@ -30,7 +30,7 @@ export interface OwnMirror {
   readonly newEpoch: NewEpoch | null;
   /** Called about once a second. @throws Error when the file is gone. */
   readonly check: () => { readonly walBytes: number; readonly pages: number } | null;
-  /** @param isOrderly the process stops: readers are told so. */
+  /** @param isOrderly the process stops: the file shows it. */
   readonly close: (options: { readonly isOrderly: boolean }) => void;
 }
 

@@ -1,6 +1,6 @@
-/** The projection's tables on SQLite. Finds and stores; the rules decide (core/apply/tables.ts). */
+/** The rules' tables on SQLite. Finds and stores; the rules decide (core/apply/tables.ts). */
 import type { Statement } from 'better-sqlite3';
-import type { DeliveryEntry, Unreadable } from '../../core/entry.ts';
+import type { DeliveryInput, Unreadable } from '../../core/input.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
 import type {
   StockLevel,
@@ -80,10 +80,10 @@ function prepare(db: Db) {
     bundleCount: count('SELECT count(*) FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL'),
     heldProducts: text('SELECT product_id FROM read_requests WHERE not_before_ms = ? ORDER BY product_id'),
     liveCounts: db.prepare<[], LiveCounts>(
-      'SELECT products AS product, variants AS variant, levels AS cell FROM live_counts',
+      'SELECT products AS product, variants AS variant, levels AS level FROM live_counts',
     ),
     putLiveCounts: db.prepare<[LiveCounts]>(
-      'UPDATE live_counts SET products = @product, variants = @variant, levels = @cell',
+      'UPDATE live_counts SET products = @product, variants = @variant, levels = @level',
     ),
     addLevels: db.prepare<[string, number]>(
       `INSERT INTO product_stock_levels (product_id, levels) VALUES (?, ?)
@@ -97,7 +97,7 @@ function prepare(db: Db) {
     missingCount: {
       product: missing('products'),
       variant: missing('variants'),
-      cell: missing('stock_levels'),
+      level: missing('stock_levels'),
     },
   };
 }
@@ -248,7 +248,7 @@ export class SqliteTables implements Tables {
   putStockLevel(level: StockLevel): void {
     const slot = this.#levelSlot(level.variantId, level.warehouseId);
     if (!isUnwritten(slot)) this.#unwrittenLevels.push(slot);
-    const change = this.#countLive('cell', slot.row, level);
+    const change = this.#countLive('level', slot.row, level);
     if (change !== 0) this.#addLevels(this.variant(level.variantId)?.productId, change);
     slot.row = level;
   }
@@ -343,7 +343,7 @@ export class SqliteTables implements Tables {
   appendChange(change: Change): void {
     this.#changes.insert(change);
   }
-  putDeadLetter({ inboxSeq, atMs }: DeliveryEntry, unreadable: Unreadable): void {
+  putDeadLetter({ inboxSeq, atMs }: DeliveryInput, unreadable: Unreadable): void {
     this.#sql.putDeadLetter.run({ inboxSeq, arrivedAtMs: atMs, ...unreadable });
   }
 

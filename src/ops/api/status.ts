@@ -37,7 +37,7 @@ export const statusSchema = z
     alive_at: instant.nullable(),
     products: z.int(),
     variants: z.int(),
-    cells: z.int().meta({ description: 'Stock rows: one for each stock level.' }),
+    levels: z.int().meta({ description: 'Stock rows: one for each stock level.' }),
     parked_reads: z
       .int()
       .meta({ description: 'Products whose reads the store refuses, or that failed repeatedly.' }),
@@ -49,7 +49,9 @@ export const statusSchema = z
     }),
     held_variants: z.int().meta({ description: 'Of these: variants whose product stays.' }),
     held_levels: z.int().meta({ description: 'Of these: stock levels whose variant stays.' }),
-    quarantined: z.int().meta({ description: 'Dead letters: deliveries or items that were not understood.' }),
+    dead_letters: z
+      .int()
+      .meta({ description: 'Dead letters: deliveries or items that were not understood.' }),
     reads_under_way: z.int(),
     blocked: z
       .object({

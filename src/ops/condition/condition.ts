@@ -28,7 +28,7 @@ export type ConditionStatus = Pick<
   | 'alive_at'
   | 'last_full_sync_at'
   | 'products'
-  | 'cells'
+  | 'levels'
   | 'suspect_count'
   | 'pending_reads'
   | 'parked_reads'
@@ -151,7 +151,7 @@ function overdue(maxRps: number | null): Cause {
 }
 
 function certaintyOf(status: ConditionStatus, causes: readonly Cause[]): Certainty {
-  const levels = status.cells;
+  const levels = status.levels;
   const certain = Math.max(0, levels - status.suspect_count);
   const isKnown = levels > 0 && status.last_full_sync_at !== null && !causes.some(isStandstill);
   // Rounded down: 100 % means all of them.

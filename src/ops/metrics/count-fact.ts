@@ -23,17 +23,17 @@ export function countFact(counting: Counting, fact: Fact, nowMs: number): void {
     case 'removed':
       counting.removed[fact.what].inc();
       return;
-    case 'quarantined':
+    case 'dead_letter':
       counting.deadLetters.inc();
       return;
     case 'change':
     case 'level':
-    case 'obliged':
+    case 'read_requested':
     case 'loss_suspected':
     case 'unmapped':
     case 'missing':
     case 'contested':
-    case 'brake':
+    case 'removals_held':
     case 'moved':
     case 'not_found':
     case 'clock_contradiction':

@@ -141,7 +141,7 @@ export function createCounting(registry: Registry) {
       REPAIR_REASONS,
     ),
     deadLetters: countAll(
-      'stock_mirror_quarantined_total',
+      'stock_mirror_dead_letters_total',
       'Dead letters: authentic deliveries or items that were not understood.',
     ),
     removed: count(

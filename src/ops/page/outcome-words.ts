@@ -2,7 +2,7 @@
 import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
 
 export const OUTCOME_WORDS: Readonly<Record<ChangeBranch, string>> = {
-  '1 new cell': 'applied: the first value of this stock level',
+  '1 new level': 'applied: the first value of this stock level',
   '2 stale': 'not applied: older than a change that arrived before it',
   '2 stale, yet follows': 'not applied: older, yet it continues the chain; its product is read',
   '3 duplicate': 'no change: the same change was applied before',
@@ -18,5 +18,5 @@ export const OUTCOME_WORDS: Readonly<Record<ChangeBranch, string>> = {
   'gone, seen by the read': 'not applied: the store had removed it by then',
   'gone, in doubt': 'not applied: removed, perhaps added again; its product is read',
   'gone, shown again': 'applied: the removed level is back',
-  poison: 'applied, with its time ignored: it is stamped in the future; its product is read',
+  'future-dated': 'applied, with its time ignored: it is stamped in the future; its product is read',
 };

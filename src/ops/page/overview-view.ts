@@ -120,8 +120,8 @@ function requestsView({ pending, nowMs, readsUnderWay, status }: Overview): Html
 }
 
 function troubleView(status: Status): Html {
-  const { failing_reads, last_read_error, quarantined } = status;
-  if (failing_reads === 0 && quarantined === 0) return html``;
+  const { failing_reads, last_read_error, dead_letters } = status;
+  if (failing_reads === 0 && dead_letters === 0) return html``;
   return html`<section aria-labelledby="trouble-title">
     <header><h2 id="trouble-title">Problems</h2></header>
     ${
@@ -133,10 +133,10 @@ function troubleView(status: Status): Html {
           </p>`
     }
     ${
-      quarantined === 0
+      dead_letters === 0
         ? ''
         : html`<p>
-            ${count(quarantined, 'delivery or item was', 'deliveries or items were')} not understood; the
+            ${count(dead_letters, 'delivery or item was', 'deliveries or items were')} not understood; the
             affected products are read instead: <a href="/deliveries?show=dead-letters">see which</a>.
           </p>`
     }
@@ -170,7 +170,7 @@ function figures({ status, minutes, nowMs, pending, lag }: Overview): Html {
       pending.oldestSuspectAtMs === null ? 'none' : duration(nowMs - pending.oldestSuspectAtMs),
       pending.oldestSuspectAtMs === null ? 'no re-read request waits' : 'waiting',
     )}
-    ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.cells)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> suspect levels</span></a>`}`)}
+    ${tile('Suspect levels', quantity(status.suspect_count), html`of ${quantity(status.levels)}${status.suspect_count === 0 ? '' : html`, <a href="/stock?suspect=1" id="see-suspects">show<span class="hidden"> suspect levels</span></a>`}`)}
     ${tile(
       'Not applied yet',
       quantity(lag.deliveries),

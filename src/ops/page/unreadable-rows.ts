@@ -1,6 +1,6 @@
 /** What of a delivery was not understood, as rows of a table of deliveries. */
 import { html } from 'hono/html';
-import type { Unreadable } from '../../core/entry.ts';
+import type { Unreadable } from '../../core/input.ts';
 import type { Html } from '../../web/html.ts';
 import { idText } from './id-view.ts';
 

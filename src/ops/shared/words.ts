@@ -9,7 +9,7 @@ const REASONS: Readonly<Record<Reason, string>> = {
   conflict: 'deliveries and reads contradict each other',
   derived: 'its total changes without a webhook of its own',
   confirm_removal: 'the store no longer shows it, which a second read must confirm',
-  quarantine: 'a delivery about it was not understood',
+  dead_letter: 'a delivery about it was not understood',
   not_stored: 'a delivery about it could not be stored',
   bundle: 'the stock of a component changed',
   listed: 'the catalogue lists it, but it was never read',

@@ -9,7 +9,7 @@ const STRETCH_MS = 10_000;
 /** null: only for debugging. */
 type Line = readonly [level: 'info' | 'warn' | 'error', message: string] | null;
 
-const MANY = { product: 'products', variant: 'variants', cell: 'stock levels' } as const;
+const MANY = { product: 'products', variant: 'variants', level: 'stock levels' } as const;
 
 export class FactLog {
   readonly #log: Logger;
@@ -57,12 +57,12 @@ function lineOf(fact: Fact): Line {
         : ['info', 'a read found a difference from the store and corrected it'];
     case 'removed':
       return ['info', 'the store no longer has it: removed from the mirror'];
-    case 'quarantined':
+    case 'dead_letter':
       return [
         'warn',
         'an authentic delivery was not understood: it is kept, and what it names is read from the store instead',
       ];
-    case 'brake':
+    case 'removals_held':
       return [
         'error',
         `the store no longer shows too many ${MANY[fact.what]} at once: the mirror keeps them until an operator allows the removal (resync --allow-removals)`,
@@ -90,7 +90,7 @@ function lineOf(fact: Fact): Line {
     case 'level':
     case 'gap_opened':
     case 'gap_closed':
-    case 'obliged':
+    case 'read_requested':
     case 'met':
     case 'loss_suspected':
     case 'unmapped':

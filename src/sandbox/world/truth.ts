@@ -145,7 +145,7 @@ export class Truth implements Store {
         ...{ variantId: variant.id, productId: variant.product.id, kind: variant.kind },
         availableQty: sellable(variant),
       })),
-      cells: variants.flatMap(({ id, product, sku, kind, levels }) =>
+      levels: variants.flatMap(({ id, product, sku, kind, levels }) =>
         levels.map((level) => ({
           ...{ variantId: id, warehouseId: level.warehouseId, productId: product.id, sku, kind },
           availableQty: available(level),

@@ -22,7 +22,7 @@ const variant = (variantId: string, availableQty: number, kind: 'own' | 'bundle'
 });
 
 const TRUTH: Truth = {
-  cells: [stockLevel('v1', 'w1', 5), stockLevel('v1', 'w2', 0), stockLevel('v2', 'w1', -2)],
+  levels: [stockLevel('v1', 'w1', 5), stockLevel('v1', 'w2', 0), stockLevel('v2', 'w1', -2)],
   variants: [variant('v1', 5), variant('v2', -2), variant('v3', 9, 'bundle')],
   products: [{ productId: 'p1', name: 'Desk Lamp' }],
 };
@@ -115,7 +115,7 @@ test.each<[what: string, row: string, untold: number, found: string[], missed?: 
 ])('a pulled variant’s warehouse that a webhook named, %s', (_, ...[row, untold, found, missed]) => {
   const truth: Truth = {
     ...TRUTH,
-    cells: [...TRUTH.cells, stockLevel('v4', 's1', 7, 'pulled'), stockLevel('v4', 's2', 1, 'pulled')],
+    levels: [...TRUTH.levels, stockLevel('v4', 's1', 7, 'pulled'), stockLevel('v4', 's2', 1, 'pulled')],
     variants: [...TRUTH.variants, variant('v4', 8)],
   };
   const sql = `INSERT INTO mirror_stock (variant_id, warehouse_id, available_qty, suspect) VALUES ${row};
@@ -133,7 +133,7 @@ test('levels are counted by what the mirror says of them, and by what they are',
 test('with all pulled variants left out, the number of their levels does not depend on what happened', () => {
   const truth: Truth = {
     ...TRUTH,
-    cells: [...TRUTH.cells, stockLevel('v4', 's1', 7, 'pulled'), stockLevel('v4', 's2', 1, 'pulled')],
+    levels: [...TRUTH.levels, stockLevel('v4', 's1', 7, 'pulled'), stockLevel('v4', 's2', 1, 'pulled')],
     variants: [...TRUTH.variants, variant('v4', 8)],
   };
   const pulled = pulledVariants({ snapshot: () => truth });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { isEqual } from '../../../src/cli/verify.ts';
 import type { Held, MirrorProduct } from '../../../src/cli/verify/figures.ts';
 import { lookAtAll } from '../../../src/cli/verify/looks.ts';
-import type { ProductSnapshot } from '../../../src/core/entry.ts';
+import type { ProductSnapshot } from '../../../src/core/input.ts';
 
 const held = (qty: number): Held => ({
   qty,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { VariantSnapshot } from '../../../src/core/entry.ts';
+import type { VariantSnapshot } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
 import { T0, change, level, mirrorAfterRead, productSnapshot, single, variantSnapshot } from '../builders.ts';
 

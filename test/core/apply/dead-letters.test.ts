@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { StockChange, Unreadable } from '../../../src/core/entry.ts';
+import type { StockChange, Unreadable } from '../../../src/core/input.ts';
 import { T0, Mirror, change, kinds, mirrorAfterRead, single } from '../builders.ts';
 
 const S = 1_000;
 
 function deliver(mirror: Mirror, atMs: number, unreadable: Unreadable, ...changes: StockChange[]) {
-  return mirror.applyEntry({
+  return mirror.applyInput({
     kind: 'delivery',
     inboxSeq: mirror.seq + 1,
     atMs,
@@ -21,9 +21,9 @@ function deliverDeadLetter(mirror: Mirror, atMs: number, variantId: string | nul
 
 test('a known variant: kept, and its product is read', () => {
   const mirror = mirrorAfterRead();
-  expect(kinds(deliverDeadLetter(mirror, T0 + 60 * S, '100'))).toEqual(['quarantined', 'obliged']);
+  expect(kinds(deliverDeadLetter(mirror, T0 + 60 * S, '100'))).toEqual(['dead_letter', 'read_requested']);
   expect(mirror.tables.deadLetters).toMatchObject([{ inboxSeq: 2, unreadable: { variantId: '100' } }]);
-  expect([mirror.qty(), mirror.reason()]).toEqual([5, 'quarantine']);
+  expect([mirror.qty(), mirror.reason()]).toEqual([5, 'dead_letter']);
 });
 
 test('an unknown variant: looked up, and a read under way does not settle it', () => {
@@ -41,7 +41,7 @@ test('no variant: a loss is suspected, unless the type of the event is unknown',
   expect(kinds(deliverDeadLetter(mirror, T0 + 60 * S, null))).toContain('loss_suspected');
   const unreadable = { itemIndex: null, problem: 'unknown event type "x"', variantId: null };
   const facts = deliver(mirror, T0 + 61 * S, { ...unreadable, unknownEvent: true });
-  expect(kinds(facts)).toEqual(['quarantined']);
+  expect(kinds(facts)).toEqual(['dead_letter']);
 });
 
 test('a broken item does not hold back its neighbours', () => {

@@ -1,6 +1,6 @@
 /** Short histories that once ended with a wrong figure that nothing spoke against. */
 import { describe, expect, test } from 'vitest';
-import type { StockChange } from '../../../src/core/entry.ts';
+import type { StockChange } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
 import {
   T0,
@@ -65,7 +65,7 @@ describe('details without warehouses', () => {
     expect(mirror.reason()).toBe('conflict');
     mirror.read(totalOnly(5), { sentAtMs: AT + 5 * S });
     expect([mirror.total(), mirror.reason()]).toEqual([5, null]);
-    // Its warehouse is told by no read: the level is suspect until a change sets it.
+    // Its warehouse is shown by no read: the level is suspect until a change sets it.
     expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
   });
 
@@ -76,7 +76,7 @@ describe('details without warehouses', () => {
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);
   });
 
-  test('once the warehouses are told, their own windows count', () => {
+  test('once the warehouses are listed, their own windows count', () => {
     const mirror = known();
     mirror.read(totalOnly(5), { sentAtMs: AT + S });
     mirror.read(single(5), { sentAtMs: AT + 10 * S });
@@ -159,7 +159,13 @@ describe('two reads that may have been answered in the other order', () => {
   test('answers that come before the last one by a clock that was set back are not asked for again and again', () => {
     const mirror = mirrorAfterRead(two);
     mirror.read(two, { sentAtMs: AT + 3_600 * S });
-    mirror.applyEntry({ kind: 'oblige', atMs: AT, reason: 'operator', productIds: ['10'], variantIds: [] });
+    mirror.applyInput({
+      kind: 'request_reads',
+      atMs: AT,
+      reason: 'operator',
+      productIds: ['10'],
+      variantIds: [],
+    });
     mirror.read(two, { sentAtMs: AT + 10 * S, s0: mirror.seq });
     expect(mirror.tables.readRequest('10')).toMatchObject({
       reason: 'operator',

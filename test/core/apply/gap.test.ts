@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { StockChange } from '../../../src/core/entry.ts';
+import type { StockChange } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
 import { T0, change, kinds, mirrorAfterRead, productSnapshot, single, variantSnapshot } from '../builders.ts';
 

@@ -1,6 +1,6 @@
 /** What details leave out all at once (docs/architecture.md#mass-removal-guard): variants and levels, not only products. */
 import { describe, expect, test } from 'vitest';
-import type { ProductSnapshot } from '../../../src/core/entry.ts';
+import type { ProductSnapshot } from '../../../src/core/input.ts';
 import { GUARD_WINDOW_MS, LATEST_MS } from '../../../src/core/limits.ts';
 import { present } from '../../shared/present.ts';
 import { T0, Mirror, productSnapshot, variantSnapshot } from '../builders.ts';
@@ -53,7 +53,12 @@ describe('details that suddenly come with `warehouses: []`', () => {
     expect(liveLevels(mirror)).toBe(60);
     expect(mirror.tables.heldProducts()).toHaveLength(60);
     expect(mirror.tables.readRequest('p0-')).toMatchObject({ notBeforeMs: LATEST_MS, isSuspect: true });
-    expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'cell', productId: 'p0-', missing: 21 });
+    expect(mirror.facts).toContainEqual({
+      kind: 'removals_held',
+      what: 'level',
+      productId: 'p0-',
+      missing: 21,
+    });
   });
 
   test('what comes in turn, as the schedule reads, ends when 20 have gone within the hour', () => {
@@ -79,7 +84,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
     readAll(mirror, 60, EMPTY, SECOND);
     readAll(mirror, 30, WHOLE, SECOND + 60 * S);
     expect(mirror.tables.heldProducts()).toHaveLength(30);
-    mirror.applyEntry({ kind: 'allow_removals', atMs: SECOND + 70 * S, untilMs: SECOND + 170 * S });
+    mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + 70 * S, untilMs: SECOND + 170 * S });
     for (const productId of ids(60).slice(30))
       mirror.read(EMPTY(productId), { sentAtMs: SECOND + 80 * S, productId });
     expect([liveLevels(mirror), mirror.tables.readRequests.size]).toEqual([30, 0]);
@@ -93,7 +98,12 @@ test('details that list only their first variant do not remove the others of man
   readAll(mirror, 30, first, SECOND);
   expect(liveVariants(mirror)).toBe(90);
   expect(mirror.tables.heldProducts()).toHaveLength(30);
-  expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'variant', productId: 'p0-', missing: 21 });
+  expect(mirror.facts).toContainEqual({
+    kind: 'removals_held',
+    what: 'variant',
+    productId: 'p0-',
+    missing: 21,
+  });
 });
 
 describe('one read', () => {

@@ -28,7 +28,7 @@ const readAround = (loMs: number, hiMs: number, over: Partial<StockLevel> = {}):
 
 // Exhaustive by its type: a new branch does not compile until it has a row.
 const ROWS: Record<ChangeBranch, readonly Row[]> = {
-  '1 new cell': [
+  '1 new level': [
     {
       when: 'nothing is known',
       level: undefined,
@@ -289,7 +289,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       requestRead: true,
     },
     {
-      when: 'poison does not advance a tombstone either',
+      when: 'a future-dated change does not advance a tombstone either',
       level: readAround(8, 9, { goneAtMs: T0 }),
       ...{ old: 5, new: 6, at: 99, futureDated: true },
       then: { qty: 5, at: 0 },
@@ -327,7 +327,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
       requestRead: true,
     },
   ],
-  poison: [
+  'future-dated': [
     {
       when: 'it names the far future',
       level: stockLevel(),

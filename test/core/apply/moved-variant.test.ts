@@ -43,7 +43,7 @@ describe('removed from its old product', () => {
       null,
       atMs + MOVED_LOOKUP_MS,
     ]);
-    mirror.applyEntry({ kind: 'listed', atMs: atMs + 6 * S, productIds: [NEW], lookup: true });
+    mirror.applyInput({ kind: 'listed', atMs: atMs + 6 * S, productIds: [NEW], lookup: true });
     expect(mirror.reason(NEW)).toBe('unmapped');
     mirror.read(TAKER(4), { sentAtMs: atMs + 8 * S, productId: NEW });
     expect([mirror.qty(), mirror.total(), owner(mirror)]).toEqual([4, 4, NEW]);
@@ -68,7 +68,7 @@ describe('removed from its old product', () => {
     const rows = mirror.tables.changes.length;
     for (const missedAtMs of [atMs + MINUTE, atMs + 2 * MINUTE]) {
       expect(mirror.tables.variant('100')?.lookupAtMs).not.toBeNull();
-      mirror.applyEntry({
+      mirror.applyInput({
         kind: 'lookup_missed',
         atMs: missedAtMs,
         s0: mirror.seq,
@@ -142,7 +142,7 @@ describe('missing from its product, and named by a webhook before that is confir
     expect(mirror.qty()).toBe(4);
     expect(mirror.tables.variant('100')).toMatchObject({ productId: null, lookupAtMs: T0 + 2 * MINUTE });
     const atMs = T0 + 2 * MINUTE + S;
-    mirror.applyEntry({ kind: 'listed', atMs, productIds: [NEW], lookup: true });
+    mirror.applyInput({ kind: 'listed', atMs, productIds: [NEW], lookup: true });
     mirror.read(TAKER(4), { sentAtMs: atMs + 2 * S, productId: NEW });
     expect([mirror.qty(), mirror.total(), owner(mirror), mirror.reason(NEW)]).toEqual([4, 4, NEW, null]);
   });
@@ -161,7 +161,7 @@ describe('missing from its product, and named by a webhook before that is confir
     for (const sentAtMs of [T0 + 3 * MINUTE, T0 + 4 * MINUTE]) {
       expect(mirror.qty()).toBe(4);
       const missed = { atMs: sentAtMs, s0: mirror.seq, sentAtMs, variantIds: ['100'] };
-      mirror.applyEntry({ kind: 'lookup_missed', ...missed });
+      mirror.applyInput({ kind: 'lookup_missed', ...missed });
     }
     expect([mirror.qty(), mirror.total(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([
       null,

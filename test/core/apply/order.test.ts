@@ -84,7 +84,7 @@ test('an older read merged after a newer one does not create what the newer did 
 test('a stamp from the far future applies, asks for a read, and does not hold back what follows', () => {
   const mirror = mirrorAfterRead();
   const [fact] = mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 3_600 * S }));
-  expect(fact).toMatchObject({ branch: 'poison' });
+  expect(fact).toMatchObject({ branch: 'future-dated' });
   expect([mirror.qty(), mirror.reason()]).toEqual([4, 'conflict']);
   expect(mirror.tables.state().offsetFloorMs).toBeNull();
   mirror.deliver(T0 + 61 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 61 * S }));
@@ -119,8 +119,8 @@ test('a request about a variant not yet mapped is as young as the delivery that 
 
 test('a read of another store is not merged and settles nothing', () => {
   const mirror = mirrorAfterRead();
-  mirror.applyEntry({
-    kind: 'oblige',
+  mirror.applyInput({
+    kind: 'request_reads',
     atMs: T0 + 10 * S,
     reason: 'operator',
     productIds: ['10'],
@@ -143,7 +143,7 @@ test('a clock of the service that was set back makes the window endless and is l
 
 test('a downtime makes what was not read since untrusted, and names the cause of its drift', () => {
   const mirror = mirrorAfterRead();
-  mirror.applyEntry({ kind: 'downtime', atMs: T0 + 60 * S, downSinceMs: T0 + 30 * S });
+  mirror.applyInput({ kind: 'downtime', atMs: T0 + 60 * S, downSinceMs: T0 + 30 * S });
   expect(mirror.tables.state().trustedAfterMs).toBe(T0 + 62 * S);
   const first = mirror.read(single(4), { sentAtMs: T0 + 62 * S });
   expect(first).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'downtime' }));

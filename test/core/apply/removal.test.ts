@@ -29,7 +29,7 @@ const WITHOUT_VARIANT = productSnapshot([variantSnapshot({ 1: 5, 2: 6 })]);
 const NOT_FOUND = null;
 
 const MISSING = [
-  { what: 'cell', id: '100/2', left: WITHOUT_LEVEL, variantId: '100', warehouseId: '2', total: 5 },
+  { what: 'level', id: '100/2', left: WITHOUT_LEVEL, variantId: '100', warehouseId: '2', total: 5 },
   { what: 'variant', id: '101', left: WITHOUT_VARIANT, variantId: '101', warehouseId: '1', total: null },
   { what: 'product', id: '10', left: NOT_FOUND, variantId: '101', warehouseId: '1', total: null },
 ] as const;
@@ -89,14 +89,14 @@ describe.each(MISSING)(
       const mirror = mirrorAfterRead(WHOLE);
       mirror.read(left, { sentAtMs: FIRST });
       mirror.read(left, { sentAtMs: SECOND });
-      const told = { variantId, warehouseId, old: 1, new: 2 };
-      mirror.deliver(SECOND + S, change({ ...told, updateTimeMs: FIRST }));
+      const reported = { variantId, warehouseId, old: 1, new: 2 };
+      mirror.deliver(SECOND + S, change({ ...reported, updateTimeMs: FIRST }));
       expect([mirror.qty(variantId, warehouseId), mirror.reason()]).toEqual([null, null]);
-      mirror.deliver(SECOND + 20 * S, change({ ...told, updateTimeMs: SECOND + 20 * S }));
+      mirror.deliver(SECOND + 20 * S, change({ ...reported, updateTimeMs: SECOND + 20 * S }));
       expect([mirror.qty(variantId, warehouseId), mirror.reason()]).toEqual([null, 'conflict']);
 
       mirror.read(WHOLE, { sentAtMs: SECOND + 40 * S });
-      expect(mirror.qty(variantId, warehouseId)).toBe(what === 'cell' ? 6 : 7);
+      expect(mirror.qty(variantId, warehouseId)).toBe(what === 'level' ? 6 : 7);
       expect(mirror.reason()).toBeNull();
       expect(mirror.rows(variantId, warehouseId).at(-1)).toMatchObject({ oldQty: null, reason: 'restored' });
       expect(mirror.tables.product('10')).toMatchObject({ goneAtMs: null, missingAtMs: null });
@@ -197,11 +197,11 @@ test('a warehouse never seen of a variant that is gone does not live', () => {
   expect([mirror.qty('100', '9'), mirror.reason()]).toEqual([null, null]);
 });
 
-test('warehouses that are not told are not missed', () => {
+test('warehouses that are omitted are not missed', () => {
   const mirror = mirrorAfterRead();
-  const untold = productSnapshot([variantSnapshot(null, { availableQty: 5 })]);
-  mirror.read(untold, { sentAtMs: FIRST });
-  mirror.read(untold, { sentAtMs: SECOND });
+  const unlisted = productSnapshot([variantSnapshot(null, { availableQty: 5 })]);
+  mirror.read(unlisted, { sentAtMs: FIRST });
+  mirror.read(unlisted, { sentAtMs: SECOND });
   expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
 });
 
@@ -254,7 +254,12 @@ describe('the guard', () => {
     confirm(mirror, 21);
     expect(mirror.tables.liveCount('product')).toBe(60);
     expect(mirror.tables.heldProducts()).toHaveLength(21);
-    expect(mirror.facts).toContainEqual({ kind: 'brake', what: 'product', productId: 'p0', missing: 21 });
+    expect(mirror.facts).toContainEqual({
+      kind: 'removals_held',
+      what: 'product',
+      productId: 'p0',
+      missing: 21,
+    });
     expect(mirror.tables.readRequest('p0')).toMatchObject({ notBeforeMs: LATEST_MS, isSuspect: true });
   });
 
@@ -267,7 +272,7 @@ describe('the guard', () => {
         productId,
       });
     }
-    mirror.applyEntry({ kind: 'listed', atMs: T0 + S, productIds: [...store, 'p3'], lookup: false });
+    mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: [...store, 'p3'], lookup: false });
     for (const sentAtMs of [FIRST, SECOND]) {
       for (const productId of store) mirror.read(null, { sentAtMs, productId });
     }
@@ -279,8 +284,8 @@ describe('the guard', () => {
     const mirror = store(21);
     confirm(mirror, 21);
     const requestAtMs = SECOND + 10 * S;
-    mirror.applyEntry({
-      kind: 'oblige',
+    mirror.applyInput({
+      kind: 'request_reads',
       atMs: requestAtMs,
       reason: 'not_stored',
       productIds: ['p0'],
@@ -303,7 +308,7 @@ describe('the guard', () => {
   test('is let go by the operator, who has what it holds read again', () => {
     const mirror = store(21);
     confirm(mirror, 21);
-    mirror.applyEntry({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
+    mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
     expect(mirror.tables.readRequest('p0')).toMatchObject({
       reason: 'operator',
       notBeforeMs: SECOND + 3 * S,
@@ -315,7 +320,7 @@ describe('the guard', () => {
 
   test('holds again when the leave has run out', () => {
     const mirror = store(21);
-    mirror.applyEntry({ kind: 'allow_removals', atMs: FIRST, untilMs: SECOND - 1 });
+    mirror.applyInput({ kind: 'allow_removals', atMs: FIRST, untilMs: SECOND - 1 });
     confirm(mirror, 21);
     expect(mirror.tables.liveCount('product')).toBe(60);
   });
@@ -324,7 +329,7 @@ describe('the guard', () => {
 test('a product that only a list has named is gone with the first 404, and counts for no guard', () => {
   const mirror = mirrorAfterRead();
   const productIds = Array.from({ length: 40 }, (_, n) => String(1_000 + n));
-  mirror.applyEntry({ kind: 'listed', atMs: T0 + S, productIds, lookup: false });
+  mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds, lookup: false });
   for (const productId of productIds) {
     expect(mirror.tables.product(productId)?.goneAtMs).toBeNull();
     const facts = mirror.read(null, { sentAtMs: FIRST, productId });
@@ -334,24 +339,24 @@ test('a product that only a list has named is gone with the first 404, and count
   expect(mirror.tables.liveCount('product')).toBe(1);
   expect(mirror.tables.state().removalsInWindow).toBe(0);
   // Listed again, it is read again.
-  mirror.applyEntry({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });
+  mirror.applyInput({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });
   expect(mirror.reason('1000')).toBe('listed');
 });
 
 describe('a product that comes back, of a variant whose warehouses no read tells', () => {
-  const told = (availableQty: number) =>
+  const reported = (availableQty: number) =>
     productSnapshot([variantSnapshot(null, { kind: 'pulled', availableQty })]);
   const BACK = SECOND + 40 * S;
   const NEXT = BACK + 60 * S;
 
   function comeBack(): Mirror {
-    const mirror = mirrorAfterRead(told(9));
+    const mirror = mirrorAfterRead(reported(9));
     mirror.deliver(T0 + 20 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 20 * S }));
-    mirror.read(told(8), { sentAtMs: T0 + 40 * S });
+    mirror.read(reported(8), { sentAtMs: T0 + 40 * S });
     mirror.read(NOT_FOUND, { sentAtMs: FIRST });
     mirror.read(NOT_FOUND, { sentAtMs: SECOND });
     expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([null, null]);
-    mirror.read(told(8), { sentAtMs: BACK });
+    mirror.read(reported(8), { sentAtMs: BACK });
     return mirror;
   }
 
@@ -376,8 +381,8 @@ describe('a product that comes back, of a variant whose warehouses no read tells
     mirror.read(WITHOUT_LEVEL, { sentAtMs: SECOND });
     mirror.read(NOT_FOUND, { sentAtMs: SECOND + 10 * S });
     mirror.read(NOT_FOUND, { sentAtMs: SECOND + 40 * S });
-    const untold = variantSnapshot(null, { availableQty: 5 });
-    mirror.read(productSnapshot([untold]), { sentAtMs: SECOND + 80 * S });
+    const unlisted = variantSnapshot(null, { availableQty: 5 });
+    mirror.read(productSnapshot([unlisted]), { sentAtMs: SECOND + 80 * S });
     expect([mirror.qty('100', '1'), mirror.qty('100', '2')]).toEqual([5, null]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { VariantSnapshot } from '../../../src/core/entry.ts';
+import type { VariantSnapshot } from '../../../src/core/input.ts';
 import {
   T0,
   type Mirror,
@@ -86,21 +86,21 @@ describe('a total', () => {
     expect([mirror.total(), mirror.reason()]).toEqual([13, null]);
   });
 
-  test('that alone was read is suspect when what was told before it is told again: it may be another of its instant', () => {
-    const untold = (availableQty: number) => of({ availableQty }, null);
-    const mirror = mirrorAfterRead(untold(0));
+  test('that alone was read is suspect when what was reported before it is reported again: it may be another of its instant', () => {
+    const unlisted = (availableQty: number) => of({ availableQty }, null);
+    const mirror = mirrorAfterRead(unlisted(0));
     mirror.deliver(AT, change({ old: 0, new: 2, updateTimeMs: AT }));
-    mirror.read(untold(0), { sentAtMs: AT + 2 * S });
+    mirror.read(unlisted(0), { sentAtMs: AT + 2 * S });
     expect([mirror.total(), mirror.reason()]).toEqual([0, null]);
     mirror.deliver(AT + 3 * S, change({ old: 0, new: 2, updateTimeMs: AT }));
     expect([mirror.total(), mirror.reason()]).toEqual([0, 'conflict']);
   });
 
   test('that alone was read is suspect when the chain breaks: it may hold a part of the break', () => {
-    const untold = (availableQty: number) => of({ availableQty }, null);
-    const mirror = mirrorAfterRead(untold(0));
+    const unlisted = (availableQty: number) => of({ availableQty }, null);
+    const mirror = mirrorAfterRead(unlisted(0));
     mirror.deliver(AT, change({ old: 0, new: 2, updateTimeMs: AT }));
-    mirror.read(untold(1), { sentAtMs: AT + 2 * S });
+    mirror.read(unlisted(1), { sentAtMs: AT + 2 * S });
     expect([mirror.total(), mirror.reason()]).toEqual([1, null]);
     const late = AT + 60 * S;
     mirror.deliver(late, change({ old: 1, new: 0, updateTimeMs: late }));
@@ -108,7 +108,7 @@ describe('a total', () => {
     expect(mirror.gaps()).toHaveLength(1);
   });
 
-  test('of a variant whose warehouses are not told is all there is', () => {
+  test('of a variant whose warehouses are not reported is all there is', () => {
     const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 4 }, null));
     expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 4, reason: 'first_read' }]);
     expect(mirror.tables.levels.size).toBe(0);
@@ -161,7 +161,7 @@ describe('derived figures', () => {
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     mirror.deliver(AT + 9 * S, change({ old: 4, new: 3, updateTimeMs: AT + 9 * S }));
     expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
-    mirror.applyEntry({ kind: 'due', atMs: AT + 15 * S, what: 'bundles' });
+    mirror.applyInput({ kind: 'due', atMs: AT + 15 * S, what: 'bundles' });
     expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
     expect([mirror.reason('10'), mirror.reason('20')]).toEqual([null, 'bundle']);
     const facts = mirror.read(

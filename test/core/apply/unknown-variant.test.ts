@@ -11,7 +11,7 @@ function unmapped(): Mirror {
 }
 
 const missed = (mirror: Mirror, sentAtMs: number, s0 = mirror.seq) =>
-  mirror.applyEntry({ kind: 'lookup_missed', atMs: sentAtMs + 500, s0, sentAtMs, variantIds: ['100'] });
+  mirror.applyInput({ kind: 'lookup_missed', atMs: sentAtMs + 500, s0, sentAtMs, variantIds: ['100'] });
 
 test('a variant not known is looked up at once, its figure held meanwhile', () => {
   const mirror = unmapped();
@@ -21,7 +21,7 @@ test('a variant not known is looked up at once, its figure held meanwhile', () =
 
 test('the product that the lookup finds is read first, and the read maps the variant', () => {
   const mirror = unmapped();
-  mirror.applyEntry({ kind: 'listed', atMs: T0 + S, productIds: ['10'], lookup: true });
+  mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: ['10'], lookup: true });
   expect(mirror.tables.readRequest('10')).toMatchObject({ reason: 'unmapped', priority: 0 });
   mirror.read(single(4), { sentAtMs: T0 + 3 * S });
   expect(mirror.tables.variant('100')).toMatchObject({ productId: '10', lookupAtMs: null });
@@ -30,7 +30,7 @@ test('the product that the lookup finds is read first, and the read maps the var
 
 test('a list without a lookup asks for what is new or was gone, nothing else', () => {
   const mirror = mirrorAfterRead();
-  mirror.applyEntry({ kind: 'listed', atMs: T0 + S, productIds: ['10', '20'], lookup: false });
+  mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: ['10', '20'], lookup: false });
   expect([mirror.reason('10'), mirror.reason('20')]).toEqual([null, 'listed']);
   expect(mirror.tables.product('20')).toMatchObject({ name: null, detailJson: null });
 });
@@ -59,7 +59,7 @@ test('a scan that began before its last delivery misses nothing', () => {
 test('a variant that has been mapped or was never looked for is not missed', () => {
   const mirror = mirrorAfterRead();
   missed(mirror, T0 + 60 * S);
-  mirror.applyEntry({
+  mirror.applyInput({
     kind: 'lookup_missed',
     atMs: T0 + 99 * S,
     s0: 1,
@@ -86,7 +86,13 @@ test('a read already under way maps it, but does not settle what it may not have
 
 test('an order to read a variant of unknown product looks it up', () => {
   const mirror = new Mirror();
-  mirror.applyEntry({ kind: 'oblige', atMs: T0, reason: 'not_stored', productIds: [], variantIds: ['100'] });
+  mirror.applyInput({
+    kind: 'request_reads',
+    atMs: T0,
+    reason: 'not_stored',
+    productIds: [],
+    variantIds: ['100'],
+  });
   expect(mirror.tables.variant('100')?.lookupAtMs).toBe(T0);
   // Even a read under way does not settle it.
   mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0 + S, s0: 0 });

@@ -63,7 +63,7 @@ describe('the lower bound of the offset', () => {
   });
 });
 
-describe('poison', () => {
+describe('a future-dated change', () => {
   const LIMIT = T0 + 300_000;
   test.each<[string, number | null, number | null, number, boolean]>([
     ['nothing known, 5 minutes ahead', null, null, LIMIT, false],

@@ -17,7 +17,7 @@ const SENT = READ.sentAtMs;
 describe('a read is concurrent with a stock level', () => {
   test.each<[string, { eventSeq: number; eventAtMs: number }, Partial<ReadContext>, boolean]>([
     ['touched after it was sent', { eventSeq: 11, eventAtMs: T0 }, {}, true],
-    ['touched by the last entry known to it', { eventSeq: 10, eventAtMs: T0 }, {}, false],
+    ['touched by the last input known to it', { eventSeq: 10, eventAtMs: T0 }, {}, false],
     ['touched 1 ms less than 2 s before it', { eventSeq: 1, eventAtMs: SENT - 1_999 }, {}, true],
     ['touched exactly 2 s before it', { eventSeq: 1, eventAtMs: SENT - 2_000 }, {}, false],
     ['never touched', { eventSeq: 0, eventAtMs: EARLIEST_MS }, {}, false],
@@ -41,7 +41,7 @@ const touchedLate = { eventSeq: READ.s0 + 1 };
 const window = { readLoMs: READ.loMs, readHiMs: READ.hiMs };
 
 const ROWS: Record<LevelBranch, readonly Row[]> = {
-  'new cell': [
+  'new level': [
     {
       when: 'nothing is known',
       level: undefined,
@@ -50,7 +50,7 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       overwritten: { oldQty: null },
     },
   ],
-  'superseded, unknown cell': [
+  'superseded, unknown level': [
     {
       when: 'a later read did not show it',
       level: undefined,

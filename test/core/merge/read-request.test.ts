@@ -17,7 +17,7 @@ const REASONS: Record<Reason, [priority: number, isSuspect: boolean]> = {
   conflict: [PRIORITY.conflict, true],
   derived: [PRIORITY.conflict, true],
   confirm_removal: [PRIORITY.conflict, true],
-  quarantine: [PRIORITY.conflict, true],
+  dead_letter: [PRIORITY.conflict, true],
   not_stored: [PRIORITY.conflict, true],
   listed: [PRIORITY.downtime, false],
   bundle: [PRIORITY.stale, true],
@@ -72,7 +72,7 @@ describe('a new request', () => {
     const standing = mergeRequests(undefined, request('conflict'));
     expect(mergeRequests(standing, request('stale')).reason).toBe('conflict');
     expect(mergeRequests(standing, request('stale')).priority).toBe(PRIORITY.conflict);
-    expect(mergeRequests(standing, request('quarantine')).reason).toBe('conflict');
+    expect(mergeRequests(standing, request('dead_letter')).reason).toBe('conflict');
   });
 
   test('that is older than the standing one does not move it back', () => {
@@ -93,12 +93,12 @@ describe('a new request', () => {
   });
 });
 
-describe('a read meets a request made at entry 5', () => {
+describe('a read meets a request made at input 5', () => {
   test.each<[string, number, number, boolean]>([
     ['known to it, 2 s old', 5, T0 + 2_000, true],
     ['known to it, 1 ms younger', 5, T0 + 1_999, false],
     ['made just after it was sent', 4, T0 + 2_000, false],
-    ['made before other entries', 6, T0 + 9_000, true],
+    ['made before other inputs', 6, T0 + 9_000, true],
   ])('%s', (_name, s0, sentAtMs, met) => {
     expect(isMet(request('conflict'), { s0, sentAtMs })).toBe(met);
     const standing = mergeRequests(undefined, request('conflict'));

@@ -1,6 +1,6 @@
 /** Warehouses are called what the operator says, in the views. */
 import { expect, test } from 'vitest';
-import { delivery, detail, item, readEntry, readerDb, rows, storeAt, T0 } from '../mirror-file.ts';
+import { delivery, detail, item, readInput, readerDb, rows, storeAt, T0 } from '../mirror-file.ts';
 import { dump } from '../projected.ts';
 
 const LEVELS = 'SELECT warehouse_id, warehouse_name FROM mirror_stock ORDER BY warehouse_id';
@@ -8,7 +8,7 @@ const LEVELS = 'SELECT warehouse_id, warehouse_name FROM mirror_stock ORDER BY w
 test('a name is in the views from when it is given until it is taken away', async () => {
   const store = await storeAt();
   const found = detail('1', [{ id: '100', levels: { 11: 5, 12: 0 } }]);
-  await store.writer.append(readEntry('1', found, { sentAtMs: T0 - 60_000, s0: 0 }));
+  await store.writer.append(readInput('1', found, { sentAtMs: T0 - 60_000, s0: 0 }));
   await store.inbox.append(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
   await store.writer.command('settle', undefined);
   const db = readerDb(store.path);
@@ -27,8 +27,8 @@ test('a name is in the views from when it is given until it is taken away', asyn
   ]);
   expect(await named({ 11: 'Bangkok' })).toEqual(['Bangkok', null]);
   for (const view of ['mirror_changes', 'mirror_stock']) {
-    const told = `SELECT DISTINCT warehouse_name FROM ${view} WHERE warehouse_id = '11'`;
-    expect(rows(db, told), view).toEqual([{ warehouse_name: 'Bangkok' }]);
+    const reported = `SELECT DISTINCT warehouse_name FROM ${view} WHERE warehouse_id = '11'`;
+    expect(rows(db, reported), view).toEqual([{ warehouse_name: 'Bangkok' }]);
   }
   expect(dump(db)).toEqual(before);
   expect(await named({})).toEqual([null, null]);

@@ -74,7 +74,7 @@ test('after a downtime, when all is', () => {
 test('more suspects than are listed one by one', () => {
   const writer = suspectMirror();
   const productIds = Array.from({ length: 2_001 }, (_, i) => String(1_000_000 + i));
-  writer.append({ kind: 'oblige', atMs: LATER, reason: 'conflict', productIds, variantIds: [] });
+  writer.append({ kind: 'request_reads', atMs: LATER, reason: 'conflict', productIds, variantIds: [] });
   expectAll(writer.db);
 });
 

@@ -9,7 +9,7 @@ import {
   delivery,
   detail,
   item,
-  readEntry,
+  readInput,
   readerDb,
   rows,
   storeAt,
@@ -61,7 +61,7 @@ test('a consumer that polls while others write sees each change once, in order, 
       const product = detail(String(lane), [{ id: String(100 + lane), levels: { 1: n, 2: lane } }], {
         name: `n${n}`,
       });
-      await writer.append(readEntry(String(lane), product, { sentAtMs: atMs + 50_000, s0: writer.s0 }));
+      await writer.append(readInput(String(lane), product, { sentAtMs: atMs + 50_000, s0: writer.s0 }));
     }
   };
   const writing = Promise.all([1, 2, 3, 4].map(write)).finally(() => {
@@ -102,12 +102,12 @@ test('the changes of one SKU are those that had it then, in pages, and the last 
     await inbox.append(delivery(`r${n}`, moved), T0 + n);
     if (n > 1) continue;
     const renamed = detail('1', [{ id: '100', levels: {}, more: { sku: 'B' } }]);
-    await writer.append(readEntry('1', renamed, { sentAtMs: T0 + 60_000, s0: writer.s0 }));
+    await writer.append(readInput('1', renamed, { sentAtMs: T0 + 60_000, s0: writer.s0 }));
   }
   await writer.command('settle', undefined);
   const db = readerDb(path);
-  const told = rows(db, "SELECT seq, sku FROM mirror_changes WHERE source = 'webhook' ORDER BY seq");
-  const seqsOf = (sku: string) => told.filter((row) => row['sku'] === sku).map(({ seq }) => seq);
+  const reported = rows(db, "SELECT seq, sku FROM mirror_changes WHERE source = 'webhook' ORDER BY seq");
+  const seqsOf = (sku: string) => reported.filter((row) => row['sku'] === sku).map(({ seq }) => seq);
   expect(seqsOf('A')).toHaveLength(3);
   const seqs = (page: { readonly changes: readonly { readonly seq: number }[] }) =>
     page.changes.map(({ seq }) => seq);
@@ -117,6 +117,6 @@ test('the changes of one SKU are those that had it then, in pages, and the last 
   const second = changesAfter(db, { after: first.changes.at(-1)?.seq ?? 0, limit: 2, sku: 'A' });
   expect([seqs(second), second.hasMore]).toEqual([seqsOf('A').slice(2), false]);
   expect(seqs(lastChanges(db, { limit: 2, sku: 'A' }))).toEqual(seqsOf('A').slice(-2));
-  expect(seqs(lastChanges(db, { limit: 1, sku: null }))).toEqual(told.slice(-1).map(({ seq }) => seq));
+  expect(seqs(lastChanges(db, { limit: 1, sku: null }))).toEqual(reported.slice(-1).map(({ seq }) => seq));
   expect(seqs(lastChanges(db, { limit: 5, sku: 'C' }))).toEqual([]);
 });

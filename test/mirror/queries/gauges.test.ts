@@ -12,7 +12,7 @@ test('a sample is the status, and what the files say of their size', () => {
   expect(queries.stateSample(db)).toMatchObject({ inboxRows: 0, oldestSuspectAtMs: null });
   for (const n of ['10', '11']) writer.read(n, detail(n, one(`${n}0`, 5)), T0);
   writer.deliver(delivery('a', item({ id: '110', old: 3, new: 2, update_time: T0 + 11_000 })), T0 + 11_000);
-  const request = { kind: 'oblige', reason: 'not_stored', variantIds: [] } as const;
+  const request = { kind: 'request_reads', reason: 'not_stored', variantIds: [] } as const;
   writer.append({ ...request, atMs: T0 + 20_000, productIds: ['10'] });
   writer.append({ ...request, atMs: T0 + 30_000, productIds: ['11'] });
   const { status, ...sample } = queries.stateSample(db);

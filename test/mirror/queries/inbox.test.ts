@@ -19,7 +19,7 @@ test('a delivery shows what each of its items did, once it is applied', () => {
   const outcomes = () => deliveryAt(made.db, { seq: 1 })?.items?.map(({ outcome }) => outcome);
   expect(outcomes()).toEqual([null, null, null]);
   made.commit();
-  expect(outcomes()).toEqual(['4c follows', '1 new cell', '3 duplicate']);
+  expect(outcomes()).toEqual(['4c follows', '1 new level', '3 duplicate']);
   expect(deliveryAt(made.db, { seq: 1 })).toMatchObject({
     arrivedAtMs: T0 + 120,
     sentAtMs: T0,

@@ -31,7 +31,7 @@ function expectCounted(db: Db): void {
   const said = status(db);
   expect(said.suspect_count).toBe(values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 1')[0]);
   expect(said.pending_reads).toBe(values(db, PENDING)[0]);
-  expect(said.quarantined).toBe(values(db, 'SELECT count(*) FROM dead_letters')[0]);
+  expect(said.dead_letters).toBe(values(db, 'SELECT count(*) FROM dead_letters')[0]);
 }
 
 test('after any history', () => {
@@ -76,13 +76,13 @@ test.each([4_999, 5_000, 5_001])('after a downtime of %i products', (products) =
     NULL, NULL, 1 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`);
   db.exec(`UPDATE live_counts SET products = ${products + 1}, variants = ${products + 1}, levels = 2 * ${products + 1};
     INSERT INTO product_stock_levels SELECT product_id, 2 FROM products`);
-  expect(status(db)).toMatchObject({ products: products + 1, cells: 2 * products + 2, suspect_count: 0 });
+  expect(status(db)).toMatchObject({ products: products + 1, levels: 2 * products + 2, suspect_count: 0 });
   db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`);
   // One is read again, and suspect since; another is suspect besides.
   db.exec(`UPDATE products SET read_at_ms = ${T0 + 2_000_000} WHERE product_id = '1000001'`);
   // Only now: what its own connection writes past it, it does not see.
   new DirectWriter(db).append({
-    kind: 'oblige',
+    kind: 'request_reads',
     atMs: T0,
     reason: 'not_stored',
     productIds: ['1000001', '1000002'],

@@ -61,7 +61,13 @@ test('a name is found as it is written, whatever its letters; of ASCII ones the 
   const writer = new DirectWriter();
   const more = { name: 'ÉCLAIR Ω ชา' };
   writer.read('1', detail('1', [{ id: '100', levels: { 1: 5 }, more }]), T0);
-  writer.append({ kind: 'oblige', atMs: LATER, reason: 'conflict', productIds: ['1'], variantIds: [] });
+  writer.append({
+    kind: 'request_reads',
+    atMs: LATER,
+    reason: 'conflict',
+    productIds: ['1'],
+    variantIds: [],
+  });
   for (const suspect of [true, false]) {
     for (const text of ['ÉCLAIR', 'clair ω'.toUpperCase(), 'ชา', 'Éclair', 'PRODUCT 1']) {
       const page = findStock(writer.db, { text, warehouseId: null, suspect, after: null, limit: 5 });

@@ -60,7 +60,13 @@ test('what is left of a scan of the catalogue, and of a run of named products', 
   expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1 });
 
   const named = ['11', '12', '77'];
-  writer.append({ kind: 'oblige', atMs: readAfterMs, reason: 'operator', productIds: named, variantIds: [] });
+  writer.append({
+    kind: 'request_reads',
+    atMs: readAfterMs,
+    reason: 'operator',
+    productIds: named,
+    variantIds: [],
+  });
   expect(left(named)).toEqual({ total: 3, unread: 2, parked: 1 });
   writer.read('77', null, T0 + 200_000);
   writer.read('11', detail('11', one('110')), T0 + 200_000);

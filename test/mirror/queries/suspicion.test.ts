@@ -32,7 +32,13 @@ describe('a row is under suspicion', () => {
   test('never while nothing speaks against it', () => {
     expect(suspects(quiet())).toEqual([]);
     const writer = quiet();
-    writer.append({ kind: 'oblige', atMs: T0 + 1, reason: 'stale', productIds: ['10'], variantIds: [] });
+    writer.append({
+      kind: 'request_reads',
+      atMs: T0 + 1,
+      reason: 'stale',
+      productIds: ['10'],
+      variantIds: [],
+    });
     expect(suspects(writer)).toEqual([]);
     expect(status(writer.db).suspect_count).toBe(0);
   });
@@ -48,7 +54,13 @@ describe('a row is under suspicion', () => {
 
   test('while a re-read request says so', () => {
     const writer = quiet();
-    writer.append({ kind: 'oblige', atMs: T0 + 1, reason: 'not_stored', productIds: ['10'], variantIds: [] });
+    writer.append({
+      kind: 'request_reads',
+      atMs: T0 + 1,
+      reason: 'not_stored',
+      productIds: ['10'],
+      variantIds: [],
+    });
     expect(suspects(writer)).toEqual(ALL);
     expect(status(writer.db).suspect_count).toBe(3);
   });
@@ -70,7 +82,12 @@ describe('a row is under suspicion', () => {
     writer.read('10', pulled(3), T0 + 60_000);
     expect(suspects(writer)).toEqual(['100/1']);
     expect(status(writer.db).suspect_count).toBe(1);
-    const request = { kind: 'oblige', reason: 'not_stored', productIds: ['10'], variantIds: [] } as const;
+    const request = {
+      kind: 'request_reads',
+      reason: 'not_stored',
+      productIds: ['10'],
+      variantIds: [],
+    } as const;
     writer.append({ ...request, atMs: T0 + 61_000 });
     expect(suspects(writer)).toEqual(['100', '100/1']);
     expect(status(writer.db).suspect_count).toBe(1);
@@ -149,10 +166,16 @@ describe('the mirror is', () => {
     const writer = quiet();
     alive(writer);
     const longAgo = Date.now() - 16 * 60_000;
-    writer.append({ kind: 'oblige', atMs: longAgo, reason: 'stale', productIds: ['10'], variantIds: [] });
+    writer.append({
+      kind: 'request_reads',
+      atMs: longAgo,
+      reason: 'stale',
+      productIds: ['10'],
+      variantIds: [],
+    });
     expect(state(writer)).toBe('live');
     writer.append({
-      kind: 'oblige',
+      kind: 'request_reads',
       atMs: longAgo,
       reason: 'not_stored',
       productIds: ['10'],
@@ -166,7 +189,13 @@ describe('the mirror is', () => {
     (aheadMs) => {
       const writer = quiet();
       const atMs = Date.now() + aheadMs;
-      writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds: ['10'], variantIds: [] });
+      writer.append({
+        kind: 'request_reads',
+        atMs,
+        reason: 'not_stored',
+        productIds: ['10'],
+        variantIds: [],
+      });
       alive(writer, 0, atMs + 15 * 60_000);
       expect(state(writer)).toBe('live');
       alive(writer, 0, atMs + 15 * 60_000 + 1);
@@ -208,7 +237,7 @@ describe('a read that the service refuses', () => {
   test('makes no request of its own older than a quarter of an hour stale', () => {
     const writer = kept(2);
     const atMs = Date.now() - 16 * 60_000;
-    writer.append({ kind: 'oblige', atMs, reason: 'not_stored', productIds: ['0'], variantIds: [] });
+    writer.append({ kind: 'request_reads', atMs, reason: 'not_stored', productIds: ['0'], variantIds: [] });
     expect(state(writer)).toBe('stale');
     writer.giveUp('0');
     expect(state(writer)).toBe('live');
@@ -244,7 +273,7 @@ test('pending reads are counted once each: requests, gaps, barriers, lookups, or
   const pending = () => status(writer.db).pending_reads;
   expect(pending()).toBe(0);
   writer.append({
-    kind: 'oblige',
+    kind: 'request_reads',
     atMs: T0 + 1,
     reason: 'operator',
     productIds: ['10', '11'],
@@ -267,10 +296,10 @@ test('the status tells what an operator asks', () => {
     oldest_verified_at: T0,
     products: 1,
     variants: 3,
-    cells: 3,
+    levels: 3,
     parked_reads: 0,
     held_removals: 0,
-    quarantined: 1,
+    dead_letters: 1,
     last_seq: Number(rows(writer.db, 'SELECT max(change_seq) AS n FROM mirror_variants')[0]?.['n']),
   });
 });

@@ -59,7 +59,7 @@ test('in both directions, from anywhere', () => {
   );
 });
 
-test('no further than asked, which is told', () => {
+test('no further than asked, which is reported', () => {
   const db = writerDb();
   fill(db, [
     { seq: 5, variantId: 'a' },

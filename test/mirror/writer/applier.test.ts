@@ -3,13 +3,13 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Applier, type Work } from '../../../src/mirror/writer/applier.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
-import { delivery, detail, DirectWriter, item, readEntry, rows, T0, values } from '../mirror-file.ts';
+import { delivery, detail, DirectWriter, item, readInput, rows, T0, values } from '../mirror-file.ts';
 import { dump } from '../projected.ts';
 
 const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
 const read = (found = tea, s0 = 0): Work => ({
   kind: 'input',
-  input: readEntry('10', found, { sentAtMs: T0, s0 }),
+  input: readInput('10', found, { sentAtMs: T0, s0 }),
 });
 const alive: Work = { kind: 'command', name: 'alive', args: { atMs: T0, clockMs: T0 } };
 
@@ -86,7 +86,7 @@ test('batches make no difference: applied one by one, the rows are the same', ()
 test('an input that breaks the rules fails alone', () => {
   const made = new DirectWriter();
   failOn(made.db, '666', 'stock_levels');
-  const broken = readEntry('66', detail('66', [{ id: '666', levels: { 1: 1 } }]), { sentAtMs: T0, s0: 0 });
+  const broken = readInput('66', detail('66', [{ id: '666', levels: { 1: 1 } }]), { sentAtMs: T0, s0: 0 });
   arrived(made, delivery('a', item({ id: '101' })));
   const step = made.writer.applier.step([
     { kind: 'input', input: broken },
@@ -114,7 +114,7 @@ test('a delivery that breaks the rules becomes dead letters, and every product t
     delivery('b', item({ id: '101' })),
   );
   expect(made.writer.applier.step([])?.reports[0]?.facts).toContainEqual({
-    kind: 'quarantined',
+    kind: 'dead_letter',
     variantId: '666',
     problem: 'not merged: a fault of the program',
   });
@@ -214,11 +214,11 @@ test('what each item did is stored in the order of the items, and everyday branc
   made.read('10', tea, T0 - 60_000);
   const { facts } = made.deliver(delivery('a', item(), item({ id: 'odd' }), item({ id: '101' }), item()));
   expect(rows(made.db, 'SELECT inbox_seq, outcomes FROM deliveries')).toEqual([
-    { inbox_seq: 1, outcomes: '4c follows|1 new cell|3 duplicate' },
+    { inbox_seq: 1, outcomes: '4c follows|1 new level|3 duplicate' },
   ]);
   expect(facts.map(({ kind }) => kind)).not.toContain('change');
   expect(made.writer.branchCounts()).toMatchObject({
-    'change: 1 new cell': 1,
+    'change: 1 new level': 1,
     'change: 3 duplicate': 1,
     unmapped: 1,
   });

@@ -2,13 +2,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type {
-  Entry,
+  Input,
   ProductSnapshot,
   StockChange,
   Unreadable,
   VariantSnapshot,
-} from '../../../src/core/entry.ts';
-import { applyEntry } from '../../../src/core/apply/apply-entry.ts';
+} from '../../../src/core/input.ts';
+import { applyInput } from '../../../src/core/apply/apply-input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
@@ -79,7 +79,7 @@ const snapshot: fc.Arbitrary<ProductSnapshot> = fc.record({
   variants: fc.uniqueArray(variantSnapshot, { minLength: 1, maxLength: 3, selector: (v) => v.variantId }),
 });
 
-/** All but the position and the instant, which grow from entry to entry. */
+/** All but the position and the instant, which grow from input to input. */
 const step = fc.oneof(
   fc.record({
     kind: fc.constant('delivery' as const),
@@ -97,7 +97,7 @@ const step = fc.oneof(
   }),
   fc.record({ kind: fc.constant('listed' as const), productIds: fc.array(productIds), lookup: fc.boolean() }),
   fc.record({
-    kind: fc.constant('oblige' as const),
+    kind: fc.constant('request_reads' as const),
     reason: fc.constantFrom('operator' as const, 'not_stored' as const, 'stale' as const),
     productIds: fc.array(productIds),
     variantIds: fc.array(variantIds),
@@ -117,11 +117,11 @@ const step = fc.oneof(
 
 const steps = fc.array(fc.record({ afterMs: fc.constantFrom(0, 1, 2_500, 31_000), step }), { maxLength: 25 });
 
-function entriesOf(
+function inputsOf(
   plan: readonly { afterMs: number; step: typeof step extends fc.Arbitrary<infer S> ? S : never }[],
 ) {
   let atMs = T0;
-  return plan.map(({ afterMs, step: planned }, i): Entry => {
+  return plan.map(({ afterMs, step: planned }, i): Input => {
     atMs += afterMs;
     const seq = i + 1;
     if (planned.kind === 'read') {
@@ -143,9 +143,9 @@ const answers = (tables: MemoryTables | SqliteTables) => ({
   bundles: tables.bundleProducts(),
   bundleCount: tables.bundleProductCount(),
   held: tables.heldProducts(),
-  live: (['product', 'variant', 'cell'] as const).map((kind) => tables.liveCount(kind)),
+  live: (['product', 'variant', 'level'] as const).map((kind) => tables.liveCount(kind)),
   shown: [1, 3, 200].map((atMost) => tables.shownProductCount(atMost)),
-  missing: (['product', 'variant', 'cell'] as const).map((kind) => tables.missingCount(kind, 3)),
+  missing: (['product', 'variant', 'level'] as const).map((kind) => tables.missingCount(kind, 3)),
   levels: ['100', '90'].map((id) => tables.stockLevelsOf(id)),
   variants: ['10', '9'].map((id) => tables.variantsOf(id)),
   gaps: ['100', '90'].map((id) => tables.gapsOf(id)),
@@ -164,16 +164,16 @@ test('hold and answer the same after any inputs', () => {
   fc.assert(
     fc.property(steps, (plan) => {
       const memory = new MemoryTables();
-      const told: [Fact[], Fact[]] = [[], []];
+      const reported: [Fact[], Fact[]] = [[], []];
       db.exec('BEGIN');
       try {
-        for (const entry of entriesOf(plan)) {
-          applyEntry(memory, entry, (fact) => told[0].push(fact));
-          applyEntry(sqlite, entry, (fact) => told[1].push(fact));
+        for (const input of inputsOf(plan)) {
+          applyInput(memory, input, (fact) => reported[0].push(fact));
+          applyInput(sqlite, input, (fact) => reported[1].push(fact));
           expect(answers(sqlite)).toEqual(answers(memory));
         }
         sqlite.flush();
-        expect(told[1]).toEqual(told[0]);
+        expect(reported[1]).toEqual(reported[0]);
         const all = (table: string, order: string) => rows(db, `${selectFrom(db, table)} ORDER BY ${order}`);
         const sorted = <T>(found: ReadonlyMap<string, T>, key: (value: T) => (string | number)[]) =>
           [...found.values()].sort((a, b) => (JSON.stringify(key(a)) < JSON.stringify(key(b)) ? -1 : 1));

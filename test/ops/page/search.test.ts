@@ -1,6 +1,6 @@
 /** The search in the header of each page. */
 import { expect, test } from 'vitest';
-import { delivery, detail, item, readEntry } from '../../mirror/mirror-file.ts';
+import { delivery, detail, item, readInput } from '../../mirror/mirror-file.ts';
 import { newStore } from '../../reconcile/mirror.ts';
 import { startOps, type Ops } from '../harness.ts';
 
@@ -14,7 +14,7 @@ async function shop(): Promise<Ops> {
     more: { sku },
   }));
   await store.writer.append(
-    readEntry('501', detail('501', variants), { sentAtMs: AT_MS - 3_600_000, s0: 0 }),
+    readInput('501', detail('501', variants), { sentAtMs: AT_MS - 3_600_000, s0: 0 }),
   );
   const sell = (requestId: string, atMs: number, over: Parameters<typeof item>[0]) =>
     store.deliver(

@@ -5,7 +5,7 @@ import type { Delivery } from '../../../src/sandbox/network/webhooks.ts';
 import { bodyHash } from '../../../src/inbox/inbox.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
-interface Told {
+interface AnsweredBody {
   readonly hash: Buffer;
   readonly variantIds: readonly string[];
 }
@@ -13,8 +13,8 @@ interface Told {
 export class Answered {
   readonly #fault: (what: string) => void;
   /** By the body's hash, in hex. */
-  #bodies = new Map<string, Told>();
-  #backedUp: ReadonlyMap<string, Told> | null = null;
+  #bodies = new Map<string, AnsweredBody>();
+  #backedUp: ReadonlyMap<string, AnsweredBody> | null = null;
   /** Variants of deliveries that were answered, and that the mirror does not hold any more. */
   readonly forgotten = new Set<string>();
 

@@ -3,7 +3,7 @@
  * contradicts (docs/architecture.md#clock-bounds), and a level that
  * no detail shows. For stories whose clocks are not set: a step begins it anew.
  */
-import type { DeliveryEntry, Entry } from '../../../src/core/entry.ts';
+import type { DeliveryInput, Input } from '../../../src/core/input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import type { Tables } from '../../../src/core/apply/tables.ts';
 import { present } from '../../shared/present.ts';
@@ -37,18 +37,18 @@ export class Endless {
     this.#offsetMs = offsetMs;
   }
 
-  /** @param tables after the entry. */
-  check(entry: Entry, facts: readonly Fact[], tables: Pick<Tables, 'variant' | 'readRequest'>): void {
+  /** @param tables after the input. */
+  check(input: Input, facts: readonly Fact[], tables: Pick<Tables, 'variant' | 'readRequest'>): void {
     const productOf = (variantId: string) => tables.variant(variantId)?.productId ?? null;
     // Of a variant that is searched for in the catalogue, a change asks for no read: others of its product may.
     const asksFor = (variantId: string) =>
-      tables.readRequest(productOf(variantId) ?? '')?.madeSeq === entry.seq;
-    if (entry.kind === 'delivery') this.#checkChanges(entry, facts, asksFor);
-    if (entry.kind === 'read' && entry.snapshot !== null) this.#checkHidden(entry.productId, productOf);
+      tables.readRequest(productOf(variantId) ?? '')?.madeSeq === input.seq;
+    if (input.kind === 'delivery') this.#checkChanges(input, facts, asksFor);
+    if (input.kind === 'read' && input.snapshot !== null) this.#checkHidden(input.productId, productOf);
   }
 
   #checkChanges(
-    { atMs, changes }: Pick<DeliveryEntry, 'atMs' | 'changes'>,
+    { atMs, changes }: Pick<DeliveryInput, 'atMs' | 'changes'>,
     facts: readonly Fact[],
     asksFor: (variantId: string) => boolean,
   ): void {

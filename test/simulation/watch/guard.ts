@@ -7,7 +7,7 @@ import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import type { Gone } from './promises.ts';
 
-const TABLES = { product: 'products', variant: 'variants', cell: 'stock_levels' } as const;
+const TABLES = { product: 'products', variant: 'variants', level: 'stock_levels' } as const;
 
 export class GuardWatch {
   readonly #fault: (what: string) => void;

@@ -17,16 +17,16 @@ interface Ended {
 }
 
 interface LoggedDetail extends SeenDetail {
-  /** Of its entry; 0: that is pruned, null: there is none. */
+  /** Of its input; 0: that is pruned, null: there is none. */
   readonly seq: number | null;
 }
 
 export interface Gone {
-  readonly what: 'product' | 'variant' | 'cell';
+  readonly what: 'product' | 'variant' | 'level';
   readonly product_id: string | null;
   readonly variant_id: string | null;
   readonly warehouse_id: string | null;
-  /** Recorded time of the entry that removed it. */
+  /** Recorded time of the input that removed it. */
   readonly gone_at_ms: number;
 }
 
@@ -71,7 +71,7 @@ const TRIGGERS = `
       WHERE NEW.read_lo_ms < OLD.read_lo_ms AND NEW.read_hi_ms >= OLD.read_lo_ms;
     INSERT INTO watch_fell SELECT 'change_seq of ' || NEW.variant_id || '/' || NEW.warehouse_id, NULL
       WHERE NEW.change_seq < OLD.change_seq;
-    INSERT INTO watch_gone SELECT 'cell', v.product_id, NEW.variant_id, NEW.warehouse_id, NEW.gone_at_ms
+    INSERT INTO watch_gone SELECT 'level', v.product_id, NEW.variant_id, NEW.warehouse_id, NEW.gone_at_ms
       FROM variants v WHERE v.variant_id = NEW.variant_id AND NEW.gone_at_ms IS NOT NULL AND OLD.gone_at_ms IS NULL;
   END;
   CREATE TEMP TRIGGER watch_variant AFTER UPDATE ON main.variants
@@ -99,8 +99,8 @@ export class Promises {
   readonly #onRead: (productId: string, sentAtMs: number) => void;
 
   /**
-   * @param onGone told of each row that went by itself, not with its product or variant, and was shown before.
-   * @param onRead told of each answer that the log has.
+   * @param onGone called for each row that went by itself, not with its product or variant, and was shown before.
+   * @param onRead called for each answer that the log has.
    */
   constructor(
     fault: (what: string) => void,
@@ -167,14 +167,14 @@ export class Promises {
 
   /** Whose answers speak of it: a level of a variant that has moved was missing in its former product as well. */
   #productsOf(productId: string, { what, variant_id: variantId }: Gone): string[] {
-    if (what !== 'cell' || variantId === null) return [productId];
+    if (what !== 'level' || variantId === null) return [productId];
     const showedIt = [...this.#details].filter(([, details]) =>
       details.some(({ shown }) => shown?.has(variantId) === true),
     );
     return [...new Set([productId, ...showedIt.map(([id]) => id)])];
   }
 
-  /** @param before the entries of this commit come after it. */
+  /** @param before the inputs of this commit come after it. */
   #removingSeq(before: number, { gone_at_ms: atMs }: Gone): number {
     const last = prepared<[number, number, number], number | null>(
       present(this.#log),
@@ -184,7 +184,7 @@ export class Promises {
   }
 
   /**
-   * What answers told of it, in the order they were asked for. A mirror that is made again applies the entry that removed
+   * What answers showed of it, in the order they were asked for. A mirror that is made again applies the input that removed
    * it long after the answers that came since.
    */
   #detailsBefore(gone: Gone, removingSeq: number): LoggedDetail[] {
@@ -247,11 +247,11 @@ function wentByItself(
   return !others.some(
     (other) =>
       (other.what === 'product' && other.product_id === productId) ||
-      (what === 'cell' && other.what === 'variant' && other.variant_id === variantId),
+      (what === 'level' && other.what === 'variant' && other.variant_id === variantId),
   );
 }
 
-/** Which entries have the answers: 0 for one that has been pruned, null for one that the log does not have. */
+/** Which inputs have the answers: 0 for one that has been pruned, null for one that the log does not have. */
 function recordedReads(
   log: Db,
   productIds: readonly string[],
@@ -273,7 +273,7 @@ function isShown(detail: SeenDetail, gone: Gone): boolean {
   if (gone.variant_id === null) return true;
   const warehouses = detail.shown.get(gone.variant_id);
   if (warehouses === undefined) return false;
-  // Not told is not none.
+  // Omitted is not none.
   return gone.warehouse_id === null || warehouses === null || warehouses.has(gone.warehouse_id);
 }
 

@@ -2,16 +2,16 @@
  * Each reason to read again, as it arises, leaves something durable that a later read has to meet
  * (docs/architecture.md#promises, docs/architecture.md#re-read-requests).
  */
-import type { Entry } from '../../../src/core/entry.ts';
+import type { Input } from '../../../src/core/input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Tables } from '../../../src/core/apply/tables.ts';
 import { ASKING_FOR_READ } from '../../core/branches.ts';
 
-/** @param facts what applying the entry has told. */
+/** @param facts what applying the input has reported. */
 export function checkRequests(
   tables: Tables,
-  { seq, kind, atMs }: Entry,
+  { seq, kind, atMs }: Input,
   facts: readonly Fact[],
   fault: (what: string) => void,
 ): void {
@@ -23,14 +23,14 @@ export function checkRequests(
     if ('variantId' in fact && fact.variantId !== null) {
       if (!isRequested(tables, fact.variantId, seq))
         fault(`no read is requested after "${what}" of ${fact.variantId}, ${seq} of the log`);
-    } else if (fact.kind !== 'quarantined') {
+    } else if (fact.kind !== 'dead_letter') {
       fault(`no read is requested after "${what}", ${seq} of the log`);
     }
   }
 }
 
 function whatAsksForRead(fact: Fact): string | null {
-  if (fact.kind === 'quarantined') return fact.problem;
+  if (fact.kind === 'dead_letter') return fact.problem;
   return (fact.kind === 'change' || fact.kind === 'level') && ASKING_FOR_READ.has(fact.branch)
     ? fact.branch
     : null;

@@ -16,7 +16,7 @@ import { checkRequests } from './read-requests.ts';
 import type { Endless } from './endless.ts';
 
 /**
- * @param onFact told of everything that happened in the mirror's history.
+ * @param onFact called for everything that happened in the mirror's history.
  * @param endless null: the story's clocks make exceptions.
  */
 export function checkReapplied(
@@ -27,10 +27,10 @@ export function checkReapplied(
 ): void {
   const again = emptyMirror();
   try {
-    journal.replay(again, (tables, entry, facts) => {
+    journal.replay(again, (tables, input, facts) => {
       facts.forEach(onFact);
-      checkRequests(tables, entry, facts, fault);
-      endless?.check(entry, facts, tables);
+      checkRequests(tables, input, facts, fault);
+      endless?.check(input, facts, tables);
     });
     for (const from of PROJECTED) {
       const query = `SELECT * FROM ${from}`;

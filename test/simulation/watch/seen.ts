@@ -77,8 +77,8 @@ export class Seen {
     product.seenAtMs = sighting.isTrue ? Math.max(product.seenAtMs ?? 0, sighting.sampledAtMs ?? 0) : null;
   }
 
-  /** The mirror was told of a change. */
-  told(productId: string): void {
+  /** The mirror received a change. */
+  delivered(productId: string): void {
     this.#of(productId).watchUntilMs = this.#nowMs() + WATCH_MS;
   }
 

@@ -23,7 +23,7 @@ export class WrongnessMeter {
         .all()
         .map((row) => [row.key, row]),
     );
-    for (const level of service.truth.snapshot().cells) {
+    for (const level of service.truth.snapshot().levels) {
       if (level.kind === 'pulled') continue;
       this.#levelMs += forMs;
       const row = held.get(`${level.variantId}/${level.warehouseId}`);

@@ -147,9 +147,9 @@ export function variantsWithLevels(db: Db, variantIds: readonly string[]): Stock
   });
   for (const { variantId, suspect, ...level } of rows) {
     const known = levels.get(variantId);
-    const told = { ...level, suspect: suspect === 1 };
-    if (known === undefined) levels.set(variantId, [told]);
-    else known.push(told);
+    const shown = { ...level, suspect: suspect === 1 };
+    if (known === undefined) levels.set(variantId, [shown]);
+    else known.push(shown);
   }
   return prepared<object, Flagged<StockVariant>>(db, VARIANTS)
     .all({ ids })

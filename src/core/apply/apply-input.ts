@@ -1,8 +1,8 @@
 /**
- * The projection: one log entry into the tables. No clock, no randomness, no I/O but through `Tables`
+ * The rules: one input into the tables. No clock, no randomness, no I/O but through `Tables`
  * (docs/architecture.md#data-flow).
  */
-import type { DowntimeEntry, DueEntry, Entry, ListedEntry, ReadRequestEntry } from '../entry.ts';
+import type { DowntimeInput, DueInput, Input, ListedInput, ReadRequestInput } from '../input.ts';
 import type { Fact } from './fact.ts';
 import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
@@ -13,35 +13,35 @@ import type { Tables } from './tables.ts';
 import { unmappedVariant, unreadProduct } from '../merge/unknown.ts';
 
 /**
- * @param entry the next entry of the log: entries are applied in the order of `seq`, each once.
+ * @param input the next input: inputs are applied in the order of `seq`, each once.
  * @param report is called with each fact, in order.
  */
-export function applyEntry(tables: Tables, entry: Entry, report: (fact: Fact) => void): void {
-  const work = new UnitOfWork(tables, entry, report);
-  switch (entry.kind) {
+export function applyInput(tables: Tables, input: Input, report: (fact: Fact) => void): void {
+  const work = new UnitOfWork(tables, input, report);
+  switch (input.kind) {
     case 'delivery':
-      applyDelivery(work, entry);
+      applyDelivery(work, input);
       break;
     case 'read':
-      applyRead(work, entry);
+      applyRead(work, input);
       break;
     case 'listed':
-      applyListed(work, entry);
+      applyListed(work, input);
       break;
-    case 'oblige':
-      applyRequests(work, entry);
+    case 'request_reads':
+      applyRequests(work, input);
       break;
     case 'due':
-      applyDue(work, entry);
+      applyDue(work, input);
       break;
     case 'downtime':
-      applyDowntime(work, entry);
+      applyDowntime(work, input);
       break;
     case 'lookup_missed':
-      applyLookupMissed(work, entry);
+      applyLookupMissed(work, input);
       break;
     case 'allow_removals':
-      work.state = { ...work.state, removalsAllowedUntilMs: entry.untilMs };
+      work.state = { ...work.state, removalsAllowedUntilMs: input.untilMs };
       for (const productId of tables.heldProducts()) work.requestRead(productId, 'operator');
       break;
     case 'run_begun':
@@ -54,26 +54,26 @@ export function applyEntry(tables: Tables, entry: Entry, report: (fact: Fact) =>
 }
 
 /** Products new to the mirror, or back in the list after their removal, must be read. */
-function applyListed(work: UnitOfWork, entry: ListedEntry): void {
-  for (const productId of entry.productIds) {
+function applyListed(work: UnitOfWork, input: ListedInput): void {
+  for (const productId of input.productIds) {
     const product = work.tables.product(productId);
     if (product === undefined) work.tables.putProduct(unreadProduct(productId));
-    if (product === undefined || product.goneAtMs !== null || entry.lookup) {
-      work.requestRead(productId, entry.lookup ? 'unmapped' : 'listed');
+    if (product === undefined || product.goneAtMs !== null || input.lookup) {
+      work.requestRead(productId, input.lookup ? 'unmapped' : 'listed');
     }
   }
 }
 
-function applyRequests(work: UnitOfWork, entry: ReadRequestEntry): void {
-  for (const productId of entry.productIds) work.requestRead(productId, entry.reason);
-  for (const variantId of entry.variantIds) {
+function applyRequests(work: UnitOfWork, input: ReadRequestInput): void {
+  for (const productId of input.productIds) work.requestRead(productId, input.reason);
+  for (const variantId of input.variantIds) {
     const variant = work.tables.variant(variantId) ?? unmappedVariant(variantId, null);
-    work.tables.putVariant(work.requestVariantRead(variant, entry.reason));
+    work.tables.putVariant(work.requestVariantRead(variant, input.reason));
   }
 }
 
-function applyDue(work: UnitOfWork, entry: DueEntry): void {
-  switch (entry.what) {
+function applyDue(work: UnitOfWork, input: DueInput): void {
+  switch (input.what) {
     case 'bundles':
       work.state = { ...work.state, bundlesDueAtMs: null };
       for (const productId of work.tables.bundleProducts()) work.requestRead(productId, 'bundle');
@@ -84,6 +84,6 @@ function applyDue(work: UnitOfWork, entry: DueEntry): void {
   }
 }
 
-function applyDowntime(work: UnitOfWork, entry: DowntimeEntry): void {
-  work.state = { ...work.state, trustedAfterMs: entry.atMs + REPLICA_LAG_MS };
+function applyDowntime(work: UnitOfWork, input: DowntimeInput): void {
+  work.state = { ...work.state, trustedAfterMs: input.atMs + REPLICA_LAG_MS };
 }

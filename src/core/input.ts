@@ -1,4 +1,4 @@
-/** The log's entries: everything the rules need travels in them (docs/architecture.md#data-flow). */
+/** The inputs: everything the rules need travels in them (docs/architecture.md#data-flow). */
 import type { VariantKind } from './model.ts';
 import type { Reason } from './reasons.ts';
 import type { RunKind } from './runs.ts';
@@ -26,14 +26,14 @@ export interface Unreadable {
   readonly unknownEvent?: true;
 }
 
-interface EntryBase {
+interface InputBase {
   /** Position in the log: gapless, in commit order. */
   readonly seq: number;
   /** Own clock: a delivery's arrival, an answer's receipt, an order's instant. */
   readonly atMs: number;
 }
 
-export interface DeliveryEntry extends EntryBase {
+export interface DeliveryInput extends InputBase {
   readonly kind: 'delivery';
   /** Its row in the inbox. */
   readonly inboxSeq: number;
@@ -62,7 +62,7 @@ export interface VariantSnapshot {
   readonly priceJson: string | null;
   readonly cost: string | null;
   readonly bundledByCount: number;
-  /** Null: not told, which never means none. */
+  /** null: omitted, which never means none. */
   readonly levels: readonly LevelSnapshot[] | null;
 }
 
@@ -76,7 +76,7 @@ export interface ProductSnapshot {
 }
 
 /** One product/detail answer. `snapshot` null: the service answered 404 not_found. */
-export interface ReadEntry extends EntryBase {
+export interface ReadInput extends InputBase {
   readonly kind: 'read';
   readonly productId: string;
   /** Last log position known when the request was sent. */
@@ -90,7 +90,7 @@ export interface ReadEntry extends EntryBase {
 }
 
 /** Products that a catalogue list showed. */
-export interface ListedEntry extends EntryBase {
+export interface ListedInput extends InputBase {
   readonly kind: 'listed';
   readonly productIds: readonly string[];
   /** A variant of unknown product waits for this list. */
@@ -98,27 +98,27 @@ export interface ListedEntry extends EntryBase {
 }
 
 /** Products, or whatever products these variants belong to, must be read again. */
-export interface ReadRequestEntry extends EntryBase {
-  readonly kind: 'oblige';
+export interface ReadRequestInput extends InputBase {
+  readonly kind: 'request_reads';
   readonly reason: Reason;
   readonly productIds: readonly string[];
   readonly variantIds: readonly string[];
 }
 
 /** `bundles`: `state.bundlesDueAtMs` has come. `loss`: deliveries of unknown content were turned away. */
-export interface DueEntry extends EntryBase {
+export interface DueInput extends InputBase {
   readonly kind: 'due';
   readonly what: 'bundles' | 'loss';
 }
 
 /** Nobody listened before `atMs`: what was not read since may have missed deliveries. */
-export interface DowntimeEntry extends EntryBase {
+export interface DowntimeInput extends InputBase {
   readonly kind: 'downtime';
   readonly downSinceMs: number | null;
 }
 
 /** A scan of the whole catalogue that started at log position `s0` did not find these variants. */
-export interface LookupMissedEntry extends EntryBase {
+export interface LookupMissedInput extends InputBase {
   readonly kind: 'lookup_missed';
   readonly s0: number;
   readonly sentAtMs: number;
@@ -126,13 +126,13 @@ export interface LookupMissedEntry extends EntryBase {
 }
 
 /** The operator lets the mass-removal guard go until `untilMs`. */
-interface AllowRemovalsEntry extends EntryBase {
+interface AllowRemovalsInput extends InputBase {
   readonly kind: 'allow_removals';
   readonly untilMs: number;
 }
 
 /** A scan of the whole catalogue, or reads of named products. Its `seq` identifies the run. */
-export interface RunBegunEntry extends EntryBase {
+export interface RunBegunInput extends InputBase {
   readonly kind: 'run_begun';
   readonly run: RunKind;
   readonly readAfterMs: number;
@@ -142,7 +142,7 @@ export interface RunBegunEntry extends EntryBase {
   readonly productIds: readonly string[] | null;
 }
 
-export interface RunEndedEntry extends EntryBase {
+export interface RunEndedInput extends InputBase {
   readonly kind: 'run_ended';
   /** Of its `run_begun`. */
   readonly startedSeq: number;
@@ -170,19 +170,19 @@ export interface ReadFailure {
 }
 
 /** The store refuses to show the product, or its reads keep failing. It stays so until a read of it succeeds. */
-export interface GivenUpEntry extends EntryBase, ReadFailure {
+export interface GivenUpInput extends InputBase, ReadFailure {
   readonly kind: 'given_up';
 }
 
-export type Entry =
-  | DeliveryEntry
-  | ReadEntry
-  | ListedEntry
-  | ReadRequestEntry
-  | DueEntry
-  | DowntimeEntry
-  | LookupMissedEntry
-  | AllowRemovalsEntry
-  | RunBegunEntry
-  | RunEndedEntry
-  | GivenUpEntry;
+export type Input =
+  | DeliveryInput
+  | ReadInput
+  | ListedInput
+  | ReadRequestInput
+  | DueInput
+  | DowntimeInput
+  | LookupMissedInput
+  | AllowRemovalsInput
+  | RunBegunInput
+  | RunEndedInput
+  | GivenUpInput;

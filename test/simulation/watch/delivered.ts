@@ -18,7 +18,7 @@ interface Row {
 /** A deleted product that is there again is shown by every replica so long after it was last looked at. */
 const HIDDEN_MS = REPLICA_LAG_MS + 2_000;
 
-export class Told {
+export class Delivered {
   readonly #fault: (what: string) => void;
   /** By stock level, in the order in which the changes happened. */
   readonly #changes = new Map<string, SentItem[]>();
@@ -105,18 +105,20 @@ export class Told {
     if (areTotalsTrue) this.#checkTotals(db, service);
   }
 
-  #checkLevels(db: Db, { truth }: SimulatedService, how: string, isTold: IsTold): void {
+  #checkLevels(db: Db, { truth }: SimulatedService, how: string, isDelivered: IsDelivered): void {
     const held = rows(
       db,
       `SELECT variant_id || '/' || warehouse_id AS key, available_qty AS qty, suspect FROM mirror_stock`,
     );
-    for (const { variantId, warehouseId, availableQty, kind } of truth.snapshot().cells) {
+    for (const { variantId, warehouseId, availableQty, kind } of truth.snapshot().levels) {
       const key = `${variantId}/${warehouseId}`;
       const row = held.get(key);
       if (row?.qty === availableQty) this.#misled.delete(key);
       if (kind === 'pulled' || row === undefined || row.suspect === 1 || row.qty === availableQty) continue;
-      if (!this.#misled.has(key) && this.#lastSays(key, availableQty, isTold))
-        this.#fault(`${key} is ${how} ${row.qty}, and its last change, which was told, said ${availableQty}`);
+      if (!this.#misled.has(key) && this.#lastSays(key, availableQty, isDelivered))
+        this.#fault(
+          `${key} is ${how} ${row.qty}, and its last change, which was delivered, said ${availableQty}`,
+        );
     }
   }
 
@@ -125,7 +127,7 @@ export class Told {
     const texts = (sql: string): Set<string> => new Set(prepared<[], string>(db, sql).pluck().all());
     const variants = texts('SELECT variant_id FROM mirror_variants');
     const levels = texts(`SELECT variant_id || '/' || warehouse_id FROM mirror_stock`);
-    for (const { variantId, warehouseId, kind } of truth.snapshot().cells) {
+    for (const { variantId, warehouseId, kind } of truth.snapshot().levels) {
       if (kind !== 'pulled' || !variants.has(variantId)) continue;
       const key = `${variantId}/${warehouseId}`;
       const isNamed = this.#changes.get(key)?.some((change) => this.#answered.has(change)) === true;
@@ -179,9 +181,9 @@ export class Told {
       const row = held.get(variantId);
       const variant = truth.variant(variantId);
       if (kind === 'pulled' || variant === undefined || row === undefined || row.suspect === 1) continue;
-      if (row.qty === availableQty || !this.#isWhollyTold(db, variant)) continue;
+      if (row.qty === availableQty || !this.#isWhollyDelivered(db, variant)) continue;
       this.#fault(
-        `the total of ${kind} ${variantId} is at rest ${row.qty}, and all that was told says ${availableQty}`,
+        `the total of ${kind} ${variantId} is at rest ${row.qty}, and all that was delivered says ${availableQty}`,
       );
     }
   }
@@ -218,8 +220,8 @@ export class Told {
     }
   }
 
-  /** The mirror has exactly the warehouses that it takes stock from, and each one's last change was told. */
-  #isWhollyTold(db: Db, { levels, components, ...variant }: TruthVariant): boolean {
+  /** The mirror has exactly the warehouses that it takes stock from, and each one's last change was delivered. */
+  #isWhollyDelivered(db: Db, { levels, components, ...variant }: TruthVariant): boolean {
     if (variant.deleted || variant.product.deleted) return false;
     const found = prepared<[string], string>(
       db,
@@ -227,7 +229,7 @@ export class Told {
     )
       .pluck()
       .all(variant.id);
-    const told = levels.filter(
+    const delivered = levels.filter(
       (level) =>
         found.includes(level.warehouseId) &&
         this.#lastSays(
@@ -238,19 +240,20 @@ export class Told {
     );
     return (
       found.length === levels.length &&
-      told.length === levels.length &&
+      delivered.length === levels.length &&
       (variant.kind !== 'bundle' ||
-        components.every((component) => this.#isWhollyTold(db, component.variant)))
+        components.every((component) => this.#isWhollyDelivered(db, component.variant)))
     );
   }
 
   /** Of changes of one instant a lost one can hide the order of the others. What never changed was read at the start. */
-  #lastSays(key: string, qty: number, isTold: IsTold): boolean {
+  #lastSays(key: string, qty: number, isDelivered: IsDelivered): boolean {
     const changes = this.#changes.get(key) ?? [];
     const last = changes.at(-1);
     if (last === undefined) return true;
     return (
-      last.new === qty && changes.every((change) => change.update_time !== last.update_time || isTold(change))
+      last.new === qty &&
+      changes.every((change) => change.update_time !== last.update_time || isDelivered(change))
     );
   }
 }
@@ -267,7 +270,7 @@ interface Circumstances {
   readonly areTotalsTrue: boolean;
 }
 
-type IsTold = (change: SentItem) => boolean;
+type IsDelivered = (change: SentItem) => boolean;
 type TruthVariant = SimulatedService['truth']['variants'][number];
 
 function rows(db: Db, sql: string): Map<string, Row> {
