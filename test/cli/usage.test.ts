@@ -106,6 +106,42 @@ test.each<[args: string[], said: string[]]>([
     ['verify', '--sample', '5', '--product', '1'],
     ['--sample', '--product'],
   ],
+  [
+    ['sandbox', '--port', '70000'],
+    ['--port', '0 to 65535'],
+  ],
+  [
+    ['sandbox', '--port', '80x'],
+    ['--port', '0 to 65535'],
+  ],
+  [
+    ['sandbox', '--loss', '1.5'],
+    ['--loss', '0 to 1'],
+  ],
+  [
+    ['sandbox', '--loss', '0x1'],
+    ['--loss', '0 to 1'],
+  ],
+  [
+    ['sandbox', '--lost-answer', '1.1'],
+    ['--lost-answer', '0 to 1'],
+  ],
+  [
+    ['sandbox', '--rate', 'fast'],
+    ['--rate', '0 to 10000'],
+  ],
+  [
+    ['sandbox', '--products', '0'],
+    ['--products', '1 to 1000000'],
+  ],
+  [
+    ['sandbox', '--seed', '-1'],
+    ['--seed', '0 to 4294967295'],
+  ],
+  [
+    ['sandbox', '--webhook-url', 'localhost'],
+    ['--webhook-url', 'http'],
+  ],
 ])('%j is wrong usage, and what would be right is said', async (args, said) => {
   expect(await run(...args)).toBe(2);
   expect(stdout).toBe('');

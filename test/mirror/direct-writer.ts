@@ -1,5 +1,5 @@
 /** Inbox and mirror on one thread: what is written is applied when the call returns. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
@@ -26,6 +26,7 @@ export type { AppliedInput, Result };
 export function openBoth(path: string): Db {
   if (!existsSync(path)) {
     fresh ??= filesOf(createBoth(join(mkdtempSync(join(tmpdir(), 'stock-mirror-fresh-')), 'mirror.db')));
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, fresh.mirror);
     writeFileSync(inboxPath(path), fresh.inbox, { mode: 0o600 });
   }
