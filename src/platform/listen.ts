@@ -67,10 +67,14 @@ export async function listen(app: App, host: string, port: number, fd?: number):
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION;
-  // The kernel would keep what a mere end leaves unsent for minutes.
-  server.setTimeout(STALLED_MS, (socket) =>
-    socket.writableLength > 0 ? socket.resetAndDestroy() : socket.destroy(),
-  );
+  server.setTimeout(STALLED_MS, (socket) => {
+    // The kernel would keep what a mere end leaves unsent for minutes.
+    if (socket.writableLength > 0) socket.resetAndDestroy();
+    else if (underWay.get(socket) === 0 && !socket.writableEnded) {
+      socket.end();
+      socket.setTimeout(STALLED_MS);
+    } else socket.destroy();
+  });
   server.on('drop', (dropped?: DropArgument) => open?.onDropped(dropped?.remoteAddress ?? null));
   if (open !== undefined) {
     server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket) => {
@@ -98,8 +102,8 @@ export async function listen(app: App, host: string, port: number, fd?: number):
     response.once('close', () => count(socket, -1));
   });
   /**
-   * Ends our half only. A request that crosses the end cannot be answered any more, but it is still taken; the other
-   * side closes its half when it has read the end.
+   * Ends our half only, as when a connection has been idle for too long. A request that crosses the end cannot be answered
+   * any more, but it is still taken; the other side closes its half when it has read the end.
    */
   const endIdle = (): void => {
     for (const [socket, requests] of underWay) if (requests === 0) socket.end();

@@ -132,6 +132,8 @@ test('while it has failed, what it is asked is refused with the fault', async ()
   expect(mirror.fault?.message).toBe(DISK.message);
   opens();
   expect([mirror.isOpen, mirror.fault, mirror.s0]).toEqual([true, null, POSITION.inputSeq]);
+  // Nothing that was refused is carried out later.
+  expect(applier().posted).toEqual([]);
   expect(faults).toEqual([DISK.message, null]);
 });
 

@@ -1,7 +1,8 @@
 /** A listener's life: it lets requests under way end, and nothing holds it longer than its grace. */
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../src/platform/listen.ts';
@@ -120,6 +121,31 @@ test('a request that crosses the end of its connection is taken, though nobody c
   await expect.poll(seen).toEqual(['/?first', '/?late']);
   late.end();
   await stopped;
+});
+
+test('an idle connection outlives those of proxies, and a request that crosses its end is taken', async () => {
+  const sockets: Socket[] = [];
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  app.get('/', (c) => {
+    sockets.push(c.env.incoming.socket);
+    return c.text('ok');
+  });
+  const listener = await listen(app, '127.0.0.1', 0);
+  onTestFinished(() => listener.stop(0));
+  const proxy = connect({ port: listener.port, host: '127.0.0.1', allowHalfOpen: true }).resume();
+  proxy.on('error', () => undefined);
+  const send = () => proxy.write('GET / HTTP/1.1\r\nHost: mirror\r\n\r\n');
+  send();
+  // Caddy keeps them for 2 minutes, others for one.
+  await expect.poll(() => sockets[0]?.timeout).toBeGreaterThan(240_000);
+  // They are over: the end and the next request cross.
+  sockets[0]?.emit('timeout');
+  await once(proxy, 'end');
+  send();
+  await expect.poll(() => sockets.length).toBe(2);
+  // One that does not close its half is cut.
+  sockets[0]?.emit('timeout');
+  expect(sockets[0]?.destroyed).toBe(true);
 });
 
 test('a descriptor that is no listening socket is named', async () => {
