@@ -33,9 +33,6 @@ const GOES_ON =
   'goes on: it began earlier, and does not read again the products that it had read before now. To be sure of this moment, ' +
   'run resync again when it has ended';
 
-/** A store that has not answered for so long is said to be down before that is certain. */
-const FAILING_MS = 1_500;
-
 export function resyncCommand(): Command {
   const command = new Command('resync')
     .option('--product <id...>', 'only these products', productIds)
@@ -129,7 +126,7 @@ async function resyncHere(
 }
 
 async function* sightsHere(
-  { store, reconciler, clock }: OpenMirror,
+  { store, reconciler }: OpenMirror,
   {
     id,
     died,
@@ -140,10 +137,8 @@ async function* sightsHere(
     died.throwIfAborted();
     const run = await store.reader.ask('runById', { id });
     if (run === null) throw new Error(`run ${id} is no longer in the database`);
-    const { blocked, failing } = reconciler;
-    // One failed request among others is no trouble.
-    const isTrouble = failing !== null && (blocked !== null || clock.now() - failing.sinceMs > FAILING_MS);
-    yield { run: viewRun(run), blocked, causes: isTrouble ? [storeTrouble(failing)] : [] };
+    const { blocked } = reconciler;
+    yield { run: viewRun(run), blocked, causes: blocked === null ? [] : [storeTrouble(blocked)] };
     await pause(LOOK_EVERY_MS, interrupted);
   }
 }

@@ -1,39 +1,30 @@
 /** Waiting that ends early: when there is work, or when the mirror stops. */
-export interface Pause {
-  /** Ends the wait under way, or lets the next one pass at once. */
-  wake(): void;
-  /** Resolves after `ms`, when woken, or when stopped. */
-  wait(ms: number): Promise<void>;
-  /** Lets every present and future wait pass at once. */
-  stop(): void;
-}
+export class Pause {
+  #isWoken = false;
+  #isStopped = false;
+  #resume: () => void = () => undefined;
 
-export function createPause(): Pause {
-  let woken = false;
-  let stopped = false;
-  let resume: (() => void) | null = null;
-  const wake = (): void => {
-    woken = true;
-    resume?.();
-  };
-  return {
-    wake,
-    async wait(ms: number): Promise<void> {
-      if (!woken && !stopped) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms);
-          resume = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-        resume = null;
-      }
-      woken = false;
-    },
-    stop(): void {
-      stopped = true;
-      wake();
-    },
-  };
+  /** Ends the wait under way, or lets the next one pass at once. */
+  wake(): void {
+    this.#isWoken = true;
+    this.#resume();
+  }
+
+  /** Resolves after `ms`, when woken, or when stopped. */
+  async wait(ms: number): Promise<void> {
+    if (!this.#isWoken && !this.#isStopped) {
+      const over = Promise.withResolvers<undefined>();
+      this.#resume = () => over.resolve(undefined);
+      const timer = setTimeout(this.#resume, ms);
+      await over.promise;
+      clearTimeout(timer);
+    }
+    this.#isWoken = false;
+  }
+
+  /** Lets every present and future wait pass at once. */
+  stop(): void {
+    this.#isStopped = true;
+    this.wake();
+  }
 }

@@ -5,7 +5,7 @@
  */
 import { ServiceError } from '../store-api/transport/errors.ts';
 import type { Logger } from '../platform/log.ts';
-import { createPause } from './pause.ts';
+import { Pause } from './pause.ts';
 import { readProduct, recordFailure, type ProductReaderDeps } from './product-reader.ts';
 
 interface ReadQueueDeps extends ProductReaderDeps {
@@ -31,7 +31,7 @@ const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
   readonly #deps: ReadQueueDeps;
-  readonly #pause = createPause();
+  readonly #pause = new Pause();
   readonly #stop = new AbortController();
   readonly #underWay = new Map<string, Promise<void>>();
   #heldUntilMs = Number.NEGATIVE_INFINITY;

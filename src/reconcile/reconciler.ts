@@ -11,7 +11,7 @@ import type { Store } from '../mirror/store.ts';
 import { Lookups } from './lookups.ts';
 import { sleep } from '../platform/sleep.ts';
 import { messageOf } from '../platform/thrown.ts';
-import { createPause } from './pause.ts';
+import { Pause } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
 import {
   allowRemovals,
@@ -51,7 +51,7 @@ export class Reconciler {
   readonly #ticks: Ticks;
   readonly #stop = new AbortController();
   /** Between two ticks; ended early when a run may begin or end. */
-  readonly #pause = createPause();
+  readonly #pause = new Pause();
   #schedule: Schedule | null = null;
   #unlisten: () => void = () => undefined;
   #ticking: Promise<void> | null = null;
@@ -97,11 +97,6 @@ export class Reconciler {
 
   get blocked(): Blocked | null {
     return this.#throttle.blocked;
-  }
-
-  /** As `blocked`, from the first request on that fails. */
-  get failing(): Blocked | null {
-    return this.#throttle.failing;
   }
 
   get readsUnderWay(): number {

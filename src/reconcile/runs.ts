@@ -147,14 +147,11 @@ export async function endRun({ store, now }: RunDeps, run: Run, error: string | 
 }
 
 async function beginRun(
-  store: Pick<Store, 'reader' | 'writer'>,
+  store: Pick<Store, 'writer'>,
   begun: Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>,
 ): Promise<Run> {
   const { seq, facts } = await store.writer.append({ kind: 'run_begun', ...begun });
-  const told = facts.find((fact) => fact.kind === 'run_begun')?.run;
-  if (told !== undefined) return told;
-  // A mirror that was made anew meanwhile says nothing of the entries that it applied again.
-  const run = (await store.reader.ask('runningRuns')).find(({ startedSeq }) => startedSeq === seq);
+  const run = facts.find((fact) => fact.kind === 'run_begun')?.run;
   if (run === undefined) throw new Error(`the run of input ${seq} is not in the database`);
   return run;
 }

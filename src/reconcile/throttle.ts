@@ -73,7 +73,6 @@ export class Throttle {
   #answeredAtMs = 0;
   /** The first failure since the last answer; null if there was none. */
   #failingSinceMs: number | null = null;
-  #failing: Blocked | null = null;
   /** The store asked for no request before this time. */
   #pausedUntilMs = 0;
 
@@ -85,11 +84,6 @@ export class Throttle {
 
   get blocked(): Blocked | null {
     return this.#blocked;
-  }
-
-  /** How the latest request failed, before it is certain that the store is down; null if it was answered. */
-  get failing(): Blocked | null {
-    return this.#blocked ?? this.#failing;
   }
 
   /** When a request was last answered, even if refused. */
@@ -169,7 +163,6 @@ export class Throttle {
   #succeed(): void {
     this.#answeredAtMs = this.#deps.now();
     this.#failingSinceMs = null;
-    this.#failing = null;
     this.#closeBreaker();
     this.#concurrency = Math.min(this.#deps.maxConcurrency, this.#concurrency + 1 / this.#concurrency);
     if (this.#blocked?.kind !== 'wrong_store' && !this.#isPaused()) this.#unblock();
@@ -219,7 +212,6 @@ export class Throttle {
 
   #fail(why: Pick<Blocked, 'message' | 'failure'>, nowMs: number): void {
     this.#failingSinceMs ??= nowMs;
-    this.#failing = this.#since({ kind: 'breaker', ...why, untilMs: null }, this.#failingSinceMs);
     this.#failures += 1;
     if (this.#failures < BREAKER_FAILURES) return;
     // A request that was under way when the breaker opened shows nothing new.
@@ -232,15 +224,11 @@ export class Throttle {
   }
 
   #block(why: Reason): void {
-    const { now, onBlocked } = this.#deps;
+    const { now, onBlocked, storeAt } = this.#deps;
     const before = this.#blocked?.kind === why.kind ? this.#blocked : null;
-    this.#blocked = this.#since(why, before?.sinceMs ?? this.#failingSinceMs ?? now());
+    const at = storeAt === undefined ? {} : { at: storeAt };
+    this.#blocked = { ...why, sinceMs: before?.sinceMs ?? this.#failingSinceMs ?? now(), ...at };
     if (before === null) onBlocked(this.#blocked);
-  }
-
-  #since(why: Reason, sinceMs: number): Blocked {
-    const { storeAt } = this.#deps;
-    return { ...why, sinceMs, ...(storeAt === undefined ? {} : { at: storeAt }) };
   }
 
   #unblock(): void {

@@ -5,11 +5,10 @@ import type { ServiceClient } from './client.ts';
 import type { AnswerTimes } from './transport/errors.ts';
 import { createHttpTransport } from './transport/http.ts';
 import type { HttpLimits } from './transport/http.ts';
-import { createTokenFile, createTokenMemory, type TokenFile } from './token/token-file.ts';
-import type { Credentials } from './token/token-request.ts';
+import { createTokenFile, createTokenMemory } from './token/token-file.ts';
 import { createTokenProvider } from './token/token.ts';
-import type { TokenProvider } from './token/token.ts';
-import type { Transport, TransportResponse } from './transport/transport.ts';
+import type { TokenProvider, TokenProviderDeps } from './token/token.ts';
+import type { TransportResponse } from './transport/transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 export interface ServiceConnectionOptions {
@@ -52,7 +51,15 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   return connectOver({
-    transport: options.onAnswer === undefined ? http.send : observed(http.send, options.onAnswer),
+    async transport(request) {
+      let answer: TransportResponse | null = null;
+      try {
+        answer = await http.send(request);
+        return answer;
+      } finally {
+        options.onAnswer?.(request.endpoint, answer?.status ?? null, answer);
+      }
+    },
     close: http.close,
     credentials: { clientId, clientSecret },
     file:
@@ -62,31 +69,11 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
   });
 }
 
-function observed(send: Transport, onAnswer: NonNullable<ServiceConnectionOptions['onAnswer']>): Transport {
-  return async (request) => {
-    let answer: TransportResponse | null = null;
-    try {
-      answer = await send(request);
-      return answer;
-    } finally {
-      onAnswer(request.endpoint, answer?.status ?? null, answer);
-    }
-  };
-}
-
-/** What carries a connection: sockets, or a simulation. */
-interface ConnectionParts {
-  readonly transport: Transport;
-  readonly close: () => Promise<void>;
-  readonly credentials: Credentials;
-  readonly file: TokenFile;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly onFileError: (error: unknown) => void;
-}
-
-/** The client and its tokens over given parts. Nothing is sent before the first call. */
-export function connectOver({ close, ...parts }: ConnectionParts): ServiceConnection {
+/** The client and its tokens over given parts: sockets, or a simulation. Nothing is sent before the first call. */
+export function connectOver({
+  close,
+  ...parts
+}: Omit<TokenProviderDeps, 'now' | 'newRequestId'> & Pick<ServiceClient, 'close'>): ServiceConnection {
   // The age of tokens follows the wall clock, which all processes that share the file have.
   const tokens = createTokenProvider({ ...parts, now: () => Date.now(), newRequestId: randomUUID });
   const client = createServiceClient({

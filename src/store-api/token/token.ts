@@ -27,7 +27,7 @@ export interface TokenProvider {
   releaseLatch(): Promise<void>;
 }
 
-interface TokenProviderDeps {
+export interface TokenProviderDeps {
   readonly transport: Transport;
   readonly credentials: Credentials;
   readonly file: TokenFile;
