@@ -32,8 +32,6 @@ const NOT_OF_BUNDLED = ['files', 'gypfile', 'scripts', 'dependencies', 'devDepen
 interface Manifest {
   readonly files: readonly string[];
   readonly dependencies: Readonly<Record<string, string>>;
-  /** Brought by whoever wants what needs them. */
-  readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
 const readManifest = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest;
@@ -48,8 +46,7 @@ function without(manifest: Manifest, names: readonly string[]): Record<string, u
 
 /** @param needed the packages that dist/ does not hold. */
 function rangesOf(needed: ReadonlySet<string>, manifest: Manifest): Record<string, string> {
-  const own = [...needed].filter((name) => !(name in manifest.peerDependencies));
-  const ranges = own.toSorted().map((name) => {
+  const ranges = [...needed].toSorted().map((name) => {
     const range = manifest.dependencies[name];
     if (range === undefined) throw new Error(`dist/ needs ${name}, which is no dependency of the project`);
     return [name, range] as const;
