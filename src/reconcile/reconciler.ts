@@ -41,6 +41,7 @@ interface ReconcilerDeps {
 }
 
 const TICK_MS = 250;
+const COUNT_AFTER_MS = 5_000;
 const TROUBLE_MS = 1_000;
 
 export class Reconciler {
@@ -61,7 +62,7 @@ export class Reconciler {
   #lastBegun: Promise<unknown> = Promise.resolve();
   /** When this process began the runs under way, on the monotonic clock. */
   readonly #begunMs = new Map<number, number>();
-  /** Counting what is left of large runs takes long: no more than a twentieth of the time. */
+  /** Counting what is left of large runs takes long: a twentieth of the time, but at least once in 5 s. */
   #countAgainMs = 0;
 
   constructor(deps: ReconcilerDeps) {
@@ -228,7 +229,8 @@ export class Reconciler {
       this.#scan(run);
       if (await followRun(this.#deps, run)) this.#begunMs.delete(run.id);
     }
-    this.#countAgainMs = performance.now() + 19 * (performance.now() - startedMs);
+    const endedMs = performance.now();
+    this.#countAgainMs = endedMs + Math.min(19 * (endedMs - startedMs), COUNT_AFTER_MS);
   }
 
   /** Never rejects. What a failing database interrupts, the next tick continues. */
