@@ -8,7 +8,6 @@ import {
   plainVariants,
   startBoth,
   statusOf,
-  untilEqual,
   untilPastReads,
   type Owner,
   type RunningMirror,
@@ -92,59 +91,6 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await page.getByLabel('Token').waitFor();
     await page.goto(`${mirror.opsUrl}/stock`);
     await page.getByLabel('Token').waitFor();
-  });
-
-  test('a resync is started, its bar moves, and is full when it is done', async (t) => {
-    const { sandbox, mirror } = await startMirror(t, 60);
-    const { page, complaints } = await signIn(mirror);
-    await markLoaded(page);
-    // Slow until the bar was seen on its way: however slowly this machine draws, the run waits for it.
-    sandbox.reads.latencyMs = { min: 800, max: 800 };
-    await page.getByRole('button', { name: 'Read everything', exact: true }).click();
-    await expect.poll(() => textOf(page, '#message')).toContain('reads everything');
-    const bar = page.locator('#now progress');
-    await bar.waitFor();
-    expect(await isStillLoaded(page)).toBe(true);
-
-    await page
-      .locator('#message')
-      .getByRole('link', { name: /^Run \d+$/ })
-      .click();
-    await page.locator('#run').waitFor();
-    await eventually(
-      async () => {
-        const value = Number(await page.locator('#run progress').getAttribute('value'));
-        return value > 0 && value < 60;
-      },
-      { what: 'the bar is on its way' },
-    );
-    sandbox.reads.latencyMs = { min: 0, max: 0 };
-    await expect.poll(() => textOf(page, '#run')).toContain('done');
-    const [done, total] = await page.evaluate<[number, number]>(
-      "(({ value, max }) => [value, max])(document.querySelector('#run progress'))",
-    );
-    expect([done, total]).toEqual([60, 60]);
-    await page.getByRole('link', { name: 'Runs', exact: true }).click();
-    expect(await textOf(page, '#runs-list tbody tr:first-child')).toMatch(/Full resync[^]*done[^]*60 of 60/);
-    expect(complaints).toEqual([]);
-  });
-
-  test('a lost delivery appears as a gap, and is repaired', async (t) => {
-    const { sandbox, mirror } = await startMirror(t, 30);
-    await untilPastReads(mirror, sandbox);
-    const { page, complaints } = await signIn(mirror);
-    await markLoaded(page);
-    const [first, second] = plainVariants(sandbox, 2);
-    sandbox.network.loseNext(1);
-    sandbox.operations.reserve([first, second].map((level) => ({ ...level, qty: 2 })));
-    sandbox.operations.add({ ...first, by: -1 });
-    await expect.poll(() => textOf(page, '#now')).toContain('1 gap is open');
-    await expect.poll(() => textOf(page, '#figures')).toMatch(/Open gaps\s+1/);
-    await untilEqual(mirror, sandbox);
-    await expect.poll(() => textOf(page, '#figures')).toMatch(/Open gaps\s+0/);
-    expect(await isStillLoaded(page)).toBe(true);
-
-    expect(complaints).toEqual([]);
   });
 
   test('refused credentials are tried again by a button, and a mirror that fails makes the page old', async () => {

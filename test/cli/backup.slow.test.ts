@@ -1,18 +1,13 @@
 /** `backup`: a copy of one instant while the server writes, and what a copy is when it is served. */
 import {
   chmodSync,
-  closeSync,
   copyFileSync,
-  existsSync,
   linkSync,
-  mkdirSync,
-  openSync,
   readdirSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -20,18 +15,16 @@ import { compareWithTruth } from '../../src/cli/demo/compare.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openBoth } from '../mirror/direct-writer.ts';
 import { openReader } from '../../src/sqlite/open.ts';
-import { openWriter } from '../../src/mirror/file/open-writer.ts';
+
 import { present } from '../shared/present.ts';
 import {
   databaseOf,
   eventually,
   homeOf,
   run,
-  start,
   startServer,
   startService,
   untilQuiet,
-  withEnv,
   type Home,
 } from './harness.ts';
 
@@ -107,13 +100,6 @@ describe('of a mirror that nobody serves', () => {
     chmodSync(databaseOf(home), 0o640);
   });
 
-  test('the copy may be read by those who may read the database', async () => {
-    const { code, stdout } = await run(home, 'backup', 'quiet.db');
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/quiet\.db: [\d.]+ MB in [\d.]+ s, checked; its change feed ends at 0\n$/);
-    expect(statSync(join(home.folder, 'quiet.db')).mode & 0o777).toBe(0o640);
-  });
-
   test('what is there is replaced with --force only', async () => {
     const path = join(home.folder, 'there.db');
     writeFileSync(path, 'something else');
@@ -138,66 +124,5 @@ describe('of a mirror that nobody serves', () => {
       expect(stderr).toContain('belongs to the database that is read: name another file');
     }
     expect(statSync(databaseOf(home)).size).toBe(size);
-  });
-
-  test('nor is a file in use, nor a folder; a folder is not made', async () => {
-    writeFileSync(join(home.folder, 'used.db-wal'), 'frames');
-    expect((await run(home, 'backup', 'used.db')).stderr).toContain('used.db-wal exists, so');
-    mkdirSync(join(home.folder, 'folder'));
-    expect((await run(home, 'backup', 'folder', '--force')).stderr).toContain(
-      'folder is a folder or a device: name a file',
-    );
-    expect((await run(home, 'backup', 'nowhere/copy.db')).stderr).toContain('nowhere does not exist');
-    expect(existsSync(join(home.folder, 'nowhere'))).toBe(false);
-  });
-
-  test('a damaged database gives no copy', async () => {
-    const damaged = withEnv(home, { DATABASE_PATH: './damaged.db' });
-    const path = join(home.folder, 'damaged.db');
-    const db = openWriter(path);
-    db.exec(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
-       INSERT INTO products (product_id, name, read_seq, read_at_ms, has_bundle) SELECT i, 'x', 0, 0, 0 FROM n`,
-    );
-    const page = db
-      .prepare("SELECT rootpage FROM sqlite_master WHERE name = 'products_read_at'")
-      .pluck()
-      .get();
-    db.close();
-    const file = openSync(path, 'r+');
-    writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, (Number(page) - 1) * 4_096);
-    closeSync(file);
-    const { code, stderr } = await run(damaged, 'backup', 'copy-of-damaged.db');
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^error: the database is damaged \(.*\), and so would its copy be: a running mirror moves it aside/,
-    );
-    expect(leftIn(home).filter((name) => name.includes('copy-of-damaged'))).toEqual([]);
-  });
-
-  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s leaves nothing behind', async (signal) => {
-    rmSync(join(home.folder, 'large.db'), { force: true });
-    const large = withEnv(home, { DATABASE_PATH: './large.db' });
-    const db = openWriter(join(home.folder, 'large.db'));
-    db.exec(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-       INSERT INTO product_details SELECT i, hex(randomblob(50000)) FROM n`,
-    );
-    db.close();
-    const command = start(large, 'backup', 'large-copy.db');
-    await eventually(() => leftIn(home).some((name) => name.startsWith('.large-copy')), {
-      what: 'a draft grows beside the target',
-    });
-    command.signal(signal);
-    const { code, stderr } = await command.ended;
-    expect(code).toBe(130);
-    expect(stderr).toContain('stopped; there is no copy');
-    expect(leftIn(home).filter((name) => name.includes('large-copy'))).toEqual([]);
-  });
-
-  test('nothing to copy, and no file named', async () => {
-    const empty = withEnv(home, { DATABASE_PATH: './empty.db' });
-    expect((await run(empty, 'backup', 'x.db')).stderr).toContain('empty.db does not exist');
-    expect((await run(home, 'backup')).code).toBe(2);
   });
 });

@@ -17,7 +17,6 @@ import {
   startServer,
   startService,
   untilQuiet,
-  withEnv,
   type Home,
 } from './harness.ts';
 
@@ -70,18 +69,6 @@ test('by default an authentic delivery without any change', async () => {
   });
 });
 
-test('signed with the previous secret when asked to', async () => {
-  const { url, received } = await receiver();
-  const unset = await run(home, 'send', '--url', url, '--secret-previous');
-  expect(unset.code).toBe(2);
-  expect(unset.stderr).toContain('SERVICE_WEBHOOK_SECRET_PREVIOUS is not set');
-  expect(received).toEqual([]);
-  const both = withEnv(home, { SERVICE_WEBHOOK_SECRET_PREVIOUS: 'the-one-before' });
-  expect((await run(both, 'send', '--url', url, '--secret-previous')).code).toBe(0);
-  const [{ body, signature }] = received as [Received];
-  expect(verifySignature(['the-one-before'], body, signature)).toBe(true);
-});
-
 test('a file is sent byte for byte', async () => {
   const { url, received } = await receiver();
   const bytes = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0xff, 0x7d, 0x0a]);
@@ -92,21 +79,6 @@ test('a file is sent byte for byte', async () => {
   const [{ body, signature }] = received as [Received];
   expect(body.equals(bytes)).toBe(true);
   expect(verifySignature([present(home.env['SERVICE_WEBHOOK_SECRET'])], body, signature)).toBe(true);
-});
-
-test('an answer that is no 2xx is exit code 1, and shown without what would steer a terminal', async () => {
-  const { url } = await receiver(503);
-  const { code, stdout } = await run(home, 'send', '--url', url, '--json');
-  expect(code).toBe(1);
-  expect(stdout).not.toContain('\u001b');
-  expect(JSON.parse(stdout)).toMatchObject({ url, status: 503, acknowledged: false });
-});
-
-test('nobody listens: exit code 1, and what to look at', async () => {
-  const port = await freePort();
-  const { code, stdout, stderr } = await run(withEnv(home, { PORT: String(port) }), 'send');
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^error: no answer from http:\S+: is the mirror running, .*ECONNREFUSED[^\n]*\n$/);
 });
 
 describe('wrong usage is exit code 2', () => {

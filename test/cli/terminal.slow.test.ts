@@ -37,16 +37,6 @@ test.runIf(hasTerminal)(
   },
 );
 
-test.runIf(hasTerminal)('an error under the bar ends the command, and gives the cursor back', async () => {
-  const sandbox = await startService();
-  const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
-  const { code, stdout } = await startAtTerminal(home, 'resync').ended;
-  expect(code).toBe(1);
-  expect(stdout).toContain(' 0%  reading the list of products');
-  expect(stdout).toMatch(/\nerror: .*invalid_client/);
-  expect(stdout.lastIndexOf('\u001B[?25h')).toBeGreaterThan(stdout.lastIndexOf('\u001B[?25l'));
-});
-
 test.runIf(hasTerminal)(
   'deliveries are answered while the terminal’s output is paused (Ctrl-S)',
   async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   ConfigError,
   SETTABLE_NAMES,
@@ -375,12 +375,6 @@ describe('.env.example', () => {
   });
 });
 
-it('reads the real environment when told nothing', () => {
-  vi.stubEnv('RETENTION_DAYS', 'from the process');
-  expect(() => loadConfig()).toThrow('RETENTION_DAYS is "from the process"');
-  vi.unstubAllEnvs();
-});
-
 describe('sockets passed by whoever starts the process', () => {
   const passed = (env: Env, pid = 7): Config =>
     loadConfig({ env: { ...REQUIRED, ...env }, cwd: '/nowhere', pid });
@@ -388,14 +382,6 @@ describe('sockets passed by whoever starts the process', () => {
   it('takes them by their names, from descriptor 3 on', () => {
     const { webhook, ops } = passed({ LISTEN_PID: '7', LISTEN_FDS: '2', LISTEN_FDNAMES: 'ops:webhooks' });
     expect({ webhook: webhook.fd, ops: ops.fd }).toEqual({ webhook: 4, ops: 3 });
-  });
-
-  it('leaves alone what is meant for another process', () => {
-    const { webhook, ops } = passed({ LISTEN_PID: '8', LISTEN_FDS: '1', LISTEN_FDNAMES: 'webhooks' });
-    expect([webhook, ops]).toEqual([
-      { host: '127.0.0.1', port: 8787 },
-      { host: '127.0.0.1', port: 8788, token: null },
-    ]);
   });
 
   it.each<Env>([
@@ -407,15 +393,6 @@ describe('sockets passed by whoever starts the process', () => {
   ])('refuses %o', (env) => {
     expect(() => passed({ LISTEN_PID: '7', ...env })).toThrow(/each socket is either webhooks or ops, once/);
   });
-});
-
-it('follows a link to the database: two names of one file are one database', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'config-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const real = join(realpathSync(folder), 'real.db');
-  writeFileSync(real, '');
-  symlinkSync(real, join(folder, 'link.db'));
-  expect(load({ ...REQUIRED, DATABASE_PATH: join(folder, 'link.db') }).database.path).toBe(real);
 });
 
 describe('values that are accepted but look wrong', () => {
@@ -431,32 +408,4 @@ describe('values that are accepted but look wrong', () => {
       expect(more).toEqual([]);
     },
   );
-
-  it('warns of a line break that double quotes made in .env', () => {
-    const { SERVICE_WEBHOOK_SECRET: _, ...others } = REQUIRED;
-    const files = { '/app/.env': 'SERVICE_WEBHOOK_SECRET="k9#pass\\next"' };
-    expect(load(others, files).warnings).toMatchObject([
-      { name: 'SERVICE_WEBHOOK_SECRET', remedy: expect.stringContaining('single quotes') as string },
-    ]);
-    expect(load(others, { '/app/.env': "SERVICE_WEBHOOK_SECRET='k9#pass\\next'" }).warnings).toEqual([]);
-  });
-
-  it('says that the environment won over .env', () => {
-    const files = { '/app/.env': 'HOST=0.0.0.0\nPORT=8000' };
-    expect(warningsOf({ HOST: 'workstation', PORT: '8000' }, files)).toEqual([
-      'HOST is set in .env and, to another value, in the environment, which wins',
-    ]);
-  });
-});
-
-it('names what Kubernetes put into a variable', () => {
-  const { problems } = errorOf({ ...REQUIRED, OPS_PORT: 'tcp://10.0.0.7:8788' });
-  expect(problems).toMatchObject([
-    { name: 'OPS_PORT', remedy: expect.stringContaining('enableServiceLinks') as string },
-  ]);
-});
-
-it('names a .env in UTF-16', () => {
-  const text = Buffer.from('\uFEFFSERVICE_CLIENT_ID=client', 'utf16le').toString('utf8');
-  expect(problemsOf(REQUIRED, { '/app/.env': text })).toEqual(['/app/.env is not UTF-8 text, but UTF-16']);
 });

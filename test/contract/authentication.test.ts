@@ -1,7 +1,6 @@
-import { request } from 'node:http';
 import { expect, onTestFinished, vi } from 'vitest';
 import { rule } from './contract.ts';
-import type { Context } from './contract.ts';
+
 import { accessToken, errorOf, expectRefused } from './raw.ts';
 import type { Answer, Raw } from './raw.ts';
 
@@ -26,26 +25,6 @@ const times = async (count: number, ask: (n: number) => Promise<Answer>, status:
 };
 const isAccepted = async (raw: Raw, token: string): Promise<boolean> =>
   (await raw.post(LIST, {}, { token })).status === 200;
-
-/** What a token request from this address of the loopback is answered. */
-function statusFrom(localAddress: string, { sandbox }: Context, form: Record<string, string>) {
-  return new Promise<number | undefined>((resolve, reject) => {
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const sent = request(
-      `${sandbox.baseUrl}/oauth/token`,
-      { method: 'POST', localAddress, headers, agent: false },
-      (response) => {
-        response.resume().once('end', () => {
-          resolve(response.statusCode);
-        });
-      },
-    );
-    sent.once('error', reject);
-    const { clientId, clientSecret } = sandbox;
-    const own = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-    sent.end(new URLSearchParams({ ...own, ...form }).toString());
-  });
-}
 
 /** The machine's clock, by which clients age their tokens. */
 function moveDate(ms: number): void {
@@ -86,11 +65,6 @@ rule('token.basic', 'right credentials in the header alone are none', async ({ r
   expect(errorOf(await raw.token(wrong, { authorization }))).toEqual([401, 'invalid_client']);
 });
 
-rule('token.no-bearer', 'and one that is sent is not looked at', async ({ raw }) => {
-  expect((await raw.token()).status).toBe(200);
-  expect((await raw.token({}, { authorization: 'Bearer nonsense' })).status).toBe(200);
-});
-
 rule(
   ['token.answer.access_token', 'token.answer.token_type', 'token.answer.expires_in'],
   'these three and nothing else',
@@ -102,12 +76,6 @@ rule(
     });
   },
 );
-
-rule('token.unique', 'nor do the old ones end', async ({ raw }) => {
-  const tokens = [await accessToken(raw), await accessToken(raw), await accessToken(raw)];
-  expect(new Set(tokens).size).toBe(3);
-  for (const token of tokens) expect(await isAccepted(raw, token)).toBe(true);
-});
 
 rule('token.error.unsupported_grant_type', 'whatever else is right', async ({ raw }) => {
   for (const grantType of ['password', 'CLIENT_CREDENTIALS', 'refresh_token']) {
@@ -189,31 +157,6 @@ rule('auth.4', 'missing, malformed, unknown and expired', async ({ raw, sandbox 
   }
 });
 
-rule(
-  ['auth.4', 'errors.rule.4.token', 'errors.401.invalid_token'],
-  'one new token, one more try',
-  async ({ client, sandbox }) => {
-    const mine = client();
-    await mine.listProducts();
-    sandbox.oauth.expireAllTokens();
-    expect((await mine.listProducts()).page.products).toHaveLength(20);
-    expect(sandbox.requests).toEqual({ '/oauth/token': 2, [LIST]: 3 });
-  },
-);
-
-rule(['auth.5.client', 'limits.token-requests'], 'in any minute', async ({ raw, advance, steer }) => {
-  await times(10, () => raw.token(), 200);
-  advance(20_500);
-  expectSlowDown(await raw.token(), 40);
-  // Another client id is not held back.
-  const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
-  expect((await raw.token({ client_id: 'second', client_secret: secret as string })).status).toBe(200);
-  advance(39_499);
-  expectSlowDown(await raw.token(), 1);
-  advance(1);
-  expect((await raw.token()).status).toBe(200);
-});
-
 rule(['auth.5.ip', 'limits.token-requests'], 'in any minute, of all client ids', async ({ raw, advance }) => {
   await times(60, (n) => raw.token({ client_id: `c${n}`, grant_type: 'password' }), 400);
   expectSlowDown(await raw.token(), 60);
@@ -244,17 +187,6 @@ rule(
   },
 );
 
-rule('auth.5.block', 'the client id from every address, the address for every client id', async (context) => {
-  const { client_secret: secret } = await context.steer('/apps', { client_id: 'second' });
-  const second = { client_id: 'second', client_secret: secret as string };
-  await times(10, () => context.raw.token(wrong), 401);
-  // By then the limit per minute holds nobody back any more.
-  context.advance(2 * MINUTE_MS);
-  expect(await statusFrom('127.0.0.1', context, second)).toBe(429);
-  expect(await statusFrom('127.0.0.2', context, {})).toBe(429);
-  expect(await statusFrom('127.0.0.2', context, second)).toBe(200);
-});
-
 rule(
   ['auth.5.block', 'limits.failed-authentications'],
   'not when ten failures take longer than five minutes',
@@ -282,19 +214,6 @@ rule(
     expect((await raw.token({ client_secret: next })).status).toBe(200);
   },
 );
-
-rule('auth.7', 'neither as a secret nor as a token', async ({ raw, sandbox }) => {
-  const { webhookSecret } = sandbox;
-  expect(errorOf(await raw.token({ client_secret: webhookSecret }))).toEqual([401, 'invalid_client']);
-  expect(await isAccepted(raw, webhookSecret)).toBe(false);
-});
-
-rule('auth.8.cache', 'ten calls, one token', async ({ client, sandbox }) => {
-  const mine = client();
-  for (let n = 0; n < 10; n += 1) await mine.listProducts();
-  await Promise.all(Array.from({ length: 10 }, () => mine.listAddresses()));
-  expect(sandbox.requests['/oauth/token']).toBe(1);
-});
 
 rule('auth.8.refresh', 'while it is still valid', async ({ client, sandbox }) => {
   const mine = client();

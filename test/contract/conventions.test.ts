@@ -5,7 +5,7 @@ import type { Json } from '../sandbox/harness.ts';
 import { rule } from './contract.ts';
 import type { Context } from './contract.ts';
 import { fieldRule } from './fields.ts';
-import { errorOf, expectRefused } from './raw.ts';
+import { expectRefused } from './raw.ts';
 import type { Answer } from './raw.ts';
 
 const CREATE = '/v1/order/create';
@@ -103,19 +103,6 @@ fieldRule('conventions.2', 'seconds are refused, and so is text', {
   ]),
 });
 
-rule('conventions.3', 'money in answers is a decimal string', async (context) => {
-  await context.steer('/operations', { operation: 'create_product', name: 'free' });
-  const names = [
-    ...['min', 'max', 'price', 'cost', 'init_price', 'next_price', 'discount', 'shipping_fee', 'other_fee'],
-    ...['total', 'subtotal', 'amount'],
-  ];
-  const money = (await seenFields(context)).filter(([name]) => names.includes(name));
-  expect(new Set(money.map(([name]) => name))).toEqual(new Set(names));
-  for (const [name, value] of money) {
-    expect([name, value]).toEqual([name, expect.stringMatching(/^-?[0-9]+(\.[0-9]+)?$/)]);
-  }
-});
-
 fieldRule('conventions.3', 'in requests it is a number or a numeric string', {
   path: CREATE,
   taken: [
@@ -152,65 +139,12 @@ rule('conventions.4', 'no answer holds a null', async (context) => {
   expect((await seenFields(context)).length).toBeGreaterThan(500);
 });
 
-rule('conventions.5', 'of every endpoint, also when it is null', async ({ raw, body }) => {
-  const bodies: [string, Json][] = [
-    [CREATE, body()],
-    [DETAIL, { order_id: '5' }],
-    [ADDRESSES, {}],
-    [LIST, {}],
-    [PRODUCT, { product_id: '5' }],
-  ];
-  for (const [path, right] of bodies) {
-    expectRefused(await raw.post(path, { ...right, colour: 'red' }), 'colour');
-    expectRefused(await raw.post(path, { ...right, colour: null }), 'colour');
-    // An object's own machinery is no field that anybody knows.
-    expectRefused(
-      await raw.post(path, JSON.stringify(right).replace(/^\{/, '{"__proto__":{},').replace(',}', '}')),
-      '__proto__',
-    );
-  }
-});
-
 rule('conventions.6.header', 'each its own', async (context) => {
   const answers = Object.values(await rightAnswers(context));
   const ids = answers.map(({ headers }) => headers.get('x-request-id'));
   for (const id of ids) expect(id).toBeTruthy();
   expect(new Set(ids).size).toBe(ids.length);
   expect((await context.raw.token()).headers.get('x-request-id')).toBeTruthy();
-});
-
-rule('conventions.6.echo', 'on right answers and on wrong ones', async ({ raw, body }) => {
-  const headers = { 'x-request-id': 'mine-1' };
-  const answers = [
-    await raw.post(CREATE, body(), { headers }),
-    await raw.post(LIST, {}, { headers }),
-    await raw.post(PRODUCT, {}, { headers }),
-    await raw.token({}, headers),
-    await raw.token({ client_secret: 'wrong' }, headers),
-  ];
-  for (const answer of answers) expect(answer.headers.get('x-request-id')).toBe('mine-1');
-  expect(answers.slice(0, 2).map((answer) => answer.body['request_id'])).toEqual(['mine-1', 'mine-1']);
-});
-
-rule('conventions.6.errors', 'of every status', async ({ raw, body, steer }) => {
-  const headers = { 'x-request-id': 'mine-2' };
-  const large = JSON.stringify({ query: 'x'.repeat(1_048_577) });
-  const answers = [
-    await raw.post(LIST, { limit: 0 }, { headers }),
-    await raw.post(LIST, {}, { headers, token: null }),
-    await raw.post(DETAIL, { order_id: '5' }, { headers }),
-    await raw.post('/v1/nothing', {}, { headers }),
-    await raw.post(LIST, large, { headers }),
-    await raw.token({ grant_type: 'password' }, headers),
-    await raw.token({ client_secret: 'wrong' }, headers),
-  ];
-  for (let sent = 0; sent < 8; sent += 1) answers.push(await raw.token({ client_secret: 'wrong' }, headers));
-  await steer('/faults', { access_denied: true });
-  answers.push(await raw.post(CREATE, body(), { headers }));
-  await steer('/faults', { access_denied: false, fail: { server_error: 1 } });
-  answers.push(await raw.post(CREATE, body(), { headers }));
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400, 401, 403, 404, 413, 429, 500]));
-  for (const answer of answers) expect(answer.headers.get('x-request-id')).toBe('mine-2');
 });
 
 rule('conventions.6.body', 'the same as in the header', async (context) => {
@@ -239,39 +173,6 @@ rule('conventions.7', 'another app’s token reaches the same store', async ({ r
   const answer = await raw.post(PRODUCT, { product_id: lamp.product.id }, { token });
   expect(answer.body['product']).toMatchObject({ id: lamp.product.id, store_id: sandbox.truth.storeId });
 });
-
-rule('conventions.8.post', 'another method finds nothing', async ({ raw, sandbox }) => {
-  for (const path of [CREATE, DETAIL, ADDRESSES, LIST, PRODUCT]) {
-    expect(errorOf(await raw.post(path, undefined, { method: 'GET' }))).toEqual([404, 'not_found']);
-    expect(errorOf(await raw.post(path, '{}', { method: 'PUT' }))).toEqual([404, 'not_found']);
-  }
-  expect(sandbox.requests).toEqual({ '/oauth/token': 1 });
-});
-
-rule(
-  'conventions.8.json',
-  'a body of another type, or none that is needed, is refused',
-  async ({ raw, body }) => {
-    for (const [path, right] of [
-      [CREATE, body()],
-      [DETAIL, { order_id: '5' }],
-      [ADDRESSES, {}],
-      [LIST, {}],
-      [PRODUCT, { product_id: '5' }],
-    ] as const) {
-      const text = await raw.post(path, right, { headers: { 'content-type': 'text/plain' } });
-      expectRefused(text, 'Content-Type');
-      for (const sent of ['{', '[]', '"x"', 'null', '7']) {
-        expect(errorOf(await raw.post(path, sent))).toEqual([400, 'invalid_request']);
-      }
-    }
-    for (const path of [CREATE, DETAIL, PRODUCT]) {
-      expect(errorOf(await raw.post(path))).toEqual([400, 'invalid_request']);
-    }
-    const declared = { 'content-type': 'application/json; charset=utf-8' };
-    expect((await raw.post(LIST, {}, { headers: declared })).status).toBe(200);
-  },
-);
 
 rule(
   'conventions.8.body',

@@ -5,9 +5,8 @@ import { failureOf } from '../store-api/connection.ts';
 import { lamp as newLamp, recipient } from '../sandbox/harness.ts';
 import type { Json } from '../sandbox/harness.ts';
 import { rule } from './contract.ts';
-import type { Context } from './contract.ts';
+
 import { errorOf } from './raw.ts';
-import type { Answer } from './raw.ts';
 
 const CREATE = '/v1/order/create';
 const DETAIL = '/v1/order/detail';
@@ -21,57 +20,6 @@ const request = {
 } as const;
 const idempotent = { ...request, external_order_id: 'A-1' };
 const sku = (text: string): Json => ({ products: [{ sku: text, qty: 1 }] });
-
-/** One error of each status and code. */
-async function everyError({ raw, body, steer }: Context): Promise<Answer[]> {
-  const seen = [
-    await raw.post(CREATE, body({ colour: 'red' })),
-    await raw.post(LIST, {}, { token: null }),
-    await raw.post(PRODUCT, { product_id: '5' }),
-    await raw.post(DETAIL, { order_id: '5' }),
-    await raw.post(CREATE, `{"private_note":"${'x'.repeat(1_048_576)}"}`),
-    await raw.token({ grant_type: 'password' }),
-    await raw.token({ grant_type: null }),
-  ];
-  for (let failed = 0; failed < 7; failed += 1) seen.push(await raw.token({ client_secret: 'wrong' }));
-  // One more than ten token requests of this client id, the first for the calls above.
-  seen.push(await raw.token());
-  seen.push(await raw.token());
-  for (const faults of [
-    { access_denied: true },
-    { access_denied: false, quota_exceeded: true },
-    { quota_exceeded: false, fail: { server_error: 1 } },
-  ]) {
-    await steer('/faults', faults);
-    seen.push(await raw.post(CREATE, body()));
-  }
-  return seen.filter(({ status }) => status !== 200);
-}
-
-const TABLE = [
-  '400 invalid_request',
-  '400 unsupported_grant_type',
-  '401 invalid_client',
-  '401 invalid_token',
-  '403 access_denied',
-  '403 quota_exceeded',
-  '404 not_found',
-  '413 invalid_request',
-  '429 slow_down',
-  '500 server_error',
-];
-
-rule(
-  ['errors.shape', 'versioning.3'],
-  'of every status and code of the table, and of no other',
-  async (context) => {
-    const seen = await everyError(context);
-    expect([...new Set(seen.map((answer) => errorOf(answer).join(' ')))].sort()).toEqual(TABLE);
-    for (const { body } of seen) {
-      expect(body).toEqual({ error: expect.any(String), error_description: expect.stringMatching(/./) });
-    }
-  },
-);
 
 rule('errors.400.invalid_request', 'each kind that the table names', async ({ raw, body, sandbox, lamp }) => {
   newLamp(sandbox, { sku: 'TWICE' });
@@ -131,14 +79,6 @@ rule('errors.413.invalid_request', 'before anything else is looked at', async ({
   expect(errorOf(await raw.post(LIST, large, { token: null }))).toEqual([413, 'invalid_request']);
 });
 
-rule('errors.500.server_error', 'and the next try may do better', async ({ raw, body, steer, lamp }) => {
-  await steer('/faults', { fail: { server_error: 1 } });
-  expect(errorOf(await raw.post(CREATE, body()))).toEqual([500, 'server_error']);
-  expect(sellable(lamp)).toBe(10);
-  await steer('/faults', { fail: { server_error: 0 } });
-  expect((await raw.post(CREATE, body())).status).toBe(200);
-});
-
 rule('errors.rule.1', 'word for word', async ({ raw, body, sandbox }) => {
   const pulled = present(sandbox.truth.variants.find((each) => each.pulledFromVariantId !== null));
   const refusedWith = async (fields: Json) => {
@@ -163,22 +103,6 @@ rule('errors.rule.1', 'word for word', async ({ raw, body, sandbox }) => {
 
 rule(
   'errors.rule.4.order',
-  'a lost answer, and a 500, and then one order',
-  async ({ raw, body, steer, lamp }) => {
-    const order = body({ external_order_id: 'A-1' });
-    await steer('/faults', { fail: { lost_answer: 1 } });
-    await expect(raw.post(CREATE, order)).rejects.toThrow();
-    await steer('/faults', { fail: { lost_answer: 0, server_error: 1 } });
-    expect((await raw.post(CREATE, order)).status).toBe(500);
-    await steer('/faults', { fail: { server_error: 0 } });
-    const answer = await raw.post(CREATE, order);
-    expect(answer.status).toBe(200);
-    expect(sellable(lamp)).toBe(9);
-  },
-);
-
-rule(
-  'errors.rule.4.order',
   'with an external_order_id, and not without',
   async ({ client, sandbox, lamp }) => {
     const mine = client();
@@ -200,16 +124,3 @@ rule(
     expect(sandbox.requests[CREATE]).toBe(4);
   },
 );
-
-/** 1 MB, as 2^20 bytes. */
-const LIMIT = 1_048_576;
-const filled = (bytes: number): string => `{"query":"${'x'.repeat(bytes - '{"query":""}'.length)}"}`;
-
-rule('limits.request-body', 'to the byte', async ({ raw }) => {
-  expect((await raw.post('/v1/product/list', filled(LIMIT))).status).toBe(200);
-  expect(errorOf(await raw.post('/v1/product/list', filled(LIMIT + 1)))).toEqual([413, 'invalid_request']);
-  // Counted in bytes: a Thai letter has three.
-  const thai = JSON.stringify({ query: 'ก'.repeat(LIMIT / 3) });
-  expect(thai.length).toBeLessThan(LIMIT);
-  expect(errorOf(await raw.post('/v1/product/list', thai))).toEqual([413, 'invalid_request']);
-});

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { present } from '../shared/present.ts';
 import { levelOf, variantOf } from '../sandbox/harness.ts';
-import { startReceiver } from '../sandbox/receiver.ts';
+
 import type { Item, Received } from '../sandbox/receiver.ts';
 import { lamp as newLamp } from '../sandbox/harness.ts';
 import { rule } from './contract.ts';
@@ -138,43 +138,6 @@ rule('events.config.switch', 'and on again, it goes to the same URL', async (con
   expect(await settle(context)).toMatchObject([{ old: 11, new: 12 }]);
 });
 
-rule('events.config.per-app', 'URL, switch and secret', async (context) => {
-  const { steer, sandbox, receiver } = context;
-  const other = await startReceiver();
-  onTestFinished(() => other.close());
-  const app = await steer('/apps', { client_id: 'second' });
-  const of = '/settings?client_id=second';
-  const network = present(sandbox.apps.networkOf('second'));
-  const change = async () => {
-    add(context);
-    await context.webhooks();
-    await network.idle();
-    return [receiver.received.length, other.received.length];
-  };
-  // A new app has no URL yet.
-  expect(await change()).toEqual([1, 0]);
-  await steer(of, { webhook_url: other.url });
-  expect(await change()).toEqual([2, 1]);
-  await steer(of, { events: { stock_available_updated: false } });
-  expect(await change()).toEqual([3, 1]);
-  await steer(of, { events: { stock_available_updated: true } });
-  await steer('/settings', { events: { stock_available_updated: false } });
-  expect(await change()).toEqual([3, 2]);
-  await steer('/settings', { webhook_url: '', events: { stock_available_updated: true } });
-  expect(await change()).toEqual([3, 3]);
-
-  const secret = app['webhook_secret'] as string;
-  for (const { headers, raw } of other.received) {
-    expect(headers['x-service-signature']).toBe(hmac(secret, raw));
-  }
-  for (const { headers, raw } of receiver.received) {
-    expect(headers['x-service-signature']).toBe(hmac(sandbox.webhookSecret, raw));
-  }
-  expect(secret).not.toBe(sandbox.webhookSecret);
-  const ids = [...receiver.received, ...other.received].map(({ body }) => body.request_id);
-  expect(new Set(ids).size).toBe(6);
-});
-
 rule('events.request', 'method and headers of each delivery', async (context) => {
   for (const { method, headers } of await someChanges(context)) {
     expect(method).toBe('POST');
@@ -254,22 +217,6 @@ rule(
     ]);
   },
 );
-
-rule('events.item.sku', 'empty', async (context) => {
-  context.lamp.sku = null;
-  add(context);
-  expect(await settle(context)).toMatchObject([{ sku: '' }]);
-});
-
-rule(['events.item.order_id', 'events.item.user_id'], 'never both', async (context) => {
-  await someChanges(context);
-  const items = context.receiver.items();
-  const who = items.map((item) => ['order_id', 'user_id'].filter((field) => field in item).join());
-  expect(who.sort()).toEqual(['', 'order_id', 'order_id', 'user_id', 'user_id']);
-  for (const { order_id: order, user_id: user } of items) {
-    for (const id of [order, user]) if (id !== undefined) expect(id).toMatch(ID);
-  }
-});
 
 rule('events.signature.1', 'over the bytes as they came', async (context) => {
   context.lamp.sku = 'โคมไฟ 💡';
@@ -358,33 +305,3 @@ for (const [reason, [emit, actor]] of Object.entries(REASONS)) {
     }
   });
 }
-
-rule('events.actor', 'an order that is not known', async (context) => {
-  await context.steer('/operations', {
-    ...{ operation: 'adjust', variant_id: context.lamp.id, to: 4, reason: 'order_edited' },
-  });
-  const [item] = await settle(context);
-  expect(item).toMatchObject({ reason: 'order_edited' });
-  expect(item).not.toHaveProperty('order_id');
-  expect(item).not.toHaveProperty('user_id');
-});
-
-rule('events.unlisted-reason', 'the service may send one', async (context) => {
-  await adjusted('moon_phase')(context);
-  expect(await settle(context)).toMatchObject([{ reason: 'moon_phase', new: 4 }]);
-});
-
-rule('events.own-calls', 'reading tells nothing, and an order its stock', async (context) => {
-  const { raw, order, read, lamp } = context;
-  const made = await order({ external_order_id: 'A-1' });
-  expect(await settle(context)).toMatchObject([{ reason: 'order_reserved', order_id: made['id'] }]);
-  context.receiver.received.length = 0;
-  await order({ external_order_id: 'A-1' });
-  await read(made['id']);
-  await raw.post('/v1/product/list');
-  await raw.post('/v1/product/detail', { product_id: lamp.product.id });
-  await raw.post('/v1/store/address/list');
-  await raw.token();
-  await raw.post('/v1/order/create', { shipping_type: 'flash' });
-  expect(await context.webhooks()).toEqual([]);
-});

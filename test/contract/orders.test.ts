@@ -11,7 +11,6 @@ import { accessToken, errorOf, expectRefused } from './raw.ts';
 
 const CREATE = '/v1/order/create';
 const DETAIL = '/v1/order/detail';
-const HOUR_MS = 3_600_000;
 const MS = 1_790_000_000_000;
 
 const long = (length: number): string => 'ก'.repeat(length);
@@ -98,20 +97,6 @@ rule('order.id', 'of digits, another for each order of the store', async (contex
   const ids = orders.map(({ id }) => id);
   for (const id of ids) expect(id).toMatch(/^[0-9]+$/);
   expect(new Set(ids).size).toBe(3);
-});
-
-rule(['order.shipments', 'states.created'], 'moments later', async (context) => {
-  const created = await context.order({ ship_before_pay: true });
-  expect(created).not.toHaveProperty('shipments');
-  expect(await context.read(created['id'])).not.toHaveProperty('shipments');
-  context.advance(context.sandbox.courier.bookingDelayMs);
-  expect(await shipmentsOf(context, created['id'])).toMatchObject([
-    { tracking_number: expect.stringMatching(/./) },
-  ]);
-});
-
-rule('order.recipient-id', 'of digits', async ({ order }) => {
-  expect((await order())['recipient_address']).toMatchObject({ id: expect.stringMatching(/^[0-9]+$/) });
 });
 
 rule('order.external_order_id', 'read again with it, absent without', async ({ order, read }) => {
@@ -225,25 +210,6 @@ rule('states.auto.ship_before_pay', 'and not once more when it is paid', async (
   expect(await shipmentsOf(context, id)).toEqual(booked);
 });
 
-rule('states.auto.courier', 'another is never asked', async (context) => {
-  await context.steer('/settings', { couriers: ['ems'] });
-  const flash = await context.order({ ship_before_pay: true });
-  const ems = await context.order({ ship_before_pay: true, shipping_type: 'ems' });
-  context.advance(HOUR_MS);
-  expect(await shipmentsOf(context, flash['id'])).toBeUndefined();
-  expect(await shipmentsOf(context, ems['id'])).toHaveLength(1);
-});
-
-rule('states.manual', 'paid and shipped before pay', async (context) => {
-  const { id } = await context.order({ auto_request_xshipping: false, ship_before_pay: true });
-  await pay(context, id);
-  context.advance(3 * HOUR_MS);
-  expect(await shipmentsOf(context, id)).toBeUndefined();
-  const own = { operation: 'add_tracking_number', order_id: id, tracking_number: 'MINE-1' };
-  await context.steer('/operations', own);
-  expect(await shipmentsOf(context, id)).toMatchObject([{ tracking_number: 'MINE-1' }]);
-});
-
 fieldRule('order-create.unknown-keys', 'refused', {
   path: CREATE,
   refused: [[{ colour: 'red' }, 'colour']],
@@ -333,19 +299,6 @@ fieldRule('order-create.field.sender_address_id', 'an own one', {
   ],
 });
 
-rule('order-create.field.sender_address_id', 'by default the primary, else the oldest', async (context) => {
-  const { sandbox, order, steer } = context;
-  const [primary, oldest, newest] = sandbox.addresses.own().map(({ id }) => id);
-  const sender = async () => ((await order())['sender_address'] as Json)['id'];
-  const set = (id: unknown, as: 'primary' | 'other') =>
-    steer('/operations', { operation: 'set_primary', address_id: id, is_primary: as === 'primary' });
-  expect(await sender()).toBe(primary);
-  await set(primary, 'other');
-  expect(await sender()).toBe(oldest);
-  await set(newest, 'primary');
-  expect(await sender()).toBe(newest);
-});
-
 text('channel', 'any text, for its values are not shown');
 
 fee('discount', '239.50');
@@ -374,46 +327,10 @@ fieldRule('order-create.field.expiration_time', 'as told', {
   refused: [[{ expiration_time: MS / 1_000 }, 'expiration_time']],
 });
 
-rule(
-  'order-create.field.expiration_time',
-  'unpaid by then, its stock comes back; paid, it stays',
-  async (context) => {
-    const expiration = { expiration_time: context.sandbox.clock.now() + HOUR_MS };
-    const unpaid = await context.order(expiration);
-    const paid = await context.order(expiration);
-    const without = await context.order();
-    await pay(context, paid['id']);
-    context.advance(HOUR_MS - 1);
-    expect(sellable(context.lamp)).toBe(7);
-    context.advance(1);
-    expect(sellable(context.lamp)).toBe(8);
-    expect(await context.read(unpaid['id'])).toMatchObject({ status: 'canceled' });
-    for (const { id } of [paid, without]) expect(await context.read(id)).toMatchObject({ status: 'open' });
-  },
-);
-
 fieldRule('order-create.field.ship_deadline_time', 'as told', {
   path: CREATE,
   taken: [[{ ship_deadline_time: 2 * MS }, shown({ ship_deadline_time: 2 * MS })]],
   refused: [[{ ship_deadline_time: MS / 1_000 }, 'ship_deadline_time']],
-});
-
-rule('order-create.rule.1', 'whatever else is sent', async ({ order, lamp, sandbox, webhooks }) => {
-  const first = await order({ external_order_id: 'A-1' });
-  expect(await order({ external_order_id: 'A-1', discount: 5, ...sku('NOT THERE') })).toEqual(first);
-  expect((await order({ external_order_id: 'a-1' }))['id']).not.toBe(first['id']);
-  expect(sellable(lamp)).toBe(8);
-  expect(await webhooks()).toHaveLength(2);
-
-  sandbox.reads.latencyMs = { min: 0, max: 0 };
-  const orders = await Promise.all([1, 2, 3, 4].map(() => order({ external_order_id: 'A-2' })));
-  expect(new Set(orders.map(({ id }) => id)).size).toBe(1);
-  expect(sellable(lamp)).toBe(7);
-});
-
-rule('order-create.rule.2', 'and reserves once more', async ({ order, lamp }) => {
-  expect((await order())['id']).not.toBe((await order())['id']);
-  expect(sellable(lamp)).toBe(8);
 });
 
 fieldRule(['order-create.rule.3', 'order-create.field.recipient_address'], 'both, and neither', {

@@ -8,13 +8,12 @@ import { lamp as newLamp } from '../sandbox/harness.ts';
 import { rule } from './contract.ts';
 import type { Context } from './contract.ts';
 import { fieldRule } from './fields.ts';
-import { errorOf, expectRefused } from './raw.ts';
+import { errorOf } from './raw.ts';
 
 const LIST = '/v1/product/list';
 const DETAIL = '/v1/product/detail';
 
 const ID = /^[0-9]+$/;
-const MONEY = /^-?[0-9]+(\.[0-9]+)?$/;
 
 type Detail = Json & { readonly variants: readonly Json[] };
 type Row = { readonly id: string; readonly name: string; readonly image_url?: string };
@@ -34,18 +33,6 @@ const rows = async ({ raw }: Context, body?: Json): Promise<Row[]> =>
   (await raw.post(LIST, body)).body['products'] as Row[];
 const ids = async (context: Context, body?: Json) => (await rows(context, body)).map(({ id }) => id);
 const byValue = (a: string, b: string): number => (BigInt(a) < BigInt(b) ? -1 : 1);
-
-/** A field of every product, and of how many it is absent. */
-async function everywhere(
-  context: Context,
-  field: string,
-  kind?: Kind,
-): Promise<{ present: unknown[]; absent: number }> {
-  const all = await details(context, kind);
-  expect(all.length).toBeGreaterThan(0);
-  const present = all.filter((product) => field in product).map((product) => product[field]);
-  return { present, absent: all.length - present.length };
-}
 async function inVariants(context: Context, field: string, kind?: Kind) {
   const all = (await details(context, kind)).flatMap(({ variants }) => variants);
   expect(all.length).toBeGreaterThan(0);
@@ -62,14 +49,6 @@ async function expectOnly(context: Context, field: string, kinds: readonly Kind[
   }
 }
 
-const isTime = (value: unknown): boolean =>
-  Number.isSafeInteger(value) && (value as number) > 1_577_000_000_000;
-const isUri = (value: unknown): boolean => typeof value === 'string' && URL.canParse(value);
-const PICTURES = ['img_uris', 'thumbnail_uris', 'tiny_img_uris'] as const;
-/** The pictures' names, without the size. */
-const namesOf = (uris: unknown): string[] =>
-  (uris as string[]).map((uri) => uri.split('/').slice(-2).join('/'));
-
 /** Made of two lamps and three bulbs. */
 function composed({ sandbox, lamp }: Context, kind: 'bundle' | 'assembled') {
   const bulb = newLamp(sandbox, { sku: 'BULB-1' });
@@ -80,16 +59,6 @@ function composed({ sandbox, lamp }: Context, kind: 'bundle' | 'assembled') {
   const { product } = sandbox.operations.createProduct({ kind, components });
   return { product, bulb, variant: present(product.variants[0]) };
 }
-
-rule('product-row.field.image_url', 'the first of its pictures', async (context) => {
-  const all = await rows(context, { limit: 100 });
-  for (const { id, image_url: url } of all) {
-    const { img_uris: pictures } = await detail(context, id);
-    expect(url).toBe((pictures as string[])[0]);
-  }
-  expect(all.some((row) => 'image_url' in row)).toBe(true);
-  expect(all.every((row) => 'image_url' in row)).toBe(false);
-});
 
 rule(
   ['product.field.id', 'product.field.name', 'product.field.store_id'],
@@ -104,71 +73,6 @@ rule(
     expect(truth.storeId).toMatch(ID);
   },
 );
-
-rule(
-  ['product.field.img_uris', 'product.field.thumbnail_uris', 'product.field.tiny_img_uris'],
-  'three sizes of the same pictures',
-  async (context) => {
-    const counts = new Set<number>();
-    for (const product of await details(context)) {
-      for (const field of PICTURES) {
-        expect((product[field] as unknown[]).every(isUri)).toBe(true);
-        expect(namesOf(product[field])).toEqual(namesOf(product['img_uris']));
-      }
-      const all = PICTURES.flatMap((field) => product[field] as string[]);
-      expect(new Set(all).size).toBe(all.length);
-      counts.add((product['img_uris'] as string[]).length);
-    }
-    expect(counts.has(0)).toBe(true);
-    expect(counts.size).toBeGreaterThan(1);
-  },
-);
-
-rule(
-  ['product.field.create_time', 'product.field.update_time'],
-  'an edit moves the second',
-  async (context) => {
-    const { lamp, sandbox, advance } = context;
-    for (const field of ['create_time', 'update_time']) {
-      const { present } = await everywhere(context, field);
-      expect(present.length).toBeGreaterThan(0);
-      expect(present.every(isTime)).toBe(true);
-    }
-    const before = await detail(context, lamp.product.id);
-    advance(5_000);
-    sandbox.operations.renameProduct(lamp.product.id, 'Newer lamp');
-    expect(await detail(context, lamp.product.id)).toMatchObject({
-      create_time: before['create_time'],
-      update_time: sandbox.clock.now(),
-    });
-  },
-);
-
-rule('product.field.warehouse_ids', 'those of its variants', async (context) => {
-  for (const kind of ['own', 'assembled'] as const) {
-    for (const product of await details(context, kind)) {
-      const stocked = product.variants.flatMap((variant) =>
-        ((variant['warehouses'] ?? []) as { wh_id: string }[]).map((warehouse) => warehouse.wh_id),
-      );
-      expect([...(product['warehouse_ids'] as string[])].sort()).toEqual([...new Set(stocked)].sort());
-    }
-  }
-});
-
-rule(['product.field.min', 'product.field.max'], 'of the live variants', async (context) => {
-  const product = context.lamp.product;
-  const { variant } = context.sandbox.operations.createVariant(product.id, {});
-  variant.price = '1000.00';
-  const third = context.sandbox.operations.createVariant(product.id, {}).variant;
-  third.price = '90.50';
-  expect(await detail(context, product.id)).toMatchObject({ min: '90.50', max: '1000.00' });
-  context.sandbox.operations.deleteVariant(variant.id);
-  expect(await detail(context, product.id)).toMatchObject({ min: '90.50', max: '250.00' });
-  for (const each of await details(context)) {
-    expect(each['min']).toMatch(MONEY);
-    expect(Number(each['max'])).toBeGreaterThanOrEqual(Number(each['min']));
-  }
-});
 
 rule(
   ['product.field.parent_id', 'product.pulled', 'variant.field.pulled_from_product_variant_id'],
@@ -196,33 +100,6 @@ rule('variant.field.product_variant_id', 'what an order takes', async (context) 
   expect(made['products']).toMatchObject([{ product_variant_id: id }]);
 });
 
-rule('variant.field.name', 'one that the buyer picks, where there are several', async (context) => {
-  for (const product of context.sandbox.truth.products) {
-    const names = (await detail(context, product.id)).variants.map(({ name }) => name);
-    if (names.length === 1) expect(names).toEqual(['']);
-    else expect(names.every((name) => typeof name === 'string' && name !== '')).toBe(true);
-  }
-});
-
-rule(
-  ['variant.field.img_url', 'variant.field.thumbnail_url', 'variant.field.tiny_img_url'],
-  'three sizes of one picture',
-  async (context) => {
-    const all = (await details(context)).flatMap(({ variants }) => variants);
-    const fields = ['img_url', 'thumbnail_url', 'tiny_img_url'];
-    for (const variant of all) {
-      const told = fields.filter((field) => field in variant);
-      expect([0, 3]).toContain(told.length);
-      const urls = told.map((field) => variant[field]);
-      expect(urls.every(isUri)).toBe(true);
-      expect(new Set(namesOf(urls)).size).toBe(Math.min(1, told.length));
-      expect(new Set(urls).size).toBe(told.length);
-    }
-    expect(all.some((variant) => 'img_url' in variant)).toBe(true);
-    expect(all.every((variant) => 'img_url' in variant)).toBe(false);
-  },
-);
-
 rule('variant.field.sku', 'absent, its own, and shared', async (context) => {
   const none = newLamp(context.sandbox, { sku: null });
   const [first, second] = [1, 2].map(() => newLamp(context.sandbox, { sku: 'OLD-9' }));
@@ -230,39 +107,6 @@ rule('variant.field.sku', 'absent, its own, and shared', async (context) => {
   expect(await shown(none.product)).not.toHaveProperty('sku');
   expect(await shown(present(first).product)).toMatchObject({ sku: 'OLD-9' });
   expect(await shown(present(second).product)).toMatchObject({ sku: 'OLD-9' });
-});
-
-rule(
-  ['variant.field.product_bundle_id', 'variant.field.bundled_pp_count', 'variant.field.bundled_sum_qty'],
-  'what its scarcest component allows',
-  async (context) => {
-    const { product, bulb, variant } = composed(context, 'bundle');
-    const shown = async () => (await detail(context, product.id)).variants[0];
-    expect(await shown()).toMatchObject({
-      product_bundle_id: expect.stringMatching(ID),
-      ...{ bundled_pp_count: 2, bundled_sum_qty: 5, available_qty: 3 },
-    });
-    context.sandbox.operations.adjust({ ...levelOf(bulb), to: 5 });
-    expect(await shown()).toMatchObject({ available_qty: 1 });
-    context.sandbox.operations.deleteProduct(bulb.product.id);
-    expect(await shown()).toMatchObject({ available_qty: 0 });
-    expect(variant.levels).toEqual([]);
-    for (const field of ['product_bundle_id', 'bundled_pp_count', 'bundled_sum_qty']) {
-      await expectOnly(context, field, ['bundle']);
-    }
-  },
-);
-
-rule('variant.field.bundled_by_count', 'and no set leaves it absent', async (context) => {
-  const shown = async ({ product }: { product: Product }) => (await detail(context, product.id)).variants[0];
-  expect(await shown(context.lamp)).not.toHaveProperty('bundled_by_count');
-  const set = composed(context, 'bundle');
-  expect(await shown(context.lamp)).toMatchObject({ bundled_by_count: 1 });
-  await context.order({ products: [{ product_variant_id: set.variant.id, qty: 2 }] });
-  expect(await shown(context.lamp)).toMatchObject({ available_qty: 6, reserved_qty: 4 });
-  expect(await shown(set.bulb)).toMatchObject({ available_qty: 4, reserved_qty: 6 });
-  context.sandbox.operations.deleteProduct(set.product.id);
-  expect(await shown(context.lamp)).not.toHaveProperty('bundled_by_count');
 });
 
 rule(
@@ -291,19 +135,6 @@ rule(
   },
 );
 
-rule('variant.field.allow_negative_stock', 'and without it there is an end', async (context) => {
-  const { lamp, raw, body, order } = context;
-  const shown = async () => (await detail(context, lamp.product.id)).variants[0];
-  expect(await shown()).not.toHaveProperty('allow_negative_stock');
-  await order({ products: [{ sku: 'LAMP-1', qty: 10 }] });
-  expect(errorOf(await raw.post('/v1/order/create', body()))).toEqual([400, 'invalid_request']);
-  lamp.allowNegativeStock = true;
-  await order({ products: [{ sku: 'LAMP-1', qty: 2 }] });
-  expect(await shown()).toMatchObject({ allow_negative_stock: true, available_qty: -2, reserved_qty: 12 });
-  const { present } = await inVariants(context, 'allow_negative_stock');
-  expect(new Set(present)).toEqual(new Set([true]));
-});
-
 rule(
   ['variant.field.available_qty', 'variant.field.on_hand', 'variant.field.reserved_qty'],
   'on_hand minus reserved_qty, over all warehouses',
@@ -330,25 +161,6 @@ rule(
     }
   },
 );
-
-rule('variant.field.available_qty', 'of a pulled product, the seller’s stock', async (context) => {
-  const variant = variantOf(context.sandbox, 'pulled');
-  const shown = async () =>
-    (await detail(context, variant.product.id)).variants.find(
-      (each) => each['product_variant_id'] === variant.id,
-    );
-  const before = present(await shown())['available_qty'] as number;
-  context.sandbox.operations.add({ ...levelOf(variant), by: 7 });
-  expect(await shown()).toMatchObject({ available_qty: before + 7 });
-});
-
-rule('variant.field.reserved_qty', 'until it ships', async (context) => {
-  const { id } = await context.order({ products: [{ sku: 'LAMP-1', qty: 4 }] });
-  const shown = async () => (await detail(context, context.lamp.product.id)).variants[0];
-  expect(await shown()).toMatchObject({ on_hand: 10, reserved_qty: 4, available_qty: 6 });
-  await context.steer('/operations', { operation: 'ship', order_id: id });
-  expect(await shown()).toMatchObject({ on_hand: 6, reserved_qty: 0, available_qty: 6 });
-});
 
 rule('product-list.body', 'nothing, {} or a search', async ({ raw }) => {
   for (const body of [undefined, {}, { limit: 20 }]) {
@@ -378,20 +190,6 @@ fieldRule(['product-list.field.offset', 'limits.product-page'], 'from 0', {
     [{ offset: 1_000 }, { products: [], has_more: false }],
   ],
   refused: [-1, 0.5, '1'].map((offset) => [{ offset }, 'offset']),
-});
-
-rule('product-list.field.query', 'in any case', async (context) => {
-  for (const name of ['Blue LANTERN', 'lantern shade', 'เสื้อคลุม', 'ÉCLAIR']) {
-    context.sandbox.operations.createProduct({ name });
-  }
-  const names = async (query: string) => (await rows(context, { query })).map(({ name }) => name).sort();
-  expect(await names('LaNtErN')).toEqual(['Blue LANTERN', 'lantern shade']);
-  expect(await names('tern s')).toEqual(['lantern shade']);
-  expect(await names('เสื้อคลุม')).toEqual(['เสื้อคลุม']);
-  expect(await names('éclair')).toEqual(['ÉCLAIR']);
-  expect(await names('.*')).toEqual([]);
-  expect(await names('')).toHaveLength(20);
-  expectRefused(await context.raw.post(LIST, { query: 7 }), 'query');
 });
 
 rule(['product-list.field.sort_by', 'product-list.field.sort_order'], 'each, both ways', async (context) => {

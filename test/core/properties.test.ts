@@ -12,7 +12,7 @@ import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
 import { SimulatedService, type Plan, type StepPlan, type Watch } from './simulated-service.ts';
 
-const RUNS = 1_000;
+const RUNS = 800;
 const ANYTHING: Misfortune = {
   losses: true,
   lostTails: true,

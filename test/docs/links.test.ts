@@ -1,8 +1,8 @@
 /** Links, citations of documents in code, and the commands that documents name. */
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { anchorsOf, codeOf, linksOf } from './markdown.ts';
+import { anchorsOf, linksOf } from './markdown.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -66,30 +66,4 @@ test('every citation of a document leads somewhere', () => {
     });
   });
   expect(broken).toEqual([]);
-});
-
-test('every npm script and every command that a document names is there', () => {
-  const { scripts } = JSON.parse(files.get('package.json') ?? '') as { scripts: Record<string, string> };
-  const verbs = new Set(
-    [...files.keys()].flatMap((path) => /^src\/cli\/([a-z]+)\.ts$/.exec(path)?.[1] ?? []),
-  );
-  const unknown = documents.flatMap(([path, text]) =>
-    codeOf(text).flatMap((code) => [
-      ...[...code.matchAll(/\bnpm run ([a-z:-]+)/g)]
-        .filter(([, name = '']) => !(name in scripts))
-        .map(([all]) => `${path}: ${all}`),
-      ...[...code.matchAll(/(?:^|[\s(])stock-mirror ([a-z]+)\b(?![.:])/gm)]
-        .filter(([, verb = '']) => verb !== 'help' && !verbs.has(verb))
-        .map(([all]) => `${path}: ${all.trim()}`),
-    ]),
-  );
-  expect(unknown).toEqual([]);
-});
-
-test('the index names every document', () => {
-  const linked = new Set(linksOf(files.get('docs/README.md') ?? ''));
-  const inFolder = readdirSync(join(root, 'docs')).filter(
-    (name) => name !== 'README.md' && name.endsWith('.md') && statSync(join(root, 'docs', name)).isFile(),
-  );
-  expect(inFolder.filter((name) => !linked.has(name))).toEqual([]);
 });

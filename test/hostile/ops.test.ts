@@ -177,34 +177,3 @@ test('any order', async () => {
     for (const id of JSON.parse(ids ?? '[]') as string[]) expect(id).toMatch(/^[0-9]+$/);
   }
 });
-
-test.each<[string, RequestInit & { duplex?: 'half' }]>([
-  [
-    'that says its length',
-    { body: 'x'.repeat((1 << 20) + 1), headers: { 'content-length': String((1 << 20) + 1) } },
-  ],
-  [
-    'that does not',
-    {
-      body: new ReadableStream({
-        start(controller) {
-          for (let n = 0; n < 20; n += 1) controller.enqueue(new Uint8Array(100_000).fill(0x20));
-          controller.close();
-        },
-      }),
-      duplex: 'half',
-    },
-  ],
-])('an order over 1 MB %s is refused by size', async (_, init) => {
-  const { app } = opsOverStore();
-  const response = await app.request('/api/resync', {
-    method: 'POST',
-    ...init,
-    headers: { 'content-type': 'application/json', ...(init.headers as Record<string, string>) },
-  });
-  expect(response.status).toBe(413);
-  expect(await response.json()).toEqual({
-    error: 'invalid_request',
-    error_description: expect.stringContaining('1 MB'),
-  });
-});

@@ -2,18 +2,16 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
-import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
+import { endRun } from '../../src/reconcile/runs.ts';
 import { checkAnswer } from '../contract/openapi.ts';
 import { present } from '../shared/present.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
-import { EventReader } from './events.ts';
+
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
 type Rows = Json[];
-
-const SOON = { timeout: 10_000 };
 
 let store: OpenedStore;
 let ops: Ops;
@@ -85,28 +83,10 @@ test('the document is valid, and has every endpoint', async () => {
   ]);
 });
 
-test('every field has a name as SQL has them', () => {
-  const names: string[] = [];
-  JSON.stringify(document, (key, value: unknown) => {
-    if (key === 'properties') names.push(...Object.keys(value as object));
-    return value;
-  });
-  expect(names).toContain('blocked');
-  expect(names.filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toEqual([]);
-});
-
 test('state and readiness', async () => {
   expect(await get('/readyz')).toEqual({ status: 503, body: { state: 'stale' } });
   const { body } = await get('/api/status');
   expect(body).toMatchObject({ state: 'stale', last_seq: 0, blocked: null, alarms: [] });
-});
-
-test('why the service is not asked, and until when', async () => {
-  const blocked = { kind: 'breaker', message: 'no answer', untilMs: T0 };
-  const operator = { blocked, readsUnderWay: 0, resync: () => Promise.reject(new Error('not asked for')) };
-  ops = await startOps(store, { operator });
-  const { body } = await get('/api/status');
-  expect(body['blocked']).toEqual({ kind: 'breaker', message: 'no answer', until: T0 });
 });
 
 test('stock is the view, whole, page by page', async () => {
@@ -123,26 +103,6 @@ test('stock is the view, whole, page by page', async () => {
   expect(paged.flat()).toEqual(view);
   expect((await pages('/api/stock?limit=3', 'stock')).map((page) => page.length)).toEqual([3, 1]);
   expect((await pages('/api/stock?limit=2', 'stock')).map((page) => page.length)).toEqual([2, 2]);
-});
-
-test('variants are the view, whole, page by page', async () => {
-  await fill();
-  const view = store.rows('SELECT * FROM mirror_variants ORDER BY variant_id');
-  expect(view).toHaveLength(3);
-  expect((await get('/api/variants')).body['variants']).toEqual(view);
-  expect((await pages('/api/variants?limit=1', 'variants')).flat()).toEqual(view);
-  for (const [query, ids] of [
-    ['sku=S-110', ['110']],
-    ['product_id=10', ['100', '101']],
-    ['variant_id=101&sku=S-100', []],
-    ['product_id=10&suspect=1', []],
-  ] as const) {
-    const { body } = await get(`/api/variants?${query}`);
-    expect(
-      (body['variants'] as Rows).map((row) => row['variant_id']),
-      query,
-    ).toEqual(ids);
-  }
 });
 
 test('stock by variant, sku, product, warehouse and suspicion, alone and together', async () => {
@@ -247,19 +207,6 @@ test('deliveries, the latest first, all or those not understood', async () => {
   expect(latest).toMatchObject([{ bytes: large.byteLength, request_id: null, items: null }]);
 });
 
-test('a page of large deliveries ends where enough is parsed, and all are on the next ones', async () => {
-  const note = 'x'.repeat(20_000);
-  for (let n = 0; n < 10; n += 1) {
-    await store.deliver(delivery(`r${n}`, item({ update_time: T0 + n, note })), T0 + n);
-  }
-  const found = await pages('/api/deliveries?limit=1000', 'deliveries');
-  // 64 KB of some 20,000 bytes each.
-  expect(found.map((page) => page.length)).toEqual([3, 3, 3, 1]);
-  expect(found.flat().map((row) => row['request_id'])).toEqual(
-    Array.from({ length: 10 }, (_, n) => `r${9 - n}`),
-  );
-});
-
 test('runs, the latest first, one of them, and its end', async () => {
   const order = (body: Json) =>
     ops.ask('/api/resync', { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
@@ -286,37 +233,6 @@ test('runs, the latest first, one of them, and its end', async () => {
   await endRun({ store, now: () => T0, log: createLog('silent') }, run, null);
   const { text } = await ops.ask('/api/runs/2/stream');
   expect(text).toMatch(/^event: run\ndata: \{"run_id":2,.*"state":"done".*\}\n\n$/);
-});
-
-test('the stream of a run says what holds it back, and when that is over', async () => {
-  const why = { kind: 'rate_limited' as const, message: 'paused', untilMs: T0 };
-  const operator = {
-    resync: () => Promise.reject(new Error('nothing is begun')),
-    readsUnderWay: 0,
-    isBlocked: true,
-    get blocked() {
-      return this.isBlocked ? why : null;
-    },
-  };
-  const blockable = await startOps(store, { operator });
-  const deps = { store, now: () => T0, log: createLog('silent') };
-  const run = await beginCatalogueRun(deps, 'operator');
-  const reader = new EventReader(`${blockable.url}/api/runs/${run.id}/stream`);
-  await expect.poll(() => reader.of('run').length, SOON).toBeGreaterThan(1);
-  operator.isBlocked = false;
-  await expect.poll(() => reader.of('blocked').length, SOON).toBe(2);
-  await endRun(deps, run, null);
-  await expect.poll(() => reader.isOver, SOON).toBe(true);
-  expect(reader.events[0]).toMatchObject({
-    name: 'blocked',
-    data: { kind: 'rate_limited', message: 'paused', until: T0 },
-  });
-  expect(reader.of('blocked')[1]?.data).toBeNull();
-  expect(reader.of('causes').map(({ data }) => data)).toMatchObject([
-    [{ kind: 'rate_limited', owner: 'store' }],
-    [],
-  ]);
-  expect(reader.events.at(-1)).toMatchObject({ name: 'run', data: { state: 'done' } });
 });
 
 test('what a request should not say is refused by name', async () => {

@@ -1,12 +1,12 @@
 /** The change feed: whole and in order however it is followed, and never in silence past what is not there any more. */
-import { expect, onTestFinished, test, vi } from 'vitest';
-import type { ApplyListener } from '../../src/mirror/mirror.ts';
+import { expect, test, vi } from 'vitest';
+
 import { present } from '../shared/present.ts';
-import { eventually, throughout } from '../process/wait.ts';
+import { eventually } from '../process/wait.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { EventReader } from './events.ts';
-import { ChangeFeed } from '../../src/ops/feed/change-feed.ts';
+
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
@@ -181,35 +181,6 @@ test('a long poll answers with the first change, or empty when the time is over'
   expect(performance.now() - startedMs).toBeGreaterThan(900);
 });
 
-test('commits without a change, such as the heartbeat each second, do not wake streams', () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  let commit: ApplyListener = () => undefined;
-  const position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0 };
-  const feed = new ChangeFeed({
-    reader: newStore().reader,
-    writer: {
-      get position() {
-        return position;
-      },
-      onApplied: (listener) => {
-        commit = listener;
-        return () => true;
-      },
-    },
-  });
-  onTestFinished(feed.follow());
-  for (let seconds = 0; seconds < 20; seconds += 1) {
-    commit({ reports: [] });
-    vi.advanceTimersByTime(1_000);
-  }
-  expect(feed.wakes).toBe(0);
-  position.changeSeq = 1;
-  commit({ reports: [] });
-  vi.advanceTimersByTime(1_000);
-  expect(feed.wakes).toBe(1);
-});
-
 test('many streams cost the database one read per commit, and a client may hold only so many', async () => {
   const store = newStore();
   const asked = vi.spyOn(store.reader, 'ask');
@@ -255,16 +226,4 @@ test('streams and long polls end at once when the service stops', async () => {
   await ops.stop();
   expect((await poll).body).toMatchObject({ changes: [], next: first });
   await eventually(() => readers.every((reader) => reader.isOver), { what: 'the end' });
-});
-
-test('a reader that leaves is no event for the log', async () => {
-  const store = newStore();
-  const warn = vi.fn();
-  const ops = await startOps(store, { log: { warn, info: warn, error: warn } as never });
-  const change = changer(store);
-  await change();
-  const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
-  await eventually(() => reader.seqs.length === 1, { what: 'the first change' });
-  reader.cut();
-  await throughout(400, () => expect(warn.mock.calls).toEqual([]));
 });

@@ -140,31 +140,6 @@ test('says what state the mirror is in, why, and what to do', async () => {
   expect(words(await show(ops, '/'))).toContain('The mirror’s tables are not written');
 });
 
-test('a mirror that is stale because products are refused says that, and not that a re-read request waits', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  for (const id of ['1', '2', '3']) {
-    await read(store, { qty: 5, secondsAgo: 100, productId: id, variantId: `${id}00` });
-    const refused = { attempts: 1, faults: 1, nextAtMs: 0, parked: true, error: '403 access_denied' };
-    await store.writer.append({ kind: 'given_up', atMs: 1, productId: id, ...refused });
-  }
-  await store.writer.append({
-    kind: 'request_reads',
-    atMs: Date.now() - 60 * 60_000,
-    reason: 'conflict',
-    productIds: ['1'],
-    variantIds: [],
-  });
-  const state =
-    'UPDATE service_state SET alive_at_ms = ?, clock_ms = unixepoch() * 1000, last_full_sync_at_ms = 1';
-  store.change(state, Date.now());
-  const page = words(await show(ops, '/'));
-  expect(page).toMatch(/Blocked The store refuses or fails to show 3 products/);
-  expect(page).toContain(
-    'The last read of 3 products failed: refused by the store, or failed repeatedly, and retried only by the schedule',
-  );
-});
-
 test('warns of removals that are held, and asks twice before they are allowed', async () => {
   const store = newStore();
   const ops = await startOps(store);
@@ -275,101 +250,6 @@ test('finds stock by SKU, ids, name and warehouse, page by page, with the freshn
   );
 });
 
-test('a total that was just read is not said to come from a webhook, nor one of unknown age to be old', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  const sentAtMs = Date.now() - 60_000;
-  const bundle = detail('1', [{ id: '100', levels: null, total: 4, more: { product_bundle_id: '7' } }]);
-  await store.writer.append(readInput('1', bundle, { sentAtMs, s0: 0 }));
-  expect(words(await show(ops, '/stock?q=100'))).toMatch(
-    /none: bundle 4 – – read 60 s ago Value from a read/,
-  );
-  // Named by an item that was not understood, and by nothing else.
-  await change(store, 'odd', 1, { id: '101', new: 'many' });
-  expect(words(await show(ops, '/stock?q=101'))).toMatch(/variant 101 none – – – suspect not read yet/);
-});
-
-test('shows how a variant moved, by whom, and what the last read said', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  await read(store, { qty: 5, secondsAgo: 1_000 });
-  await change(store, 'sold', 900, { old: 5, new: 4, order_id: '777' });
-  await change(store, 'counted', 800, {
-    old: 4,
-    new: 12,
-    order_id: undefined,
-    user_id: '55',
-    reason: 'user_adjusted',
-  });
-  await change(store, 'gap', 1, { old: 20, new: 18 });
-  const page = await show(ops, '/variants/100');
-  const text = words(page);
-  expect(text).toMatch(/1 12 18 \+6/);
-  expect(text).toMatch(/5 4 −1 order_reserved delivery 1 order 777/);
-  expect(text).toMatch(/4 12 \+8 user_adjusted delivery 2 user 55/);
-  expect(text).toMatch(/1 – 5 – First read found by a read/);
-  expect(text).toContain('the mirror held 12 , and the next change began at 20');
-  expect(text).toMatch(/1 18 5 \+13 since/);
-});
-
-test('pages through the changes of a variant that moves much', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  for (let i = 0; i < 205; i += 1) await change(store, `c${i}`, 500 - i, { old: i, new: i + 1 });
-  const rows = (page: string) => [...page.matchAll(/id="change-(\d+)"/g)].map(([, seq]) => Number(seq));
-  const first = await show(ops, '/variants/100');
-  const older = present(/href="(\/variants\/100\?before=\d+)">Older/.exec(first)?.[1]);
-  const second = await show(ops, older);
-  expect(rows(first)).toHaveLength(200);
-  expect(rows(second)).toHaveLength(5);
-  expect(Math.max(...rows(second))).toBe(Math.min(...rows(first)) - 1);
-});
-
-test('lists deliveries, and those not understood', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  expect(words(await show(ops, '/deliveries'))).toContain('There are none.');
-  expect(words(await show(ops, '/deliveries?show=dead-letters'))).toContain('There are none.');
-  for (let i = 0; i < 33; i += 1) await change(store, `request-${i}`, 50, { old: i, new: i + 1 });
-  await change(store, 'odd', 1, { new: 'many' });
-
-  const first = await show(ops, '/deliveries');
-  const older = linkTo(first, 'Older');
-  const ids = (page: string) => [...page.matchAll(/id="delivery-(\d+)"/g)].map(([, seq]) => Number(seq));
-  expect(ids(first)).toEqual(Array.from({ length: 30 }, (_, i) => 34 - i));
-  expect(ids(await show(ops, older))).toEqual([4, 3, 2, 1]);
-  expect(words(first)).toMatch(/request request-32 S-100 1 32 → 33 \+1 order_reserved order 9 applied/);
-  expect(words(first)).toContain('data.items[0].new');
-  expect(words(await show(ops, '/deliveries?show=dead-letters'))).toContain('data.items[0].new');
-  const whole = words(await show(ops, '/deliveries/33'));
-  expect(whole).toMatch(/Delivery 33 .* S-100 1 32 → 33 \+1 order_reserved , order 9 applied/);
-  for (const path of ['/deliveries/99', '/deliveries/x', '/deliveries/0']) {
-    expect((await ops.ask(path)).status).toBe(404);
-  }
-});
-
-test('says of each item which effect it had', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  await read(store, { qty: 5, secondsAgo: 1_000 });
-  const atMs = Date.now() - 100_000;
-  const outcome = async (requestId: string, over: Parameters<typeof item>[0]) => {
-    const body = delivery(requestId, item({ update_time: atMs, ...over }));
-    await store.deliver(body, Date.now());
-    return words(await show(ops, `/deliveries/${store.inbox.lastSeq}`));
-  };
-  for (const [requestId, over, did] of [
-    ['a', { old: 5, new: 4 }, /order 9 applied Body/],
-    ['b', { old: 5, new: 4, order_id: '10' }, /order 10 no change: the same change/],
-    ['c', { old: 6, new: 5, update_time: atMs - 60_000 }, /not applied: older than a change/],
-    ['d', { old: 9, new: 8, update_time: atMs + 1_000 }, /applied, after a gap: a delivery is late or lost/],
-    ['e', { id: '101' }, /applied: the first value of this stock level/],
-  ] as const) {
-    expect(await outcome(requestId, over), requestId).toMatch(did);
-  }
-  expect(words(await show(ops, '/deliveries'))).toContain('applied, after a gap: a delivery is late or lost');
-});
-
 test('a delivery’s page shows all that is kept of it: when, whose, which bytes', async () => {
   const store = newStore();
   const ops = await startOps(store);
@@ -401,40 +281,6 @@ test('a delivery’s page shows all that is kept of it: when, whose, which bytes
   expect(shown).toMatch(/not understood .*Some bytes are no UTF-8.* It is no JSON\. As received \{\ufffd\{/);
 });
 
-test('shows the first items of a large delivery, more on its own page, and says what it leaves out', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  const many = (count: number) =>
-    delivery(`${count}`, ...Array.from({ length: count }, (_, i) => item({ id: String(1_000 + i) })));
-  for (const count of [20, 600, 3_000]) await store.deliver(many(count), Date.now());
-  const list = words(await show(ops, '/deliveries'));
-  expect(list).toMatch(/too large for this list .*too large for this list .*20 changes .* 12 more Times/);
-  const rows = async (seq: number) => (await show(ops, `/deliveries/${seq}`)).match(/class="sku"/g)?.length;
-  expect([await rows(1), await rows(2), await rows(3)]).toEqual([20, 500, undefined]);
-  expect(words(await show(ops, '/deliveries/2'))).toContain('100 more are not shown');
-  expect(words(await show(ops, '/deliveries/3'))).toContain('too large to show');
-});
-
-test('pages through what was not understood, and through the runs', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  for (let i = 0; i < 35; i += 1) await change(store, `odd-${i}`, 1, { new: 'many' });
-  const ids = (page: string, what: string) =>
-    [...page.matchAll(new RegExp(`id="${what}-(\\d+)"`, 'g'))].map(([, id]) => Number(id));
-  const first = await show(ops, '/deliveries?show=dead-letters');
-  const second = await show(ops, linkTo(first, 'Older'));
-  expect([ids(first, 'delivery').length, ids(second, 'delivery')]).toEqual([30, [5, 4, 3, 2, 1]]);
-  expect(second).not.toContain('Older');
-  for (let i = 0; i < 52; i += 1) {
-    store.change(
-      `INSERT INTO runs (kind, state, started_at_ms, finished_at_ms, read_after_ms, list_offset, list_done, started_seq,
-         total, done, drift, failed) VALUES ('scheduled', 'done', 1, 2, 1, 0, 1, 1, 1, 1, 0, 0)`,
-    );
-  }
-  const runs = await show(ops, '/runs');
-  expect([ids(runs, 'run').length, ids(await show(ops, linkTo(runs, 'Older')), 'run')]).toEqual([50, [2, 1]]);
-});
-
 test('lists runs, and shows one with its bar; without scripts it loads itself again while it runs', async () => {
   const store = newStore();
   const ops = await startOps(store);
@@ -453,15 +299,6 @@ test('lists runs, and shows one with its bar; without scripts it loads itself ag
   expect(await show(ops, `/runs/${id}`)).not.toContain('http-equiv');
   expect(words(await show(ops, '/runs'))).toMatch(/Full resync 1 done .* 2 of 8/);
   for (const path of ['/runs/99', '/runs/x']) expect((await ops.ask(path)).status).toBe(404);
-});
-
-test('a run that is held up by a block says so on its own page', async () => {
-  const store = newStore();
-  const blocked = { kind: 'credentials', message: '401 invalid_client', untilMs: null };
-  const ops = await startOps(store, { operator: operatorOf(store, { blocked }) });
-  const { id } = await beginCatalogueRun({ store, now: Date.now, log }, 'operator');
-  for (const path of ['/', `/runs/${id}`])
-    expect(words(await show(ops, path))).toContain('waits until the mirror is no longer blocked');
 });
 
 test('its orders reach the operator, and a wrong one is refused in words', async () => {
@@ -499,18 +336,6 @@ test('its orders reach the operator, and a wrong one is refused in words', async
     expect([status, text.includes(problem), text.includes('role="alert"')]).toEqual([400, true, true]);
   }
   expect(operator.orders).toHaveLength(4);
-});
-
-test.each<[string, Record<string, string>]>([
-  ['another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
-  ['another port', { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' }],
-  ['a name that was made to lead here', { host: 'evil.example', origin: 'http://evil.example' }],
-])('a form from %s is refused', async (_what, headers) => {
-  const store = newStore();
-  const operator = operatorOf(store);
-  const ops = await startOps(store, { operator });
-  expect((await post(ops, '/page/resync', {}, headers)).status).toBe(403);
-  expect(operator.orders).toEqual([]);
 });
 
 test('with a token, pages and forms are for who is signed in', async () => {
@@ -654,50 +479,4 @@ test('a plot draws known values, and shows when no mirror ran', async () => {
   expect(plot.match(/<path class="bar a" d="(?:M[^M"]+){2}"/)).not.toBeNull();
   expect(words(page)).toContain('Deliveries per minute 2,400 committed, 20 refused committed refused');
   expect(words(page)).toContain('Suspect levels now 3, at most 3');
-});
-
-test('a store that cannot be asked is said to be so, on a page', async () => {
-  const store = newStore();
-  const ops = await startOps(store, {
-    reader: { ask: () => Promise.reject(new Error('query failed: database disk image is malformed')) },
-  });
-  const { status, text } = await ops.ask('/stock');
-  expect(status).toBe(503);
-  expect(words(text)).toContain('database disk image is malformed');
-});
-
-test('an address that there is none of is a page for people, and JSON for programs', async () => {
-  const ops = await startOps(newStore());
-  const page = await ops.ask('/nowhere/<b>', { headers: { accept: 'text/html,*/*' } });
-  expect(page.status).toBe(404);
-  expect(words(page.text)).toContain('There is no page /nowhere/');
-  expect(page.text).not.toContain('<b>');
-  expect(page.text).toMatch(/<a href="\/stock">/);
-  expect((await ops.ask('/nowhere')).json).toMatchObject({ error: 'not_found' });
-  const api = await ops.ask('/api/nowhere', { headers: { accept: 'text/html' } });
-  expect(api.json).toMatchObject({ error: 'not_found' });
-});
-
-test('long ids are shortened in the middle, whole on hover and for the clipboard', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  const requestId = '0f8fad5b-d9cb-469f-a165-70867728950e';
-  await change(store, requestId, 1, { old: 9, new: 8, order_id: '12345678901234567890' });
-  const page = await show(ops, '/deliveries');
-  expect(page).toContain(`data-id="${requestId}"`);
-  expect(page).toContain(`title="${requestId}: click to copy"`);
-  expect(words(page)).toContain('request 0f8fad5b…950e');
-  expect(words(page)).toContain('order 12345678…7890');
-});
-
-test('a warehouse’s name stands beside its id wherever the page shows one', async () => {
-  const store = newStore();
-  const ops = await startOps(store, { warehouseNames: new Map([['1', 'Bangkok <1>']]) });
-  await read(store, { qty: 5, secondsAgo: 1_000 });
-  await change(store, 'a', 900, { old: 5, new: 4 });
-  await change(store, 'lost', 800, { old: 7, new: 6 });
-  await read(store, { qty: 3, secondsAgo: 1 });
-  for (const path of ['/stock', '/variants/100', '/deliveries', '/deliveries/2']) {
-    expect(words(await show(ops, path)), path).toContain(' 1 Bangkok &lt;1&gt; ');
-  }
 });

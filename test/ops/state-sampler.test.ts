@@ -1,5 +1,5 @@
 /** One sampler for all who show the state: of now while that is cheap, and never more than its share of the reader. */
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import type { StoreReader } from '../../src/mirror/mirror.ts';
 import { present } from '../shared/present.ts';
@@ -52,49 +52,6 @@ test('however many ask at once, one question waits behind the one under way', as
   const [, ...late] = await Promise.all(asking);
   expect(new Set(late.map(({ products }) => products))).toEqual(new Set([1]));
   expect(samples()).toBe(2);
-});
-
-test('while counting takes long, nobody waits for it: the counts are of a moment ago, the rest is of now', async () => {
-  const store = newStore();
-  const { reader, waiting, samples } = heldReader(store, 400);
-  const monotonic = vi.spyOn(performance, 'now');
-  onTestFinished(() => monotonic.mockRestore());
-  let nowMs = 1_000;
-  monotonic.mockImplementation(() => nowMs);
-  const sampler = new StateSampler({ reader, now: Date.now, log });
-  const first = sampler.status();
-  present(waiting.shift())();
-  expect((await first).products).toBe(0);
-
-  addProduct(store, '1');
-  store.change('UPDATE mirror_state SET change_seq = 7');
-  expect(await sampler.status()).toMatchObject({ products: 0, last_seq: 7 });
-  expect(samples()).toBe(1);
-  // A fiftieth of the reader's time.
-  nowMs += 400 * 50;
-  expect(await sampler.status()).toMatchObject({ products: 0 });
-  expect(samples()).toBe(2);
-  present(waiting.shift())();
-  await eventually(() => sampler.last?.status.products === 1, { what: 'the new count' });
-  expect((await sampler.status()).products).toBe(1);
-});
-
-test('who listens is told of each sample, which is taken again and again', async () => {
-  const store = newStore();
-  const ask = vi.spyOn(store.reader, 'ask');
-  const sampler = new StateSampler({ reader: store.reader, now: () => 5, log });
-  const told: number[] = [];
-  sampler.onSample(({ atMs, status }) => told.push(atMs + status.products));
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  sampler.start();
-  await vi.waitFor(() => expect(told).toEqual([5]), 120_000);
-  addProduct(store, '1');
-  await vi.advanceTimersByTimeAsync(10_000);
-  await vi.waitFor(() => expect(told).toEqual([5, 6]), 120_000);
-  await sampler.stop();
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(ask.mock.calls).toHaveLength(2);
 });
 
 test('a question that fails is told to who asked, and asked again', async () => {

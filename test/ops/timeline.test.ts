@@ -1,9 +1,8 @@
 /** What the plots of the ops page are drawn from. */
 import { expect, test } from 'vitest';
-import type { Fact } from '../../src/core/apply/fact.ts';
-import type { Gap } from '../../src/core/model.ts';
+
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
-import { KEPT_MINUTES, LiveTimeline, type TimelineDeps } from '../../src/ops/state/timeline.ts';
+import { LiveTimeline, type TimelineDeps } from '../../src/ops/state/timeline.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
 
@@ -37,17 +36,6 @@ test('counts answers by minute, and says how quick they were', () => {
   ]);
 });
 
-test('keeps a day', () => {
-  const { timeline, pass } = timelineOf(newStore(), T0);
-  for (let i = 0; i < KEPT_MINUTES + 100; i += 1) {
-    timeline.answered(204, 3);
-    pass(MINUTE_MS);
-  }
-  const day = timeline.minutes();
-  expect(day).toHaveLength(KEPT_MINUTES);
-  expect(day.slice(0, -1).every(({ deliveries }) => deliveries === 1)).toBe(true);
-});
-
 test('keeps the minutes in the mirror, so that a restart forgets none', async () => {
   const store = newStore();
   const { timeline, sampler, pass } = timelineOf(store, T0);
@@ -66,31 +54,4 @@ test('keeps the minutes in the mirror, so that a restart forgets none', async ()
   expect(isKnown).toEqual([true, false, false, false, true]);
   expect(lastFive()[0]).toMatchObject({ started: 1, deliveries: 1, requests: 1, p99Ms: 3, suspects: 0 });
   await again.stop();
-});
-
-test('counts losses as they are proven', async () => {
-  let apply: (facts: readonly Fact[]) => void = () => undefined;
-  const writer: TimelineDeps['writer'] = {
-    command: () => Promise.reject(new Error('not in this test')),
-    onApplied(listener) {
-      apply = (facts) =>
-        listener({ reports: [{ seq: 1, facts, detailLost: false, failed: null }] } as unknown as Parameters<
-          typeof listener
-        >[0]);
-      return () => undefined;
-    },
-  };
-  const { timeline } = timelineOf(newStore(), T0, { writer });
-  timeline.start();
-  const drift = { productId: '1', variantId: '100', warehouseId: '7', oldQty: 4, newQty: 5 };
-  apply([
-    { kind: 'gap_proved', gap: { openedAtMs: T0 - 4_000 } as Gap, productId: '1' },
-    // The read that proves it also corrects it.
-    { kind: 'drift', cause: 'gap', ...drift },
-    { kind: 'drift', cause: 'lost_tail', ...drift },
-    { kind: 'drift', cause: 'downtime', ...drift },
-    { kind: 'drift', cause: 'derived', ...drift },
-  ]);
-  expect(timeline.minutes().at(-1)).toMatchObject({ lost: 3 });
-  await timeline.stop();
 });

@@ -14,17 +14,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { isNodeSupported } from '../../src/platform/node-requirement.ts';
-import {
-  bundledIn,
-  bytesOnDisk,
-  installPackage,
-  loadedPackages,
-  mirrorEnv,
-  userEnv as env,
-  type Installed,
-} from './installed.ts';
+import { bytesOnDisk, installPackage, mirrorEnv, userEnv as env, type Installed } from './installed.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -51,16 +43,6 @@ it('prints its usage', () => {
   expect(stdout).toMatch(/^Usage: stock-mirror /);
 });
 
-it('prints the version of the package', () => {
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-  const { status, stdout } = stockMirror('--version');
-  expect({ status, stdout }).toEqual({ status: 0, stdout: `${version}\n` });
-});
-
-it('refuses what it does not know', () => {
-  expect(stockMirror('--frobnicate')).toMatchObject({ status: 2, stdout: '' });
-});
-
 it('holds what it needs to run, and neither sources nor secrets', () => {
   expect(installed.packed).toEqual(
     expect.arrayContaining([
@@ -81,11 +63,6 @@ it('holds what it needs to run, and neither sources nor secrets', () => {
       /^(src|test|scripts(?!\/(deploy|grafana|prometheus|readers)\/))\/|(^|\/)\.env$|\.db$/.test(path),
     ),
   ).toEqual([]);
-});
-
-it('finds the migrations beside dist/', () => {
-  // Where src/ and dist/ both look: ../drizzle.
-  expect(existsSync(join(installed.folder, 'drizzle'))).toBe(existsSync(join(root, 'drizzle')));
 });
 
 it('needs none of what only the project needs, and says where it comes from', () => {
@@ -125,49 +102,8 @@ it('brings the binaries of the database, as they came, with their licence', () =
   }
 });
 
-describe('plain npm pack, which packs the project and not the package', () => {
-  const npmPack = (...args: readonly string[]) =>
-    spawnSync('npm', ['pack', '--dry-run', '--json', ...args], { cwd: root, env, encoding: 'utf8' });
-
-  it('finds no build that was left behind', () => {
-    const { status, stdout } = npmPack();
-    const [pack] = JSON.parse(stdout) as [{ files: { path: string }[] }];
-    expect(status).toBe(0);
-    expect(pack.files.filter(({ path }) => path.startsWith('dist/'))).toEqual([]);
-  });
-
-  it('is refused where scripts are run', () => {
-    const { status, stderr } = npmPack('--ignore-scripts=false');
-    expect(status).not.toBe(0);
-    expect(stderr).toContain('npm run pack makes the package');
-  });
-});
-
-it('is published from the packed file alone: npm refuses to publish the project', () => {
-  expect(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).toMatchObject({ private: true });
-});
-
 it('takes at most 40 MB with all its dependencies', () => {
   expect(bytesOnDisk(installed.prefix)).toBeLessThan(40 * 2 ** 20);
-});
-
-describe('loads no more packages than needed', () => {
-  it('in a program that imports the client', () => {
-    // undici is loaded with the first call.
-    expect(loadedPackages([join(installed.folder, 'dist/client.js')], folder)).toEqual(['zod']);
-  });
-
-  it('for --help', () => {
-    expect(loadedPackages([join(installed.folder, 'dist/bin.js'), '--help'], folder)).toEqual(['commander']);
-  });
-
-  it('for status', async () => {
-    const args = [join(installed.folder, 'dist/bin.js'), 'status'];
-    const packages = loadedPackages(args, folder, await mirrorEnv(folder));
-    expect(packages).toEqual(expect.arrayContaining(['commander', 'zod']));
-    expect(packages).not.toContain('hono');
-    expect(packages).not.toContain('undici');
-  });
 });
 
 it('says what it needs under a Node that is too old', (t) => {
@@ -202,60 +138,12 @@ it('serves: threads, migrations, pages, and what is loaded when it is asked for'
   expect(await ended).toEqual([0, null]);
 });
 
-it.skipIf(!existsSync('/usr/bin/script'))('shows its log to people on a terminal', async () => {
-  const home = mkdtempSync(join(folder, 'home-'));
-  const command = `${process.execPath} ${join(installed.folder, 'dist/bin.js')} serve`;
-  const terminal = spawn('/usr/bin/script', ['-qefc', command, '/dev/null'], {
-    cwd: home,
-    env: await mirrorEnv(home),
-  });
-  const ended = once(terminal, 'exit');
-  onTestFinished(async () => {
-    terminal.kill('SIGTERM');
-    await ended;
-  });
-  let printed = '';
-  terminal.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  await expect.poll(() => printed).toMatch(/^\[[\d:]+\].*INFO.*listening/m);
-});
-
-it('goes with the licences of the packages that it holds', () => {
-  const licences = readFileSync(join(installed.folder, 'dist/third-party-licences.txt'), 'utf8');
-  const files = readdirSync(join(installed.folder, 'dist')).filter((name) => name.endsWith('.js'));
-  const held = new Set(files.flatMap((name) => bundledIn(join(installed.folder, 'dist', name))));
-  expect(held.size).toBeGreaterThan(20);
-  for (const name of held) expect(licences).toMatch(new RegExp(`^${name} \\d.* \\(.+\\)$`, 'm'));
-});
-
 it('depends on what it does not hold, and on nothing else', () => {
   const manifest = JSON.parse(readFileSync(join(installed.folder, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
   };
   // The binary, and the types that the client's types name.
   expect(Object.keys(manifest.dependencies)).toEqual(['better-sqlite3', 'zod']);
-});
-
-it('runs the simulated service, with its page', async () => {
-  const sandbox = spawn(
-    join(installed.prefix, 'bin/stock-mirror'),
-    ['sandbox', '--port', '0', '--rate', '0'],
-    {
-      cwd: folder,
-      env,
-    },
-  );
-  onTestFinished(async () => {
-    const ended = once(sandbox, 'exit');
-    sandbox.kill('SIGTERM');
-    await ended;
-  });
-  let printed = '';
-  sandbox.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
-  await expect.poll(() => printed).toContain('SERVICE_WEBHOOK_SECRET=');
-  const [, page = ''] = /Page: +(\S+)/.exec(printed) ?? [];
-  for (const path of ['', 'page/style.css', 'page/script.js', 'page/times.js', 'openapi.json']) {
-    expect((await fetch(page + path)).status, path).toBe(200);
-  }
 });
 
 it.each([

@@ -110,49 +110,9 @@ test.each([
   expect((await get(sandbox, '/faults')).body).toEqual(before);
 });
 
-test('POST /sandbox/lose-next and GET /sandbox/deliveries', async () => {
-  const { sandbox } = await withReceiver();
-  await steer(sandbox, '/lose-next', { count: 1 });
-  const level = levelOf(variantOf(sandbox, 'own'));
-  sandbox.operations.add({ ...level, by: 1 });
-  sandbox.operations.add({ ...level, by: 1 });
-  await sandbox.network.idle();
-  const { body } = await get(sandbox, '/deliveries');
-  expect(body['deliveries']).toMatchObject([
-    { outcome: 'lost', status: null, items: [{ id: level.variantId }] },
-    { outcome: 'answered', status: 204 },
-  ]);
-  expect(body['counts']).toMatchObject({ lost: 1, answered: 1 });
-  expect((await get(sandbox, '/deliveries?limit=1')).body['deliveries']).toHaveLength(1);
-});
-
 test('a web page cannot post here: a body that is not declared as JSON is refused', async () => {
   const sandbox = await sandboxFor();
   const response = await fetch(`${sandbox.baseUrl}/sandbox/traffic`, { method: 'POST', body: '{"rate":5}' });
   expect(response.status).toBe(400);
   expect(sandbox.traffic.rate).toBe(0);
-});
-
-test('POST /sandbox/apps adds an app once, and the settings of none that is not there', async () => {
-  const sandbox = await sandboxFor();
-  const added = await steer(sandbox, '/apps', { client_id: 'second' });
-  const secret = expect.stringMatching(/^[\w-]{32}$/);
-  expect(added.body).toEqual({ client_id: 'second', client_secret: secret, webhook_secret: secret });
-  for (const taken of ['second', sandbox.clientId]) {
-    const answer = await steer(sandbox, '/apps', { client_id: taken });
-    expect([answer.status, answer.body['error_description']]).toEqual([400, `client_id: ${taken} is in use`]);
-  }
-  expect((await get(sandbox, '/settings?client_id=second')).body).toMatchObject({ webhook_url: '' });
-  expect((await get(sandbox, '/settings?client_id=third')).status).toBe(404);
-  expect((await steer(sandbox, '/settings?client_id=third', {})).status).toBe(404);
-});
-
-test('POST /sandbox/operations: an order stands only behind what an order can cause', async () => {
-  const sandbox = await sandboxFor();
-  const { variantId } = levelOf(variantOf(sandbox, 'own'));
-  const add = { operation: 'add', variant_id: variantId, by: 1, order_id: '5' };
-  const refused = await steer(sandbox, '/operations', { ...add, reason: 'returned' });
-  expect([refused.status, refused.body['error_description']]).toEqual([400, 'no order causes returned']);
-  const { body } = await steer(sandbox, '/operations', { ...add, reason: 'order_edited' });
-  expect(body['changes']).toMatchObject([{ reason: 'order_edited', order_id: '5' }]);
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Loss } from '../../src/sandbox/network/losses.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { levelOf, clientOf, manualTime, sandboxFor, steer, variantOf, withReceiver } from './harness.ts';
+import { levelOf, clientOf, manualTime, steer, variantOf, withReceiver } from './harness.ts';
 
 const latest = (sandbox: Sandbox): Loss => present(sandbox.losses.recent[0]);
 
@@ -43,30 +43,6 @@ test('the next webhook of the level gives it away, and the read after that repai
   expect(Number(shown['read_at']) - Number(shown['revealed_at'])).toBe(2_500);
 });
 
-test('a read that shows an older state, and a webhook that is refused or lost too, do not count', async () => {
-  const time = manualTime();
-  const { sandbox, receiver } = await withReceiver(time);
-  const client = await clientOf(sandbox);
-  const { variant } = sandbox.losses.lose();
-  const { variantId, warehouseId } = { variantId: variant.id, warehouseId: latest(sandbox).warehouseId };
-  receiver.answer = 401;
-  time.advance(1_000);
-  await sandbox.network.idle();
-  expect(latest(sandbox).revealedBy).toBeNull();
-  receiver.answer = 204;
-  sandbox.operations.add({ variantId, warehouseId, by: 1 });
-  await sandbox.network.idle();
-  expect(latest(sandbox).revealedBy).not.toBeNull();
-
-  time.advance(500);
-  sandbox.reads.stale = { probability: 1, ageMs: 2_000 };
-  await client('/v1/product/detail', { product_id: variant.product.id });
-  expect(latest(sandbox).readAtMs).toBeNull();
-  sandbox.reads.stale.probability = 0;
-  await client('/v1/product/detail', { product_id: variant.product.id });
-  expect(latest(sandbox).readAtMs).not.toBeNull();
-});
-
 test('exactly one is lost, whatever else is under way', async () => {
   const { sandbox, receiver } = await withReceiver();
   sandbox.network.batchMs = 60_000;
@@ -76,18 +52,4 @@ test('exactly one is lost, whatever else is under way', async () => {
   await sandbox.network.flush();
   expect(sandbox.deliveries.counts).toMatchObject({ lost: 1, answered: 1 });
   expect(receiver.items()).toHaveLength(1);
-});
-
-test('where no webhooks are sent, none is lost, and nothing changes', async () => {
-  const sandbox = await sandboxFor({ webhookUrl: null });
-  const before = JSON.stringify(sandbox.truth.snapshot());
-  const answer = await steer(sandbox, '/lose-webhook', {});
-  expect(answer).toMatchObject({
-    status: 400,
-    body: { error_description: 'no webhooks are sent, so none can be lost' },
-  });
-  expect(JSON.stringify(sandbox.truth.snapshot())).toBe(before);
-  expect((await steer(sandbox, '/lose-webhook', { variant_id: '1' })).body['error_description']).toBe(
-    'no live variant 1',
-  );
 });

@@ -74,90 +74,10 @@ test('reorder lets later deliveries overtake, and none is lost', async () => {
   expect(arrived(receiver).sort((a, b) => a - b)).toEqual(sent);
 });
 
-test('a reordered delivery that nothing overtakes still arrives', async () => {
-  const time = manualTime();
-  const { sandbox, receiver } = await withReceiver({ timers: time.timers });
-  sandbox.network.reorder = 1;
-  change(sandbox, 1);
-  await turn();
-  expect(receiver.received).toHaveLength(0);
-  time.advance(1_000);
-  await sandbox.network.idle();
-  expect(receiver.received).toHaveLength(1);
-});
-
-test('batch puts the changes of a window into one delivery', async () => {
-  const time = manualTime();
-  const { sandbox, receiver } = await withReceiver({ timers: time.timers });
-  sandbox.network.batchMs = 200;
-  const sent = change(sandbox, 5);
-  time.advance(199);
-  await turn();
-  expect(sandbox.deliveries.records).toHaveLength(0);
-  time.advance(1);
-  await sandbox.network.idle();
-  expect(receiver.received).toHaveLength(1);
-  expect(arrived(receiver)).toEqual(sent);
-});
-
-test('flush sends what waits in a batch, a delay or behind others, at once', async () => {
-  const time = manualTime();
-  const { sandbox, receiver } = await withReceiver({ timers: time.timers });
-  sandbox.network.delayMs = { min: 60_000, max: 60_000 };
-  change(sandbox, 2);
-  sandbox.network.delayMs = { min: 0, max: 0 };
-  sandbox.network.reorder = 1;
-  change(sandbox, 1);
-  sandbox.network.reorder = 0;
-  sandbox.network.batchMs = 60_000;
-  change(sandbox, 2);
-  await sandbox.network.flush();
-  expect(receiver.items()).toHaveLength(5);
-});
-
-test('hold keeps deliveries until release, which sends them in order', async () => {
-  const { sandbox, receiver } = await withReceiver();
-  const held = sandbox.network.hold();
-  const sent = change(sandbox, 10);
-  await sandbox.network.idle();
-  expect(receiver.received).toHaveLength(0);
-  expect(held.deliveries).toHaveLength(10);
-  await held.release();
-  expect(arrived(receiver)).toEqual(sent);
-  const [after] = change(sandbox, 1);
-  await sandbox.network.idle();
-  expect(arrived(receiver).at(-1)).toBe(after);
-});
-
-test('intercept decides about each delivery', async () => {
-  const time = manualTime();
-  const { sandbox, receiver } = await withReceiver({ timers: time.timers });
-  const verdicts = ['send', 'lose', { delayMs: 500 }] as const;
-  let count = 0;
-  sandbox.network.intercept = () => present(verdicts[count++]);
-  const [sent, , delayed] = change(sandbox, 3);
-
-  await expect.poll(() => arrived(receiver)).toEqual([sent]);
-  time.advance(500);
-  await sandbox.network.idle();
-  expect(arrived(receiver)).toEqual([sent, delayed]);
-  expect(sandbox.deliveries.counts).toMatchObject({ answered: 2, lost: 1, pending: 0 });
-});
-
 test('the record is bounded, and its counts are not', async () => {
   const { sandbox } = await withReceiver();
   sandbox.network.loss = 1;
   change(sandbox, 12_000);
   expect(sandbox.deliveries.records.length).toBeLessThanOrEqual(11_000);
   expect(sandbox.deliveries.counts.lost).toBe(12_000);
-});
-
-test('stop drops what is still on its way', async () => {
-  const { sandbox, receiver } = await withReceiver();
-  sandbox.network.delayMs = { min: 60_000, max: 60_000 };
-  change(sandbox, 3);
-  sandbox.traffic.start(100);
-  await sandbox.stop();
-  expect(receiver.received).toHaveLength(0);
-  expect(sandbox.traffic.rate).toBe(0);
 });

@@ -4,7 +4,7 @@ import { systemTimers } from '../../src/sandbox/world/clock.ts';
 import { contextFor } from '../contract/contract.ts';
 import { expectRefused } from '../contract/raw.ts';
 import { present } from '../shared/present.ts';
-import { manualTime, steer } from './harness.ts';
+import { steer } from './harness.ts';
 import type { Json } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
@@ -26,37 +26,12 @@ test.each<[string, string, string]>([
   expect(lamp.levels).toEqual(levels);
 });
 
-test('an order expires later than a platform timer can wait', async () => {
-  const time = manualTime();
-  const waits: number[] = [];
-  const setTimeout: typeof time.timers.setTimeout = (callback, ms) => {
-    waits.push(ms);
-    return time.timers.setTimeout(callback, ms);
-  };
-  const { order, lamp } = await contextFor({ now: time.now, timers: { ...time.timers, setTimeout } });
-  await order({ expiration_time: time.now() + 60 * 24 * HOUR_MS });
-  time.advance(60 * 24 * HOUR_MS - 1);
-  expect(lamp.levels).toMatchObject([{ reserved: 1 }]);
-  time.advance(1);
-  expect(lamp.levels).toMatchObject([{ reserved: 0 }]);
-  expect(Math.max(...waits)).toBe(2 ** 31 - 1);
-});
-
 test('an order that expires in the past is created first', async () => {
   const { order, read, sandbox, advance } = await contextFor();
   const created = await order({ expiration_time: sandbox.clock.now() - 1 });
   expect(created).toMatchObject({ status: 'open' });
   advance(0);
   expect(await read(created['id'])).toMatchObject({ status: 'canceled' });
-});
-
-test('an order expires when the store’s clock is stepped over its time', async () => {
-  const { order, lamp, sandbox, ...context } = await contextFor();
-  await order({ expiration_time: sandbox.clock.now() + HOUR_MS });
-  await context.steer('/faults', { clock_offset_ms: HOUR_MS - 1 });
-  expect(lamp.levels).toMatchObject([{ reserved: 1 }]);
-  await context.steer('/faults', { clock_offset_ms: HOUR_MS });
-  expect(lamp.levels).toMatchObject([{ reserved: 0 }]);
 });
 
 test('POST /sandbox/clock runs due events in order, each at its own time', async () => {
@@ -76,14 +51,6 @@ test('POST /sandbox/clock runs due events in order, each at its own time', async
   expect((await steer(sandbox, '/clock', { advance_ms: -1 })).status).toBe(400);
 });
 
-test('a courier is not booked for an order cancelled meanwhile', async () => {
-  const { order, read, advance, ...context } = await contextFor();
-  const { id } = await order({ ship_before_pay: true });
-  await context.steer('/operations', { operation: 'cancel', order_id: id });
-  advance(60_000);
-  expect(await read(id)).not.toHaveProperty('shipments');
-});
-
 test('an order for more than the stock is refused, naming the line that is too much', async () => {
   const { raw, body, lamp, sandbox } = await contextFor();
   const lines = [
@@ -100,58 +67,12 @@ test('an order for more than the stock is refused, naming the line that is too m
   expect(lamp.levels).toMatchObject([{ onHand: 10, reserved: 8 }]);
 });
 
-test('random traffic leaves placed orders alone', async () => {
-  const { order, read, lamp, sandbox } = await contextFor();
-  const placed = await order();
-  const counter = sandbox.operations.reserve([{ variantId: lamp.id, qty: 1 }]);
-  for (let step = 0; step < 3_000; step += 1) sandbox.traffic.step();
-  expect(await read(placed['id'])).toEqual(placed);
-  expect(await read(counter.orderId)).not.toMatchObject({ status: 'open' });
-});
-
 test('simultaneous requests with one external_order_id make one order', async () => {
   const { order, lamp, sandbox } = await contextFor({ timers: systemTimers });
   sandbox.reads.latencyMs = { min: 1, max: 20 };
   const orders = await Promise.all([1, 2, 3, 4].map(() => order({ external_order_id: 'A-1' })));
   expect(new Set(orders.map(({ id }) => id)).size).toBe(1);
   expect(lamp.levels).toMatchObject([{ reserved: 1 }]);
-});
-
-test('only a deleted order frees its external_order_id', async () => {
-  const { order, ...context } = await contextFor();
-  const { id } = await order({ external_order_id: 'A-1' });
-  await context.steer('/operations', { operation: 'cancel', order_id: id });
-  expect(await order({ external_order_id: 'A-1' })).toMatchObject({ id, status: 'canceled' });
-  await context.steer('/operations', { operation: 'delete_order', order_id: id });
-  expect((await order({ external_order_id: 'A-1' }))['id']).not.toBe(id);
-});
-
-test('an order keyed in by hand and a counter sale are read by their ids', async () => {
-  const { read, body, lamp, ...context } = await contextFor();
-  const keyed = await context.steer('/operations', { operation: 'place_order', order: body() });
-  expect(await read((keyed['order'] as Json)['id'])).toEqual(keyed['order']);
-  const lines = [{ variant_id: lamp.id, qty: 2 }];
-  const { order_id: id } = await context.steer('/operations', { operation: 'reserve', lines });
-  expect(await read(id)).toMatchObject({
-    status: 'open',
-    products: [{ product_variant_id: lamp.id, qty: 2 }],
-  });
-  await context.steer('/operations', { operation: 'ship', order_id: id });
-  expect(await read(id)).toMatchObject({ status: 'shipped' });
-});
-
-test('an order is paid once, and gets no tracking number after it is cancelled', async () => {
-  const { order, sandbox, ...context } = await contextFor();
-  const { id } = await order();
-  const refused = async (operation: string, fields: Json = {}) => {
-    const { status, body } = await steer(sandbox, '/operations', { operation, order_id: id, ...fields });
-    expect(status).toBe(400);
-    return body['error_description'];
-  };
-  await context.steer('/operations', { operation: 'pay', order_id: id });
-  expect(await refused('pay')).toContain('is paid already');
-  await context.steer('/operations', { operation: 'cancel', order_id: id });
-  expect(await refused('add_tracking_number', { tracking_number: 'X' })).toContain('is cancelled');
 });
 
 test.each<[string, Json, string]>([

@@ -5,7 +5,6 @@ import { available } from '../../src/sandbox/world/model.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
 import { clientOf, levelOf, sandboxFor, steer, variantOf, withReceiver } from './harness.ts';
-import { startReceiver } from './receiver.ts';
 
 type Answer = { status: number; location: string | undefined; text: string };
 type Headers = Record<string, string>;
@@ -111,17 +110,6 @@ test('sets and adds stock, and shows each webhook with its answer', async () => 
   expect(list).toMatch(/503 in \d+ ms .* 1042 → 1040 user_deducted .* 204 in \d+ ms .* → 1042 user_adjusted/);
 });
 
-test('loses a webhook, and shows how the next one reveals it and a read repairs it', async () => {
-  const { sandbox } = await withReceiver({ ackTimeoutMs: 60_000 });
-  expect(await submit(sandbox, '/page/lose-webhook', {})).toContain('the receiver accepts the next webhook');
-  sandbox.advance(1_000);
-  await sandbox.network.idle();
-  expect(words(await show(sandbox))).toMatch(/so one is missing .* the receiver reads the product/);
-  const client = await clientOf(sandbox);
-  await client('/v1/product/detail', { product_id: present(sandbox.losses.recent[0]).productId });
-  expect(words(await show(sandbox))).toMatch(/the receiver read the product, \d+\.\d s later/);
-});
-
 test('the form has every fault of the control API, and applies the typed values', async () => {
   const sandbox = await sandboxFor();
   const leaves = (value: unknown, path: string[] = []): [string, unknown][] =>
@@ -145,114 +133,6 @@ test('the form has every fault of the control API, and applies the typed values'
   expect(Object.fromEntries(leaves((await steer(sandbox, '/faults', {})).body))).toEqual(
     Object.fromEntries(typed),
   );
-});
-
-test('changes settings and random traffic', async () => {
-  const { sandbox, receiver } = await withReceiver();
-  const off = await submit(sandbox, '/page/settings', { webhook_url: receiver.url, booking_delay_ms: '7' });
-  expect(off).toContain('No webhooks are sent: the event is switched off');
-  expect(sandbox.network).toMatchObject({ enabled: false, webhookUrl: receiver.url });
-  expect(sandbox.courier.bookingDelayMs).toBe(7);
-  const on = { 'events.stock_available_updated': 'on', booking_delay_ms: '5' };
-  expect(await submit(sandbox, '/page/settings', { webhook_url: '', ...on })).toContain('no URL is set');
-  await submit(sandbox, '/page/traffic', { rate: '0.5', structural: 'on' });
-  expect(sandbox.traffic).toMatchObject({ rate: 0.5, structural: true });
-});
-
-test.each<[path: string, fields: Record<string, string>, message: string]>([
-  ['stock', { variant_id: '5', warehouse_id: '5', qty: '1' }, 'no live variant 5.'],
-  ['stock', { variant_id: '5', warehouse_id: '5' }, 'to: Invalid input'],
-  ['settings', { webhook_url: 'localhost', booking_delay_ms: '1' }, 'webhook_url: Invalid URL'],
-  ['faults', { loss: '2' }, 'loss: Too big'],
-  ['traffic', { rate: '-1' }, 'rate: Too small'],
-  ['lose-webhook', {}, 'no webhooks are sent'],
-])(
-  '/page/%s with %j is refused with the reason, and keeps the typed values',
-  async (name, fields, message) => {
-    const sandbox = await sandboxFor();
-    const before = sandbox.truth.snapshot();
-    const answer = await post(sandbox, `/page/${name}`, fields);
-    expect(answer.status).toBe(400);
-    expect(words(answer.text)).toContain(`Not done. ${message}`);
-    expect(sandbox.truth.snapshot()).toEqual(before);
-    if (name !== 'stock')
-      for (const value of Object.values(fields)) expect(answer.text).toContain(`value="${value}"`);
-    expect(await ask(sandbox, `/page/${name}`)).toMatchObject({ status: 303, location: '/' });
-  },
-);
-
-test('a lost webhook is shown raw, and sent again to any address as the same bytes', async () => {
-  const { sandbox, receiver } = await withReceiver({ mirrorUrl: 'http://127.0.0.1:8788' });
-  const other = await startReceiver();
-  try {
-    sandbox.network.loss = 1;
-    const { variantId, warehouseId } = levelOf(variantOf(sandbox, 'own'));
-    sandbox.operations.add({ variantId, warehouseId, by: 3 });
-    const { delivery } = present(sandbox.deliveries.records[0]);
-    const path = `/webhooks/${delivery.requestId}`;
-    expect(words(await show(sandbox, path))).toContain(delivery.body.toString());
-    expect(words(await show(sandbox, path))).toContain(delivery.headers['X-Service-Signature']);
-    expect(await show(sandbox, path)).toContain(`href="http://127.0.0.1:8788/variants/${variantId}"`);
-
-    const again = { request_id: delivery.requestId };
-    expect(await submit(sandbox, '/page/replay', { ...again, url: other.url })).toContain(`to ${other.url}`);
-    expect(other.received.map(({ raw }) => raw.toString())).toEqual([delivery.body.toString()]);
-    expect(receiver.received).toEqual([]);
-    const refused = await post(sandbox, '/page/replay', { ...again, url: 'localhost:8787' });
-    expect([refused.status, words(refused.text)]).toEqual([
-      400,
-      expect.stringContaining('begin with http://'),
-    ]);
-    const unreachable = await steer(sandbox, '/replay', { ...again, url: 'http://127.0.0.1:9/' });
-    expect(unreachable.body).toMatchObject({
-      outcome: 'failed',
-      problem: expect.stringMatching(/ECONNREFUSED/),
-    });
-    expect((await ask(sandbox, '/webhooks/whk_0')).status).toBe(404);
-  } finally {
-    await other.close();
-  }
-});
-
-test('each API call is kept with its raw request and answer', async () => {
-  const sandbox = await sandboxFor();
-  const client = await clientOf(sandbox);
-  await client('/v1/product/detail', { product_id: 5 });
-  sandbox.reads.fail.lostAnswer = 1;
-  await expect(client('/v1/product/list?page=2', {})).rejects.toThrow();
-  const { body } = await reply(sandbox, '/sandbox/calls');
-  const [cut, wrong] = body['calls'] as { id: number }[];
-  expect(cut).toMatchObject({ target: '/v1/product/list?page=2', status: null });
-  expect(wrong).toMatchObject({ method: 'POST', body: '{"product_id":5}', status: 400 });
-  const page = words(await show(sandbox, `/calls/${present(wrong).id}`));
-  expect(page).toMatch(/content-type: application\/json .*\{"product_id":5\} Answer 400 .*"invalid_request"/);
-  expect(page).toContain(`curl -sS -i '${sandbox.baseUrl}/v1/product/detail'`);
-});
-
-const reply = async (sandbox: Sandbox, path: string) => ({
-  body: (await (await fetch(sandbox.baseUrl + path)).json()) as Record<string, unknown>,
-});
-
-test('the reads of a mirror push nothing out, and stay off the front page', async () => {
-  const sandbox = await sandboxFor();
-  const client = await clientOf(sandbox);
-  await client('/v1/order/detail', { order_id: '1' });
-  for (let count = 0; count < 130; count += 1)
-    await client('/v1/product/list', {}, { 'user-agent': 'stock-mirror/1.0.0' });
-  const front = words(await show(sandbox));
-  expect(front).toContain('POST /v1/order/detail');
-  expect(front).not.toContain('POST /v1/product/list');
-  expect(words(await show(sandbox, '/calls'))).toContain('POST /v1/product/list');
-});
-
-test('long bodies and many paths do not fill the memory', async () => {
-  const sandbox = await sandboxFor();
-  const client = await clientOf(sandbox);
-  await client('/v1/product/detail', { product_id: '9'.repeat(100_000) });
-  const { text, more } = present(sandbox.calls.recent[0]).body;
-  expect([text.length, more]).toEqual([32_768, 100_017 - 32_768]);
-  for (let nth = 0; nth < 300; nth += 1) await fetch(`${sandbox.baseUrl}/v1/${nth}`);
-  expect(sandbox.calls.recent.length).toBeLessThanOrEqual(151);
 });
 
 test('names and bodies are text on every page', async () => {

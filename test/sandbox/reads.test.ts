@@ -48,30 +48,6 @@ test('stale shows the truth as it was, and no older', async () => {
   expect(availableOf(await read(), variant.id)).toBe(31);
 });
 
-test('stale covers deletion, creation and a bundle’s total', async () => {
-  const time = manualTime();
-  const { sandbox, call, variant, productId, read, set } = await prepared({ now: time.now });
-  time.advance(10_000);
-  const bundle = sandbox.operations.createProduct({
-    kind: 'bundle',
-    components: [{ variantId: variant.id, qty: 1 }],
-  }).product;
-  const readBundle = () => call(DETAIL, { product_id: bundle.id });
-  time.advance(1_000);
-  set(4);
-  sandbox.reads.stale = { probability: 1, ageMs: 500 };
-  expect(availableOf(await readBundle(), present(bundle.variants[0]).id)).toBe(10);
-  sandbox.reads.stale.ageMs = 1_500;
-  expect((await readBundle()).status).toBe(404);
-
-  sandbox.operations.deleteProduct(productId);
-  time.advance(400);
-  sandbox.reads.stale.ageMs = 500;
-  expect((await read()).status).toBe(200);
-  sandbox.reads.stale.ageMs = 300;
-  expect((await read()).status).toBe(404);
-});
-
 test('slow samples on arrival and delivers later', async () => {
   const time = manualTime();
   const { sandbox, variant, read, set } = await prepared({ timers: time.timers });
@@ -101,38 +77,6 @@ test('holdNext samples one read of the product now and delivers it on release', 
   expect(availableOf(await held, variant.id)).toBe(10);
 });
 
-test('holdNext holds a miss as a miss', async () => {
-  const { sandbox, productId, read } = await prepared();
-  sandbox.operations.deleteProduct(productId);
-  const hold = sandbox.reads.holdNext();
-  const held = read();
-  await hold.sampled;
-  sandbox.operations.restoreProduct(productId);
-  hold.release();
-  expect((await held).status).toBe(404);
-});
-
-test('intercept may answer, sample when it likes, cut the connection, or leave it', async () => {
-  const { sandbox, call, variant, read, set } = await prepared();
-  const seen: unknown[] = [];
-  sandbox.reads.intercept = (endpoint, body, respond) => {
-    seen.push([endpoint, body]);
-    const before = respond();
-    set(33);
-    return Promise.resolve(before);
-  };
-  expect(availableOf(await read(), variant.id)).toBe(10);
-  expect(seen).toEqual([[DETAIL, { product_id: variant.product.id }]]);
-
-  sandbox.reads.intercept = () => Promise.resolve({ status: 500, body: { error: 'server_error' } });
-  expect((await read()).status).toBe(500);
-  sandbox.reads.intercept = () => Promise.resolve('reset');
-  await expect(read()).rejects.toThrow();
-  sandbox.reads.intercept = () => Promise.resolve(undefined);
-  expect(availableOf(await read(), variant.id)).toBe(33);
-  expect((await call('/v1/product/list')).status).toBe(200);
-});
-
 test.each([
   ['serverError', 500, 'server_error'],
   ['invalidToken', 401, 'invalid_token'],
@@ -157,13 +101,4 @@ test('the Date header tells the service’s own clock', async () => {
   expect(Date.parse(present((await read()).headers.get('date')))).toBe(time.now() - 3_600_000);
   sandbox.reads.fail.serverError = 1;
   expect(Date.parse(present((await read()).headers.get('date')))).toBe(time.now() - 3_600_000);
-});
-
-test('stopping lets go of held reads', async () => {
-  const { sandbox, read } = await prepared();
-  const hold = sandbox.reads.holdNext();
-  const held = read().catch((error: unknown) => error);
-  await hold.sampled;
-  await sandbox.stop();
-  await held;
 });

@@ -54,21 +54,6 @@ test.each(['stock', 'structure'] as const)(
   },
 );
 
-test('the mix has orders, cancellations, manual changes and assemblies, and no structure unless asked', async () => {
-  const plain = await replay(21);
-  const reasons = new Set(
-    plain.sandbox.deliveries.records.flatMap(({ delivery }) => delivery.items.map(({ reason }) => reason)),
-  );
-  for (const reason of ['order_reserved', 'order_canceled', 'user_adjusted', 'returned', 'assemble_added']) {
-    expect(reasons).toContain(reason);
-  }
-  expect(reasons).not.toContain('variant_created');
-  expect(plain.truth.products).toEqual(plain.catalogue.products);
-
-  const structural = await replay(21, 'structure');
-  expect(structural.truth.products).not.toEqual(structural.catalogue.products);
-});
-
 test.each([[3], [500]])('runs at about %i changes per second until stopped', async (rate) => {
   const time = manualTime();
   const sandbox = await sandboxFor({

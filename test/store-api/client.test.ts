@@ -1,6 +1,6 @@
 import { expect, test, describe } from 'vitest';
 import { connected, failureOf, START_MS } from './connection.ts';
-import { sendError, sendHtml, sendJson } from './stub-service.ts';
+import { sendError, sendJson } from './stub-service.ts';
 
 const DETAIL = '/v1/product/detail';
 const LIST = '/v1/product/list';
@@ -60,29 +60,6 @@ describe('productDetail', () => {
       receivedAtMs: START_MS,
       serverDateMs: expect.any(Number) as number,
     });
-  });
-
-  test.each([
-    [404, 'not_found'],
-    [403, 'access_denied'],
-    [400, 'invalid_request'],
-  ])('a token request answered %i %s says nothing of the product', async (status, code) => {
-    const { service, client } = await connected();
-    service.answer('/oauth/token', (response) => sendError(response, status, code));
-    const error = await failureOf(client.productDetail('7'));
-    expect(error).toMatchObject({ kind: 'contract', endpoint: '/oauth/token' });
-    expect(service.to('/v1/product/detail')).toEqual([]);
-  });
-
-  test("does not take a proxy's 404 for an absent product", async () => {
-    const { service, client } = await connected();
-
-    service.answer(DETAIL, (response) => sendHtml(response, 404));
-    expect(await failureOf(client.productDetail('7'))).toMatchObject({ kind: 'contract', status: 404 });
-    service.answer(DETAIL, (response) => sendError(response, 404, 'no_such_route'));
-    expect(await failureOf(client.productDetail('7'))).toMatchObject({ kind: 'rejected', status: 404 });
-    service.answer(DETAIL, (response) => sendError(response, 400, 'not_found'));
-    expect(await failureOf(client.productDetail('7'))).toMatchObject({ kind: 'rejected', status: 400 });
   });
 
   test('refuses the answer for another product', async () => {
@@ -186,36 +163,6 @@ describe('a refused token', () => {
       'Bearer token-1',
       'Bearer token-2',
     ]);
-  });
-
-  test('that is refused again ends the call as unauthorized', async () => {
-    const { service, client } = await connected();
-    service.answer(DETAIL, (response) => sendError(response, 401, 'invalid_token'));
-
-    expect(await failureOf(client.productDetail('7'))).toMatchObject({
-      kind: 'unauthorized',
-      status: 401,
-      code: 'invalid_token',
-    });
-    expect(service.to(DETAIL)).toHaveLength(2);
-    expect(await failureOf(client.productDetail('7'))).toMatchObject({
-      kind: 'unavailable',
-      retryAfterMs: 1000,
-    });
-    expect(service.to(DETAIL)).toHaveLength(2);
-    expect(service.to('/oauth/token')).toHaveLength(2);
-  });
-
-  test('by a service that refuses every token does not use up the token limit', async () => {
-    const { service, client, clock } = await connected();
-    service.answer(DETAIL, (response) => sendError(response, 401, 'invalid_token'));
-
-    for (let second = 0; second < 60; second += 1) {
-      await failureOf(client.productDetail('7'));
-      clock.nowMs += 1000;
-    }
-
-    expect(service.to('/oauth/token').length).toBeLessThan(10);
   });
 
   test('used by ten calls at once is replaced once', async () => {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import net from 'node:net';
+
 import { gzipSync } from 'node:zlib';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createHttpTransport } from '../../src/store-api/transport/http.ts';
-import { connect, connected, failureOf, START_MS } from './connection.ts';
+import { connect, connected, failureOf } from './connection.ts';
 import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
 import type { StubService } from './stub-service.ts';
 
@@ -123,15 +123,6 @@ describe('an answer compressed without being asked for', () => {
   });
 });
 
-test('each address of a name gets longer to connect than 250 ms', async () => {
-  const connecting = vi.spyOn(net, 'connect');
-  onTestFinished(() => connecting.mockRestore());
-  const { client } = await connected();
-  client.listProducts().catch(() => undefined);
-  await expect.poll(() => connecting.mock.calls.length).toBeGreaterThan(0);
-  expect(connecting.mock.calls[0]).toMatchObject([{ autoSelectFamilyAttemptTimeout: 1_677 }]);
-});
-
 describe('Retry-After', () => {
   const date = 'Mon, 21 Sep 2026 14:13:21 GMT';
   test.each([
@@ -177,52 +168,6 @@ describe('a request', () => {
     });
   });
 
-  test('is ended at once while it waits for a connection, and then never sent', async () => {
-    const service = await startStubService();
-    const first = Promise.withResolvers<ServerResponse>();
-    service.answer(LIST, (response, _request, nth) => {
-      if (nth === 1) first.resolve(response);
-      else sendJson(response, 200, page);
-    });
-    const { baseUrl } = service;
-    const http = createHttpTransport({ baseUrl, maxConcurrency: 1, userAgent: 'x', now: () => START_MS });
-    onTestFinished(http.close);
-    const send = (requestId: string, signal?: AbortSignal) =>
-      http.send({ endpoint: LIST, requestId, contentType: 'application/json', body: '{}', signal });
-    const answered = send('1');
-    const response = await first.promise;
-    const abort = new AbortController();
-    const waiting = failureOf(send('2', abort.signal));
-    abort.abort();
-    expect(await waiting).toMatchObject({ kind: 'aborted', requestId: '2' });
-    sendJson(response, 200, page);
-    expect((await answered).status).toBe(200);
-    expect((await send('3')).status).toBe(200);
-    expect(service.to(LIST).map(({ headers }) => headers['x-request-id'])).toEqual(['1', '3']);
-  });
-
-  test('is answered by what comes last, whatever was said before', async () => {
-    const service = await startStubService();
-    service.answer(LIST, (response) => {
-      response.writeProcessing();
-      response.writeEarlyHints({ link: '</hint>; rel=preload', 'x-request-id': 'hint' });
-      sendJson(response, 200, page, { 'X-Request-Id': 'theirs' });
-    });
-    expect(await listing(service)).toMatchObject({ page, requestId: 'theirs' });
-  });
-
-  test('is aborted in flight, and refused later, by closing the client', async () => {
-    const { service, client } = await connected();
-    let closed: Promise<void> | undefined;
-    service.answer(LIST, () => {
-      closed = client.close();
-    });
-    expect(await failureOf(client.listProducts())).toMatchObject({ kind: 'aborted' });
-    await closed;
-    expect(await failureOf(client.listProducts())).toMatchObject({ kind: 'aborted' });
-    expect(service.to(LIST)).toHaveLength(1);
-  });
-
   test('shares kept-alive connections, at most as many as allowed', async () => {
     const { service, client } = await connected({ maxConcurrency: 3 });
     const waiting: ServerResponse[] = [];
@@ -233,16 +178,6 @@ describe('a request', () => {
     await Promise.all(Array.from({ length: 30 }, () => client.listProducts()));
     expect(service.to(LIST)).toHaveLength(30);
     expect(service.connections()).toBe(3);
-  });
-
-  test('keeps the path of the base URL', async () => {
-    const service = await startStubService();
-    service.answer('/api/oauth/token', (response) =>
-      sendJson(response, 200, { access_token: 't', token_type: 'bearer', expires_in: 60 }),
-    );
-    service.answer(`/api${LIST}`, (response) => sendJson(response, 200, page));
-    const answer = await connect({ baseUrl: `${service.baseUrl}/api/` }).client.listProducts();
-    expect(answer).toMatchObject({ page, sentAtMs: START_MS });
   });
 });
 

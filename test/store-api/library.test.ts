@@ -69,51 +69,6 @@ test('waits for the shipment of an order', async () => {
   expect(service.to(DETAIL).map(({ body }) => body)).toEqual(Array(3).fill('{"order_id":"900"}'));
 });
 
-test('an order without a shipment in time is told so, and so is one that does not exist', async () => {
-  const { service, client } = await connected();
-  service.answer(DETAIL, (response, request) =>
-    request.body.includes('404')
-      ? sendError(response, 404, 'not_found')
-      : sendJson(response, 200, { order: { id: '900', shipments: [] } }),
-  );
-  expect(await failureOf(client.waitForShipment('900', { timeoutMs: 1_500 }))).toMatchObject({
-    kind: 'unavailable',
-    description: 'order 900 has no shipment after 1500 ms: the courier has not booked it yet',
-  });
-  expect(await failureOf(client.waitForShipment('404'))).toMatchObject({
-    kind: 'rejected',
-    code: 'not_found',
-    description: 'the store has no order 404',
-  });
-  await expect(client.waitForShipment('900', { timeoutMs: 1.5 })).rejects.toThrow(RangeError);
-});
-
-test('a store that fails for a while is asked again until the time is over', async () => {
-  const { service, client } = await connected({ retry: { attempts: 1 } });
-  service.answer(DETAIL, (response, _request, nth) => {
-    if (nth < 3) sendError(response, 500, 'server_error');
-    else sendJson(response, 200, { order: { id: '900', shipments: SHIPMENTS } });
-  });
-  expect(await client.waitForShipment('900')).toMatchObject({ shipments: SHIPMENTS });
-  service.answer(DETAIL, (response) => sendError(response, 500, 'server_error'));
-  expect(await failureOf(client.waitForShipment('900', { timeoutMs: 1_500 }))).toMatchObject({
-    kind: 'unavailable',
-    description: expect.stringMatching(
-      /^order 900 has no shipment after 1500 ms: the store could not be asked: /,
-    ),
-    cause: { status: 500 },
-  });
-});
-
-test('an answer that does not come is cut off when the time is over', async () => {
-  const { service, client } = await connected();
-  service.answer(DETAIL, () => undefined);
-  expect(await failureOf(client.waitForShipment('900', { timeoutMs: 300 }))).toMatchObject({
-    kind: 'unavailable',
-    description: 'order 900 has no shipment after 300 ms: the store did not answer in time',
-  });
-});
-
 test.each(['its signal', 'closing the client'])('%s ends the wait', async (what) => {
   const { service, client } = await connected();
   const stopping = new AbortController();
@@ -136,19 +91,6 @@ test('without a token file the token is kept in memory, for one client alone', a
   });
   for (const client of [...clients, ...clients]) await client.orderDetail({ order_id: '900' });
   expect(service.to('/oauth/token')).toHaveLength(2);
-});
-
-test('a refused request names every field that is wrong', async () => {
-  const { service, client } = await connected();
-  const order = {
-    shipping_type: 'pigeon',
-    products: [{ sku: 'A', qty: 'two' }],
-    recipient_address: { name: 'Ann' },
-    color: 'red',
-  };
-  const { description } = await failureOf(client.createOrder(order as never));
-  expect(description).toMatch(/shipping_type: [^;]+; .*products\[0\]\.qty: [^;]+; .*"color" \(not sent\)$/);
-  expect(service.requests).toEqual([]);
 });
 
 test.each([

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { allAddresses, allProducts } from '../../src/store-api/all-rows.ts';
 import { listRows } from '../../src/store-api/endpoints/list-pages.ts';
 import { connected, failureOf } from './connection.ts';
-import { sendError, sendJson } from './stub-service.ts';
+import { sendJson } from './stub-service.ts';
 
 const LIST = '/v1/product/list';
 const ADDRESSES = '/v1/store/address/list';
@@ -54,14 +54,6 @@ describe('allProducts', () => {
     expect(await idsOf(allProducts(client))).toEqual(numbers(1, count));
   });
 
-  test('asks for a page only when the rows before it are taken', async () => {
-    const { client, service } = await listing(LIST, 'products', products(1, 250));
-
-    for await (const { id } of allProducts(client)) if (id === '100') break;
-
-    expect(service.to(LIST)).toHaveLength(1);
-  });
-
   test.each([1, 30, 99, 100])(
     'misses none when %i products listed already are deleted between pages',
     async (gone) => {
@@ -83,22 +75,6 @@ describe('allProducts', () => {
     const ids = await idsOf(allProducts(client));
 
     expect(ids).toEqual(numbers(1, 250));
-  });
-
-  test('throws the error of the page that failed, after the rows before it', async () => {
-    const { client, service } = await listing(LIST, 'products', products(1, 250), (nth) => {
-      if (nth === 1) service.answer(LIST, (response) => sendError(response, 500, 'server_error'));
-    });
-    const taken: string[] = [];
-
-    const error = await failureOf(
-      (async () => {
-        for await (const { id } of allProducts(client)) taken.push(id);
-      })(),
-    );
-
-    expect(error).toMatchObject({ kind: 'unavailable', endpoint: LIST });
-    expect(taken).toHaveLength(100);
   });
 });
 

@@ -44,43 +44,6 @@ describe('createOrder', () => {
     });
   });
 
-  test('leaves out what is null, which means absent', async () => {
-    const { service, client } = await connected();
-    service.answer(CREATE, (response) => sendJson(response, 200, { order: { id: '900' } }));
-    const withNulls = {
-      ...order,
-      recipient_address: { name: 'a', telephone: null },
-      recipient_address_id: null,
-      products: [{ sku: 'x', product_variant_id: null, qty: 1 }],
-    };
-
-    await client.createOrder(withNulls as unknown as CreateOrderRequest);
-
-    expect(JSON.parse(service.to(CREATE)[0]?.body ?? '')).toEqual({
-      ...order,
-      recipient_address: { name: 'a' },
-      products: [{ sku: 'x', qty: 1 }],
-    });
-  });
-
-  test.each([
-    [400, 'invalid_request', 'rejected', 'correct it'],
-    [403, 'access_denied', 'rejected', 'allow this channel'],
-    [403, 'quota_exceeded', 'rejected', 'order quota'],
-    [413, 'invalid_request', 'rejected', 'correct it'],
-    [500, 'server_error', 'unavailable', 'may have been created all the same'],
-    [503, 'server_error', 'unavailable', 'may have been created all the same'],
-  ])('says what to do after %i %s, and does not do it', async (status, code, kind, advice) => {
-    const { service, client } = await connected();
-    service.answer(CREATE, (response) => sendError(response, status, code));
-
-    const error = await failureOf(client.createOrder(order));
-
-    expect(error).toMatchObject({ kind, status, code, endpoint: CREATE });
-    expect(error.message).toContain(advice);
-    expect(service.to(CREATE)).toHaveLength(1);
-  });
-
   test.each([
     ['the connection is cut', 'unavailable', true],
     ['the answer has no order', 'contract', true],
@@ -132,31 +95,6 @@ describe('orderDetail', () => {
     });
     service.answer(DETAIL, (response) => sendHtml(response, 404));
     expect(await failureOf(client.orderDetail({ order_id: '900' }))).toMatchObject({ kind: 'contract' });
-  });
-
-  test.each<[OrderDetailRequest, string]>([
-    [{ order_id: '900' }, 'asked for order 900, answered order 901'],
-    [{ external_order_id: 'A-1' }, 'asked for external_order_id A-1, answered A-2'],
-  ])('refuses another order than that of %j', async (request, problem) => {
-    const { service, client } = await connected();
-    const other = { id: '901', external_order_id: 'A-2' };
-    service.answer(DETAIL, (response) => sendJson(response, 200, { order: other }));
-
-    expect(await failureOf(client.orderDetail(request))).toMatchObject({
-      kind: 'contract',
-      description: problem,
-      requestId: 'request-1',
-    });
-  });
-
-  test('does not take shipments of another shape for none', async () => {
-    const { service, client } = await connected();
-    service.answer(DETAIL, (response) => sendJson(response, 200, { order: { id: '900', shipments: {} } }));
-
-    const error = await failureOf(client.orderDetail({ order_id: '900' }));
-
-    expect(error).toMatchObject({ kind: 'contract', status: 200 });
-    expect(error.description).toContain('order.shipments: ');
   });
 });
 

@@ -42,13 +42,6 @@ test('the store is read through the proxy, within the limits', async () => {
   expect(error.message).toContain('larger than 10 bytes');
 });
 
-test('a proxy that closes the tunnel is asked once for each request', async () => {
-  const { seen } = await startProxy();
-  const error = await failureOf(connect({ baseUrl: 'https://store.test' }).client.listProducts());
-  expect(error).toMatchObject({ kind: 'unavailable', cause: { code: 'UND_ERR_PRX_CONN' } });
-  expect(seen).toEqual(['CONNECT store.test:443']);
-});
-
 test('loopback and the hosts of NO_PROXY are reached directly', async () => {
   const { seen } = await startProxy();
   const { service, client } = await connected();
@@ -57,14 +50,6 @@ test('loopback and the hosts of NO_PROXY are reached directly', async () => {
   vi.stubEnv('NO_PROXY', '.test');
   await failureOf(connect({ baseUrl: 'http://store.test' }).client.listProducts());
   expect(seen).toEqual([]);
-});
-
-test('a proxy without a scheme is named', async () => {
-  await startProxy();
-  vi.stubEnv('HTTPS_PROXY', 'proxy.test:3128');
-  const error = await failureOf(connect({ baseUrl: 'https://store.test' }).client.listProducts());
-  expect(error).toMatchObject({ kind: 'unavailable' });
-  expect(error.message).toContain('not an address such as http://proxy.example:3128');
 });
 
 test('the proxy in use is described without its password', async () => {

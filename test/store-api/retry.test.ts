@@ -1,11 +1,11 @@
 /** What is tried again, when, and how often: the decision by itself, and the client that follows it. */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createClient } from '../../src/client.ts';
+
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import type { ServiceErrorInit } from '../../src/store-api/transport/errors.ts';
 import type { CreateOrderRequest } from '../../src/store-api/contract/order-schemas.ts';
-import { DEFAULT_RETRY_POLICY, retryDelayMs, withRetries } from '../../src/store-api/retry.ts';
+import { retryDelayMs, withRetries } from '../../src/store-api/retry.ts';
 import type { RetryPolicy } from '../../src/store-api/retry.ts';
 import { connected, failureOf } from './connection.ts';
 import { sendError, sendJson } from './stub-service.ts';
@@ -63,12 +63,6 @@ describe('the decision', () => {
     expect(
       retryDelayMs(asked(60_001), { failures: 1, isRepeatable: false, policy: POLICY, random: 0 }),
     ).toBeNull();
-  });
-
-  test.each([0, 1.5, Infinity])('refuses a policy of %s attempts', (attempts) => {
-    const policy = { ...DEFAULT_RETRY_POLICY, attempts };
-    const options = { baseUrl: 'http://127.0.0.1', clientId: 'a', clientSecret: 'b', retry: policy };
-    expect(() => createClient(options)).toThrow(RangeError);
   });
 });
 
@@ -155,42 +149,6 @@ describe('the client', () => {
 
     expect(slept).toEqual([7_050]);
     expect(service.to(CREATE)).toHaveLength(2);
-  });
-
-  test('waits for the token endpoint when that asks for it', async () => {
-    const { service, client, slept, clock } = await retrying((ms) => {
-      clock.nowMs += ms;
-      return Promise.resolve();
-    });
-    service.answer(
-      '/oauth/token',
-      inTurn(
-        (response) => sendError(response, 429, 'slow_down', { 'Retry-After': '30' }),
-        (response) => sendJson(response, 200, { access_token: 't', token_type: 'Bearer', expires_in: 14400 }),
-      ),
-    );
-    service.answer(CREATE, good);
-
-    await client.createOrder(order);
-
-    expect(slept).toEqual([30_050]);
-    expect(service.requests.map(({ path }) => path)).toEqual(['/oauth/token', '/oauth/token', CREATE]);
-  });
-
-  test('sends the order that failed again, though the caller has changed his copy meanwhile', async () => {
-    const request = { ...namedOrder, products: [{ sku: 'A', qty: 1 }] as [{ sku: string; qty: number }] };
-    const { service, client } = await retrying(() => {
-      request.external_order_id = 'A-2';
-      request.products[0].qty = 9;
-      return Promise.resolve();
-    });
-    service.answer(CREATE, inTurn(broken, good));
-
-    await client.createOrder(request);
-
-    const [first, second] = service.to(CREATE);
-    expect(second?.body).toBe(first?.body);
-    expect(request.external_order_id).toBe('A-2');
   });
 
   test.each(['the signal', 'closing'])('%s ends the wait between attempts', async (how) => {

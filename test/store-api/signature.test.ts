@@ -43,15 +43,6 @@ describe('a signature is refused', () => {
     expect(verifySignature([secret], body, header)).toBe(false);
   });
 
-  test('when any one bit of it is flipped', () => {
-    const bytes = Buffer.from(signature, 'hex');
-    for (let bit = 0; bit < 256; bit += 1) {
-      const flipped = Buffer.from(bytes);
-      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      expect(verifySignature([secret], body, flipped.toString('hex'))).toBe(false);
-    }
-  });
-
   test('when the body is decoded and encoded again', () => {
     const withMark = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]);
     const decoded = Buffer.from(new TextDecoder().decode(withMark));
@@ -77,14 +68,6 @@ test('each of two secrets is accepted, in either place', () => {
 describe('for any body and secret', () => {
   // Printable only: HMAC pads a short key with NUL, so a secret and the same with a NUL after it are one key.
   const secrets = fc.string({ minLength: 1, unit: 'grapheme' });
-
-  test('what was signed verifies', () => {
-    fc.assert(
-      fc.property(secrets, fc.uint8Array({ maxLength: 300 }), (secret, body) => {
-        expect(verifySignature([secret], body, signBody(secret, body))).toBe(true);
-      }),
-    );
-  });
 
   test('another body fails', () => {
     fc.assert(

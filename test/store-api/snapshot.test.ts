@@ -82,25 +82,6 @@ test.each([
   expect(snapshot({}, { ...PLAIN, warehouses }).variants[0]?.levels).toBe(null);
 });
 
-test('an empty list of warehouses means none', () => {
-  expect(snapshot({}, { ...PLAIN, warehouses: [] }).variants[0]?.levels).toEqual([]);
-});
-
-test.each([
-  ['own', {}, {}],
-  ['pulled', { parent_id: '9' }, {}],
-  ['pulled', {}, { pulled_from_product_variant_id: '9' }],
-  ['pulled', { parent_id: '9' }, { product_bundle_id: '1' }],
-  ['bundle', {}, { product_bundle_id: '1' }],
-  ['assembled', {}, { product_assembly_id: '1' }],
-])('%s: product %j, variant %j', (kind, product, variant) => {
-  expect(snapshot(product, { ...PLAIN, ...variant }).variants[0]?.kind).toBe(kind);
-});
-
-test('no SKU and an empty one are the same', () => {
-  expect(snapshot({}, { ...PLAIN, sku: '' }).variants[0]?.sku).toBe(null);
-});
-
 test('half a surrogate pair is made what the database gives back', () => {
   const found = snapshot({ name: 'a\ud800' }, { ...PLAIN, name: '\udc00b', sku: '\ud800', upc: '\ud800' });
   expect(found.name).toBe('a�');

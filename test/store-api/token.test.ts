@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { TokenFile, TokenState } from '../../src/store-api/token/token-file.ts';
-import { connect, connected, failureOf, SECRET, START_MS, temporaryFolder } from './connection.ts';
+import { connect, connected, failureOf, SECRET, START_MS } from './connection.ts';
 import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
 
 const TOKEN = '/oauth/token';
@@ -59,18 +58,6 @@ describe('a token', () => {
     expect(await tokens.getToken()).toBe('token-2');
   });
 
-  test('with a short life is refreshed when a tenth of it is left', async () => {
-    const { service, tokens, clock } = await connected();
-    service.answer(TOKEN, (response, _request, nth) =>
-      sendJson(response, 200, { access_token: `t${nth}`, token_type: 'Bearer', expires_in: 100 }),
-    );
-    await tokens.getToken();
-    clock.nowMs = START_MS + 89_999;
-    expect(await tokens.getToken()).toBe('t1');
-    clock.nowMs = START_MS + 90_000;
-    expect(await tokens.getToken()).toBe('t2');
-  });
-
   test.each([
     ['a failing', 500],
     ['a limiting', 429],
@@ -97,14 +84,6 @@ describe('a token', () => {
     tokens.invalidate('never issued');
     expect(await tokens.getToken()).toBe('token-2');
     expect(service.to(TOKEN)).toHaveLength(2);
-  });
-
-  test('that does not fit in a header is a contract error', async () => {
-    const { service, tokens } = await connected();
-    service.answer(TOKEN, (response) =>
-      sendJson(response, 200, { access_token: 'a\r\nb', token_type: 'Bearer', expires_in: 100 }),
-    );
-    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'contract' });
   });
 });
 
@@ -149,16 +128,6 @@ describe('a token shared through the file', () => {
     expect(await second.tokens.getToken()).toBe('token-2');
   });
 
-  test('is not sent to another base URL', async () => {
-    const service = await startStubService();
-    const other = await startStubService();
-    const first = connect({ baseUrl: service.baseUrl });
-    await first.tokens.getToken();
-    const { clock, tokenFilePath } = first;
-    await connect({ baseUrl: other.baseUrl, clock, tokenFilePath }).tokens.getToken();
-    expect(other.to(TOKEN)).toHaveLength(1);
-  });
-
   test('replaces an older one in memory, never a newer', async () => {
     const service = await startStubService();
     const { file, held } = memoryFile(living('old', START_MS + 2 * HOUR_MS));
@@ -173,15 +142,6 @@ describe('a token shared through the file', () => {
     held.state = living('old', START_MS + 2 * HOUR_MS);
     service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
     expect(await tokens.getToken()).toBe('newer');
-  });
-
-  test('is used from memory when the file cannot be written, and the owner is told', async () => {
-    const service = await startStubService();
-    const tokenFilePath = join(temporaryFolder(), 'missing', 'token.json');
-    const { tokens, fileErrors } = connect({ baseUrl: service.baseUrl, tokenFilePath });
-    expect(await tokens.getToken()).toBe('token-1');
-    expect(await tokens.getToken()).toBe('token-1');
-    expect(fileErrors).toEqual([expect.objectContaining({ code: 'ENOENT' })]);
   });
 });
 
@@ -229,67 +189,6 @@ describe('a refused secret', () => {
     expect(service.to(TOKEN)).toHaveLength(2);
   });
 
-  test('is tried again by this process after another process released it', async () => {
-    const { service, first, again } = await refused();
-    await again().tokens.releaseLatch();
-    service.answer(TOKEN, (response) =>
-      sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 }),
-    );
-    expect(await first.tokens.getToken()).toBe('good');
-    expect(await again().tokens.getToken()).toBe('good');
-  });
-
-  test('stays locked out in memory when the file cannot be written', async () => {
-    const service = await startStubService();
-    const tokenFilePath = join(temporaryFolder(), 'missing', 'token.json');
-    service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
-    const { tokens } = connect({ baseUrl: service.baseUrl, tokenFilePath });
-    await failureOf(tokens.getToken());
-    await failureOf(tokens.getToken());
-    expect(service.to(TOKEN)).toHaveLength(1);
-    await expect(tokens.releaseLatch()).rejects.toMatchObject({ code: 'ENOENT' });
-  });
-
-  test('stays locked out when the file still says what it said before, and is locked out there once that works', async () => {
-    const service = await startStubService();
-    service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
-    const { file, held } = memoryFile(living('expired', START_MS));
-    const { tokens, clock } = connect({ baseUrl: service.baseUrl, file });
-    await failureOf(tokens.getToken());
-    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
-    expect(service.to(TOKEN)).toHaveLength(1);
-
-    held.isBroken = false;
-    await failureOf(tokens.getToken());
-    const next = connect({ baseUrl: service.baseUrl, file, clock });
-    expect(await failureOf(next.tokens.getToken())).toMatchObject({ kind: 'credentials' });
-    expect(service.to(TOKEN)).toHaveLength(1);
-
-    await next.tokens.releaseLatch();
-    await failureOf(tokens.getToken());
-    expect(service.to(TOKEN)).toHaveLength(2);
-  });
-
-  test('ends the use of a token that it once got', async () => {
-    const { service, tokens, clock } = await connected();
-    await tokens.getToken();
-    service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
-    clock.nowMs = START_MS + 4 * HOUR_MS - 1;
-    for (let n = 0; n < 2; n += 1)
-      expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
-    expect(service.to(TOKEN)).toHaveLength(2);
-  });
-
-  test('is released also while a token request hangs', { timeout: 10_000 }, async () => {
-    const { service, tokens } = await connected();
-    service.answer(TOKEN, () => undefined);
-    const hanging = new AbortController();
-    const asked = failureOf(tokens.getToken({ signal: hanging.signal }));
-    await tokens.releaseLatch();
-    hanging.abort();
-    expect(await asked).toMatchObject({ kind: 'aborted' });
-  });
-
   test.each([
     [400, 'unsupported_grant_type', 'contract'],
     [401, 'invalid_token', 'contract'],
@@ -325,16 +224,6 @@ describe('slow_down', () => {
     await failureOf(second.tokens.getToken());
     expect(service.to(TOKEN)).toHaveLength(2);
   });
-
-  test.each([
-    [{}, 60_000],
-    [{ 'Retry-After': '0' }, 1_000],
-  ])('with the headers %j stops them for %i ms', async (headers, pauseMs) => {
-    const { service, tokens } = await connected();
-    service.answer(TOKEN, (response) => sendError(response, 429, 'slow_down', headers));
-    await failureOf(tokens.getToken());
-    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'rate_limited', retryAfterMs: pauseMs });
-  });
 });
 
 describe('a failing token endpoint', () => {
@@ -358,24 +247,5 @@ describe('a failing token endpoint', () => {
     }
     // Half of 2, 4, 8 … 60 s, for the random number is always one half.
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
-  });
-
-  test('that recovers is trusted again', async () => {
-    const { service, tokens, clock } = await connected();
-    let isDown = true;
-    service.answer(TOKEN, (response, _request, nth) => {
-      if (isDown) sendError(response, 500, 'server_error');
-      else sendJson(response, 200, { access_token: `t${nth}`, token_type: 'Bearer', expires_in: 14400 });
-    });
-    for (let n = 0; n < 4; n += 1) {
-      await failureOf(tokens.getToken());
-      clock.nowMs += 60_000;
-    }
-    isDown = false;
-    await tokens.getToken();
-    isDown = true;
-    clock.nowMs += 4 * HOUR_MS;
-    await failureOf(tokens.getToken());
-    expect(await failureOf(tokens.getToken())).toMatchObject({ retryAfterMs: 1000 });
   });
 });

@@ -1,32 +1,13 @@
 /** `export`: every row and every character, of one instant, to whoever reads. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  existsSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openReader, type Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { present } from '../../shared/present.ts';
-import {
-  CLI,
-  databaseOf,
-  homeOf,
-  run,
-  startService,
-  temporaryFolder,
-  watch,
-  withEnv,
-  type Home,
-} from '../harness.ts';
+import { databaseOf, homeOf, run, startService, withEnv, type Home } from '../harness.ts';
 
 /** What a CSV file must carry whole. */
 const AWKWARD = [
@@ -120,17 +101,6 @@ describe('csv', () => {
     expect(at('sku').slice(5, 9)).toEqual(["'=1+1", "'+66", "'-A1", "'@x"]);
     expect(at('available_qty').slice(1, 4)).toEqual(['-1', '-2', '-3']);
   });
-
-  test('an empty mirror is a header', async () => {
-    const empty = withEnv(home, { DATABASE_PATH: './empty.db' });
-    openWriter(join(home.folder, 'empty.db')).close();
-    const { code, stdout } = await run(empty, 'export', '--format', 'csv', '--changes');
-    expect({ code, lines: parseCsv(stdout) }).toEqual({
-      code: 0,
-      lines: [expect.arrayContaining(['seq', 'sku'])],
-    });
-    expect((await run(empty, 'export', '--format', 'json')).stdout).toBe('');
-  });
 });
 
 test('json: a line for each row; --changes is the feed; --after leaves out what is known', async () => {
@@ -176,111 +146,4 @@ test('--output: whole or as it was, and nothing is replaced unasked, the databas
   expect((await run(nowhere, 'export', '--format', 'json')).stderr).toMatch(
     /^error: cannot write in \S+nowhere \(ENOENT\): [^\n]* set TMPDIR to another folder/,
   );
-});
-
-test('--output keeps links, and the mode of the file that it replaces', async () => {
-  const folder = temporaryFolder();
-  const [file, link, later] = ['stock.csv', 'link.csv', 'later.csv'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
-  writeFileSync(file, 'old', { mode: 0o640 });
-  symlinkSync(file, link);
-  symlinkSync('new.csv', later);
-  for (const path of [link, later]) {
-    const { code, stderr } = await run(home, 'export', '--format', 'csv', '--output', path, '--force');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(lstatSync(path).isSymbolicLink()).toBe(true);
-    expect(parseCsv(readFileSync(path, 'utf8'))).toHaveLength(AWKWARD.length + 1);
-  }
-  expect(statSync(file).mode & 0o777).toBe(0o640);
-  expect(readdirSync(folder).sort()).toEqual(['later.csv', 'link.csv', 'new.csv', 'stock.csv']);
-});
-
-describe('of a large mirror', () => {
-  const ROWS = 60_000;
-  let large: Home;
-  beforeAll(() => {
-    large = withEnv(home, { DATABASE_PATH: './large.db', TMPDIR: temporaryFolder() });
-    fill(
-      join(home.folder, 'large.db'),
-      Array.from({ length: ROWS }, (_, i) => `SKU-${i}`),
-    );
-  });
-
-  function exporting(stdout: 'pipe') {
-    const env = { ...large.env };
-    const child = spawn(process.execPath, [CLI, 'export', '--format', 'json'], {
-      cwd: large.folder,
-      env,
-      stdio: ['ignore', stdout, 'pipe'],
-    });
-    return { child, ended: once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]> };
-  }
-
-  test('a reader that stops early is no failure', async () => {
-    const { child, ended } = exporting('pipe');
-    let errors = '';
-    child.stderr.on('data', (data: Buffer) => (errors += data.toString()));
-    await once(child.stdout, 'data');
-    child.stdout.destroy();
-    expect(await ended).toEqual([0, null]);
-    expect(errors).toBe('');
-  });
-
-  test('a reader that stands still holds no transaction of the database', async () => {
-    const { child, ended } = exporting('pipe');
-    await once(child.stdout, 'readable');
-    // It has written the rest aside, and waits for this reader.
-    const writer = openWriter(join(home.folder, 'large.db'));
-    writer.exec("UPDATE stock_levels SET qty = qty + 1 WHERE variant_id = '1'");
-    expect(writer.pragma('wal_checkpoint(TRUNCATE)')).toEqual([{ busy: 0, log: 0, checkpointed: 0 }]);
-    writer.close();
-    let lines = 0;
-    for await (const chunk of child.stdout) lines += (chunk as Buffer).toString().split('\n').length - 1;
-    expect(lines).toBe(ROWS);
-    expect(await ended).toEqual([0, null]);
-    expect(readdirSync(large.env['TMPDIR'] ?? tmpdir())).toEqual([]);
-  });
-});
-
-describe('where there is room for a part only', () => {
-  /** Files of this command may not grow beyond so many kB: a part is written, as on a disk that fills up. */
-  const within = (kB: number, ...args: string[]) =>
-    watch(
-      spawn('sh', ['-c', `ulimit -f ${kB * 2}; exec "$0" "$@"`, process.execPath, CLI, ...args], {
-        cwd: large.folder,
-        env: { ...large.env, TMPDIR: large.folder },
-      }),
-    ).ended;
-  let large: Home;
-  beforeAll(async () => {
-    large = await homeOf(await startService({ products: 1 }));
-    fill(
-      databaseOf(large),
-      Array.from({ length: 1_500 }, (_, n) => `S-${n}`),
-    );
-  });
-
-  test('no file appears, and the one before it stays', async () => {
-    const path = join(large.folder, 'stock.csv');
-    writeFileSync(path, 'the last one');
-    const { code, stderr } = await within(40, 'export', '--format', 'csv', '--output', path, '--force');
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining('(EFBIG): check that there is room'),
-    });
-    expect(readFileSync(path, 'utf8')).toBe('the last one');
-    expect(readdirSync(large.folder).filter((name) => name.startsWith('.stock'))).toEqual([]);
-  });
-
-  test('nothing is printed', async () => {
-    const { code, stdout, stderr } = await within(40, 'export', '--format', 'csv');
-    expect({ code, stdout, stderr }).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringContaining('(EFBIG)'),
-    });
-  });
 });

@@ -39,12 +39,6 @@ test('a connection that breaks is a server that is gone for a while, not an erro
   expect(said).toEqual(AWAY);
 });
 
-test('a stream that ends before its run is a mirror that stops', async () => {
-  const { run, said } = follow([[running], [ended('done')]], never);
-  expect(await run).toMatchObject({ state: 'done' });
-  expect(said).toEqual(AWAY);
-});
-
 test('a run that a start of the mirror has superseded is begun again, and that one is followed', async () => {
   const { run, asked } = follow([[running], [ended('failed')], [ended('done', 5)]], () =>
     Promise.resolve({ run_id: 5 }),
@@ -71,8 +65,4 @@ test('what holds the run back is said once, and ends the waiting when only a per
   expect(await paused.run).toMatchObject({ state: 'done' });
   expect(paused.said).toEqual(['waiting: A pause. The fault is the store’s. No matter. What to do: nothing']);
   await expect(follow([[blocked('credentials'), running]], never).run).rejects.toThrow('credentials!');
-});
-
-test('what the mirror refuses ends the following', async () => {
-  await expect(follow([[new Error('refused')]], never).run).rejects.toThrow('refused');
 });

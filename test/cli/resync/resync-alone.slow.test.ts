@@ -1,23 +1,18 @@
 /** `resync` where no server runs: the command does the work itself. */
 import { describe, expect, test } from 'vitest';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+
 import { present } from '../../shared/present.ts';
 import {
   detailsRead,
   differencesOf,
   eventually,
   homeOf,
-  isAlive,
   run,
   start,
   startServer,
   startService,
-  throughout,
   untilPrinted,
   untilQuiet,
-  withEnv,
 } from '../harness.ts';
 
 test('reads everything, and the mirror equals the truth', async () => {
@@ -54,30 +49,6 @@ test('Ctrl-C stops it in order, and says that it goes on next time', async () =>
   hold.release();
 });
 
-test('two at once: the second one leaves the database alone', async () => {
-  const sandbox = await startService();
-  const home = await homeOf(sandbox);
-  const hold = sandbox.reads.holdNext();
-  const first = start(home, 'resync');
-  await hold.sampled;
-  const second = await run(home, 'resync');
-  expect(second.code).toBe(1);
-  expect(second.stderr).toContain('if it is another resync, wait until it ends');
-  hold.release();
-  expect((await first.ended).code).toBe(0);
-});
-
-test('a wrong secret ends it after one token request', async () => {
-  const sandbox = await startService();
-  const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
-  const { code, stderr } = await run(home, 'resync');
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/^error: \/oauth\/token failed: 401 invalid_client: .*\n$/m);
-  expect(stderr).not.toContain('not-the-secret');
-  expect(sandbox.requests['/oauth/token']).toBe(1);
-  expect(sandbox.requests['/v1/product/list']).toBeUndefined();
-});
-
 describe('what mostly waits, side by side', () => {
   test.concurrent('killed with -9 in the middle, the next one goes on with the same run', async () => {
     const sandbox = await startService({ products: 60 });
@@ -104,27 +75,4 @@ describe('what mostly waits, side by side', () => {
     expect(detailsRead(sandbox) - atStart).toBeLessThanOrEqual(60 + 4);
     expect(differencesOf(home, sandbox)).toEqual([]);
   });
-
-  test.concurrent(
-    'while the service cannot be reached it says that it waits, and Ctrl-C ends it',
-    async () => {
-      const sandbox = await startService();
-      const unheard = createServer().listen(0, '127.0.0.1');
-      await once(unheard, 'listening');
-      const { port } = unheard.address() as AddressInfo;
-      unheard.close();
-      const home = withEnv(await homeOf(sandbox), { SERVICE_BASE_URL: `http://127.0.0.1:${port}` });
-      const command = start(home, 'resync');
-      // Host and port, since when, what to do; and instead of a progress that there is none of.
-      const waiting = new RegExp(
-        `^waiting \\(for \\S+ s(, next attempt .*)?\\): The store at 127\\.0\\.0\\.1:${port} \\(ECONNREFUSED\\) cannot be read\\. .*What to do: `,
-        'm',
-      );
-      await untilPrinted(command, waiting);
-      await untilPrinted(command, /^waiting \(for \S+ s, next attempt (in \S+ s|now)\)/m);
-      await throughout(700, () => expect(isAlive(command.pid)).toBe(true));
-      command.signal('SIGINT');
-      expect((await command.ended).code).toBe(130);
-    },
-  );
 });

@@ -1,7 +1,5 @@
 /** `resync` where a server runs: the run is the server's, the command shows it. */
-import { createServer } from 'node:http';
-import { createServer as createSocketServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
+
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { counted } from '../../../src/platform/counted.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
@@ -60,21 +58,6 @@ describe('with a server', () => {
       /^(\d+\/20 products(, [\d.]+\/s, \d+ s left)?(, \d+ corrected)?\n)+run \d+ done: 20 products read, 3 differences corrected\n$/,
     );
     expect(differencesOf(home, sandbox)).toEqual([]);
-  });
-
-  test('--json is one JSON line on stdout; progress goes to stderr', async () => {
-    const { code, stdout, stderr } = await run(home, 'resync', '--json');
-    expect(code).toBe(0);
-    expect(stderr).not.toMatch(GOES_ON);
-    expect(stdout).toMatch(/^\{.*\}\n$/);
-    expect(JSON.parse(stdout)).toMatchObject({ kind: 'operator', state: 'done', done: 20, total: 20 });
-    expect(stderr).not.toContain('run ');
-  });
-
-  test('--product of a product that the store does not have is said, and exit code 1', async () => {
-    const { code, stdout } = await run(home, 'resync', '--product', '99999999');
-    expect(stdout).toMatch(/run \d+ failed: the store has no product 99999999/);
-    expect(code).toBe(1);
   });
 
   test('--product reads only these', async () => {
@@ -137,59 +120,5 @@ describe('with a server', () => {
       `error: the mirror at http://127.0.0.1:${home.env['OPS_PORT']} has another OPS_TOKEN: give this command the same token\n`,
     );
     expect(detailsRead(sandbox)).toBe(before);
-  });
-
-  test('a database in use by a server whose OPS_PORT is another is left alone, in clear words', async () => {
-    const { code, stderr } = await run(withEnv(home, { OPS_PORT: '0' }), 'resync');
-    expect(code).toBe(1);
-    expect(stderr).toContain('another stock-mirror uses');
-    expect(stderr).toContain('set OPS_HOST and OPS_PORT to its values');
-  });
-});
-
-test('--detach without a server says so', async () => {
-  const home = await homeOf(await startService());
-  const { code, stderr } = await run(home, 'resync', '--detach');
-  expect(code).toBe(1);
-  expect(stderr).toBe(
-    `error: no mirror listens at 127.0.0.1:${home.env['OPS_PORT']}: start it, or leave out --detach\n`,
-  );
-});
-
-describe('something else on OPS_PORT', () => {
-  async function portOf(server: ReturnType<typeof createSocketServer>): Promise<string> {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    return String((server.address() as AddressInfo).port);
-  }
-
-  test('a web server', async () => {
-    const sandbox = await startService();
-    const other = createServer((_, response) => response.end('<h1>It works!</h1>'));
-    const home = await homeOf(sandbox, { OPS_PORT: await portOf(other) });
-    const { code, stderr } = await run(home, 'resync');
-    expect(code).toBe(1);
-    expect(stderr).toContain(`${home.env['OPS_PORT']}, not this mirror (it answered 200): correct`);
-  });
-
-  test('a service with errors of the same form', async () => {
-    const sandbox = await startService();
-    const home = await homeOf(sandbox, { OPS_PORT: String(sandbox.port) });
-    const { code, stderr } = await run(home, 'resync');
-    expect(code).toBe(1);
-    expect(stderr).toContain(`${home.env['OPS_PORT']}, not this mirror (it answered 404): correct`);
-  });
-
-  test('what hangs up', async () => {
-    const sandbox = await startService();
-    const other = createSocketServer((socket) => socket.once('data', () => socket.destroy()));
-    const home = await homeOf(sandbox, { OPS_PORT: await portOf(other) });
-    const { code, stderr } = await run(home, 'resync');
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      `${home.env['OPS_PORT']} gives no answer: is it stock-mirror's OPS_HOST and OPS_PORT?`,
-    );
-    expect(detailsRead(sandbox)).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { VariantSnapshot } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
-import { T0, change, level, mirrorAfterRead, productSnapshot, single, variantSnapshot } from '../builders.ts';
+import { T0, change, mirrorAfterRead, productSnapshot, single, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;
 const AT = T0 + 60 * S;
@@ -53,26 +53,6 @@ test.each<[string, Partial<VariantSnapshot>, boolean]>([
   mirror.read(productSnapshot([variantSnapshot({ 1: 5 }, over)]), { sentAtMs: AT });
   expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
   expect(present(mirror.tables.stockLevel('100', '1')).changeSeq > changeSeq).toBe(onRows);
-  expect(mirror.tables.changes).toHaveLength(1);
-});
-
-test('a new product name numbers every row of it anew', () => {
-  const mirror = mirrorAfterRead();
-  const { changeSeq } = mirror.tables.state();
-  mirror.read({ ...single(5), name: 'Green tea' }, { sentAtMs: AT });
-  expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
-  expect(present(mirror.tables.stockLevel('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
-});
-
-test('on hand and reserved number their row anew, without a change of stock', () => {
-  const mirror = mirrorAfterRead();
-  const { changeSeq } = mirror.tables.state();
-  const levels = [level(5, { onHand: 9, reservedQty: 4 })];
-  mirror.read(productSnapshot([{ ...variantSnapshot({ 1: 5 }), onHand: 9, reservedQty: 4, levels }]), {
-    sentAtMs: AT,
-  });
-  expect(mirror.tables.stockLevel('100', '1')).toMatchObject({ onHand: 9, onHandAsOfMs: AT });
-  expect(present(mirror.tables.stockLevel('100', '1')).changeSeq).toBeGreaterThan(changeSeq);
   expect(mirror.tables.changes).toHaveLength(1);
 });
 

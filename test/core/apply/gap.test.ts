@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { StockChange } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
-import { T0, change, kinds, mirrorAfterRead, productSnapshot, single, variantSnapshot } from '../builders.ts';
+import { T0, change, kinds, mirrorAfterRead, single } from '../builders.ts';
 
 const S = 1_000;
 const AT = T0 + 60 * S;
@@ -72,21 +72,6 @@ test('one that comes in the middle of a longer break cannot be placed: the produ
   mirror.deliver(AT + 1, link(1));
   expect(mirror.gaps()).toEqual([{ fromQty: 5, toQty: 2 }]);
   expect(mirror.reason()).toBe('conflict');
-});
-
-test('a body that breaks one chain twice keeps the first gap and is read', () => {
-  const mirror = mirrorAfterRead();
-  mirror.deliver(AT, link(1), link(3));
-  expect(mirror.gaps()).toEqual([{ fromQty: 5, toQty: 4 }]);
-  expect([mirror.qty(), mirror.reason()]).toEqual([1, 'conflict']);
-});
-
-test('gaps of one stock level are not closed by another', () => {
-  const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 5 })]));
-  mirror.deliver(AT + 50, link(1));
-  mirror.deliver(AT + 60, change({ ...link(1), warehouseId: '2' }));
-  mirror.deliver(AT + 70, change({ ...link(0), warehouseId: '2' }));
-  expect(mirror.tables.gapsOf('100').map((gap) => gap.warehouseId)).toEqual(['1']);
 });
 
 describe('the read that answers a gap', () => {

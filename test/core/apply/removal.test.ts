@@ -101,19 +101,6 @@ describe.each(MISSING)(
       expect(mirror.rows(variantId, warehouseId).at(-1)).toMatchObject({ oldQty: null, reason: 'restored' });
       expect(mirror.tables.product('10')).toMatchObject({ goneAtMs: null, missingAtMs: null });
     });
-
-    test('takes its gaps with it', () => {
-      const mirror = mirrorAfterRead(WHOLE);
-      mirror.deliver(
-        T0 + 9 * S,
-        change({ variantId, warehouseId, old: 90, new: 91, updateTimeMs: T0 + 9 * S }),
-      );
-      expect(mirror.gaps(variantId)).toHaveLength(1);
-      mirror.read(left, { sentAtMs: FIRST, s0: 1 });
-      mirror.read(left, { sentAtMs: FIRST });
-      mirror.read(left, { sentAtMs: SECOND });
-      expect([mirror.gaps(variantId), mirror.qty(variantId, warehouseId)]).toEqual([[], null]);
-    });
   },
 );
 
@@ -124,24 +111,6 @@ test('an empty warehouse that a newer delivery named is suspect, though the tota
   expect(mirror.reason()).toBeNull();
   mirror.read(WITHOUT_LEVEL, { sentAtMs: FIRST + S, s0 });
   expect([mirror.qty('100', '2'), mirror.total('100'), mirror.reason()]).toEqual([0, 5, 'conflict']);
-});
-
-test('a sighting that each read repeats does not put off the other requests', () => {
-  const mirror = mirrorAfterRead(WHOLE);
-  mirror.deliver(FIRST, change({ old: 5, new: 4, updateTimeMs: T0 + S }));
-  mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST + 1_999 });
-  const caughtUp = productSnapshot([variantSnapshot({ 1: 4, 2: 6 })]);
-  mirror.read(caughtUp, { sentAtMs: FIRST + 3_998 });
-  expect(mirror.tables.readRequest('10')).toMatchObject({
-    reason: 'conflict',
-    madeAtMs: FIRST + 1_999,
-    notBeforeMs: FIRST + 3_999,
-  });
-  mirror.read(caughtUp, { sentAtMs: FIRST + 3_999 });
-  expect(mirror.tables.readRequest('10')).toMatchObject({
-    reason: 'confirm_removal',
-    notBeforeMs: FIRST + 1_999 + 30 * S,
-  });
 });
 
 test('a read that a replica may have answered as of before the removal does not bring a touched tombstone back', () => {
@@ -185,37 +154,12 @@ describe('a removed variant that is restored and changes all the time', () => {
   });
 });
 
-test('a warehouse never seen of a variant that is gone does not live', () => {
-  const mirror = mirrorAfterRead(WHOLE);
-  mirror.read(NOT_FOUND, { sentAtMs: FIRST });
-  mirror.read(NOT_FOUND, { sentAtMs: SECOND });
-  const rows = mirror.tables.changes.length;
-  mirror.deliver(SECOND + 9 * S, change({ warehouseId: '9', old: 0, new: 8, updateTimeMs: SECOND + 9 * S }));
-  expect([mirror.qty('100', '9'), mirror.tables.changes.length]).toEqual([null, rows]);
-  expect(mirror.reason()).toBe('conflict');
-  mirror.read(NOT_FOUND, { sentAtMs: SECOND + 20 * S });
-  expect([mirror.qty('100', '9'), mirror.reason()]).toEqual([null, null]);
-});
-
 test('warehouses that are omitted are not missed', () => {
   const mirror = mirrorAfterRead();
   const unlisted = productSnapshot([variantSnapshot(null, { availableQty: 5 })]);
   mirror.read(unlisted, { sentAtMs: FIRST });
   mirror.read(unlisted, { sentAtMs: SECOND });
   expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
-});
-
-test('a product that is not known is not missed', () => {
-  const mirror = new Mirror();
-  expect(kinds(mirror.read(null, { sentAtMs: T0 }))).toEqual(['not_found']);
-  expect(mirror.tables.products.size).toBe(0);
-});
-
-test('a product that is gone already is not removed twice', () => {
-  const mirror = mirrorAfterRead();
-  for (const sentAtMs of [FIRST, SECOND, SECOND + 60 * S]) mirror.read(null, { sentAtMs });
-  expect(mirror.tables.state().removalsInWindow).toBe(1);
-  expect(mirror.facts.filter((fact) => fact.kind === 'removed' && fact.what === 'product')).toHaveLength(1);
 });
 
 test('an older 404 merged after a newer answer removes nothing', () => {
@@ -280,31 +224,6 @@ describe('the guard', () => {
     expect(mirror.tables.liveCount('product')).toBe(4);
   });
 
-  test('asks for no more reads than an earlier request does, whatever it holds', () => {
-    const mirror = store(21);
-    confirm(mirror, 21);
-    const requestAtMs = SECOND + 10 * S;
-    mirror.applyInput({
-      kind: 'request_reads',
-      atMs: requestAtMs,
-      reason: 'not_stored',
-      productIds: ['p0'],
-      variantIds: [],
-    });
-    mirror.read(null, { sentAtMs: requestAtMs + S, productId: 'p0' });
-    expect(mirror.tables.readRequest('p0')?.notBeforeMs).toBe(requestAtMs + 2 * S);
-    mirror.read(null, { sentAtMs: requestAtMs + 2 * S, productId: 'p0' });
-    expect(mirror.tables.readRequest('p0')?.notBeforeMs).toBe(LATEST_MS);
-  });
-
-  test('counts what was just removed', () => {
-    const mirror = store(20);
-    confirm(mirror, 20);
-    mirror.read(null, { sentAtMs: SECOND, productId: 'p20' });
-    mirror.read(null, { sentAtMs: SECOND + 30 * S, productId: 'p20' });
-    expect(mirror.tables.product('p20')?.goneAtMs).toBeNull();
-  });
-
   test('is let go by the operator, who has what it holds read again', () => {
     const mirror = store(21);
     confirm(mirror, 21);
@@ -316,13 +235,6 @@ describe('the guard', () => {
     confirm(mirror, 21, SECOND + 3 * S);
     expect(mirror.tables.liveCount('product')).toBe(39);
     expect(mirror.tables.readRequests.size).toBe(0);
-  });
-
-  test('holds again when the leave has run out', () => {
-    const mirror = store(21);
-    mirror.applyInput({ kind: 'allow_removals', atMs: FIRST, untilMs: SECOND - 1 });
-    confirm(mirror, 21);
-    expect(mirror.tables.liveCount('product')).toBe(60);
   });
 });
 
@@ -373,16 +285,5 @@ describe('a product that comes back, of a variant whose warehouses no read tells
     expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([3, 7]);
     expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).toBeNull();
     expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: 4, newQty: 3, source: 'webhook' });
-  });
-
-  test('leaves a warehouse gone that had gone before', () => {
-    const mirror = mirrorAfterRead(WHOLE);
-    mirror.read(WITHOUT_LEVEL, { sentAtMs: FIRST });
-    mirror.read(WITHOUT_LEVEL, { sentAtMs: SECOND });
-    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 10 * S });
-    mirror.read(NOT_FOUND, { sentAtMs: SECOND + 40 * S });
-    const unlisted = variantSnapshot(null, { availableQty: 5 });
-    mirror.read(productSnapshot([unlisted]), { sentAtMs: SECOND + 80 * S });
-    expect([mirror.qty('100', '1'), mirror.qty('100', '2')]).toEqual([5, null]);
   });
 });

@@ -1,14 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { VariantSnapshot } from '../../../src/core/input.ts';
-import {
-  T0,
-  type Mirror,
-  change,
-  kinds,
-  mirrorAfterRead,
-  productSnapshot,
-  variantSnapshot,
-} from '../builders.ts';
+import { T0, type Mirror, change, mirrorAfterRead, productSnapshot, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;
 const AT = T0 + 60 * S;
@@ -25,15 +17,6 @@ describe('a total', () => {
     // What the chain skips has moved the total too.
     mirror.deliver(AT, change({ old: 2, new: 1, updateTimeMs: AT + 1 }));
     expect(mirror.total()).toBe(10);
-  });
-
-  test('does not move with what is stale, seen, or a duplicate', () => {
-    const mirror = mirrorAfterRead(of({}));
-    mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
-    mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
-    mirror.deliver(AT, change({ old: 9, new: 5, updateTimeMs: AT - 1 }));
-    mirror.deliver(AT, change({ warehouseId: '2', old: 9, new: 8, updateTimeMs: T0 - 60 * S }));
-    expect(mirror.total()).toBe(9);
   });
 
   test('of which a stock level was not known already held what was there before', () => {
@@ -54,13 +37,6 @@ describe('a total', () => {
     expect([mirror.total(), mirror.reason()]).toEqual([9, 'conflict']);
   });
 
-  test('has no row of its own where the levels explain it', () => {
-    const mirror = mirrorAfterRead(of({}));
-    mirror.read(of({}, { 1: 5, 2: 4 }), { sentAtMs: AT });
-    expect(mirror.total()).toBe(9);
-    expect(mirror.rows('100', null)).toEqual([]);
-  });
-
   test('has one where they do not', () => {
     const mirror = mirrorAfterRead(of({}));
     const facts = mirror.read(of({ availableQty: 8 }, { 1: 5, 2: 4 }), { sentAtMs: AT });
@@ -68,12 +44,6 @@ describe('a total', () => {
     expect(facts).toContainEqual(
       expect.objectContaining({ kind: 'drift', warehouseId: null, oldQty: 11, newQty: 8 }),
     );
-  });
-
-  test('that was right while a stock level was wrong has none', () => {
-    const mirror = mirrorAfterRead(of({ availableQty: 10 }));
-    mirror.read(of({ availableQty: 10 }, { 1: 5, 2: 4 }), { sentAtMs: AT });
-    expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 10 }]);
   });
 
   test('that two reads show differently, one right after the other, is read again', () => {
@@ -108,14 +78,6 @@ describe('a total', () => {
     expect(mirror.gaps()).toHaveLength(1);
   });
 
-  test('of a variant whose warehouses are not reported is all there is', () => {
-    const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 4 }, null));
-    expect(mirror.rows('100', null)).toMatchObject([{ oldQty: null, newQty: 4, reason: 'first_read' }]);
-    expect(mirror.tables.levels.size).toBe(0);
-    mirror.read(of({ kind: 'pulled', availableQty: 3 }, null), { sentAtMs: AT });
-    expect(mirror.rows('100', null).at(-1)).toMatchObject({ oldQty: 4, newQty: 3 });
-  });
-
   test.each([
     ['moved by a read, is suspect until a change sets it', 9, 1],
     ['confirmed by a read, is not', 4, 0],
@@ -138,12 +100,6 @@ describe('derived figures', () => {
     const mirror = mirrorAfterRead(of({ kind }));
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     expect(mirror.reason()).toBe('derived');
-  });
-
-  test('an own variant that moves is not', () => {
-    const mirror = mirrorAfterRead(of({}));
-    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
-    expect(mirror.reason()).toBeNull();
   });
 
   /** Product 10 is a component, product 20 a bundle of it. */
@@ -178,11 +134,5 @@ describe('derived figures', () => {
     expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
     mirror.read(of({ bundledByCount: 1 }, { 1: 5, 2: 5 }), { sentAtMs: AT + S });
     expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 16 * S);
-  });
-
-  test('without bundles nothing is due', () => {
-    const mirror = mirrorAfterRead(of({ bundledByCount: 1 }));
-    expect(kinds(mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT })))).toEqual(['change']);
-    expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
   });
 });

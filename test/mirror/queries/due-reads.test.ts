@@ -80,16 +80,6 @@ describe('a re-read request', () => {
     writer.commit({ kind: 'command', name: 'retryFailures', args: undefined });
     expect(due(writer.db, 100, ['1'])).toEqual(['5', '2', '3', '4']);
   });
-
-  test('that is also unread since a barrier keeps its place before the others', () => {
-    const writer = new DirectWriter();
-    for (let n = 0; n < 20; n += 1) product(writer.db, String(n), T0 + n);
-    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
-    run(writer, 'scheduled', T0 + 1_000);
-    requestRead(writer.db, '19', { priority: 1 });
-    requestRead(writer.db, '18', { priority: 4 });
-    expect(due(writer.db, 3)).toEqual(['19', '18', '17']);
-  });
 });
 
 describe('a gap', () => {
@@ -163,13 +153,6 @@ describe('after downtime', () => {
     expect(due(writer.db, 1)).toEqual(['10']);
     writer.read('10', detail('10', [{ id: '100', levels: { 1: 4 } }]), T0 + 200_000);
     expect(due(writer.db)).toEqual(['11', '30', '31']);
-  });
-
-  test('nothing is read before a read could count', () => {
-    const writer = new DirectWriter();
-    product(writer.db, '1', T0);
-    writer.append({ kind: 'downtime', atMs: NOW - 1_999, downSinceMs: null });
-    expect(due(writer.db)).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** The questions behind metrics and alarms. */
 import { expect, test } from 'vitest';
-import type { RunKind } from '../../../src/core/runs.ts';
+
 import { queries } from '../../../src/mirror/reader/queries.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
 
@@ -22,23 +22,6 @@ test('a sample is the status, and what the files say of their size', () => {
   expect(sample.databaseBytes % 4_096).toBe(0);
   expect(sample.databaseBytes).toBeGreaterThan(4_096);
   for (const bytes of [sample.walBytes, sample.diskFreeBytes]) expect(bytes).toBeGreaterThan(0);
-});
-
-test('runs by how they ended, from the oldest one under way on', () => {
-  const writer = new DirectWriter();
-  const { db } = writer;
-  const begin = (run: RunKind): number => writer.beginRun({ run });
-  expect(queries.runOutcomesStart(db)).toBe(0);
-  const [first, second, third] = [begin('initial'), begin('operator'), begin('scheduled')];
-  writer.endRun(first);
-  writer.endRun(third, { error: 'x' });
-  expect(queries.runOutcomesStart(db)).toBe(first);
-  expect(queries.runOutcomes(db, { afterId: first })).toEqual([
-    { id: second, kind: 'operator', state: 'running' },
-    { id: third, kind: 'scheduled', state: 'failed' },
-  ]);
-  writer.endRun(second);
-  expect(queries.runOutcomesStart(db)).toBe(third);
 });
 
 const MINUTE = 60_000;

@@ -1,8 +1,8 @@
 /** The other questions the service asks its database. */
 import { expect, test } from 'vitest';
-import { getTableColumns } from '../../../src/sqlite/drizzle.ts';
+
 import { queries } from '../../../src/mirror/reader/queries.ts';
-import { runs } from '../../../src/mirror/file/schema.ts';
+
 import { present } from '../../shared/present.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
 
@@ -71,45 +71,4 @@ test('what is left of a scan of the catalogue, and of a run of named products', 
   writer.read('77', null, T0 + 200_000);
   writer.read('11', detail('11', one('110')), T0 + 200_000);
   expect(left(named)).toEqual({ total: 3, unread: 0, parked: 0 });
-});
-
-test('runs by state, by id, and the latest', () => {
-  const writer = new DirectWriter();
-  const first = writer.beginRun({ run: 'initial' });
-  const second = writer.beginRun({ run: 'products', productIds: ['1', '2'], total: 2 });
-  expect(queries.runningRuns(writer.db).map(({ id }) => id)).toEqual([first, second]);
-  expect(queries.runningCatalogueRun(writer.db)?.id).toBe(first);
-  expect(queries.runById(writer.db, { id: second })).toMatchObject({
-    productIds: ['1', '2'],
-    listDone: true,
-  });
-  // The reader names its columns itself: none of the table's is forgotten.
-  const columns = Object.keys(getTableColumns(runs)).map((name) =>
-    name.replace('productIdsJson', 'productIds'),
-  );
-  expect(Object.keys(present(queries.runById(writer.db, { id: second }))).sort()).toEqual(columns.sort());
-  writer.endRun(first, { atMs: T0 + 9, error: 'why' });
-  expect(queries.runningCatalogueRun(writer.db)).toBe(null);
-  expect(queries.latestRuns(writer.db, { limit: 5 })).toMatchObject([
-    { id: second, state: 'running' },
-    { id: first, state: 'failed', finishedAtMs: T0 + 9, error: 'why' },
-  ]);
-  expect(queries.runById(writer.db, { id: 99 })).toBe(null);
-});
-
-test('the last full sync is when a run had read the whole catalogue', () => {
-  const writer = new DirectWriter();
-  expect(queries.lastFullSync(writer.db)).toBeNull();
-  writer.endRun(writer.beginRun(), { atMs: T0 + 2, fullSync: false });
-  writer.endRun(writer.beginRun(), { atMs: T0 + 3, fullSync: true });
-  expect(queries.lastFullSync(writer.db)).toBe(T0 + 3);
-});
-
-test('a read that succeeds forgets the failures before it', () => {
-  const writer = new DirectWriter();
-  park(writer, '10');
-  const failure = () => queries.failureOf(writer.db, { productId: '10' });
-  expect(failure()).toEqual({ attempts: 3, faults: 1, failedAtMs: T0, isGivenUp: true });
-  writer.read('10', detail('10', one('100')), T0);
-  expect(failure()).toEqual({ attempts: 0, faults: 0, failedAtMs: null, isGivenUp: false });
 });

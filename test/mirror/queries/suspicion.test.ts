@@ -234,15 +234,6 @@ describe('a read that the service refuses', () => {
     expect(state(writer)).toBe('live');
   });
 
-  test('makes no request of its own older than a quarter of an hour stale', () => {
-    const writer = kept(2);
-    const atMs = Date.now() - 16 * 60_000;
-    writer.append({ kind: 'request_reads', atMs, reason: 'not_stored', productIds: ['0'], variantIds: [] });
-    expect(state(writer)).toBe('stale');
-    writer.giveUp('0');
-    expect(state(writer)).toBe('live');
-  });
-
   test('is no longer about one product when it is about more than one and than 5 %', () => {
     const writer = kept(40);
     for (const id of ['0', '1']) writer.giveUp(id);

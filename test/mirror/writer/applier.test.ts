@@ -67,22 +67,6 @@ test('everything in the inbox is applied before a read, however many transaction
   expect(values(made.db, 'SELECT qty FROM stock_levels')).toEqual([400]);
 });
 
-test('batches make no difference: applied one by one, the rows are the same', () => {
-  const [together, apart] = [new DirectWriter(), new DirectWriter()];
-  const bodies = [
-    delivery('a', item(), item({ old: 'x', id: 7 }), item({ id: '1000' })),
-    delivery('b', item({ old: 2, new: 1, update_time: T0 + 4_000 })),
-    new TextEncoder().encode('}{'),
-    delivery('c', item({ old: 4, new: 3, update_time: T0 + 3_000 })),
-  ];
-  for (const made of [together, apart]) made.read('10', tea, T0 - 60_000);
-  arrived(together, ...bodies);
-  together.writer.applier.step([read(tea, 5)]);
-  for (const body of bodies) apart.deliver(body);
-  apart.writer.applier.step([read(tea, 5)]);
-  expect(dump(together.db)).toBe(dump(apart.db));
-});
-
 test('an input that breaks the rules fails alone', () => {
   const made = new DirectWriter();
   failOn(made.db, '666', 'stock_levels');
@@ -222,15 +206,4 @@ test('what each item did is stored in the order of the items, and everyday branc
     'change: 3 duplicate': 1,
     unmapped: 1,
   });
-});
-
-test('texts that no database can hold do not look new at each read', () => {
-  const made = new DirectWriter();
-  const half = detail('12', [{ id: '120', levels: { 1: 1 }, more: { name: 'half \ud800', sku: '\udc00' } }], {
-    name: 'broken \udfff pair',
-  });
-  made.read('12', half, T0);
-  const before = rows(made.db, 'SELECT change_seq FROM mirror_stock');
-  made.read('12', half, T0 + 10_000);
-  expect(rows(made.db, 'SELECT change_seq FROM mirror_stock')).toEqual(before);
 });

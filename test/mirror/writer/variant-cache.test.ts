@@ -20,21 +20,6 @@ test('what a delivery touches is kept beyond its transaction', () => {
   expect(touch('delivery', '1')[0]).toBe(first);
 });
 
-test('what a read alone touches is one thing until the end of the transaction, and then gone', () => {
-  const [first, , again] = touch('read', '1', '2', '1');
-  expect(again).toBe(first);
-  cache.age();
-  expect(touch('read', '1')[0]).not.toBe(first);
-});
-
-test('what a delivery touches after a read, in the same transaction, is kept', () => {
-  const [read] = touch('read', '1', '2');
-  const [delivered] = touch('delivery', '1');
-  expect(delivered).toBe(read);
-  cache.age();
-  expect(touch('delivery', '1')[0]).toBe(read);
-});
-
 test('a scan of the catalogue pushes nothing out that deliveries touch', () => {
   const [first] = touch('delivery', '1');
   for (let transaction = 0; transaction < 10; transaction += 1) {

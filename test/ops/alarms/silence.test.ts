@@ -89,30 +89,6 @@ describe('what is known of the days before', () => {
     expect(judge(history, NOON - MINUTE, NOON + 20 * MINUTE)).toBe(NOON - MINUTE);
   });
 
-  test('a store that sells a hundred a day is missed after hours, not minutes', () => {
-    const history = new DeliveryHistory(NOON - 9 * DAY);
-    deliver(history, NOON - 8 * DAY, NOON, DAY / 100);
-    const lastMs = NOON - DAY / 100;
-    expect(judge(history, lastMs, NOON + 3 * HOUR)).toBe(null);
-    expect(judge(history, lastMs, NOON + 6 * HOUR)).toBe(lastMs);
-  });
-
-  test('a bulk edit of the days before does not make their hours busy', () => {
-    const history = new DeliveryHistory(NOON - 9 * DAY);
-    for (let day = 8; day >= 1; day -= 1)
-      deliver(history, NOON - day * DAY + HOUR, NOON - day * DAY + HOUR + MINUTE, 100);
-    expect(judge(history, NOON, NOON + 3 * HOUR)).toBe(null);
-  });
-
-  test('what the log tells at the start counts as if it had been seen', () => {
-    const history = new DeliveryHistory(NOON);
-    const { fromMs, slotMs, slots } = DeliveryHistory.wanted(NOON);
-    expect(judge(history, NOON, NOON + HOUR)).toBe(null);
-    history.learn(fromMs, { knownFromMs: fromMs, counts: new Array<number>(slots).fill(5) });
-    expect(judge(history, NOON, NOON + HOUR)).toBe(NOON);
-    expect(fromMs + slots * slotMs).toBeLessThanOrEqual(NOON);
-  });
-
   test('days before the log begins are not known, and not taken for quiet ones', () => {
     const history = new DeliveryHistory(NOON);
     const { fromMs, slotMs, slots } = DeliveryHistory.wanted(NOON);

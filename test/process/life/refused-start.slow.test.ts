@@ -74,48 +74,7 @@ test.concurrent(
   },
 );
 
-test.concurrent('a database of another program is refused by name', async (t) => {
-  const { sandbox, mirror } = await startBoth(t);
-  const folder = temporaryFolder(t);
-  const path = join(folder, 'notes.txt');
-  const { writeFileSync } = await import('node:fs');
-  writeFileSync(path, 'these are not the tables you are looking for'.repeat(200));
-  const child = spawnMirror(t, environmentFor(sandbox, path), folder);
-  expect(await child.ended).toEqual({ code: 1, signal: null });
-  expect(child.stderr).toContain(path);
-  expect(mirror.stderr).toBe('');
-});
-
 const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
-
-/** Threads that never answer, as on a disk that hangs, and pauses a thousand times as short. */
-const HUNG = `data:text/javascript,${encodeURIComponent(`
-  import { syncBuiltinESMExports } from 'node:module';
-  import timers from 'node:timers/promises';
-  import threads from 'node:worker_threads';
-  const { setTimeout: wait } = timers;
-  timers.setTimeout = (ms, ...rest) => wait(ms / 1_000, ...rest);
-  const { Worker } = threads;
-  threads.Worker = class extends Worker {
-    constructor() {
-      super('setInterval(() => undefined, 1_000)', { eval: true });
-    }
-  };
-  syncBuiltinESMExports();
-`)}`;
-
-test.concurrent('a start that hangs says so and ends, threads included', async (t) => {
-  const folder = temporaryFolder(t);
-  const child = spawnMirror(
-    t,
-    { ...environmentFor(NOBODY, join(folder, 'mirror.db')), NODE_OPTIONS: `--import=${HUNG}` },
-    folder,
-  );
-  // Killed: a thread that hangs in a call to the system would hold up an orderly exit.
-  expect(await child.ended).toEqual({ code: null, signal: 'SIGKILL' });
-  expect(child.log.filter(({ msg }) => msg === 'still starting: the inbox is being opened')).toHaveLength(5);
-  expect(child.stderr).toContain('error: the inbox could not be opened within 60 s');
-});
 
 test.concurrent('a passed private socket that other machines reach is refused without a token', async (t) => {
   // Held as systemd holds it, and never answered by anybody.

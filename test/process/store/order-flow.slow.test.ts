@@ -111,27 +111,6 @@ test('the documented commands order by SKU, wait for the shipment, and show what
   expect([Number(old) - Number(now), reason]).toEqual([2, 'order_reserved']);
 });
 
-test('the documented loss is proved by the next webhook, and repaired by a read', async (t) => {
-  const { baseUrl, databasePath } = await startShop(t);
-  const commands = blockWith(documentAt('docs/sandbox.md'), 'sh', 'lose-next')
-    .text.replace('http://127.0.0.1:8790', baseUrl)
-    .replaceAll('data/stock-mirror.db', databasePath);
-
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -e -o pipefail\n${commands}`], {
-    timeout: 60_000,
-  });
-
-  expect(stderr).toBe('');
-  const changes = stdout.trimEnd().split('\n');
-  const [, before, after, source] = present(changes.at(-1)).split('|');
-  expect([Number(after) - Number(before), source]).toEqual([12, 'webhook']);
-  const [row] = rows<{ repaired: number }>(
-    databasePath,
-    `SELECT verified_at > as_of AS repaired FROM mirror_stock WHERE sku = 'SKU-00001' ORDER BY as_of DESC LIMIT 1`,
-  );
-  expect(row).toEqual({ repaired: 1 });
-});
-
 test('the documented program orders at the sandbox, and the mirror beside it shows what it took', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 3 });
   sandbox.courier.bookingDelayMs = 300;
