@@ -35,6 +35,8 @@ export interface OpenMirror {
   missed(sinceMs: number): void;
   /** What a heartbeat carries; null: the mirror knows of every downtime. */
   readonly missedSinceMs: number | null;
+  /** Resolves once a mirror that is open knows of every downtime, or has failed. */
+  readonly prepared: Promise<void>;
   /** Stops reading, then closes the files. */
   close(): Promise<void>;
 }
@@ -156,6 +158,9 @@ export async function openMirror({
     clock,
     get missedSinceMs() {
       return missedSinceMs;
+    },
+    get prepared() {
+      return underWay ?? Promise.resolve();
     },
     missed(sinceMs: number): void {
       missedSinceMs = Math.min(missedSinceMs ?? sinceMs, sinceMs);

@@ -67,6 +67,10 @@ export async function startService(
     plotted: timeline,
   });
   const unstored = new UnstoredDeliveries({ writer, now, log });
+  /** Readers learn of a downtime before they see that the mirror is kept. */
+  const show = async (atMs: number): Promise<void> => {
+    if (mirror.missedSinceMs === null) await writer.command('alive', { atMs, clockMs: now() });
+  };
   const heartbeat = createHeartbeat(
     {
       beat: (atMs) => {
@@ -78,10 +82,7 @@ export async function startService(
           changeSeq: store.mirror.position.changeSeq,
         });
       },
-      show: async (atMs) => {
-        // Readers learn of a downtime before they see that the mirror is kept.
-        if (mirror.missedSinceMs === null) await writer.command('alive', { atMs, clockMs: now() });
-      },
+      show,
     },
     Date.now,
   );
@@ -151,8 +152,13 @@ export async function startService(
       stopping.signal,
     );
     await heartbeat.check();
-    const isTried = store.mirror.tried.then(() => true);
-    if (!(await Promise.race([isTried, wait(MIRROR_WAIT_MS, false, { ref: false })]))) {
+    const tried = async (): Promise<boolean> => {
+      await store.mirror.tried;
+      await mirror.prepared;
+      await show(Date.now()).catch(() => undefined);
+      return true;
+    };
+    if (!(await Promise.race([tried(), wait(MIRROR_WAIT_MS, false, { ref: false })]))) {
       log.warn('the mirror is still being opened; deliveries are accepted meanwhile');
     }
     return { webhook, ops, metrics: monitor.registry, stop: () => stop(DRAIN_MS) };
