@@ -4,7 +4,6 @@ import { ClockSkew } from '../../src/ops/state/clock-skew.ts';
 import { causeLine, type CauseKind } from '../../src/ops/condition/cause.ts';
 import {
   conditionOf,
-  reservationOf,
   shareText,
   timesOf,
   type ConditionName,
@@ -218,12 +217,6 @@ test('each cause says whose it is, what it means and what to do, in one line', (
   expect(timesOf(cause, NOW)).toBe('for 60 s, next attempt in 4 s');
 });
 
-test('where reads cannot keep up, the setting is named with its value', () => {
-  expect(conditionOf({ ...WELL, ...because('waiting') }).causes[0]?.remedy).toContain(
-    'SERVICE_MAX_RPS, now 50',
-  );
-});
-
 describe('the share of certain levels', () => {
   const shareOf = (over: Partial<Facts>) => conditionOf({ ...WELL, ...over }).certainty;
 
@@ -240,19 +233,6 @@ describe('the share of certain levels', () => {
   ])('%s', (_what, over, share, text) => {
     const certainty = shareOf(over);
     expect([certainty.share, shareText(certainty)]).toEqual([share, text]);
-  });
-
-  const UNREAD = 'Nothing newer is verified until the store can be read again';
-  test.each<[string, Partial<Facts>, string | null]>([
-    ['all is well', {}, null],
-    ['the credentials are refused', blocked('credentials'), UNREAD],
-    ['another store', blocked('wrong_store'), UNREAD],
-    ['a store that is down', network('ECONNREFUSED'), UNREAD],
-    ['a pause: reads go on after it', blocked('rate_limited'), null],
-    ['reads that take long', because('waiting'), null],
-    ['no share, no reservation', { ...status({ levels: 0 }), ...blocked('credentials') }, null],
-  ])('is told with a reservation while nothing is read: %s', (_what, over, words) => {
-    expect(reservationOf(conditionOf({ ...WELL, ...over }))).toBe(words);
   });
 });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { compareWithTruth, pulledVariants, type Comparison } from '../../../src/cli/demo/compare.ts';
+import { compareWithTruth, type Comparison } from '../../../src/cli/demo/compare.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { temporaryFolder } from '../harness.ts';
 
@@ -100,47 +100,4 @@ test.each<[what: string, sql: string, found: string[]]>([
   ],
 ])('it finds %s', (_, sql, found) => {
   expect(compared(sql).differences).toEqual(found);
-});
-
-test.each<[what: string, row: string, untold: number, found: string[], missed?: string[]]>([
-  ['right', `('v4', 's1', 7, 0)`, 1, []],
-  ['wrong but marked suspect', `('v4', 's1', 6, 1)`, 2, []],
-  ['wrong after a lost webhook', `('v4', 's1', 6, 0)`, 2, [], ['v4']],
-  [
-    'wrong and trusted',
-    `('v4', 's1', 6, 0)`,
-    1,
-    ['level v4/s1: the store has 7 (product p1, sku S), the mirror 6 (product p1, sku S)'],
-  ],
-])('a pulled variant’s warehouse that a webhook named, %s', (_, ...[row, untold, found, missed]) => {
-  const truth: Truth = {
-    ...TRUTH,
-    levels: [...TRUTH.levels, stockLevel('v4', 's1', 7, 'pulled'), stockLevel('v4', 's2', 1, 'pulled')],
-    variants: [...TRUTH.variants, variant('v4', 8)],
-  };
-  const sql = `INSERT INTO mirror_stock (variant_id, warehouse_id, available_qty, suspect) VALUES ${row};
-    INSERT INTO mirror_variants (variant_id, available_qty) VALUES ('v4', 8)`;
-  expect(compared(sql, truth, missed)).toMatchObject({ untold, levels: 5 - untold, differences: found });
-});
-
-test('levels are counted by what the mirror says of them, and by what they are', () => {
-  const sql = `UPDATE mirror_stock SET suspect = 1 WHERE warehouse_id = 'w2';
-    UPDATE mirror_stock SET available_qty = 4 WHERE variant_id = 'v2';
-    UPDATE mirror_variants SET available_qty = 4 WHERE variant_id = 'v2'`;
-  expect(compared(sql)).toMatchObject({ levels: 3, certain: 2, wrong: 1, differences: { length: 2 } });
-});
-
-test('with all pulled variants left out, the number of their levels does not depend on what happened', () => {
-  const truth: Truth = {
-    ...TRUTH,
-    levels: [...TRUTH.levels, stockLevel('v4', 's1', 7, 'pulled'), stockLevel('v4', 's2', 1, 'pulled')],
-    variants: [...TRUTH.variants, variant('v4', 8)],
-  };
-  const pulled = pulledVariants({ snapshot: () => truth });
-  expect([...pulled]).toEqual(['v4']);
-  for (const row of ["('v4', 's1', 7, 0)", "('v4', 's1', 6, 0)", "('v4', 's1', 6, 1)"]) {
-    const sql = `INSERT INTO mirror_stock (variant_id, warehouse_id, available_qty, suspect) VALUES ${row};
-      INSERT INTO mirror_variants (variant_id, available_qty) VALUES ('v4', 8)`;
-    expect(compared(sql, truth, [...pulled])).toMatchObject({ levels: 3, untold: 2, differences: [] });
-  }
 });

@@ -56,32 +56,12 @@ test('a scan that began before its last delivery misses nothing', () => {
   expect(mirror.tables.variant('100')).toMatchObject({ missingAtMs: null, lookupAtMs: T0 + 101_500 });
 });
 
-test('a variant that has been mapped or was never looked for is not missed', () => {
-  const mirror = mirrorAfterRead();
-  missed(mirror, T0 + 60 * S);
-  mirror.applyInput({
-    kind: 'lookup_missed',
-    atMs: T0 + 99 * S,
-    s0: 1,
-    sentAtMs: T0 + 99 * S,
-    variantIds: ['7'],
-  });
-  expect([mirror.qty(), mirror.tables.variants.size]).toEqual([5, 1]);
-});
-
 test('a delivery for the tombstone looks it up again', () => {
   const mirror = unmapped();
   missed(mirror, T0 + 2 * S);
   missed(mirror, T0 + 32 * S);
   mirror.deliver(T0 + 60 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 60 * S }));
   expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, T0 + 60 * S]);
-});
-
-test('a read already under way maps it, but does not settle what it may not have seen', () => {
-  const mirror = unmapped();
-  mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0 + S, s0: 0 });
-  expect(mirror.tables.variant('100')).toMatchObject({ productId: '10', lookupAtMs: null });
-  expect([mirror.total(), mirror.reason()]).toEqual([4, 'conflict']);
 });
 
 test('an order to read a variant of unknown product looks it up', () => {

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { Db } from '../../../src/sqlite/open.ts';
 import type { StockCursor } from '../../../src/mirror/queries/page/filters.ts';
 import { findStock } from '../../../src/mirror/queries/page/stock.ts';
-import { detail, DirectWriter, T0, values } from '../mirror-file.ts';
-import { LATER, suspectMirror } from '../suspect-mirror.ts';
+import { T0, values } from '../mirror-file.ts';
+import { suspectMirror } from '../suspect-mirror.ts';
 
 function pagesOf(db: Db, limit: number, over: { text?: string; warehouseId?: string } = {}): string[][] {
   const pages: string[][] = [];
@@ -55,27 +55,4 @@ test('only what fits the search and the warehouse', () => {
          SELECT 1 FROM stock_levels c WHERE c.variant_id = s.variant_id AND c.warehouse_id = '2') ORDER BY 1`,
     ),
   );
-});
-
-test('a name is found as it is written, whatever its letters; of ASCII ones the case does not count', () => {
-  const writer = new DirectWriter();
-  const more = { name: 'ÉCLAIR Ω ชา' };
-  writer.read('1', detail('1', [{ id: '100', levels: { 1: 5 }, more }]), T0);
-  writer.append({
-    kind: 'request_reads',
-    atMs: LATER,
-    reason: 'conflict',
-    productIds: ['1'],
-    variantIds: [],
-  });
-  for (const suspect of [true, false]) {
-    for (const text of ['ÉCLAIR', 'clair ω'.toUpperCase(), 'ชา', 'Éclair', 'PRODUCT 1']) {
-      const page = findStock(writer.db, { text, warehouseId: null, suspect, after: null, limit: 5 });
-      expect([text, suspect, page.variants.map(({ variantId }) => variantId)]).toEqual([
-        text,
-        suspect,
-        ['100'],
-      ]);
-    }
-  }
 });

@@ -259,25 +259,6 @@ describe('a read that the service refuses', () => {
   });
 });
 
-test('pending reads are counted once each: requests, gaps, barriers, lookups, orders to come', () => {
-  const writer = quiet();
-  const pending = () => status(writer.db).pending_reads;
-  expect(pending()).toBe(0);
-  writer.append({
-    kind: 'request_reads',
-    atMs: T0 + 1,
-    reason: 'operator',
-    productIds: ['10', '11'],
-    variantIds: [],
-  });
-  writer.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
-  expect(pending()).toBe(2);
-  writer.deliver(delivery('b', item({ id: '999' })), T0 + 20_000);
-  expect(pending()).toBe(3);
-  writer.append({ kind: 'downtime', atMs: T0 + 30_000, downSinceMs: null });
-  expect(pending()).toBe(3);
-});
-
 test('the status tells what an operator asks', () => {
   const writer = quiet();
   writer.deliver(delivery('a', item({ old: 5, new: 3 }), item({ id: 5 })), T0 + 20_000);

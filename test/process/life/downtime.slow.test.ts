@@ -13,7 +13,6 @@ import {
   untilDelivered,
   untilLive,
   untilNone,
-  untilQuiet,
   untilRunEnds,
 } from '../harness.ts';
 
@@ -73,33 +72,6 @@ test.concurrent(
       },
       { what: 'only the deleted product is suspect' },
     );
-  },
-);
-
-test.concurrent(
-  'a webhook lost during a restart of a moment makes its row suspect until it is read',
-  async (t) => {
-    const { sandbox, mirror } = await startBoth(t);
-    await mirror.stop();
-    const [level] = plainVariants(sandbox, 1);
-    sandbox.operations.add({ ...level, by: 11 });
-    const looked = Promise.withResolvers<undefined>();
-    sandbox.reads.intercept = () => looked.promise;
-
-    const again = await startMirror(t, sandbox, { folder: dirname(mirror.databasePath) });
-    await eventually(
-      () => {
-        const { state } = statusOf(again.databasePath);
-        expect(state).not.toBe('live');
-        return state === 'catching_up';
-      },
-      { what: 'the downtime is shown' },
-    );
-    expect(rows(again.databasePath, 'SELECT * FROM mirror_stock WHERE suspect = 0')).toEqual([]);
-    looked.resolve(undefined);
-    await untilLive(again);
-    await untilQuiet(again, sandbox);
-    expect(compareWithTruth(again.databasePath, sandbox)).toEqual([]);
   },
 );
 
