@@ -51,7 +51,6 @@ it('holds what it needs to run, and neither sources nor secrets', () => {
       '.env.example',
       'dist/bin.js',
       'dist/cli.js',
-      'dist/log-thread.js',
       'dist/third-party-licences.txt',
       'docs/operating.md',
       'deploy/systemd/stock-mirror.service',
@@ -132,7 +131,7 @@ it('serves: threads, migrations, pages, and what is loaded when it is asked for'
   await expect.poll(() => printed).toContain('"listening"');
   const ops = `http://127.0.0.1:${env['OPS_PORT'] ?? ''}`;
   for (const path of ['/', '/deliveries', '/openapi.json', '/metrics', '/api/status', '/api/stock']) {
-    expect((await fetch(ops + path)).status, path).toBe(200);
+    await expect.poll(async () => (await fetch(ops + path)).status, { message: path }).toBe(200);
   }
   mirror.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
