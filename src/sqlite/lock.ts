@@ -2,6 +2,7 @@
  * One writer per database. The lock is a SQLite lock on a file of its own beside the database: the kernel releases it
  * when the process ends, however it ends, so a stale lock never needs a person.
  */
+import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { isBusy, StoreError } from './errors.ts';
@@ -20,6 +21,8 @@ export function lockDatabase(path: string): DatabaseLock {
     makeFolder(dirname(path));
     const db = new Database(lockPath, { timeout: 0 });
     try {
+      // SQLite opens a read-only file without an error, and locks nothing then.
+      accessSync(lockPath, constants.W_OK);
       db.pragma('journal_mode = MEMORY');
       db.exec('BEGIN EXCLUSIVE');
     } catch (error) {

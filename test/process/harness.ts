@@ -1,6 +1,6 @@
 /** The real service as a child process, the simulated one in the test's own: started, watched, stopped, killed. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -57,6 +57,14 @@ export type Owner = Pick<TestContext, 'onTestFinished'>;
 
 export function temporaryFolder(test: Owner): string {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-'));
+  test.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** In memory where possible: a slow disk refuses deliveries too. Other users may enter it. */
+export function memoryFolder(test: Owner): string {
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'stock-mirror-'));
+  chmodSync(folder, 0o755);
   test.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

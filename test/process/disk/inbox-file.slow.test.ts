@@ -97,7 +97,7 @@ test.concurrent('an inbox that cannot be used ends the start; moved away, everyt
 });
 
 test.skipIf(!isRoot).concurrent('an inbox that is not writable ends the start', async (t) => {
-  const { sandbox, mirror } = await startBoth(t, { products: 6 });
+  const { sandbox, mirror } = await startBoth(t, { products: 20 });
   await mirror.stop();
   const path = mirror.databasePath;
   const folder = dirname(path);
@@ -142,7 +142,7 @@ test.concurrent('an inbox that has lost its latest rows begins a new epoch', asy
 });
 
 test.concurrent('shared memory that is lost with a kill changes nothing', async (t) => {
-  const { sandbox, mirror } = await startBoth(t, { products: 6 });
+  const { sandbox, mirror } = await startBoth(t, { products: 20 });
   const path = mirror.databasePath;
   for (const level of plainVariants(sandbox, 2)) sandbox.operations.add({ ...level, by: 1 });
   await untilQuiet(mirror, sandbox);

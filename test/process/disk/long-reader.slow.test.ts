@@ -7,17 +7,19 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { signBody } from '../../../src/store-api/signature.ts';
 import { delivery, item, T0 } from '../../mirror/mirror-file.ts';
-import { eventually, startBoth } from '../harness.ts';
+import { eventually, memoryFolder, startMirror, startService, untilLive } from '../harness.ts';
 
 const MB = 1 << 20;
-/** Beyond this the log names the reader (src/mirror/writer/upkeep.ts). */
+/** Beyond this the log names the reader (src/mirror/writer/own-mirror.ts). */
 const NAMED_BYTES = 256 * MB;
 const BODY_BYTES = 900_000;
 /** How many deliveries are on their way at once. */
 const LANES = 2;
 
 test('a reader that holds its transaction: answers stay in time, the log names it, and the file shrinks when it ends', async (t) => {
-  const { sandbox, mirror } = await startBoth(t);
+  const sandbox = await startService(t);
+  const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
+  await untilLive(mirror);
   const walBytes = (): number => statSync(`${mirror.databasePath}-wal`).size;
   const reader = new Database(mirror.databasePath, { readonly: true });
   t.onTestFinished(() => void reader.close());
@@ -48,11 +50,7 @@ test('a reader that holds its transaction: answers stay in time, the log names i
   });
   await Promise.all(lanes);
   const held = (): Record<string, unknown> | undefined =>
-    mirror.log.find((line) =>
-      /^another program's read transaction keeps \d+ pages .* end that transaction \(/.test(
-        String(line['msg']),
-      ),
-    );
+    mirror.log.find(({ msg }) => String(msg).startsWith('another program’s read transaction keeps'));
   await eventually(() => held(), { what: 'the log names the reader' });
   expect(held()).toMatchObject({ level: 'warn' });
   // What the reader holds is all that was written since, and it still sees what it saw.

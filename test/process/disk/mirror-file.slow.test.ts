@@ -4,18 +4,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, copyFileSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
@@ -24,6 +13,7 @@ import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { present } from '../../shared/present.ts';
 import {
   eventually,
+  memoryFolder,
   notKept,
   plainVariants,
   rows,
@@ -117,16 +107,8 @@ interface Epoch {
 const epochOf = (path: string): Epoch =>
   present(rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]);
 
-/** In memory where possible: a slow disk refuses deliveries too. */
-function folderOf(t: Owner): string {
-  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'stock-mirror-'));
-  chmodSync(folder, 0o755);
-  t.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 async function filesOf({ databasePath: path }: RunningMirror, t: Owner): Promise<Files> {
-  const folder = folderOf(t);
+  const folder = memoryFolder(t);
   const files = { path, older: join(folder, 'older.db'), foreign: join(folder, 'foreign.db') };
   const db = new Database(path, { readonly: true });
   await db.backup(files.older);
@@ -183,7 +165,7 @@ test.concurrent.for([{ cases: RUNNING }, { cases: [FOREIGN] }])(
   'while it runs: $cases.0.name and the like: 204 throughout, and equal afterwards',
   async ({ cases }, t) => {
     const sandbox = await startService(t, { products: 30, ackTimeoutMs: 30_000 });
-    const mirror = await startMirror(t, sandbox, { folder: folderOf(t) });
+    const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
     await untilLive(mirror);
     await untilQuiet(mirror, sandbox);
     const files = await filesOf(mirror, t);
@@ -250,7 +232,7 @@ test.concurrent.for([
   'before a start: $cases.0.name and the like: 204 from the start on, and equal afterwards',
   async ({ cases, user }, t) => {
     const sandbox = await startService(t, { products: 12, ackTimeoutMs: 30_000 });
-    const folder = folderOf(t);
+    const folder = memoryFolder(t);
     if (isRoot) chownSync(folder, user.uid ?? 0, user.gid ?? 0);
     let mirror = await startMirror(t, sandbox, { folder, user });
     await untilLive(mirror);
@@ -284,7 +266,7 @@ test.runIf(isRoot)(
   'a stopped mirror is read under an account that may not write to its folder',
   async (t) => {
     const sandbox = await startService(t);
-    const mirror = await startMirror(t, sandbox, { folder: folderOf(t) });
+    const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
     await untilLive(mirror);
     expect(await mirror.stop()).toEqual({ code: 0, signal: null });
     const state = execFileSync(process.execPath, ['-e', READ_STATE, mirror.databasePath], {

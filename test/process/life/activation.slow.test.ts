@@ -39,6 +39,15 @@ interface Activated {
 const all = (log: readonly Json[], message: string): readonly Json[] =>
   log.filter(({ msg }) => msg === message);
 
+/** Starts that made rows suspect. */
+function missedAtStarts(log: readonly Json[]): readonly Json[] {
+  let isListening = false;
+  return log.filter(({ msg }) => {
+    if (msg === 'listening' || msg === 'stopped') isListening = msg === 'listening';
+    return !isListening && String(msg).startsWith('deliveries may have been missed');
+  });
+}
+
 async function activate(t: Owner, sandbox: Sandbox): Promise<Activated> {
   const folder = temporaryFolder(t);
   const databasePath = join(folder, 'mirror.db');
@@ -116,6 +125,7 @@ test('each delivery is stored over restarts under load while the socket is held'
 
   expect(service.stderr).toBe('');
   expect(all(service.log, 'stopped')).toHaveLength(RESTARTS);
+  expect(missedAtStarts(service.log)).toEqual([]);
   const sent = sandbox.deliveries.records;
   expect(sent.length).toBeGreaterThan(180);
   await untilNone(

@@ -160,10 +160,10 @@ test('no log line, answer, page or file beside the token file holds a secret or 
   expect(refusedFor503.status).toBe(503);
   const saidOf = (msg: string) => untilLogged(first, (line) => String(line['msg']).startsWith(msg), msg);
   // Not before: answered 503, the delivery may still find the lock free a moment later.
-  await saidOf('the mirror could not commit deliveries');
+  await saidOf('deliveries could not be committed');
   lock.exec('ROLLBACK');
   lock.close();
-  await saidOf('the mirror commits again');
+  await saidOf('commits succeed again');
 
   const shown = await shownBy(first, level.variantId);
   for (const path of ['/', '/api/status', '/api/changes/stream', '/metrics', '/openapi.json', '/stock']) {
