@@ -219,4 +219,3 @@ describe('the database', () => {
   });
 });
 
-describe('judged', () => {});
