@@ -82,9 +82,9 @@ class Shop {
 
   /** Read whole, and kept by a process: for as long as the test takes. */
   isServed(): void {
-    this.#writer.commit({ kind: 'command', name: 'nameWarehouses', args: { names: { 11: 'Bangkok' } } });
+    this.#writer.command('nameWarehouses', { names: { 11: 'Bangkok' } });
     this.#writer.endRun(0, { atMs: this.#nowMs - 3 * DAY_MS + MINUTE_MS, fullSync: true });
-    this.#writer.commit({ kind: 'command', name: 'alive', args: { atMs: Date.now() + MINUTE_MS } });
+    this.#writer.command('alive', { atMs: Date.now() + MINUTE_MS, clockMs: this.#nowMs });
   }
 }
 

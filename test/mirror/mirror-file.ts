@@ -7,7 +7,7 @@ import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { openStore, realThreads, type Store, type StoreEvents } from '../../src/mirror/store.ts';
 import { type Db } from '../../src/sqlite/open.ts';
-import type { PrunedRows } from '../../src/mirror/writer/commands.ts';
+import type { CommandName, PrunedRows } from '../../src/mirror/writer/commands.ts';
 import { openBoth, Writer, type AppliedInput, type Input, type Result } from './direct-writer.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
 import { eventually } from '../process/wait.ts';
@@ -174,11 +174,15 @@ export class DirectWriter {
   }
 
   deliver(body: Uint8Array, arrivedAtMs = T0): AppliedInput {
-    return this.#one({ kind: 'delivery', body, arrivedAtMs });
+    return this.#one({ kind: 'delivery', body, arrivedAtMs }) as AppliedInput;
   }
 
   append(input: NewInput): AppliedInput {
-    return this.#one({ kind: 'input', input });
+    return this.#one({ kind: 'input', input }) as AppliedInput;
+  }
+
+  command(name: CommandName, args: unknown): unknown {
+    return this.#one({ kind: 'command', name, args });
   }
 
   /** A read that has seen every input. */
@@ -190,10 +194,7 @@ export class DirectWriter {
   prune(beforeMs: number, limit = 100): PrunedRows {
     const { inbox, applier } = this.writer;
     const { firstSeq } = inbox.prune({ beforeMs, appliedSeq: applier.position.inboxSeq, limit });
-    const args = { beforeMs, limit, inboxFirstSeq: firstSeq };
-    const [result] = this.commit({ kind: 'command', name: 'prune', args });
-    if (result?.ok !== true) throw result?.error ?? new Error('no result');
-    return result.value as PrunedRows;
+    return this.command('prune', { beforeMs, limit, inboxFirstSeq: firstSeq }) as PrunedRows;
   }
 
   /** @returns its id. */
@@ -216,11 +217,11 @@ export class DirectWriter {
     this.append({ kind: 'run_ended', startedSeq, ...figures, ...how });
   }
 
-  #one(input: Input): AppliedInput {
+  #one(input: Input): unknown {
     const [result] = this.writer.commit([input]);
     if (result === undefined) throw new Error('no result');
     if (!result.ok) throw result.error;
-    return result.value as AppliedInput;
+    return result.value;
   }
 }
 

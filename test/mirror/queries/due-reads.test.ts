@@ -42,7 +42,7 @@ function requestRead(db: Db, productId: string, over: Partial<ReadRequest> = {})
 function failed(writer: DirectWriter, productId: string, nextAtMs: number): void {
   const parked = nextAtMs === LATEST_MS;
   const args = { productId, attempts: 1, faults: 1, nextAtMs, parked, error: 'x', atMs: T0 };
-  writer.commit({ kind: 'command', name: 'failRead', args });
+  writer.command('failRead', args);
 }
 
 function run(writer: DirectWriter, kind: RunKind, readAfterMs: number): number {
@@ -77,7 +77,7 @@ describe('a re-read request', () => {
     failed(writer, '3', NOW);
     failed(writer, '4', LATEST_MS);
     expect(due(writer.db, 100, ['1'])).toEqual(['5', '3']);
-    writer.commit({ kind: 'command', name: 'retryFailures', args: undefined });
+    writer.command('retryFailures', undefined);
     expect(due(writer.db, 100, ['1'])).toEqual(['5', '2', '3', '4']);
   });
 });

@@ -230,7 +230,7 @@ describe('a read that the service refuses', () => {
     expect(status(writer.db)).toMatchObject({ parked_reads: 1, pending_reads: 1, suspect_count: 1 });
     expect(suspects(writer)).toEqual(['10', '10/1']);
     // Another try changes nothing before it has succeeded.
-    writer.commit({ kind: 'command', name: 'retryFailures', args: undefined });
+    writer.command('retryFailures', undefined);
     expect(state(writer)).toBe('live');
   });
 

@@ -82,7 +82,7 @@ test.each(Object.entries(VIEWS))(
   (view, columns) => {
     const writer = new DirectWriter();
     fill(writer);
-    writer.commit({ kind: 'command', name: 'alive', args: { atMs: T0, clockMs: T0 } });
+    writer.command('alive', { atMs: T0, clockMs: T0 });
     const names = columns.split(', ');
     const found = rows(
       writer.db,
