@@ -38,6 +38,8 @@ export interface Intake {
   /** Signed with the present secret unless headers say otherwise. */
   readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
   readonly ask: (method: string, path: string) => Promise<Answer>;
+  /** As if a connection had been dropped for lack of room. */
+  readonly drop: () => void;
   readonly heartbeat: Heartbeat;
   /** Resolves once the mirror holds all that is in the inbox. */
   readonly applied: () => Promise<void>;
@@ -145,6 +147,7 @@ async function listenOver(store: Files, hasBegun = true): Promise<Intake> {
         headers: { 'x-service-signature': signBody(SECRET, body), ...headers },
         pieces: [body],
       }),
+    drop: () => app.open.onDropped('192.0.2.1'),
     ask: (method, path) => send(port, { method, path, headers: {}, pieces: [] }),
   };
 }

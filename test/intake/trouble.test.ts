@@ -95,6 +95,14 @@ test('more variants than are remembered make the whole mirror suspect', async ()
   expect(values(intake.db, 'SELECT suspect FROM mirror_stock')).toEqual([1]);
 });
 
+test('a connection that is dropped unread may have been a delivery', async () => {
+  const intake = await startIntake();
+  const appended = vi.spyOn(intake.store.writer, 'append');
+  intake.drop();
+  await intake.unstored.stop();
+  expect(appended.mock.calls).toMatchObject([[{ kind: 'due', what: 'loss' }]]);
+});
+
 test('requests turned away are reported as a possible loss once in 15 minutes', async () => {
   const intake = await startIntake();
   await knowTea(intake);
