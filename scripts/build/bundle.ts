@@ -51,8 +51,13 @@ const noHttp2: Plugin = {
  */
 const requires: Plugin = {
   name: 'requires',
-  transform: (code, id) =>
-    /\/src\/.*\.ts$/.test(id) ? code.replaceAll('createRequire(import.meta.url)(', 'require(') : null,
+  transform: (code, id) => {
+    if (!/\/src\/.*\.ts$/.test(id)) return null;
+    const seen = code.replaceAll('createRequire(import.meta.url)(', 'require(');
+    if (seen.includes('createRequire('))
+      throw new Error(`${id}: write createRequire(import.meta.url)('package')`);
+    return seen;
+  },
 };
 
 /** Needed by bin.js, which has to load on Nodes that do not know `getBuiltinModule`. */

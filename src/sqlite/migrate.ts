@@ -51,9 +51,8 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
 /** Applies what is missing. drizzle is loaded only then: it takes a thread some 15 MB. */
 export function migrate(db: Database.Database): void {
   if (isCurrent(db)) return;
-  const require = createRequire(import.meta.url);
-  const { drizzle } = require('drizzle-orm/better-sqlite3') as typeof Driver;
-  const migrator = require('drizzle-orm/better-sqlite3/migrator') as typeof Migrator;
+  const { drizzle } = createRequire(import.meta.url)('drizzle-orm/better-sqlite3') as typeof Driver;
+  const migrator = createRequire(import.meta.url)('drizzle-orm/better-sqlite3/migrator') as typeof Migrator;
   migrator.migrate(drizzle({ client: db }), { migrationsFolder: fileURLToPath(MIGRATIONS) });
 }
 
