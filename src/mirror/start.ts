@@ -98,14 +98,13 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
   const isUsed = inboxAt.lastSeq > 0 || inboxAt.changeSeq > 0;
   const found = existsSync(path) ? openFound(path, { ...options, isUsed }) : 'the mirror’s file is missing';
   let why: string;
-  let db: Db;
+  let kept: Db | null = null;
   let movedTo: string | null = null;
   let changeSeq = inboxAt.changeSeq;
   let inboxSeq = Math.max(0, inboxAt.firstSeq - 1);
   if (typeof found === 'string') {
     why = found;
     if (existsSync(path)) movedTo = moveAside(path);
-    db = openWriter(path);
   } else {
     const mirror = mirrorPosition(found);
     const lastSeq = options.inboxEndSeq ?? inboxAt.lastSeq;
@@ -122,9 +121,8 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
     if (verdict.start === 'empty') {
       found.close();
       movedTo = moveAside(path);
-      db = openWriter(path);
     } else {
-      db = found;
+      kept = found;
       if (mirror.epoch === inboxAt.epoch && mirror.inboxSeq <= inboxAt.lastSeq)
         inboxSeq = Math.max(inboxSeq, mirror.inboxSeq);
     }
@@ -133,14 +131,11 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
   const isFirst = !isUsed && movedTo === null && changeSeq === 0;
   const epoch = isFirst ? inboxAt.epoch : newEpochName();
   if (!isFirst) changeSeq += UNNOTED_CHANGES;
-  try {
-    const { nowMs } = options;
-    const trustedAfterMs = isFirst ? EARLIEST_MS : nowMs + REPLICA_LAG_MS;
+  const { nowMs } = options;
+  const trustedAfterMs = isFirst ? EARLIEST_MS : nowMs + REPLICA_LAG_MS;
+  const begin = (db: Db): void =>
     beginEpoch(db, { epoch, changeSeq, inboxSeq, inboxEpoch: inboxAt.epoch, nowMs, trustedAfterMs });
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  const db = kept === null ? createMirror(path, begin) : doneOrClosed(kept, begin);
   return { db, newEpoch: isFirst ? null : { why, epoch, changeSeq, movedTo } };
 }
 
@@ -163,6 +158,27 @@ function openFound(path: string, options: StartOptions & { readonly isUsed: bool
 /** The file is at fault, and the same access would fail again. */
 function isUnusable(error: unknown): boolean {
   return isDamage(error) || (error instanceof StoreError && ['damaged', 'newer_schema'].includes(error.kind));
+}
+
+/** Puts the file in its place once its epoch has begun: readers, and the start after a kill, find all of it or none. */
+function createMirror(path: string, begin: (db: Db) => void): Db {
+  const unfinished = `${path}.new`;
+  removeDatabase(unfinished);
+  doneOrClosed(openWriter(unfinished), begin).close();
+  // A write-ahead log without its file would be taken for that of the new one.
+  removeDatabase(path);
+  renameSync(unfinished, path);
+  return openWriter(path);
+}
+
+function doneOrClosed(db: Db, act: (db: Db) => void): Db {
+  try {
+    act(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 /** Keeps the rows that are there, which are suspect until they are read. */
@@ -214,7 +230,5 @@ function moveAside(path: string): string {
   const to = path + ASIDE;
   removeDatabase(to);
   renameSync(path, to);
-  // Its write-ahead log would be taken for that of the new file.
-  removeDatabase(path);
   return to;
 }

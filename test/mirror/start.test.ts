@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
+import { Inbox, inboxPath, openInbox, readMetadata } from '../../src/inbox/inbox.ts';
 import {
   ASIDE,
   judge,
@@ -21,6 +21,7 @@ import {
 } from '../../src/mirror/start.ts';
 import { Applier } from '../../src/mirror/writer/applier.ts';
 import { prepareCommands } from '../../src/mirror/writer/commands.ts';
+import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { backupDatabase } from '../../src/mirror/file/backup.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { delivery, detail, item, newPath, readInput, T0, values } from './mirror-file.ts';
@@ -210,6 +211,16 @@ test('an epoch that a killed start did not note is noted by the next one', () =>
   expect(life.newEpoch).toMatchObject({ epoch, changeSeq, movedTo: null });
   life.end();
   expect(live(path).newEpoch).toBeNull();
+});
+
+test('a first start that is killed while it makes the file leaves no trace', () => {
+  const path = newPath();
+  openWriter(`${path}.new`).close();
+  const life = live(path);
+  expect(life.newEpoch).toBeNull();
+  expect(existsSync(`${path}.new`)).toBe(false);
+  expect(values(life.db, 'SELECT epoch FROM mirror_status')).toEqual([readMetadata(openedInbox(path)).epoch]);
+  life.end();
 });
 
 test('a start does not pass for live on the heartbeat of the run before', () => {
