@@ -38,6 +38,14 @@ type Asking = Request<ApplyCalls>;
 
 const CHECK_EVERY_MS = 1_000;
 
+/**
+ * In a burst the answers need the processor more than the rows: after a long transaction this thread lets them have it.
+ * Without this, 10 to 20 % fewer deliveries are answered per second on two cores (`npm run bench -- --only a`).
+ */
+const LONG_STEP_MS = 8;
+const LONGEST_PAUSE_MS = 40;
+const PAUSE = new Int32Array(new SharedArrayBuffer(4));
+
 /** Serves until asked to close, or until a fault. */
 export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () => OwnMirror): void {
   let own: OwnMirror | null = null;
@@ -70,10 +78,12 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
 
   const works: { readonly id: number; readonly work: Work }[] = [];
   let closing: number | null = null;
+  let isArriving = false;
   const accept = (request: Asking): void => {
     const { id } = request;
     switch (request.name) {
       case 'arrived':
+        isArriving = true;
         owner.post({ id, value: undefined });
         return;
       case 'input':
@@ -103,10 +113,16 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
   owner.onMessage((first) => {
     accept(first);
     try {
-      do {
+      for (;;) {
         for (let next = owner.take(); next !== undefined; next = owner.take()) accept(next);
         if (own === null) return;
-      } while (closing === null && step(own.applier));
+        const startedMs = performance.now();
+        if (closing !== null || !step(own.applier)) break;
+        const tookMs = performance.now() - startedMs;
+        if (isArriving && tookMs >= LONG_STEP_MS)
+          Atomics.wait(PAUSE, 0, 0, Math.min(LONGEST_PAUSE_MS, 3 * tookMs));
+        isArriving = false;
+      }
       if (closing === null) return;
       clearInterval(checks);
       // What waits is applied: nothing is left in the inbox that a stop could have applied, within its time.
