@@ -2,8 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { plain } from '../src/config/schemas.ts';
-import { VARIABLES, VARIABLE_NAMES, type Variable, type VariableName } from '../src/config/variables.ts';
+import { plain } from '../src/config/kinds.ts';
+import { isSecret, VARIABLES, VARIABLE_NAMES } from '../src/config/variables.ts';
+import type { Variable, VariableName } from '../src/config/variables.ts';
 
 const WIDTH = 118;
 const BEGIN = '<!-- begin: written by npm run generate -->';
@@ -32,12 +33,11 @@ function envExample(): string {
 }
 
 function envEntry(name: VariableName): string {
-  const { meaning, schema, fromFile, required, ...variable }: Variable = VARIABLES[name];
+  const { meaning, kind, unset }: Variable = VARIABLES[name];
   const sandbox = SANDBOX[name];
-  const defaultValue = variable.default === undefined && required !== true ? ' Default: none.' : '';
-  const text = comment(plain(`${meaning}. Holds ${schema.description}.${defaultValue}`));
-  const line = sandbox === undefined ? `# ${name}=${variable.default ?? ''}` : `${name}=${sandbox}`;
-  const file = fromFile === true ? `# ${name}_FILE=\n` : '';
+  const text = comment(plain(`${meaning}. Holds ${kind.accepts}.${unset === null ? ' Default: none.' : ''}`));
+  const line = sandbox === undefined ? `# ${name}=${unset ?? ''}` : `${name}=${sandbox}`;
+  const file = isSecret(name) ? `# ${name}_FILE=\n` : '';
   return `\n${text}${line}\n${file}`;
 }
 
@@ -53,10 +53,9 @@ function comment(text: string): string {
 
 function table(): string {
   const rows = VARIABLE_NAMES.map((name) => {
-    const { meaning, schema, fromFile, required, ...variable }: Variable = VARIABLES[name];
-    const value =
-      required === true ? 'required' : variable.default === undefined ? 'none' : `\`${variable.default}\``;
-    return `| \`${name}\` | ${value} | ${fromFile === true ? 'yes' : 'no'} | ${schema.description} | ${meaning} |`;
+    const { meaning, kind, unset }: Variable = VARIABLES[name];
+    const value = unset === undefined ? 'required' : unset === null ? 'none' : `\`${unset}\``;
+    return `| \`${name}\` | ${value} | ${isSecret(name) ? 'yes' : 'no'} | ${kind.accepts} | ${meaning} |`;
   });
   const head = '| variable | default | from a file | may hold | meaning |\n| - | - | - | - | - |';
   return `${BEGIN}\n\n${[head, ...rows].join('\n')}\n\n${END}`;

@@ -128,6 +128,7 @@ export async function startService(
       writer,
       operator: reconciler,
       token: config.ops.token?.reveal() ?? null,
+      readToken: config.ops.readToken?.reveal() ?? null,
       metrics: monitor.registry,
       state: sampler,
       alarms: watch.alarms,

@@ -1,26 +1,25 @@
 /**
  * The configuration: one place that reads the environment, and one object that is either correct or does not exist.
- * `read.ts` finds a text for each variable; this file checks the texts, alone and together, and arranges them for
+ * `texts.ts` finds a text for each variable; this file checks the texts, alone and together, and arranges them for
  * their users.
  */
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { ConfigError, type ConfigProblem } from './error.ts';
-import { readPassed } from './passed.ts';
-import { readTexts } from './read.ts';
-import type { Sources } from './read.ts';
-import { checkTogether } from './rules.ts';
-import { remedyFor, VARIABLES, VARIABLE_NAMES } from './variables.ts';
-import type { Values, Variable, VariableName } from './variables.ts';
 import { linksFollowed } from '../platform/links-followed.ts';
 import type { Secret } from '../platform/secret.ts';
+import { ConfigError, type ConfigProblem } from './error.ts';
+import { plain } from './kinds.ts';
+import { readPassed } from './passed.ts';
+import { readTexts, type Sources } from './texts.ts';
+import { isSecret, remedyFor, VARIABLE_NAMES, VARIABLES } from './variables.ts';
+import type { Values, Variable, VariableName } from './variables.ts';
 
 export { ConfigError, formatConfigError } from './error.ts';
-export { isLoopback } from './rules.ts';
 export { SETTABLE_NAMES } from './variables.ts';
 
 export type Config = ReturnType<typeof loadConfig>;
-/** What commands need that ask the store nothing: an account that reads the file needs no secrets. */
+/** For commands that ask the store nothing: an account that reads the file needs no secrets. */
 export type LocalConfig = ReturnType<typeof loadLocalConfig>;
 
 export interface Endpoint {
@@ -57,14 +56,14 @@ export function loadConfig(sources: ConfigSources = {}) {
 }
 
 /**
- * As `loadConfig`, for commands that ask the store nothing. Settings of the store and the token of the private listener
- * may be missing, or in a file that this user may not read.
+ * As `loadConfig`, for commands that ask the store nothing. Settings of the store and the tokens of the private
+ * listener may be missing, or in a file that this user may not read.
  *
  * @throws ConfigError naming every variable that is missing or wrong, if one is wrong.
  */
 export function loadLocalConfig(sources: ConfigSources = {}) {
   const { local, problems } = read(sources);
-  // What is absent is no obstacle, but is named with the rest: some of these commands may need it.
+  // An absent value is no obstacle, but is named with the rest: some of these commands may need it.
   if (problems.some(({ isAbsent }) => isAbsent !== true)) throw new ConfigError(problems);
   return local();
 }
@@ -74,27 +73,22 @@ export function runsUnattended(env: Readonly<Record<string, string | undefined>>
   return !['', 'false', '0', undefined].includes(env['CI']);
 }
 
-export interface DescribedVariable {
-  readonly name: VariableName;
-  readonly source: 'set' | 'default' | 'unset';
-  /** null: unset. `[secret]` for what must not be shown, `[wrong]` for what is refused. */
-  readonly value: string | null;
-}
+export type DescribedVariable = ReturnType<typeof describeConfig>[number];
 
-/** Every variable as it may be shown, also when the configuration is wrong. */
-export function describeConfig(): DescribedVariable[] {
+/**
+ * Every variable as it may be shown, also when the configuration is wrong. `value`: null when unset, `[secret]` for
+ * secrets, `[wrong]` for a refused text.
+ */
+export function describeConfig() {
   const { texts } = readTexts(sourcesOf({}));
   return VARIABLE_NAMES.map((name) => {
-    const variable: Variable = VARIABLES[name];
+    const { kind, unset = null }: Variable = VARIABLES[name];
     const text = texts.get(name);
-    if (text === undefined) {
-      const value = variable.default ?? null;
-      return { name, source: value === null ? 'unset' : 'default', value };
-    }
-    // A variable that may be read from a file is a secret, and a refused value may hold a secret in the wrong place.
-    const isRight = text !== null && variable.schema.safeParse(text).success;
-    const value = variable.fromFile === true ? '[secret]' : isRight ? text : '[wrong]';
-    return { name, source: 'set', value };
+    if (text === undefined)
+      return { name, source: unset === null ? ('unset' as const) : ('default' as const), value: unset };
+    // A refused value may hold a secret in the wrong place.
+    const isRight = text !== null && kind.parse(text) !== undefined;
+    return { name, source: 'set' as const, value: isSecret(name) ? '[secret]' : isRight ? text : '[wrong]' };
   });
 }
 
@@ -106,47 +100,40 @@ function sourcesOf({ env = process.env, cwd = process.cwd(), readFile }: ConfigS
 function read(given: ConfigSources) {
   const sources = sourcesOf(given);
   const { texts, problems, warnings } = readTexts(sources);
-  const { passed, problem } = readPassed(sources.env, given.pid ?? process.pid);
-  if (problem !== null) problems.push(problem);
+  const { passed, problems: ofPassed } = readPassed(sources.env, given.pid ?? process.pid);
+  problems.push(...ofPassed);
   const found: Partial<Record<VariableName, unknown>> = {};
   for (const name of VARIABLE_NAMES) {
-    const variable: Variable = VARIABLES[name];
-    const text = texts.has(name) ? texts.get(name) : variable.default;
-    if (text === null) continue;
-    if (text !== undefined) warnings.push(...oddities(name, text));
-    const remedy = /^tcp:/.test(text ?? '') ? SERVICE_LINK : remedyFor(name);
-    if (text === undefined && variable.required !== true) found[name] = null;
-    else if (text === undefined) problems.push({ name, problem: 'is missing', remedy, isAbsent: true });
-    else {
-      const { success, data, error } = variable.schema.safeParse(text);
-      if (success) found[name] = data;
-      else problems.push({ name, problem: error.issues[0]?.message ?? 'is wrong', remedy });
-    }
+    const { kind, unset }: Variable = VARIABLES[name];
+    const text = texts.has(name) ? texts.get(name) : unset;
+    const remedy = text?.startsWith('tcp:') === true ? SERVICE_LINK : remedyFor(name);
+    if (text === undefined) problems.push({ name, problem: 'is missing', remedy, isAbsent: true });
+    if (text === null && !texts.has(name)) found[name] = null;
+    if (typeof text !== 'string') continue;
+    found[name] = kind.parse(text);
+    const quoted = kind.shown === 'quoted' ? `${JSON.stringify(text)}, ` : '';
+    if (found[name] === undefined)
+      problems.push({ name, problem: `is ${quoted}not ${plain(kind.accepts)}`, remedy });
   }
-  // Each schema gives the type that `Values` has for its name.
+  // Each kind gives the type that `Values` has for its name.
   const values = found as unknown as Values;
   problems.push(...checkTogether(values));
-  const webhook: Endpoint = { host: values.HOST, port: values.PORT, ...at(passed.webhooks) };
-  const ops: Endpoint = { host: values.OPS_HOST, port: values.OPS_PORT, ...at(passed.ops) };
+  const webhook: Endpoint = { host: values.HOST, port: values.PORT, ...passed.webhooks };
+  const ops: Endpoint = { host: values.OPS_HOST, port: values.OPS_PORT, ...passed.ops };
   const local = () => ({
     /** Absolute, links followed: files beside it are found by its path, and two names of one file are one database. */
     database: { path: linksFollowed(resolve(sources.cwd, values.DATABASE_PATH)) },
     /** The public listener. */
     webhook,
     /** The private listener. */
-    ops: { ...ops, token: values.OPS_TOKEN ?? null },
-    schedules: {
-      /** croner patterns; null when switched off. */
-      reconcileCron: values.RECONCILE_CRON,
-      resyncCron: values.RESYNC_CRON,
-      /** The time zone of the patterns; null: the system's own. */
-      timezone: values.TZ,
-    },
+    ops: { ...ops, token: values.OPS_TOKEN ?? null, readToken: values.OPS_READ_TOKEN ?? null },
+    /** croner patterns; null when switched off. */
+    schedules: { reconcileCron: values.RECONCILE_CRON, resyncCron: values.RESYNC_CRON },
     /** By id. */
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map<string, string>(),
     retentionDays: values.RETENTION_DAYS,
     logLevel: values.LOG_LEVEL,
-    /** What is accepted but looks wrong, and is worth a line of the log. */
+    /** Values that are accepted but look wrong, and are worth a line of the log. */
     warnings,
   });
   return { values, local, problems };
@@ -155,27 +142,26 @@ function read(given: ConfigSources) {
 const SERVICE_LINK =
   'Kubernetes sets this variable for a Service of that name: set enableServiceLinks: false in the pod, or rename the Service.';
 
-/** What a value has got on its way here by mistake, most likely. It may be meant: such values are accepted. */
-function oddities(name: string, text: string): ConfigProblem[] {
-  if (/[\p{Cc}\uFFFD]/u.test(text)) {
-    return [
-      {
-        name,
-        problem: 'contains a line break, another control character, or bytes that are not UTF-8',
-        remedy: 'In .env, use single quotes or none: between double quotes, \\n becomes a line break.',
-      },
-    ];
-  }
-  if (text === text.trim() && !/^(["'`]).*\1$/.test(text)) return [];
-  return [
-    {
-      name,
-      problem: 'begins and ends with a quote, or with white space, as part of the value',
-      remedy: 'Remove it: docker --env-file, Kubernetes and others pass quotes and spaces on as they are.',
-    },
-  ];
+export function isLoopback(host: string): boolean {
+  return /^localhost$/i.test(host) || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-function at(fd: number | undefined): { fd?: number } {
-  return fd === undefined ? {} : { fd };
+/** Rules over several variables. A rule is not checked while a variable that it needs is itself wrong. */
+function checkTogether(values: Partial<Values>): ConfigProblem[] {
+  const { HOST, PORT, OPS_HOST, OPS_PORT, OPS_TOKEN, OPS_READ_TOKEN } = values;
+  const problems: ConfigProblem[] = [];
+  if (OPS_HOST !== undefined && OPS_TOKEN === null && !isLoopback(OPS_HOST)) {
+    const problem = `is missing, and OPS_HOST ${OPS_HOST} can be reached from other machines`;
+    const remedy = `${remedyFor('OPS_TOKEN')} Or set OPS_HOST=127.0.0.1.`;
+    problems.push({ name: 'OPS_TOKEN', problem, remedy, isAbsent: true });
+  } else if (OPS_TOKEN === null && OPS_READ_TOKEN instanceof Object) {
+    const problem = 'is missing, and OPS_READ_TOKEN protects nothing without it';
+    problems.push({ name: 'OPS_TOKEN', problem, remedy: remedyFor('OPS_TOKEN'), isAbsent: true });
+  }
+  // Port 0 is a different free port each time.
+  if (HOST !== undefined && HOST === OPS_HOST && PORT === OPS_PORT && PORT !== 0 && PORT !== undefined) {
+    const problem = `is ${PORT}, which HOST and PORT already use`;
+    problems.push({ name: 'OPS_PORT', problem, remedy: 'Give the private listener a port of its own.' });
+  }
+  return problems;
 }

@@ -4,9 +4,9 @@
  */
 import type { ConfigProblem } from './error.ts';
 
-/** What a socket may be called: `FileDescriptorName=` of its unit. */
+/** The names of sockets: `FileDescriptorName=` of their units. */
 const NAMES = ['webhooks', 'ops'] as const;
-export type PassedDescriptors = Partial<Record<(typeof NAMES)[number], number>>;
+type PassedSockets = Partial<Record<(typeof NAMES)[number], { readonly fd: number }>>;
 
 /** After standard input, output and error. */
 const FIRST_DESCRIPTOR = 3;
@@ -15,17 +15,17 @@ const FIRST_DESCRIPTOR = 3;
 export function readPassed(
   env: Readonly<Record<string, string | undefined>>,
   pid: number,
-): { passed: PassedDescriptors; problem: ConfigProblem | null } {
+): { passed: PassedSockets; problems: ConfigProblem[] } {
   const { LISTEN_PID: forPid, LISTEN_FDS: count = '', LISTEN_FDNAMES: names = '' } = env;
-  if (forPid !== String(pid)) return { passed: {}, problem: null };
+  if (forPid !== String(pid)) return { passed: {}, problems: [] };
   const given = names.split(':');
-  const passed = Object.fromEntries(given.map((name, index) => [name, FIRST_DESCRIPTOR + index]));
-  const isRight = given.every(
-    (name, index) => NAMES.some((known) => known === name) && given.indexOf(name) === index,
-  );
-  if (isRight && count === String(given.length)) return { passed, problem: null };
+  const passed = Object.fromEntries(given.map((name, index) => [name, { fd: FIRST_DESCRIPTOR + index }]));
+  const areKnown = given.every((name) => NAMES.some((known) => known === name));
+  if (areKnown && new Set(given).size === given.length && count === String(given.length)) {
+    return { passed, problems: [] };
+  }
   const problem = `is ${JSON.stringify(names)} for LISTEN_FDS=${count}: each socket is either webhooks or ops, once`;
   const remedy =
     'Set FileDescriptorName=webhooks in the socket unit, or ops in that of the private listener.';
-  return { passed: {}, problem: { name: 'LISTEN_FDNAMES', problem, remedy } };
+  return { passed: {}, problems: [{ name: 'LISTEN_FDNAMES', problem, remedy }] };
 }

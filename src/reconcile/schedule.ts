@@ -5,7 +5,8 @@ export interface ScheduleOptions {
   /** croner patterns; null switches a schedule off. */
   readonly reconcileCron: string | null;
   readonly resyncCron: string | null;
-  readonly timezone: string | null;
+  /** By default the system's. */
+  readonly timezone?: string;
 }
 
 export interface Schedule {
@@ -28,7 +29,7 @@ export function startSchedule(
             protect: true,
             unref: true,
             catch: (error: unknown) => onError(error, name),
-            ...(options.timezone === null ? {} : { timezone: options.timezone }),
+            ...(options.timezone === undefined ? {} : { timezone: options.timezone }),
           },
           async () => {
             await job();

@@ -113,11 +113,10 @@ describe('defaults', () => {
       },
       database: { path: '/app/data/stock-mirror.db' },
       webhook: { host: '127.0.0.1', port: 8787 },
-      ops: { host: '127.0.0.1', port: 8788, token: null },
+      ops: { host: '127.0.0.1', port: 8788, token: null, readToken: null },
       schedules: {
         reconcileCron: '*/15 * * * *',
         resyncCron: '0 3 * * *',
-        timezone: null,
       },
       warehouseNames: {},
       retentionDays: 30,
@@ -144,11 +143,10 @@ describe('accepted values', () => {
     [{ OPS_HOST: '::1' }, (c) => c.ops.host, '::1'],
     [{ OPS_HOST: 'localhost' }, (c) => c.ops.host, 'localhost'],
     [{ OPS_HOST: '0.0.0.0', OPS_TOKEN: TOKEN }, (c) => c.ops.token?.reveal(), TOKEN],
+    [{ OPS_TOKEN: `full-${TOKEN}`, OPS_READ_TOKEN: TOKEN }, (c) => c.ops.readToken?.reveal(), TOKEN],
     [{ PORT: '0', OPS_PORT: '0' }, (c) => [c.webhook.port, c.ops.port], [0, 0]],
     [{ RECONCILE_CRON: 'off', RESYNC_CRON: 'OFF' }, (c) => c.schedules.reconcileCron, null],
     [{ RECONCILE_CRON: '30 * * * * *' }, (c) => c.schedules.reconcileCron, '30 * * * * *'],
-    [{ TZ: 'Asia/Bangkok' }, (c) => c.schedules.timezone, 'Asia/Bangkok'],
-    [{ TZ: ':/etc/localtime' }, (c) => c.schedules.timezone, null],
     [
       { WAREHOUSE_NAMES: ' 11=Bangkok, 12 = Chiang Mai,0=a=b' },
       (c) => [...c.warehouseNames],
@@ -178,6 +176,7 @@ describe('refused values', () => {
       { OPS_HOST: '0.0.0.0' },
       'OPS_TOKEN is missing, and OPS_HOST 0.0.0.0 can be reached from other machines',
     ],
+    [{ OPS_READ_TOKEN: TOKEN }, 'OPS_TOKEN is missing, and OPS_READ_TOKEN protects nothing without it'],
     [{ PORT: '8788' }, 'OPS_PORT is 8788, which HOST and PORT already use'],
     [{ PORT: '65536' }, 'PORT is "65536", not a whole number from 0 to 65535'],
     [
@@ -204,7 +203,6 @@ describe('refused values', () => {
     ['OPS_PORT', '-1', '80 ', '0x50'],
     ['OPS_TOKEN', TOKEN.slice(1), `${TOKEN} x`, `${TOKEN}é`],
     ['RECONCILE_CRON', '* * *', '0 0 30 2 *', '2099-01-01T00:00:00'],
-    ['TZ', 'Asia/Bangcock'],
     ['WAREHOUSE_NAMES', '11=Bangkok,Chiang Mai', '11=A,', 'BKK=Bangkok', '11= ', '11=A,11=B', '11=a\u0007'],
     ['WAREHOUSE_NAMES', `11=${'x'.repeat(61)}`],
     ['SERVICE_MAX_CONCURRENCY', '0', '257', '1.5'],
@@ -218,31 +216,6 @@ describe('refused values', () => {
       ]);
     }
   });
-});
-
-describe('names that are not ours', () => {
-  const warningsOf = (env: Env, files = {}) =>
-    load(env, files).warnings.map(({ name, problem }) => `${name} ${problem}`);
-
-  it.each<[name: string, meant: string]>([
-    ['SERVICE_WEBHOOK_SECRETS', 'SERVICE_WEBHOOK_SECRET'],
-    ['OPS_TOKN', 'OPS_TOKEN'],
-    ['log_level', 'LOG_LEVEL'],
-    ['RESYNC_CRONS', 'RESYNC_CRON'],
-    ['RETENTION_DAY', 'RETENTION_DAYS'],
-  ])('%s is a warning: did you mean %s?', (name, meant) => {
-    const warning = `${name} is not a variable of stock-mirror and is ignored; did you mean ${meant}?`;
-    expect(warningsOf({ ...REQUIRED, [name]: 'x' })).toEqual([warning]);
-    expect(warningsOf(REQUIRED, { '/app/.env': `${name}=x` })).toEqual([warning]);
-  });
-
-  it.each(['DATABASE_URL', 'SERVICE_NAME', 'SERVICE_PORT', 'OPS_GENIE_KEY', 'PATH', 'COMPOSE_PROJECT_NAME'])(
-    '%s belongs to another program',
-    (name) => {
-      expect(warningsOf({ ...REQUIRED, [name]: 'x' })).toEqual([]);
-      expect(warningsOf(REQUIRED, { '/app/.env': `${name}=x` })).toEqual([]);
-    },
-  );
 });
 
 describe('secrets from files', () => {

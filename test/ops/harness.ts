@@ -56,6 +56,7 @@ export function opsApp(
       readsUnderWay: 0,
     },
     token: null,
+    readToken: null,
     warehouseNames: new Map(),
     ...unwatched(store),
     now: Date.now,

@@ -21,7 +21,7 @@ function setUp(ids: readonly string[]) {
     log,
     maxConcurrency: 8,
     maxRps: 10_000,
-    schedules: { reconcileCron: null, resyncCron: null, timezone: null },
+    schedules: { reconcileCron: null, resyncCron: null },
   });
   reconciler.start();
   onTestFinished(() => reconciler.stop());

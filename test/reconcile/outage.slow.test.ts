@@ -26,7 +26,6 @@ test('an hour of failures is some hundred requests; webhooks are merged, and all
     schedules: {
       reconcileCron: null,
       resyncCron: null,
-      timezone: null,
     },
   });
   onTestFinished(() => reconciler.stop());

@@ -26,7 +26,6 @@ function setUp(ids: readonly string[] = productIds(30)) {
     schedules: {
       reconcileCron: null,
       resyncCron: null,
-      timezone: null,
     },
   });
   onTestFinished(() => reconciler.stop());

@@ -28,7 +28,8 @@ interface MachineOptions {
   readonly globals: GlobalTime;
   readonly random: () => number;
   readonly credentials: Credentials;
-  readonly schedules: Config['schedules'];
+  /** In a time zone of their own, so that a seed gives the same run everywhere. */
+  readonly schedules: Config['schedules'] & { readonly timezone: string };
   readonly maxConcurrency: number;
   readonly maxRps: number;
   /** What carries requests of a process, to be cut when it dies. */
@@ -296,7 +297,7 @@ export class Machine {
       },
       database: { path: this.disk.databasePath },
       webhook: { host: '127.0.0.1', port: PORT.webhook },
-      ops: { host: '127.0.0.1', port: PORT.ops, token: null },
+      ops: { host: '127.0.0.1', port: PORT.ops, token: null, readToken: null },
       schedules,
       warehouseNames: new Map(),
       retentionDays: 30,

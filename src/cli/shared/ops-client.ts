@@ -65,7 +65,7 @@ export class WrongTokenError extends RefusedError {
 const TIMEOUT_MS = 10_000;
 const errorSchema = z.object({ error: z.string(), error_description: z.string() });
 
-export function opsClient({ host, port, token }: Config['ops']): OpsClient {
+export function opsClient({ host, port, token }: Omit<Config['ops'], 'readToken'>): OpsClient {
   const base = baseUrlOf({ host, port });
   const authorization = token === null ? {} : { authorization: `Bearer ${token.reveal()}` };
 

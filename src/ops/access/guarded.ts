@@ -4,7 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { secureHeaders } from 'hono/secure-headers';
 import { loginRoutes, requireSignIn, SignIn, type SignInDeps } from './sign-in.ts';
 import { errorBody } from '../shared/api-error.ts';
-import type { OpsEnv } from '../shared/env.ts';
+import { isSafe, type OpsEnv } from '../shared/env.ts';
 
 type Guard = MiddlewareHandler<OpsEnv>;
 
@@ -60,11 +60,9 @@ const refuseForeignHost: Guard = async (c, next) => {
   return c.json(errorBody('access_denied', words), 403);
 };
 
-const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD';
-
 /** A page of another site, open in the operator's browser, must not be able to act here. */
 const refuseCrossSite: Guard = async (c, next) => {
-  if (isSafe(c.req.method) || !isForeign(c.req.header())) return next();
+  if (isSafe(c) || !isForeign(c.req.header())) return next();
   return c.json(errorBody('access_denied', 'requests from other sites are refused'), 403);
 };
 
@@ -76,6 +74,6 @@ function isForeign({ 'sec-fetch-site': site, origin, host }: Record<string, stri
 
 /** A form cannot send this type, and a script of another site cannot without a preflight request. */
 const requireJson: Guard = async (c, next) => {
-  if (isSafe(c.req.method) || /^application\/json\b/i.test(c.req.header('content-type') ?? '')) return next();
+  if (isSafe(c) || /^application\/json\b/i.test(c.req.header('content-type') ?? '')) return next();
   return c.json(errorBody('invalid_request', 'send a JSON body with Content-Type: application/json'), 400);
 };

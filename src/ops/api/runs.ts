@@ -160,6 +160,10 @@ export function runsRoutes({ reader, operator, alarms, held }: RunsDeps): ApiRou
 
   app.openapi(resync, async (c) => {
     const { product_ids: productIds = null, allow_removals: allowRemovals = false } = c.req.valid('json');
+    // A page left open must not be enough to remove products.
+    if (allowRemovals && !['token', 'anyone'].includes(c.get('signedInBy'))) {
+      return c.json(errorBody('access_denied', 'allow_removals needs OPS_TOKEN as a bearer token'), 403);
+    }
     const { id, joined } = await operator.resync(productIds, { allowRemovals });
     return c.json({ run_id: id, joined }, 202);
   });

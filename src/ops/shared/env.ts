@@ -3,7 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 
 /** `anyone`: no token is configured, so a request from this machine is enough. */
-export type SignedInBy = 'token' | 'session' | 'anyone';
+export type SignedInBy = 'token' | 'read_token' | 'session' | 'anyone';
 
 export interface OpsEnv {
   /** Node's own request and response; absent without a socket. */
@@ -17,4 +17,9 @@ export interface OpsEnv {
 /** The address that the request came from. */
 export function addressOf({ env }: Context<OpsEnv>): string {
   return (env as OpsEnv['Bindings'] | undefined)?.incoming?.socket.remoteAddress ?? 'unknown';
+}
+
+/** The request changes nothing. */
+export function isSafe({ req }: Context<OpsEnv>): boolean {
+  return req.method === 'GET' || req.method === 'HEAD';
 }

@@ -27,6 +27,8 @@ export interface OpsDeps {
   readonly operator: Operator;
   /** Bearer token of the private listener; null: none is required. */
   readonly token: string | null;
+  /** Bearer token of programs that only read. */
+  readonly readToken: string | null;
   readonly metrics: MetricsSource;
   readonly state: StateSource;
   readonly alarms: AlarmSource;

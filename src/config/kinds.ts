@@ -1,0 +1,89 @@
+/** The kinds of values that variables hold: text in, a checked value out. */
+import { isIP } from 'node:net';
+import { Cron } from 'croner';
+import { Secret } from '../platform/secret.ts';
+
+export interface Kind<T> {
+  /** In Markdown: for documents and messages. */
+  readonly accepts: string;
+  /** undefined: the text is refused. */
+  readonly parse: (text: string) => T | undefined;
+  /** `quoted`: a refused text holds no secret and may be shown. `secret`: the text may also come from a file. */
+  readonly shown: 'quoted' | 'hidden' | 'secret';
+}
+
+function kind<T>(accepts: string, parse: Kind<T>['parse'], shown: Kind<T>['shown'] = 'quoted'): Kind<T> {
+  return { accepts, parse, shown };
+}
+
+const FILLED = 'a text of more than white space';
+const filled = (text: string): string | undefined => (text.trim() === '' ? undefined : text);
+const secretIf = (isRight: boolean, text: string) => (isRight ? new Secret(text) : undefined);
+
+export const plainText = kind(FILLED, filled, 'hidden');
+export const secret = kind(FILLED, (text) => secretIf(text.trim() !== '', text), 'secret');
+
+/** It has to fit in an `Authorization` header, and must not be guessable in an afternoon. */
+export const bearerToken = kind(
+  '16 or more characters of printable ASCII, such as the output of `openssl rand -hex 32`',
+  (text) => secretIf(/^[\x21-\x7e]{16,}$/.test(text), text),
+  'secret',
+);
+
+/** Without a final slash. */
+export const baseUrl = kind(
+  'an http or https address without credentials, query and fragment',
+  (text) =>
+    /^https?:[^@?#]*$/i.test(text) && URL.canParse(text) ? new URL(text).href.replace(/\/+$/, '') : undefined,
+  'hidden',
+);
+
+export const host = kind('an IP address or a host name', (text) =>
+  isIP(text) !== 0 || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text) ? text : undefined,
+);
+
+export const wholeNumber = (least: number, most: number) =>
+  kind(`a whole number from ${least} to ${most}`, (text) =>
+    /^[0-9]+$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined,
+  );
+
+/** Relative paths are resolved later, against the folder the process was started in. */
+export const databaseFile = kind('the path of a file on a local disk', (text) =>
+  /\0|^\s*$|^:memory:|^file:|[/\\]$|(^|\/)\.{1,2}$/i.test(text) ? undefined : text,
+);
+
+/** A croner pattern, or null for `off`. */
+export const schedule = kind('minute hour day month weekday, such as `*/15 * * * *`, or `off`', (text) => {
+  if (text.toLowerCase() === 'off') return null;
+  try {
+    const job = new Cron(text, { paused: true });
+    // croner also accepts a date, which fires once, and patterns that never fire.
+    return job.getPattern() === undefined || job.nextRun() === null ? undefined : text;
+  } catch {
+    return undefined;
+  }
+});
+
+/** Names by id. */
+export const warehouseNames = kind(
+  '`ID=NAME` with commas between several, such as `11=Bangkok,12=Chiang Mai`: each id once, of digits, each name of 1 to 60 characters',
+  (text): ReadonlyMap<string, string> | undefined => {
+    const names = new Map<string, string>();
+    for (const entry of text.split(',')) {
+      const [, id = '', name = ''] = /^\s*([0-9]{1,32})\s*=\s*(\P{Cc}{0,59}\S)\s*$/u.exec(entry) ?? [];
+      if (name === '' || names.has(id) || /\p{Cc}/u.test(name) || !name.isWellFormed()) return undefined;
+      names.set(id, name);
+    }
+    return names;
+  },
+);
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export const logLevel = kind(`one of ${LOG_LEVELS.map((level) => `\`${level}\``).join(', ')}`, (text) =>
+  LOG_LEVELS.find((level) => level === text),
+);
+
+/** Without the marks of Markdown. */
+export function plain(markdown: string): string {
+  return markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
+}
