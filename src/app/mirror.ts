@@ -115,7 +115,7 @@ export async function openMirror({
       onHeldBack: (held) =>
         log.warn(
           held,
-          'another program’s read transaction keeps the write-ahead log from being moved into the file: end it (`stock-mirror doctor` names the process)',
+          'another program’s read transaction keeps the write-ahead log from being moved into the file: end it (`fuser -v` on the -shm file lists the processes)',
         ),
     },
     () => clock.now(),

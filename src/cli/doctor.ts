@@ -3,16 +3,20 @@
  * (docs/operating.md#commands).
  */
 import { Command } from 'commander';
-import { ConfigError, describeConfig, loadConfig, type Config } from '../config/config.ts';
-import type { DescribedVariable } from '../config/config.ts';
-import { colours } from './shared/colours.ts';
+import {
+  ConfigError,
+  describeConfig,
+  loadConfig,
+  type Config,
+  type DescribedVariable,
+} from '../config/config.ts';
 import { messageOf } from '../platform/thrown.ts';
 import { visible } from '../platform/visible.ts';
-import { describeCheck, fail, ok, warn, type Check } from './doctor/check.ts';
-import { checkDatabase } from './doctor/database.ts';
-import { checkServer } from './doctor/server.ts';
-import { checkService } from './doctor/service.ts';
-import { checkWal } from './doctor/wal.ts';
+import { describeCheck, fail, ok, warn, type Check, type Finding } from './doctor/check.ts';
+import { checkDatabase, checkDisk, checkInbox, checkPermissions } from './doctor/files.ts';
+import { checkMirror, checkWebhookListener } from './doctor/mirror.ts';
+import { checkStore } from './doctor/store.ts';
+import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 
@@ -21,7 +25,18 @@ interface DoctorOptions {
   readonly json?: boolean;
 }
 
-const RECOMMENDED_NODE = 24;
+type Look = (config: Config, options: { readonly full: boolean }) => Found | Promise<Found>;
+type Found = Finding | readonly Finding[];
+
+const CHECKS: readonly (readonly [name: string, look: Look])[] = [
+  ['database', ({ database }, options) => checkDatabase(database.path, options)],
+  ['inbox', ({ database }, options) => checkInbox(database.path, options)],
+  ['disk', ({ database }) => checkDisk(database.path)],
+  ['permissions', ({ database }) => checkPermissions(database.path)],
+  ['mirror', checkMirror],
+  ['webhook listener', checkWebhookListener],
+  ['store', checkStore],
+];
 
 export function doctorCommand(): Command {
   const command = new Command('doctor')
@@ -32,9 +47,9 @@ export function doctorCommand(): Command {
     });
   return explained(command, {
     notes: `
-It changes nothing, and may run beside the mirror. It requests a token from the store only when no cached token is valid,
-once, and never during a credential lockout: when the store has refused the credentials and they have not been corrected.
-A wrong configuration is exit code 2.`,
+It changes nothing, and may run next to the mirror. It requests a token from the store only when no cached token is valid,
+and never during a credential lockout: when the store has refused the credentials and they have not been corrected. A wrong
+configuration is exit code 2.`,
     examples: [
       { what: 'all checks, each with its remedy', run: 'stock-mirror doctor' },
       {
@@ -45,79 +60,46 @@ A wrong configuration is exit code 2.`,
   });
 }
 
-async function doctor(options: DoctorOptions): Promise<number> {
+async function doctor({ full = false, json = false }: DoctorOptions): Promise<number> {
   const variables = describeConfig();
-  const shown: Check[] = [];
-  const show = (...checks: Check[]): void => {
-    shown.push(...checks);
-    if (options.json !== true) process.stdout.write(checks.map(describeCheck).join(''));
+  const checks: Check[] = [];
+  const show = (name: string, findings: Found): void => {
+    const named = [findings].flat().map((finding) => ({ name, ...finding }));
+    checks.push(...named);
+    if (!json) process.stdout.write(named.map(describeCheck).join(''));
   };
-  show(checkNode());
-  const config = readConfig(show, variables);
+  const { config, findings } = readConfig(variables);
+  show('configuration', findings);
   if (config !== null) {
-    if (options.json !== true) process.stdout.write(variables.map(describeVariable).join(''));
-    const { path } = config.database;
-    show(...(await guarded('database', () => checkDatabase(path, { full: options.full === true }))));
-    show(...(await guarded('write-ahead log', () => checkWal(path), warn)));
-    show(...(await guarded('server', () => checkServer(config))));
-    show(...(await guarded('credentials', () => checkService(config))));
+    if (!json) process.stdout.write(variables.map(describeVariable).join(''));
+    for (const [name, look] of CHECKS) {
+      try {
+        show(name, await look(config, { full }));
+      } catch (error) {
+        // The other checks are still made.
+        show(name, fail(messageOf(error), null));
+      }
+    }
   }
-  const failed = shown.filter(({ status }) => status === 'fail').length;
-  if (options.json === true) {
-    const answer = { ok: failed === 0, checks: shown, variables: [...variables] };
-    process.stdout.write(`${JSON.stringify(answer)}\n`);
-  }
+  const isOk = checks.every(({ status }) => status !== 'fail');
+  if (json) process.stdout.write(`${JSON.stringify({ ok: isOk, checks, variables })}\n`);
   if (config === null) return EXIT.usage;
-  return failed === 0 ? EXIT.done : EXIT.failed;
+  return isOk ? EXIT.done : EXIT.failed;
 }
 
-function readConfig(
-  show: (...checks: Check[]) => void,
-  variables: readonly DescribedVariable[],
-): Config | null {
+function readConfig(variables: readonly DescribedVariable[]): {
+  readonly config: Config | null;
+  readonly findings: readonly Finding[];
+} {
   try {
     const config = loadConfig();
     const set = variables.filter(({ source }) => source === 'set').length;
-    show(ok('configuration', `${set} variables are set, ${variables.length - set} are not`));
-    show(
-      ...config.warnings.map(({ name, problem, remedy }) =>
-        warn('configuration', `${name} ${problem}`, remedy),
-      ),
-    );
-    return config;
+    const warnings = config.warnings.map(({ name, problem, remedy }) => warn(`${name} ${problem}`, remedy));
+    return { config, findings: [ok(`${set} of ${variables.length} variables are set`), ...warnings] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    show(
-      ...error.problems.map(({ name, problem, remedy }) =>
-        fail('configuration', `${name} ${problem}`, remedy),
-      ),
-    );
-    return null;
-  }
-}
-
-function checkNode(): Check {
-  const { node } = process.versions;
-  if (Number(node.split('.')[0]) >= RECOMMENDED_NODE) return ok('node', node);
-  return warn('node', `${node} is enough, and ${RECOMMENDED_NODE} recommended`, 'install a newer Node.js');
-}
-
-/** A check that cannot be made does not keep the others from being made. */
-async function guarded(
-  name: string,
-  look: () => Check | readonly Check[] | Promise<Check | readonly Check[]>,
-  otherwise: typeof fail = fail,
-): Promise<readonly Check[]> {
-  try {
-    return [await look()].flat();
-  } catch (error) {
-    return [
-      otherwise(
-        name,
-        messageOf(error),
-        'the check could not be made: run this as the user who runs the mirror',
-      ),
-    ];
+    const problems = error.problems.map(({ name, problem, remedy }) => fail(`${name} ${problem}`, remedy));
+    return { config: null, findings: problems };
   }
 }
 

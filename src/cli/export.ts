@@ -1,12 +1,18 @@
 /** `stock-mirror export`: stock rows or the change feed, as CSV or JSON lines. */
-import { resolve } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, createReadStream, createWriteStream, statSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { Command, Option } from 'commander';
+import { stringify, type Options } from 'csv-stringify';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
+import { inboxPath } from '../inbox/inbox.ts';
+import { linksFollowed } from '../platform/links-followed.ts';
+import { refuseTarget } from '../sqlite/file-target.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
-import { rowsToExport } from './export/rows.ts';
-import { csvLines, jsonLines, type Format } from './export/format.ts';
-import { writeAll } from './export/write.ts';
 import { whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
@@ -20,6 +26,8 @@ interface ExportOptions {
   readonly spreadsheet?: boolean;
 }
 
+type Row = Readonly<Record<string, string | number | null>>;
+
 export function exportCommand(): Command {
   const command = new Command('export')
     .addOption(new Option('--format <format>', 'csv or json').choices(['csv', 'json']).makeOptionMandatory())
@@ -32,12 +40,18 @@ export function exportCommand(): Command {
       'CSV for a spreadsheet: a byte order mark, and an apostrophe before text that it would change',
     )
     .action(async (options: ExportOptions, command: Command) => {
-      process.exitCode = await exportRows(options, command, loadLocalConfig());
+      if (options.spreadsheet === true && options.format !== 'csv') {
+        command.error('error: --spreadsheet goes with --format csv');
+      }
+      if (options.force === true && options.output === undefined) {
+        command.error('error: --force goes with --output');
+      }
+      process.exitCode = await exportRows(options, loadLocalConfig());
     });
   return explained(command, {
     notes: `
 The columns are those of the view. All rows are as of one instant, even while the mirror writes: they are first written to
-a temporary file, beside FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV
+a temporary file, next to FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV
 follows RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a spreadsheet computes a SKU like
 =1+1, and shows 00123, 1E5 or an id of 19 digits as another number. For files that people open, use --spreadsheet, which
 puts an apostrophe before such texts; or import the file with its columns set to text. It needs no settings of the store.`,
@@ -58,29 +72,91 @@ puts an apostrophe before such texts; or import the file with its columns set to
   });
 }
 
-async function exportRows(options: ExportOptions, command: Command, config: LocalConfig): Promise<number> {
-  if (options.spreadsheet === true && options.format !== 'csv') {
-    command.error('error: --spreadsheet goes with --format csv');
+async function exportRows(options: ExportOptions, { database }: LocalConfig): Promise<number> {
+  const { output, force = false, changes = false, after = -1 } = options;
+  if (output !== undefined) {
+    refuseTarget([database.path, inboxPath(database.path)], resolve(output), { force });
   }
-  if (options.force === true && options.output === undefined) {
-    command.error('error: --force goes with --output');
-  }
-  const format: Format =
-    options.format === 'json' ? jsonLines : csvLines({ forSpreadsheet: options.spreadsheet === true });
-  const db = openMirrorFile(config.database.path);
+  const target = output === undefined ? null : linksFollowed(resolve(output));
+  const folder = target === null ? tmpdir() : dirname(target);
+  const draft = join(folder, `.stock-mirror-export.${process.pid}.${randomBytes(4).toString('hex')}`);
+  const signal = interruptible();
+  const db = openMirrorFile(database.path);
+  const statement = changes
+    ? db.prepare<[number], Row>('SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq')
+    : db.prepare<[number], Row>('SELECT * FROM mirror_stock WHERE change_seq > ? ORDER BY change_seq');
+  // One statement is one read transaction, so all rows are of one instant.
+  const rows = statement.iterate(after);
   try {
-    const rows = rowsToExport(db, { changes: options.changes === true, afterSeq: options.after ?? null });
-    const written = await writeAll({
-      chunks: format(rows),
-      // The rows are read from the first access on, and their transaction ends with the last row.
-      onRead: () => db.close(),
-      path: options.output === undefined ? null : resolve(options.output),
-      force: options.force === true,
-      databasePath: config.database.path,
-      interrupted: interruptible(),
-    });
-    return written ? EXIT.done : EXIT.interrupted;
+    const old = target === null ? undefined : statSync(target, { throwIfNoEntry: false });
+    const mode = target === null ? 0o600 : old === undefined ? 0o666 : old.mode & 0o777;
+    const file = createWriteStream(draft, { flags: 'wx', mode, flush: true });
+    if (options.format === 'json') await pipeline(jsonLines(rows), file, { signal });
+    else {
+      const columns = statement.columns().map(({ name }) => name);
+      await pipeline(rows, stringify({ ...csvOptions(options), columns, header: true }), file, { signal });
+    }
+    if (target === null) await toStandardOutput(draft, signal);
+    else {
+      if (old !== undefined) {
+        chownSync(draft, old.uid, old.gid);
+        chmodSync(draft, mode);
+      }
+      await rename(draft, target);
+    }
+    return EXIT.done;
+  } catch (error) {
+    if (signal.aborted) return EXIT.interrupted;
+    throw named(error, folder);
   } finally {
+    // While it iterates, the connection cannot be closed.
+    rows.return?.();
     db.close();
+    await rm(draft, { force: true });
   }
+}
+
+function* jsonLines(rows: Iterable<Row>): Generator<string> {
+  for (const row of rows) yield `${JSON.stringify(row)}\n`;
+}
+
+const FORMULA = /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/u;
+/** Digits with the marks of numbers, dates and times. A whole number of at most 15 digits is shown as it is. */
+const NUMBER = /^(?!(?:0|[1-9]\d{0,14})$)(?=.*\d)[\d\s.,:/e+%()-]+$/i;
+const MONTH =
+  'jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?';
+const DATE = new RegExp(`^(?=.*\\d)\\d{0,2}[\\s/.-]*(?:${MONTH})[\\s/.,-]*[\\d\\s,/.-]*$`, 'i');
+const TRUTH = /^(?:true|false)$/i;
+
+/** Spreadsheets would compute it, or show another text. */
+const isChanged = (text: string): boolean =>
+  [FORMULA, NUMBER, DATE, TRUTH].some((pattern) => pattern.test(text));
+
+/** RFC 4180. */
+export function csvOptions({ spreadsheet = false }: { readonly spreadsheet?: boolean }): Options {
+  return {
+    bom: spreadsheet,
+    record_delimiter: 'windows',
+    // A lone one too (RFC 4180).
+    quoted_match: /[\r\n]/,
+    // Of texts only: negative numbers stay numbers.
+    cast: { string: (text: string) => (spreadsheet && isChanged(text) ? `'${text}` : text) },
+  };
+}
+
+async function toStandardOutput(draft: string, signal: AbortSignal): Promise<void> {
+  try {
+    await pipeline(createReadStream(draft), process.stdout, { end: false, signal });
+  } catch (error) {
+    // output.ts handles an output that takes no more, where that is a failure.
+    if (signal.aborted || (error as NodeJS.ErrnoException).syscall !== 'write') throw error;
+  }
+}
+
+/** A full disk and the like, named with its folder. SQLite's own errors are named already. */
+function named(error: unknown, folder: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return error;
+  const remedy = 'check that there is room and that this user may write there, or use another folder';
+  return new Error(`cannot write in ${folder} (${code}): ${remedy} (--output or TMPDIR)`, { cause: error });
 }

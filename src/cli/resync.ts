@@ -2,23 +2,21 @@
  * `stock-mirror resync`: handed to a running mirror and followed there, or done here when none runs
  * (docs/operating.md#commands).
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { counted } from '../platform/counted.ts';
 import { openMirror, type OpenMirror } from '../app/mirror.ts';
 import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { createLog } from '../platform/log.ts';
-import { storeTrouble } from '../ops/condition/store-trouble.ts';
 import { viewRun } from '../ops/shared/run-view.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { productIds } from './shared/flags.ts';
-import { followInServer } from './resync/follow.ts';
 import { interruptible } from './shared/interrupt.ts';
-import { opsClient } from './shared/ops-client.ts';
+import { NoAnswerError, opsClient, runViewSchema, type OpsClient } from './shared/ops-client.ts';
 import { createProgress, type Progress, type RunView } from './shared/progress.ts';
-import { pause, watchRun, type Sight } from './resync/watch.ts';
 
 interface ResyncOptions {
   readonly product?: string[];
@@ -27,7 +25,23 @@ interface ResyncOptions {
   readonly json?: boolean;
 }
 
+interface Sight {
+  readonly run: RunView;
+  /** Why the store is not asked at the moment. */
+  readonly blocked: z.infer<typeof blockedSchema> | null;
+}
+
+const blockedSchema = z.object({ kind: z.string(), message: z.string() });
+const MIRROR_AWAY = {
+  kind: 'away',
+  message: 'the mirror does not answer; its run continues when it is back',
+};
+
 const LOOK_EVERY_MS = 300;
+/** A supervisor restarts a mirror that was killed; its run continues then. */
+const BACK_WITHIN_MS = 60_000;
+/** Only a person can end these; waiting would be in vain. */
+const NEEDS_A_PERSON: ReadonlySet<string> = new Set(['credentials', 'wrong_store']);
 
 const GOES_ON =
   'goes on: it began earlier, and does not read again the products that it had read before now. To be sure of this moment, ' +
@@ -56,16 +70,11 @@ export function resyncCommand(): Command {
 
 async function resync(options: ResyncOptions, config: LocalConfig): Promise<number> {
   const ops = opsClient(config.ops);
-  const begin = () =>
-    ops.post(
-      '/api/resync',
-      {
-        ...(options.product === undefined ? {} : { product_ids: options.product }),
-        ...(options.allowRemovals === true ? { allow_removals: true } : {}),
-      },
-      z.object({ run_id: z.number(), joined: z.boolean().optional() }),
-    );
-  const accepted = await begin();
+  const accepted = await ops.post(
+    '/api/resync',
+    { product_ids: options.product, allow_removals: options.allowRemovals },
+    z.object({ run_id: z.number(), joined: z.boolean() }),
+  );
   if (options.detach === true) {
     if (accepted === null) {
       throw new Error(`no mirror listens at ${addressOf(config)}: start it, or leave out --detach`);
@@ -80,13 +89,13 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
 
   const progress = createProgress(options.json === true ? process.stderr : process.stdout);
   const interrupted = interruptible();
-  if (accepted?.joined === true) progress.say(`run ${accepted.run_id} ${GOES_ON}`);
   let run;
   try {
-    run =
-      accepted === null
-        ? await resyncHere(options, loadConfig(), progress, interrupted)
-        : await followInServer({ ops, begin, progress }, accepted.run_id, interrupted);
+    if (accepted === null) run = await resyncHere(options, loadConfig(), progress, interrupted);
+    else {
+      if (accepted.joined) progress.say(`run ${accepted.run_id} ${GOES_ON}`);
+      run = await follow(() => lookThere(ops, accepted.run_id), progress, interrupted);
+    }
   } finally {
     progress.end();
   }
@@ -103,6 +112,51 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
   return run.state === 'done' && run.failed === 0 ? EXIT.done : EXIT.failed;
 }
 
+/** @returns null while the mirror gives no answer. */
+async function lookThere(ops: OpsClient, runId: number): Promise<Sight | null> {
+  try {
+    const run = await ops.get(`/api/runs/${runId}`, runViewSchema);
+    const status = await ops.get('/api/status', z.object({ blocked: blockedSchema.nullable() }));
+    return run && status && { run, blocked: status.blocked };
+  } catch (error) {
+    if (error instanceof NoAnswerError) return null;
+    throw error;
+  }
+}
+
+/**
+ * Shows the progress of a run until it has ended, or why it waits.
+ *
+ * @returns the finished run; null when interrupted.
+ * @throws Error when the mirror stays away, or only a person can let the run continue.
+ */
+async function follow(
+  look: () => Promise<Sight | null>,
+  progress: Progress,
+  interrupted: AbortSignal,
+): Promise<RunView | null> {
+  let said: string | null = null;
+  let seenAtMs = performance.now();
+  while (!interrupted.aborted) {
+    const sight = await look();
+    if (sight !== null) seenAtMs = performance.now();
+    else if (performance.now() - seenAtMs > BACK_WITHIN_MS) {
+      throw new Error('the mirror did not come back: start it, or run resync again without it');
+    }
+    const { run, blocked } = sight ?? { run: null, blocked: MIRROR_AWAY };
+    if (run !== null && run.state !== 'running') {
+      progress.show(run);
+      return run;
+    }
+    if (blocked !== null && NEEDS_A_PERSON.has(blocked.kind)) throw new Error(blocked.message);
+    if (run !== null && blocked === null) progress.show(run);
+    if (blocked !== null && blocked.kind !== said) progress.say(`waiting: ${blocked.message}`);
+    said = blocked?.kind ?? null;
+    await sleep(LOOK_EVERY_MS, undefined, { signal: interrupted }).catch(() => undefined);
+  }
+  return null;
+}
+
 /** @returns null when interrupted. */
 async function resyncHere(
   options: ResyncOptions,
@@ -112,34 +166,23 @@ async function resyncHere(
 ): Promise<RunView | null> {
   const died = new AbortController();
   const mirror = await openHere(config, (error) => died.abort(error));
+  const { store, reconciler } = mirror;
   try {
-    await mirror.store.mirror.opened;
-    mirror.reconciler.start();
-    const { id, joined } = await mirror.reconciler.resync(options.product ?? null, {
+    await store.mirror.opened;
+    reconciler.start();
+    const { id, joined } = await reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,
     });
     if (joined) progress.say(`run ${id} ${GOES_ON}`);
-    return await watchRun(sightsHere(mirror, { id, died: died.signal, interrupted }), progress);
+    const look = async (): Promise<Sight> => {
+      died.signal.throwIfAborted();
+      const run = await store.reader.ask('runById', { id });
+      if (run === null) throw new Error(`run ${id} is no longer in the database: run resync again`);
+      return { run: viewRun(run), blocked: reconciler.blocked };
+    };
+    return await follow(look, progress, interrupted);
   } finally {
     await mirror.close();
-  }
-}
-
-async function* sightsHere(
-  { store, reconciler }: OpenMirror,
-  {
-    id,
-    died,
-    interrupted,
-  }: { readonly id: number; readonly died: AbortSignal; readonly interrupted: AbortSignal },
-): AsyncGenerator<Sight> {
-  while (!interrupted.aborted) {
-    died.throwIfAborted();
-    const run = await store.reader.ask('runById', { id });
-    if (run === null) throw new Error(`run ${id} is no longer in the database`);
-    const { blocked } = reconciler;
-    yield { run: viewRun(run), blocked, causes: blocked === null ? [] : [storeTrouble(blocked)] };
-    await pause(LOOK_EVERY_MS, interrupted);
   }
 }
 

@@ -28,7 +28,7 @@ import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
-import { blockedSchema, opsClient, WrongTokenError } from './shared/ops-client.ts';
+import { opsClient, WrongTokenError } from './shared/ops-client.ts';
 import { heldWords } from '../ops/alarms/held-words.ts';
 import { visibleIn } from '../platform/visible.ts';
 
@@ -54,7 +54,7 @@ const statusSchema = z.looseObject({
   dead_letters: z.number(),
   deliveries_behind: z.number().nullable(),
   behind_since: z.number().nullable(),
-  blocked: blockedSchema.nullish(),
+  blocked: z.object({ kind: z.string(), message: z.string() }).nullish(),
   condition: z.enum(CONDITIONS),
   headline: z.string(),
   causes: z.array(causeSchema).readonly(),

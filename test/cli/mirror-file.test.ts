@@ -2,8 +2,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { checkDatabase } from '../../src/cli/doctor/database.ts';
-import { openMirrorFile, openMirrorOfAnyAge } from '../../src/cli/shared/mirror-file.ts';
+import { openMirrorFile } from '../../src/cli/shared/mirror-file.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { temporaryFolder } from './harness.ts';
 
@@ -41,19 +40,4 @@ test.each([
   ['older.db', /older\.db has schema version \d+, this program reads \d+: start the mirror, which brings it/],
 ])('%s', (name, said) => {
   expect(() => openMirrorFile(at(name))).toThrow(said);
-});
-
-test('a mirror of this program is opened; of an earlier one by who asks for it', () => {
-  openMirrorFile(at('mirror.db')).close();
-  openMirrorOfAnyAge(at('older.db')).close();
-});
-
-test('the doctor tells what is refused from what to do', () => {
-  const [check] = checkDatabase(at('empty.db'), { full: false });
-  expect(check).toEqual({
-    name: 'database',
-    status: 'fail',
-    message: `${at('empty.db')} is empty`,
-    remedy: 'start the mirror, which fills it',
-  });
 });

@@ -63,7 +63,7 @@ test('what commands print', () => {
   createWorkProgress(stream as unknown as NodeJS.WriteStream, { unit: '', atFirst: '' }).say(SKU);
   const texts = [
     describeVerdict({ ...verdict, unread: [{ productId: '1', error: SKU }] }, new Map([['3', SKU]])),
-    describeCheck(fail('database', SKU, SKU)),
+    describeCheck({ name: 'database', ...fail(SKU, SKU) }),
     describeError(new Error(SKU.replace('\n', ''))),
     formatConfigError(new ConfigError([{ name: 'HOST', problem: `is ${SKU}`, remedy: SKU }])),
     ...printed,

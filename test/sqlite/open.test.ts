@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkFileSystem } from '../../src/cli/doctor/database.ts';
+import { checkFileSystem } from '../../src/cli/doctor/files.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { explain, useWal } from '../../src/sqlite/explain.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';

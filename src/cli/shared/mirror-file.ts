@@ -6,24 +6,15 @@ import { isThere } from '../../sqlite/is-there.ts';
 
 /** @throws StoreError, or Error when there is none. */
 export function openMirrorFile(path: string): Db {
-  const db = openMirrorOfAnyAge(path);
-  try {
-    explain(path, () => refuseOlderSchema(path, db));
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
-
-/** Like `openMirrorFile`, also for a file that the mirror would first have to bring up to date. */
-export function openMirrorOfAnyAge(path: string): Db {
   if (!isThere(path))
     throw new Error(`${path} does not exist: start the mirror with \`stock-mirror serve\` first`);
   refuseFolder(path);
   const db = openReader(path);
   try {
-    explain(path, () => refuseNoMirror(path, db));
+    explain(path, () => {
+      refuseNoMirror(path, db);
+      refuseOlderSchema(path, db);
+    });
     return db;
   } catch (error) {
     db.close();

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { RUN_STATES } from '../../core/runs.ts';
-import type { RequestInit } from 'undici';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { baseUrlOf } from './listener-url.ts';
 
@@ -19,46 +18,25 @@ export const runViewSchema = z.object({
   error: z.string().nullable(),
 });
 
-/** Why the mirror does not ask the store at the moment. */
-export const blockedSchema = z.object({
-  kind: z.string(),
-  message: z.string(),
-});
-
 export interface OpsClient {
   /**
-   * Null when nothing listens there.
+   * null: nothing listens there.
    *
-   * @throws NoAnswerError when the connection breaks or times out.
+   * @throws NoAnswerError when the connection breaks or times out, or the mirror cannot answer at the moment.
    * @throws Error when the mirror refuses, or when another program listens there.
    */
   get<T>(path: string, schema: z.ZodType<T>): Promise<T | null>;
-  /** As `get`. */
+  /** Like `get`. */
   post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T | null>;
-  /**
-   * Server-sent events, until the mirror or the signal ends them.
-   *
-   * @throws NoAnswerError when nothing listens there, or the connection breaks or falls silent.
-   * @throws Error as `get`.
-   */
-  events(path: string, signal: AbortSignal): AsyncIterable<ServerEvent>;
 }
 
-export interface ServerEvent {
-  readonly name: string;
-  readonly data: unknown;
-}
-
-/** Something listens, but a request to it came to no answer. */
+/** The listener gave no answer, or cannot answer at the moment. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
-/** The mirror refuses, or another program listens. */
-class RefusedError extends Error {}
-
 /** The mirror asks for a token that this command does not have. */
-export class WrongTokenError extends RefusedError {
+export class WrongTokenError extends Error {
   override readonly name = 'WrongTokenError';
 }
 
@@ -67,95 +45,55 @@ const errorSchema = z.object({ error: z.string(), error_description: z.string() 
 
 export function opsClient({ host, port, token }: Omit<Config['ops'], 'readToken'>): OpsClient {
   const base = baseUrlOf({ host, port });
-  const authorization = token === null ? {} : { authorization: `Bearer ${token.reveal()}` };
-
-  const noAnswer = (error: unknown): NoAnswerError => {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    return new NoAnswerError(`${base} gives no answer: is it stock-mirror's OPS_HOST and OPS_PORT?`, {
-      cause,
-    });
+  const headers = {
+    'content-type': 'application/json',
+    ...(token === null ? {} : { authorization: `Bearer ${token.reveal()}` }),
   };
-  const call = async <T>(path: string, init: RequestInit, schema: z.ZodType<T>): Promise<T | null> => {
-    let response;
+  const call = async <T>(
+    path: string,
+    init: { readonly method: string; readonly body?: string },
+    schema: z.ZodType<T>,
+  ): Promise<T | null> => {
+    let status;
     let text;
     try {
-      response = await fetchDirectly(base + path, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const response = await fetchDirectly(base + path, { ...init, headers, signal });
+      status = response.status;
       text = await response.text();
     } catch (error) {
-      if (isRefused(error)) return null;
-      throw noAnswer(error);
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      if ((cause as NodeJS.ErrnoException).code === 'ECONNREFUSED') return null;
+      const message = `${base} gives no answer: if it is OPS_HOST and OPS_PORT of the mirror, see its log, or restart it`;
+      throw new NoAnswerError(message, { cause });
     }
-    return understand(base, response.status, text, schema);
-  };
-  async function* events(path: string, signal: AbortSignal): AsyncGenerator<ServerEvent> {
-    const silence = new AbortController();
-    const timer = setTimeout(() => silence.abort(), TIMEOUT_MS);
-    try {
-      const response = await fetchDirectly(base + path, {
-        headers: authorization,
-        signal: AbortSignal.any([signal, silence.signal]),
-      });
-      if (!response.ok || response.body === null) {
-        understand(base, response.status, await response.text(), z.never());
-      }
-      let rest = '';
-      for await (const text of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
-        timer.refresh();
-        const blocks = (rest + text).split('\n\n');
-        rest = blocks.pop() ?? '';
-        for (const block of blocks) yield eventOf(block);
-      }
-    } catch (error) {
-      throw error instanceof RefusedError ? error : noAnswer(error);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-  return {
-    get: (path, schema) => call(path, { headers: authorization }, schema),
-    post: (path, body, schema) =>
-      call(
-        path,
-        {
-          method: 'POST',
-          headers: { ...authorization, 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        },
-        schema,
-      ),
-    events,
-  };
-}
-
-function eventOf(block: string): ServerEvent {
-  const field = (name: string): string | undefined =>
-    block
-      .split('\n')
-      .find((line) => line.startsWith(`${name}: `))
-      ?.slice(name.length + 2);
-  return { name: field('event') ?? 'message', data: parseJson(field('data') ?? 'null') };
-}
-
-function understand<T>(base: string, status: number, text: string, schema: z.ZodType<T>): T {
-  const json = parseJson(text);
-  if (status < 300) {
+    const json = parseJson(text);
     const answer = schema.safeParse(json);
-    if (answer.success) return answer.data;
+    if (status < 300 && answer.success) return answer.data;
+    throw refusal(base, status, json);
+  };
+  return {
+    get: (path, schema) => call(path, { method: 'GET' }, schema),
+    post: (path, body, schema) => call(path, { method: 'POST', body: JSON.stringify(body) }, schema),
+  };
+}
+
+function refusal(base: string, status: number, json: unknown): Error {
+  const { success, data } = errorSchema.safeParse(json);
+  // The paths asked for exist in every mirror.
+  if (!success || status === 404) {
+    return new Error(
+      `another program listens at ${base}, not this mirror (it answered ${status}): correct OPS_HOST and OPS_PORT`,
+    );
   }
-  const refusal = errorSchema.safeParse(json);
-  if (refusal.success && status === 401) {
-    throw new WrongTokenError(
+  if (status === 401) {
+    return new WrongTokenError(
       `the mirror at ${base} has another OPS_TOKEN: give this command the same token`,
     );
   }
-  // The paths asked for exist in every mirror.
-  if (refusal.success && status !== 404) {
-    const { error, error_description: description } = refusal.data;
-    throw new RefusedError(`the mirror at ${base} refused the request: ${error}: ${description}`);
-  }
-  throw new RefusedError(
-    `another program listens at ${base}, not this mirror (it answered ${status}): correct OPS_HOST and OPS_PORT`,
-  );
+  const { error, error_description: description } = data;
+  const message = `the mirror at ${base} refused the request: ${error}: ${description}`;
+  return status === 503 ? new NoAnswerError(message) : new Error(message);
 }
 
 function parseJson(text: string): unknown {
@@ -164,11 +102,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isRefused(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  // A name with several addresses fails with one error for each.
-  const causes = cause instanceof AggregateError ? (cause.errors as unknown[]) : [cause];
-  return causes.some((each) => each instanceof Error && 'code' in each && each.code === 'ECONNREFUSED');
 }

@@ -144,6 +144,6 @@ test('--output: whole or as it was, and nothing is replaced unasked, the databas
   expect((await run(home, 'export', '--format', 'json', '--force')).code).toBe(2);
   const nowhere = withEnv(home, { TMPDIR: join(home.folder, 'nowhere') });
   expect((await run(nowhere, 'export', '--format', 'json')).stderr).toMatch(
-    /^error: cannot write in \S+nowhere \(ENOENT\): [^\n]* set TMPDIR to another folder/,
+    /^error: cannot write in \S+nowhere \(ENOENT\): [^\n]* another folder \(--output or TMPDIR\)/,
   );
 });

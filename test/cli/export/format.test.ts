@@ -1,13 +1,13 @@
 /** CSV that keeps its rows, and its texts in a spreadsheet. */
+import { stringify } from 'csv-stringify/sync';
 import { expect, test } from 'vitest';
-import { csvLines } from '../../../src/cli/export/format.ts';
+import { csvOptions } from '../../../src/cli/export.ts';
 
 /** The fields of rows with these texts, as they stand in the file. */
 function fields(forSpreadsheet: boolean, texts: readonly string[]): string[] {
   const rows = texts.map((text) => ({ sku: text, qty: -1 }));
-  const format = csvLines({ forSpreadsheet });
-  const [, ...parts] = format({ columns: ['sku', 'qty'], all: rows.values() });
-  return parts.join('').split(',-1\r\n').slice(0, -1);
+  const text = stringify(rows, { ...csvOptions({ spreadsheet: forSpreadsheet }), bom: false });
+  return text.split(',-1\r\n').slice(0, -1);
 }
 
 test('a lone line feed or carriage return is quoted', () => {

@@ -1,0 +1,60 @@
+/** The running mirror: does one hold the database, do its two listeners answer, and what is its state? */
+import { z } from 'zod';
+import type { Config } from '../../config/config.ts';
+import { inboxPath } from '../../inbox/inbox.ts';
+import { ownerWords } from '../../ops/condition/cause.ts';
+import { fetchDirectly } from '../../platform/proxy.ts';
+import { messageOf } from '../../platform/thrown.ts';
+import { isThere } from '../../sqlite/is-there.ts';
+import { isDatabaseLocked } from '../../sqlite/lock.ts';
+import { causeSchema } from '../shared/cause-schema.ts';
+import { urlOf } from '../shared/listener-url.ts';
+import { opsClient } from '../shared/ops-client.ts';
+import { fail, ok, warn, type Finding } from './check.ts';
+
+const TIMEOUT_MS = 5_000;
+
+const stateSchema = z.object({
+  state: z.string(),
+  condition: z.string(),
+  causes: z.array(causeSchema),
+});
+
+export async function checkMirror({ ops, database }: Config): Promise<Finding[]> {
+  if (!isDatabaseLocked(inboxPath(database.path))) {
+    const judge = isThere(database.path) ? fail : warn;
+    return [judge('no mirror runs: deliveries are lost', 'start it')];
+  }
+  const url = urlOf(ops);
+  if (url === null) return [warn('OPS_PORT is 0, a different port at each start', 'set a fixed OPS_PORT')];
+  const status = await opsClient(ops).get('/api/status', stateSchema);
+  if (status === null) {
+    return [fail(`a mirror runs, but not at ${url}`, 'give this command its OPS_HOST and OPS_PORT')];
+  }
+  const { state, condition, causes } = status;
+  if (causes.length === 0) {
+    if (state === 'live') return [ok(`${url}: live, all values are current`)];
+    return [warn(`${url}: ${state}`, 'nothing: it ends by itself')];
+  }
+  return causes.map((cause, index) => {
+    const message = `${cause.cause}. ${ownerWords(cause)}. ${cause.figures}`;
+    return (condition === 'blocked' && index === 0 ? fail : warn)(message, cause.remedy);
+  });
+}
+
+export async function checkWebhookListener({ webhook, database }: Config): Promise<Finding[]> {
+  if (!isDatabaseLocked(inboxPath(database.path))) return [];
+  const url = urlOf(webhook, '/healthz');
+  if (url === null) return [warn('PORT is 0, a different port at each start', 'set a fixed PORT')];
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const { status } = await fetchDirectly(url, { redirect: 'manual', signal });
+    if (status === 200) return [ok(`${url} can accept and commit a delivery`)];
+    const remedy = 'see the log of the mirror, and the disk; if another program listens there, correct PORT';
+    return [fail(`${url} answers ${status}: it cannot commit a delivery`, remedy)];
+  } catch (error) {
+    const cause = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+    const remedy = 'give this command the HOST and PORT of the mirror; if they are right, restart the mirror';
+    return [fail(`a mirror runs, but ${url} gives no answer (${cause})`, remedy)];
+  }
+}

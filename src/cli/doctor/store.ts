@@ -1,0 +1,63 @@
+/** The store: are the credentials accepted, can the catalogue be read, and do the clocks agree? */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { describeProxy } from '../../platform/proxy.ts';
+import { messageOf } from '../../platform/thrown.ts';
+import { connectService } from '../../store-api/connect.ts';
+import { ServiceError } from '../../store-api/transport/errors.ts';
+import { storeAheadMs } from '../../store-api/transport/http-date.ts';
+import { fail, ok, warn, type Finding } from './check.ts';
+
+const CLOCK_WARN_MS = 5_000;
+
+/** Requests no token while a cached one is valid, or while the credentials are locked out. */
+export async function checkStore({ service, database }: Config): Promise<Finding[]> {
+  const { baseUrl, clientId } = service;
+  const proxy = describeProxy(baseUrl);
+  const found = proxy === null ? [] : [ok(`${baseUrl} is reached through the proxy ${proxy}`)];
+  const tokenFilePath = `${database.path}.token`;
+  const hasFolder = existsSync(dirname(tokenFilePath));
+  const { client } = connectService({
+    baseUrl,
+    clientId,
+    clientSecret: service.clientSecret.reveal(),
+    // The mirror creates the folder when it starts.
+    ...(hasFolder ? { tokenFilePath } : {}),
+    maxConcurrency: 1,
+    onTokenFileError: (error) =>
+      found.push(
+        warn(
+          `the token cannot be cached: ${messageOf(error)}`,
+          `give this user write access to ${tokenFilePath}`,
+        ),
+      ),
+  });
+  try {
+    const { page, ...times } = await client.listProducts({ limit: 1, get_count: true });
+    const count = page.total ?? page.products.length;
+    found.push(ok(`${baseUrl} accepts the credentials and lists ${count} products`));
+    return [...found, checkClock(storeAheadMs(times) ?? 0)];
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return [...found, fail(error.message.replace(/\.$/, ''), remedyFor(error, baseUrl))];
+  } finally {
+    await client.close();
+  }
+}
+
+/** null: the message has the remedy. */
+function remedyFor({ kind }: ServiceError, baseUrl: string): string | null {
+  if (kind === 'credentials') return 'if the store was wrong, `stock-mirror resync` tries once more';
+  if (kind !== 'unavailable') return null;
+  return `check that ${baseUrl} can be reached from this machine; if it has a private CA, name its certificate in NODE_EXTRA_CA_CERTS`;
+}
+
+export function checkClock(aheadMs: number): Finding {
+  if (Math.abs(aheadMs) < CLOCK_WARN_MS) return ok("the clock agrees with the store's");
+  const by = `${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${aheadMs > 0 ? 'ahead' : 'behind'}`;
+  return warn(
+    `the store's clock is ${by}`,
+    'synchronise the clock of this machine with NTP; the values stay right, but the mirror reads more than it needs to',
+  );
+}
