@@ -5,11 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { bundle } from './build/bundle.ts';
 import { declare } from './build/declarations.ts';
 import { licencesOf } from './build/licences.ts';
+import { LIBRARY_FILES } from '../src/web/files.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** Not what only its editor and its checks need. */
-const isPageFile = (path: string): boolean => !path.endsWith('.json');
+/** Not what only the type checker needs. */
+const isServed = (path: string): boolean => !/\.(?:d\.ts|json)$/.test(path);
 
 /** @returns the packages that dist/ needs beside it. Ends the process with 1, and leaves no dist/, when it fails. */
 export async function build(): Promise<ReadonlySet<string>> {
@@ -19,8 +20,13 @@ export async function build(): Promise<ReadonlySet<string>> {
   try {
     const { imported, held } = await bundle(root, dist);
     const named = declare(root, dist);
-    cpSync(join(root, 'src/web/page'), join(dist, 'page'), { recursive: true, filter: isPageFile });
-    writeFileSync(join(dist, 'third-party-licences.txt'), licencesOf(root, held));
+    cpSync(join(root, 'src/web/page'), join(dist, 'page'), { recursive: true, filter: isServed });
+    const libraries = Object.entries(LIBRARY_FILES).map(([name, path]) => {
+      cpSync(join(root, 'node_modules', path), join(dist, 'page', name));
+      return join(root, 'node_modules', /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? '');
+    });
+    const licences = licencesOf(root, new Set([...held, ...libraries]));
+    writeFileSync(join(dist, 'third-party-licences.txt'), licences);
     const bin = join(dist, 'bin.js');
     writeFileSync(bin, `#!/usr/bin/env node\n${readFileSync(bin, 'utf8')}`);
     chmodSync(bin, 0o755);

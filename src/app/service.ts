@@ -10,7 +10,7 @@ import { prunePeriodically } from '../mirror/retention.ts';
 import type { createOpsApp } from '../ops/app.ts';
 import { Monitor } from '../ops/monitor.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
-import { LiveTimeline } from '../ops/state/timeline.ts';
+import { Timeline } from '../ops/state/timeline.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { openMirror, REAL_MIRROR, type MirrorPlatform } from './mirror.ts';
@@ -56,7 +56,7 @@ export async function startService(
   const { now } = clock;
   const { retentionDays, warehouseNames } = config;
   const sampler = new StateSampler({ reader, now, log });
-  const timeline = new LiveTimeline({ reader, writer, sampler, now, log });
+  const timeline = new Timeline({ reader, writer, sampler, now, log });
   const watch = monitor.watch({
     store,
     sampler,

@@ -9,8 +9,14 @@ const isSource = import.meta.url.endsWith('.ts');
 /** Lies beside src/ and dist/ alike. */
 export const MIGRATIONS = new URL(isSource ? '../../drizzle/' : '../drizzle/', import.meta.url);
 
-/** What browsers load: style sheets and scripts. */
-export const PAGE_FILES = new URL(isSource ? '../web/page/' : './page/', import.meta.url);
+/**
+ * A style sheet or script that browsers load. The sources have those of libraries in their packages.
+ * @param library its path below node_modules.
+ */
+export function pageFile(name: string, library?: string): URL {
+  const source = library === undefined ? `../web/page/${name}` : `../../node_modules/${library}`;
+  return new URL(isSource ? source : `./page/${name}`, import.meta.url);
+}
 
 /** @param name of a file that is started by itself, below src/ and without its ending: a thread's, or an entry. */
 export function programFile(name: string): URL {

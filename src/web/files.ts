@@ -1,37 +1,31 @@
-/** The style sheets and scripts that pages refer to. */
+/** The style sheets and scripts that pages refer to: open to everybody, so that the sign-in page has them too. */
 import { readFileSync } from 'node:fs';
 import { Hono, type Env } from 'hono';
-import { PAGE_FILES } from '../platform/own-files.ts';
+import { etag } from 'hono/etag';
+import { pageFile } from '../platform/own-files.ts';
 
-/** What the script of every page imports: named in its head, so that they are not found one after the other. */
-export const IMPORTED_SCRIPTS = ['copying.js', 'renewal.js', 'times.js'];
-const SHARED_STYLE = ['colours.css', 'base.css'];
+/** Files of packages, by the name they are served under. The build copies them. */
+export const LIBRARY_FILES: Readonly<Record<string, string>> = {
+  'pico.css': '@picocss/pico/css/pico.min.css',
+  'uplot.css': 'uplot/dist/uPlot.min.css',
+  'uplot.js': 'uplot/dist/uPlot.esm.js',
+  'idiomorph.js': 'idiomorph/dist/idiomorph.esm.js',
+};
 
-/** @param style the page's own, which follows what all pages share. */
-export function pageFiles<E extends Env>(style: string): Hono<E> {
+/** In the order in which they override each other. */
+export const STYLES = ['pico.css', 'uplot.css', 'style.css'];
+const SCRIPTS = ['script.js', 'idiomorph.js', 'uplot.js'];
+
+export function pageFiles<E extends Env>(): Hono<E> {
   const app = new Hono<E>();
-  app.get('/page/style.css', (c) =>
-    c.body(styleSheet([...SHARED_STYLE, style]), 200, { 'Content-Type': CSS }),
-  );
-  for (const name of ['script.js', ...IMPORTED_SCRIPTS]) {
-    app.get(`/page/${name}`, (c) => c.body(text(name), 200, { 'Content-Type': JAVASCRIPT }));
+  for (const name of [...STYLES, ...SCRIPTS]) {
+    // Read when it is first asked for: most starts show no page.
+    let text: string | undefined;
+    app.get(`/page/${name}`, etag(), (c) => {
+      text ??= readFileSync(pageFile(name, LIBRARY_FILES[name]), 'utf8');
+      const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
+      return c.body(text, 200, { 'Content-Type': `${type}; charset=utf-8`, 'Cache-Control': 'no-cache' });
+    });
   }
   return app;
-}
-
-export const CSS = 'text/css; charset=utf-8';
-const JAVASCRIPT = 'text/javascript; charset=utf-8';
-
-/** Of these files, in this order. */
-export function styleSheet(names: readonly string[]): string {
-  return names.map(text).join('');
-}
-
-/** Read when they are first asked for: most starts show no page. */
-const texts = new Map<string, string>();
-
-function text(name: string): string {
-  const known = texts.get(name) ?? readFileSync(new URL(name, PAGE_FILES), 'utf8');
-  texts.set(name, known);
-  return known;
 }

@@ -48,7 +48,7 @@ test('without the token nothing is shown, to programs as an error, to people as 
 test('the form signs a browser in and out', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   expect((await ops.ask('/login')).status).toBe(200);
-  expect((await ops.ask('/login.css')).headers['content-type']).toMatch('text/css');
+  expect((await ops.ask('/page/style.css')).headers['content-type']).toMatch('text/css');
 
   const answer = await signIn(ops, ` ${TOKEN}\n`);
   expect(answer.status).toBe(303);

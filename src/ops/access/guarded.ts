@@ -3,6 +3,7 @@ import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { secureHeaders } from 'hono/secure-headers';
 import { loginRoutes, requireSignIn, SignIn, type SignInDeps } from './sign-in.ts';
+import { pageFiles } from '../../web/files.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { isSafe, type OpsEnv } from '../shared/env.ts';
 
@@ -17,6 +18,7 @@ export function createGuardedApp(deps: SignInDeps): Hono<OpsEnv> {
   app.use(securityHeaders);
   if (deps.token === null) app.use(refuseForeignHost);
   app.use(refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));
+  app.route('/', pageFiles<OpsEnv>());
   app.route('/', loginRoutes(signIn));
   app.use(requireSignIn(signIn));
   app.use('/api/*', requireJson);

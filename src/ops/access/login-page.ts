@@ -1,37 +1,25 @@
-/** The sign-in form: works without scripts and loads only its style sheet. */
-import { html, raw } from 'hono/html';
+/** The sign-in form: works without scripts. */
+import { html } from 'hono/html';
+import { frame } from '../../web/frame.ts';
+import type { Html } from '../../web/html.ts';
 
 /** @param problem why the last attempt failed; null: there was none. */
-export function loginPage(problem: string | null) {
-  return html`${raw('<!doctype html>')}
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>Sign in: stock-mirror</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/login.css" />
-      </head>
-      <body>
-        <main>
-          <h1>stock-mirror</h1>
-          ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
-          <form method="post" action="/login">
-            <input type="text" name="username" value="operator" autocomplete="username" hidden />
-            <label for="token">Token</label>
-            <input
-              id="token"
-              name="token"
-              type="password"
-              autocomplete="current-password"
-              aria-describedby="token-help"
-              required
-              autofocus
-            />
-            <p id="token-help">The value of <code>OPS_TOKEN</code>.</p>
-            <button type="submit">Sign in</button>
-          </form>
-        </main>
-      </body>
-    </html>`;
+export function loginPage(problem: string | null): Html {
+  return frame({
+    title: 'Sign in: stock-mirror',
+    ...{ brand: 'stock-mirror', server: 'The mirror', everyMs: null, links: [], at: '', tools: '' },
+    message: problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`,
+    main: html`<article class="narrow">
+      <h1>Sign in</h1>
+      <form method="post" action="/login">
+        <input type="text" name="username" value="operator" autocomplete="username" hidden />
+        <label>
+          Token
+          <input name="token" type="password" autocomplete="current-password" required autofocus />
+          <small>The value of <code>OPS_TOKEN</code>.</small>
+        </label>
+        <button>Sign in</button>
+      </form>
+    </article>`,
+  });
 }

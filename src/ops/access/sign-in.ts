@@ -3,7 +3,6 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { Logger } from '../../platform/log.ts';
-import { CSS, styleSheet } from '../../web/files.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { addressOf, isSafe, type OpsEnv, type SignedInBy } from '../shared/env.ts';
 import { loginPage } from './login-page.ts';
@@ -78,12 +77,6 @@ function cookieFor(c: Context<OpsEnv>) {
 /** `GET` and `POST /login`, `POST /logout`: open without a session. */
 export function loginRoutes(signIn: SignIn): Hono<OpsEnv> {
   const app = new Hono<OpsEnv>();
-  app.get('/login.css', (c) =>
-    c.body(styleSheet(['colours.css', 'login.css']), 200, {
-      'Content-Type': CSS,
-      'Cache-Control': 'public, max-age=3600',
-    }),
-  );
   app.get('/login', (c) => (signIn.by(c) === null ? c.html(loginPage(null)) : c.redirect('/', 303)));
   app.post('/login', async (c) => {
     const form = new URLSearchParams(await c.req.text());

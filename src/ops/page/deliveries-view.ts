@@ -1,20 +1,174 @@
-import { html, raw } from 'hono/html';
+/** Deliveries from the inbox, and one of them with its body and what each item did. */
+import { html } from 'hono/html';
+import type { Unreadable } from '../../core/input.ts';
+import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
+import type { DeliveredItem, DeliveryPage, DeliveryView, WholeDelivery } from '../../mirror/queries/inbox.ts';
 import type { Html } from '../../web/html.ts';
+import type { WarehouseNames } from '../shared/warehouse-names.ts';
+import {
+  count,
+  idView,
+  instant,
+  millis,
+  pager,
+  quantity,
+  signed,
+  table,
+  variantLink,
+  warehouseView,
+} from './parts.ts';
 
-const LISTS = { all: 'All', 'dead-letters': 'Not understood' } as const;
-
-export function deliveriesFrame(list: keyof typeof LISTS, content: Html): Html {
-  return html`<section aria-label="Deliveries">
-    <nav class="tabs" aria-label="Which deliveries">
-      ${Object.entries(LISTS).map(
-        ([name, words]) =>
-          html`<a
-            href="${name === 'all' ? '/deliveries' : `/deliveries?show=${name}`}"
-            ${name === list ? raw('aria-current="true"') : ''}
-            >${words}</a
-          >`,
-      )}
-    </nav>
-    <div id="deliveries-${list}" data-live>${content}</div>
-  </section>`;
+interface Shown {
+  readonly names: WarehouseNames;
+  readonly deadLettersOnly: boolean;
+  readonly isFirst: boolean;
 }
+
+export function deliveriesView(page: DeliveryPage, { names, deadLettersOnly, isFirst }: Shown): Html {
+  const address = deadLettersOnly ? '/deliveries?show=dead-letters' : '/deliveries?show=all';
+  return html`<article>
+    <header>
+      <h1>${deadLettersOnly ? 'Deliveries not understood' : 'Deliveries'}</h1>
+      <a href="${deadLettersOnly ? '/deliveries' : '/deliveries?show=dead-letters'}"
+        >${deadLettersOnly ? 'All deliveries' : 'Only those not understood'}</a
+      >
+    </header>
+    ${table(
+      ['Delivery', 'Arrived', 'What each item did', 'Request'],
+      page.deliveries.map((delivery) => deliveryRow(delivery, names)),
+      'There are none.',
+    )}
+    ${page.next === null && page.isPruned ? html`<p class="quiet">Older deliveries are pruned.</p>` : ''}
+    ${pager({
+      first: isFirst ? null : address,
+      next: page.next === null ? null : `${address}&before=${page.next}`,
+    })}
+  </article>`;
+}
+
+function deliveryRow(delivery: DeliveryView, names: WarehouseNames) {
+  const { seq, arrivedAtMs, items, itemCount, unreadable, unreadableCount, requestId } = delivery;
+  const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
+  return {
+    id: `delivery-${seq}`,
+    cells: [
+      html`<a href="/deliveries/${seq}">${seq}</a>`,
+      instant(arrivedAtMs),
+      html`${items?.map(
+        (item) =>
+          html`<div>
+            ${variantLink(item)} ${quantity(item.old)} → <b>${quantity(item.new)}</b> in
+            ${warehouseView(item.warehouseId, names)} <span class="quiet">${outcomeWords(item)}</span>
+          </div>`,
+      )}
+      ${unreadable.map((each) => html`<div>${unreadableView(each)}</div>`)}
+      ${items === null ? html`<div>${count(itemCount, 'change')}: too large for this list</div>` : ''}
+      ${items !== null && rest > 0 ? html`<a href="/deliveries/${seq}">${quantity(rest)} more</a>` : ''}`,
+      requestId === null ? '–' : idView(requestId),
+    ],
+  };
+}
+
+export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Html {
+  const { seq, arrivedAtMs, bytes, requestId, sentAtMs, sha256, items, itemCount } = delivery;
+  const { unreadable, unreadableCount, body, isBodyWhole, isUtf8 } = delivery;
+  const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
+  const facts: readonly (readonly [name: string, value: Html | string])[] = [
+    ['Arrived', instant(arrivedAtMs)],
+    ['Sent', sentAtMs === null ? 'not stated' : html`${instant(sentAtMs)}, ${apart(arrivedAtMs - sentAtMs)}`],
+    ['Request', requestId === null ? 'not stated' : idView(requestId)],
+    ['SHA-256', idView(sha256)],
+    ['Signature', 'verified on arrival'],
+  ];
+  return html`<article>
+      <header>
+        <h1>Delivery ${seq}</h1>
+        ${unreadableCount > 0 ? html`<span class="state bad">not understood</span>` : html`<span class="state good">understood</span>`}
+      </header>
+      <dl>
+        ${facts.map(
+          ([name, value]) =>
+            html`<div>
+              <dt>${name}</dt>
+              <dd>${value}</dd>
+            </div>`,
+        )}
+      </dl>
+    </article>
+    <article aria-labelledby="items-title">
+      <header><h2 id="items-title">What each item did</h2></header>
+      ${table(
+        ['SKU', 'Warehouse', '#Old → new', '#Change', 'Reason', 'By', 'Effect'],
+        (items ?? []).map((item, at) => itemRow(item, at, names)),
+        items === null ? 'The body is too large: its items are not shown.' : 'No item was understood.',
+      )}
+      ${unreadable.map((each) => html`<p class="problem">${unreadableView(each)}</p>`)}
+      ${rest > 0 && items !== null ? html`<p class="quiet">${quantity(rest)} more are not shown.</p>` : ''}
+    </article>
+    <article aria-labelledby="body-title">
+      <header>
+        <h2 id="body-title">Body</h2>
+        <span class="quiet">
+          ${count(bytes, 'byte')} as
+          received${isBodyWhole ? '' : '; only the first part is shown'}${isUtf8 ? '' : '; � replaces bytes that are not UTF-8'}
+        </span>
+      </header>
+      <pre id="body-raw" tabindex="0" aria-label="Body as received">${body}</pre>
+    </article>`;
+}
+
+const apart = (ms: number): string =>
+  ms >= 0 ? `${millis(ms)} before` : `${millis(-ms)} after: the clocks differ`;
+
+function itemRow(item: DeliveredItem, at: number, names: WarehouseNames) {
+  return {
+    id: `item-${at}`,
+    cells: [
+      variantLink(item),
+      html`<a href="/variants/${item.variantId}#level-${item.warehouseId}"
+        >${warehouseView(item.warehouseId, names)}</a
+      >`,
+      html`${quantity(item.old)} → <b>${quantity(item.new)}</b>`,
+      signed(item.new - item.old),
+      item.reason === null ? '–' : html`<code>${item.reason}</code>`,
+      actorView(item),
+      outcomeWords(item),
+    ],
+  };
+}
+
+function unreadableView({ problem, variantId }: Unreadable): Html {
+  return variantId === null
+    ? html`${problem}. The products that changed last are read instead.`
+    : html`${problem}. The product of ${variantLink({ variantId })} is read instead.`;
+}
+
+/** The order or the user that made a change. */
+export function actorView({ orderId, userId }: Pick<DeliveredItem, 'orderId' | 'userId'>): Html {
+  if (orderId === null && userId === null) return html`–`;
+  return html`${orderId === null ? '' : html`order ${idView(orderId)}`}
+  ${userId === null ? '' : html`user ${idView(userId)}`}`;
+}
+
+/** Without an outcome, the mirror is about to apply the item, or a new epoch has begun since. */
+const outcomeWords = ({ outcome }: DeliveredItem): string => (outcome === null ? '–' : OUTCOMES[outcome]);
+
+const OUTCOMES: Readonly<Record<ChangeBranch, string>> = {
+  '1 new level': 'applied: the first value of this stock level',
+  '2 stale': 'not applied: older than a change that arrived before it',
+  '2 stale, yet follows': 'not applied: older, yet it continues the chain; its product is read',
+  '3 duplicate': 'no change: the same change was applied before',
+  '3 seen by the read': 'no change: a read already included it',
+  '3 follows': 'applied: it continues another change of the same instant',
+  '3 precedes': 'not applied: it precedes another change of the same instant',
+  '3 order unknown': 'ambiguous: another change has the same instant; its product is read',
+  '4a seen by the read': 'no change: a read already included it',
+  '4b confirmed': 'no change: a read showed the same value',
+  '4b in doubt': 'a read may have included it; its product is read',
+  '4c follows': 'applied',
+  '4c gap': 'applied, after a gap: a delivery is late or lost',
+  'gone, seen by the read': 'not applied: the store had removed it by then',
+  'gone, in doubt': 'not applied: removed, perhaps added again; its product is read',
+  'gone, shown again': 'applied: the removed level is back',
+  'future-dated': 'applied, with its time ignored: it is stamped in the future; its product is read',
+};

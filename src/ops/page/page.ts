@@ -1,113 +1,85 @@
 /**
- * The ops page (docs/http-api.md#private-listener): `GET /` and its neighbours, for people. It works without
- * scripts: forms are posted, and answered by a redirect.
+ * The ops page (docs/http-api.md#private-listener): `GET /` and its neighbours, for people. It works without scripts; a
+ * form is answered by a redirect to the run that it has started.
  */
 import { Hono, type Context } from 'hono';
-import { pageFiles } from '../../web/files.ts';
-import type { Status } from '../../mirror/queries/status.ts';
-import type { Condition, ConditionName } from '../condition/condition.ts';
-import { currentCondition } from '../shared/current-condition.ts';
+import { html } from 'hono/html';
+import { idSchema } from '../../store-api/contract/schemas.ts';
+import { frame } from '../../web/frame.ts';
+import type { Html } from '../../web/html.ts';
 import type { OpsEnv } from '../shared/env.ts';
-import { actions, Refused } from './actions.ts';
-import { deliveriesFrame } from './deliveries-view.ts';
-import { deliveryView } from './delivery-view.ts';
-import { failedView, notFoundView } from './error-views.ts';
-import { layout, type Page, type Told } from './layout.ts';
-import { loggedView } from './logged-view.ts';
-import { backPath, noticeOf, noticeQuery } from './notices.ts';
-import { overviewView } from './overview-view.ts';
-import { positionIn } from './position.ts';
-import { runsView, runView } from './runs-view.ts';
-import { readStockView, stockView } from './stock-view.ts';
-import { variantPage } from './variant-view.ts';
-import { runName } from '../shared/words.ts';
 import type { OpsDeps } from '../shared/operator.ts';
+import { runName } from '../shared/words.ts';
+import { deliveriesView, deliveryView } from './deliveries-view.ts';
+import { stateOf, type MirrorState } from './mirror-state.ts';
+import { overviewView, STATE_NAMES } from './overview-view.ts';
+import { runsView, RUNS_SHOWN, runView } from './runs-view.ts';
+import { readStockSearch, stockView } from './stock-view.ts';
+import { variantPage, variantTitle } from './variant-view.ts';
 
-/** What the page shows and controls: the same parts as the API. */
 type PageDeps = Pick<
   OpsDeps,
   'reader' | 'operator' | 'state' | 'alarms' | 'timeline' | 'warehouseNames' | 'now' | 'log'
 >;
-
 type PageContext = Context<OpsEnv>;
-type Content = Pick<Page, 'title' | 'at' | 'main'> & Partial<Page>;
 
+const LINKS = [
+  ['/', 'Overview'],
+  ['/stock', 'Stock'],
+  ['/deliveries', 'Deliveries'],
+  ['/runs', 'Runs'],
+] as const;
 const VARIANTS_SHOWN = 40;
-const CHANGES_SHOWN = 200;
+const CHANGES_SHOWN = 100;
 const DELIVERIES_SHOWN = 30;
-const RUNS_SHOWN = 50;
 const SEARCHED_CHARACTERS = 200;
-/** Its body, which never changes, is loaded with it. */
-const DELIVERY_EVERY_MS = 10_000;
-const RUN_EVERY_MS = 1_000;
-const RUN_RELOAD_S = 3;
-
-const NOTHING_TOLD: Told = { notice: null, problem: null };
+const EVERY_MS = 2_000;
 
 interface Pages {
   readonly app: Hono<OpsEnv>;
-  /** The page for an address that there is none of. */
+  /** Answers an address that has no page. */
   readonly nowhere: (c: PageContext) => Promise<Response>;
 }
 
 export function createPage(deps: PageDeps): Pages {
-  const { reader, operator, alarms, timeline, warehouseNames: names, now, log } = deps;
+  const { reader, operator, warehouseNames: names, now, log } = deps;
   const app = new Hono<OpsEnv>();
-
-  const current = (status: Status): Condition => currentCondition({ status, operator, alarms, nowMs: now() });
-  /** Of any page: as of a moment ago, if that is known. Null: it cannot be told. */
-  const conditionName = async (): Promise<ConditionName | null> =>
-    alarms.condition?.name ??
-    (await deps.state.status().then(
-      (status) => current(status).name,
-      () => null,
-    ));
 
   const show = async (
     c: PageContext,
-    content: Content,
-    { status = 200, told }: { status?: 200 | 400 | 404 | 503; told?: Told } = {},
+    { title, at, main, query = '' }: { title: string; at: string; main: Html; query?: string },
+    status: 200 | 400 | 404 | 503 = 200,
   ) => {
-    const state = content.state ?? (await conditionName());
-    const notice = told === undefined ? noticeOf(new URL(c.req.url).searchParams) : null;
-    return c.html(
-      layout({
-        ...content,
-        state,
-        told: told ?? { notice, problem: null },
-        canSignOut: c.get('signedInBy') === 'session',
-      }),
-      status,
+    const mirror = await deps.state.status().then(
+      (status) => stateOf(status, deps),
+      () => null,
     );
+    const page = frame({
+      title: `${title}: stock-mirror`,
+      brand: 'stock-mirror',
+      server: 'The mirror',
+      everyMs: status === 200 ? EVERY_MS : null,
+      links: LINKS,
+      at,
+      tools: toolsView(mirror, query, c.get('signedInBy') === 'session'),
+      message: '',
+      main,
+    });
+    return c.html(page, status);
   };
 
-  const showOverview = async (c: PageContext, told?: Told) => {
+  app.get('/', async (c) => {
     const [status, pending, running, lag] = await Promise.all([
       deps.state.status(),
       reader.ask('pendingReads'),
       reader.ask('runningRuns'),
       reader.ask('lag'),
     ]);
-    const condition = current(status);
-    const main = overviewView({
-      status,
-      pending,
-      lag,
-      condition,
-      running,
-      blocked: operator.blocked,
-      readsUnderWay: operator.readsUnderWay,
-      alarms: alarms.current,
-      minutes: timeline.minutes(),
-      nowMs: now(),
-    });
-    return show(
-      c,
-      { title: 'Overview', at: '/', main, state: condition.name },
-      told === undefined ? {} : { told, status: 400 },
-    );
-  };
-  app.get('/', (c) => showOverview(c));
+    const mirror = stateOf(status, deps);
+    const minutes = deps.timeline.minutes();
+    const main = overviewView({ mirror, status, pending, running, lag, minutes, nowMs: now() });
+    return show(c, { title: 'Overview', at: '/', main });
+  });
 
   app.get('/search', async (c) => {
     const text = (c.req.query('q') ?? '').trim().slice(0, SEARCHED_CHARACTERS);
@@ -118,139 +90,116 @@ export function createPage(deps: PageDeps): Pages {
       case 'delivery':
         return c.redirect(`/deliveries/${hit.seq}`, 302);
       case 'stock':
-        return c.redirect(`/stock?${new URLSearchParams({ q: text }).toString()}`, 302);
       case undefined:
-        return notFound(c, `No SKU, variant, product, request or order is “${text}”.`);
+        return c.redirect(`/stock?${new URLSearchParams({ q: text }).toString()}`, 302);
     }
   });
 
   app.get('/stock', async (c) => {
-    const view = readStockView(new URL(c.req.url).searchParams);
+    const search = readStockSearch(new URL(c.req.url).searchParams);
     const page = await reader.ask('findStock', {
-      text: view.text,
-      warehouseId: view.warehouseId === '' ? null : view.warehouseId,
-      suspect: view.suspect,
-      after: view.after,
+      ...search,
+      warehouseId: search.warehouseId === '' ? null : search.warehouseId,
       limit: VARIANTS_SHOWN,
     });
-    return show(c, { title: 'Stock', at: '/stock', main: stockView(page, view, { names, nowMs: now() }) });
+    const main = stockView(page, search, { names, nowMs: now() });
+    return show(c, { title: 'Stock', at: '/stock', main, query: search.text });
   });
 
-  const showVariant = async (c: PageContext, variantId: string, told?: Told) => {
-    const beforeSeq = positionIn(c.req.query('before'));
+  app.get('/variants/:id', async (c) => {
+    const variantId = c.req.param('id');
+    const beforeSeq = numberIn(c.req.query('before'));
     const view = await reader.ask('variantView', { variantId, beforeSeq, limit: CHANGES_SHOWN });
-    if (view === null) return notFound(c, `There is no variant ${variantId} in the mirror.`);
-    const { sku, productName, name } = view.variant;
-    const title = [sku ?? `Variant ${variantId}`, productName ?? name]
-      .filter((each) => each !== '')
-      .join(': ');
-    return show(
-      c,
-      { title, at: '/stock', main: variantPage(view, beforeSeq, { names, nowMs: now() }) },
-      told === undefined ? {} : { told, status: 400 },
-    );
-  };
-  app.get('/variants/:id', (c) => showVariant(c, c.req.param('id')));
+    if (view === null) return fail(c, `There is no variant ${variantId} in the mirror.`);
+    const main = variantPage(view, { names, nowMs: now(), beforeSeq });
+    return show(c, { title: variantTitle(view), at: '/stock', main });
+  });
 
   app.get('/deliveries', async (c) => {
-    const before = positionIn(c.req.query('before'));
-    const isFirst = before === null;
-    const list = c.req.query('show') === 'dead-letters' ? 'dead-letters' : 'all';
-    const page = await reader.ask('deliveryPage', {
-      beforeSeq: before,
-      limit: DELIVERIES_SHOWN,
-      deadLettersOnly: list === 'dead-letters',
-    });
-    const main = deliveriesFrame(list, loggedView(page, { isFirst, show: list, names }));
+    const beforeSeq = numberIn(c.req.query('before'));
+    const deadLettersOnly = c.req.query('show') === 'dead-letters';
+    const page = await reader.ask('deliveryPage', { beforeSeq, limit: DELIVERIES_SHOWN, deadLettersOnly });
+    const main = deliveriesView(page, { names, deadLettersOnly, isFirst: beforeSeq === null });
     return show(c, { title: 'Deliveries', at: '/deliveries', main });
   });
 
   app.get('/deliveries/:seq', async (c) => {
-    const seq = positionIn(c.req.param('seq'));
+    const seq = numberIn(c.req.param('seq'));
     const delivery = seq === null ? null : await reader.ask('deliveryAt', { seq });
-    if (delivery === null) {
-      return notFound(c, `There is no delivery ${c.req.param('seq')} in the inbox; old ones are pruned.`);
-    }
-    return show(c, {
-      title: `Delivery ${delivery.seq}`,
-      at: '/deliveries',
-      everyMs: DELIVERY_EVERY_MS,
-      main: deliveryView(delivery, names),
-    });
+    if (delivery === null)
+      return fail(c, `There is no delivery ${c.req.param('seq')} in the inbox; old ones are pruned.`);
+    const main = deliveryView(delivery, names);
+    return show(c, { title: `Delivery ${delivery.seq}`, at: '/deliveries', main });
   });
 
   app.get('/runs', async (c) => {
-    const before = positionIn(c.req.query('before'));
+    const before = numberIn(c.req.query('before'));
     const runs = await reader.ask('latestRuns', {
       limit: RUNS_SHOWN + 1,
-      ...(before === null ? {} : { before }),
+      ...(before !== null && { before }),
     });
-    const page = {
-      runs: runs.slice(0, RUNS_SHOWN),
-      hasMore: runs.length > RUNS_SHOWN,
-      isFirst: before === null,
-    };
-    return show(c, { title: 'Runs', at: '/runs', everyMs: RUN_EVERY_MS, main: runsView(page, now()) });
+    return show(c, { title: 'Runs', at: '/runs', main: runsView(runs, before === null, now()) });
   });
 
   app.get('/runs/:id', async (c) => {
-    const id = positionIn(c.req.param('id'));
+    const id = numberIn(c.req.param('id'));
     const run = id === null ? null : await reader.ask('runById', { id });
-    if (run === null) return notFound(c, `There is no run ${c.req.param('id')}; old ones are pruned.`);
-    const state = await conditionName();
-    return show(c, {
-      state,
-      title: `Run ${run.id}: ${runName(run.kind)}`,
-      at: '/runs',
-      everyMs: RUN_EVERY_MS,
-      ...(run.state === 'running' ? { reloadAfterS: RUN_RELOAD_S } : {}),
-      main: runView(run, now(), { isHeld: state === 'blocked' }),
-    });
+    if (run === null) return fail(c, `There is no run ${c.req.param('id')}; old ones are pruned.`);
+    return show(c, { title: `${runName(run.kind)} ${run.id}`, at: '/runs', main: runView(run, now()) });
   });
 
-  app.route('/', pageFiles<OpsEnv>('mirror.css'));
+  const begin = async (c: PageContext, productIds: readonly string[] | null, allowRemovals: boolean) => {
+    const { id } = await operator.resync(productIds, { allowRemovals });
+    return c.redirect(`/runs/${id}`, 303);
+  };
+  app.post('/page/resync', async (c) => {
+    const productId = (await formOf(c)).get('product_id');
+    if (productId === null) return begin(c, null, false);
+    if (!idSchema.safeParse(productId).success) return fail(c, `“${productId}” is not a product id.`, 400);
+    return begin(c, [productId], false);
+  });
+  app.post('/page/allow-removals', async (c) => {
+    if ((await formOf(c)).has('sure')) return begin(c, null, true);
+    return fail(c, 'Nothing was removed: tick the box that confirms that the products were deleted.', 400);
+  });
 
-  for (const [name, act] of Object.entries(actions)) {
-    app.post(`/page/${name}`, async (c) => {
-      const form = new URLSearchParams(await c.req.text());
-      const back = backPath(form.get('back'));
-      try {
-        return c.redirect(`${back}?${noticeQuery(await act(operator, form))}`, 303);
-      } catch (error) {
-        if (!(error instanceof Refused)) throw error;
-        const told = { notice: null, problem: { words: error.message, advice: error.advice } };
-        return back === '/' ? showOverview(c, told) : showVariant(c, back.slice('/variants/'.length), told);
-      }
-    });
-    // The address that a reload of a refused form opens.
-    app.get(`/page/${name}`, (c) => c.redirect('/', 303));
-  }
-
-  const notFound = (c: PageContext, words: string) =>
-    show(
-      c,
-      {
-        title: 'Not found',
-        at: '',
-        main: notFoundView(words),
-      },
-      { status: 404, told: NOTHING_TOLD },
-    );
+  const fail = (c: PageContext, words: string, status: 400 | 404 | 503 = 404) =>
+    show(c, { title: words, at: '', main: html`<article><h1>${words}</h1></article>` }, status);
 
   app.onError((error, c) => {
     log.error({ err: error, path: c.req.path }, 'a page of the private listener could not be shown');
-    return show(
-      c,
-      {
-        title: 'Page not available',
-        at: '',
-        main: failedView(error),
-      },
-      { status: 503, told: NOTHING_TOLD },
-    );
+    return fail(c, `This page cannot be shown: ${error.message}. The log output names the cause.`, 503);
   });
-  return {
-    app,
-    nowhere: (c) => notFound(c, `There is no page ${new URL(c.req.url).pathname} in this mirror.`),
-  };
+  return { app, nowhere: (c) => fail(c, `There is no page ${new URL(c.req.url).pathname} in this mirror.`) };
+}
+
+const formOf = async (c: PageContext): Promise<URLSearchParams> => new URLSearchParams(await c.req.text());
+
+/** A position or an id in an address; null: the text cannot be one. */
+function numberIn(text: string | undefined): number | null {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+/** Beside the links of each page. */
+function toolsView(mirror: MirrorState | null, query: string, canSignOut: boolean): Html {
+  return html`${mirror === null ? '' : html`<span class="state ${mirror.state}" role="status">${STATE_NAMES[mirror.state]}</span>`}
+    <form role="search" action="/search">
+      <input
+        type="search"
+        name="q"
+        value="${query}"
+        aria-label="Find a SKU, name, or the id of a variant, product, order or request"
+        placeholder="SKU, name, order, id …"
+        autocomplete="off"
+        spellcheck="false"
+        maxlength="${SEARCHED_CHARACTERS}"
+      />
+    </form>
+    ${
+      canSignOut
+        ? html`<form method="post" action="/logout">
+            <button class="outline secondary">Sign out</button>
+          </form>`
+        : ''
+    }`;
 }

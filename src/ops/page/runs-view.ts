@@ -1,131 +1,110 @@
+/** Runs, and one of them with its progress. */
 import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
-import { ago, count, duration, instant, quantity } from './figures.ts';
 import type { Html } from '../../web/html.ts';
-import { pager } from './pager.ts';
 import { runName } from '../shared/words.ts';
+import { ago, count, duration, instant, pager, quantity, table } from './parts.ts';
 
-interface RunsPage {
-  readonly runs: readonly Run[];
-  readonly hasMore: boolean;
-  readonly isFirst: boolean;
-}
+/** Of the page; one more row says whether there are others. */
+export const RUNS_SHOWN = 50;
 
-export function runsView({ runs, hasMore, isFirst }: RunsPage, nowMs: number): Html {
-  const oldest = runs.at(-1);
-  return html`<section aria-labelledby="runs-title">
+export function runsView(found: readonly Run[], isFirst: boolean, nowMs: number): Html {
+  const runs = found.slice(0, RUNS_SHOWN);
+  return html`<article>
     <header>
-      <h2 id="runs-title">Runs: reads of the catalogue or of single products</h2>
-      <span class="quiet">newest first</span>
+      <h1>Runs</h1>
+      <form method="post" action="/page/resync"><button>Read everything</button></form>
     </header>
-    <div id="runs-list" data-live>
-      ${
-        runs.length === 0
-          ? html`<p class="none">${isFirst ? 'There are none yet.' : 'There are no more.'}</p>`
-          : html`<table class="blocks">
-              <thead>
-                <tr>
-                  <th scope="col">Run</th>
-                  <th scope="col">State</th>
-                  <th scope="col">Started</th>
-                  <th scope="col" class="figure">Took</th>
-                  <th scope="col" class="figure">Read</th>
-                  <th scope="col" class="figure">Corrected</th>
-                  <th scope="col" class="figure">Failed</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${runs.map((run) => runRow(run, nowMs))}
-              </tbody>
-            </table>`
-      }
-      ${pager({
-        of: 'of the runs',
-        first: isFirst ? null : '/runs',
-        next: hasMore && oldest !== undefined ? `/runs?before=${oldest.id}` : null,
-      })}
-    </div>
-  </section>`;
+    ${table(
+      ['Run', 'State', 'Started', '#Took', '#Read', '#Corrected', '#Failed'],
+      runs.map((run) => runRow(run, nowMs)),
+      'There are none.',
+    )}
+    ${pager({
+      first: isFirst ? null : '/runs',
+      next: found.length > runs.length ? `/runs?before=${runs.at(-1)?.id}` : null,
+    })}
+  </article>`;
 }
 
-function runRow(run: Run, nowMs: number): Html {
-  const { id, kind, state, startedAtMs, finishedAtMs, total, done, drift, failed } = run;
-  return html`<tr id="run-${id}" data-new>
-    <th scope="row">
-      <a id="run-${id}-link" href="/runs/${id}">${runName(kind)}</a> <span class="quiet">${id}</span>
-    </th>
-    <td data-label="state"><span class="state ${state}">${state}</span></td>
-    <td class="whole" data-label="started">${instant(startedAtMs)}</td>
-    <td class="figure" data-label="took">${duration((finishedAtMs ?? nowMs) - startedAtMs)}</td>
-    <td class="figure" data-label="read">${quantity(done)} of ${quantity(total)}</td>
-    <td class="figure" data-label="corrected">${quantity(drift)}</td>
-    <td class="figure" data-label="failed">${quantity(failed)}</td>
-  </tr>`;
+function runRow(run: Run, nowMs: number) {
+  const { id, startedAtMs, finishedAtMs, total, done, drift, failed } = run;
+  return {
+    id: `run-${id}`,
+    cells: [
+      runLink(run),
+      stateView(run),
+      instant(startedAtMs),
+      duration((finishedAtMs ?? nowMs) - startedAtMs),
+      `${quantity(done)} of ${quantity(total)}`,
+      quantity(drift),
+      quantity(failed),
+    ],
+  };
 }
 
-export function runView(run: Run, nowMs: number, { isHeld }: { readonly isHeld: boolean }): Html {
-  const { productIds, error } = run;
-  return html`<section id="run" data-live class="stack" aria-label="Run ${run.id}">
-    ${runProgress(run, nowMs, { isHeld, isAlone: true })}
-    ${error === null ? '' : html`<p class="alarm">${error}</p>`}
-    <dl class="facts">
-      <dt>Started</dt>
-      <dd>${instant(run.startedAtMs)}, ${ago(run.startedAtMs, nowMs)}</dd>
-      <dt>Ended</dt>
-      <dd>
-        ${run.finishedAtMs === null ? 'not yet' : html`${instant(run.finishedAtMs)}, after ${duration(run.finishedAtMs - run.startedAtMs)}`}
-      </dd>
-      <dt>Covers</dt>
-      <dd>
-        ${
-          productIds === null
-            ? html`the whole catalogue${run.listDone ? '' : ', whose list is still being read'}`
-            : html`${count(productIds.length, 'product')}:
-              ${productIds.slice(0, 50).join(', ')}${productIds.length > 50 ? ', …' : ''}`
-        }
-      </dd>
-      <dt>Corrected</dt>
-      <dd>
-        ${count(run.drift, 'difference')} between the mirror and the store
-        ${run.drift > 0 ? html`(<a href="/drift">see the drift report</a>)` : ''}
-      </dd>
-      <dt>Failed</dt>
-      <dd>${count(run.failed, 'product')}</dd>
+const runLink = ({ id, kind }: Run): Html => html`<a href="/runs/${id}">${runName(kind)} ${id}</a>`;
+const stateView = ({ state }: Run): Html => html`<span class="state ${state}">${state}</span>`;
+
+export function runView(run: Run, nowMs: number): Html {
+  const { productIds, error, startedAtMs, finishedAtMs } = run;
+  const facts: readonly (readonly [name: string, value: Html | string])[] = [
+    ['Started', html`${instant(startedAtMs)}, ${ago(startedAtMs, nowMs)}`],
+    ['Took', `${duration((finishedAtMs ?? nowMs) - startedAtMs)}${finishedAtMs === null ? ' so far' : ''}`],
+    ['Covers', productIds === null ? 'the whole catalogue' : productsOf(productIds)],
+    [
+      'Corrected',
+      html`${quantity(run.drift)} ${run.drift > 0 ? html`<a href="/api/drift">see which</a>` : ''}`,
+    ],
+    ['Failed', count(run.failed, 'product')],
+  ];
+  return html`<article>
+    <header>
+      <h1>${runName(run.kind)} ${run.id}</h1>
+      ${stateView(run)}
+    </header>
+    ${progressView(run, nowMs)} ${error === null ? '' : html`<p class="problem">${error}</p>`}
+    <dl>
+      ${facts.map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+      )}
     </dl>
-  </section>`;
+  </article>`;
 }
 
-/**
- * The progress bar, and the time left.
- * @param how.isHeld the mirror is blocked: no rate of before says when it goes on.
- * @param how.isAlone on the run's own page.
- */
-export function runProgress(
-  run: Run,
-  nowMs: number,
-  { isHeld, isAlone }: { readonly isHeld: boolean; readonly isAlone: boolean },
-): Html {
-  const { id, kind, state, done, total } = run;
-  const share = total === 0 ? 0 : Math.min(1, done / total);
-  return html`<div class="run">
-    <div class="row">
-      ${isAlone ? '' : html`<a class="strong" href="/runs/${id}">${runName(kind)}</a>`}
-      <span class="state ${state}">${state}</span>
-      <span class="push figure">${quantity(done)} of ${quantity(total)}, ${Math.floor(share * 100)} %</span>
-    </div>
-    <progress max="${Math.max(1, total)}" value="${done}" aria-label="Products read in run ${id}"></progress>
-    <span class="quiet"
-      >${state !== 'running' ? '' : isHeld ? 'waits until the mirror is no longer blocked' : remaining(run, nowMs)}</span
-    >
-  </div>`;
+const productsOf = (ids: readonly string[]): string =>
+  `${count(ids.length, 'product')}: ${ids.slice(0, 50).join(', ')}${ids.length > 50 ? ', …' : ''}`;
+
+/** A run under way, for the overview. */
+export function runningView(run: Run, nowMs: number): Html {
+  return html`<article>
+    <header>${runLink(run)} ${stateView(run)}</header>
+    ${progressView(run, nowMs)}
+  </article>`;
 }
 
-/** At the rate so far. While the catalogue list is being read, the total still grows. */
+function progressView(run: Run, nowMs: number): Html {
+  const { id, done, total } = run;
+  const share = total === 0 ? 0 : Math.min(100, Math.floor((done / total) * 100));
+  return html`<progress
+      max="${Math.max(1, total)}"
+      value="${done}"
+      aria-label="Products read in run ${id}"
+    ></progress>
+    <p>
+      ${quantity(done)} of ${count(total, 'product')}, ${share} %
+      <span class="quiet">${run.state === 'running' ? remaining(run, nowMs) : ''}</span>
+    </p>`;
+}
+
+/** At the rate so far; the total grows while the catalogue is being listed. */
 function remaining({ done, total, startedAtMs, listDone }: Run, nowMs: number): string {
-  const tookMs = nowMs - startedAtMs;
-  if (done === 0 || tookMs < 1_000) return 'starting';
-  const perSecond = (done / tookMs) * 1_000;
-  const rate = `${perSecond < 10 ? Math.round(perSecond * 10) / 10 : Math.round(perSecond)} products per second`;
-  const left = duration(((total - done) / perSecond) * 1_000);
-  return `${rate}, about ${left} left${listDone ? '' : ' for the part listed so far'}`;
+  const seconds = (nowMs - startedAtMs) / 1_000;
+  if (done === 0 || seconds < 1) return 'starting';
+  const left = duration(((total - done) / done) * seconds * 1_000);
+  return `${quantity(Math.round((done / seconds) * 10) / 10)} products per second, about ${left} left${listDone ? '' : ' of those listed so far'}`;
 }

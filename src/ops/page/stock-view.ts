@@ -1,21 +1,19 @@
+/** The list of stock levels: everything, or what a search has found. */
 import { html } from 'hono/html';
 import type { StockCursor } from '../../mirror/queries/page/filters.ts';
 import type { StockLevelRow, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
-import { agoText, instant, quantity } from './figures.ts';
-import { idText } from './id-view.ts';
 import type { Html } from '../../web/html.ts';
-import { pager } from './pager.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
-import { warehouseView } from './warehouse-view.ts';
+import { ago, pager, quantity, table, variantLink, warehouseView } from './parts.ts';
 
-interface StockView {
+interface StockSearch {
   readonly text: string;
   readonly warehouseId: string;
   readonly suspect: boolean;
   readonly after: StockCursor | null;
 }
 
-export function readStockView(params: URLSearchParams): StockView {
+export function readStockSearch(params: URLSearchParams): StockSearch {
   const list = params.get('after');
   return {
     text: params.get('q')?.trim() ?? '',
@@ -25,16 +23,15 @@ export function readStockView(params: URLSearchParams): StockView {
   };
 }
 
-function addressOf(view: StockView): string {
-  const params = new URLSearchParams();
-  if (view.text !== '') params.set('q', view.text);
-  if (view.warehouseId !== '') params.set('warehouse', view.warehouseId);
-  if (view.suspect) params.set('suspect', '1');
-  if (view.after !== null) {
-    params.set('after', view.after.list);
-    for (const part of view.after.key) params.append('key', part);
-  }
-  return params.size === 0 ? '/stock' : `/stock?${params.toString()}`;
+function addressOf({ text, warehouseId, suspect }: StockSearch, after: StockCursor | null): string {
+  const params = new URLSearchParams({
+    ...(text !== '' && { q: text }),
+    ...(warehouseId !== '' && { warehouse: warehouseId }),
+    ...(suspect && { suspect: '1' }),
+    ...(after !== null && { after: after.list }),
+  });
+  for (const part of after?.key ?? []) params.append('key', part);
+  return `/stock?${params.toString()}`;
 }
 
 interface Shown {
@@ -42,103 +39,62 @@ interface Shown {
   readonly nowMs: number;
 }
 
-export function stockView(page: StockPage, view: StockView, shown: Shown): Html {
-  return html`<section aria-label="Stock">
-    <form role="search" action="/stock" class="fields">
-      <label class="wide"
-        >SKU, name, or the id of a variant or product
-        <input type="search" name="q" value="${view.text}" autocomplete="off" />
-      </label>
-      <label
-        >Warehouse <input name="warehouse" value="${view.warehouseId}" inputmode="numeric" autocomplete="off"
-      /></label>
-      <label class="check"
-        ><input type="checkbox" name="suspect" value="1" ${view.suspect ? 'checked' : ''} /> Suspect
-        only</label
-      >
-      <button class="main">Search</button>
-    </form>
-    <div id="stock-list" data-live>
-      ${
-        page.variants.length === 0
-          ? html`<p class="none">${noneFound(page, view)}</p>`
-          : html`<table class="blocks stock">
-              <thead>
-                <tr>
-                  <th scope="col">Variant</th>
-                  <th scope="col">Warehouse</th>
-                  <th scope="col" class="figure">To sell</th>
-                  <th scope="col" class="figure">On hand</th>
-                  <th scope="col" class="figure">Reserved</th>
-                  <th scope="col">Freshness</th>
-                </tr>
-              </thead>
-              ${page.variants.map((variant) => variantRows(variant, view.warehouseId, shown))}
-            </table>`
-      }
-      ${pager({
-        of: 'of the stock',
-        first: view.after === null ? null : addressOf({ ...view, after: null }),
-        firstWords: 'First page',
-        next: page.next === null ? null : addressOf({ ...view, after: page.next }),
-        nextWords: page.isPartial ? 'Search further' : 'Next',
-      })}
-    </div>
-  </section>`;
+export function stockView(page: StockPage, search: StockSearch, shown: Shown): Html {
+  const { text, warehouseId, suspect, after } = search;
+  return html`<article>
+    <header>
+      <h1>Stock${text === '' ? '' : html`: “${text}”`}</h1>
+      <form action="/stock" class="row">
+        <input type="hidden" name="q" value="${text}" />
+        <label class="row"
+          >Warehouse <input name="warehouse" value="${warehouseId}" size="8" autocomplete="off"
+        /></label>
+        <label
+          ><input type="checkbox" name="suspect" value="1" ${suspect ? 'checked' : ''} /> Suspect only</label
+        >
+        <button class="secondary">Filter</button>
+      </form>
+    </header>
+    ${table(
+      ['SKU', 'Name', 'Warehouse', '#To sell', '#On hand', '#Reserved', 'Evidence'],
+      page.variants.flatMap((variant) => rowsOf(variant, warehouseId, shown)),
+      noneFound(page, search),
+    )}
+    ${pager({
+      first: after === null ? null : addressOf(search, null),
+      next: page.next === null ? null : addressOf(search, page.next),
+    })}
+  </article>`;
 }
 
-function noneFound({ isPartial }: StockPage, { text, warehouseId, suspect, after }: StockView): string {
-  if (isPartial) return 'Nothing found so far: the search covers a part of a large mirror at a time.';
+function noneFound({ isPartial }: StockPage, { text, warehouseId, suspect, after }: StockSearch): string {
+  if (isPartial) return 'Nothing found so far: each page searches a part of a large mirror.';
   if (after !== null) return 'There are no more.';
-  const where = warehouseId === '' ? '' : ` in warehouse ${warehouseId}`;
-  if (text !== '') return `Nothing${suspect ? ' suspect' : ''} matches “${text}”${where}.`;
-  if (suspect) return `Nothing is suspect${where}.`;
-  return warehouseId === '' ? 'Nothing is mirrored yet.' : `No variant has stock${where}.`;
+  return text === '' && warehouseId === '' && !suspect ? 'Nothing is mirrored yet.' : 'Nothing matches.';
 }
 
-function variantRows(variant: StockVariant, warehouseId: string, shown: Shown): Html {
-  const levels = variant.levels.filter((level) => warehouseId === '' || level.warehouseId === warehouseId);
-  return html`<tbody class="group">
-    ${levels.length === 0 ? totalRow(variant, shown.nowMs) : levels.map((level, index) => levelRow(variant, level, index, shown))}
-  </tbody>`;
-}
-
-function variantLink({ variantId, sku, name, productName }: StockVariant): Html {
-  return html`<a id="variant-${variantId}" href="/variants/${variantId}"
-      ><span class="sku">${sku ?? html`variant ${idText(variantId)}`}</span></a
-    >
-    ${[productName, name].filter((each) => each !== null && each !== '').join(', ')}`;
-}
-
-function levelRow(variant: StockVariant, level: StockLevelRow, index: number, { names, nowMs }: Shown): Html {
-  return html`<tr class="${index > 0 ? 'more' : ''}">
-    <th scope="row" class="variant">
-      ${index > 0 ? html`<span class="hidden">${variant.sku ?? variant.variantId}</span>` : variantLink(variant)}
-    </th>
-    <td class="warehouse" data-label="warehouse">${warehouseView(level.warehouseId, names)}</td>
-    <td class="figure strong" data-label="to sell">${quantity(level.qty)}</td>
-    <td class="figure" data-label="on hand">${quantity(level.onHand)}</td>
-    <td class="figure" data-label="reserved">${quantity(level.reservedQty)}</td>
-    <td class="whole">${freshness(level, `${variant.variantId}-${level.warehouseId}`, nowMs)}</td>
-  </tr>`;
-}
-
-/** A variant without warehouse rows: a bundle, or one whose warehouses the store does not show. */
-function totalRow(variant: StockVariant, nowMs: number): Html {
-  return html`<tr>
-    <th scope="row" class="variant">${variantLink(variant)}</th>
-    <td class="quiet" data-label="warehouse">${KINDS[variant.kind] ?? variant.kind}</td>
-    <td class="figure strong" data-label="to sell">${quantity(variant.availableQty)}</td>
-    <td class="figure" data-label="on hand">–</td>
-    <td class="figure" data-label="reserved">–</td>
-    <td class="whole">
-      ${
-        variant.availableQty === null
-          ? html`${suspicion({ suspect: variant.suspect })}<span class="quiet">not read yet</span>`
-          : freshness({ ...variant, source: sourceOfTotal(variant) }, variant.variantId, nowMs)
-      }
-    </td>
-  </tr>`;
+function rowsOf(variant: StockVariant, warehouseId: string, { names, nowMs }: Shown) {
+  const name = [variant.productName, variant.name].filter((each) => each !== null && each !== '').join(', ');
+  const row = (where: Html | string, values: readonly (number | null)[], evidence: Html, id = '') => ({
+    id: `level-${variant.variantId}${id}`,
+    cells: [variantLink(variant), name, where, ...values.map(quantity), evidence],
+  });
+  if (variant.levels.length === 0) {
+    const { availableQty } = variant;
+    const evidence =
+      availableQty === null ? html`${suspicion(variant)}not read yet` : evidenceView(variant, nowMs);
+    return [row(KINDS[variant.kind] ?? variant.kind, [availableQty, null, null], evidence)];
+  }
+  return variant.levels
+    .filter((level) => warehouseId === '' || level.warehouseId === warehouseId)
+    .map((level) =>
+      row(
+        warehouseView(level.warehouseId, names),
+        [level.qty, level.onHand, level.reservedQty],
+        evidenceView(level, nowMs),
+        `-${level.warehouseId}`,
+      ),
+    );
 }
 
 /** Why a variant has no row of a warehouse. */
@@ -149,50 +105,16 @@ const KINDS: Readonly<Record<string, string>> = {
   assembled: 'none: assembled',
 };
 
-/** The source of a total, inferred from its times. Null: a read has since confirmed it. */
-function sourceOfTotal({ asOfMs, verifiedAtMs }: StockVariant): StockLevelRow['source'] | null {
-  if (verifiedAtMs === asOfMs) return 'read';
-  return verifiedAtMs === null || asOfMs > verifiedAtMs ? 'webhook' : null;
-}
+const suspicion = ({ suspect }: { readonly suspect: boolean }): Html | '' =>
+  suspect ? html`<span class="state odd">suspect</span> ` : '';
 
-function suspicion({ suspect }: { readonly suspect: boolean }): Html | string {
-  return suspect ? html`<span class="state odd">suspect</span> ` : '';
-}
+/** A total has no source. */
+type Evidence = Pick<StockVariant, 'asOfMs' | 'verifiedAtMs' | 'suspect'> &
+  Partial<Pick<StockLevelRow, 'source'>>;
 
-/** In words; with exact times on hover or keyboard focus. */
-export function freshness(
-  {
-    source,
-    asOfMs,
-    verifiedAtMs,
-    suspect,
-  }: Pick<StockLevelRow, 'asOfMs' | 'verifiedAtMs' | 'suspect'> & {
-    readonly source: StockLevelRow['source'] | null;
-  },
-  id: string,
-  nowMs: number,
-): Html {
-  const verified = verifiedAtMs === null ? 'never verified' : `verified ${agoText(verifiedAtMs, nowMs)}`;
-  return html`${suspicion({ suspect })}<span
-      class="tip"
-      tabindex="0"
-      id="fresh-${id}"
-      aria-describedby="exact-${id}"
-      >${source ?? 'as of'}
-      ${agoText(asOfMs, nowMs)}${source === 'read' && verifiedAtMs === asOfMs ? '' : `, ${verified}`}<span
-        class="bubble"
-        role="tooltip"
-        id="exact-${id}"
-        ><dl>
-          <dt>Value from</dt>
-          <dd>${source === null ? 'a webhook or a read' : `a ${source}`}</dd>
-          <dt>As of</dt>
-          <dd>${instant(asOfMs)}</dd>
-          <dt>Verified</dt>
-          <dd>${verifiedAtMs === null ? 'never by a read' : instant(verifiedAtMs)}</dd>
-          <dt>Suspect</dt>
-          <dd>${suspect ? 'yes: a read is due' : 'no'}</dd>
-        </dl></span
-      ></span
-    >`;
+/** Source and age of a value; the exact times show on hover. */
+export function evidenceView(evidence: Evidence, nowMs: number): Html {
+  const { source = 'as of', asOfMs, verifiedAtMs } = evidence;
+  const verified = verifiedAtMs === asOfMs ? '' : html`, verified ${ago(verifiedAtMs, nowMs)}`;
+  return html`${suspicion(evidence)}${source} ${ago(asOfMs, nowMs)}${verified}`;
 }

@@ -32,7 +32,7 @@ export interface OpsDeps {
   readonly metrics: MetricsSource;
   readonly state: StateSource;
   readonly alarms: AlarmSource;
-  readonly timeline: Timeline;
+  readonly timeline: Pick<Timeline, 'minutes'>;
   readonly warehouseNames: WarehouseNames;
   /** Epoch ms. */
   readonly now: () => number;

@@ -1,45 +1,29 @@
 /**
- * The last day minute by minute, for the plots of the ops page. In memory; each minute that has passed is also noted in
- * the mirror, so that a restart does not forget it.
+ * The last day minute by minute, for the plots of the ops page: in memory, and each minute that has passed also in a small
+ * table of the mirror, so that a restart does not forget it.
  */
 import type { Fact } from '../../core/apply/fact.ts';
+import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { StoreReader } from '../../mirror/mirror.ts';
-import type { StoreWriter } from '../../mirror/mirror.ts';
-import type { SampledState, StateSampler } from './state-sampler.ts';
-import { Quantiles } from './quantiles.ts';
+import type { StateSampler } from './state-sampler.ts';
 
-/** How the values of several minutes, or of two processes within one, become one. */
-export const FIGURES = {
+/** How the values of several minutes, or of two processes within one minute, become one. */
+export const MEASURES = {
   /** Deliveries answered 204, and requests answered otherwise. */
   deliveries: 'sum',
   refused: 'sum',
-  /** 99 % of the deliveries were answered within this time. */
-  p99Ms: 'largest',
+  /** Longest response time of a delivery. */
+  slowestMs: 'largest',
   /** Requests to the store. */
   requests: 'sum',
   /** Deliveries proven lost. */
   lost: 'sum',
   pendingReads: 'largest',
   suspects: 'largest',
-  /** The process began in this minute. */
-  started: 'largest',
 } as const;
 
-export type Figure = keyof typeof FIGURES;
-type Figures = Partial<Record<Figure, number>>;
-
-export type Minute = Readonly<Record<Figure, number | null>> & {
-  /** When it began, epoch ms. */
-  readonly atMs: number;
-  /** Whether a mirror ran in it, as far as is known. */
-  readonly isKnown: boolean;
-};
-
-export interface Timeline {
-  /** Oldest first; the last one is not over yet. */
-  minutes(): Minute[];
-}
+export type Measure = keyof typeof MEASURES;
+export type Minute = Partial<Record<Measure, number>>;
 
 export interface TimelineDeps {
   readonly reader: StoreReader;
@@ -50,34 +34,32 @@ export interface TimelineDeps {
 }
 
 const MINUTE_MS = 60_000;
-export const KEPT_MINUTES = 24 * 60;
+const KEPT_MINUTES = 24 * 60;
 
 /** Counts what is answered, sampled and applied. */
-export class LiveTimeline implements Timeline {
+export class Timeline {
   readonly #deps: TimelineDeps;
-  readonly #minutes = new Map<number, Figures>();
-  /** Response times of the minutes that are not noted yet. */
-  readonly #answers = new Map<number, Quantiles>();
-  readonly #startedMinute: number;
-  #notNoted: number;
-  #recalling: Promise<void> | null = null;
+  /** By minutes since 1970; each minute in which the mirror ran has a sample. */
+  readonly #minutes = new Map<number, Minute>();
+  #nextNoted: number;
+  #noting: Promise<void> = Promise.resolve();
   #stopListening: (() => void) | null = null;
 
   constructor(deps: TimelineDeps) {
     this.#deps = deps;
-    this.#startedMinute = this.#notNoted = this.#minuteNow();
-    deps.sampler.onSample((sample) => this.#sampled(sample));
+    this.#nextNoted = this.#minuteNow();
+    deps.sampler.onSample(({ status }) => {
+      this.#add('pendingReads', status.pending_reads);
+      this.#add('suspects', status.suspect_count);
+      this.#noteUpTo(this.#minuteNow() - 1);
+    });
   }
 
   /** A request to the public listener was answered. */
   answered(status: number, tookMs: number): void {
     this.#add(status === 204 ? 'deliveries' : 'refused', 1);
-    // A refused signature needs no commit, so its time says nothing about how quickly deliveries are answered.
-    if (status === 401 || status === 413) return;
-    const minute = this.#minuteNow();
-    const answers = this.#answers.get(minute) ?? new Quantiles();
-    this.#answers.set(minute, answers);
-    answers.add(tookMs);
+    // A refused signature or size needs no commit.
+    if (status !== 401 && status !== 413) this.#add('slowestMs', tookMs);
   }
 
   /** A request to the store has ended. */
@@ -86,53 +68,42 @@ export class LiveTimeline implements Timeline {
   }
 
   start(): void {
-    this.#add('started', 1);
     this.#stopListening = this.#deps.writer.onApplied(({ reports }) => {
       const lost = reports.flatMap(({ facts }) => facts.filter(isLoss)).length;
       if (lost > 0) this.#add('lost', lost);
     });
-    this.#recalling = this.#recall();
+    // Before any minute is noted, which replaces what was noted of it.
+    this.#noting = this.#recall();
   }
 
   /** While the mirror can still be written. */
   async stop(): Promise<void> {
-    this.#stopListening?.();
-    if (this.#recalling === null) return;
-    await this.#recalling;
-    await this.#noteUpTo(this.#minuteNow());
+    if (this.#stopListening === null) return;
+    this.#stopListening();
+    this.#noteUpTo(this.#minuteNow());
+    await this.#noting;
   }
 
-  minutes(): Minute[] {
-    const last = this.#minuteNow();
-    return Array.from({ length: KEPT_MINUTES }, (_, i) => {
-      const minute = last - KEPT_MINUTES + 1 + i;
-      const known = this.#figuresOf(minute);
-      const isKnown =
-        minute >= this.#startedMinute || known.started !== undefined || known.suspects !== undefined;
-      const figures = { ...(isKnown ? NOTHING_HAPPENED : NOTHING_KNOWN), ...known };
-      return { atMs: minute * MINUTE_MS, isKnown, ...figures };
-    });
+  /** The last day, oldest first; null: no mirror ran. The last minute is not over yet. */
+  minutes(): (Minute | null)[] {
+    const first = this.#minuteNow() - KEPT_MINUTES + 1;
+    return Array.from({ length: KEPT_MINUTES }, (_, at) => this.#minutes.get(first + at) ?? null);
   }
 
   #minuteNow(): number {
     return Math.floor(this.#deps.now() / MINUTE_MS);
   }
 
-  #add(figure: Figure, value: number, minute = this.#minuteNow()): void {
-    let figures = this.#minutes.get(minute);
-    if (figures === undefined) {
-      this.#minutes.set(minute, (figures = {}));
+  #add(measure: Measure, value: number, minute = this.#minuteNow()): void {
+    let values = this.#minutes.get(minute);
+    if (values === undefined) {
+      this.#minutes.set(minute, (values = {}));
       for (const kept of this.#minutes.keys()) {
         if (kept <= minute - KEPT_MINUTES) this.#minutes.delete(kept);
       }
     }
-    const known = figures[figure] ?? 0;
-    figures[figure] = FIGURES[figure] === 'sum' ? known + value : Math.max(known, value);
-  }
-
-  #figuresOf(minute: number): Figures {
-    const p99Ms = this.#answers.get(minute)?.at(0.99) ?? null;
-    return { ...this.#minutes.get(minute), ...(p99Ms === null ? {} : { p99Ms }) };
+    const known = values[measure] ?? 0;
+    values[measure] = MEASURES[measure] === 'sum' ? known + value : Math.max(known, value);
   }
 
   async #recall(): Promise<void> {
@@ -140,32 +111,24 @@ export class LiveTimeline implements Timeline {
     try {
       const sinceMs = now() - KEPT_MINUTES * MINUTE_MS;
       for (const { minute, figures } of await reader.ask('notedMinutes', { sinceMs })) {
-        for (const [figure, value] of Object.entries(figures)) {
-          if (Object.hasOwn(FIGURES, figure)) this.#add(figure as Figure, value, minute);
+        for (const [measure, value] of Object.entries(figures)) {
+          if (Object.hasOwn(MEASURES, measure)) this.#add(measure as Measure, value, minute);
         }
       }
     } catch (error) {
-      log.warn({ err: error }, 'cannot read the values of before the start: the plots begin now');
+      log.warn({ err: error }, 'cannot read the earlier minutes: the plots begin now');
     }
   }
 
-  #sampled({ status, atMs }: SampledState): void {
-    const minute = Math.floor(atMs / MINUTE_MS);
-    this.#add('pendingReads', status.pending_reads, minute);
-    this.#add('suspects', status.suspect_count, minute);
-    // What is not known yet of before must not be noted over.
-    void this.#recalling?.then(() => this.#noteUpTo(minute - 1));
-  }
-
-  /** Never rejects: the next sample tries again. */
-  async #noteUpTo(last: number): Promise<void> {
-    for (let minute = this.#notNoted; minute <= last; minute += 1) {
-      const figures = this.#figuresOf(minute);
-      this.#answers.delete(minute);
-      this.#notNoted = minute + 1;
-      if (!this.#minutes.has(minute)) continue;
-      this.#minutes.set(minute, figures);
-      await this.#deps.writer.command('noteMinute', { minute, figures }).catch(() => undefined);
+  #noteUpTo(last: number): void {
+    for (; this.#nextNoted <= last; this.#nextNoted += 1) {
+      const minute = this.#nextNoted;
+      // A minute that cannot be written is missing from the plots after a restart, no more.
+      this.#noting = this.#noting.then(async () => {
+        const figures = this.#minutes.get(minute);
+        if (figures === undefined) return;
+        await this.#deps.writer.command('noteMinute', { minute, figures }).catch(() => undefined);
+      });
     }
   }
 }
@@ -175,9 +138,3 @@ function isLoss(fact: Fact): boolean {
   if (fact.kind === 'gap_proved') return true;
   return fact.kind === 'drift' && (fact.cause === 'lost_tail' || fact.cause === 'downtime');
 }
-
-const NAMES = Object.keys(FIGURES) as Figure[];
-const everyFigure = (valueOf: (name: Figure) => number | null) =>
-  Object.fromEntries(NAMES.map((name) => [name, valueOf(name)])) as Record<Figure, number | null>;
-const NOTHING_KNOWN = everyFigure(() => null);
-const NOTHING_HAPPENED = everyFigure((name) => (FIGURES[name] === 'sum' ? 0 : null));

@@ -14,15 +14,15 @@ export function callsView(calls: CallLog, which: 'latest' | 'all'): Html {
     which === 'all'
       ? calls.recent
       : calls.recent.filter((call) => !isMirrorReading(call)).slice(0, SHOWN_ON_FRONT);
-  return html`<section id="calls" aria-labelledby="calls-title">
+  return html`<article id="calls" aria-labelledby="calls-title">
     <header>
       <h2 id="calls-title">API calls</h2>
       ${which === 'all' ? html`<span class="quiet">the latest 100 of each path</span>` : html`<a href="/calls">All calls</a>`}
     </header>
-    <ol id="calls-list" class="cards list" data-live="rows">
+    <ol id="calls-list" class="cards list">
       ${shown.map(card)}
     </ol>
-  </section>`;
+  </article>`;
 }
 
 function isMirrorReading(call: Call): boolean {
@@ -33,11 +33,9 @@ function isMirrorReading(call: Call): boolean {
 
 function card(call: Call): Html {
   return html`<li id="call-${call.id}" class="row">
-    <span id="call-${call.id}-fate" data-live="whole">${fateOf(call)}</span>
+    <span id="call-${call.id}-fate">${fateOf(call)}</span>
     <a href="/calls/${call.id}"><code>${call.method} ${call.target}</code></a>
-    <code id="call-${call.id}-body" class="quiet asked" data-live="whole"
-      >${call.body.text.slice(0, BODY_SHOWN)}</code
-    >
+    <code id="call-${call.id}-body" class="quiet asked">${call.body.text.slice(0, BODY_SHOWN)}</code>
     <span class="quiet push">${timeView(call.atMs)}</span>
   </li>`;
 }
@@ -53,15 +51,15 @@ function fateOf({ answer, ms }: Call): Html {
 export function callView(call: Call, baseUrl: string): Html {
   const { method, target, headers, body, answer } = call;
   const curl = curlOf({ method, url: baseUrl + target, headers, body: body.text });
-  return html`<section aria-labelledby="call-title">
+  return html`<article aria-labelledby="call-title">
     <header>
       <h2 id="call-title"><code>${method} ${target}</code></h2>
-      <span id="call-fate" data-live="whole">${fateOf(call)} at ${timeView(call.atMs)}</span>
+      <span id="call-fate">${fateOf(call)} at ${timeView(call.atMs)}</span>
     </header>
     <h3>Request</h3>
     ${rawText(`${headerLines(headers)}\n\n${textOf(body)}`)}
     <h3>Answer</h3>
-    <div id="call-answer" data-live="whole">
+    <div id="call-answer">
       ${
         answer === null
           ? 'none'
@@ -72,7 +70,7 @@ export function callView(call: Call, baseUrl: string): Html {
     </div>
     <h3>With curl</h3>
     ${rawText(curl, 'curl')}
-  </section>`;
+  </article>`;
 }
 
 function headerLines(headers: Call['headers']): string {

@@ -27,6 +27,14 @@ import { addressOf, readView, stockView } from './stock-view.ts';
 import { lossesView, webhookView, webhooksView } from './webhooks-view.ts';
 
 const EVERY_MS = 1_000;
+const LINKS = [
+  ['/#stock', 'Stock'],
+  ['/#losses', 'Losses'],
+  ['/#webhooks', 'Webhooks'],
+  ['/calls', 'API calls'],
+  ['/#faults', 'Faults'],
+  ['/#settings', 'Settings'],
+] as const;
 
 interface Form<Schema extends z.ZodObject = z.ZodObject> {
   readonly title: string;
@@ -68,31 +76,21 @@ export function createPage(store: Store): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   for (const path of ['/', '/page/*', '/calls', '/calls/*', '/webhooks/*'])
     app.use(path, pageHeaders, refuseForeignHost, refuseForeignForms);
-  app.route('/', pageFiles<ApiEnv>('store.css'));
+  app.route('/', pageFiles<ApiEnv>());
 
-  /** @param refresh the address of the page now. */
-  const show = (context: Context<ApiEnv>, refresh: string, main: Html, problem?: string) => {
+  const show = (context: Context<ApiEnv>, main: Html, problem?: string) => {
     store.pageShownAtMs = store.clock.baseNow();
     // The page is current only now, and contains secrets.
     context.header('Cache-Control', 'no-store');
     const message =
       problem !== undefined
-        ? html`<div class="problem" role="alert"><b>Not done.</b> ${problem}</div>`
+        ? html`<p class="problem" role="alert"><b>Not done.</b> ${problem}</p>`
         : context.req.query('done') !== undefined
-          ? html`<div class="notice">Done.</div>`
+          ? html`<p class="notice">Done.</p>`
           : '';
     const page = frame({
-      ...{ title: 'Simulated store', server: 'The sandbox', everyMs: EVERY_MS, refresh, reloadAfterS: null },
-      skip: { to: 'main', words: 'Skip to the content' },
-      body: html`<header class="top">
-          <h1><a href="/">Simulated store</a></h1>
-          <nav aria-label="Parts of the page">
-            <a href="/#stock">Stock</a> <a href="/#losses">Losses</a> <a href="/#webhooks">Webhooks</a>
-            <a href="/calls">API calls</a> <a href="/#faults">Faults</a> <a href="/#settings">Settings</a>
-          </nav>
-        </header>
-        <div id="message" aria-live="polite">${message}</div>
-        <main id="main">${main}</main>`,
+      ...{ title: 'Simulated store', brand: 'Simulated store', server: 'The sandbox', everyMs: EVERY_MS },
+      ...{ links: LINKS, at: context.req.path, tools: '', message, main },
     });
     return context.html(page, problem === undefined ? 200 : 400);
   };
@@ -102,13 +100,13 @@ export function createPage(store: Store): Hono<ApiEnv> {
     const view = readView(searchParams);
     const forms = Object.entries(FORMS).map(
       ([name, { title, schema, values }]) =>
-        html`<section>
-          <form id="${name}" method="post" action="${addressOf(`/page/${name}`, view)}" data-live="form">
+        html`<article>
+          <form id="${name}" method="post" action="${addressOf(`/page/${name}`, view)}" data-stay>
             <h2>${title}</h2>
             ${fieldsView(schema, values(store), refused?.name === name ? refused.typed : undefined)}
-            <button class="main">Apply</button>
+            <button>Apply</button>
           </form>
-        </section>`,
+        </article>`,
     );
     const main = html`<div class="front">
         ${stockView(store.truth, view)}
@@ -118,23 +116,22 @@ export function createPage(store: Store): Hono<ApiEnv> {
         </div>
       </div>
       ${forms} ${connection(store, origin)}`;
-    return show(context, addressOf('/', view), main, refused?.problem);
+    return show(context, main, refused?.problem);
   };
   app.get('/', (context) => front(context));
 
-  app.get('/calls', (context) => show(context, '/calls', callsView(store.calls, 'all')));
+  app.get('/calls', (context) => show(context, callsView(store.calls, 'all')));
   app.get('/calls/:id', (context) => {
     const call = store.calls.find(Number(context.req.param('id')));
     if (call === undefined) throw new ApiError(404, 'not_found', 'this call is not kept any more');
-    return show(context, `/calls/${call.id}`, callView(call, new URL(context.req.url).origin));
+    return show(context, callView(call, new URL(context.req.url).origin));
   });
 
   const webhook = (context: Context<ApiEnv>, requestId: string, problem?: string) => {
     const records = store.deliveries.records.filter(({ delivery }) => delivery.requestId === requestId);
     const [first] = records;
     if (first === undefined) throw new ApiError(404, 'not_found', 'this webhook is not kept any more');
-    const address = `/webhooks/${encodeURIComponent(requestId)}`;
-    return show(context, address, webhookView(store, records, first.delivery), problem);
+    return show(context, webhookView(store, records, first.delivery), problem);
   };
   app.get('/webhooks/:id', (context) => webhook(context, context.req.param('id')));
   app.post('/page/replay', async (context) => {
@@ -197,13 +194,13 @@ async function readForm(context: Context<ApiEnv>): Promise<URLSearchParams> {
 }
 
 function connection({ clientId, clientSecret, webhookSecret }: Store, baseUrl: string): Html {
-  return html`<section>
+  return html`<article>
     <h2>For your <code>.env</code></h2>
-    <pre id="connection" data-live="whole" tabindex="0">
+    <pre id="connection" tabindex="0">
 SERVICE_BASE_URL=${baseUrl}
 SERVICE_CLIENT_ID=${clientId}
 SERVICE_CLIENT_SECRET=${clientSecret}
 SERVICE_WEBHOOK_SECRET=${webhookSecret}</pre>
     <a href="/openapi.json">/openapi.json</a> describes the API.
-  </section>`;
+  </article>`;
 }

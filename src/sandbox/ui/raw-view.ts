@@ -15,7 +15,7 @@ export function timeView(atMs: number): Html {
 export function rawText(text: string, copyId?: string): Html {
   if (copyId === undefined) return html`<pre tabindex="0">${text}</pre>`;
   return html`<pre id="${copyId}" tabindex="0">${text}</pre>
-    <button data-copy="${copyId}" hidden>Copy</button>`;
+    <button data-copy="${copyId}">Copy</button>`;
 }
 
 interface CurlRequest {

@@ -36,7 +36,7 @@ export function stockView(truth: Truth, view: View): Html {
     target < 1 || target > pages
       ? ''
       : html`<a href="${addressOf('/', { ...view, page: target })}">${words}</a>`;
-  return html`<section id="stock" aria-labelledby="stock-title">
+  return html`<article id="stock" aria-labelledby="stock-title">
     <header>
       <h2 id="stock-title">Stock</h2>
       <form role="search" action="/" class="row">
@@ -50,7 +50,7 @@ export function stockView(truth: Truth, view: View): Html {
         <button>Search</button>
       </form>
     </header>
-    <table id="stock-list" data-live="rows">
+    <table id="stock-list">
       <thead id="stock-head">
         <tr>
           <th scope="col">Variant</th>
@@ -63,11 +63,11 @@ export function stockView(truth: Truth, view: View): Html {
       </thead>
       ${products.map((product) => productRows(product, addressOf('/page/stock', view)))}
     </table>
-    <nav id="stock-pages" class="row pager" aria-label="Pages of the stock list" data-live="whole">
+    <nav id="stock-pages" class="row pager" aria-label="Pages of the stock list">
       ${to(page - 1, '← Back')} <span>${found.length} products, page ${page} of ${pages}</span>
       ${to(page + 1, 'Next →')}
     </nav>
-  </section>`;
+  </article>`;
 }
 
 function matches(product: Product, wanted: string): boolean {
@@ -82,10 +82,10 @@ function matches(product: Product, wanted: string): boolean {
 }
 
 function productRows(product: Product, action: string): Html {
-  return html`<tbody id="product-${product.id}" data-live="rows">
+  return html`<tbody id="product-${product.id}">
     <tr id="product-${product.id}-head" class="product">
       <th scope="rowgroup" colspan="6">
-        <span id="product-${product.id}-name" data-live="whole">${product.name}</span>
+        <span id="product-${product.id}-name">${product.name}</span>
         <span class="quiet">${product.kind === 'own' ? '' : `${product.kind} · `}${product.id}</span>
       </th>
     </tr>
@@ -122,7 +122,7 @@ function levelRow(variant: Variant, level: StockLevel, action: string): Html {
     ${figure(`${id}-hand`, 'On hand', isOwn ? level.onHand : '–')}
     ${figure(`${id}-held`, 'Reserved', isOwn ? level.reserved : '–')}
     <td class="change">
-      <form method="post" action="${action}" class="row" data-clear>
+      <form method="post" action="${action}" class="row" data-stay>
         <input type="hidden" name="variant_id" value="${variant.id}" />
         <input type="hidden" name="warehouse_id" value="${level.warehouseId}" />
         <input name="qty" inputmode="numeric" autocomplete="off" required aria-label="Units of ${which}" />
@@ -137,7 +137,7 @@ function levelRow(variant: Variant, level: StockLevel, action: string): Html {
 
 function figure(id: string, label: string, value: number | string): Html {
   return html`<td class="figure" data-label="${label}">
-    <span id="${id}" data-live="whole">${value}</span>
+    <span id="${id}">${value}</span>
   </td>`;
 }
 

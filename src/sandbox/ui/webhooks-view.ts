@@ -14,19 +14,19 @@ const ITEMS_SHOWN = 8;
 
 /** A button that loses a webhook, and step by step how the latest ones were repaired. */
 export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
-  return html`<section id="losses" aria-labelledby="losses-title">
+  return html`<article id="losses" aria-labelledby="losses-title">
     <header>
       <h2 id="losses-title">Lose a webhook</h2>
-      <form method="post" action="${action}"><button class="main">Lose a webhook</button></form>
+      <form method="post" action="${action}" data-stay><button>Lose a webhook</button></form>
     </header>
     <p class="quiet">
       Stock changes, and its webhook is never sent. One second later the same stock changes again, and that
       webhook arrives.
     </p>
-    <ol id="losses-list" class="cards" data-live="rows">
+    <ol id="losses-list" class="cards">
       ${losses.recent.slice(0, LOSSES_SHOWN).map((loss) => lossCard(loss, mirrorUrl))}
     </ol>
-  </section>`;
+  </article>`;
 }
 
 function lossCard(
@@ -38,7 +38,7 @@ function lossCard(
   return html`<li id="${id}">
     <b class="sku">${labelOf(variant)}</b> <span class="quiet">in warehouse ${warehouseId}</span>
     ${mirrorLink(mirrorUrl, variant.id)}
-    <ol id="${id}-steps" class="steps" data-live="steps">
+    <ol id="${id}-steps" class="steps">
       <li>
         <b class="state bad">lost</b> ${timeView(lost.createdAtMs)} ${change.old} → ${change.new} was never
         sent
@@ -68,9 +68,9 @@ function lossCard(
 
 export function webhooksView({ deliveries, network }: Store): Html {
   const { counts } = deliveries;
-  return html`<section id="webhooks" aria-labelledby="webhooks-title">
+  return html`<article id="webhooks" aria-labelledby="webhooks-title">
     <header><h2 id="webhooks-title">Webhooks</h2></header>
-    <p id="webhooks-counts" class="quiet" data-live="counts">
+    <p id="webhooks-counts" class="quiet">
       ${
         network.sends
           ? html`To <code>${network.webhookUrl ?? ''}</code>: ${counts.answered} answered, ${counts.timeout}
@@ -79,10 +79,10 @@ export function webhooksView({ deliveries, network }: Store): Html {
               ${network.enabled ? 'no URL is set' : 'the event is switched off'}.`
       }
     </p>
-    <ol id="webhooks-list" class="cards list" data-live="rows">
+    <ol id="webhooks-list" class="cards list">
       ${deliveries.records.slice(-DELIVERIES_SHOWN).reverse().map(deliveryCard)}
     </ol>
-  </section>`;
+  </article>`;
 }
 
 function deliveryCard(record: DeliveryRecord): Html {
@@ -91,7 +91,7 @@ function deliveryCard(record: DeliveryRecord): Html {
   const more = delivery.items.length - ITEMS_SHOWN;
   return html`<li id="${id}">
     <div class="row">
-      <span id="${id}-fate" data-live="whole">${fateOf(record)}</span>
+      <span id="${id}-fate">${fateOf(record)}</span>
       <a href="/webhooks/${encodeURIComponent(delivery.requestId)}"><code>${delivery.requestId}</code></a>
       ${duplicate ? html`<span class="quiet">same bytes again</span>` : ''}
       <span class="quiet push">${timeView(createdAtMs)}</span>
@@ -107,16 +107,16 @@ export function webhookView(store: Store, records: readonly DeliveryRecord[], de
   const headers = Object.entries(delivery.headers);
   const text = body.toString('utf8');
   const url = records.findLast((record) => record.url !== null)?.url ?? store.network.webhookUrl ?? '';
-  return html`<section aria-labelledby="webhook-title">
+  return html`<article aria-labelledby="webhook-title">
     <header>
       <h2 id="webhook-title">Webhook <code>${requestId}</code></h2>
     </header>
-    <div id="webhook-fates" data-live="whole">${records.map(fateLine)}</div>
+    <div id="webhook-fates">${records.map(fateLine)}</div>
     ${delivery.items.map((item) => itemLine(item, store.mirrorUrl))}
-    <form method="post" action="/page/replay" class="row">
+    <form method="post" action="/page/replay" class="row" data-stay>
       <input type="hidden" name="request_id" value="${requestId}" />
       <input class="long" name="url" value="${url}" required spellcheck="false" aria-label="Address" />
-      <button class="main">Send again</button>
+      <button>Send again</button>
     </form>
     <h3>Headers</h3>
     ${rawText(headers.map(([name, value]) => `${name}: ${value}`).join('\n'))}
@@ -124,7 +124,7 @@ export function webhookView(store: Store, records: readonly DeliveryRecord[], de
     ${rawText(text)}
     <h3>With curl</h3>
     ${rawText(curlOf({ method: 'POST', url, headers, body: text }), 'curl')}
-  </section>`;
+  </article>`;
 }
 
 function fateLine(record: DeliveryRecord): Html {

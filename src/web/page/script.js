@@ -1,74 +1,88 @@
-/** What scripts add to a page: times in the reader’s zone, live updates, and forms that post without leaving it. */
-import './copying.js';
-import { renew, settle } from './renewal.js';
-import { localize } from './times.js';
+/** What scripts add to a page: its current content, plots, times in the reader’s zone, and forms that keep the place. */
+import { Idiomorph } from './idiomorph.js';
 
 const ANSWER_WITHIN_MS = 10_000;
-const { server = '', silent = '', every = '', refresh = '' } = document.body.dataset;
-const message = /** @type {HTMLElement} */ (document.getElementById('message'));
-let posting = false;
-let lastSeen = '';
-let isOld = false;
+const { server = '', every = '' } = document.body.dataset;
+let isPosting = false;
 
-/** @param {string} text */
-function parse(text) {
+/** @param {Document} page */
+function localize(page) {
+  /** @type {NodeListOf<HTMLTimeElement>} */
+  const times = page.querySelectorAll('time[data-zone], time[data-ago]');
+  for (const it of times) {
+    // Swedish writes 2026-11-21 18:26:05.
+    const local = new Date(it.dateTime).toLocaleString('sv');
+    if (it.dataset['zone'] !== undefined) it.textContent = local;
+    it.title = `${local} (${it.dateTime})`;
+  }
+  for (const it of page.querySelectorAll('[data-time-zone]'))
+    it.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** @param {HTMLFormElement} form */
+const isEdited = (form) =>
+  [...form.querySelectorAll('input')].some(
+    (it) => it.value !== it.defaultValue || it.checked !== it.defaultChecked,
+  );
+
+/**
+ * @param {string} text the page as the server shows it now
+ * @param {boolean} withMessage whether its message replaces the one that is shown
+ */
+function show(text, withMessage) {
   const page = new DOMParser().parseFromString(text, 'text/html');
   localize(page);
-  return page;
+  void Idiomorph.morph(document.body, page.body, {
+    callbacks: {
+      beforeNodeMorphed: (node) =>
+        !(node instanceof HTMLFormElement && isEdited(node)) &&
+        (withMessage || !(node instanceof HTMLElement) || node.id !== 'message'),
+      // The script has added plots, and the reader has opened details.
+      beforeNodeRemoved: (node) => !(node instanceof HTMLElement && node.matches('.uplot')),
+      beforeAttributeUpdated: (name) => name !== 'open',
+      afterNodeAdded: (node) => {
+        if (node instanceof HTMLElement && node.matches('tr, li')) node.classList.add('fresh');
+      },
+    },
+  });
+  void draw();
 }
 
 /** @param {string} words */
-function tell(words) {
-  const box = document.createElement('div');
+function fail(words) {
+  const box = document.createElement('p');
   box.className = 'problem';
-  box.setAttribute('role', 'alert');
   box.textContent = words;
-  message.replaceChildren(box);
+  document.getElementById('message')?.replaceChildren(box);
 }
 
-/** @param {string | null} words why the page is out of date; null: it is current. */
-function setOld(words) {
-  if (words !== null && !isOld) tell(`${words} This page is out of date.`);
-  if (words === null && isOld) message.replaceChildren();
-  isOld = words !== null;
-  document.body.classList.toggle('old', isOld);
-}
-
-/** @param {Response} answer */
-function cannotShow({ status }) {
-  setOld(`${server} cannot show this page any more (status ${String(status)}): reload it to see why.`);
+/**
+ * @param {string} url
+ * @param {RequestInit} options
+ */
+async function ask(url, options) {
+  const answer = await fetch(url, {
+    ...options,
+    headers: { accept: 'text/html' },
+    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+  });
+  // The session has ended: the page is the sign-in form.
+  if (answer.redirected && new URL(answer.url).pathname === '/login') location.reload();
+  return { isGood: answer.ok, text: await answer.text() };
 }
 
 async function look() {
-  if (posting || document.hidden) return;
+  if (isPosting || document.hidden) return;
+  const isOld = document.body.classList.contains('old');
   try {
-    const answer = await fetch(refresh === '' ? location.href : refresh, {
-      headers: { accept: 'text/html' },
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-    });
-    // The session has ended: the answer is the sign-in form.
-    if (answer.redirected) {
-      location.reload();
-      return;
-    }
-    const text = await answer.text();
-    // A form was posted in the meantime: its answer is newer than this one.
-    if (posting) return;
-    if (!answer.ok) {
-      cannotShow(answer);
-      return;
-    }
-    setOld(null);
-    if (text === lastSeen) return;
-    lastSeen = text;
-    renew(parse(text));
+    const { isGood, text } = await ask(location.href, {});
+    if (!isGood) throw new Error('not shown');
+    if (!isPosting) show(text, isOld);
   } catch {
-    setOld(`${server} does not answer. ${silent === '' ? 'Is it still running?' : `${silent}.`}`);
+    document.body.classList.add('old');
+    if (!isOld)
+      fail(`${server} does not answer or cannot show this page: it is out of date. Reload it to see why.`);
   }
-}
-
-function lookLater() {
-  setTimeout(() => void look().then(lookLater), Number(every));
 }
 
 /**
@@ -77,56 +91,92 @@ function lookLater() {
  */
 async function post(form, submitter) {
   // None of the forms has a file.
-  const entries = [...new FormData(form, submitter)].flatMap(([name, value]) =>
+  const fields = [...new FormData(form, submitter)].flatMap(([name, value]) =>
     typeof value === 'string' ? [[name, value]] : [],
   );
-  const answer = await fetch(form.action, {
-    method: 'POST',
-    headers: { accept: 'text/html' },
-    body: new URLSearchParams(entries),
-    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-  });
-  const page = parse(await answer.text());
-  const result = page.getElementById('message');
-  // The session has ended: the answer is the sign-in form.
-  if (result === null && answer.redirected) {
-    location.reload();
-    return;
-  }
-  if (result === null || (!answer.ok && result.firstElementChild === null)) {
-    // The redirect is followed only after the form was accepted.
-    if (!answer.redirected) throw new Error(`answer ${String(answer.status)}`);
-    cannotShow(answer);
-    return;
-  }
-  message.replaceChildren(...result.childNodes);
-  if (!answer.ok) return;
-  if (form.dataset['clear'] !== undefined) form.reset();
-  else for (const field of form.querySelectorAll('input')) settle(field, field);
-  renew(page);
+  const { isGood, text } = await ask(form.action, { method: 'POST', body: new URLSearchParams(fields) });
+  // The fields of a refused form stay as they were typed.
+  if (isGood) form.reset();
+  show(text, true);
 }
 
 document.addEventListener('submit', (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
-  if (form.method !== 'post' || form.dataset['leave'] !== undefined) return;
+  if (form.dataset['stay'] === undefined) return;
   event.preventDefault();
-  if (posting) return;
-  posting = true;
+  isPosting = true;
   void post(form, event.submitter)
-    .catch(() => {
-      tell(`${server} did not carry this out. Check that it is running, reload the page and try again.`);
-    })
-    .finally(() => {
-      posting = false;
-      lastSeen = '';
-    });
+    .catch(() => fail(`${server} does not answer: this was perhaps not carried out.`))
+    .finally(() => (isPosting = false));
+});
+
+document.addEventListener('click', ({ target }) => {
+  /** @type {HTMLElement | null} */
+  const button = target instanceof Element ? target.closest('[data-copy]') : null;
+  const sample = document.getElementById(button?.dataset['copy'] ?? '');
+  if (button === null || sample === null) return;
+  void navigator.clipboard.writeText(sample.textContent).then(() => (button.textContent = 'Copied'));
+});
+
+/**
+ * @typedef {{ isBar: boolean, times: number[], series: { label: string, look: string, values: (number | null)[] }[] }} Plot
+ */
+/** @type {WeakMap<HTMLElement, string>} */
+let drawn = new WeakMap();
+
+/** Draws the plots whose values have changed. */
+async function draw() {
+  /** @type {NodeListOf<HTMLElement>} */
+  const figures = document.querySelectorAll('[data-plot]');
+  const changed = [...figures].filter((it) => drawn.get(it) !== it.dataset['plot']);
+  if (changed.length === 0) return;
+  const { default: uPlot } = await import('./uplot.js');
+  for (const figure of changed) {
+    const json = figure.dataset['plot'] ?? '';
+    drawn.set(figure, json);
+    figure.querySelector('.uplot')?.remove();
+    const { isBar, times, series } = /** @type {Plot} */ (JSON.parse(json));
+    const style = getComputedStyle(figure);
+    /** @param {string} name */
+    const colour = (name) => style.getPropertyValue(`--pico-${name}`);
+    const axis = {
+      stroke: colour('muted-color'),
+      grid: { stroke: colour('muted-border-color'), width: 1 },
+      ticks: { show: false },
+    };
+    const bars = isBar ? { paths: uPlot.paths.bars?.({ size: [0.8] }) } : {};
+    const clock = '{HH}:{mm}';
+    new uPlot(
+      {
+        width: figure.clientWidth,
+        height: 130,
+        cursor: { sync: { key: 'day' }, drag: { x: false } },
+        scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.05)] } },
+        axes: [
+          { ...axis, values: clock },
+          { ...axis, size: 44 },
+        ],
+        series: [
+          { value: clock },
+          ...series.map(({ label, look }) => ({
+            ...bars,
+            ...{ label, stroke: colour(look), fill: isBar ? colour(look) : '' },
+            points: { show: !isBar, size: 3, fill: colour(look) },
+          })),
+        ],
+      },
+      [times, ...series.map(({ values }) => values)],
+      figure,
+    );
+  }
+}
+
+addEventListener('resize', () => {
+  drawn = new WeakMap();
+  void draw();
 });
 
 localize(document);
-// A reload must not repeat the notice.
-const address = new URL(location.href);
-if (address.searchParams.has('done')) {
-  for (const name of ['done', 'run']) address.searchParams.delete(name);
-  history.replaceState(null, '', address);
-}
+void draw();
+const lookLater = () => void setTimeout(() => void look().then(lookLater), Number(every));
 lookLater();

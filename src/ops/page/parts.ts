@@ -1,0 +1,104 @@
+/** Times, quantities, ids, tables and links between pages, as all pages write them. */
+import { html, raw } from 'hono/html';
+import type { Html } from '../../web/html.ts';
+import { spell as duration } from '../condition/spell.ts';
+import type { WarehouseNames } from '../shared/warehouse-names.ts';
+
+export { duration };
+
+/** `2026-11-21 18:26:05 UTC`; scripts show it in the reader's time zone. */
+export function instant(atMs: number): Html {
+  const iso = new Date(atMs).toISOString();
+  return html`<time datetime="${iso}" data-zone>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
+}
+
+/** `3 min ago`, with the exact time on hover. */
+export function ago(atMs: number | null, nowMs: number, never = 'never'): Html {
+  if (atMs === null) return html`${never}`;
+  const iso = new Date(atMs).toISOString();
+  const ageMs = nowMs - atMs;
+  return html`<time datetime="${iso}" title="${iso}" data-ago
+    >${ageMs < 1_500 ? 'just now' : `${duration(ageMs)} ago`}</time
+  >`;
+}
+
+export function millis(ms: number): string {
+  return `${ms < 10 ? Math.round(ms * 10) / 10 : quantity(Math.round(ms))} ms`;
+}
+
+/** `12,345`; negative values with a true minus sign. */
+export function quantity(value: number | null): string {
+  return value === null ? '–' : value.toLocaleString('en').replace('-', '−');
+}
+
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${quantity(value)} ${value === 1 ? one : many}`;
+}
+
+export function signed(value: number): string {
+  return value > 0 ? `+${quantity(value)}` : quantity(value);
+}
+
+/** Shortened by the style sheet; one click marks all of it. */
+export function idView(id: string): Html {
+  return html`<code class="id" title="${id}">${id}</code>`;
+}
+
+/** `11 Bangkok` */
+export function warehouseView(id: string, names: WarehouseNames): Html {
+  return html`${id}${names.has(id) ? html` <span class="quiet">${names.get(id)}</span>` : ''}`;
+}
+
+export function variantLink({ variantId, sku }: VariantName): Html {
+  return html`<a href="/variants/${variantId}">${sku ?? variantId}</a>`;
+}
+
+interface VariantName {
+  readonly variantId: string;
+  readonly sku?: string | null;
+}
+
+type Cell = Html | string;
+
+interface Row {
+  readonly id: string;
+  /** One for each column; the first one is the row's head. */
+  readonly cells: readonly Cell[];
+}
+
+/**
+ * @param columns `#` before a name: quantities, to the right.
+ * @param none shown instead of a table without rows.
+ */
+export function table(columns: readonly string[], rows: readonly Row[], none: string): Html {
+  if (rows.length === 0) return html`<p class="quiet">${none}</p>`;
+  const heads = columns.map((name) => ({
+    name: name.replace('#', ''),
+    look: name.startsWith('#') ? raw('class="figure"') : '',
+  }));
+  return html`<table>
+    <thead>
+      <tr>
+        ${heads.map(({ name, look }) => html`<th scope="col" ${look}>${name}</th>`)}
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        ({ id, cells: [head, ...others] }) =>
+          html`<tr id="${id}">
+            <th scope="row">${head}</th>
+            ${others.map((cell, at) => html`<td data-label="${heads[at + 1]?.name}" ${heads[at + 1]?.look}>${cell}</td>`)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+/** @param to addresses of the first page, null on itself, and of the next one, null on the last. */
+export function pager(to: { readonly first: string | null; readonly next: string | null }): Html | '' {
+  if (to.first === null && to.next === null) return '';
+  return html`<p class="row">
+    ${to.first === null ? '' : html`<a href="${to.first}">← First page</a>`}
+    ${to.next === null ? '' : html`<a href="${to.next}">Next page →</a>`}
+  </p>`;
+}
