@@ -2,15 +2,15 @@
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { Arrival, Heartbeat, InboxMetadata, PrunedInbox, PruneInbox } from './inbox.ts';
-import type { InboxCalls, InboxCommit, InboxEvent } from './serve-inbox.ts';
+import type { InboxCalls, InboxCommit } from './serve-inbox.ts';
 
-export type InboxThread = Asked<InboxCalls, InboxEvent>;
+export type InboxThread = Asked<InboxCalls, InboxCommit>;
 
 interface InboxEvents {
   /** The thread ended without being asked to: the process must end. */
   readonly onDeath: (error: StoreError) => void;
   /** After each transaction, before its callers hear of it. */
-  readonly onCommit: (lastSeq: number, commit: InboxCommit) => void;
+  readonly onCommit: (commit: InboxCommit) => void;
 }
 
 /** Deliveries of one turn of the event loop; they are sent together at its end. */
@@ -18,48 +18,32 @@ interface Batch extends PromiseWithResolvers<void> {
   readonly arrivals: Arrival[];
 }
 
-/** Memory of a waiting delivery besides its body: promises, timers, the frame of the copy. */
-const WAITING_BYTES = 1_024;
-
 export class InboxClient {
-  readonly #requests: Requests<InboxCalls, InboxEvent>;
+  readonly #requests: Requests<InboxCalls, InboxCommit>;
   /** As it was opened. */
   readonly metadata: InboxMetadata;
   #batch: Batch | null = null;
-  #lastSeq: number;
-  #waitingBytes = 0;
-  #closing: Promise<void> | null = null;
+  /** The last row known to be on disk. */
+  lastSeq: number;
+  #isClosing = false;
 
   /** @throws StoreError when the inbox is in use, another program's, or out of reach. */
   static async open(thread: InboxThread, { onDeath, onCommit }: InboxEvents): Promise<InboxClient> {
-    let client: InboxClient | null = null;
-    const requests = new Requests<InboxCalls, InboxEvent>(thread, ({ lastSeq, commit }) => {
-      if (client !== null) client.#lastSeq = lastSeq;
-      onCommit(lastSeq, commit);
+    const requests = new Requests<InboxCalls, InboxCommit>(thread, (commit) => {
+      client.lastSeq = commit.lastSeq;
+      onCommit(commit);
     });
-    const { lastSeq, ...metadata } = await requests.call('open', undefined);
-    const opened = (client = new InboxClient(requests, lastSeq, metadata));
+    const client = new InboxClient(requests, await requests.call('open', undefined));
     void requests.exited.then(({ message }) => {
-      if (opened.#closing === null)
-        onDeath(new StoreError('closed', `the inbox thread has ended: ${message}`));
+      if (!client.#isClosing) onDeath(new StoreError('closed', `the inbox thread has ended: ${message}`));
     });
-    return opened;
+    return client;
   }
 
-  private constructor(requests: Requests<InboxCalls, InboxEvent>, lastSeq: number, metadata: InboxMetadata) {
+  private constructor(requests: Requests<InboxCalls, InboxCommit>, metadata: InboxMetadata) {
     this.#requests = requests;
-    this.#lastSeq = lastSeq;
+    this.lastSeq = metadata.lastSeq;
     this.metadata = metadata;
-  }
-
-  /** The last row known to be on disk. */
-  get lastSeq(): number {
-    return this.#lastSeq;
-  }
-
-  /** Memory held by deliveries that wait for their commit. */
-  get waitingBytes(): number {
-    return this.#waitingBytes;
   }
 
   /** Resolves once it is on disk, or was there already. @throws StoreError */
@@ -68,7 +52,6 @@ export class InboxClient {
       this.#batch = { arrivals: [], ...Promise.withResolvers() };
       setImmediate(() => this.#send());
     }
-    this.#waitingBytes += body.byteLength + WAITING_BYTES;
     this.#batch.arrivals.push({ body, arrivedAtMs });
     return this.#batch.promise;
   }
@@ -88,12 +71,8 @@ export class InboxClient {
     return this.#requests.call('prune', args);
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
+  async close(): Promise<void> {
+    this.#isClosing = true;
     this.#send();
     // A thread that has ended is closed: its files went with it.
     await this.#requests.call('close', undefined).catch(() => undefined);
@@ -104,16 +83,12 @@ export class InboxClient {
     const batch = this.#batch;
     if (batch === null) return;
     this.#batch = null;
-    const size = batch.arrivals.reduce((sum, { body }) => sum + body.byteLength, 0);
-    const bytes = new Uint8Array(size);
+    const bytes = new Uint8Array(batch.arrivals.reduce((sum, { body }) => sum + body.byteLength, 0));
     let at = 0;
     const arrivals = batch.arrivals.map(({ body, arrivedAtMs }) => {
       bytes.set(body, at);
       return { body: bytes.subarray(at, (at += body.byteLength)), arrivedAtMs };
     });
-    this.#requests
-      .call('append', arrivals, [bytes.buffer])
-      .finally(() => (this.#waitingBytes -= size + arrivals.length * WAITING_BYTES))
-      .then(batch.resolve, batch.reject);
+    this.#requests.call('append', arrivals, [bytes.buffer]).then(batch.resolve, batch.reject);
   }
 }

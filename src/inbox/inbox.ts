@@ -42,18 +42,20 @@ const TABLES = `
   ) STRICT;
   PRAGMA application_id = ${APPLICATION_ID};`;
 
+/** The columns of `metadata`, and the last row of the inbox. */
 export interface InboxMetadata {
   readonly epoch: string;
   /** null before the first heartbeat. */
   readonly aliveAtMs: number | null;
   /** The process's own clock then: the next one starts no earlier. */
   readonly clockMs: number | null;
-  /** Since when deliveries may be missing that the mirror has not made up for; null: none. */
   readonly missedSinceMs: number | null;
   readonly changeSeq: number;
+  /** 0: none. */
+  readonly lastSeq: number;
 }
 
-/** What is written every second. */
+/** Written every second. */
 export interface Heartbeat extends Pick<InboxMetadata, 'missedSinceMs' | 'changeSeq'> {
   /** Wall clock. */
   readonly atMs: number;
@@ -80,7 +82,6 @@ export interface PruneInbox {
 }
 
 export interface PrunedInbox {
-  /** Rows. */
   readonly deleted: number;
   /** The oldest row that is left; 0: none. */
   readonly firstSeq: number;
@@ -100,15 +101,11 @@ export function openInbox(path: string): Db {
         );
       }
       chmodSync(path, 0o600);
-      // FULL: a delivery is on disk before its commit returns; on macOS that takes fullfsync.
       useWal(db);
-      db.pragma('synchronous = FULL');
-      db.pragma('fullfsync = ON');
-      // Checkpoints run after the answers, not inside a commit.
-      db.pragma('wal_autocheckpoint = 0');
-      db.pragma(`journal_size_limit = ${64 << 20}`);
-      // Appends touch the end of the table and of its index.
-      db.pragma('cache_size = -2048');
+      // FULL: a delivery is on disk before its commit returns; on macOS that takes fullfsync. Checkpoints run after the
+      // answers, not inside a commit. A small cache: appends touch the end of the table and of its index.
+      db.exec(`PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 0;
+        PRAGMA journal_size_limit = ${64 << 20}; PRAGMA cache_size = -2048;`);
       if (isEmpty) {
         db.transaction(() => {
           db.exec(TABLES);
@@ -127,22 +124,12 @@ export function newEpochName(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** For the apply thread. @throws StoreError */
-export function openInboxReader(path: string): Db {
-  return explain(path, () => {
-    const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    db.pragma('query_only = ON');
-    return db;
-  });
-}
+const METADATA = `SELECT epoch, alive_at_ms AS aliveAtMs, clock_ms AS clockMs, missed_since_ms AS missedSinceMs,
+  change_seq AS changeSeq, coalesce((SELECT max(seq) FROM inbox), 0) AS lastSeq FROM metadata`;
 
-export function readMetadata(db: Db): InboxMetadata & { readonly lastSeq: number } {
-  const row = db
-    .prepare<[], InboxMetadata & { readonly lastSeq: number }>(
-      `SELECT epoch, alive_at_ms AS aliveAtMs, clock_ms AS clockMs, missed_since_ms AS missedSinceMs, change_seq AS changeSeq,
-         coalesce((SELECT max(seq) FROM inbox), 0) AS lastSeq FROM metadata`,
-    )
-    .get();
+/** @throws StoreError */
+export function readMetadata(db: Db): InboxMetadata {
+  const row = db.prepare<[], InboxMetadata>(METADATA).get();
   if (row === undefined) throw new StoreError('damaged', `${db.name} has no metadata: move it away.`);
   return row;
 }
@@ -189,7 +176,7 @@ export class Inbox {
     });
   }
 
-  /** The heartbeat; shows that a delivery could be committed now. @throws SqliteError */
+  /** Shows that a delivery could be committed now. @throws SqliteError */
   beat(heartbeat: Heartbeat): void {
     this.#transact(() => this.#sql.beat.run(heartbeat));
   }

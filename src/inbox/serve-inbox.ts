@@ -2,8 +2,7 @@
  * The work of the inbox thread. Deliveries that queue while a transaction is being synced form the next one. The thread
  * does nothing else, so that an answer waits for nothing else.
  */
-import type { PlainError } from '../sqlite/errors.ts';
-import { plainError } from '../sqlite/errors.ts';
+import { plainError, type PlainError } from '../sqlite/errors.ts';
 import { failureOf } from '../sqlite/explain.ts';
 import { holdFiles } from '../sqlite/held-files.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
@@ -23,7 +22,7 @@ import {
 
 export type InboxCalls = {
   /** To be called first. */
-  open: { args: undefined; result: InboxMetadata & { readonly lastSeq: number } };
+  open: { args: undefined; result: InboxMetadata };
   /** Deliveries that arrived together; all bodies are in one buffer, which is transferred. */
   append: { args: readonly Arrival[]; result: undefined };
   beat: { args: Heartbeat; result: undefined };
@@ -33,12 +32,9 @@ export type InboxCalls = {
 };
 
 /** After each transaction of deliveries or of a heartbeat, before its callers get their replies. */
-export interface InboxEvent {
-  readonly lastSeq: number;
-  readonly commit: InboxCommit;
-}
-
 export interface InboxCommit {
+  /** The last row on disk. */
+  readonly lastSeq: number;
   readonly deliveries: number;
   readonly tookMs: number;
   /** null: every delivery is on disk. */
@@ -53,8 +49,6 @@ export interface OpenInbox {
   /** Closes the file and releases the lock of both databases. */
   readonly close: () => void;
 }
-
-type Appending = Extract<Request<InboxCalls>, { name: 'append' }>;
 
 /** Enough to spread an fsync, small enough to answer in time. */
 const DELIVERIES_AT_ONCE = 256;
@@ -95,9 +89,7 @@ export function lockAndOpen(databasePath: string): OpenInbox {
 }
 
 /** Serves until asked to close. @param open called by the first request. */
-export function serveInbox(owner: Answering<InboxCalls, InboxEvent>, open: () => OpenInbox): void {
-  const appends: Appending[] = [];
-  const others: Exclude<Request<InboxCalls>, Appending>[] = [];
+export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () => OpenInbox): void {
   let own: OpenInbox | null = null;
   let inbox: Inbox;
   let checks: NodeJS.Timeout | undefined;
@@ -113,23 +105,11 @@ export function serveInbox(owner: Answering<InboxCalls, InboxEvent>, open: () =>
       error = plainError(failureOf(cause));
     }
     const tookMs = performance.now() - startedMs;
-    owner.post({ event: { lastSeq: inbox.lastSeq, commit: { deliveries, tookMs, error } } });
+    owner.post({ event: { lastSeq: inbox.lastSeq, deliveries, tookMs, error } });
     for (const id of ids) owner.post(error === null ? { id, value: undefined } : { id, error });
   };
-  /** Deliveries go before everything else. */
-  const append = (): void => {
-    const ids: number[] = [];
-    const arrivals: Arrival[] = [];
-    let bytes = COMMIT_BYTES;
-    while (arrivals.length < DELIVERIES_AT_ONCE && bytes < BYTES_AT_ONCE) {
-      const next = appends.shift();
-      if (next === undefined) break;
-      ids.push(next.id);
-      arrivals.push(...next.args);
-      for (const { body } of next.args) bytes += body.byteLength;
-    }
-    commit(ids, arrivals.length, () => inbox.append(arrivals));
-    sinceCheckpointBytes += bytes;
+  const checkpoint = (committedBytes: number): void => {
+    sinceCheckpointBytes += committedBytes;
     if (sinceCheckpointBytes < CHECKPOINT_BYTES) return;
     sinceCheckpointBytes = 0;
     try {
@@ -138,7 +118,9 @@ export function serveInbox(owner: Answering<InboxCalls, InboxEvent>, open: () =>
       // The next commit meets the same fault, and reports it.
     }
   };
-  const run = ({ id, name, args }: (typeof others)[number]): void => {
+  /** @returns the request after those that it has served. */
+  const serve = (request: Request<InboxCalls>): Request<InboxCalls> | undefined => {
+    const { id, name, args } = request;
     switch (name) {
       case 'open':
         answer(owner, id, () => {
@@ -148,32 +130,39 @@ export function serveInbox(owner: Answering<InboxCalls, InboxEvent>, open: () =>
           return readMetadata(opened.db);
         });
         if (checks === undefined) owner.close();
-        return;
+        break;
+      case 'append': {
+        const ids: number[] = [];
+        const arrivals: Arrival[] = [];
+        let bytes = COMMIT_BYTES;
+        let next: Request<InboxCalls> | undefined = request;
+        while (next?.name === 'append' && arrivals.length < DELIVERIES_AT_ONCE && bytes < BYTES_AT_ONCE) {
+          ids.push(next.id);
+          arrivals.push(...next.args);
+          for (const { body } of next.args) bytes += body.byteLength;
+          next = owner.take();
+        }
+        commit(ids, arrivals.length, () => inbox.append(arrivals));
+        checkpoint(bytes);
+        return next;
+      }
       case 'beat':
         commit([id], 0, () => inbox.beat(args));
-        return;
+        break;
       case 'beginEpoch':
         answer(owner, id, () => inbox.beginEpoch(args.epoch, args.changeSeq));
-        return;
+        break;
       case 'prune':
         answer(owner, id, () => inbox.prune(args));
-        return;
+        break;
       case 'close':
         clearInterval(checks);
         answer(owner, id, () => own?.close());
         owner.close();
     }
+    return owner.take();
   };
-  owner.onMessage((first) => {
-    for (let next: typeof first | undefined = first; ; next = owner.take()) {
-      if (next?.name === 'append') appends.push(next);
-      else if (next !== undefined) others.push(next);
-      else if (appends.length > 0) append();
-      else {
-        const other = others.shift();
-        if (other === undefined) return;
-        run(other);
-      }
-    }
+  owner.onMessage((request) => {
+    for (let next: typeof request | undefined = request; next !== undefined;) next = serve(next);
   });
 }

@@ -57,7 +57,7 @@ export async function openStore(
 ): Promise<Store> {
   const inbox = await InboxClient.open(threads.inbox(), {
     onDeath: events.onDeath,
-    onCommit: (_, commit) => {
+    onCommit: (commit) => {
       events.onCommit(commit);
       mirror.arrived();
     },

@@ -1,7 +1,7 @@
 /** The mirror's threads fail and are started again; the inbox needs neither (docs/architecture.md#start). */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { inboxPath, openInbox, readMetadata } from '../../src/inbox/inbox.ts';
-import { lockAndOpen, serveInbox, type InboxCalls, type InboxEvent } from '../../src/inbox/serve-inbox.ts';
+import { lockAndOpen, serveInbox, type InboxCalls, type InboxCommit } from '../../src/inbox/serve-inbox.ts';
 import { Mirror, type ApplyThread, type QueryThread } from '../../src/mirror/mirror.ts';
 import type { NewEpoch } from '../../src/mirror/start.ts';
 import { openStore } from '../../src/mirror/store.ts';
@@ -218,7 +218,7 @@ test('a mirror that is closed while it has failed is not started again', async (
 
 test('deliveries are appended while the mirror has failed; a new epoch is noted in the inbox', async () => {
   const path = newPath();
-  const { thread } = fakeThread<Request<InboxCalls>, Reply<InboxEvent>>((owner) =>
+  const { thread } = fakeThread<Request<InboxCalls>, Reply<InboxCommit>>((owner) =>
     serveInbox(owner, () => lockAndOpen(path)),
   );
   const deaths: Error[] = [];

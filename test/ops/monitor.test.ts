@@ -45,7 +45,7 @@ const one = (id: string, qty = 5) => [{ id, levels: { 1: qty } }];
 
 test('deliveries: by answer, by reason, how long they took, how late they came', async () => {
   const { observer, value } = watched(() => T0 + 700);
-  const refused = { tookMs: 4, remoteAddress: '10.0.0.9', bytes: 12 };
+  const refused = { tookMs: 4 };
   observer.committed(delivery('a', item({ update_time: T0 })), 3);
   observer.refused({ ...refused, status: 401, reason: 'wrong_signature' });
   observer.refused({ ...refused, status: 413, reason: 'too_large' });
@@ -67,8 +67,8 @@ test('deliveries: by answer, by reason, how long they took, how late they came',
 
 test('commits, merges, gaps, differences and repairs', async () => {
   const { monitor, store, watch, sampler, value } = watched(() => T0 + 60_000);
-  monitor.onCommit({ deliveries: 40, tookMs: 7, error: null });
-  monitor.onCommit({ deliveries: 1, tookMs: 7, error: { kind: 'busy', message: 'x' } });
+  monitor.onCommit({ lastSeq: 1, deliveries: 40, tookMs: 7, error: null });
+  monitor.onCommit({ lastSeq: 1, deliveries: 1, tookMs: 7, error: { kind: 'busy', message: 'x' } });
   expect(await value('stock_mirror_commit_inputs_sum')).toBe(41);
   expect(await value('stock_mirror_commit_seconds_bucket{le="0.01"}')).toBe(2);
   expect(await value('stock_mirror_commits_total{result="failed"}')).toBe(1);
@@ -165,7 +165,7 @@ test('alarms stand while their reason does, in the status and as a metric', asyn
   watch.start();
   sampler.start();
   operator.blocked = { kind: 'credentials', message: 'refused', untilMs: null };
-  const refused = { tookMs: 1, remoteAddress: null, bytes: 1, status: 401 } as const;
+  const refused = { tookMs: 1, status: 401 } as const;
   for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'wrong_signature' });
   for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'missing_signature' });
   await eventually(() => watch.alarms.current.length === 2, { what: 'both stand' });

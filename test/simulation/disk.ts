@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { inboxPath, openInboxReader } from '../../src/inbox/inbox.ts';
+import { inboxPath } from '../../src/inbox/inbox.ts';
 import { lockAndOpen, type OpenInbox } from '../../src/inbox/serve-inbox.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import type { ApplyOptions } from '../../src/mirror/mirror.ts';
@@ -69,7 +69,7 @@ export class Disk {
     }
     const own = openOwnMirror(this.databasePath, options);
     const { db, applier } = own;
-    const inbox = openInboxReader(this.inboxPath);
+    const inbox = openReader(this.inboxPath);
     this.journal.opened(db, own.newEpoch !== null);
     onOpen(own);
     const exec = this.#faulty('mirror', db, isAlive, {
@@ -161,7 +161,7 @@ export class Disk {
   /** Online copies; the inbox holds all that the mirror has applied. */
   backUp(): DiskCopy {
     const mirror = copyOf(openReader(this.databasePath));
-    return { mirror, inbox: copyOf(openInboxReader(this.inboxPath)) };
+    return { mirror, inbox: copyOf(openReader(this.inboxPath)) };
   }
 
   /** Old copies over the present files, while nobody has them open. */

@@ -3,14 +3,20 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { StockChange, Unreadable } from '../../core/input.ts';
 import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
-import { inbox } from '../../inbox/table.ts';
-import { and, desc, eq, gt, lt, min, sql } from '../../sqlite/drizzle.ts';
+import { and, blob, desc, eq, gt, integer, lt, min, sql, sqliteTable } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
 import { select, typed, type RowOf } from '../../sqlite/typed.ts';
 import { parseDelivery } from '../../store-api/delivery.ts';
 import { deliveries } from '../file/schema.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
+
+/** The inbox's own table (inbox/inbox.ts): the query thread has its file attached. */
+const inbox = sqliteTable('inbox', {
+  seq: integer('seq').primaryKey(),
+  arrivedAtMs: integer('arrived_at_ms').notNull(),
+  body: blob('body').$type<Buffer>().notNull(),
+});
 
 export interface DeliveredItem extends StockChange {
   /** The branch of the merge rule that it took; null: not applied yet, or not recorded. */

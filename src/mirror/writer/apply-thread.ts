@@ -1,9 +1,10 @@
 /** The apply thread: see serve-apply.ts. */
 import { ownerOfThread } from '../../platform/thread.ts';
 import type { Reply, Request } from '../../sqlite/worker.ts';
+import type { ApplyOptions } from '../mirror.ts';
 import { openOwnMirror } from './own-mirror.ts';
 import { serveApply, type ApplyCalls, type ApplyEvent } from './serve-apply.ts';
 
 const { owner, options } = ownerOfThread<Request<ApplyCalls>, Reply<ApplyEvent>>();
-const { path, isSuspect = false, inboxEndSeq = null } = options;
-serveApply(owner, () => openOwnMirror(path, { isSuspect, inboxEndSeq }));
+const { path, ...apply } = options as ApplyOptions & { path: string };
+serveApply(owner, () => openOwnMirror(path, apply));

@@ -1,6 +1,6 @@
 /** The mirror as the apply thread holds it: started, watched, closed. */
 import { rmSync, statSync } from 'node:fs';
-import { inboxPath, openInboxReader } from '../../inbox/inbox.ts';
+import { inboxPath } from '../../inbox/inbox.ts';
 import { holdFiles } from '../../sqlite/held-files.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { startMirror } from '../start.ts';
@@ -14,7 +14,7 @@ const NEWS_EVERY_MS = 60_000;
 
 /** The inbox must be open already: its thread holds the lock of both. @throws StoreError */
 export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
-  const inbox = openInboxReader(inboxPath(path));
+  const inbox = openReader(inboxPath(path));
   try {
     const { db, newEpoch } = startMirror(path, inbox, { nowMs: Date.now(), ...options });
     // Closed last: a read-only connection leaves -wal and -shm, which readers that cannot write to the folder need.
