@@ -2,114 +2,141 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
+import type { InboxClient } from '../inbox/inbox-client.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
-import { acceptDelivery, COMMIT_DEADLINE_MS, type AcceptDeps, type Verdict } from './accept-delivery.ts';
+import { asError } from '../platform/thrown.ts';
+import { SIGNATURE, verifySignature } from '../store-api/signature.ts';
 import type { Heartbeat } from './heartbeat.ts';
-import type { IntakeObserver, Refusal } from './observer.ts';
-import { RequestBodies } from './request-body.ts';
+import { RequestBodies, type HeldBody } from './request-body.ts';
+import type { UnstoredDeliveries } from './unstored.ts';
 
-interface IntakeDeps extends AcceptDeps {
+interface IntakeDeps {
+  readonly inbox: Pick<InboxClient, 'append'>;
+  readonly unstored: UnstoredDeliveries;
+  /** Keys that a delivery may be signed with. */
+  readonly secrets: readonly string[];
+  readonly now: () => number;
   readonly heartbeat: Pick<Heartbeat, 'check'>;
   readonly observer: IntakeObserver;
   readonly log: Logger;
 }
 
-type Env = { Bindings: HttpBindings };
-type Outcome = Verdict | 'too_large' | 'no_room' | 'wrong_address' | 'wrong_protocol';
+/** Called once per request, when its answer is on its way. */
+export interface IntakeObserver {
+  /** An authentic delivery is committed, and answered 204. @param tookMs as in `Refusal`. */
+  committed(body: Uint8Array, tookMs: number): void;
+  refused(refusal: Refusal): void;
+}
 
+export interface Refusal {
+  readonly reason: Reason | 'wrong_protocol';
+  readonly status: (typeof ANSWERS)[Reason][0] | 400;
+  /** From the request's headers to its answer. */
+  readonly tookMs: number;
+  /** For `wrong_address` the method and path, for `wrong_protocol` the protocol. */
+  readonly seen?: string;
+}
+
+/** The store waits a second for its answer; ours must be on its way before. */
+const COMMIT_DEADLINE_MS = 800;
 /** Of a path that others choose. */
 const MAX_SHOWN = 100;
 
 const error = (code: string, description: string) => ({ error: code, error_description: description });
 
+const WRONGLY_SIGNED = [
+  401,
+  error('invalid_signature', 'X-Service-Signature is missing or does not match the body'),
+] as const;
 const ANSWERS = {
-  unsigned: [401, error('invalid_signature', 'X-Service-Signature is missing or does not match the body')],
+  missing_signature: WRONGLY_SIGNED,
+  malformed_signature: WRONGLY_SIGNED,
+  wrong_signature: WRONGLY_SIGNED,
   too_large: [413, error('invalid_request', 'the body is larger than 1 MB')],
   wrong_address: [404, error('not_found', 'this listener has POST /webhooks and GET /healthz')],
   not_stored: [503, error('unavailable', 'not committed in time: its products are read again')],
-  no_room: [
-    503,
-    error('unavailable', 'no room for the body: the most recently active products are read again'),
-  ],
+  no_room: [503, error('unavailable', 'no room for the body: products with the oldest evidence are read')],
 } as const;
+type Reason = keyof typeof ANSWERS;
 
 export function createIntakeApp(deps: IntakeDeps) {
-  const { log, observer, unstored } = deps;
-  const warn = createLimitedLog((counts, context) =>
-    log.warn({ ...counts, ...context }, 'webhook requests were refused since the last such line'),
+  const { inbox, unstored, secrets, now, heartbeat, observer, log } = deps;
+  const warn = createLimitedLog((fields) =>
+    log.warn(fields, 'webhook requests were refused since the last such line'),
   );
   const bodies = new RequestBodies();
-  const app = new Hono<Env>();
+  const app = new Hono<{ Bindings: HttpBindings }>();
 
   /** A failing observer changes no answer. */
-  const observe = (tell: () => void): void => {
+  const observe = (notify: () => void): void => {
     try {
-      tell();
+      notify();
     } catch (cause) {
       log.error({ err: cause }, 'an observer of the public listener failed');
     }
   };
-  const refused = (outcome: Exclude<Outcome, 'committed'>, refusal: Refusal): void => {
-    warn(outcome, refusal.seen === undefined ? {} : { seen: refusal.seen });
-    if (outcome === 'no_room') unstored.noteTurnedAway();
+  const refused = (refusal: Refusal): void => {
+    const { reason, seen } = refusal;
+    warn(reason, { seen });
+    if (reason === 'no_room') unstored.noteTurnedAway();
     observe(() => observer.refused(refusal));
+  };
+  /** @returns whether it is on disk in time. If its commit fails, even later, its products are read again. */
+  const commit = ({ bytes, release }: HeldBody, cameMs: number): Promise<boolean> => {
+    const late = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => late.resolve(false), cameMs + COMMIT_DEADLINE_MS - performance.now());
+    const committed = inbox
+      .append(bytes, now())
+      .then(
+        () => true,
+        (cause: unknown) => {
+          unstored.note(bytes, asError(cause));
+          return false;
+        },
+      )
+      .finally(release);
+    return Promise.race([committed, late.promise]).finally(() => clearTimeout(timer));
+  };
+  /** @returns the body once it is on disk, or why it is not. */
+  const receive = async (incoming: IncomingMessage, cameMs: number): Promise<Uint8Array | Reason> => {
+    const signature = signatureOf(incoming);
+    if (signature === null) return 'missing_signature';
+    // Without a signature that could be right, the body is not read.
+    if (!SIGNATURE.test(signature)) return 'malformed_signature';
+    const body = await bodies.read(incoming);
+    if (typeof body === 'string') return body;
+    if (verifySignature(secrets, body.bytes, signature))
+      return (await commit(body, cameMs)) ? body.bytes : 'not_stored';
+    body.release();
+    return 'wrong_signature';
   };
 
   app.post('/webhooks', async (c) => {
     // The deadline runs from the request's headers, not from its last byte.
     const cameMs = performance.now();
-    const { incoming } = c.env;
-    const signature = signatureOf(incoming);
-    let outcome: Outcome = 'unsigned';
-    let bytes = declaredBytes(incoming);
-    // Without a signature that could be right, the body is not read.
-    if (signature !== undefined && hasForm(signature)) {
-      const read = await bodies.read(incoming);
-      if (typeof read === 'string') outcome = read;
-      else {
-        const body = read.bytes;
-        bytes = body.byteLength;
-        outcome = await acceptDelivery(
-          deps,
-          read,
-          signature,
-          cameMs + COMMIT_DEADLINE_MS - performance.now(),
-        );
-        if (outcome === 'committed') observe(() => observer.committed(body, performance.now() - cameMs));
-      }
+    const outcome = await receive(c.env.incoming, cameMs);
+    const tookMs = performance.now() - cameMs;
+    if (typeof outcome !== 'string') {
+      observe(() => observer.committed(outcome, tookMs));
+      return c.body(null, 204);
     }
-    if (outcome === 'committed') return c.body(null, 204);
     const [status, answer] = ANSWERS[outcome];
-    refused(outcome, {
-      reason: outcome === 'unsigned' ? signatureFault(signature) : outcome,
-      status,
-      tookMs: performance.now() - cameMs,
-      remoteAddress: remoteAddressOf(incoming),
-      bytes,
-    });
+    refused({ reason: outcome, status, tookMs });
     return c.json(answer, status);
   });
 
   app.get('/healthz', async (c) =>
-    (await deps.heartbeat.check())
+    (await heartbeat.check())
       ? c.json({ status: 'ok' })
       : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503),
   );
 
   app.notFound((c) => {
-    const { incoming } = c.env;
-    const signature = signatureOf(incoming);
     const [status, answer] = ANSWERS.wrong_address;
     // Without a signature it is nothing that the store has sent.
-    if (signature !== undefined && hasForm(signature)) {
-      refused('wrong_address', {
-        reason: 'wrong_address',
-        status,
-        tookMs: 0,
-        remoteAddress: remoteAddressOf(incoming),
-        bytes: declaredBytes(incoming),
-        seen: `${c.req.method} ${c.req.path.replace(/[^\x21-\x7e]/g, '?').slice(0, MAX_SHOWN)}`,
-      });
+    if (SIGNATURE.test(signatureOf(c.env.incoming) ?? '')) {
+      const seen = `${c.req.method} ${c.req.path.replace(/[^\x21-\x7e]/g, '?').slice(0, MAX_SHOWN)}`;
+      refused({ reason: 'wrong_address', status, tookMs: 0, seen });
     }
     return c.json(answer, status);
   });
@@ -120,44 +147,17 @@ export function createIntakeApp(deps: IntakeDeps) {
   });
   return {
     fetch: app.fetch,
-    open: {
-      onDropped: (remoteAddress: string | null) =>
-        refused('no_room', { reason: 'no_room', status: 503, tookMs: 0, remoteAddress, bytes: null }),
-      onProtocol: (seen: string, remoteAddress: string | null) =>
-        refused('wrong_protocol', {
-          reason: 'wrong_protocol',
-          status: 400,
-          tookMs: 0,
-          remoteAddress,
-          bytes: null,
-          seen,
-        }),
-    },
+    onUnread: (protocol: string | null): void =>
+      refused(
+        protocol === null
+          ? { reason: 'no_room', status: 503, tookMs: 0 }
+          : { reason: 'wrong_protocol', status: 400, tookMs: 0, seen: protocol },
+      ),
   };
 }
 
-/** The store's signatures have the right form; one that has it was made with some key. */
-function signatureFault(signature: string | undefined): Refusal['reason'] {
-  if (signature === undefined) return 'missing_signature';
-  return hasForm(signature) ? 'wrong_signature' : 'malformed_signature';
-}
-
-function hasForm(signature: string): boolean {
-  return /^[0-9a-f]{64}$/.test(signature);
-}
-
-/** A header sent twice arrives joined with a comma, and matches nothing. */
-function signatureOf({ headers }: IncomingMessage): string | undefined {
+/** A header that is sent twice arrives joined with a comma, and matches nothing. */
+function signatureOf({ headers }: IncomingMessage): string | null {
   const value = headers['x-service-signature'];
-  return Array.isArray(value) ? value.join(', ') : value;
-}
-
-/** The other end of the connection, which may be a proxy. A simulation has no sockets. */
-function remoteAddressOf(incoming: { readonly socket?: IncomingMessage['socket'] }): string | null {
-  return incoming.socket?.remoteAddress ?? null;
-}
-
-function declaredBytes({ headers }: IncomingMessage): number | null {
-  const text = headers['content-length'];
-  return text === undefined ? null : Number(text);
+  return typeof value === 'string' ? value : null;
 }

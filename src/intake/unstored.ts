@@ -34,9 +34,9 @@ export class UnstoredDeliveries {
 
   constructor(deps: UnstoredDeps) {
     this.#deps = deps;
-    this.#report = createLimitedLog((counts, context) =>
+    this.#report = createLimitedLog((fields) =>
       deps.log.error(
-        { ...counts, ...context },
+        fields,
         'deliveries could not be committed and were answered 503: their products are read once commits succeed again',
       ),
     );

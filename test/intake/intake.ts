@@ -3,8 +3,7 @@ import { request, type OutgoingHttpHeaders } from 'node:http';
 import Database from 'better-sqlite3';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import { createIntakeApp } from '../../src/intake/app.ts';
-import type { Refusal } from '../../src/intake/observer.ts';
+import { createIntakeApp, type Refusal } from '../../src/intake/app.ts';
 import { createHeartbeat, type Heartbeat } from '../../src/intake/heartbeat.ts';
 import { UnstoredDeliveries } from '../../src/intake/unstored.ts';
 import { listen } from '../../src/platform/listen.ts';
@@ -147,7 +146,7 @@ async function listenOver(store: Files, hasBegun = true): Promise<Intake> {
         headers: { 'x-service-signature': signBody(SECRET, body), ...headers },
         pieces: [body],
       }),
-    drop: () => app.open.onDropped('192.0.2.1'),
+    drop: () => app.onUnread(null),
     ask: (method, path) => send(port, { method, path, headers: {}, pieces: [] }),
   };
 }

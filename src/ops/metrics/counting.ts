@@ -12,7 +12,7 @@ import { counters, histograms, valuesOf } from './children.ts';
 const ANSWERS = ['204', '400', '401', '404', '413', '503'] as const;
 export type RejectedStatus = 400 | 401 | 404 | 413 | 503;
 
-/** As the public listener names them (src/intake/observer.ts). */
+/** As the public listener names them (src/intake/app.ts). */
 const REJECTION_REASONS = [
   'missing_signature',
   'malformed_signature',
