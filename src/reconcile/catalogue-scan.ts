@@ -1,14 +1,14 @@
 /** Reads the catalogue list by id and adds products that the mirror does not know (docs/architecture.md#catalogue-scan). */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Logger } from '../platform/log.ts';
-import { sleep } from '../platform/sleep.ts';
 import type { CatalogueClient } from '../store-api/client.ts';
 import type { ProductListRequest } from '../store-api/contract/schemas.ts';
 import { listPages } from '../store-api/endpoints/list-pages.ts';
 import { PRODUCT_LIST_ENDPOINT, type ProductListAnswer } from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
-import { fullJitterMs } from '../traffic/backoff.ts';
+import { fullJitterMs } from '../store-api/backoff.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ScanDeps {
@@ -76,7 +76,7 @@ export async function listPage(
         { err: error, waitMs },
         'the store did not answer its product list; trying again',
       );
-      await sleep(waitMs, signal);
+      await sleep(waitMs, undefined, { signal });
     }
   }
 }

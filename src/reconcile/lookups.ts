@@ -4,8 +4,8 @@
  * the steady order of ids, since a product that changes its place in the list could be missed. A variant that no product
  * has must not cause the catalogue to be read over and over.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
-import { sleep } from '../platform/sleep.ts';
 import { listPage, PAGE, type ScanDeps } from './catalogue-scan.ts';
 
 interface LookupDeps extends ScanDeps {
@@ -21,18 +21,13 @@ const PAUSE_CAP_MS = 60 * 60_000;
 const AFTER_FAILURE_MS = 5_000;
 /** Beyond this many the pacing begins again, so that made-up ids do not fill the memory. */
 const MAX_REMEMBERED = 10_000;
-const CHECK_MS = 100;
+const CHECK_MS = 250;
 /** The newest products are read within this time, or the search continues without them. */
 const PAGE_READS_MS = 60_000;
 
 interface Past {
   readonly searches: number;
   readonly nextAtMs: number;
-}
-
-interface Search {
-  readonly run: Run & { readonly joined: boolean };
-  readonly variantIds: readonly string[];
 }
 
 export class Lookups {
@@ -42,9 +37,9 @@ export class Lookups {
   /** Being searched for, or waiting for a run. */
   readonly #busy = new Set<string>();
   readonly #forScan = new Set<string>();
+  /** The search of the newest products, and the one of all, that are under way. */
   #newest: Promise<void> | null = null;
-  #scan: Search | null = null;
-  #following: Promise<void> | null = null;
+  #scan: Promise<void> | null = null;
 
   constructor(deps: LookupDeps, signal: AbortSignal) {
     this.#deps = deps;
@@ -55,20 +50,16 @@ export class Lookups {
     return this.#busy.size === 0;
   }
 
-  /** Begins the searches that are due, and concludes those whose run has ended. Never rejects or throws. */
+  /** Begins the searches that are due. Never rejects or throws. */
   follow(due: readonly string[]): void {
     const ids = due.filter((id) => !this.#busy.has(id) && this.#isDue(id));
     if (ids.length > 0) {
       this.#newest ??= this.#guarded(ids, () => this.#searchNewest(ids)).finally(() => (this.#newest = null));
     }
-    this.#following ??= this.#guarded(this.#scan?.variantIds ?? [...this.#forScan], async () => {
-      try {
-        await this.#followScan();
-      } catch (error) {
-        this.#scan = null;
-        throw error;
-      }
-    }).finally(() => (this.#following = null));
+    const left = [...this.#forScan];
+    if (left.length > 0) {
+      this.#scan ??= this.#guarded(left, () => this.#searchAll(left)).finally(() => (this.#scan = null));
+    }
   }
 
   /** An operator's command: variants that were searched for in vain may be searched for again at once. */
@@ -77,7 +68,7 @@ export class Lookups {
   }
 
   async ended(): Promise<void> {
-    await Promise.all([this.#newest, this.#following]);
+    await Promise.all([this.#newest, this.#scan]);
   }
 
   #isDue(id: string): boolean {
@@ -114,7 +105,7 @@ export class Lookups {
     await store.writer.append({ kind: 'listed', atMs: now(), productIds: unread, lookup: true });
     while (now() < sinceMs + PAGE_READS_MS) {
       if ((await store.reader.ask('unreadSince', { productIds, sinceMs })).length === 0) break;
-      await sleep(CHECK_MS, this.#signal);
+      await this.#wait();
     }
     const open = await store.reader.ask('stillUnmapped', { variantIds: ids });
     for (const id of open) this.#forScan.add(id);
@@ -122,18 +113,13 @@ export class Lookups {
   }
 
   /** One run at a time. */
-  async #followScan(): Promise<void> {
+  async #searchAll(variantIds: readonly string[]): Promise<void> {
     const { store, now, beginScan } = this.#deps;
-    if (this.#scan === null) {
-      const variantIds = [...this.#forScan];
-      if (variantIds.length === 0) return;
-      this.#forScan.clear();
-      this.#scan = { variantIds, run: await beginScan() };
-    }
-    const { run, variantIds } = this.#scan;
-    const ended = await store.reader.ask('runById', { id: run.id });
-    if (ended?.state === 'running') return;
-    this.#scan = null;
+    this.#forScan.clear();
+    const run = await beginScan();
+    const found = () => store.reader.ask('runById', { id: run.id });
+    let ended = await found();
+    for (; ended?.state === 'running'; ended = await found()) await this.#wait();
     const open = await store.reader.ask('stillUnmapped', { variantIds });
     // A product that could not be read may have the variant; a run that had begun before may have read its product too early.
     const isConclusive = ended?.state === 'done' && ended.failed === 0;
@@ -147,6 +133,10 @@ export class Lookups {
       }
     }
     this.#release(variantIds, { isFutile: run.joined });
+  }
+
+  async #wait(): Promise<void> {
+    await sleep(CHECK_MS, undefined, { signal: this.#signal });
   }
 
   /** They may be searched for again. @param isFutile the search does not count. */

@@ -1,5 +1,5 @@
 /** Reads of one product: the answer is recorded, and so is a failure. */
-import { fullJitterMs } from '../traffic/backoff.ts';
+import { fullJitterMs } from '../store-api/backoff.ts';
 import type { Fact } from '../core/apply/fact.ts';
 import { isGivenUp } from '../core/given-up.ts';
 import { LATEST_MS } from '../core/limits.ts';

@@ -3,23 +3,19 @@
  * request that may be sent, so that a kill forgets nothing, and a product that becomes due during its read is due again
  * afterwards.
  */
-import { ServiceError } from '../store-api/transport/errors.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../platform/log.ts';
-import { Pause } from './pause.ts';
+import { ServiceError } from '../store-api/transport/errors.ts';
 import { readProduct, recordFailure, type ProductReaderDeps } from './product-reader.ts';
 
 interface ReadQueueDeps extends ProductReaderDeps {
   readonly log: Logger;
-  /** Called when the store refused the read for good. */
-  readonly onParked: (productId: string, error: unknown) => void;
-  /** Called when everything that was due is read. */
-  readonly onIdle: () => void;
 }
 
-/** How long to wait when nothing is due, unless woken. */
+/** How long to wait when nothing more is due. */
 const IDLE_MS = 200;
 /** How long to wait for the throttle. */
-const THROTTLED_MS = 20;
+const THROTTLED_MS = 10;
 /** Answers that are not recorded yet: a database that does not keep up holds the requests back. */
 const MAX_UNDER_WAY = 24;
 /** Every fifth read goes to the product read longest ago, so that no flood of re-read requests starves it. */
@@ -31,11 +27,9 @@ const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
   readonly #deps: ReadQueueDeps;
-  readonly #pause = new Pause();
   readonly #stop = new AbortController();
   readonly #underWay = new Map<string, Promise<void>>();
   #heldUntilMs = Number.NEGATIVE_INFINITY;
-  #isBusy = false;
   #sinceFair = 0;
   #loop: Promise<void> | null = null;
 
@@ -51,15 +45,9 @@ export class ReadQueue {
     this.#loop ??= this.#run();
   }
 
-  /** Something may have become due. */
-  wake(): void {
-    this.#pause.wake();
-  }
-
   /** Ends reads under way without their answers; what was due stays due. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    this.#pause.stop();
     await this.#loop;
     await Promise.all(this.#underWay.values());
   }
@@ -69,7 +57,7 @@ export class ReadQueue {
       try {
         const free = this.#free();
         const waitMs = free === 0 ? THROTTLED_MS : (await this.#startDue(free)) === free ? 0 : IDLE_MS;
-        if (waitMs > 0) await this.#pause.wait(waitMs);
+        if (waitMs > 0) await sleep(waitMs, undefined, { signal: this.#stop.signal });
       } catch (error) {
         if (this.#isStopped()) return;
         // A fault of the mirror is logged once, where it is met.
@@ -79,7 +67,7 @@ export class ReadQueue {
             'the mirror failed to answer which reads are due; trying again',
           );
         }
-        await this.#pause.wait(STORE_TROUBLE_MS);
+        this.#heldUntilMs = this.#deps.now() + STORE_TROUBLE_MS;
       }
     }
   }
@@ -104,26 +92,16 @@ export class ReadQueue {
     });
     if (this.#isStopped()) return 0;
     this.#sinceFair = this.#sinceFair < FAIR_SHARE - 1 ? this.#sinceFair + due.length : 0;
-    for (const productId of due) this.#start(productId);
-    if (due.length > 0) this.#isBusy = true;
-    else if (this.#isBusy && this.#underWay.size === 0) {
-      this.#isBusy = false;
-      this.#deps.onIdle();
+    for (const productId of due) {
+      const work = this.#read(productId).finally(() => this.#underWay.delete(productId));
+      this.#underWay.set(productId, work);
     }
     return due.length;
   }
 
-  #start(productId: string): void {
-    const work = this.#read(productId).finally(() => {
-      this.#underWay.delete(productId);
-      this.#pause.wake();
-    });
-    this.#underWay.set(productId, work);
-  }
-
   /** Never rejects: every failure is recorded, or leaves the product due. */
   async #read(productId: string): Promise<void> {
-    const { throttle, log, onParked } = this.#deps;
+    const { throttle, log } = this.#deps;
     try {
       const facts = await readProduct(this.#deps, productId, this.#stop.signal);
       for (const fact of facts) {
@@ -138,7 +116,12 @@ export class ReadQueue {
       log[levelOf(error)]({ productId, err: error }, 'a product could not be read from the store');
       try {
         const isParked = await recordFailure(this.#deps, productId, error, throttle.answeredAtMs);
-        if (isParked) onParked(productId, error);
+        if (isParked) {
+          log.warn(
+            { productId, err: error },
+            'the store refuses to answer for this product; its rows stay suspect until the next schedule or resync tries again',
+          );
+        }
       } catch (storeError) {
         log.error({ productId, err: storeError }, 'the database could not record a failed read');
         this.#heldUntilMs = this.#deps.now() + STORE_TROUBLE_MS;

@@ -1,6 +1,6 @@
-/**
- * Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime.
- */
+/** Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Cron } from 'croner';
 import type { Fact } from '../core/apply/fact.ts';
 import type { Run, RunKind } from '../core/runs.ts';
 import type { Logger } from '../platform/log.ts';
@@ -9,19 +9,9 @@ import type { TokenProvider } from '../store-api/token/token.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import type { Store } from '../mirror/store.ts';
 import { Lookups } from './lookups.ts';
-import { sleep } from '../platform/sleep.ts';
 import { messageOf } from '../platform/thrown.ts';
-import { Pause } from './pause.ts';
 import { ReadQueue } from './read-queue.ts';
-import {
-  allowRemovals,
-  beginCatalogueRun,
-  beginProductRun,
-  endRun,
-  followRun,
-  type OrderedRun,
-} from './runs.ts';
-import { startSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
+import { beginCatalogueRun, beginProductRun, endRun, followRun, type OrderedRun } from './runs.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
 import { Throttle, type Blocked } from './throttle.ts';
 import { Ticks } from './ticks.ts';
@@ -37,12 +27,20 @@ interface ReconcilerDeps {
   readonly maxRps: number;
   /** Host and port of the store, for people. */
   readonly storeAt?: string;
-  readonly schedules: ScheduleOptions;
+  /** croner patterns; null switches a schedule off. */
+  readonly schedules: {
+    readonly reconcileCron: string | null;
+    readonly resyncCron: string | null;
+    /** By default the system's. */
+    readonly timezone?: string;
+  };
 }
 
 const TICK_MS = 250;
 const COUNT_AFTER_MS = 5_000;
 const TROUBLE_MS = 1_000;
+/** How long the operator's permission to remove products lasts. */
+const ALLOW_REMOVALS_MS = 60 * 60_000;
 
 export class Reconciler {
   readonly #deps: ReconcilerDeps;
@@ -51,17 +49,13 @@ export class Reconciler {
   readonly #lookups: Lookups;
   readonly #ticks: Ticks;
   readonly #stop = new AbortController();
-  /** Between two ticks; ended early when a run may begin or end. */
-  readonly #pause = new Pause();
-  #schedule: Schedule | null = null;
+  readonly #crons: Cron[] = [];
   #unlisten: () => void = () => undefined;
   #ticking: Promise<void> | null = null;
   /** The catalogue scan under way, for one run at a time. */
   #scanning: Promise<void> | null = null;
   /** Runs begin one after the other, so that two simultaneous requests get the same one. */
   #lastBegun: Promise<unknown> = Promise.resolve();
-  /** When this process began the runs under way, on the monotonic clock. */
-  readonly #begunMs = new Map<number, number>();
   /** Counting what is left of large runs takes long: a twentieth of the time, but at least once in 5 s. */
   #countAgainMs = 0;
 
@@ -69,26 +63,13 @@ export class Reconciler {
     const { log } = deps;
     this.#deps = deps;
     this.#throttle = new Throttle({
-      now: deps.now,
-      random: deps.random,
-      maxConcurrency: deps.maxConcurrency,
-      maxRps: deps.maxRps,
-      storeAt: deps.storeAt,
+      ...deps,
       onBlocked: (why) => {
         if (why === null) log.info('the mirror reads from the store again');
         else log.warn({ kind: why.kind, untilMs: why.untilMs }, why.message);
       },
     });
-    this.#queue = new ReadQueue({
-      ...deps,
-      throttle: this.#throttle,
-      onIdle: () => this.#pause.wake(),
-      onParked: (productId, error) =>
-        log.warn(
-          { productId, err: error },
-          'the store refuses to answer for this product; its rows stay suspect until the next schedule or resync tries again',
-        ),
-    });
+    this.#queue = new ReadQueue({ ...deps, throttle: this.#throttle });
     this.#ticks = new Ticks(deps);
     this.#lookups = new Lookups(
       { ...deps, throttle: this.#throttle, beginScan: () => this.#beginScan('scheduled') },
@@ -106,19 +87,29 @@ export class Reconciler {
 
   /** Begins to read. Call `noteDowntime` first when deliveries may have been missed. */
   start(): void {
-    const { store, schedules, log } = this.#deps;
+    const { store, schedules } = this.#deps;
     this.#unlisten = store.writer.onApplied(({ reports }) => {
       const isLoss = ({ kind }: Fact): boolean => kind === 'gap_proved' || kind === 'loss_suspected';
       if (reports.some(({ facts }) => facts.some(isLoss))) this.#ticks.noteLoss();
     });
     this.#queue.start();
     this.#ticking = this.#tick();
-    this.#schedule = startSchedule(
-      schedules,
-      { reconcile: () => this.#ticks.run(), resync: () => this.#beginScan('scheduled') },
-      (error, job) =>
+    this.#schedule(schedules.reconcileCron, 'reconcile', () => this.#ticks.run());
+    this.#schedule(schedules.resyncCron, 'resync', () => this.#beginScan('scheduled'));
+  }
+
+  #schedule(pattern: string | null, job: string, run: () => Promise<unknown>): void {
+    if (pattern === null) return;
+    const { schedules, log } = this.#deps;
+    const options = {
+      // A job that takes longer than its interval is not started a second time in parallel.
+      protect: true,
+      unref: true,
+      catch: (error: unknown) =>
         log.error({ err: error, job }, 'a scheduled job failed; it runs again at its next time'),
-    );
+      ...(schedules.timezone === undefined ? {} : { timezone: schedules.timezone }),
+    };
+    this.#crons.push(new Cron(pattern, options, () => run().then(() => undefined)));
   }
 
   /**
@@ -155,28 +146,26 @@ export class Reconciler {
     productIds: readonly string[] | null,
     options: { readonly allowRemovals: boolean },
   ): Promise<OrderedRun> {
-    const askedMs = performance.now();
     // An operator's request clears all read blocks.
     await this.#deps.tokens.releaseLatch();
     this.#throttle.release();
     this.#lookups.forgetPacing();
-    if (options.allowRemovals) await allowRemovals(this.#deps);
-    const run = await this.#begin(() =>
+    const { store, now } = this.#deps;
+    if (options.allowRemovals) {
+      const atMs = now();
+      await store.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });
+    }
+    return this.#begin(() =>
       productIds === null
         ? beginCatalogueRun(this.#deps, 'operator')
         : beginProductRun(this.#deps, [...new Set(productIds)]),
     );
-    this.#queue.wake();
-    this.#pause.wake();
-    // Who asked at the same moment has joined nothing.
-    return { ...run, joined: run.joined && (this.#begunMs.get(run.id) ?? 0) < askedMs };
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#unlisten();
-    this.#pause.stop();
-    this.#schedule?.stop();
+    for (const cron of this.#crons) cron.stop();
     await this.#queue.stop();
     await Promise.all([this.#ticking, this.#scanning, this.#lookups.ended(), this.#lastBegun]);
   }
@@ -187,7 +176,6 @@ export class Reconciler {
 
   #begin(order: () => Promise<OrderedRun>): Promise<OrderedRun> {
     const begun = this.#lastBegun.then(order).then((run) => {
-      if (!run.joined) this.#begunMs.set(run.id, performance.now());
       // Before `start` nothing is read.
       if (this.#ticking !== null) this.#scan(run);
       return run;
@@ -207,15 +195,20 @@ export class Reconciler {
       try {
         await this.#followRuns();
         await this.#doChores();
-        await this.#pause.wait(TICK_MS);
+        await this.#wait(TICK_MS);
       } catch (error) {
         if (this.#isStopped()) return;
         if (this.#deps.store.writer.fault === null) {
           this.#deps.log.error({ err: error }, 'following the runs failed; trying again');
         }
-        await sleep(TROUBLE_MS, this.#stop.signal).catch(() => undefined);
+        await this.#wait(TROUBLE_MS);
       }
     }
+  }
+
+  /** Ends early when the reconciler stops. */
+  async #wait(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#stop.signal }).catch(() => undefined);
   }
 
   #isStopped(): boolean {
@@ -227,7 +220,7 @@ export class Reconciler {
     if (startedMs < this.#countAgainMs) return;
     for (const run of await this.#deps.store.reader.ask('runningRuns')) {
       this.#scan(run);
-      if (await followRun(this.#deps, run)) this.#begunMs.delete(run.id);
+      await followRun(this.#deps, run);
     }
     const endedMs = performance.now();
     this.#countAgainMs = endedMs + Math.min(19 * (endedMs - startedMs), COUNT_AFTER_MS);
@@ -238,14 +231,13 @@ export class Reconciler {
     const { log } = this.#deps;
     try {
       await scanCatalogue({ ...this.#deps, throttle: this.#throttle }, run, this.#stop.signal);
-      this.#pause.wake();
     } catch (error) {
       if (this.#isStopped()) return;
       log.error(
         { err: error, runId: run.id },
         'the catalogue scan failed: it is continued, at the latest by the next schedule or resync',
       );
-      await sleep(TROUBLE_MS, this.#stop.signal).catch(() => undefined);
+      await this.#wait(TROUBLE_MS);
       if (error instanceof StoreError || this.#isStopped()) return;
       await endRun(this.#deps, run, messageOf(error)).catch((storeError: unknown) =>
         log.error(

@@ -18,14 +18,6 @@ export interface OrderedRun extends Run {
   readonly joined: boolean;
 }
 
-/** How long the operator's permission to remove products lasts. */
-const ALLOW_REMOVALS_MS = 60 * 60_000;
-
-export async function allowRemovals({ store, now }: Pick<RunDeps, 'store' | 'now'>): Promise<void> {
-  const atMs = now();
-  await store.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });
-}
-
 /** Nothing listened before this time: the reads must not come from a replica that is still behind it. */
 const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime', 'restart']);
 

@@ -2,9 +2,10 @@
  * How much may be asked of the store now (docs/architecture.md#rates): adaptive concurrency under a ceiling, an even rate, a
  * pause when the store asks for one, a circuit breaker when it fails. One for everything that is sent.
  */
-import { sleep } from '../platform/sleep.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fullJitterMs } from '../store-api/backoff.ts';
+import { messageOf } from '../platform/thrown.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
-import { fullJitterMs } from '../traffic/backoff.ts';
 
 interface ThrottleDeps {
   readonly now: () => number;
@@ -27,19 +28,15 @@ export interface Blocked {
   readonly sinceMs: number;
   /** Host and port of the store, if known. */
   readonly at?: string;
-  readonly failure?: Failure;
+  /** How the last request failed. */
+  readonly failure?: {
+    readonly kind: string;
+    /** null without an answer. */
+    readonly status: number | null;
+    /** The network's, such as `ECONNREFUSED`. */
+    readonly code: string | null;
+  };
 }
-
-/** How the last request failed. */
-interface Failure {
-  readonly kind: string;
-  /** null without an answer. */
-  readonly status: number | null;
-  /** The network's, such as `ECONNREFUSED`. */
-  readonly code: string | null;
-}
-
-type Reason = Omit<Blocked, 'sinceMs' | 'at'>;
 
 /** Failures in a row that open the breaker; then one probe at a time is sent. */
 const BREAKER_FAILURES = 5;
@@ -63,18 +60,17 @@ export class Throttle {
   #failures = 0;
   /** How often the breaker has opened since the last success; 0 while it is closed. */
   #opens = 0;
-  #probeAtMs = 0;
-  #isProbing = false;
+  /** Nothing is sent before this time, which an operator may end: the next probe, or look at the token file. */
+  #heldUntilMs = 0;
+  /** The store asked for no request before this time. */
+  #pausedUntilMs = 0;
   #inFlight = 0;
   /** Callers that wait for their turn. */
   #waiting = 0;
   #blocked: Blocked | null = null;
-  #lockedUntilMs = 0;
   #answeredAtMs = 0;
   /** The first failure since the last answer; null if there was none. */
   #failingSinceMs: number | null = null;
-  /** The store asked for no request before this time. */
-  #pausedUntilMs = 0;
 
   constructor(deps: ThrottleDeps) {
     this.#deps = deps;
@@ -101,7 +97,7 @@ export class Throttle {
     signal.throwIfAborted();
     this.#waiting += 1;
     try {
-      while (this.#slots() === 0) await sleep(TURN_CHECK_MS, signal);
+      while (this.#slots() === 0) await sleep(TURN_CHECK_MS, undefined, { signal });
     } finally {
       this.#waiting -= 1;
     }
@@ -110,11 +106,10 @@ export class Throttle {
   #slots(): number {
     const { now, maxRps } = this.#deps;
     const nowMs = now();
-    if (this.#blocked?.kind === 'wrong_store' || nowMs < this.#lockedUntilMs || this.#isPaused()) return 0;
     const elapsedMs = Math.max(0, nowMs - this.#tokensAtMs);
     this.#tokens = Math.min(Math.max(1, maxRps * BURST_SECONDS), this.#tokens + (elapsedMs * maxRps) / 1000);
     this.#tokensAtMs = nowMs;
-    if (this.#opens > 0 && (this.#isProbing || nowMs < this.#probeAtMs)) return 0;
+    if (this.#blocked?.kind === 'wrong_store' || this.#isPaused() || nowMs < this.#heldUntilMs) return 0;
     const allowed = this.#opens > 0 ? 1 : Math.max(1, Math.floor(this.#concurrency));
     return Math.max(0, Math.min(allowed - this.#inFlight, Math.floor(this.#tokens)));
   }
@@ -122,7 +117,6 @@ export class Throttle {
   /** Sends one request, which `free()` or `turn()` has allowed, and learns from its outcome. */
   async send<T>(request: () => Promise<T>): Promise<T> {
     const sentAtMs = this.#deps.now();
-    if (this.#opens > 0 && sentAtMs >= this.#probeAtMs) this.#isProbing = true;
     this.#tokens -= 1;
     this.#inFlight += 1;
     try {
@@ -144,58 +138,54 @@ export class Throttle {
 
   /** An operator's command: tries again at once, except after a wrong store and during a requested pause. */
   release(): void {
-    if (this.#blocked?.kind === 'wrong_store') return;
-    this.#closeBreaker();
-    this.#lockedUntilMs = 0;
-    if (!this.#isPaused()) this.#unblock();
+    this.#failures = 0;
+    this.#opens = 0;
+    this.#heldUntilMs = 0;
+    if (this.#blocked === null || this.#blocked.kind === 'wrong_store' || this.#isPaused()) return;
+    this.#blocked = null;
+    this.#deps.onBlocked(null);
   }
 
   #isPaused(): boolean {
     return this.#deps.now() < this.#pausedUntilMs;
   }
 
-  #closeBreaker(): void {
-    this.#failures = 0;
-    this.#opens = 0;
-    this.#isProbing = false;
-  }
-
   #succeed(): void {
     this.#answeredAtMs = this.#deps.now();
     this.#failingSinceMs = null;
-    this.#closeBreaker();
     this.#concurrency = Math.min(this.#deps.maxConcurrency, this.#concurrency + 1 / this.#concurrency);
-    if (this.#blocked?.kind !== 'wrong_store' && !this.#isPaused()) this.#unblock();
+    this.release();
   }
 
   #learn(error: unknown, sentAtMs: number): void {
     const nowMs = this.#deps.now();
-    // A fault on this side shows nothing about the store, but a probe must end all the same.
-    if (!(error instanceof ServiceError)) return this.#endProbe({ message: String(error) }, nowMs);
+    // A fault on this side shows nothing about the store.
+    const kind = error instanceof ServiceError ? error.kind : 'aborted';
     const why = failureOf(error);
-    switch (error.kind) {
+    if (kind === 'rate_limited' || kind === 'unavailable') this.#lower(sentAtMs, nowMs);
+    switch (kind) {
       case 'rejected':
         // The store works: it has answered.
-        return this.#succeed();
-      case 'aborted':
-        return this.#endProbe({ message: error.message }, nowMs);
+        this.#succeed();
+        return;
       case 'credentials':
-        this.#lockedUntilMs = nowMs + LOCKOUT_CHECK_MS;
-        this.#endProbe(why, nowMs);
-        return this.#block({ kind: 'credentials', ...why, untilMs: null });
+        this.#heldUntilMs = nowMs + LOCKOUT_CHECK_MS;
+        this.#block({ kind, ...why, untilMs: null });
+        return;
       case 'rate_limited': {
-        this.#lower(sentAtMs, nowMs);
-        const pauseMs = Math.max(MIN_PAUSE_MS, error.retryAfterMs ?? 0);
+        const pauseMs = Math.max(MIN_PAUSE_MS, (error as ServiceError).retryAfterMs ?? 0);
         this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
-        this.#endProbe(why, nowMs);
-        return this.#block({ kind: 'rate_limited', ...why, untilMs: this.#pausedUntilMs });
+        this.#block({ kind, ...why, untilMs: this.#pausedUntilMs });
+        return;
       }
+      case 'aborted':
+        // Probes must not follow each other at once.
+        if (this.#opens > 0) this.#fail(why, sentAtMs, nowMs);
+        return;
       case 'unavailable':
-        this.#lower(sentAtMs, nowMs);
-        return this.#fail(why, nowMs);
       case 'unauthorized':
       case 'contract':
-        this.#fail(why, nowMs);
+        this.#fail(why, sentAtMs, nowMs);
     }
   }
 
@@ -205,41 +195,30 @@ export class Throttle {
     this.#loweredAtMs = nowMs;
   }
 
-  /** A probe that ended without an answer of use has not shown that the store works. */
-  #endProbe(why: Pick<Blocked, 'message' | 'failure'>, nowMs: number): void {
-    if (this.#isProbing) this.#fail(why, nowMs);
-  }
-
-  #fail(why: Pick<Blocked, 'message' | 'failure'>, nowMs: number): void {
+  #fail(why: Pick<Blocked, 'message' | 'failure'>, sentAtMs: number, nowMs: number): void {
     this.#failingSinceMs ??= nowMs;
     this.#failures += 1;
     if (this.#failures < BREAKER_FAILURES) return;
     // A request that was under way when the breaker opened shows nothing new.
-    if (this.#opens === 0 || this.#isProbing) {
+    if (this.#opens === 0 || sentAtMs >= this.#heldUntilMs) {
       this.#opens += 1;
-      this.#probeAtMs = nowMs + fullJitterMs(this.#opens, PROBE, this.#deps.random());
-      this.#isProbing = false;
+      this.#heldUntilMs = nowMs + fullJitterMs(this.#opens, PROBE, this.#deps.random());
     }
-    this.#block({ kind: 'breaker', ...why, untilMs: this.#probeAtMs });
+    this.#block({ kind: 'breaker', ...why, untilMs: this.#heldUntilMs });
   }
 
-  #block(why: Reason): void {
+  #block(why: Omit<Blocked, 'sinceMs' | 'at'>): void {
     const { now, onBlocked, storeAt } = this.#deps;
     const before = this.#blocked?.kind === why.kind ? this.#blocked : null;
     const at = storeAt === undefined ? {} : { at: storeAt };
     this.#blocked = { ...why, sinceMs: before?.sinceMs ?? this.#failingSinceMs ?? now(), ...at };
     if (before === null) onBlocked(this.#blocked);
   }
-
-  #unblock(): void {
-    if (this.#blocked === null) return;
-    this.#blocked = null;
-    this.#deps.onBlocked(null);
-  }
 }
 
-function failureOf({ message, kind, status, cause }: ServiceError): Pick<Blocked, 'message' | 'failure'> {
-  const code =
-    cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : null;
-  return { message, failure: { kind, status: status ?? null, code } };
+function failureOf(error: unknown): Pick<Blocked, 'message' | 'failure'> {
+  if (!(error instanceof ServiceError)) return { message: messageOf(error) };
+  const { message, kind, status = null, cause } = error;
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? null;
+  return { message, failure: { kind, status, code } };
 }

@@ -11,23 +11,20 @@ const LEAST_READS = 10;
 const TIMES_AFTER_LOSS = 6;
 const AFTER_LOSS_EVERY_MS = 5 * 60_000;
 
+interface TickDeps {
+  readonly store: Pick<Store, 'reader' | 'writer'>;
+  readonly now: () => number;
+}
+
 export class Ticks {
-  readonly #store: Pick<Store, 'reader' | 'writer'>;
-  readonly #now: () => number;
+  readonly #deps: TickDeps;
   #isLossOpen = false;
   #afterLossAtMs = Number.NEGATIVE_INFINITY;
   /** Reads that the next ticks go without. */
   #debt = 0;
 
-  constructor({
-    store,
-    now,
-  }: {
-    readonly store: Pick<Store, 'reader' | 'writer'>;
-    readonly now: () => number;
-  }) {
-    this.#store = store;
-    this.#now = now;
+  constructor(deps: TickDeps) {
+    this.#deps = deps;
   }
 
   /** Deliveries were lost; which products they were about is unknown. */
@@ -37,7 +34,7 @@ export class Ticks {
 
   /** @throws StoreError */
   async run(): Promise<void> {
-    await this.#store.writer.command('retryFailures', undefined);
+    await this.#deps.store.writer.command('retryFailures', undefined);
     const budget = await this.#budget();
     const paid = Math.min(this.#debt, Math.floor(budget / 2));
     this.#debt -= paid;
@@ -46,25 +43,25 @@ export class Ticks {
 
   /** To be called often. @throws StoreError */
   async runAfterLoss(): Promise<void> {
-    if (!this.#isLossOpen || this.#now() < this.#afterLossAtMs + AFTER_LOSS_EVERY_MS) return;
+    if (!this.#isLossOpen || this.#deps.now() < this.#afterLossAtMs + AFTER_LOSS_EVERY_MS) return;
     const reads = TIMES_AFTER_LOSS * (await this.#budget());
     this.#isLossOpen = false;
-    this.#afterLossAtMs = this.#now();
+    this.#afterLossAtMs = this.#deps.now();
     this.#debt = reads;
     await this.#read(reads);
   }
 
   async #budget(): Promise<number> {
-    const { products } = await this.#store.reader.ask('liveCounts');
+    const { products } = await this.#deps.store.reader.ask('liveCounts');
     return Math.max(LEAST_READS, Math.ceil((products * SHARE.products) / SHARE.of));
   }
 
   async #read(limit: number): Promise<void> {
-    const productIds = await this.#store.reader.ask('oldestEvidence', { limit });
+    const productIds = await this.#deps.store.reader.ask('oldestEvidence', { limit });
     if (productIds.length === 0) return;
-    await this.#store.writer.append({
+    await this.#deps.store.writer.append({
       kind: 'request_reads',
-      atMs: this.#now(),
+      atMs: this.#deps.now(),
       reason: 'stale',
       productIds,
       variantIds: [],
