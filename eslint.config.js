@@ -4,14 +4,13 @@ import boundaries from 'eslint-plugin-boundaries';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import ts from 'typescript-eslint';
 
-const STORE_API = ['core', 'traffic', 'platform', 'contract', 'store-api'];
+const STORE_API = ['core', 'platform', 'contract', 'store-api'];
 const MIRROR = [...STORE_API, 'sqlite', 'inbox', 'mirror'];
 const APP = [...MIRROR, 'intake', 'reconcile', 'ops', 'config', 'app'];
 
 /** What each folder of src/ may import besides itself. `contract` is src/store-api/contract. */
 const IMPORTS = {
   core: [],
-  traffic: [],
   platform: [],
   web: ['platform'],
   contract: [],
@@ -144,7 +143,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/core/**', 'src/traffic/**'],
+    files: ['src/core/**'],
     rules: {
       'no-restricted-imports': ['error', { patterns: [{ regex: '^[^.]', message: PURE }] }],
       'no-restricted-globals': ['error', ...IMPURE.map((name) => ({ name, message: PURE }))],

@@ -1,14 +1,22 @@
 /**
- * The installed `stock-mirror` command. Distributions ship Nodes that are too old for the program: this file says so.
- * It therefore has to load on old Nodes itself, and imports nothing else of the program statically.
+ * The installed `stock-mirror` command. It says so where the Node of a distribution is too old for the program, so it
+ * loads on old Nodes itself and imports nothing else of the program statically.
  */
 import { keepCompiled } from './platform/compile-cache.ts';
-import { explainNodeVersion, isNodeSupported } from './platform/node-requirement.ts';
 
-if (isNodeSupported(process.versions.node)) {
+/** As `engines` in package.json. */
+const REQUIRED_NODE = '22.19';
+
+const { node } = process.versions;
+const [major, minor] = node.split('.').map(Number) as [number, number];
+if (major > 22 || (major === 22 && minor >= 19)) {
   keepCompiled();
   await import('./cli.ts');
 } else {
-  process.stderr.write(explainNodeVersion(process.versions.node));
+  process.stderr.write(
+    `stock-mirror needs Node.js ${REQUIRED_NODE} or newer, and this is ${node} (${process.execPath}).\n` +
+      'Install a current version from https://nodejs.org/en/download, or with a version manager: `nvm install 24`.\n' +
+      'Then install stock-mirror again: a global package belongs to the Node.js that installed it.\n',
+  );
   process.exitCode = 2;
 }

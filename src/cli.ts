@@ -1,5 +1,4 @@
 /** The `stock-mirror` command: a file per verb in cli/, listed in cli/verbs.ts. */
-import './platform/node-version.ts';
 import { outliveOutput } from './cli/shared/output.ts';
 import { createProgram } from './cli/program.ts';
 import { runProgram } from './cli/run.ts';

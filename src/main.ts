@@ -1,5 +1,4 @@
 /** The mirror's entry: configuration, composition, listening, draining on SIGTERM. */
-import './platform/node-version.ts';
 import { keepCompiled } from './platform/compile-cache.ts';
 import { endWithNpmShell } from './platform/npm-shell.ts';
 

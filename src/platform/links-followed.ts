@@ -1,13 +1,12 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 /** The path behind symbolic links, also of a file that does not exist yet. */
 export function linksFollowed(path: string): string {
   try {
-    if (existsSync(path)) return realpathSync(path);
-    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-    const named = isLink ? resolve(dirname(path), readlinkSync(path)) : path;
-    return join(realpathSync(dirname(named)), basename(named));
+    const place = join(realpathSync(dirname(path)), basename(path));
+    const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    return isLink ? linksFollowed(resolve(dirname(place), readlinkSync(place))) : place;
   } catch {
     return path;
   }

@@ -1,8 +1,8 @@
 /** A hono app on a socket, with limits on slow and oversized requests and on slow readers. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { Server as NetServer, type AddressInfo, type DropArgument, type Socket } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { authorityOf } from './authority.ts';
 
@@ -11,13 +11,11 @@ interface App {
   /**
    * Anybody can reach the listener. Its app does not depend on the Host header: requests without one, or with an odd
    * one, are answered.
+   *
+   * Called with null when a connection was closed at once, since `MAX_CONNECTIONS` are open, and with a protocol when one
+   * began with another, such as TLS, and was answered 400.
    */
-  readonly open?: {
-    /** A connection was closed at once, since `MAX_CONNECTIONS` are open. */
-    readonly onDropped: (remoteAddress: string | null) => void;
-    /** A connection began with another protocol, such as TLS, and was answered 400. */
-    readonly onProtocol: (protocol: string, remoteAddress: string | null) => void;
-  };
+  readonly onUnread?: (protocol: string | null) => void;
 }
 
 export interface Listener {
@@ -36,12 +34,14 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Longer than a proxy keeps idle connections (docs/deploying.md#proxies): a request must not cross their end. */
 const KEEP_ALIVE_MS = 5 * 60_000;
-/** A connection on which nothing moves for so long is closed. Longer than any answer takes: long polls wait for 60 s. */
+/** A connection on which nothing moves for so long is cut. Longer than any answer takes: long polls wait for 60 s. */
 const STALLED_MS = 90_000;
-const CHECK_EVERY_MS = 1_000;
+/** The limit of open files, where the system shows it. */
+const LIMITS = '/proc/self/limits';
+const [, openFiles = Infinity] =
+  /^Max open files\s+(\d+)/m.exec(existsSync(LIMITS) ? readFileSync(LIMITS, 'utf8') : '') ?? [];
 /** Two listeners leave a third of the open files: beyond that limit the kernel closes connections without a word. */
-const MAX_CONNECTIONS = Math.min(4_096, Math.floor(maxOpenFiles() / 3));
-const MAX_REQUESTS_PER_CONNECTION = 10_000;
+const MAX_CONNECTIONS = Math.min(4_096, Math.floor(Number(openFiles) / 3));
 /** Connections that the kernel queues during a restart. Node's default of 511 would shrink the queue of a passed socket. */
 const BACKLOG = 4_096;
 /** How long idle connections are kept when the listener stops: longer than a request travels. */
@@ -53,33 +53,26 @@ const LINGER_MS = 500;
  * @throws Error naming host and port, or the descriptor, when they cannot be listened on.
  */
 export async function listen(app: App, host: string, port: number, fd?: number): Promise<Listener> {
-  const { open } = app;
+  const { fetch, onUnread } = app;
   const server = createAdaptorServer({
-    fetch: app.fetch,
+    fetch,
     serverOptions: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: CHECK_EVERY_MS,
-      maxHeaderSize: 16 << 10,
-      requireHostHeader: open === undefined,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: onUnread === undefined,
     },
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
-  server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION;
-  server.setTimeout(STALLED_MS, (socket) => {
-    // The kernel would keep what a mere end leaves unsent for minutes.
-    if (socket.writableLength > 0) socket.resetAndDestroy();
-    else if (underWay.get(socket) === 0 && !socket.writableEnded) {
-      socket.end();
-      socket.setTimeout(STALLED_MS);
-    } else socket.destroy();
-  });
-  server.on('drop', (dropped?: DropArgument) => open?.onDropped(dropped?.remoteAddress ?? null));
-  if (open !== undefined) {
+  server.setTimeout(STALLED_MS);
+  /** Requests under way, by connections that have sent at least one. */
+  const underWay = new Map<Socket, number>();
+  if (onUnread !== undefined) {
+    server.on('drop', () => onUnread(null));
     server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket) => {
       const protocol = protocolOf(error.rawPacket?.toString('latin1') ?? '');
-      if (protocol !== null) open.onProtocol(protocol, socket.remoteAddress ?? null);
+      if (protocol !== null) onUnread(protocol);
       if (!socket.writable || (underWay.get(socket) ?? 0) > 0) socket.destroy();
       else {
         const status = BROKEN[error.code ?? ''] ?? '400 Bad Request';
@@ -88,27 +81,25 @@ export async function listen(app: App, host: string, port: number, fd?: number):
     });
   }
   let isStopping = false;
-  /** Requests under way, by connections that have sent at least one. */
-  const underWay = new Map<Socket, number>();
-  const count = (socket: Socket, change: number): void => {
-    if (!socket.destroyed) underWay.set(socket, (underWay.get(socket) ?? 0) + change);
-  };
   server.prependListener('request', ({ headers, socket }, response) => {
     // The adaptor builds a URL from it, and refuses what it cannot parse.
-    if (open !== undefined) headers.host = 'localhost';
+    if (onUnread !== undefined) headers.host = 'localhost';
     if (isStopping) response.setHeader('Connection', 'close');
+    if (socket.destroyed) return;
     if (!underWay.has(socket)) socket.once('close', () => underWay.delete(socket));
-    count(socket, 1);
-    response.once('close', () => count(socket, -1));
+    underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
+    response.once('close', () => {
+      if (!socket.destroyed) underWay.set(socket, (underWay.get(socket) ?? 1) - 1);
+    });
   });
   /**
-   * Ends our half only, as when a connection has been idle for too long. A request that crosses the end cannot be answered
-   * any more, but it is still taken; the other side closes its half when it has read the end.
+   * Ends our half only. A request that crosses the end cannot be answered any more, but it is still taken; the other
+   * side closes its half when it has read the end.
    */
   const endIdle = (): void => {
     for (const [socket, requests] of underWay) if (requests === 0) socket.end();
   };
-  const address = fd === undefined ? await listenOn(server, host, port) : await takeOver(server, fd);
+  const address = await bind(server, host, port, fd);
   return {
     host: fd === undefined ? host : address.address,
     port: address.port,
@@ -137,19 +128,7 @@ const BROKEN: Readonly<Record<string, string>> = {
 function protocolOf(start: string): string | null {
   if (start.startsWith('\x16\x03')) return 'TLS';
   if (start.startsWith('PRI * HTTP/2')) return 'HTTP/2';
-  if (start.startsWith('PROXY ') || start.startsWith('\r\n\r\n\0\r\nQUIT\n')) return 'the PROXY protocol';
-  return null;
-}
-
-/** Linux alone says it; elsewhere it is taken for large. */
-function maxOpenFiles(): number {
-  try {
-    return Number(
-      /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity,
-    );
-  } catch {
-    return Infinity;
-  }
+  return start.startsWith('PROXY ') || start.startsWith('\r\n\r\n\0\r\nQUIT\n') ? 'the PROXY protocol' : null;
 }
 
 const UNKNOWN_HOST = 'the host name is not known: correct it, or set an IP address';
@@ -162,28 +141,23 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EAI_AGAIN: UNKNOWN_HOST,
 };
 
-async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
+async function bind(server: Server, host: string, port: number, fd?: number): Promise<AddressInfo> {
   try {
-    server.listen(port, host, BACKLOG);
+    server.listen({ ...(fd === undefined ? { host, port } : { fd }), backlog: BACKLOG });
     await once(server, 'listening');
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    const remedy = REMEDIES[code] ?? 'correct the address or the port';
-    throw new Error(`cannot listen on ${authorityOf({ host, port })}: ${remedy}`, { cause: error });
+    const address = server.address();
+    if (typeof address === 'object' && address !== null) return address;
+    server.close();
+    throw new Error('it is no TCP socket');
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    const [what, remedy] =
+      fd === undefined
+        ? [authorityOf({ host, port }), REMEDIES[code] ?? 'correct the address or the port']
+        : [
+            `descriptor ${fd}, which LISTEN_FDS names`,
+            'let a socket unit with ListenStream=<address>:<port> start the mirror',
+          ];
+    throw new Error(`cannot listen on ${what}: ${remedy}`, { cause });
   }
-  return server.address() as AddressInfo;
-}
-
-async function takeOver(server: Server, fd: number): Promise<AddressInfo> {
-  const remedy = 'let a socket unit with ListenStream=<address>:<port> start the mirror';
-  try {
-    server.listen({ fd }, BACKLOG);
-    await once(server, 'listening');
-  } catch (error) {
-    throw new Error(`cannot listen on descriptor ${fd}, which LISTEN_FDS names: ${remedy}`, { cause: error });
-  }
-  const address = server.address();
-  if (typeof address === 'object' && address !== null) return address;
-  server.close();
-  throw new Error(`descriptor ${fd}, which LISTEN_FDS names, is no TCP socket: ${remedy}`);
 }

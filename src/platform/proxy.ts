@@ -1,13 +1,5 @@
 /** Requests through the proxy of the environment. Node's own `fetch` would take it for loopback too, or not at all. */
-import {
-  Agent,
-  EnvHttpProxyAgent,
-  fetch,
-  Pool,
-  type Dispatcher,
-  type RequestInit,
-  type Response,
-} from 'undici';
+import { Agent, EnvHttpProxyAgent, fetch, Pool, type Dispatcher, type RequestInit } from 'undici';
 
 /**
  * Sends as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say; the lowercase names win. Loopback is never reached through a proxy.
@@ -37,22 +29,20 @@ interface ConnectOptions {
   readonly connect?: { readonly timeout?: number; readonly autoSelectFamilyAttemptTimeout?: number };
 }
 
-export const fetchThroughProxy = (url: string, init: RequestInit): Promise<Response> =>
+export const fetchThroughProxy = (url: string, init: RequestInit) =>
   fetch(url, { ...init, dispatcher: throughProxy() });
 
 /** Asks a listener of this machine. */
-export const fetchDirectly = (url: string, init: RequestInit): Promise<Response> =>
+export const fetchDirectly = (url: string, init: RequestInit) =>
   fetch(url, { ...init, dispatcher: new Agent() });
 
 /** The proxy that the environment names for an address, for people; null if there is none. */
 export function describeProxy(address: string): string | null {
   const { protocol, hostname } = new URL(address);
-  if (['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return null;
   const proxy = (protocol === 'https:' && variable('HTTPS_PROXY')) || variable('HTTP_PROXY');
-  if (proxy === '') return null;
+  if (proxy === '' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return null;
   const exempt = variable('NO_PROXY');
-  const name = proxy.replace(/[^/]*@/, '');
-  return exempt === '' ? name : `${name}, except for the hosts of NO_PROXY (${exempt})`;
+  return `${proxy.replace(/[^/]*@/, '')}${exempt === '' ? '' : `, except for the hosts of NO_PROXY (${exempt})`}`;
 }
 
 function variable(name: string): string {

@@ -6,7 +6,7 @@ import { programFile } from './own-files.ts';
 export interface Thread<In, Out> {
   /** @param handOver memory of the message that is transferred instead of copied: the sender can no longer use it. */
   post(message: In, handOver?: readonly ArrayBuffer[]): void;
-  /** Call it once: the listener also gets what came before. */
+  /** To be called once, before a message can come. */
   onMessage(listener: (message: Out) => void): void;
   /** Called once when the thread ends, asked to or not, after its last message. */
   onEnd(listener: (cause: Error) => void): void;
@@ -24,34 +24,17 @@ export interface Owner<In, Out> {
   close(): void;
 }
 
-/** What a thread is started with. */
-export interface ThreadOptions {
-  /** Of the mirror's file. */
-  readonly path: string;
-  readonly isSuspect?: boolean;
-  readonly inboxEndSeq?: number | null;
-}
-
 /** @param name of its file below src/, without the extension. */
-export function startThread<In, Out>(name: string, options: ThreadOptions): Thread<In, Out> {
+export function startThread<In, Out>(name: string, options: object): Thread<In, Out> {
   const worker = new Worker(programFile(name), { workerData: options });
-  // It may be started before its owner has loaded what listens to it.
-  let listener: ((message: Out) => void) | null = null;
-  const early: Out[] = [];
-  worker.on('message', (message: Out) => (listener === null ? early.push(message) : listener(message)));
   let failure: Error | null = null;
-  worker.on('error', (error: Error) => {
-    failure = error;
-  });
+  worker.on('error', (error: Error) => (failure = error));
   const ended = Promise.withResolvers<Error>();
   // It ends after its error, and its last messages may still be on their way.
   worker.on('exit', (code) => setImmediate(() => ended.resolve(failure ?? new Error(`exit code ${code}`))));
   return {
     post: (message, handOver) => worker.postMessage(message, handOver),
-    onMessage: (given) => {
-      listener = given;
-      for (const message of early.splice(0)) given(message);
-    },
+    onMessage: (listener) => void worker.on('message', listener),
     onEnd: (given) => void ended.promise.then(given),
     stop: () => worker.terminate(),
   };
@@ -60,7 +43,7 @@ export function startThread<In, Out>(name: string, options: ThreadOptions): Thre
 /** For the first line of a thread's own file. @throws Error on the main thread. */
 export function ownerOfThread<In, Out>(): {
   readonly owner: Owner<In, Out>;
-  readonly options: ThreadOptions;
+  readonly options: unknown;
 } {
   const port = parentPort;
   if (port === null) throw new Error('this file runs as a worker only');
@@ -71,6 +54,6 @@ export function ownerOfThread<In, Out>(): {
       take: () => receiveMessageOnPort(port)?.message as In | undefined,
       close: () => port.close(),
     },
-    options: workerData as ThreadOptions,
+    options: workerData,
   };
 }

@@ -2,8 +2,8 @@
  * When a failed call is made again (docs/store-api.md#errors, 4). For programs that call the store now and then;
  * the mirror paces its reads by itself and uses none of this.
  */
-import { fullJitterMs } from '../traffic/backoff.ts';
-import type { BackoffPolicy } from '../traffic/backoff.ts';
+import { fullJitterMs } from './backoff.ts';
+import type { BackoffPolicy } from './backoff.ts';
 import { createOrderRequestSchema } from './contract/order-schemas.ts';
 import type { ServiceClient } from './client.ts';
 import { checkRequest, type CallOptions } from './endpoints/call.ts';

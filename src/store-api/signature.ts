@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** The format of `X-Service-Signature`; nothing else is compared. */
-const SIGNATURE = /^[0-9a-f]{64}$/;
+export const SIGNATURE = /^[0-9a-f]{64}$/;
 
 /**
  * Signs a webhook body: lowercase hex HMAC-SHA256 over the raw bytes (Signature 1).

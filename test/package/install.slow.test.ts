@@ -15,7 +15,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { isNodeSupported } from '../../src/platform/node-requirement.ts';
 import { bytesOnDisk, installPackage, mirrorEnv, userEnv as env, type Installed } from './installed.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -107,7 +106,10 @@ it('takes at most 40 MB with all its dependencies', () => {
 
 it('says what it needs under a Node that is too old', (t) => {
   const old = spawnSync('/usr/bin/node', ['--version'], { encoding: 'utf8' });
-  t.skip(old.error !== undefined || isNodeSupported(old.stdout.slice(1)), 'the system has no such Node');
+  t.skip(
+    old.error !== undefined || Number(old.stdout.slice(1).split('.')[0]) > 21,
+    'the system has no such Node',
+  );
   const bin = join(installed.folder, 'dist/bin.js');
   const { status, stdout, stderr } = spawnSync('/usr/bin/node', [bin, 'status'], { encoding: 'utf8' });
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

@@ -123,7 +123,7 @@ test('a request that crosses the end of its connection is taken, though nobody c
   await stopped;
 });
 
-test('an idle connection outlives those of proxies, and a request that crosses its end is taken', async () => {
+test('an idle connection outlives those of proxies', async () => {
   const sockets: Socket[] = [];
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.get('/', (c) => {
@@ -132,20 +132,10 @@ test('an idle connection outlives those of proxies, and a request that crosses i
   });
   const listener = await listen(app, '127.0.0.1', 0);
   onTestFinished(() => listener.stop(0));
-  const proxy = connect({ port: listener.port, host: '127.0.0.1', allowHalfOpen: true }).resume();
-  proxy.on('error', () => undefined);
-  const send = () => proxy.write('GET / HTTP/1.1\r\nHost: mirror\r\n\r\n');
-  send();
+  const { send } = wire(listener.port);
+  send('/');
   // Caddy keeps them for 2 minutes, others for one.
   await expect.poll(() => sockets[0]?.timeout).toBeGreaterThan(240_000);
-  // They are over: the end and the next request cross.
-  sockets[0]?.emit('timeout');
-  await once(proxy, 'end');
-  send();
-  await expect.poll(() => sockets.length).toBe(2);
-  // One that does not close its half is cut.
-  sockets[0]?.emit('timeout');
-  expect(sockets[0]?.destroyed).toBe(true);
 });
 
 test('a descriptor that is no listening socket is named', async () => {

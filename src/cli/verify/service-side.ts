@@ -1,7 +1,7 @@
 /** The store as `verify` asks it: within the limits of the configuration, and with retries where they may help. */
-import { fullJitterMs } from '../../traffic/backoff.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fullJitterMs } from '../../store-api/backoff.ts';
 import type { ProductSnapshot } from '../../core/input.ts';
-import { sleep } from '../../platform/sleep.ts';
 import { Throttle, type Blocked } from '../../reconcile/throttle.ts';
 import type { CatalogueClient } from '../../store-api/client.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
@@ -78,7 +78,8 @@ export class ServiceSide {
       } catch (error) {
         signal.throwIfAborted();
         if (attempt === ATTEMPTS || !isWorthAnother(error)) throw error;
-        await sleep(Math.max(error.retryAfterMs ?? 0, fullJitterMs(attempt, RETRY, Math.random())), signal);
+        const jitterMs = fullJitterMs(attempt, RETRY, Math.random());
+        await sleep(Math.max(error.retryAfterMs ?? 0, jitterMs), undefined, { signal });
       }
     }
   }

@@ -1,6 +1,6 @@
 /** Access tokens: one for all calls, requested as rarely as possible. docs/store-api.md#authentication. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fullJitterMs } from '../../traffic/backoff.ts';
+import { fullJitterMs } from '../backoff.ts';
 import { ServiceError } from '../transport/errors.ts';
 import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
 import { requestToken, TOKEN_ENDPOINT } from './token-request.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fullJitterMs } from '../../src/traffic/backoff.ts';
+import { fullJitterMs } from '../../src/store-api/backoff.ts';
 
 const POLICY = { baseMs: 1_000, capMs: 60_000 };
 
