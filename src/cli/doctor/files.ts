@@ -1,9 +1,9 @@
 /** The mirror's files: present, undamaged, with room to grow, readable by the right users only. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { inboxPath, openInboxReader } from '../../inbox/inbox.ts';
+import { inboxPath } from '../../inbox/inbox.ts';
 import { isThere } from '../../sqlite/is-there.ts';
-import type { Db } from '../../sqlite/open.ts';
+import { openReader, type Db } from '../../sqlite/open.ts';
 import { openMirrorFile } from '../shared/mirror-file.ts';
 import { fail, ok, warn, type Finding } from './check.ts';
 
@@ -44,7 +44,7 @@ export function checkInbox(path: string, depth: Depth): Finding {
     );
   }
   const remedy = 'stop the mirror and move the file away: the next start reads everything from the store';
-  return checkPages(file, openInboxReader(file), depth, remedy);
+  return checkPages(file, openReader(file), depth, remedy);
 }
 
 /** Closes the database. */
