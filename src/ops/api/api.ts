@@ -3,38 +3,42 @@ import { ChangeFeed } from '../feed/change-feed.ts';
 import { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
-import { describeApi, type OpsDocument } from './document.ts';
 import { historyRoutes } from './history.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
 import { runsRoutes } from './runs.ts';
 import { statusRoutes } from './status.ts';
 import { stockRoutes } from './stock.ts';
 
-type ApiDeps = Pick<
-  OpsDeps,
-  'reader' | 'writer' | 'state' | 'operator' | 'alarms' | 'now' | 'stopping' | 'log'
->;
+const description = `The state, stock, changes and runs of one mirror.
 
-export function createApi({
-  reader,
-  writer,
-  state,
-  operator,
-  alarms,
-  now,
-  stopping,
-  log,
-}: ApiDeps): ApiRouter {
-  const feed = new ChangeFeed({ reader, writer });
+Lists are paged: while \`has_more\` is true, ask again with \`after\` = \`next\`. Unknown parameters and fields are refused by name. Errors are {error, error_description}. New fields may appear in answers at any time.`;
+
+export function createApi(deps: OpsDeps): ApiRouter {
+  const { reader } = deps;
   const api = apiRouter();
-  api.route('/', statusRoutes({ reader, state, operator, alarms, now }));
+  api.route('/', statusRoutes(deps));
   api.route('/', stockRoutes(reader));
-  api.route('/', changesRoutes({ reader, feed, held: new HeldAnswers({ stopping, log }) }));
+  api.route('/', changesRoutes({ reader, feed: new ChangeFeed(deps), held: new HeldAnswers(deps) }));
   api.route('/', historyRoutes(reader));
-  api.route('/', runsRoutes({ reader, operator, alarms, held: new HeldAnswers({ stopping, log }) }));
+  api.route('/', runsRoutes({ ...deps, held: new HeldAnswers(deps) }));
 
-  let document: OpsDocument | null = null;
+  let document: object | null = null;
   // Made on request: it takes as long as a good part of a start.
-  api.get('/openapi.json', (c) => c.json((document ??= describeApi(api))));
+  api.get('/openapi.json', (c) => c.json((document ??= describe(api))));
   return api;
+}
+
+/** The API, described by the schemas that it uses. */
+function describe(api: ApiRouter): object {
+  api.openAPIRegistry.registerComponent('securitySchemes', 'token', {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'OPS_TOKEN, or OPS_READ_TOKEN for GET and HEAD, if they are set. A browser may sign in at /login instead.',
+  });
+  return api.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: { title: 'stock-mirror', version: '1.0.0', description },
+    security: [{ token: [] }, {}],
+  });
 }

@@ -4,15 +4,14 @@
  */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { FeedPage } from '../../mirror/queries/changes.ts';
 import type { StoreReader } from '../../mirror/mirror.ts';
-import type { OpsEnv } from '../shared/env.ts';
-import type { ChangeFeed } from '../feed/change-feed.ts';
-import { whyStartOver, type StartOver } from '../feed/cursor.ts';
-import { followChanges, nextOf } from '../feed/follow-changes.ts';
+import { newsWithin, nextOf, whyStartOver } from '../feed/change-feed.ts';
+import type { ChangeFeed, StartOver } from '../feed/change-feed.ts';
+import { followChanges } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
-import { limitParameter, seqParameter, wholeNumber } from './parameters.ts';
+import type { OpsEnv } from '../shared/env.ts';
 import { answers, apiRouter, EVENTS, withRefusals, type ApiRouter } from './router.ts';
+import { limitParameter, seqParameter, wholeNumber } from './router.ts';
 import { changeSchema, epochSchema, lastSeqSchema } from './rows.ts';
 
 const MAX_WAIT_S = 60;
@@ -34,25 +33,26 @@ const START_OVER = {
   410: answers('Start over: the next changes were deleted, or the number was never issued', startOverSchema),
 } as const;
 
-const after = seqParameter(
-  'The last number the consumer has: `next` of the previous answer. Without it, the oldest change that is kept comes first.',
-).optional();
-const epoch = z
-  .string()
-  .regex(/^[0-9a-f]{1,64}$/, 'must be the `epoch` of an answer')
-  .optional()
-  .openapi({ description: 'The epoch the consumer knows.' });
+const position = {
+  after: seqParameter(
+    'The last number the consumer has: `next` of the previous answer. Without it, the oldest change that is kept comes first.',
+  ).optional(),
+  epoch: z
+    .string()
+    .regex(/^[0-9a-f]{1,64}$/, 'must be the `epoch` of an answer')
+    .optional()
+    .openapi({ description: 'The epoch the consumer knows.' }),
+};
 
 const changes = createRoute({
   method: 'get',
   path: '/api/changes',
   operationId: 'changes',
-  summary: 'Changes after a number',
+  summary: 'Changes after a number, oldest first',
   description: CONTRACT,
   request: {
     query: z.strictObject({
-      after,
-      epoch,
+      ...position,
       limit: limitParameter,
       wait_seconds: wholeNumber(
         0,
@@ -63,7 +63,7 @@ const changes = createRoute({
   },
   responses: withRefusals({
     200: answers(
-      'Changes, oldest first',
+      'A page',
       z.object({
         epoch: epochSchema,
         changes: z.array(changeSchema),
@@ -71,7 +71,6 @@ const changes = createRoute({
         has_more: z.boolean(),
       }),
     ),
-
     409: START_OVER[409],
     410: START_OVER[410],
   }),
@@ -84,20 +83,10 @@ const stream = createRoute({
   summary: 'Changes as they are made, as server-sent events',
   description: `The stream begins with an event \`epoch\` with {epoch, last_seq}; then each change is an event \`change\` with its number as id. An id without an event only moves the number forward. A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. A reader that was too slow gets an event \`gone\`, which means start over, and the stream ends. After 15 s of silence a comment is sent. A reader that takes nothing for 90 s is disconnected. ${CONTRACT}`,
   request: {
-    query: z.strictObject({ after, epoch }),
-    headers: z.object({
-      'last-event-id': seqParameter('The id of the last event.').optional(),
-    }),
+    query: z.strictObject(position),
+    headers: z.object({ 'last-event-id': seqParameter('The id of the last event.').optional() }),
   },
-  responses: withRefusals({
-    200: {
-      description: 'Events, until either side closes the stream',
-      content: { [EVENTS]: { schema: z.string() } },
-    },
-
-    409: START_OVER[409],
-    410: START_OVER[410],
-  }),
+  responses: withRefusals({ 200: EVENTS, 409: START_OVER[409], 410: START_OVER[410] }),
 });
 
 interface ChangesDeps {
@@ -110,33 +99,19 @@ export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
   const app = apiRouter();
   app.openapi(changes, async (c) => {
     const { after = null, epoch = null, limit, wait_seconds: waitSeconds = 0 } = c.req.valid('query');
-    const look = (from: number | null): Promise<FeedPage> =>
-      reader.ask('changesAfter', { after: from, limit });
     let at = after;
-    let page = await look(at);
-    const isWaited = waitSeconds > 0 && page.changes.length === 0;
-    if (isWaited && whyStartOver({ after, epoch }, page) === null) {
+    let page = await reader.ask('changesAfter', { after, limit });
+    if (waitSeconds > 0 && page.changes.length === 0 && whyStartOver({ after, epoch }, page) === null) {
       const release = held.hold(c);
       if (release === null) return held.tooMany(c);
-      try {
-        at = nextOf(page);
-        await untilChange(feed, at, waitSeconds * 1_000, held.endOf(c));
-        page = await look(at);
-      } finally {
-        release();
-      }
+      at = nextOf(page);
+      await untilChange(feed, at, waitSeconds * 1_000, held.endOf(c)).finally(release);
+      page = await reader.ask('changesAfter', { after: at, limit });
     }
     const startOver = whyStartOver({ after: at, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
-    return c.json(
-      {
-        epoch: page.epoch,
-        changes: [...page.changes],
-        next: nextOf(page),
-        has_more: page.hasMore,
-      },
-      200,
-    );
+    const { epoch: current, changes: rows, hasMore } = page;
+    return c.json({ epoch: current, changes: [...rows], next: nextOf(page), has_more: hasMore }, 200);
   });
 
   app.openapi(stream, async (c) => {
@@ -145,13 +120,7 @@ export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
     const page = await reader.ask('changesAfter', { after: from, limit: 1 });
     const startOver = whyStartOver({ after: from, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
-    const release = held.hold(c);
-    if (release === null) return held.tooMany(c);
-    return held.stream(
-      c,
-      (signal) => followChanges({ feed, ...page, after: from ?? page.keptAfterSeq, signal }),
-      release,
-    );
+    return held.stream(c, (signal) => followChanges(feed, page, from ?? page.keptAfterSeq, signal));
   });
   return app;
 }
@@ -160,24 +129,13 @@ function refuse(c: Context<OpsEnv>, startOver: StartOver) {
   return startOver.error === 'epoch_changed' ? c.json(startOver, 409) : c.json(startOver, 410);
 }
 
-/** Resolves when there is a change after the number, or the caller has left. */
-async function untilChange(
-  feed: ChangeFeed,
-  from: number,
-  withinMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const unfollow = feed.follow();
+/** Resolves when there is a change after the number, or the client has left. @throws StoreError */
+async function untilChange(feed: ChangeFeed, from: number, withinMs: number, signal: AbortSignal) {
   const untilMs = performance.now() + withinMs;
-  try {
-    for (let at = from; ;) {
-      const { wakes } = feed;
-      const page: FeedPage = await feed.after(at);
-      if (page.changes.length > 0) return;
-      at = nextOf(page);
-      if (!(await feed.newsSince(wakes, untilMs - performance.now(), signal))) return;
-    }
-  } finally {
-    unfollow();
+  for (let at = from; ;) {
+    const { news } = feed;
+    const page = await feed.after(at);
+    at = nextOf(page);
+    if (page.changes.length > 0 || !(await newsWithin(news, untilMs - performance.now(), signal))) return;
   }
 }

@@ -1,6 +1,5 @@
-/** What all endpoints of the API share: how requests are refused, and how that is described. */
-import { OpenAPIHono } from '@hono/zod-openapi';
-import type { z } from '@hono/zod-openapi';
+/** What all endpoints of the API share: parameters, the form of lists and errors, and how they are described. */
+import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
 import type { OpsEnv } from '../shared/env.ts';
 
@@ -30,21 +29,20 @@ export function answers<S extends z.ZodType>(description: string, schema: S) {
 }
 
 const refusal = (description: string) => answers(description, errorSchema);
+export const NOT_FOUND = refusal('Not found');
 
 /** Answers that every endpoint may give. */
 const REFUSALS = {
   400: refusal('The request is wrong: `error_description` names the field'),
-  401: refusal('The request has neither the bearer token nor a session'),
+  401: refusal('The request has neither a bearer token nor a session'),
   403: refusal(
-    'The request comes from another site; or no token is configured and its Host header does not name this machine',
+    'The request comes from another site, its token or session does not allow it, or no token is configured and its Host header does not name this machine',
   ),
   500: refusal('The mirror has failed: `error_description` says how'),
 } as const;
 const UNAVAILABLE = refusal(
   'The mirror cannot be read or written for now: `error_description` says why. Or this client holds too many streams and long polls: try again',
 );
-export const NOT_FOUND = refusal('Not found');
-export const TOO_LARGE = refusal('The body is over 1 MB');
 
 /** An endpoint's own answers, and those that every endpoint may give. */
 export function withRefusals<T extends object>(
@@ -53,4 +51,67 @@ export function withRefusals<T extends object>(
   return { 503: UNAVAILABLE, ...own, ...REFUSALS };
 }
 
-export const EVENTS = 'text/event-stream';
+interface About {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+}
+
+/** A `GET` endpoint that answers JSON. */
+export function reading<P extends string, Q extends z.ZodRawShape, A extends z.ZodType>(
+  path: P,
+  { query, answer, ...about }: About & { readonly query: Q; readonly answer: A },
+) {
+  const responses = withRefusals({ 200: answers('The answer', answer) });
+  return createRoute({ method: 'get', path, ...about, request: { query: z.strictObject(query) }, responses });
+}
+
+/** Server-sent events. */
+export const EVENTS = {
+  description: 'Events, until either side closes the stream',
+  content: { 'text/event-stream': { schema: z.string() } },
+};
+
+/** A whole number in a query. */
+export function wholeNumber(min: number, max: number, description: string) {
+  const problem = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^(0|[1-9][0-9]{0,15})$/, problem)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, problem)
+    .openapi({ type: 'integer', minimum: min, maximum: max, description });
+}
+
+export const seqParameter = (description: string) => wholeNumber(0, Number.MAX_SAFE_INTEGER, description);
+
+const MAX_LIMIT = 1_000;
+const DEFAULT_LIMIT = 100;
+
+export const limitParameter = wholeNumber(1, MAX_LIMIT, 'The largest number of rows on a page.')
+  .optional()
+  .transform((value) => value ?? DEFAULT_LIMIT)
+  .openapi({ type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT });
+
+export const flagParameter = (description: string) =>
+  z
+    .enum(['0', '1'], 'must be 0 or 1')
+    .transform((value) => value === '1')
+    .optional()
+    .openapi({ type: 'string', enum: ['0', '1'], description });
+
+/** Parameters of a list, the newest rows first. */
+export const newestFirst = {
+  after: seqParameter('The `next` of the previous page: older rows follow.').optional(),
+  limit: limitParameter,
+};
+
+/** Ends every list. */
+export const listEnd = {
+  next: z.string().nullable().meta({ description: 'Where the next page begins; null on the last page.' }),
+  has_more: z.boolean().meta({ description: 'There may be more rows: ask again with `after` = `next`.' }),
+};
+
+export function endOf(next: string | number | null | undefined) {
+  return { next: next?.toString() ?? null, has_more: next !== null && next !== undefined };
+}

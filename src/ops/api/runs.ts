@@ -4,15 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import type { Run } from '../../core/runs.ts';
-import { errorBody } from '../shared/api-error.ts';
+import { errorBody, errorSchema } from '../shared/api-error.ts';
 import { isStandstill, type Cause } from '../condition/cause.ts';
 import type { Condition } from '../condition/condition.ts';
 import { storeTrouble } from '../condition/store-trouble.ts';
+import { sentEvent } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { viewBlocked, viewRun } from '../shared/run-view.ts';
-import { limitParameter, listEnd, seqParameter } from './parameters.ts';
-import { answers, apiRouter, EVENTS, NOT_FOUND, withRefusals, TOO_LARGE, type ApiRouter } from './router.ts';
+import { answers, apiRouter, endOf, EVENTS, listEnd, newestFirst, NOT_FOUND, reading } from './router.ts';
+import { withRefusals, type ApiRouter } from './router.ts';
 import { instant } from './rows.ts';
 
 const runSchema = z
@@ -32,31 +33,27 @@ const runSchema = z
   })
   .openapi('Run');
 
-const list = createRoute({
-  method: 'get',
-  path: '/api/runs',
+const list = reading('/api/runs', {
   operationId: 'runs',
   summary: 'Runs: reads of the whole catalogue or of named products',
   description: 'Newest first.',
-  request: {
-    query: z.strictObject({
-      after: seqParameter('The `next` of the previous page: older runs follow.').optional(),
-      limit: limitParameter,
-    }),
-  },
-  responses: withRefusals({ 200: answers('A page', z.object({ runs: z.array(runSchema), ...listEnd })) }),
+  query: newestFirst,
+  answer: z.object({ runs: z.array(runSchema), ...listEnd }),
 });
 
-const runId = z.object({
-  id: z.string().openapi({ type: 'integer', minimum: 1, description: 'The `run_id`.' }),
-});
+const request = {
+  params: z.object({
+    id: z.string().openapi({ type: 'integer', minimum: 1, description: 'The `run_id`.' }),
+  }),
+  query: z.strictObject({}),
+};
 
 const one = createRoute({
   method: 'get',
   path: '/api/runs/{id}',
   operationId: 'run',
   summary: 'One run',
-  request: { params: runId, query: z.strictObject({}) },
+  request,
   responses: withRefusals({ 200: answers('The run as it is now', runSchema), 404: NOT_FOUND }),
 });
 
@@ -69,12 +66,8 @@ const stream = createRoute({
     'An event `run` with the state of the run, twice a second, until the run ends. Before it an event `blocked` when ' +
     'there is, or is no longer, a reason why no request is sent to the store: as in the status, or null. And an event ' +
     '`causes` whenever what is in the way of the run changes: those of the status.',
-  request: { params: runId, query: z.strictObject({}) },
-  responses: withRefusals({
-    200: { description: 'Events', content: { [EVENTS]: { schema: z.string() } } },
-
-    404: NOT_FOUND,
-  }),
+  request,
+  responses: withRefusals({ 200: EVENTS, 404: NOT_FOUND }),
 });
 
 const resync = createRoute({
@@ -114,8 +107,7 @@ const resync = createRoute({
         joined: z.boolean().openapi({ description: 'True: the run was already under way.' }),
       }),
     ),
-
-    413: TOO_LARGE,
+    413: answers('The body is over 1 MB', errorSchema),
   }),
 });
 
@@ -132,15 +124,15 @@ export function runsRoutes({ reader, operator, alarms, held }: RunsDeps): ApiRou
     return id === null ? null : reader.ask('runById', { id });
   };
   const unknownRun = (id: string) => errorBody('not_found', `there is no run ${id}`);
-  const latest = sharedRuns((id) => reader.ask('runById', { id }));
 
   app.openapi(list, async (c) => {
     const { after: before = Number.MAX_SAFE_INTEGER, limit } = c.req.valid('query');
     const found = await reader.ask('latestRuns', { limit: limit + 1, before });
     const shown = found.slice(0, limit);
-    const hasMore = found.length > limit;
-    const next = hasMore ? String(shown.at(-1)?.id) : null;
-    return c.json({ runs: shown.map(viewRun), next, has_more: hasMore }, 200);
+    return c.json(
+      { runs: shown.map(viewRun), ...endOf(found.length > limit ? shown.at(-1)?.id : null) },
+      200,
+    );
   });
 
   app.openapi(one, async (c) => {
@@ -153,9 +145,7 @@ export function runsRoutes({ reader, operator, alarms, held }: RunsDeps): ApiRou
     const { id } = c.req.valid('param');
     const first = await runOf(id);
     if (first === null) return c.json(unknownRun(id), 404);
-    const release = held.hold(c);
-    if (release === null) return held.tooMany(c);
-    return held.stream(c, (signal) => progress({ latest, first, operator, alarms }, signal), release);
+    return held.stream(c, (signal) => progress({ reader, first, operator, alarms }, signal));
   });
 
   app.openapi(resync, async (c) => {
@@ -170,25 +160,22 @@ export function runsRoutes({ reader, operator, alarms, held }: RunsDeps): ApiRou
   return app;
 }
 
-interface Followed {
-  readonly latest: (id: number) => Promise<Run | null>;
+interface Followed extends Omit<RunsDeps, 'held'> {
   readonly first: Run;
-  readonly operator: OpsDeps['operator'];
-  readonly alarms: OpsDeps['alarms'];
 }
 
 /** The run as it is now, and again at each tick until it ends; and what holds it back, whenever that changes. */
-async function* progress({ latest, first, operator, alarms }: Followed, signal: AbortSignal) {
-  let told = 'null';
-  let toldCauses = '[]';
-  for (let run = first; ; run = (await latest(run.id)) ?? run) {
+async function* progress({ reader, first, operator, alarms }: Followed, signal: AbortSignal) {
+  let sentBlocked = 'null';
+  let sentCauses = '[]';
+  for (let run = first; ; run = (await reader.ask('runById', { id: run.id })) ?? run) {
     const blocked = JSON.stringify(viewBlocked(operator.blocked));
-    if (blocked !== told) yield `event: blocked\ndata: ${blocked}\n\n`;
-    told = blocked;
-    const causes = JSON.stringify(inTheWay(operator.blocked, alarms.condition));
-    if (causes !== toldCauses) yield `event: causes\ndata: ${causes}\n\n`;
-    toldCauses = causes;
-    yield `event: run\ndata: ${JSON.stringify(viewRun(run))}\n\n`;
+    if (blocked !== sentBlocked) yield `event: blocked\ndata: ${blocked}\n\n`;
+    sentBlocked = blocked;
+    const causes = inTheWay(operator.blocked, alarms.condition);
+    if (JSON.stringify(causes) !== sentCauses) yield sentEvent('causes', causes);
+    sentCauses = JSON.stringify(causes);
+    yield sentEvent('run', viewRun(run));
     if (run.state !== 'running') return;
     await sleep(PROGRESS_EVERY_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
@@ -198,17 +185,4 @@ async function* progress({ latest, first, operator, alarms }: Followed, signal: 
 function inTheWay(blocked: OpsDeps['operator']['blocked'], condition: Condition | null): Cause[] {
   const own = (condition?.causes ?? []).filter(isStandstill);
   return blocked === null ? own : [...own, storeTrouble(blocked)];
-}
-
-/** However many clients follow a run, it is queried once per tick. */
-function sharedRuns(ask: (id: number) => Promise<Run | null>): (id: number) => Promise<Run | null> {
-  const asked = new Map<number, Promise<Run | null>>();
-  return (id) => {
-    const known = asked.get(id);
-    if (known !== undefined) return known;
-    const answer = ask(id);
-    asked.set(id, answer);
-    setTimeout(() => asked.delete(id), PROGRESS_EVERY_MS / 2).unref();
-    return answer;
-  };
 }

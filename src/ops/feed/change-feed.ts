@@ -1,11 +1,10 @@
 /**
- * The change feed for many consumers at once. Consumers at the same number share one database query. They do not poll:
- * the writer's notice of a commit with changes wakes them together, at most every few milliseconds.
+ * The change feed for many consumers at once (docs/http-api.md#change-feed). Consumers at the same number share one
+ * database query. They do not poll: a commit with changes wakes them together, at most every few milliseconds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedPage } from '../../mirror/queries/changes.ts';
-import type { StoreReader } from '../../mirror/mirror.ts';
-import type { StoreWriter } from '../../mirror/mirror.ts';
+import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 
 interface ChangeFeedDeps {
   readonly reader: StoreReader;
@@ -21,40 +20,29 @@ const PAGES_KEPT = 8;
 export class ChangeFeed {
   readonly #reader: StoreReader;
   /** By the number that they begin after; all from one state of the database. */
-  #pages = new Map<number, Promise<FeedPage>>();
-  /** Aborted at the next news. */
+  readonly #pages = new Map<number, Promise<FeedPage>>();
   #news = new AbortController();
-  #followers = 0;
-  #wakes = 0;
-  #waking: NodeJS.Timeout | undefined;
 
   constructor({ reader, writer }: ChangeFeedDeps) {
     this.#reader = reader;
     let seenSeq = writer.position.changeSeq;
+    let waking: NodeJS.Timeout | null = null;
     writer.onApplied(() => {
       // The heartbeat's commit adds no change, and must not end the silence after which a stream sends a comment.
       if (writer.position.changeSeq === seenSeq) return;
       seenSeq = writer.position.changeSeq;
-      if (this.#followers > 0) this.#waking ??= setTimeout(() => this.#wake(), WAKE_EVERY_MS);
+      waking ??= setTimeout(() => {
+        waking = null;
+        this.#pages.clear();
+        this.#news.abort();
+        this.#news = new AbortController();
+      }, WAKE_EVERY_MS).unref();
     });
   }
 
-  /** Call it before `after` and `newsSince`. @returns stops following. */
-  follow(): () => void {
-    this.#followers += 1;
-    return () => {
-      this.#followers -= 1;
-      if (this.#followers > 0) return;
-      clearTimeout(this.#waking);
-      this.#waking = undefined;
-      // Without followers, commits are not watched.
-      this.#pages = new Map();
-    };
-  }
-
-  /** How often there was news. Take it before reading a page and wait from there afterwards, so that nothing is missed. */
-  get wakes(): number {
-    return this.#wakes;
+  /** Aborted at the next change. Take it before reading a page and wait for it afterwards, so that nothing is missed. */
+  get news(): AbortSignal {
+    return this.#news.signal;
   }
 
   /** The changes after a number, at most one page. @throws StoreError */
@@ -62,28 +50,57 @@ export class ChangeFeed {
     const known = this.#pages.get(seq);
     if (known !== undefined) return known;
     const page = this.#reader.ask('changesAfter', { after: seq, limit: PAGE_ROWS });
-    const pages = this.#pages;
-    pages.set(seq, page);
-    page.catch(() => pages.delete(seq));
-    const [oldest = seq] = pages.keys();
-    if (pages.size > PAGES_KEPT) pages.delete(oldest);
+    if (this.#pages.size >= PAGES_KEPT) this.#pages.clear();
+    this.#pages.set(seq, page);
+    page.catch(() => this.#pages.delete(seq));
     return page;
   }
+}
 
-  /** @returns whether there was news since; false after the timeout or the signal. */
-  async newsSince(wakes: number, withinMs: number, signal: AbortSignal): Promise<boolean> {
-    if (this.#wakes === wakes) {
-      const over = AbortSignal.any([signal, this.#news.signal]);
-      await sleep(withinMs, undefined, { signal: over }).catch(() => undefined);
-    }
-    return this.#wakes !== wakes;
-  }
+/** @returns whether there was news; false after the time or the signal. */
+export async function newsWithin(news: AbortSignal, ms: number, signal: AbortSignal): Promise<boolean> {
+  if (news.aborted) return true;
+  await sleep(ms, undefined, { signal: AbortSignal.any([signal, news]) }).catch(() => undefined);
+  return news.aborted;
+}
 
-  #wake(): void {
-    this.#waking = undefined;
-    this.#wakes += 1;
-    this.#pages = new Map();
-    this.#news.abort();
-    this.#news = new AbortController();
+/** Where to continue. Numbers without a row, such as those of changed names, are skipped when nothing else is left. */
+export function nextOf({ changes, hasMore, lastSeq }: FeedPage): number {
+  return hasMore ? (changes.at(-1)?.seq ?? lastSeq) : lastSeq;
+}
+
+/** The answer to a consumer that must start over: read all stock, then continue from the `last_seq` it came with. */
+export interface StartOver {
+  readonly error: 'epoch_changed' | 'pruned' | 'ahead';
+  readonly error_description: string;
+  readonly epoch: string;
+  readonly last_seq: number;
+}
+
+interface Standing {
+  /** The last number the consumer has; null: none, so it begins with the oldest change kept. */
+  readonly after: number | null;
+  /** The epoch it knows; null: it compares epochs itself. */
+  readonly epoch: string | null;
+}
+
+/** No change is ever skipped silently. @returns null when the consumer may continue. */
+export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartOver | null {
+  const because = (error: StartOver['error'], why: string): StartOver => ({
+    error,
+    error_description: `${why}; read all of /api/stock, then continue from its last_seq`,
+    epoch: page.epoch,
+    last_seq: page.lastSeq,
+  });
+  if (epoch !== null && epoch !== page.epoch) {
+    return because(
+      'epoch_changed',
+      `epoch: the mirror’s history has restarted, its epoch is now ${page.epoch}`,
+    );
   }
+  if (after !== null && after > page.lastSeq) {
+    return because('ahead', `after: ${after} has not been issued yet, the last number is ${page.lastSeq}`);
+  }
+  if (after === null || after >= page.keptAfterSeq) return null;
+  return because('pruned', `after: the changes from ${after} to ${page.keptAfterSeq} were pruned`);
 }
