@@ -7,7 +7,7 @@ import { isThere } from '../sqlite/is-there.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { interruptible } from './shared/interrupt.ts';
-import { createWorkProgress } from './shared/progress.ts';
+import { createProgress } from './shared/progress.ts';
 
 interface BackupOptions {
   readonly force?: boolean;
@@ -40,7 +40,7 @@ until it is read, and every product is read.`,
 async function backup(file: string, options: BackupOptions, config: LocalConfig): Promise<number> {
   const from = config.database.path;
   if (!isThere(from)) throw new Error(`${from} does not exist: there is nothing to copy yet`);
-  const progress = createWorkProgress(process.stderr, { unit: 'pages', atFirst: 'copying' });
+  const progress = createProgress(process.stderr, { unit: 'pages', atFirst: 'copying' });
   const startedAtMs = performance.now();
   let made;
   try {

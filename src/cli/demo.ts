@@ -1,22 +1,62 @@
 /**
- * `stock-mirror demo`: runs a simulated store and a real mirror over a very bad network, then compares every figure of
- * the mirror with the store's.
+ * `stock-mirror demo`: runs a simulated store and a real mirror over a very bad network, kills the mirror once, then
+ * compares all values of the mirror with the store's.
  */
-import { rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
+import { z } from 'zod';
+import { runsUnattended } from '../config/config.ts';
+import type { Fact } from '../core/apply/fact.ts';
+import { counted } from '../platform/counted.ts';
+import { faultsSchema, readFaults, setFaults } from '../sandbox/control/faults.ts';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
-import { isInUse, Stage, USUAL, type StageOptions } from './demo/stage.ts';
+import { compareWithTruth, type Comparison } from './demo/compare.ts';
+import { DATABASE, startMirror, type LogLine, type MirrorProcess } from './demo/mirror-process.ts';
+import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
-import { runsUnattended } from '../config/config.ts';
 import { decimal, whole } from './shared/flags.ts';
+import { NoAnswerError, type OpsClient } from './shared/ops-client.ts';
 
-interface DemoOptions extends StageOptions {
+interface DemoOptions {
+  readonly seconds?: number;
+  readonly products: number;
+  /** Stock changes per second. */
+  readonly rate: number;
   readonly seed: number;
 }
+
+/** Those of `sandbox` and `serve`, unless another program has them. */
+const PORTS = { store: 8790, webhooks: 8787, ops: 8788 };
+const SECONDS = 40;
+/** The part of it reserved for repair and comparison. */
+const ENDING_MS = 18_000;
+const TROUBLE_AT_LEAST_MS = 3_000;
+const REST_WITHIN_MS = 90_000;
+const LOOK_EVERY_MS = 200;
+const SUMMARY_EVERY_MS = 5_000;
+/** Changes a second after the verdict: few enough that a single loss can be watched. */
+const CALM_RATE = 1;
+/** Losses shown one by one before the verdict. */
+const EXAMPLES = 3;
+const DIFFERENCES_SHOWN = 20;
+
+const BAD_NETWORK: z.output<typeof faultsSchema> = {
+  ...{ loss: 0.12, duplicate: 0.1, reorder: 0.15 },
+  delay_ms: { min: 0, max: 400 },
+  tail: { probability: 0.03, max_ms: 4_000 },
+  stale: { probability: 0.1, age_ms: 1_500 },
+  slow: { probability: 0.1, ms: 800 },
+  fail: { server_error: 0.05 },
+};
+
+const statusSchema = z.object({ state: z.string(), pending_reads: z.number() });
+const runsSchema = z.object({ runs: z.array(z.object({ state: z.string() })) });
 
 export function demoCommand(): Command {
   const command = new Command('demo')
@@ -27,59 +67,228 @@ export function demoCommand(): Command {
     )
     .option('--products <count>', 'products in the store', whole(5, 100_000), 60)
     .option('--rate <changes>', 'stock changes per second', decimal(0.1, 1_000), 12)
-    .option(
-      '--seed <number>',
-      'the same seed gives the same store and the same faults',
-      whole(0, 4_294_967_295),
-      1,
-    )
+    .option('--seed <number>', 'the same seed gives the same store and faults', whole(0, 4_294_967_295), 1)
     .action(async (options: DemoOptions) => {
       process.exitCode = await demo(options);
     });
   return explained(command, {
     examples: [
       { what: 'a verdict after 40 seconds', run: 'stock-mirror demo' },
-      {
-        what: 'a larger store',
-        run: 'stock-mirror demo --products 500 --rate 50',
-      },
+      { what: 'a larger store', run: 'stock-mirror demo --products 500 --rate 50' },
     ],
   });
 }
 
-async function demo(options: DemoOptions): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'stock-mirror-demo-'));
-  // In every case: at the end, and on a signal.
+async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-demo-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(EXIT.failed));
   }
+  /** Ends the faults early; the verdict still follows. After the verdict it ends the demo. */
   const interrupted = new AbortController();
   process.once('SIGINT', () => {
     interrupted.abort();
     process.once('SIGINT', () => process.exit(EXIT.interrupted));
   });
+  const died = new AbortController();
+  const wait = async (ms: number, until?: AbortSignal): Promise<void> => {
+    const signal = AbortSignal.any([died.signal, ...(until === undefined ? [] : [until])]);
+    await sleep(ms, undefined, { signal }).catch(() => undefined);
+    died.signal.throwIfAborted();
+  };
 
-  const sandbox = await openStore(options);
-  const stage = new Stage(options, sandbox, {
-    databasePath: join(folder, 'stock-mirror.db'),
-    write: (text) => process.stdout.write(text),
-  });
-  const isAtTerminal = process.stdout.isTTY && process.stdin.isTTY && !runsUnattended();
+  const sandbox = await startSandbox({ seed, products, port: await freeOrAny(PORTS.store) });
+  const story = new Story(sandbox, join(folder, DATABASE));
+  const start = (port: number, opsPort: number): Promise<MirrorProcess> =>
+    startMirror({
+      ...{ sandbox, folder, port, opsPort },
+      onLog: (line) => story.log(line),
+      onDeath: (error) => died.abort(error),
+    });
+  let mirror: MirrorProcess | null = null;
+  let summary: NodeJS.Timeout | undefined;
   try {
-    return await stage.play(interrupted.signal, { goOn: options.seconds === undefined && isAtTerminal });
+    const title = `A simulated store with ${products} products, a mirror of its stock, and a bad network between them`;
+    write(`\n${colours.bold(title)}\n`);
+    // Another program may take a port between the look and the start.
+    mirror = await start(await freeOrAny(PORTS.webhooks), await freeOrAny(PORTS.ops)).catch(() =>
+      start(0, 0),
+    );
+    sandbox.mirrorUrl = `http://127.0.0.1:${mirror.opsPort}/`;
+    write(
+      `  the store   ${colours.cyan(`${sandbox.baseUrl}/`)}\n  the mirror  ${colours.cyan(sandbox.mirrorUrl)}\n`,
+    );
+    if (!(await comesToRest(mirror.ops, wait))) throw new Error('the first sync did not finish in time');
+    story.say(
+      `the mirror has read every product: ${counted(story.compare().differences.length, 'difference')}`,
+    );
+
+    const calm = faultsSchema.parse(readFaults(sandbox));
+    setFaults(sandbox, BAD_NETWORK);
+    sandbox.traffic.start(rate);
+    summary = setInterval(() => story.say(colours.dim(story.summary())), SUMMARY_EVERY_MS);
+    story.say(
+      colours.bold('the store sells; webhooks are lost, duplicated and delayed; reads are slow or fail'),
+    );
+    const troubleMs = (seconds ?? SECONDS) * 1_000 - ENDING_MS - story.ageMs;
+    const halfMs = Math.max(TROUBLE_AT_LEAST_MS, troubleMs) / 2;
+    await wait(halfMs, interrupted.signal);
+    if (!interrupted.signal.aborted) {
+      story.say(colours.bold('the mirror is killed (kill -9) and started again'));
+      await mirror.kill('SIGKILL');
+      // At the same address, as in real operation.
+      mirror = await start(mirror.port, mirror.opsPort);
+      story.say(colours.green('the mirror is back, with every webhook that it had answered'));
+    }
+    await wait(halfMs, interrupted.signal);
+    if (interrupted.signal.aborted) {
+      story.say(colours.bold('Ctrl-C: the store stops, and the mirror repairs what still differs'));
+    }
+    sandbox.traffic.stop();
+    setFaults(sandbox, calm);
+    await sandbox.network.flush();
+    story.say(colours.bold('the store has stopped selling, and the network works again'));
+    // Otherwise the request could join a run that began before the store stopped.
+    await comesToRest(mirror.ops, wait);
+    story.say('an operator starts a resync: no later webhook would reveal the loss of the very last ones');
+    await mirror.ops.post('/api/resync', {}, z.object({ run_id: z.number() }));
+    const isAtRest = await comesToRest(mirror.ops, wait);
+    const { text, exitCode } = judge(story.compare(), isAtRest);
+    write(`\n${story.totals()}\n${text}`);
+    const isWatched = process.stdout.isTTY && process.stdin.isTTY && !runsUnattended();
+    if (seconds === undefined && isWatched) {
+      write(
+        `\nThe store continues to sell, without faults. Lose a webhook yourself: the button is on ${sandbox.baseUrl}/\n` +
+          `Its repair shows there, here and on ${sandbox.mirrorUrl}. Ctrl-C ends the demo.\n`,
+      );
+      story.examples = Number.POSITIVE_INFINITY;
+      sandbox.traffic.start(CALM_RATE);
+      while (!interrupted.signal.aborted) await wait(SUMMARY_EVERY_MS, interrupted.signal);
+    }
+    return exitCode;
   } finally {
-    await stage.end();
+    clearInterval(summary);
+    await mirror?.kill('SIGTERM');
     await sandbox.stop();
   }
 }
 
-async function openStore({ seed, products }: DemoOptions): Promise<Sandbox> {
-  const open = (port: number) => startSandbox({ seed, products, port });
-  try {
-    return await open(USUAL.store);
-  } catch (error) {
-    if (isInUse(error)) return open(0);
-    throw error;
+/** Waits until no run is under way, no read is due, and the mirror is live. @returns false on a timeout. */
+async function comesToRest(ops: OpsClient, wait: (ms: number) => Promise<void>): Promise<boolean> {
+  const isAtRest = async (): Promise<boolean> => {
+    const answer = await ops.get('/api/runs', runsSchema);
+    if (answer === null || answer.runs.some((run) => run.state === 'running')) return false;
+    const status = await ops.get('/api/status', statusSchema);
+    return status?.state === 'live' && status.pending_reads === 0;
+  };
+  const untilMs = performance.now() + REST_WITHIN_MS;
+  while (performance.now() < untilMs) {
+    try {
+      if (await isAtRest()) return true;
+    } catch (error) {
+      if (!(error instanceof NoAnswerError)) throw error;
+    }
+    await wait(LOOK_EVERY_MS);
   }
+  return false;
+}
+
+/** Prints what happens, and counts it. */
+class Story {
+  /** How many more losses are shown one by one. */
+  examples = EXAMPLES;
+  readonly #sandbox: Sandbox;
+  readonly #databasePath: string;
+  readonly #startedMs = performance.now();
+  /** Only webhooks report their levels, and one may be lost: the levels are left out of the comparison. */
+  readonly #pulled: ReadonlySet<string>;
+  /** Gaps by the fact that ended them: the webhook came late, or a read proved it lost. Values that a read corrected. */
+  readonly #counts = { gap_closed: 0, gap_proved: 0, drift: 0 };
+
+  constructor(sandbox: Sandbox, databasePath: string) {
+    this.#sandbox = sandbox;
+    this.#databasePath = databasePath;
+    const { levels } = sandbox.truth.snapshot();
+    this.#pulled = new Set(levels.filter(({ kind }) => kind === 'pulled').map((level) => level.variantId));
+  }
+
+  get ageMs(): number {
+    return performance.now() - this.#startedMs;
+  }
+
+  compare(): Comparison {
+    return compareWithTruth(this.#databasePath, this.#sandbox.truth, this.#pulled);
+  }
+
+  say(text: string): void {
+    write(`${colours.dim(`${(this.ageMs / 1_000).toFixed(1).padStart(5)} s`)}  ${text}`);
+  }
+
+  /** Takes a line of the mirror's log, which names its fact by `kind`. */
+  log(line: LogLine): void {
+    if (line.level === 'error' || line.level === 'fatal') this.say(`${colours.red(line.level)}  ${line.msg}`);
+    const fact = line as unknown as Fact;
+    // A bundle's total moves with its components and has no webhook of its own.
+    if (fact.kind === 'drift' && fact.cause === 'derived') return;
+    if (fact.kind === 'gap_closed' || fact.kind === 'gap_proved' || fact.kind === 'drift') {
+      this.#counts[fact.kind] += 1;
+    }
+    if (fact.kind !== 'gap_proved' || this.examples === 0) return;
+    this.examples -= 1;
+    const { variantId, fromQty, toQty, openedAtMs } = fact.gap;
+    const name = this.#sandbox.truth.variant(variantId)?.product.name ?? `variant ${variantId}`;
+    const seconds = ((Date.now() - openedAtMs) / 1_000).toFixed(1);
+    this.say(
+      `${colours.red('lost')} ${name}: a webhook ${fromQty} → ${toQty}. ${colours.cyan('Found:')} the next one began at ` +
+        `${toQty}, the mirror held ${fromQty}. ${colours.green('Repaired')} by a read, ${seconds} s later`,
+    );
+  }
+
+  summary(): string {
+    const { values, certain, differences } = this.compare();
+    // Rounded down: only all of them are 100 %.
+    const percent = Math.floor((1_000 * certain) / values) / 10;
+    return `${this.totals()}; right now ${differences.length} of ${values} values wrong, ${percent} % certain`;
+  }
+
+  totals(): string {
+    const { answered, lost, failed, timeout } = this.#sandbox.deliveries.counts;
+    const { gap_closed: late, gap_proved: proved, drift } = this.#counts;
+    return (
+      `${answered + lost + failed + timeout} webhooks, ${lost} lost, ${failed + timeout} not answered; ` +
+      `${late} found late and ${proved} lost by the next one, ${counted(drift, 'value')} corrected by reads`
+    );
+  }
+}
+
+/** @param isAtRest no read was due when the values were compared. */
+export function judge({ differences, values, leftOut }: Comparison, isAtRest: boolean) {
+  const lines = [
+    `${values} stock levels, totals and products compared with the store's; left out: ${leftOut} levels of resold products of other stores, which only webhooks report`,
+    ...differences.slice(0, DIFFERENCES_SHOWN).map((line) => colours.red(line)),
+  ];
+  if (differences.length > DIFFERENCES_SHOWN)
+    lines.push(`and ${differences.length - DIFFERENCES_SHOWN} more`);
+  const isEqual = differences.length === 0 && isAtRest;
+  const verdict = isEqual
+    ? 'equal. The mirror holds exactly what the store holds.'
+    : `${isAtRest ? 'different' : 'unfinished. The mirror still has products to read'}: ${counted(differences.length, 'difference')}.`;
+  lines.push(colours.bold((isEqual ? colours.green : colours.red)(`VERDICT: ${verdict}`)));
+  return { text: lines.join('\n'), exitCode: isEqual ? EXIT.done : EXIT.failed };
+}
+
+/** @returns the port, or 0 (any free one) when another program listens there. */
+async function freeOrAny(port: number): Promise<number> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  server.close();
+  return isFree ? port : 0;
+}
+
+function write(text: string): void {
+  process.stdout.write(`${text}\n`);
 }

@@ -1,11 +1,18 @@
 /**
- * `stock-mirror verify`: compares every figure of the store with the mirror's, changing nothing
+ * `stock-mirror verify`: compares every quantity of the store with the mirror's, changing nothing
  * (docs/operating.md#commands).
  */
 import { Command, Option } from 'commander';
-import { counted } from '../platform/counted.ts';
 import { loadConfig, type Config } from '../config/config.ts';
+import { counted } from '../platform/counted.ts';
+import { sleep } from '../platform/sleep.ts';
+import { visible } from '../platform/visible.ts';
+import { Throttle } from '../reconcile/throttle.ts';
+import type { Db } from '../sqlite/open.ts';
+import { allProducts } from '../store-api/all-rows.ts';
 import { connectService } from '../store-api/connect.ts';
+import { DEFAULT_RETRY_POLICY, withRetries } from '../store-api/retry.ts';
+import { snapshotOf } from '../store-api/snapshot.ts';
 import { ago } from './shared/ago.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
@@ -13,12 +20,8 @@ import { explained } from './shared/explained.ts';
 import { productIds, whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
-import { createWorkProgress, type WorkProgress } from './shared/progress.ts';
-import { lookAtAll, type Found, type Verdict } from './verify/looks.ts';
-import type { WarehouseNames } from '../ops/shared/warehouse-names.ts';
-import { MirrorSide } from './verify/mirror-side.ts';
-import { ServiceSide } from './verify/service-side.ts';
-import { visible } from '../platform/visible.ts';
+import { createProgress, type Progress } from './shared/progress.ts';
+import { lookAtAll, rowsIn, type Found, type Sight, type Verdict } from './verify/looks.ts';
 
 interface VerifyOptions {
   readonly sample?: number;
@@ -41,10 +44,10 @@ export function verifyCommand(): Command {
   return explained(command, {
     notes: `
 A difference counts when two looks, at least 3 s apart, see the same difference and neither side has moved: a change on its
-way is no difference. What differs at six looks but keeps moving is undecided, which is neither equal nor a difference:
-exit code 1, look again when the store is calmer. It compares the available quantities of variants and of their warehouses. Without --sample and
---product it also reads the store's product list, and a product that only one side has is a difference. Its reads come on
-top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.`,
+way is no difference. A value that differs at six looks but keeps moving is undecided: exit code 1, look again when the store
+is calmer. It compares the available quantities of variants and of their warehouses. Without --sample and --product it also
+reads the store's product list, and a product that only one side has is a difference. Its reads come on top of the running
+mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.`,
     examples: [
       { what: 'the whole catalogue', run: 'stock-mirror verify' },
       { what: '200 products chosen at random, for a cron job', run: 'stock-mirror verify --sample 200' },
@@ -55,15 +58,12 @@ top of the running mirror's, with limits of their own: SERVICE_MAX_RPS and SERVI
 
 async function verify(options: VerifyOptions, config: Config): Promise<number> {
   const db = openMirrorFile(config.database.path);
-  const progress = createWorkProgress(process.stderr, {
-    unit: 'products',
-    atFirst: 'reading the list of products',
-  });
+  const progress = createProgress(process.stderr);
   const interrupted = interruptible();
   const startedAtMs = performance.now();
   let verdict;
   try {
-    verdict = await compareAll({ options, config, mirror: new MirrorSide(db), progress, interrupted });
+    verdict = await compareAll(options, { config, db, progress, interrupted });
   } catch (error) {
     if (!interrupted.aborted) throw error;
     progress.say('stopped; nothing was proven');
@@ -72,157 +72,131 @@ async function verify(options: VerifyOptions, config: Config): Promise<number> {
     progress.end();
     db.close();
   }
-  if (options.product !== undefined) verdict = withoutUnknown(verdict);
+  const equal = isEqual(verdict);
   const tookMs = Math.round(performance.now() - startedAtMs);
   process.stdout.write(
-    options.json === true ? `${jsonOf(verdict, tookMs)}\n` : describe(verdict, config.warehouseNames),
+    options.json === true
+      ? `${JSON.stringify({ equal, ...verdict, took_ms: tookMs })}\n`
+      : describe(verdict, config.warehouseNames),
   );
-  return isEqual(verdict) ? EXIT.done : EXIT.failed;
+  return equal ? EXIT.done : EXIT.failed;
 }
 
-/** What could not be decided is not equal. */
+/** A value that could not be decided is not equal. */
 export function isEqual({ drift, undecided, unread }: Verdict): boolean {
   return drift.length + undecided.length + unread.length === 0;
 }
 
-interface Comparison {
-  readonly options: VerifyOptions;
+interface Sides {
   readonly config: Config;
-  readonly mirror: MirrorSide;
-  readonly progress: WorkProgress;
+  readonly db: Db;
+  readonly progress: Progress;
   readonly interrupted: AbortSignal;
 }
 
-async function compareAll({ options, config, mirror, progress, interrupted }: Comparison): Promise<Verdict> {
-  const { baseUrl, clientId, clientSecret, maxConcurrency, maxRps } = config.service;
+async function compareAll({ product, sample }: VerifyOptions, sides: Sides): Promise<Verdict> {
+  const { config, db, progress, interrupted } = sides;
+  const { clientSecret, ...service } = config.service;
   const { client } = connectService({
-    baseUrl,
-    clientId,
+    ...service,
     clientSecret: clientSecret.reveal(),
     tokenFilePath: `${config.database.path}.token`,
-    maxConcurrency,
     onTokenFileError: (error) => progress.say(`the token file cannot be used: ${String(error)}`),
   });
-  const hopeless = new AbortController();
-  const signal = AbortSignal.any([interrupted, hopeless.signal]);
-  const service = new ServiceSide({
-    client,
-    maxConcurrency,
-    maxRps,
-    storeId: () => mirror.storeId,
-    signal,
+  const throttle = new Throttle({
+    ...{ ...service, now: Date.now, random: Math.random },
     onBlocked: (why) => {
-      if (why?.kind === 'credentials') hopeless.abort(new Error(why.message));
-      else if (why !== null) progress.say(`waiting: ${why.message}`);
+      if (why !== null && why.kind !== 'credentials') progress.say(`waiting: ${why.message}`);
     },
   });
+  /** Also ends the waits of the other workers when one has failed. */
+  const over = new AbortController();
+  const signal = AbortSignal.any([interrupted, over.signal]);
+  const rows = rowsIn(db);
+  const [mirroredStore] = pluck(db, 'SELECT store_id FROM mirror_state WHERE store_id IS NOT NULL');
+
+  const see = async (productId: string): Promise<Sight> => {
+    await throttle.turn(signal);
+    const before = rows(productId);
+    const answer = await throttle.send(() => client.productDetail(productId, { signal }));
+    const after = rows(productId);
+    if (answer.outcome !== 'found') return { before, answer: null, after };
+    const { store_id: store } = answer.product;
+    if (mirroredStore !== undefined && store !== mirroredStore) {
+      throw new Error(
+        `the credentials are those of store ${store}, but this mirror holds store ${mirroredStore}: set the credentials of that store`,
+      );
+    }
+    return { before, answer: snapshotOf(answer.product, ''), after };
+  };
+  const listProducts: typeof client.listProducts = async (...args) => {
+    await throttle.turn(signal);
+    return throttle.send(() => client.listProducts(...args));
+  };
+  const listed = async (): Promise<string[]> => {
+    const retries = { policy: DEFAULT_RETRY_POLICY, sleep, random: Math.random };
+    const ids: string[] = [];
+    const found = allProducts(withRetries({ ...client, listProducts }, retries), {}, { signal });
+    for await (const { id } of found) ids.push(id);
+    return ids;
+  };
+  const chosen = async (): Promise<string[]> => {
+    if (product !== undefined) return product;
+    if (sample === undefined) return [...(await listed()), ...pluck(db, PRODUCT_IDS)];
+    const drawn = pluck(db, `${PRODUCT_IDS} ORDER BY random() LIMIT ${sample}`);
+    // An empty mirror equals an empty store only.
+    return drawn.length > 0 ? drawn : (await listed()).slice(0, sample);
+  };
   try {
     progress.show({ done: 0, total: 0 });
-    const ids = await productsToCompare(options, mirror, service);
-    const onProgress = (done: number, drift: number): void =>
-      progress.show({ done, total: ids.length, ...(drift > 0 ? { note: `${drift} differ` } : {}) });
-    onProgress(0, 0);
-    return await lookAtAll({ mirror, service, concurrency: maxConcurrency, onProgress, signal }, ids);
-  } catch (error) {
-    throw hopeless.signal.aborted ? hopeless.signal.reason : error;
+    const ids = [...new Set(await chosen())];
+    const onProgress = (done: number, drift: number) => progress.show({ done, total: ids.length, drift });
+    const how = { concurrency: service.maxConcurrency, isNamed: product !== undefined, signal };
+    return await lookAtAll({ see, onProgress, ...how }, ids);
   } finally {
+    over.abort();
     await client.close();
   }
 }
 
-async function productsToCompare(
-  { product, sample }: VerifyOptions,
-  mirror: MirrorSide,
-  service: ServiceSide,
-): Promise<string[]> {
-  if (product !== undefined) return [...new Set(product)];
-  if (sample !== undefined) {
-    const drawn = mirror.sample(sample);
-    // An empty mirror equals an empty store only.
-    return drawn.length > 0 ? drawn : (await service.productIds()).slice(0, sample);
-  }
-  return [...new Set([...(await service.productIds()), ...mirror.productIds()])];
+const PRODUCT_IDS = 'SELECT product_id FROM mirror_products';
+
+function pluck(db: Db, sql: string): string[] {
+  return db.prepare<[], string>(sql).pluck().all();
 }
 
-/** A named product that neither side has is probably a mistaken id: nothing was compared. */
-function withoutUnknown(verdict: Verdict): Verdict {
-  const unknown = verdict.nowhere.map((productId) => ({
-    productId,
-    error: 'neither the store nor the mirror has it',
-  }));
-  return { ...verdict, unread: [...verdict.unread, ...unknown] };
-}
-
-export function describe(verdict: Verdict, names: WarehouseNames): string {
+export function describe(verdict: Verdict, names: ReadonlyMap<string, string>): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
   const compared = `${counted(products, 'product')}, ${counted(totals, 'total')} and ${counted(levels, 'stock level')} compared`;
-  const lines = drift.map((found) => `${colours.red('differs')}  ${describeFound(found, names)}`);
-  for (const found of undecided) lines.push(`${colours.yellow('undecided')} ${describeFound(found, names)}`);
-  for (const { productId, error } of unread)
-    lines.push(`${colours.red('unread')}   product ${productId}: ${visible(error)}`);
+  const lines = [
+    ...drift.map((found) => `${colours.red('differs')}  ${describeFound(found, names)}`),
+    ...undecided.map((found) => `${colours.yellow('undecided')} ${describeFound(found, names)}`),
+    ...unread.map((each) => `${colours.red('unread')}   product ${each.product_id}: ${visible(each.error)}`),
+  ];
   if (isEqual(verdict)) {
     lines.push(`${colours.green('equal')}: ${compared}`);
   } else {
     lines.push(
       `${colours.red(`${drift.length} differ`)}, ${undecided.length} undecided, ${counted(unread.length, 'product')} could not be read: ${compared}`,
     );
-    const ids = [...new Set(drift.map(({ productId }) => productId))];
+    const ids = [...new Set(drift.map(({ product_id: id }) => id))];
     const named = ids.length <= 10 ? ` --product ${ids.join(' ')}` : '';
     if (ids.length > 0) lines.push(`to read them again: stock-mirror resync${named}`);
   }
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** `level 100/11 (Bangkok)`. */
-function levelText(variantId: string | null, warehouseId: string | null, names: WarehouseNames): string {
-  const name = names.get(warehouseId ?? '');
-  return `level ${variantId}/${warehouseId}${name === undefined ? '' : ` (${name})`}`;
-}
-
-function describeFound(found: Found, names: WarehouseNames): string {
-  const { what, productId, variantId, warehouseId, held, service, onlyIn } = found;
+function describeFound(found: Found, names: ReadonlyMap<string, string>): string {
+  const { what, product_id: product, variant_id: variant, warehouse_id: warehouse, sku } = found;
   if (what === 'product') {
-    return onlyIn === 'mirror'
-      ? `product ${productId}: the store no longer has it`
-      : `product ${productId}: the mirror does not have it`;
+    return `product ${product}: ${found.only_in === 'mirror' ? 'the store no longer has it' : 'the mirror does not have it'}`;
   }
-  const id = what === 'level' ? levelText(variantId, warehouseId, names) : `total ${variantId}`;
-  const sku = held?.sku === null || held === null ? '' : ` (${held.sku})`;
-  const figures = `the mirror has ${held?.qty ?? 'no row'}, the store ${service ?? 'none'}`;
+  const name = names.get(warehouse ?? '');
+  const id = what === 'total' ? variant : `${variant}/${warehouse}${name === undefined ? '' : ` (${name})`}`;
+  const values = `the mirror has ${found.mirror ?? 'no row'}, the store ${found.service ?? 'none'}`;
   const trust =
-    held === null
+    found.suspect === null
       ? ''
-      : `; ${held.suspect ? 'suspect' : 'not suspect'}, as of ${ago(held.asOfMs)}, verified ${ago(held.verifiedAtMs)}`;
-  return visible(`${id}${sku} of product ${productId}: ${figures}${trust}`);
-}
-
-function jsonOf(verdict: Verdict, tookMs: number): string {
-  const { products, totals, levels, drift, undecided, unread } = verdict;
-  const answer = {
-    equal: isEqual(verdict),
-    products,
-    totals,
-    levels,
-    took_ms: tookMs,
-    drift: drift.map(rowOf),
-    undecided: undecided.map(rowOf),
-    unread: unread.map(({ productId, error }) => ({ product_id: productId, error })),
-  };
-  return JSON.stringify(answer);
-}
-
-function rowOf({ what, productId, variantId, warehouseId, held, service, onlyIn }: Found) {
-  return {
-    what,
-    product_id: productId,
-    variant_id: variantId,
-    warehouse_id: warehouseId,
-    sku: held?.sku ?? null,
-    mirror: held?.qty ?? null,
-    service,
-    only_in: onlyIn,
-    suspect: held?.suspect ?? null,
-    as_of: held?.asOfMs ?? null,
-    verified_at: held?.verifiedAtMs ?? null,
-  };
+      : `; ${found.suspect ? 'suspect' : 'not suspect'}, as of ${ago(found.as_of)}, verified ${ago(found.verified_at)}`;
+  return visible(`${what} ${id}${sku === null ? '' : ` (${sku})`} of product ${product}: ${values}${trust}`);
 }

@@ -45,7 +45,7 @@ test.each<[verb: string, options: readonly string[]]>([
       '--secret-previous',
     ],
   ],
-  ['sandbox', ['--port <port>', '--products <count>', '--loss <probability>', '--clock-offset <ms>']],
+  ['sandbox', ['--port <port>', '--products <count>', '--faults <json>']],
   ['demo', ['--seconds <number>', '--products <count>', '--rate <changes>', '--seed <number>']],
 ])('%s --help lists its options', async (verb, options) => {
   expect(await run(verb, '--help')).toBe(0);
@@ -61,11 +61,11 @@ test.each<[args: string[], said: string[]]>([
   ],
   [
     ['resync', '--product', 'abc'],
-    ['--product', `'abc'`, 'A product id has digits only.'],
+    ['--product', `'abc'`, 'An id has digits only.'],
   ],
   [
     ['resync', '--product', '12', '1.5'],
-    ['--product', `'1.5'`, 'A product id has digits only.'],
+    ['--product', `'1.5'`, 'An id has digits only.'],
   ],
   [
     ['resync', '--product'],
@@ -115,16 +115,12 @@ test.each<[args: string[], said: string[]]>([
     ['--port', '0 to 65535'],
   ],
   [
-    ['sandbox', '--loss', '1.5'],
-    ['--loss', '0 to 1'],
+    ['sandbox', '--faults', 'loss'],
+    ['--faults', '{"loss": 0.1}'],
   ],
   [
-    ['sandbox', '--loss', '0x1'],
-    ['--loss', '0 to 1'],
-  ],
-  [
-    ['sandbox', '--lost-answer', '1.1'],
-    ['--lost-answer', '0 to 1'],
+    ['sandbox', '--faults', '{"loss": 1.5}'],
+    ['--faults', 'loss'],
   ],
   [
     ['sandbox', '--rate', 'fast'],

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { describeCheck, fail } from '../../src/cli/doctor/check.ts';
-import { createWorkProgress } from '../../src/cli/shared/progress.ts';
+import { createProgress } from '../../src/cli/shared/progress.ts';
 import { describeError } from '../../src/cli/run.ts';
 import { describe as describeVerdict } from '../../src/cli/verify.ts';
 import { ConfigError, formatConfigError } from '../../src/config/error.ts';
@@ -46,23 +46,15 @@ test('an error at a terminal keeps the lines of its stack', () => {
 
 test('what commands print', () => {
   const found = {
-    ...{
-      what: 'level' as const,
-      productId: '1',
-      variantId: '2',
-      warehouseId: '3',
-      service: 4,
-      onlyIn: null,
-      isStill: true,
-    },
-    held: { qty: 5, changeSeq: 1, suspect: false, asOfMs: 0, verifiedAtMs: 0, sku: SKU, isSettling: false },
-  } as const;
-  const verdict = { products: 1, totals: 1, levels: 1, drift: [found], undecided: [], nowhere: [] };
+    ...({ what: 'level', product_id: '1', variant_id: '2', warehouse_id: '3', sku: SKU } as const),
+    ...{ mirror: 5, service: 4, only_in: null, suspect: false, as_of: 0, verified_at: 0 },
+  };
+  const verdict = { products: 1, totals: 1, levels: 1, drift: [found], undecided: [] };
   const printed: string[] = [];
   const stream = { isTTY: false, write: (text: string) => printed.push(text) };
-  createWorkProgress(stream as unknown as NodeJS.WriteStream, { unit: '', atFirst: '' }).say(SKU);
+  createProgress(stream as unknown as NodeJS.WriteStream, { unit: '', atFirst: '' }).say(SKU);
   const texts = [
-    describeVerdict({ ...verdict, unread: [{ productId: '1', error: SKU }] }, new Map([['3', SKU]])),
+    describeVerdict({ ...verdict, unread: [{ product_id: '1', error: SKU }] }, new Map([['3', SKU]])),
     describeCheck({ name: 'database', ...fail(SKU, SKU) }),
     describeError(new Error(SKU.replace('\n', ''))),
     formatConfigError(new ConfigError([{ name: 'HOST', problem: `is ${SKU}`, remedy: SKU }])),

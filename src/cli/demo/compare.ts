@@ -1,155 +1,82 @@
-/** Compares the mirror's public views with the simulated store, figure by figure. */
+/** Compares all values of the mirror's public views with the simulated store. */
 import { openReader } from '../../sqlite/open.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
+type Truth = Pick<Sandbox['truth'], 'snapshot'>;
+
 export interface Comparison {
   /** The stock levels, totals and products compared. */
-  readonly levels: number;
-  readonly totals: number;
-  readonly products: number;
-  /** Of the levels compared, those that the mirror does not mark as suspect. */
+  readonly values: number;
+  /** Of these, those that the mirror has and does not mark as suspect. */
   readonly certain: number;
-  /** Levels of pulled variants that only webhooks show: none has named them yet, or the last one did not arrive. */
-  readonly untold: number;
-  /** Stock levels that differ. */
-  readonly wrong: number;
-  /** All differences, in words. */
+  /** Levels left out because only webhooks report them, and one may be missing. */
+  readonly leftOut: number;
   readonly differences: readonly string[];
 }
 
-interface StockRow {
-  readonly variant_id: string;
-  readonly warehouse_id: string;
-  readonly product_id: string | null;
-  readonly sku: string | null;
-  readonly available_qty: number;
+interface Row {
+  readonly id: string;
+  readonly value: string;
   readonly suspect: number;
 }
 
-interface VariantRow {
-  readonly variant_id: string;
-  readonly product_id: string;
-  readonly kind: string;
-  readonly available_qty: number;
-}
+const ROWS = `
+  SELECT 'level ' || variant_id || '/' || warehouse_id AS id, suspect,
+    available_qty || ' (product ' || coalesce(product_id, 'unknown') || ', sku ' || coalesce(sku, 'none') || ')' AS value
+  FROM mirror_stock
+  UNION ALL SELECT 'total ' || variant_id, suspect, available_qty || ' (' || kind || ', product ' || product_id || ')'
+  FROM mirror_variants
+  UNION ALL SELECT 'product ' || product_id, 0, name FROM mirror_products`;
 
-interface ProductRow {
-  readonly product_id: string;
-  readonly name: string;
-}
-
-/** The figures of one side, by id. */
-type Figures = Map<string, string>;
-
-/** Variants with a webhook that did not arrive. For the warehouses of a pulled one, no read can replace it. */
+/** Variants with a webhook that was not acknowledged. For the levels of a pulled one, no read can replace it. */
 export function missedVariants({ records }: Pick<Sandbox['deliveries'], 'records'>): Set<string> {
   const missed = records.filter(({ outcome, status }) => outcome !== 'answered' || status !== 204);
   return new Set(missed.flatMap(({ delivery }) => delivery.items.map((item) => item.id)));
 }
 
-/** Variants whose warehouses no read shows, so that nothing can replace a webhook about them. */
-export function pulledVariants(truth: Pick<Sandbox['truth'], 'snapshot'>): Set<string> {
-  return new Set(
-    truth
-      .snapshot()
-      .levels.filter(({ kind }) => kind === 'pulled')
-      .map(({ variantId }) => variantId),
-  );
-}
-
 /**
- * Reads the database as an ERP would: read-only, all views in one snapshot.
- * @param missed whose pulled levels are left out: see `missedVariants`, `pulledVariants`.
+ * Reads the database as an ERP would: read-only, all views in one statement.
+ *
+ * @param missed variants whose pulled levels are left out.
  */
 export function compareWithTruth(
   databasePath: string,
-  truth: Pick<Sandbox['truth'], 'snapshot'>,
+  truth: Truth,
   missed: ReadonlySet<string> = new Set(),
 ): Comparison {
   const db = openReader(databasePath);
+  let rows;
   try {
-    const read = db.transaction(() => ({
-      levels: db.prepare<[], StockRow>('SELECT * FROM mirror_stock').all(),
-      variants: db.prepare<[], VariantRow>('SELECT * FROM mirror_variants').all(),
-      products: db.prepare<[], ProductRow>('SELECT * FROM mirror_products').all(),
-    }));
-    const mirror = read();
-    return compare(mirror, truth.snapshot(), missed);
+    rows = db.prepare<[], Row>(ROWS).all();
   } finally {
     db.close();
   }
-}
-
-function compare(
-  mirror: { readonly levels: StockRow[]; readonly variants: VariantRow[]; readonly products: ProductRow[] },
-  truth: ReturnType<Sandbox['truth']['snapshot']>,
-  missed: ReadonlySet<string>,
-): Comparison {
-  const held: Figures = new Map();
-  const suspects = new Set<string>();
-  for (const row of mirror.levels) {
-    const key = `${row.variant_id}/${row.warehouse_id}`;
-    held.set(key, level(row.available_qty, row.product_id, row.sku));
-    if (row.suspect === 1) suspects.add(key);
-  }
-  const levels: Figures = new Map();
-  let untold = 0;
-  for (const stockLevel of truth.levels) {
-    const key = `${stockLevel.variantId}/${stockLevel.warehouseId}`;
+  const held = new Map(rows.map((row) => [row.id, row]));
+  const { levels, variants, products } = truth.snapshot();
+  const real = new Map<string, string>();
+  let leftOut = 0;
+  for (const { variantId, warehouseId, availableQty, productId, sku, kind } of levels) {
+    const id = `level ${variantId}/${warehouseId}`;
     // Two losses may cancel out in the total that reads show: then the row is not even marked suspect.
-    const isTold = held.has(key) && !suspects.has(key) && !missed.has(stockLevel.variantId);
-    if (stockLevel.kind === 'pulled' && !isTold) {
-      held.delete(key);
-      untold += 1;
-    } else {
-      levels.set(key, level(stockLevel.availableQty, stockLevel.productId, stockLevel.sku));
-    }
+    if (kind === 'pulled' && (held.get(id)?.suspect !== 0 || missed.has(variantId))) {
+      held.delete(id);
+      leftOut += 1;
+    } else real.set(id, `${availableQty} (product ${productId}, sku ${sku ?? 'none'})`);
   }
-  const wrongLevels = differences('level', levels, held);
+  for (const { variantId, availableQty, kind, productId } of variants) {
+    real.set(`total ${variantId}`, `${availableQty} (${kind}, product ${productId})`);
+  }
+  for (const { productId, name } of products) real.set(`product ${productId}`, name);
+  const ids = [...new Set([...real.keys(), ...held.keys()])];
   return {
-    levels: levels.size,
-    wrong: wrongLevels.length,
-    certain: [...levels.keys()].filter((key) => held.has(key) && !suspects.has(key)).length,
-    totals: truth.variants.length,
-    products: truth.products.length,
-    untold,
-    differences: [
-      ...wrongLevels,
-      ...differences(
-        'total',
-        new Map(
-          truth.variants.map((own) => [own.variantId, total(own.availableQty, own.kind, own.productId)]),
-        ),
-        new Map(
-          mirror.variants.map((row) => [row.variant_id, total(row.available_qty, row.kind, row.product_id)]),
-        ),
+    values: real.size,
+    certain: [...real.keys()].filter((id) => held.get(id)?.suspect === 0).length,
+    leftOut,
+    differences: ids
+      .filter((id) => real.get(id) !== held.get(id)?.value)
+      .map(
+        (id) =>
+          `${id}: the store has ${real.get(id) ?? 'none'}, the mirror ${held.get(id)?.value ?? 'no row'}`,
       ),
-      ...differences(
-        'product',
-        new Map(truth.products.map((product) => [product.productId, product.name])),
-        new Map(mirror.products.map((row) => [row.product_id, row.name])),
-      ),
-    ],
   };
-}
-
-function level(qty: number, productId: string | null, sku: string | null): string {
-  return `${qty} (product ${productId ?? 'unknown'}, sku ${sku ?? 'none'})`;
-}
-
-function total(qty: number, kind: string, productId: string): string {
-  return `${qty} (${kind}, product ${productId})`;
-}
-
-function differences(what: string, truth: Figures, mirror: Figures): string[] {
-  const lines: string[] = [];
-  for (const [id, figures] of truth) {
-    const found = mirror.get(id);
-    if (found !== figures)
-      lines.push(`${what} ${id}: the store has ${figures}, the mirror ${found ?? 'no row'}`);
-  }
-  for (const [id, figures] of mirror) {
-    if (!truth.has(id)) lines.push(`${what} ${id}: the store has none, the mirror ${figures}`);
-  }
-  return lines;
 }

@@ -2,25 +2,32 @@
 import { InvalidArgumentError } from 'commander';
 
 export function whole(min: number, max: number): (value: string) => number {
-  return (value) => {
-    if (!/^-?\d+$/.test(value) || Number(value) < min || Number(value) > max) {
-      throw new InvalidArgumentError(`It takes a whole number from ${min} to ${max}.`);
-    }
-    return Number(value);
-  };
+  return checked(/^-?\d+$/, `a whole number from ${min} to ${max}`, min, max);
 }
 
 export function decimal(min: number, max: number): (value: string) => number {
+  return checked(/^\d+(\.\d+)?$/, `a number from ${min} to ${max}`, min, max);
+}
+
+function checked(form: RegExp, what: string, min: number, max: number): (value: string) => number {
   return (value) => {
-    if (!/^\d+(\.\d+)?$/.test(value) || Number(value) < min || Number(value) > max) {
-      throw new InvalidArgumentError(`It takes a number from ${min} to ${max}.`);
-    }
-    return Number(value);
+    const number = Number(value);
+    if (form.test(value) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It takes ${what}.`);
   };
 }
 
+export function digits(value: string): string {
+  if (/^[0-9]+$/.test(value)) return value;
+  throw new InvalidArgumentError('An id has digits only.');
+}
+
 /** Collects the ids of an option that takes several of them and may be given several times. */
-export function productIds(value: string, previous: string[] | undefined): string[] {
-  if (!/^[0-9]+$/.test(value)) throw new InvalidArgumentError('A product id has digits only.');
-  return [...(previous ?? []), value];
+export function productIds(value: string, previous: string[] = []): string[] {
+  return [...previous, digits(value)];
+}
+
+export function webUrl(value: string): string {
+  if (/^https?:\/\//i.test(value) && URL.canParse(value)) return value;
+  throw new InvalidArgumentError('It takes an address such as https://mirror.example/webhooks.');
 }

@@ -1,161 +1,224 @@
-/** Goes through the products: looks at each, and again for as long as a difference may be a change on its way. */
+/** Compares products in the store and in the mirror, and looks again where a change may be on its way. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProductSnapshot } from '../../core/input.ts';
+import type { Db } from '../../sqlite/open.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
-import { compare, judge, keyOf, type Comparison, type Difference, type Unconfirmed } from './figures.ts';
-import type { MirrorSide } from './mirror-side.ts';
-import type { ServiceSide } from './service-side.ts';
 
-export interface Found extends Difference {
-  readonly productId: string;
+interface Value {
+  readonly what: 'product' | 'total' | 'level';
+  readonly variant_id: string | null;
+  readonly warehouse_id: string | null;
+  /** null for a product: only its presence is compared. */
+  readonly qty: number | null;
 }
 
-interface Unread {
-  readonly productId: string;
-  readonly error: string;
+/** A value in the mirror. The last five are null for a product. */
+export interface Row extends Value {
+  /** 1: a component of the bundle has moved, and the mirror reads the bundle within minutes. */
+  readonly is_settling: number;
+  readonly sku: string | null;
+  /** Grows with each change of the row. */
+  readonly change_seq: number | null;
+  readonly suspect: number | null;
+  readonly as_of: number | null;
+  readonly verified_at: number | null;
+}
+
+/** One product in the mirror at one instant, by `keyOf`; empty if the mirror does not have it. */
+export type Rows = ReadonlyMap<string, Row>;
+
+export interface Sight {
+  /** The mirror just before the request and just after the answer. */
+  readonly before: Rows;
+  readonly after: Rows;
+  /** null if the store has no such product. */
+  readonly answer: ProductSnapshot | null;
+}
+
+/** A value that differs, in the form that `verify --json` prints. */
+export type Found = ReturnType<typeof foundOf>;
+
+interface Difference {
+  readonly key: string;
+  readonly found: Found;
+  /** Equal for two looks between which neither side moved; null if the mirror moved during this look. */
+  readonly mark: string | null;
 }
 
 export interface Verdict {
-  readonly products: number;
-  readonly totals: number;
-  readonly levels: number;
-  readonly drift: readonly Found[];
+  products: number;
+  totals: number;
+  levels: number;
+  /** Differed twice while neither side moved. */
+  readonly drift: Found[];
   /** Differed at every look, and moved between them. */
-  readonly undecided: readonly Found[];
+  readonly undecided: Found[];
   /** The store did not show it. */
-  readonly unread: readonly Unread[];
-  /** Products that neither side has. */
-  readonly nowhere: readonly string[];
+  readonly unread: { readonly product_id: string; readonly error: string }[];
+}
+
+const PRODUCT: Value = { what: 'product', variant_id: null, warehouse_id: null, qty: null };
+const PRODUCT_KEY = keyOf(PRODUCT);
+
+export function keyOf({ what, variant_id, warehouse_id }: Value): string {
+  return `${what} ${variant_id}/${warehouse_id}`;
+}
+
+function byKey<T extends Value>(values: readonly T[]): Map<string, T> {
+  return new Map(values.map((value) => [keyOf(value), value]));
+}
+
+/** @returns a function that reads all rows of one product. */
+export function rowsIn(db: Db): (productId: string) => Rows {
+  // One statement, so that all rows are from one instant.
+  const rows = db.prepare<{ id: string }, Row>(`
+    SELECT 'product' AS what, NULL AS variant_id, NULL AS warehouse_id, NULL AS qty, 0 AS is_settling, NULL AS sku,
+      NULL AS change_seq, NULL AS suspect, NULL AS as_of, NULL AS verified_at
+    FROM mirror_products WHERE product_id = @id
+    UNION ALL SELECT 'total', variant_id, NULL, available_qty,
+      kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirror_state) IS NOT NULL,
+      sku, change_seq, suspect, as_of, verified_at
+    FROM mirror_variants WHERE product_id = @id
+    UNION ALL SELECT 'level', variant_id, warehouse_id, available_qty, 0, sku, change_seq, suspect, as_of, verified_at
+    FROM mirror_stock WHERE product_id = @id`);
+  return (id) => byKey(rows.all({ id }));
+}
+
+/** A value is equal if the mirror had the store's quantity before the request or after the answer. */
+export function compare(productId: string, { before, answer, after }: Sight) {
+  const service = byKey(answer === null ? [] : valuesOf(answer));
+  // Levels that the store omits are unknown, not none.
+  const shown = new Set(answer?.variants.flatMap((each) => (each.levels === null ? [] : [each.variantId])));
+  const isOnBoth = service.has(PRODUCT_KEY) && after.has(PRODUCT_KEY);
+  // A product or variant that the mirror lacks is one difference, not one for each warehouse.
+  const isCompared = ({ what, variant_id: id }: Value): boolean => {
+    if (!isOnBoth || what !== 'level' || id === null) return isOnBoth || what === 'product';
+    const key = keyOf(totalOf(id, null));
+    return shown.has(id) && (before.has(key) || after.has(key));
+  };
+  const values = byKey<Value>([...service.values(), ...before.values(), ...after.values()]);
+  const compared = [...values].filter(([, value]) => isCompared(value));
+  const differences: Difference[] = [];
+  for (const [key, value] of compared) {
+    const [first, row, qty] = [before.get(key), after.get(key), service.get(key)?.qty];
+    if (qty === first?.qty || qty === row?.qty) continue;
+    const isStill = first?.change_seq === row?.change_seq && row?.is_settling !== 1;
+    const mark = isStill ? JSON.stringify([key, qty, row?.change_seq]) : null;
+    differences.push({ key, mark, found: foundOf(productId, value, row, qty) });
+  }
+  const count = (what: string): number => compared.filter(([, value]) => value.what === what).length;
+  return { totals: count('total'), levels: count('level'), differences };
+}
+
+function totalOf(variantId: string, qty: number | null): Value {
+  return { what: 'total', variant_id: variantId, warehouse_id: null, qty };
+}
+
+function valuesOf({ variants }: ProductSnapshot): Value[] {
+  const values = [PRODUCT];
+  for (const { variantId, availableQty, levels } of variants) {
+    values.push(totalOf(variantId, availableQty));
+    for (const { warehouseId, availableQty: qty } of levels ?? []) {
+      values.push({ what: 'level', variant_id: variantId, warehouse_id: warehouseId, qty });
+    }
+  }
+  return values;
+}
+
+function foundOf(productId: string, value: Value, row: Row | undefined, service: number | null | undefined) {
+  const { what, variant_id, warehouse_id } = value;
+  return {
+    ...{ what, product_id: productId, variant_id, warehouse_id, sku: row?.sku ?? null },
+    ...{ mirror: row?.qty ?? null, service: service ?? null },
+    only_in: row === undefined ? 'service' : service === undefined ? 'mirror' : null,
+    suspect: typeof row?.suspect === 'number' ? row.suspect === 1 : null,
+    ...{ as_of: row?.as_of ?? null, verified_at: row?.verified_at ?? null },
+  };
 }
 
 interface LooksDeps {
-  readonly mirror: Pick<MirrorSide, 'look'>;
-  readonly service: Pick<ServiceSide, 'product'>;
+  readonly see: (productId: string) => Promise<Sight>;
   /** Products looked at concurrently. */
   readonly concurrency: number;
+  /** The user named the products: one that neither side has is a mistake. */
+  readonly isNamed: boolean;
   readonly onProgress: (done: number, drift: number) => void;
   readonly signal: AbortSignal;
-  /**
-   * How long to wait before looking again at a product that differs: longer than replicas lag (2 s) and than webhooks
-   * take.
-   */
+  /** Longer than replicas lag (2 s) and than webhooks take. */
   readonly againAfterMs?: number;
 }
 
 const AGAIN_AFTER_MS = 3_000;
 const MAX_LOOKS = 6;
 const IDLE_MS = 50;
+/** Failures of other kinds mean that further requests would fail too. */
+const OF_ONE_PRODUCT: ReadonlySet<string> = new Set(['rejected', 'contract', 'unavailable', 'rate_limited']);
 
 interface Task {
   readonly productId: string;
   readonly look: number;
   readonly notBeforeMs: number;
-  readonly unconfirmed: Unconfirmed;
-  /** Keys of what differed at every look so far; null before the first. */
-  readonly neverEqual: ReadonlySet<string> | null;
+  /** The differences at each look before. */
+  readonly earlier: readonly (readonly Difference[])[];
 }
 
-/** @throws ServiceError that no further request can mend, Error for another store, or the signal's reason. */
-export function lookAtAll(deps: LooksDeps, productIds: readonly string[]): Promise<Verdict> {
-  return new Looks(deps, productIds).run();
-}
+/** @throws ServiceError if further requests would fail too, Error for another store, or the signal's reason. */
+export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]): Promise<Verdict> {
+  const { see, concurrency, isNamed, onProgress, signal, againAfterMs = AGAIN_AFTER_MS } = deps;
+  const verdict: Verdict = { products: 0, totals: 0, levels: 0, drift: [], undecided: [], unread: [] };
+  const fresh = productIds.values();
+  /** All wait equally long: the first of them is due first. */
+  const again: Task[] = [];
+  let underWay = 0;
 
-class Looks {
-  readonly #deps: LooksDeps;
-  readonly #first: IterableIterator<string>;
-  /** All wait equally long, so the first of them is the first that is due. */
-  readonly #again: Task[] = [];
-  readonly #drift: Found[] = [];
-  readonly #undecided: Found[] = [];
-  readonly #unread: Unread[] = [];
-  readonly #nowhere: string[] = [];
-  #underWay = 0;
-  #done = 0;
-  #totals = 0;
-  #levels = 0;
-
-  constructor(deps: LooksDeps, productIds: readonly string[]) {
-    this.#deps = deps;
-    this.#first = productIds.values();
-  }
-
-  async run(): Promise<Verdict> {
-    await Promise.all(Array.from({ length: this.#deps.concurrency }, () => this.#work()));
-    return {
-      products: this.#done,
-      totals: this.#totals,
-      levels: this.#levels,
-      drift: this.#drift,
-      undecided: this.#undecided,
-      unread: this.#unread,
-      nowhere: this.#nowhere,
-    };
-  }
-
-  async #work(): Promise<void> {
-    for (;;) {
-      this.#deps.signal.throwIfAborted();
-      const task = this.#next();
-      if (task !== null) {
-        this.#underWay += 1;
-        await this.#lookAt(task).finally(() => (this.#underWay -= 1));
-      } else if (this.#again.length === 0 && this.#underWay === 0) {
-        return;
-      } else {
-        await sleep(IDLE_MS, undefined, { signal: this.#deps.signal });
-      }
-    }
-  }
-
-  #next(): Task | null {
-    const [due] = this.#again;
-    if (due !== undefined && due.notBeforeMs <= performance.now()) return this.#again.shift() ?? null;
-    const fresh = this.#first.next();
-    if (fresh.done === true) return null;
-    return { productId: fresh.value, look: 1, notBeforeMs: 0, unconfirmed: new Map(), neverEqual: null };
-  }
-
-  async #lookAt(task: Task): Promise<void> {
-    const { mirror, service } = this.#deps;
-    const { productId } = task;
-    let before = mirror.look(productId);
-    let told;
+  const next = (): Task | undefined => {
+    if (again[0] !== undefined && again[0].notBeforeMs <= performance.now()) return again.shift();
+    const { value, done } = fresh.next();
+    return done === true ? undefined : { productId: value, look: 1, notBeforeMs: 0, earlier: [] };
+  };
+  /** @returns the differences at every look so far if the product must be looked at again, else null. */
+  const lookAt = async ({ productId, look, earlier }: Task): Promise<Task['earlier'] | null> => {
+    let sight;
     try {
-      told = await service.product(productId, () => (before = mirror.look(productId)));
+      sight = await see(productId);
     } catch (error) {
-      if (!(error instanceof ServiceError) || !isOfOneProduct(error)) throw error;
-      this.#unread.push({ productId, error: error.message });
-      this.#end();
-      return;
+      if (!(error instanceof ServiceError) || !OF_ONE_PRODUCT.has(error.kind)) throw error;
+      if (error.kind !== 'rejected' && look < MAX_LOOKS) return earlier;
+      verdict.unread.push({ product_id: productId, error: error.message });
+      return null;
     }
-    const after = mirror.look(productId);
-    if (before === null && told === null && after === null) this.#nowhere.push(productId);
-    this.#settle(task, compare(before, told, after));
-  }
-
-  #settle(task: Task, { totals, levels, differences }: Comparison): void {
-    const { productId, look } = task;
-    const { drift, open, unconfirmed } = judge(differences, task.unconfirmed);
-    const undecided = open.filter((difference) => task.neverEqual?.has(keyOf(difference)) ?? true);
-    if (open.length > 0 && look < MAX_LOOKS) {
-      const notBeforeMs = performance.now() + (this.#deps.againAfterMs ?? AGAIN_AFTER_MS);
-      const neverEqual = new Set(undecided.map(keyOf));
-      this.#again.push({ productId, look: look + 1, notBeforeMs, unconfirmed, neverEqual });
-      return;
+    const { totals, levels, differences } = compare(productId, sight);
+    const isDrift = ({ mark }: Difference): boolean =>
+      mark !== null && earlier.at(-1)?.some((before) => before.mark === mark) === true;
+    const open = differences.filter((each) => !isDrift(each));
+    if (open.length > 0 && look < MAX_LOOKS) return [...earlier, differences];
+    if (isNamed && sight.answer === null && sight.before.size + sight.after.size === 0) {
+      verdict.unread.push({ product_id: productId, error: 'neither the store nor the mirror has it' });
     }
-    this.#totals += totals;
-    this.#levels += levels;
-    this.#drift.push(...drift.map((difference) => ({ ...difference, productId })));
-    this.#undecided.push(...undecided.map((difference) => ({ ...difference, productId })));
-    this.#end();
-  }
-
-  #end(): void {
-    this.#done += 1;
-    this.#deps.onProgress(this.#done, this.#drift.length);
-  }
-}
-
-/** The other kinds mean that further requests would fail as well. */
-function isOfOneProduct({ kind }: ServiceError): boolean {
-  return kind === 'rejected' || kind === 'contract' || kind === 'unavailable' || kind === 'rate_limited';
+    verdict.totals += totals;
+    verdict.levels += levels;
+    verdict.drift.push(...differences.filter(isDrift).map(({ found }) => found));
+    const neverEqual = open.filter(({ key }) =>
+      earlier.every((before) => before.some((each) => each.key === key)),
+    );
+    verdict.undecided.push(...neverEqual.map(({ found }) => found));
+    return null;
+  };
+  const work = async (): Promise<void> => {
+    for (;;) {
+      signal.throwIfAborted();
+      const task = next();
+      if (task !== undefined) {
+        underWay += 1;
+        const earlier = await lookAt(task);
+        const notBeforeMs = performance.now() + againAfterMs;
+        if (earlier !== null) again.push({ ...task, look: task.look + 1, notBeforeMs, earlier });
+        else onProgress((verdict.products += 1), verdict.drift.length);
+        underWay -= 1;
+      } else if (again.length === 0 && underWay === 0) return;
+      else await sleep(IDLE_MS, undefined, { signal });
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return verdict;
 }

@@ -55,7 +55,7 @@ describe('with a server', () => {
     const { code, stdout, stderr } = await run(home, 'resync');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
-      /^(\d+\/20 products(, [\d.]+\/s, \d+ s left)?(, \d+ corrected)?\n)+run \d+ done: 20 products read, 3 differences corrected\n$/,
+      /^(\d+\/20 products.*\n)*run \d+ done: 20 products read, 3 differences corrected\n$/,
     );
     expect(differencesOf(home, sandbox)).toEqual([]);
   });

@@ -1,60 +1,151 @@
-/** What several looks at one product prove. */
-import { expect, test } from 'vitest';
+/** When two sides differ, and when that counts. */
+import { describe, expect, test } from 'vitest';
 import { isEqual } from '../../../src/cli/verify.ts';
-import type { Held, MirrorProduct } from '../../../src/cli/verify/figures.ts';
-import { lookAtAll } from '../../../src/cli/verify/looks.ts';
-import type { ProductSnapshot } from '../../../src/core/input.ts';
+import { compare, keyOf, lookAtAll, type Row, type Rows } from '../../../src/cli/verify/looks.ts';
+import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts';
+import { snapshotOf } from '../../../src/store-api/snapshot.ts';
+import { detail, type VariantDetail } from '../../mirror/mirror-file.ts';
 
-const held = (qty: number): Held => ({
-  qty,
-  changeSeq: qty,
-  suspect: false,
-  asOfMs: 0,
-  verifiedAtMs: null,
-  sku: null,
-  isSettling: false,
+const answerOf = (...variants: VariantDetail[]) =>
+  snapshotOf(productDetailSchema.parse(detail('10', variants)), '');
+
+type Held = readonly [
+  what: Row['what'],
+  variant: string | null,
+  warehouse: string | null,
+  qty: number | null,
+];
+
+function holding(held: readonly Held[], change_seq = 1): Rows {
+  const rows = [['product', null, null, null] as const, ...held].map(
+    ([what, variant_id, warehouse_id, qty]): Row => ({
+      ...{ what, variant_id, warehouse_id, qty, change_seq, sku: null, is_settling: 0 },
+      ...{ suspect: 0, as_of: 1, verified_at: null },
+    }),
+  );
+  return new Map(rows.map((row) => [keyOf(row), row]));
+}
+
+/** A product with one variant, 100, in one warehouse, 1. */
+const one = (qty: number, changeSeq = 1) =>
+  holding(
+    [
+      ['total', '100', null, qty],
+      ['level', '100', '1', qty],
+    ],
+    changeSeq,
+  );
+const NONE: Rows = new Map();
+
+describe('compare', () => {
+  const differing = (before: Rows, answer: ReturnType<typeof answerOf> | null, after: Rows) =>
+    compare('10', { before, answer, after }).differences.map(({ found, mark }) => ({
+      ...{ what: found.what, mirror: found.mirror, service: found.service, only_in: found.only_in },
+      isStill: mark !== null,
+    }));
+
+  test('counts what is equal', () => {
+    const sight = { before: one(5), answer: answerOf({ id: '100', levels: { 1: 5 } }), after: one(5) };
+    expect(compare('10', sight)).toEqual({ totals: 1, levels: 1, differences: [] });
+  });
+
+  test('finds a difference around which the mirror did not move', () => {
+    const differs = { mirror: 5, service: 4, only_in: null, isStill: true };
+    expect(differing(one(5), answerOf({ id: '100', levels: { 1: 4 } }), one(5))).toEqual([
+      { what: 'total', ...differs },
+      { what: 'level', ...differs },
+    ]);
+  });
+
+  test('allows for a mirror that moved before or after the store answered', () => {
+    const answer = answerOf({ id: '100', levels: { 1: 4 } });
+    expect(differing(one(5), answer, one(4, 2))).toEqual([]);
+    expect(differing(one(4), answer, one(3, 2))).toEqual([]);
+    const moved = [{ isStill: false }, { isStill: false }];
+    expect(differing(one(6), answer, one(5, 2))).toMatchObject(moved);
+    // There and back again: equal quantities, and yet it moved.
+    expect(differing(one(5), answer, one(5, 3))).toMatchObject(moved);
+  });
+
+  test('finds variants and warehouses that one side does not have', () => {
+    const answer = answerOf({ id: '100', levels: { 2: 5 } }, { id: '101', levels: { 1: 3 } });
+    const isStill = true;
+    expect(differing(one(5), answer, one(5))).toEqual([
+      { what: 'level', mirror: null, service: 5, only_in: 'service', isStill },
+      { what: 'total', mirror: null, service: 3, only_in: 'service', isStill },
+      { what: 'level', mirror: 5, service: null, only_in: 'mirror', isStill },
+    ]);
+    expect(differing(one(5), answerOf({ id: '102', levels: { 1: 0 } }), one(5))).toMatchObject([
+      { what: 'total', only_in: 'service' },
+      { what: 'total', only_in: 'mirror' },
+    ]);
+  });
+
+  test('finds a product that one side does not have, as one difference', () => {
+    const answer = answerOf({ id: '100', levels: { 1: 5 } });
+    expect(differing(one(5), null, one(5))).toMatchObject([
+      { what: 'product', only_in: 'mirror', isStill: true },
+    ]);
+    expect(differing(NONE, answer, NONE)).toMatchObject([
+      { what: 'product', only_in: 'service', isStill: true },
+    ]);
+    expect(differing(one(5), null, NONE)).toEqual([]);
+    expect(differing(NONE, null, NONE)).toEqual([]);
+  });
 });
 
-/** Variants 7 and 8, of which the mirror holds 1, 2, 3, … from look to look; variant 8 always differs. */
-async function verdictOf(offsetAt: (look: number) => number) {
+/**
+ * Looks at product 10 with variants 7 and 8.
+ *
+ * @param valuesAt at each look: the `change_seq` of the mirror, which holds the same number, and the store's quantities.
+ */
+async function verdictOf(valuesAt: (look: number) => readonly [held: number, seven: number, eight: number]) {
   let looks = 0;
-  const look = (): MirrorProduct => ({
-    totals: new Map([
-      ['7', held(looks)],
-      ['8', held(looks)],
-    ]),
-    levels: new Map(),
-  });
-  const told = () => {
-    looks += 1;
-    const variants = [
-      { variantId: '7', availableQty: looks + offsetAt(looks), levels: null },
-      { variantId: '8', availableQty: looks + 5, levels: null },
-    ];
-    return Promise.resolve({ variants } as unknown as ProductSnapshot);
-  };
   const verdict = await lookAtAll(
     {
-      mirror: { look },
-      service: { product: told },
-      concurrency: 1,
-      onProgress: () => undefined,
+      see: () => {
+        const [held, seven, eight] = valuesAt(++looks);
+        const rows = holding(
+          [
+            ['total', '7', null, held],
+            ['total', '8', null, held],
+          ],
+          held,
+        );
+        const answer = answerOf(
+          { id: '7', levels: null, total: seven },
+          { id: '8', levels: null, total: eight },
+        );
+        return Promise.resolve({ before: rows, answer, after: rows });
+      },
+      ...{ concurrency: 1, isNamed: false, onProgress: () => undefined, againAfterMs: 0 },
       signal: new AbortController().signal,
-      againAfterMs: 0,
     },
-    ['1'],
+    ['10'],
   );
   return { looks, verdict };
 }
 
-test('a value that moves at all six looks with a steady offset is undecided, and not equal', async () => {
-  const { looks, verdict } = await verdictOf(() => 5);
-  expect(looks).toBe(6);
-  expect(verdict).toMatchObject({ drift: [], unread: [], undecided: [{ service: 11 }, { service: 11 }] });
-  expect(isEqual(verdict)).toBe(false);
-});
+describe('lookAtAll', () => {
+  test('proves a difference by two equal looks', async () => {
+    const { looks, verdict } = await verdictOf(() => [5, 5, 4]);
+    expect(looks).toBe(2);
+    expect(verdict).toMatchObject({ undecided: [], drift: [{ variant_id: '8', mirror: 5, service: 4 }] });
+  });
 
-test('a value that was once equal while it moved is not undecided', async () => {
-  const { verdict } = await verdictOf((look) => (look === 3 ? 0 : 5));
-  expect(verdict).toMatchObject({ drift: [], undecided: [{ variantId: '8' }] });
+  test.each<[what: string, valuesAt: Parameters<typeof verdictOf>[0]]>([
+    ['the store moves', (look) => [5, 5, 5 + look]],
+    ['the mirror moves', (look) => [look, look, 9]],
+    ['both move with a steady offset', (look) => [look, look, look + 5]],
+  ])('leaves a difference undecided after six looks if %s', async (_, valuesAt) => {
+    const { looks, verdict } = await verdictOf(valuesAt);
+    expect(looks).toBe(6);
+    expect(verdict).toMatchObject({ drift: [], unread: [], undecided: [{ variant_id: '8' }] });
+    expect(isEqual(verdict)).toBe(false);
+  });
+
+  test('counts a value as equal that was once equal while it moved', async () => {
+    const { verdict } = await verdictOf((look) => [look, look + (look === 3 ? 0 : 5), look + 5]);
+    expect(verdict).toMatchObject({ drift: [], undecided: [{ variant_id: '8' }] });
+  });
 });
