@@ -2,10 +2,10 @@
  * `stock-mirror verify`: compares every quantity of the store with the mirror's, changing nothing
  * (docs/operating.md#commands).
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
 import { counted } from '../platform/counted.ts';
-import { sleep } from '../platform/sleep.ts';
 import { visible } from '../platform/visible.ts';
 import { Throttle } from '../reconcile/throttle.ts';
 import type { Db } from '../sqlite/open.ts';
@@ -134,7 +134,10 @@ async function compareAll({ product, sample }: VerifyOptions, sides: Sides): Pro
     return throttle.send(() => client.listProducts(...args));
   };
   const listed = async (): Promise<string[]> => {
-    const retries = { policy: DEFAULT_RETRY_POLICY, sleep, random: Math.random };
+    const retries = {
+      ...{ policy: DEFAULT_RETRY_POLICY, random: Math.random },
+      sleep: (ms: number, ending: AbortSignal) => sleep(ms, undefined, { signal: ending }),
+    };
     const ids: string[] = [];
     const found = allProducts(withRetries({ ...client, listProducts }, retries), {}, { signal });
     for await (const { id } of found) ids.push(id);
