@@ -9,7 +9,7 @@ export function loginPage(problem: string | null): Html {
     title: 'Sign in: stock-mirror',
     ...{ brand: 'stock-mirror', server: 'The mirror', everyMs: null, links: [], at: '', tools: '' },
     message: problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`,
-    main: html`<article class="narrow">
+    main: html`<article>
       <h1>Sign in</h1>
       <form method="post" action="/login">
         <input type="text" name="username" value="operator" autocomplete="username" hidden />

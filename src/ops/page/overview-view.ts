@@ -25,8 +25,9 @@ interface Overview {
 export function overviewView(overview: Overview): Html {
   const { mirror, status, running, minutes, nowMs } = overview;
   return html`${answerView(overview)} ${mirror.causes.map((cause) => causeView(cause, nowMs))}
-  ${status.held_removals > 0 ? removalsView() : ''} ${running.map((run) => runningView(run, nowMs))}
-  ${valuesView(overview)} ${plotsView(minutes, nowMs)} ${requestsView(overview)}`;
+  ${status.held_removals > 0 ? removalsView() : ''}
+  ${running.map((run) => runningView(run, nowMs, mirror.state))} ${valuesView(overview)}
+  ${plotsView(minutes, nowMs)} ${requestsView(overview)}`;
 }
 
 export const STATE_NAMES = { live: 'Live', catching_up: 'Catching up', stale: 'Stale' } as const;
@@ -56,12 +57,12 @@ function answerView({ mirror: { state }, status: { levels, suspect_count: suspec
 
 function causeView({ code, severity, owner, since, message, remedy }: Cause, nowMs: number): Html {
   return html`<article id="cause-${code}" class="${severity}">
-    <header>
-      <h2>${marked(message)}</h2>
-      <span>${severity}${since === null ? '' : html`, since ${ago(since, nowMs)}`}</span>
-    </header>
+    <p><b>${marked(message)}</b></p>
     <p><b>What to do:</b> ${marked(remedy)}</p>
-    <p class="row"><span>At fault: ${OWNERS[owner]}</span> <code>${code}</code></p>
+    <p class="row">
+      <code>${code}</code> <span>${severity}</span> <span>At fault: ${OWNERS[owner]}</span>
+      ${since === null ? '' : html`<span>since ${ago(since, nowMs)}</span>`}
+    </p>
   </article>`;
 }
 

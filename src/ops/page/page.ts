@@ -45,15 +45,18 @@ export function createPage(deps: PageDeps): Pages {
   const { reader, operator, warehouseNames: names, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
+  /** null: it cannot be read. */
+  const currentState = (): Promise<MirrorState | null> =>
+    deps.state.status().then(
+      (status) => stateOf(status, deps),
+      () => null,
+    );
   const show = async (
     c: PageContext,
     { title, at, main, query = '' }: { title: string; at: string; main: Html; query?: string },
     status: 200 | 400 | 404 | 503 = 200,
   ) => {
-    const mirror = await deps.state.status().then(
-      (status) => stateOf(status, deps),
-      () => null,
-    );
+    const mirror = await currentState();
     const page = frame({
       title: `${title}: stock-mirror`,
       brand: 'stock-mirror',
@@ -145,7 +148,11 @@ export function createPage(deps: PageDeps): Pages {
     const id = numberIn(c.req.param('id'));
     const run = id === null ? null : await reader.ask('runById', { id });
     if (run === null) return fail(c, `There is no run ${c.req.param('id')}; old ones are pruned.`);
-    return show(c, { title: `${runName(run.kind)} ${run.id}`, at: '/runs', main: runView(run, now()) });
+    return show(c, {
+      title: `${runName(run.kind)} ${run.id}`,
+      at: '/runs',
+      main: runView(run, now(), (await currentState())?.state ?? null),
+    });
   });
 
   const begin = async (c: PageContext, productIds: readonly string[] | null, allowRemovals: boolean) => {

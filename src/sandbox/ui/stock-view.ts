@@ -39,7 +39,7 @@ export function stockView(truth: Truth, view: View): Html {
   return html`<article id="stock" aria-labelledby="stock-title">
     <header>
       <h2 id="stock-title">Stock</h2>
-      <form role="search" action="/" class="row">
+      <form role="search" action="/">
         <input
           type="search"
           name="q"
@@ -125,11 +125,16 @@ function levelRow(variant: Variant, level: StockLevel, action: string): Html {
       <form method="post" action="${action}" class="row" data-stay>
         <input type="hidden" name="variant_id" value="${variant.id}" />
         <input type="hidden" name="warehouse_id" value="${level.warehouseId}" />
-        <input name="qty" inputmode="numeric" autocomplete="off" required aria-label="Units of ${which}" />
-        <button name="how" value="set">
-          Set<span class="hidden"> the available quantity of ${which}</span>
-        </button>
-        <button name="how" value="add">Add<span class="hidden"> to ${which}; negative removes</span></button>
+        <input
+          name="qty"
+          size="4"
+          inputmode="numeric"
+          autocomplete="off"
+          required
+          aria-label="Units of ${which}"
+        />
+        <button name="how" value="set" aria-label="Set the available quantity of ${which}">Set</button>
+        <button name="how" value="add" aria-label="Add to ${which}; negative removes">Add</button>
       </form>
     </td>
   </tr>`;

@@ -40,9 +40,6 @@ function show(text, withMessage) {
       // The script has added plots, and the reader has opened details.
       beforeNodeRemoved: (node) => !(node instanceof HTMLElement && node.matches('.uplot')),
       beforeAttributeUpdated: (name) => name !== 'open',
-      afterNodeAdded: (node) => {
-        if (node instanceof HTMLElement && node.matches('tr, li')) node.classList.add('fresh');
-      },
     },
   });
   void draw();
@@ -153,7 +150,7 @@ async function draw() {
         cursor: { sync: { key: 'day' }, drag: { x: false } },
         scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.05)] } },
         axes: [
-          { ...axis, values: clock },
+          { ...axis, values: clock, size: 26 },
           { ...axis, size: 44 },
         ],
         series: [
