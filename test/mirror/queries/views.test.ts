@@ -105,10 +105,13 @@ interface OldSqlite {
 
 test('SQLite 3.31 reads the same rows', async () => {
   const require = createRequire(import.meta.url);
-  const wasmBinary = readFileSync(require.resolve('sql.js/dist/sql-wasm.wasm'));
+  // sql.js: by its own name npm would install it with drizzle-orm, also without the development dependencies.
+  const wasmBinary = readFileSync(require.resolve('old-sqlite/dist/sql-wasm.wasm'));
   const db = writerDb();
   fill(new DirectWriter(db));
-  const { Database } = await (require('sql.js') as (options: object) => Promise<OldSqlite>)({ wasmBinary });
+  const { Database } = await (require('old-sqlite') as (options: object) => Promise<OldSqlite>)({
+    wasmBinary,
+  });
   // It has no shared memory: a file in memory has no write-ahead log.
   const old = new Database(db.serialize().fill(1, 18, 20));
   expect(old.exec('SELECT sqlite_version()')[0]?.values).toEqual([['3.31.1']]);
