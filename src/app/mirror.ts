@@ -138,7 +138,7 @@ export async function openMirror({
   });
   const reconciler = new Reconciler({
     store,
-    client: monitor?.observe(client) ?? client,
+    client,
     tokens,
     now: clock.now,
     random: platform.random,

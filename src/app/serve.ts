@@ -37,10 +37,10 @@ export async function runService(): Promise<number> {
   }
   // Opens the database on another core, while this one loads the rest of the program.
   const threads = realThreads(config.database.path);
-  const [{ createLog }, { REAL, startService }, { addProcessMetrics }] = await Promise.all([
+  const [{ createLog }, { REAL, startService }, { collectDefaultMetrics }] = await Promise.all([
     import('../platform/log.ts'),
     import('./service.ts'),
-    import('../ops/metrics/process-metrics.ts'),
+    import('prom-client'),
   ]);
   const log = createLog(config.logLevel);
   for (const { name, problem, remedy } of config.warnings)
@@ -76,7 +76,7 @@ export async function runService(): Promise<number> {
     await endStart(starting, log);
     return service;
   }
-  addProcessMetrics(service.metrics);
+  collectDefaultMetrics({ register: service.metrics });
   log.info(
     {
       kind: 'listening',

@@ -100,7 +100,7 @@ export async function startService(
     await heartbeat.stop();
     // While the mirror can still be written.
     await sampler.stop();
-    await watch.stop();
+    watch.stop();
     await timeline.stop();
     await mirror.close();
   };

@@ -8,7 +8,7 @@ import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
 import type { QueryCalls } from './reader/serve-queries.ts';
 import type { NewEpoch } from './start.ts';
-import type { AppliedInput, BranchCounts, NewInput, Position } from './writer/applier.ts';
+import type { AppliedInput, NewInput, Position } from './writer/applier.ts';
 import type { CommandArgs, CommandName, CommandResult } from './writer/commands.ts';
 import type { ApplyCalls, ApplyEvent } from './writer/serve-apply.ts';
 
@@ -40,10 +40,7 @@ export type ApplyListener = (applied: { readonly reports: readonly AppliedInput[
 /** What reads the mirror. */
 export type StoreReader = Pick<Mirror, 'ask'>;
 /** What writes it, and how far it is. */
-export type StoreWriter = Pick<
-  Mirror,
-  'append' | 'command' | 'onApplied' | 'fault' | 'position' | 's0' | 'branchCounts'
->;
+export type StoreWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fault' | 'position' | 's0'>;
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -151,10 +148,6 @@ export class Mirror {
       if (error instanceof StoreError && error.kind === 'damaged') this.#fail(running, error, true);
       throw error;
     }
-  }
-
-  async branchCounts(): Promise<BranchCounts> {
-    return this.#serving().apply.call('branchCounts', undefined);
   }
 
   /** Calls the listener after every transaction, in order. @returns a function that stops it. */

@@ -9,14 +9,15 @@ import { createApi } from './api/api.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { errorBody } from './shared/api-error.ts';
 import type { OpsEnv } from './shared/env.ts';
-import { metricsRoute } from './metrics/metrics-route.ts';
 import type { OpsDeps } from './shared/operator.ts';
 import { createPage } from './page/page.ts';
 
 export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   const { log } = deps;
   const app = createGuardedApp(deps);
-  app.route('/', metricsRoute(deps.metrics));
+  app.get('/metrics', async (c) =>
+    c.body(await deps.metrics.metrics(), 200, { 'Content-Type': deps.metrics.contentType }),
+  );
   app.route('/', createApi(deps));
   const pages = createPage(deps);
   app.route('/', pages.app);

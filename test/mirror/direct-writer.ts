@@ -6,13 +6,7 @@ import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { attachInbox } from '../../src/mirror/reader/serve-queries.ts';
 import { startMirror } from '../../src/mirror/start.ts';
 import type { CommandName } from '../../src/mirror/writer/commands.ts';
-import {
-  Applier,
-  type AppliedInput,
-  type BranchCounts,
-  type NewInput,
-  type Result,
-} from '../../src/mirror/writer/applier.ts';
+import { Applier, type AppliedInput, type NewInput, type Result } from '../../src/mirror/writer/applier.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 
 export type Input =
@@ -71,10 +65,6 @@ export class Writer {
   /** The number of the last input applied. */
   get s0(): number {
     return this.applier.position.inputSeq;
-  }
-
-  branchCounts(): BranchCounts {
-    return this.applier.branchCounts();
   }
 
   /** Deliveries are applied first. The results are in the order of the inputs. */

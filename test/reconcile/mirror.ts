@@ -68,7 +68,6 @@ export function newStore(): OpenedStore {
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
-      branchCounts: () => Promise.resolve(writer.branchCounts()),
     },
     reader: {
       ask: async (name, ...args) => {

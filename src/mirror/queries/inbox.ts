@@ -182,9 +182,3 @@ const LAG = typed(
 export function lag(db: Db): Lag {
   return LAG.get(db) ?? { deliveries: 0, sinceMs: null };
 }
-
-/** How many rows the inbox has. */
-export function inboxRows(db: Db): number {
-  const found = ends(db);
-  return found === null ? 0 : found.last - found.first + 1;
-}

@@ -1,7 +1,7 @@
 /** All queries except those that are loaded when they are asked (typed-queries.ts). */
 import type { Db } from '../../sqlite/open.ts';
 import { deliveryCounts } from '../queries/delivery-counts.ts';
-import { runOutcomes, runOutcomesStart, stateSample } from '../queries/gauges.ts';
+import { stateSample } from '../queries/gauges.ts';
 import { dueChores, nextReads, notMirrored, oldestEvidence, unreadSince } from '../queries/queue.ts';
 import {
   absentProducts,
@@ -51,7 +51,5 @@ export const lightQueries = {
   ...apiQueries,
   ...pageQueries,
   stateSample,
-  runOutcomes,
-  runOutcomesStart,
   deliveryCounts,
 } satisfies Record<string, (db: Db, args: never) => unknown>;

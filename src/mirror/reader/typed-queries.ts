@@ -7,13 +7,12 @@
  * a row, by lists in JSON or by parts of the feed, which drizzle could only carry as text (page/stock, page/suspects,
  * suspect-grounds, page/effects, variant-changes, delivery-counts).
  */
-import { deliveryAt, deliveryPage, inboxRows, lag } from '../queries/inbox.ts';
+import { deliveryAt, deliveryPage, lag } from '../queries/inbox.ts';
 import { search } from '../queries/page/search.ts';
 import { variantView } from '../queries/page/variant.ts';
 
 export const typedQueries = {
   lag,
-  inboxRows,
   deliveryPage,
   deliveryAt,
   search,

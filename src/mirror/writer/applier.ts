@@ -54,9 +54,6 @@ export interface Step {
   readonly results: readonly Result[];
 }
 
-/** How often each branch of the rules was taken since the mirror was opened. */
-export type BranchCounts = Readonly<Record<string, number>>;
-
 /** One transaction's share. */
 const ROWS_AT_ONCE = 256;
 const BYTES_AT_ONCE = 4 << 20;
@@ -69,7 +66,6 @@ export class Applier {
   readonly #record: ReturnType<typeof prepareRecords>;
   readonly #putDelivery: Statement<[number, string]>;
   readonly #after: Statement<[number], InboxRow>;
-  readonly #counts = new Map<string, number>();
 
   /**
    * @param db the only connection that writes the mirror.
@@ -89,10 +85,6 @@ export class Applier {
   get position(): Position {
     const { inboxSeq, appliedSeq, changeSeq } = this.#tables.state();
     return { inboxSeq, inputSeq: appliedSeq, changeSeq };
-  }
-
-  branchCounts(): BranchCounts {
-    return Object.fromEntries(this.#counts);
   }
 
   /**
@@ -195,7 +187,6 @@ export class Applier {
     // What changed is likely to change again; reads pass through the whole catalogue.
     this.#tables.touchFor({ isLasting: true });
     applyInput(this.#tables, { kind: 'delivery', seq, inboxSeq, atMs: arrivedAtMs, ...parsed }, (fact) => {
-      this.#count(fact);
       if (fact.kind === 'change') outcomes.push(fact.branch);
       if (isNotable(fact)) facts.push(fact);
     });
@@ -210,7 +201,6 @@ export class Applier {
     const ruled: Fact[] = [];
     this.#tables.touchFor({ isLasting: false });
     applyInput(this.#tables, numbered, (fact) => {
-      this.#count(fact);
       if (isNotable(fact)) ruled.push(fact);
     });
     return { seq, facts: [...this.#record(numbered, ruled), ...ruled] };
@@ -230,14 +220,9 @@ export class Applier {
       throw error;
     }
   }
-
-  #count(fact: Fact): void {
-    const name = 'branch' in fact ? `${fact.kind}: ${fact.branch}` : fact.kind;
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
-  }
 }
 
-/** The everyday branches are counted, not reported one by one. */
+/** The everyday branches are not reported. */
 function isNotable(fact: Fact): boolean {
   return fact.kind !== 'change' && fact.kind !== 'level';
 }

@@ -3,7 +3,7 @@ import type { Answering, Request } from '../../sqlite/worker.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { isDamage, plainError, StoreError, type PlainError } from '../../sqlite/errors.ts';
 import type { NewEpoch } from '../start.ts';
-import type { Applier, AppliedInput, BranchCounts, NewInput, Position, Work } from './applier.ts';
+import type { Applier, AppliedInput, NewInput, Position, Work } from './applier.ts';
 import type { CommandName } from './commands.ts';
 
 export type ApplyCalls = {
@@ -11,7 +11,6 @@ export type ApplyCalls = {
   arrived: { args: undefined; result: undefined };
   input: { args: NewInput; result: AppliedInput };
   command: { args: { readonly name: CommandName; readonly args: unknown }; result: unknown };
-  branchCounts: { args: undefined; result: BranchCounts };
   close: { args: undefined; result: undefined };
 };
 
@@ -91,9 +90,6 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
         return;
       case 'command':
         works.push({ id, work: { kind: 'command', ...request.args } });
-        return;
-      case 'branchCounts':
-        owner.post({ id, value: own?.applier.branchCounts() ?? {} });
         return;
       case 'close':
         closing = id;

@@ -1,11 +1,11 @@
 /** What the private listener needs from the other parts: declared here, passed in by the composition. */
+import type { Registry } from 'prom-client';
 import type { Logger } from '../../platform/log.ts';
 import type { Run } from '../../core/runs.ts';
 import type { StoreReader } from '../../mirror/mirror.ts';
 import type { StoreWriter } from '../../mirror/mirror.ts';
 import type { AlarmSource } from '../alarms/alarm.ts';
 import type { Blocked } from '../condition/store-trouble.ts';
-import type { MetricsSource } from '../metrics/metrics-route.ts';
 import type { StateSource } from '../state/state-sampler.ts';
 import type { Timeline } from '../state/timeline.ts';
 import type { WarehouseNames } from './warehouse-names.ts';
@@ -29,7 +29,7 @@ export interface OpsDeps {
   readonly token: string | null;
   /** Bearer token of programs that only read. */
   readonly readToken: string | null;
-  readonly metrics: MetricsSource;
+  readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   readonly state: StateSource;
   readonly alarms: AlarmSource;
   readonly timeline: Pick<Timeline, 'minutes'>;

@@ -71,7 +71,6 @@ test.each<[string, (db: Db) => unknown]>([
   ['oldestEvidence', (db) => oldestEvidence(db, { limit: 2 })],
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
   ['remainingOf', (db) => queries.remainingOf(db, LEFT)],
-  ['runOutcomes', (db) => [queries.runOutcomes(db, { afterId: 0 }), queries.runOutcomesStart(db)]],
   ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
   ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],
@@ -82,7 +81,6 @@ test.each<[string, (db: Db) => unknown]>([
   ['findStock, suspects', (db) => queries.findStock(db, { ...SEARCH, suspect: true })],
   ['variantView', (db) => queries.variantView(db, { variantId: '100', beforeSeq: null, limit: 5 })],
   ['lag', (db) => queries.lag(db)],
-  ['inboxRows', (db) => queries.inboxRows(db)],
   ['deliveryPage', (db) => queries.deliveryPage(db, { beforeSeq: null, limit: 5, deadLettersOnly: false })],
   [
     'deliveryPage, dead letters',

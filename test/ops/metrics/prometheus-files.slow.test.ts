@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { collectDefaultMetrics } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { ALARM_KINDS } from '../../../src/ops/alarms/alarm.ts';
-import { addProcessMetrics } from '../../../src/ops/metrics/process-metrics.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import { log, newStore } from '../../reconcile/mirror.ts';
@@ -28,7 +28,7 @@ async function scrape(): Promise<ReadonlySet<string>> {
   const store = newStore();
   const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
   monitor.watch({ store, sampler, operator: { blocked: null, readsUnderWay: 0 }, now: Date.now, log });
-  addProcessMetrics(monitor.registry);
+  collectDefaultMetrics({ register: monitor.registry });
   return seriesOf(await monitor.registry.metrics());
 }
 
