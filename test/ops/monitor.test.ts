@@ -67,7 +67,7 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   await store.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 20_000 })), T0 + 20_000);
   await store.deliver(new TextEncoder().encode('no JSON'), T0 + 21_000);
   await read(one('100', 8), T0 + 50_000);
-  monitor.onCommit({ deliveries: 40, tookMs: 7, error: null });
+  monitor.onCommit({ deliveries: 40, lastSeq: 40, tookMs: 7, error: null });
   monitor.onAnswer('/v1/product/detail', 429);
   monitor.onAnswer('/v1/product/detail', null);
   for (const [series, expected] of [
