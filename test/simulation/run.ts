@@ -310,6 +310,9 @@ class Run {
     this.#machine.cancelKill();
     await this.#settleWebhooks();
     if (!(await this.#waitFor('a running process', 120_000, () => this.#runs()))) return;
+    // What a slow disk still holds back is written before it.
+    const beforeMs = this.#aliveAtMs();
+    if (!(await this.#waitFor('a heartbeat', 120_000, () => this.#aliveAtMs() !== beforeMs))) return;
     await this.#restUnaided();
     // What came before it is read by it: also what a replica has not shown yet.
     await this.#pass(5_000);
@@ -461,6 +464,12 @@ class Run {
       .pluck()
       .get();
     return { state, held_removals: held ?? 0 };
+  }
+
+  #aliveAtMs(): number | null {
+    const db = this.#observe();
+    if (db === null) return null;
+    return prepared<[], number | null>(db, 'SELECT alive_at FROM mirror_status').pluck().get() ?? null;
   }
 
   async #checkTheEnd(): Promise<void> {

@@ -149,6 +149,8 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
         if (b % 3 === 0) operations.deleteProduct(productId);
         else operations.deleteVariant(variant.id);
         props.onTouched(productId);
+        // It may have moved since.
+        props.onTouched(variant.product.id);
       });
     },
     // Its nodes stamp what is new below what the mirror knows.

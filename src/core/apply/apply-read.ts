@@ -98,7 +98,9 @@ function answered(
 function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadContext): void {
   const rest = afterRead(standing, read);
   if (rest !== null) {
-    work.tables.putReadRequest(rest);
+    const { productId, reason, notBeforeMs } = rest;
+    const pausedMs = reason === 'conflict' ? (work.conflictPauseEndsAtMs(productId) ?? 0) : 0;
+    work.tables.putReadRequest({ ...rest, notBeforeMs: Math.max(notBeforeMs, pausedMs) });
     return;
   }
   work.tables.deleteReadRequest(standing.productId);

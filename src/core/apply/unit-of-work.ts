@@ -49,7 +49,7 @@ export class UnitOfWork {
     made: { seq?: number; atMs?: number; notBeforeMs?: number } = {},
   ): void {
     const standing = this.tables.readRequest(productId);
-    const notBeforeMs = made.notBeforeMs ?? (reason === 'conflict' ? this.#pauseEndsAtMs(productId) : null);
+    const notBeforeMs = made.notBeforeMs ?? (reason === 'conflict' ? this.conflictPauseEndsAtMs(productId) : null);
     this.tables.putReadRequest(
       mergeRequests(standing, {
         productId,
@@ -63,7 +63,7 @@ export class UnitOfWork {
   }
 
   /** Conflicts that no read settles must not have the product read over and over: its rows stay suspect. */
-  #pauseEndsAtMs(productId: string): number | null {
+  conflictPauseEndsAtMs(productId: string): number | null {
     const product = this.tables.product(productId);
     const pauseMs = conflictPauseMs(product?.conflictReads ?? 0);
     if (product === undefined || pauseMs === 0) return null;
