@@ -1,6 +1,5 @@
 import { createRandom } from './world/random.ts';
 import { AddressBook } from './world/address-book.ts';
-import { Agenda } from './world/agenda.ts';
 import { Apps } from './network/apps.ts';
 import { CallLog } from './shared/calls.ts';
 import { Clock, systemTimers } from './world/clock.ts';
@@ -48,10 +47,10 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
 
   const clock = new Clock({
     now: options.now ?? Date.now,
+    timers,
     random: stream('nodes'),
     offsetMs: options.clockOffsetMs ?? 0,
   });
-  const agenda = new Agenda({ clock, timers });
   const access: Access = { accessDenied: false, quotaExceeded: false };
 
   const ids = new Ids(stream('ids'));
@@ -69,7 +68,7 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
   const log = new DeliveryLog();
   const deliveries: Deliveries = log;
   const network = new Network({
-    ...{ transmitter, log, clock, timers, clientId, serial: 0 },
+    ...{ transmitter, log, clock, clientId, serial: 0 },
     random: stream('network'),
     webhookSecret: options.webhookSecret ?? 'sandbox-webhook-secret',
     webhookUrl: options.webhookUrl ?? null,
@@ -79,7 +78,7 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
     first: network,
     connect: (serial, id, webhookSecret) =>
       new Network({
-        ...{ transmitter, log, clock, timers, clientId: id, serial, webhookSecret, webhookUrl: null },
+        ...{ transmitter, log, clock, clientId: id, serial, webhookSecret, webhookUrl: null },
         random: stream(`network ${serial}`),
       }),
     addChannel: (id, secret) => {
@@ -98,11 +97,11 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
   // A separate stream of ids, so that an order does not change the ids of later products.
   const recordIds = new Ids(stream('records'));
   const addresses = new AddressBook({ ids: recordIds });
-  const orderDesk = new OrderDesk({ truth, operations, addresses, agenda, access, clock, ids: recordIds });
+  const orderDesk = new OrderDesk({ truth, operations, addresses, access, clock, ids: recordIds });
 
-  const reads = new Reads({ random: stream('reads'), timers });
+  const reads = new Reads({ random: stream('reads'), clock });
   const losses = new Losses({
-    ...{ truth, operations, network, deliveries, agenda, clock },
+    ...{ truth, operations, network, deliveries, clock },
     random: stream('losses'),
   });
   const calls = new CallLog(() => clock.baseNow());
@@ -113,8 +112,6 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
     ...{ network, apps, oauth, deliveries, reads, losses, calls, requests },
     courier: orderDesk.courier,
     mirrorUrl: options.mirrorUrl ?? null,
-    /** When a browser last loaded the page, which an open page does every second. Base clock. */
-    pageShownAtMs: null as number | null,
     /** The secret in force, also after `oauth.replaceSecret`. */
     get clientSecret() {
       return oauth.clientSecret;
@@ -131,15 +128,10 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
     set webhookUrl(url) {
       network.webhookUrl = url;
     },
-    /** Moves time ahead at once; what is due by then happens. Delays of the network still take real time. */
-    advance: (ms: number) => {
-      agenda.advance(ms);
-    },
-    /** Stops traffic, drops what has not been sent, and releases held reads. */
+    /** Stops traffic, and drops what has not been sent. */
     stop: async () => {
       traffic.stop();
-      agenda.stop();
-      reads.stop();
+      clock.stop();
       apps.stop();
       await transmitter.close();
     },

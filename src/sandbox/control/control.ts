@@ -131,7 +131,7 @@ export function createControl(store: Store): Hono<ApiEnv> {
 
   get('/clock', showClock);
   post('/clock', z.strictObject({ advance_ms: z.int().min(0).max(YEAR_MS) }), (body) => {
-    store.advance(body.advance_ms);
+    clock.advance(body.advance_ms);
     return showClock();
   });
   return app;

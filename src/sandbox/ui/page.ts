@@ -79,7 +79,6 @@ export function createPage(store: Store): Hono<ApiEnv> {
   app.route('/', pageFiles<ApiEnv>());
 
   const show = (context: Context<ApiEnv>, main: Html, problem?: string) => {
-    store.pageShownAtMs = store.clock.baseNow();
     // The page is current only now, and contains secrets.
     context.header('Cache-Control', 'no-store');
     const message =

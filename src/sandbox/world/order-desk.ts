@@ -2,7 +2,6 @@ import { shippingTypes, type ShippingType } from '../../store-api/contract/order
 import { requireQuota } from '../shared/access.ts';
 import type { Access } from '../shared/access.ts';
 import type { AddressBook, StoredAddress } from './address-book.ts';
-import type { Agenda } from './agenda.ts';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import { refused, resolveLines } from './order-lines.ts';
@@ -16,7 +15,6 @@ interface OrderDeskDeps {
   readonly truth: Truth;
   readonly operations: OrderOperations;
   readonly addresses: AddressBook;
-  readonly agenda: Agenda;
   readonly access: Access;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -42,7 +40,7 @@ export class OrderDesk {
    * Throws ApiError 400 or 403 without changing anything.
    */
   place(request: NewOrder, origin: Origin): PlacedOrder {
-    const { truth, operations, access, agenda } = this.#deps;
+    const { truth, operations, access, clock } = this.#deps;
     const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
     const existing = operations.orders.findExternal(origin, externalOrderId);
     // Before quota and stock: an existing order needs neither.
@@ -63,7 +61,7 @@ export class OrderDesk {
     });
     if (request.ship_before_pay === true) this.#bookCourier(order);
     if (expirationTimeMs !== undefined) {
-      agenda.at(expirationTimeMs, () => {
+      clock.after(expirationTimeMs - clock.now(), () => {
         if (order.terms.paidTimeMs !== null || order.state !== 'open') return;
         operations.cancel(order.id, 'order_canceled_by_system');
       });
@@ -144,7 +142,7 @@ export class OrderDesk {
   #bookCourier(order: PlacedOrder): void {
     const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.terms.request;
     if (!isAutomatic || !this.courier.bookable.has(shippingType)) return;
-    this.#deps.agenda.after(this.courier.bookingDelayMs, () => {
+    this.#deps.clock.after(this.courier.bookingDelayMs, () => {
       // Requested twice: first for `ship_before_pay`, then for the payment.
       if (!isWanted(order) || order.terms.shipments.length > 0) return;
       this.#trackingNumbers += 1;
