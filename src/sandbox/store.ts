@@ -1,12 +1,10 @@
 import { createRandom } from './world/random.ts';
 import { AddressBook } from './world/address-book.ts';
-import { Apps } from './network/apps.ts';
 import { CallLog } from './shared/calls.ts';
 import { Clock, systemTimers } from './world/clock.ts';
 import type { Timers } from './world/clock.ts';
 import { createOperations } from './world/operations.ts';
 import { DeliveryLog } from './network/deliveries.ts';
-import type { Deliveries } from './network/deliveries.ts';
 import { Factory } from './world/factory.ts';
 import { fillCatalogue } from './world/catalogue.ts';
 import { Ids } from './world/ids.ts';
@@ -16,7 +14,7 @@ import { OrderDesk } from './world/order-desk.ts';
 import { Reads } from './network/reads.ts';
 import { TokenIssuer } from './api/oauth.ts';
 import { Traffic } from './world/traffic.ts';
-import type { Access } from './shared/access.ts';
+import type { Access } from './shared/errors.ts';
 import type { Transmitter } from './network/transmit.ts';
 import { Truth } from './world/truth.ts';
 
@@ -35,6 +33,15 @@ export interface StoreOptions {
   /** Epoch ms; default `Date.now`. */
   readonly now?: () => number;
   readonly timers?: Timers;
+}
+
+/** One of the store's apps: a channel with its own credentials, webhook settings and webhook secret ("Events"). */
+interface App {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly webhookSecret: string;
+  /** null or empty until it is set. */
+  readonly webhookUrl: string | null;
 }
 
 /** The parts of the simulated store, as the API, the control API, the page and tests use them. */
@@ -65,32 +72,29 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
   const factory = new Factory({ random: stream('factory'), ids });
   fillCatalogue({ truth, factory, random: stream('catalogue'), count: options.products ?? 50 });
 
-  const log = new DeliveryLog();
-  const deliveries: Deliveries = log;
-  const network = new Network({
-    ...{ transmitter, log, clock, clientId, serial: 0 },
-    random: stream('network'),
+  const deliveries = new DeliveryLog();
+  const oauth = new TokenIssuer(clock);
+  const networks = new Map<string, Network>();
+  const addApp = ({ clientSecret, ...app }: App): Network => {
+    const serial = networks.size;
+    const random = stream(`network ${serial}`);
+    const added = new Network({ transmitter, log: deliveries, clock, random, serial, ...app });
+    oauth.addChannel(app.clientId, clientSecret);
+    networks.set(app.clientId, added);
+    return added;
+  };
+  const network = addApp({
+    clientId,
+    clientSecret: options.clientSecret ?? 'sandbox-secret',
     webhookSecret: options.webhookSecret ?? 'sandbox-webhook-secret',
     webhookUrl: options.webhookUrl ?? null,
-  });
-  const oauth = new TokenIssuer(clock, clientId, options.clientSecret ?? 'sandbox-secret');
-  const apps = new Apps({
-    first: network,
-    connect: (serial, id, webhookSecret) =>
-      new Network({
-        ...{ transmitter, log, clock, clientId: id, serial, webhookSecret, webhookUrl: null },
-        random: stream(`network ${serial}`),
-      }),
-    addChannel: (id, secret) => {
-      oauth.addChannel(id, secret);
-    },
   });
 
   const operations = createOperations({
     ...{ truth, clock, ids, factory },
     random: stream('operations'),
     publish: (changes) => {
-      apps.publish(changes);
+      for (const each of networks.values()) each.publish(changes);
     },
   });
   const traffic = new Traffic({ truth, operations, random: stream('traffic'), timers });
@@ -109,7 +113,7 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
 
   return {
     ...{ seed, clientId, clock, access, truth, operations, traffic, addresses, orderDesk },
-    ...{ network, apps, oauth, deliveries, reads, losses, calls, requests },
+    ...{ network, networks, addApp, oauth, deliveries, reads, losses, calls, requests },
     courier: orderDesk.courier,
     mirrorUrl: options.mirrorUrl ?? null,
     /** The secret in force, also after `oauth.replaceSecret`. */
@@ -132,7 +136,7 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
     stop: async () => {
       traffic.stop();
       clock.stop();
-      apps.stop();
+      for (const each of networks.values()) each.stop();
       await transmitter.close();
     },
   };

@@ -3,12 +3,13 @@
  * receiver that one is missing, and a read of the product repairs it.
  */
 import type { Clock } from '../world/clock.ts';
-import type { Deliveries, DeliveryRecord } from './deliveries.ts';
+import type { DeliveryLog, DeliveryRecord } from './deliveries.ts';
 import type { Variant } from '../world/model.ts';
 import type { Network } from './network.ts';
 import type { Operations } from '../world/operations.ts';
 import type { Random } from '../world/random.ts';
-import { OperationError, requireLevel, requireVariant } from '../world/targets.ts';
+import { OperationError } from '../shared/errors.ts';
+import { requireLevel, requireVariant } from '../world/targets.ts';
 import type { Truth } from '../world/truth.ts';
 import type { SentItem } from './webhooks.ts';
 
@@ -29,7 +30,7 @@ interface LossesDeps {
   readonly truth: Truth;
   readonly operations: Operations;
   readonly network: Network;
-  readonly deliveries: Deliveries;
+  readonly deliveries: DeliveryLog;
   readonly clock: Clock;
   readonly random: Random;
 }

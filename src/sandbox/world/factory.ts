@@ -4,17 +4,17 @@ import type { Random } from './random.ts';
 import { categories, productNames, variantNames } from './wares.ts';
 
 export interface VariantSpec {
-  readonly name?: string;
-  readonly sku?: string | null;
+  readonly name?: string | undefined;
+  readonly sku?: string | null | undefined;
   /** Stock per warehouse; ignored for a bundle. */
-  readonly stock?: readonly { readonly warehouseId: string; readonly qty: number }[];
+  readonly stock?: readonly { readonly warehouseId: string; readonly qty: number }[] | undefined;
   readonly components?: readonly Component[];
-  readonly allowNegativeStock?: boolean;
+  readonly allowNegativeStock?: boolean | undefined;
 }
 
 export interface ProductSpec {
   readonly kind: Kind;
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly createTimeMs: number;
   readonly variants: readonly VariantSpec[];
 }
