@@ -1,4 +1,4 @@
-/** Writes `.env.example` and the list of docs/configuration.md from the variables (src/config/variables.ts). */
+/** Writes `.env.example` and the table of docs/configuration.md from the variables (src/config/variables.ts). */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
@@ -35,7 +35,7 @@ function envExample(): string {
 function envEntry(name: VariableName): string {
   const { meaning, kind, unset }: Variable = VARIABLES[name];
   const sandbox = SANDBOX[name];
-  const text = comment(plain(`${meaning}. Accepts ${kind.accepts}.${unset === null ? ' Default: none.' : ''}`));
+  const text = comment(plain(`${meaning}. Holds ${kind.accepts}.${unset === null ? ' Default: none.' : ''}`));
   const line = sandbox === undefined ? `# ${name}=${unset ?? ''}` : `${name}=${sandbox}`;
   const file = isSecret(name) ? `# ${name}_FILE=\n` : '';
   return `\n${text}${line}\n${file}`;
@@ -51,24 +51,24 @@ function comment(text: string): string {
   return `${lines.join('\n')}\n`;
 }
 
-function list(): string {
-  const items = VARIABLE_NAMES.map((name) => {
+function table(): string {
+  const rows = VARIABLE_NAMES.map((name) => {
     const { meaning, kind, unset }: Variable = VARIABLES[name];
-    const value = unset === undefined ? 'required' : unset === null ? 'optional' : `\`${unset}\``;
-    const file = isSecret(name) ? `, or \`${name}_FILE\`` : '';
-    return `- \`${name}\`${file} (${value}): ${meaning}. Accepts ${kind.accepts}.`;
+    const value = unset === undefined ? 'required' : unset === null ? 'none' : `\`${unset}\``;
+    return `| \`${name}\` | ${value} | ${isSecret(name) ? 'yes' : 'no'} | ${kind.accepts} | ${meaning} |`;
   });
-  return `${BEGIN}\n\n${items.join('\n')}\n\n${END}`;
+  const head = '| variable | default | from a file | may hold | meaning |\n| - | - | - | - | - |';
+  return `${BEGIN}\n\n${[head, ...rows].join('\n')}\n\n${END}`;
 }
 
-async function writeList(path: string): Promise<void> {
+async function writeTable(path: string): Promise<void> {
   const text = readFileSync(path, 'utf8');
   const [before, rest = ''] = text.split(BEGIN);
   const [, after] = rest.split(END);
   if (before === undefined || after === undefined) throw new Error(`${path} has no ${BEGIN} with its ${END}`);
   const options = await resolveConfig(path);
-  writeFileSync(path, await format(before + list() + after, { ...options, parser: 'markdown' }));
+  writeFileSync(path, await format(before + table() + after, { ...options, parser: 'markdown' }));
 }
 
 writeFileSync(root('.env.example'), envExample());
-await writeList(root('docs/configuration.md'));
+await writeTable(root('docs/configuration.md'));

@@ -5,8 +5,6 @@ import { authorityOf } from '../platform/authority.ts';
 import type { RunningService } from './service.ts';
 import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts';
 import { keepHeapsSmall } from './heap.ts';
-import { causeLine } from '../ops/condition/cause.ts';
-import { stoppedCause } from '../ops/condition/own-trouble.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { realThreads } from '../mirror/store.ts';
 
@@ -104,9 +102,7 @@ export async function runService(): Promise<number> {
     );
   // Ends what is left of the process, should the log output keep it alive.
   tooLate.unref();
-  const told = stoppedCause(null);
-  log.info({ condition: 'blocked', cause: told.kind, owner: told.owner }, causeLine(told));
-  log.info('stopped');
+  log.info({ cause: 'stopped' }, 'stopped');
   return code;
 }
 

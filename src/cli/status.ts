@@ -6,26 +6,21 @@ import { inboxPath } from '../inbox/inbox.ts';
 import { lag } from '../mirror/queries/inbox.ts';
 import { status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/serve-queries.ts';
-import { ownerWords } from '../ops/condition/cause.ts';
-import { CONDITIONS, CONDITION_TITLES, conditionOf } from '../ops/condition/condition.ts';
+import { stateOf } from '../ops/state/state.ts';
 import { visibleIn } from '../platform/visible.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../sqlite/lock.ts';
 import { ago } from './shared/ago.ts';
-import { causeSchema } from './shared/cause-schema.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { opsClient, WrongTokenError } from './shared/ops-client.ts';
+import { stateSchema } from './shared/state-schema.ts';
 import { table } from './shared/table.ts';
 
-const statusSchema = z.looseObject({
-  state: z.string(),
-  condition: z.enum(CONDITIONS),
-  headline: z.string(),
-  causes: z.array(causeSchema).readonly(),
+const countsSchema = z.object({
   epoch: z.string(),
   last_seq: z.number(),
   last_delivery_at: z.number().nullable(),
@@ -41,6 +36,9 @@ const statusSchema = z.looseObject({
   deliveries_behind: z.number().nullable(),
   behind_since: z.number().nullable(),
 });
+
+/** The counts are missing while the mirror cannot be read. */
+const statusSchema = z.looseObject({ ...stateSchema.shape, ...countsSchema.partial().shape });
 
 type Status = z.infer<typeof statusSchema>;
 
@@ -58,9 +56,7 @@ export function statusCommand(): Command {
           ? `${JSON.stringify({ ...status, serving: served !== null })}\n`
           : describe(visibleIn(status), { path, hidden: isHeld ? config.ops : null }),
       );
-      const { state, condition } = status;
-      const isLive = state === 'live' && (condition === 'live' || condition === 'repairing');
-      process.exitCode = isLive ? EXIT.done : EXIT.failed;
+      process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
     });
   return explained(command, {
     notes: `
@@ -70,7 +66,7 @@ suspect.`,
       { what: 'the state of the mirror', run: 'stock-mirror status' },
       {
         what: 'whether it can be relied on, for a program',
-        run: "stock-mirror status --json | jq '{state, causes: [.causes[].kind], suspect_count}'",
+        run: "stock-mirror status --json | jq '{state, causes: [.causes[].code], suspect_count}'",
       },
     ],
   });
@@ -98,16 +94,13 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
     const behind = hasInbox ? lag(db) : null;
     const status = readStatus(db);
     const serving = isHeld ? 'held' : 'no';
-    const nowMs = Date.now();
-    const facts = { status, nowMs, serving, blocked: null, own: null, maxRps: null } as const;
-    const { name, headline, causes } = conditionOf(facts);
+    const { state, causes } = stateOf({ nowMs: Date.now(), serving, status, own: null });
     return {
       ...status,
       deliveries_behind: behind?.deliveries ?? null,
       behind_since: behind?.sinceMs ?? null,
-      condition: name,
-      headline,
-      causes,
+      state,
+      causes: [...causes],
     };
   } finally {
     db.close();
@@ -124,12 +117,7 @@ function isHeldByProcess(path: string): boolean {
   }
 }
 
-const PAINT = {
-  live: colours.green,
-  repairing: colours.yellow,
-  catching_up: colours.yellow,
-  blocked: colours.red,
-} as const;
+const PAINT = { live: colours.green, catching_up: colours.yellow, stale: colours.red } as const;
 
 interface Place {
   readonly path: string;
@@ -138,33 +126,34 @@ interface Place {
 }
 
 function describe(status: Status, { path, hidden }: Place): string {
-  const { condition, headline, causes, deliveries_behind: behind } = status;
-  const rows: [string, string][] = [
-    ['state', `${PAINT[condition](CONDITION_TITLES[condition])}: ${headline}`],
-  ];
-  for (const cause of causes) {
-    const since = cause.since === null ? '' : ` (${ago(cause.since)})`;
-    rows.push(['cause', `${cause.cause}${since}. ${ownerWords(cause)}. ${cause.figures}.`]);
-    rows.push(['what to do', cause.remedy]);
+  const rows: [string, string][] = [['state', PAINT[status.state](status.state)]];
+  for (const { code, severity, since, message, remedy } of status.causes) {
+    const paint = severity === 'critical' ? colours.red : colours.yellow;
+    const age = since === null ? '' : ` (${ago(since)})`;
+    rows.push([paint(severity), `${code}${age}: ${message}`], ['what to do', remedy]);
   }
   if (hidden !== null) {
     const address = `${hidden.host}:${hidden.port}`;
     rows.push(['mirror', `a process holds the database, but none answers at ${address}: is it OPS_PORT?`]);
   }
-  rows.push(
-    ['database', path],
-    ['mirrored', `${status.products} products, ${status.variants} variants, ${status.levels} stock levels`],
-    ['suspect levels', String(status.suspect_count)],
-    ['pending reads', String(status.pending_reads)],
-    ['open gaps', String(status.open_gaps)],
-    ['last delivery', ago(status.last_delivery_at)],
-    ['last full sync', ago(status.last_full_sync_at)],
-    ['oldest verified', ago(status.oldest_verified_at)],
-    ['change feed', `at ${status.last_seq}, epoch ${status.epoch}`],
-  );
-  if (behind !== null && behind > 0) {
-    rows.push(['inbox', `${behind} deliveries not applied yet, the first ${ago(status.behind_since)}`]);
-  }
-  if (status.dead_letters > 0) rows.push(['dead letters', `${status.dead_letters} deliveries or items`]);
+  rows.push(['database', path]);
+  const counts = countsSchema.safeParse(status);
+  if (counts.success) rows.push(...countRows(counts.data));
   return table(rows);
+}
+
+function* countRows(counts: z.infer<typeof countsSchema>): Generator<[string, string]> {
+  const { products, variants, levels, deliveries_behind: behind } = counts;
+  yield ['mirrored', `${products} products, ${variants} variants, ${levels} stock levels`];
+  yield ['suspect levels', String(counts.suspect_count)];
+  yield ['pending reads', String(counts.pending_reads)];
+  yield ['open gaps', String(counts.open_gaps)];
+  yield ['last delivery', ago(counts.last_delivery_at)];
+  yield ['last full sync', ago(counts.last_full_sync_at)];
+  yield ['oldest verified', ago(counts.oldest_verified_at)];
+  yield ['change feed', `at ${counts.last_seq}, epoch ${counts.epoch}`];
+  if (behind !== null && behind > 0) {
+    yield ['inbox', `${behind} deliveries not applied yet, the first ${ago(counts.behind_since)}`];
+  }
+  if (counts.dead_letters > 0) yield ['dead letters', `${counts.dead_letters} deliveries or items`];
 }

@@ -1,10 +1,13 @@
 import { createRandom } from './world/random.ts';
 import { AddressBook } from './world/address-book.ts';
+import { Agenda } from './world/agenda.ts';
+import { Apps } from './network/apps.ts';
 import { CallLog } from './shared/calls.ts';
 import { Clock, systemTimers } from './world/clock.ts';
 import type { Timers } from './world/clock.ts';
 import { createOperations } from './world/operations.ts';
 import { DeliveryLog } from './network/deliveries.ts';
+import type { Deliveries } from './network/deliveries.ts';
 import { Factory } from './world/factory.ts';
 import { fillCatalogue } from './world/catalogue.ts';
 import { Ids } from './world/ids.ts';
@@ -14,7 +17,7 @@ import { OrderDesk } from './world/order-desk.ts';
 import { Reads } from './network/reads.ts';
 import { TokenIssuer } from './api/oauth.ts';
 import { Traffic } from './world/traffic.ts';
-import type { Access } from './shared/errors.ts';
+import type { Access } from './shared/access.ts';
 import type { Transmitter } from './network/transmit.ts';
 import { Truth } from './world/truth.ts';
 
@@ -35,15 +38,6 @@ export interface StoreOptions {
   readonly timers?: Timers;
 }
 
-/** One of the store's apps: a channel with its own credentials, webhook settings and webhook secret ("Events"). */
-interface App {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly webhookSecret: string;
-  /** null or empty until it is set. */
-  readonly webhookUrl: string | null;
-}
-
 /** The parts of the simulated store, as the API, the control API, the page and tests use them. */
 export type Store = ReturnType<typeof createStore>;
 
@@ -54,10 +48,10 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
 
   const clock = new Clock({
     now: options.now ?? Date.now,
-    timers,
     random: stream('nodes'),
     offsetMs: options.clockOffsetMs ?? 0,
   });
+  const agenda = new Agenda({ clock, timers });
   const access: Access = { accessDenied: false, quotaExceeded: false };
 
   const ids = new Ids(stream('ids'));
@@ -72,40 +66,43 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
   const factory = new Factory({ random: stream('factory'), ids });
   fillCatalogue({ truth, factory, random: stream('catalogue'), count: options.products ?? 50 });
 
-  const deliveries = new DeliveryLog();
-  const oauth = new TokenIssuer(clock);
-  const networks = new Map<string, Network>();
-  const addApp = ({ clientSecret, ...app }: App): Network => {
-    const serial = networks.size;
-    const random = stream(`network ${serial}`);
-    const added = new Network({ transmitter, log: deliveries, clock, random, serial, ...app });
-    oauth.addChannel(app.clientId, clientSecret);
-    networks.set(app.clientId, added);
-    return added;
-  };
-  const network = addApp({
-    clientId,
-    clientSecret: options.clientSecret ?? 'sandbox-secret',
+  const log = new DeliveryLog();
+  const deliveries: Deliveries = log;
+  const network = new Network({
+    ...{ transmitter, log, clock, timers, clientId, serial: 0 },
+    random: stream('network'),
     webhookSecret: options.webhookSecret ?? 'sandbox-webhook-secret',
     webhookUrl: options.webhookUrl ?? null,
+  });
+  const oauth = new TokenIssuer(clock, clientId, options.clientSecret ?? 'sandbox-secret');
+  const apps = new Apps({
+    first: network,
+    connect: (serial, id, webhookSecret) =>
+      new Network({
+        ...{ transmitter, log, clock, timers, clientId: id, serial, webhookSecret, webhookUrl: null },
+        random: stream(`network ${serial}`),
+      }),
+    addChannel: (id, secret) => {
+      oauth.addChannel(id, secret);
+    },
   });
 
   const operations = createOperations({
     ...{ truth, clock, ids, factory },
     random: stream('operations'),
     publish: (changes) => {
-      for (const each of networks.values()) each.publish(changes);
+      apps.publish(changes);
     },
   });
   const traffic = new Traffic({ truth, operations, random: stream('traffic'), timers });
   // A separate stream of ids, so that an order does not change the ids of later products.
   const recordIds = new Ids(stream('records'));
   const addresses = new AddressBook({ ids: recordIds });
-  const orderDesk = new OrderDesk({ truth, operations, addresses, access, clock, ids: recordIds });
+  const orderDesk = new OrderDesk({ truth, operations, addresses, agenda, access, clock, ids: recordIds });
 
-  const reads = new Reads({ random: stream('reads'), clock });
+  const reads = new Reads({ random: stream('reads'), timers });
   const losses = new Losses({
-    ...{ truth, operations, network, deliveries, clock },
+    ...{ truth, operations, network, deliveries, agenda, clock },
     random: stream('losses'),
   });
   const calls = new CallLog(() => clock.baseNow());
@@ -113,9 +110,11 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
 
   return {
     ...{ seed, clientId, clock, access, truth, operations, traffic, addresses, orderDesk },
-    ...{ network, networks, addApp, oauth, deliveries, reads, losses, calls, requests },
+    ...{ network, apps, oauth, deliveries, reads, losses, calls, requests },
     courier: orderDesk.courier,
     mirrorUrl: options.mirrorUrl ?? null,
+    /** When a browser last loaded the page, which an open page does every second. Base clock. */
+    pageShownAtMs: null as number | null,
     /** The secret in force, also after `oauth.replaceSecret`. */
     get clientSecret() {
       return oauth.clientSecret;
@@ -132,11 +131,16 @@ export function createStore(options: StoreOptions, transmitter: Transmitter) {
     set webhookUrl(url) {
       network.webhookUrl = url;
     },
-    /** Stops traffic, and drops what has not been sent. */
+    /** Moves time ahead at once; what is due by then happens. Delays of the network still take real time. */
+    advance: (ms: number) => {
+      agenda.advance(ms);
+    },
+    /** Stops traffic, drops what has not been sent, and releases held reads. */
     stop: async () => {
       traffic.stop();
-      clock.stop();
-      for (const each of networks.values()) each.stop();
+      agenda.stop();
+      reads.stop();
+      apps.stop();
       await transmitter.close();
     },
   };

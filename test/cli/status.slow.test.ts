@@ -28,7 +28,7 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   await untilQuiet(home);
   const live = await run(home, 'status');
   expect(live.code).toBe(0);
-  expect(live.stdout).toMatch(/^state +Live: All figures are current$/m);
+  expect(live.stdout).toMatch(/^state +live$/m);
   expect(live.stdout).toMatch(/^mirrored +20 products, \d+ variants, \d+ stock levels$/m);
   expect(live.stdout).toMatch(/^last full sync +\d+ s ago$/m);
   expect(live.stdout).toMatch(/^last delivery +never$/m);
@@ -44,8 +44,9 @@ test('with a server it shows the server’s state; exit code 0 only when live', 
   // At once, while the last heartbeat is still young.
   const after = await run(home, 'status');
   expect(after.code).toBe(1);
-  expect(after.stdout).toMatch(/^state +Blocked: The mirror is not running$/m);
-  expect(after.stdout).toMatch(/^what to do +start the mirror: /m);
+  expect(after.stdout).toMatch(/^state +stale$/m);
+  expect(after.stdout).toMatch(/^critical +stopped .*: The mirror is not running/m);
+  expect(after.stdout).toMatch(/^what to do +Start the mirror: /m);
   expect(after.stdout).toMatch(/^mirrored +20 products/m);
   expect(after.stdout).not.toContain('not applied yet');
 

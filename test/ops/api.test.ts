@@ -84,9 +84,9 @@ test('the document is valid, and has every endpoint', async () => {
 });
 
 test('state and readiness', async () => {
-  expect(await get('/readyz')).toEqual({ status: 503, body: { state: 'stale' } });
+  expect(await get('/readyz')).toEqual({ status: 503, body: { state: 'catching_up' } });
   const { body } = await get('/api/status');
-  expect(body).toMatchObject({ state: 'stale', last_seq: 0, blocked: null, alarms: [] });
+  expect(body).toMatchObject({ state: 'catching_up', last_seq: 0, causes: [{ code: 'starting' }] });
 });
 
 test('stock is the view, whole, page by page', async () => {

@@ -42,23 +42,24 @@ export function opsApp(
   over: Partial<OpsDeps> = {},
 ): ReturnType<typeof createOpsApp> {
   const deps = { store, now: Date.now, log };
+  const operator = over.operator ?? {
+    resync: async (productIds) => ({
+      ...(await (productIds === null
+        ? beginCatalogueRun(deps, 'operator')
+        : beginProductRun(deps, productIds))),
+      joined: false,
+    }),
+    blocked: null,
+    readsUnderWay: 0,
+  };
   return createOpsApp({
     reader: store.reader,
     writer: store.writer,
-    operator: {
-      resync: async (productIds) => ({
-        ...(await (productIds === null
-          ? beginCatalogueRun(deps, 'operator')
-          : beginProductRun(deps, productIds))),
-        joined: false,
-      }),
-      blocked: null,
-      readsUnderWay: 0,
-    },
+    operator,
     token: null,
     readToken: null,
     warehouseNames: new Map(),
-    ...unwatched(store),
+    ...unwatched({ ...store, reader: over.reader ?? store.reader }, () => operator.blocked),
     now: Date.now,
     log,
     stopping: new AbortController().signal,

@@ -1,4 +1,4 @@
-/** What a running mirror's doings make of its metrics, samples and alarms. */
+/** What a running mirror's doings make of its metrics, samples and state. */
 import { expect, onTestFinished, test } from 'vitest';
 import { Monitor, type Watch } from '../../src/ops/monitor.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
@@ -86,12 +86,12 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   watch.start();
   sampler.start();
   await eventually(async () => (await value('stock_mirror_suspect_levels')) === 0, { what: 'a sample' });
-  expect(await value('stock_mirror_state{state="stale"}')).toBe(1);
+  expect(await value('stock_mirror_state{state="catching_up"}')).toBe(1);
   expect(await value('stock_mirror_state{state="live"}')).toBe(0);
   expect(await value('stock_mirror_database_bytes')).toBeGreaterThan(0);
 });
 
-test('alarms stand while their reason does, in the status and as a metric', async () => {
+test('causes hold while their reason does, in the state and as a metric', async () => {
   const { watch, observer, sampler, operator, value } = watched();
   watch.start();
   sampler.start();
@@ -99,13 +99,13 @@ test('alarms stand while their reason does, in the status and as a metric', asyn
   const refused = { tookMs: 1, status: 401 } as const;
   for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'wrong_signature' });
   for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'missing_signature' });
-  await eventually(() => watch.alarms.current.length === 2, { what: 'both stand' });
-  expect(watch.alarms.current.map(({ kind }) => kind)).toEqual(['bad_signatures', 'credentials']);
+  const holds = (code: string) => watch.state.current.causes.find((cause) => cause.code === code);
+  expect(holds('credentials')).toMatchObject({ severity: 'critical' });
   // Strangers who sign nothing do not count.
-  expect(watch.alarms.current[0]?.message).toMatch(/^3 webhooks /);
-  expect(await value('stock_mirror_alarm{kind="credentials"}')).toBe(1);
-  expect(await value('stock_mirror_alarm{kind="silence"}')).toBe(0);
+  expect(holds('bad_signatures')?.message).toMatch(/^3 webhooks /);
+  expect(await value('stock_mirror_cause{code="credentials"}')).toBe(1);
+  expect(await value('stock_mirror_cause{code="silence"}')).toBe(0);
+  expect(await value('stock_mirror_state{state="stale"}')).toBe(1);
   operator.blocked = null;
-  await eventually(() => watch.alarms.current.length === 1, { what: 'one is over' });
-  expect(await value('stock_mirror_alarm{kind="credentials"}')).toBe(0);
+  expect(await value('stock_mirror_cause{code="credentials"}')).toBe(0);
 });

@@ -5,7 +5,7 @@ import { checkAnswer } from '../contract/openapi.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { startOps } from './harness.ts';
 
-test('503 with the reason, on every path that asks the mirror', async () => {
+test('names the cause in status and page, and answers 503 where rows are needed', async () => {
   const store = newStore();
   const reason = 'another program deleted, moved or replaced mirror.db';
   const away = { ask: () => Promise.reject(new StoreError('unreachable', reason)) };
@@ -18,5 +18,11 @@ test('503 with the reason, on every path that asks the mirror', async () => {
     checkAnswer(document, { method: 'GET', path, status, headers, body: json });
   }
   expect(await ops.ask('/readyz')).toMatchObject({ status: 503, json: { state: 'stale' } });
-  expect((await ops.ask('/')).status).toBe(503);
+  const { status, json, headers } = await ops.ask('/api/status');
+  expect([status, json]).toMatchObject([200, { state: 'stale', causes: [{ code: 'mirror_failed' }] }]);
+  expect((json as { causes: { message: string }[] }).causes[0]?.message).toContain(reason);
+  checkAnswer(document, { method: 'GET', path: '/api/status', status, headers, body: json });
+  const page = await ops.ask('/');
+  expect(page.status).toBe(503);
+  expect(page.text).toContain(reason);
 });

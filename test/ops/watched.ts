@@ -1,18 +1,20 @@
-/** What the private listener shows of its watchers, where nothing is watched. */
+/** The state, metrics and plots of a private listener without a running mirror. */
 import { Monitor } from '../../src/ops/monitor.ts';
 import type { OpsDeps } from '../../src/ops/shared/operator.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
-import type { Store } from '../../src/mirror/store.ts';
+import { StateWatch, type StateWatchDeps } from '../../src/ops/state/state-watch.ts';
 import { log } from '../reconcile/mirror.ts';
 
-export function unwatched({
-  reader,
-}: Pick<Store, 'reader'>): Pick<OpsDeps, 'metrics' | 'state' | 'alarms' | 'timeline'> {
-  const { registry } = new Monitor();
-  return {
-    metrics: registry,
-    state: new StateSampler({ reader, now: Date.now, log }),
-    alarms: { current: [], own: null, condition: null, maxRps: null },
-    timeline: { minutes: () => [] },
-  };
+export function unwatched(
+  { reader, writer, inbox }: Pick<StateWatchDeps, 'reader' | 'writer' | 'inbox'>,
+  blocked: StateWatchDeps['blocked'] = () => null,
+): Pick<OpsDeps, 'metrics' | 'state' | 'watch' | 'timeline'> {
+  const state = new StateSampler({ reader, now: Date.now, log });
+  const watch = new StateWatch({
+    ...{ reader, writer, inbox, log, blocked },
+    now: Date.now,
+    clockAheadMs: () => null,
+    status: () => state.last?.status ?? null,
+  });
+  return { metrics: new Monitor().registry, state, watch, timeline: { minutes: () => [] } };
 }

@@ -4,9 +4,15 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../../platform/own-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { opsClient } from '../shared/ops-client.ts';
+import { opsClient, type OpsClient } from '../shared/ops-client.ts';
 
-export type MirrorProcess = Awaited<ReturnType<typeof startMirror>>;
+export interface MirrorProcess {
+  readonly port: number;
+  readonly opsPort: number;
+  readonly ops: OpsClient;
+  /** Resolves when the process has ended. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
 
 /** A line of the mirror's log; `kind` says what happened. */
 export interface LogLine {
@@ -29,7 +35,7 @@ interface MirrorProcessOptions {
 export const DATABASE = 'stock-mirror.db';
 
 /** The sandbox's webhooks go there. @throws Error when it ends before it listens. */
-export async function startMirror(options: MirrorProcessOptions) {
+export async function startMirror(options: MirrorProcessOptions): Promise<MirrorProcess> {
   const { sandbox, folder, onLog, onDeath } = options;
   const child = spawn(process.execPath, [fileURLToPath(programFile('main'))], {
     // Ignores a .env file of the caller.
@@ -54,13 +60,14 @@ export async function startMirror(options: MirrorProcessOptions) {
   process.once('exit', () => child.kill('SIGKILL'));
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  const ended = Promise.withResolvers<Error>();
-  child.once('close', (code, signal) => {
-    const how = signal ?? `exit code ${code}`;
-    ended.resolve(new Error(`the mirror ended unexpectedly (${how}) ${errors}`.trim()));
+  const ended = new Promise<Error>((resolve) => {
+    child.once('close', (code, signal) => {
+      const how = signal ?? `exit code ${code}`;
+      resolve(new Error(`the mirror ended unexpectedly (${how}) ${errors}`.trim()));
+    });
   });
   const listening = Promise.withResolvers<Record<'webhooks' | 'ops', string>>();
-  void ended.promise.then(listening.reject);
+  void ended.then(listening.reject);
   createInterface({ input: child.stdout }).on('line', (text) => {
     const line = JSON.parse(text) as LogLine & Record<'webhooks' | 'ops', string>;
     if (line.kind === 'listening') listening.resolve(line);
@@ -68,18 +75,17 @@ export async function startMirror(options: MirrorProcessOptions) {
   });
   const { webhooks, ops } = await listening.promise;
   let isKilled = false;
-  void ended.promise.then((error) => isKilled || onDeath(error));
+  void ended.then((error) => isKilled || onDeath(error));
   sandbox.webhookUrl = webhooks;
   const opsPort = Number(new URL(ops).port);
   return {
     port: Number(new URL(webhooks).port),
     opsPort,
     ops: opsClient({ host: '127.0.0.1', port: opsPort, token: null }),
-    /** Resolves when the process has ended. */
-    async kill(signal: NodeJS.Signals): Promise<void> {
+    async kill(signal) {
       isKilled = true;
       child.kill(signal);
-      await ended.promise;
+      await ended;
     },
   };
 }

@@ -1,24 +1,16 @@
 /** The running mirror: does one hold the database, do its two listeners answer, and what is its state? */
-import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { inboxPath } from '../../inbox/inbox.ts';
-import { ownerWords } from '../../ops/condition/cause.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';
-import { causeSchema } from '../shared/cause-schema.ts';
+import { stateSchema } from '../shared/state-schema.ts';
 import { urlOf } from '../shared/listener-url.ts';
 import { opsClient } from '../shared/ops-client.ts';
 import { fail, ok, warn, type Finding } from './check.ts';
 
 const TIMEOUT_MS = 5_000;
-
-const stateSchema = z.object({
-  state: z.string(),
-  condition: z.string(),
-  causes: z.array(causeSchema),
-});
 
 export async function checkMirror({ ops, database }: Config): Promise<Finding[]> {
   if (!isDatabaseLocked(inboxPath(database.path))) {
@@ -31,15 +23,11 @@ export async function checkMirror({ ops, database }: Config): Promise<Finding[]>
   if (status === null) {
     return [fail(`a mirror runs, but not at ${url}`, 'give this command its OPS_HOST and OPS_PORT')];
   }
-  const { state, condition, causes } = status;
-  if (causes.length === 0) {
-    if (state === 'live') return [ok(`${url}: live, all values are current`)];
-    return [warn(`${url}: ${state}`, 'nothing: it ends by itself')];
-  }
-  return causes.map((cause, index) => {
-    const message = `${cause.cause}. ${ownerWords(cause)}. ${cause.figures}`;
-    return (condition === 'blocked' && index === 0 ? fail : warn)(message, cause.remedy);
-  });
+  const { state, causes } = status;
+  if (causes.length === 0) return [ok(`${url}: ${state}`)];
+  return causes.map(({ code, severity, message, remedy }) =>
+    (severity === 'critical' ? fail : warn)(`${code}: ${message}`, remedy),
+  );
 }
 
 export async function checkWebhookListener({ webhook, database }: Config): Promise<Finding[]> {

@@ -17,7 +17,6 @@ export const runViewSchema = z.object({
   failed: z.number(),
   error: z.string().nullable(),
 });
-export type RunView = z.infer<typeof runViewSchema>;
 
 export interface OpsClient {
   /**

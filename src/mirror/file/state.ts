@@ -3,20 +3,22 @@
 export const MIRROR_STATES = ['live', 'catching_up', 'stale'] as const;
 export type MirrorState = (typeof MIRROR_STATES)[number];
 
-/** What speaks against `live`, the gravest first, and the state that follows. */
+/** Why the mirror is not live, as far as its file shows, most urgent first, and the state that follows (ops/state/causes.ts). */
 export const STATE_OF_CAUSE = {
   /** The mirror was stopped in order. */
   stopped: 'stale',
-  /** The heartbeat stands still. */
+  /** The last heartbeat is old. */
   no_heartbeat: 'stale',
+  /** The mass-removal guard holds removals. */
+  held_removals: 'stale',
   /** The catalogue was never read whole in this epoch. */
   first_read: 'catching_up',
   /** A product was not read since the last downtime. */
   downtime: 'catching_up',
-  /** A re-read request that makes rows suspect is old. */
-  waiting: 'stale',
-  /** More reads are given up than can be the fault of single products. */
-  given_up: 'stale',
+  /** A read request that makes rows suspect is old. */
+  reads_overdue: 'stale',
+  /** More reads are given up than single products can explain. */
+  refused_products: 'stale',
 } as const satisfies Readonly<Record<string, MirrorState>>;
 export type StateCause = keyof typeof STATE_OF_CAUSE;
 export const STATE_CAUSES = Object.keys(STATE_OF_CAUSE) as StateCause[];

@@ -1,4 +1,5 @@
 /** The public views, and `state_cause` behind `mirror_status`. Each start creates those that are missing or outdated. */
+import { LATEST_MS } from '../../core/limits.ts';
 import { ISOLATED_ONE_IN } from '../../core/given-up.ts';
 import { HEARTBEAT_MS, STATE_CAUSES, STATE_OF_CAUSE, WAITING_MS, type StateCause } from './state.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -98,15 +99,16 @@ const UNLESS_GIVEN_UP = 'product_id NOT IN (SELECT product_id FROM given_up_read
 const CAUSES: Readonly<Record<StateCause, string>> = {
   stopped: 's.stopped_at_ms IS NOT NULL',
   no_heartbeat: `s.alive_at_ms IS NULL OR s.alive_at_ms < now.ms - ${HEARTBEAT_MS}`,
+  held_removals: `EXISTS (SELECT 1 FROM read_requests WHERE not_before_ms = ${LATEST_MS})`,
   first_read: 's.last_full_sync_at_ms IS NULL',
   downtime: `EXISTS (
     SELECT 1 FROM products WHERE gone_at_ms IS NULL AND read_at_ms < m.trusted_after_ms AND ${UNLESS_GIVEN_UP}
   )`,
-  waiting: `EXISTS (
+  reads_overdue: `EXISTS (
     SELECT 1 FROM read_requests WHERE is_suspect = 1 AND first_made_at_ms < s.clock_ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
   )`,
   // Not `isIsolated` of core/given-up.ts.
-  given_up: `(
+  refused_products: `(
     SELECT g.products > 0 AND (g.products >= live.products OR g.products > max(1, live.products / ${ISOLATED_ONE_IN}))
     FROM live_counts live, (
       SELECT count(*) AS products FROM given_up_reads r CROSS JOIN products p ON p.product_id = r.product_id

@@ -9,7 +9,7 @@ export interface Status {
   readonly epoch: string;
   readonly schema_version: number;
   readonly state: MirrorState;
-  /** What speaks against `live`, the gravest only; null: nothing does. */
+  /** The most urgent cause that the file shows; null: the mirror is live. */
   readonly state_cause: StateCause | null;
   readonly last_delivery_at: number | null;
   readonly last_full_sync_at: number | null;

@@ -5,13 +5,11 @@ import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import type { Run } from '../../core/runs.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
-import { isStandstill, type Cause } from '../condition/cause.ts';
-import type { Condition } from '../condition/condition.ts';
-import { storeTrouble } from '../condition/store-trouble.ts';
 import { sentEvent } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
-import { viewBlocked, viewRun } from '../shared/run-view.ts';
+import { viewRun } from '../shared/run-view.ts';
+import { HOLD_READS } from '../state/causes.ts';
 import { answers, apiRouter, endOf, EVENTS, listEnd, newestFirst, NOT_FOUND, reading } from './router.ts';
 import { withRefusals, type ApiRouter } from './router.ts';
 import { instant } from './rows.ts';
@@ -63,9 +61,8 @@ const stream = createRoute({
   operationId: 'runStream',
   summary: 'The progress of a run, as server-sent events',
   description:
-    'An event `run` with the state of the run, twice a second, until the run ends. Before it an event `blocked` when ' +
-    'there is, or is no longer, a reason why no request is sent to the store: as in the status, or null. And an event ' +
-    '`causes` whenever what is in the way of the run changes: those of the status.',
+    'An event `run` with the state of the run, twice a second, until the run ends. Before it an event `causes` whenever ' +
+    'the causes that hold the run back change: those of the status.',
   request,
   responses: withRefusals({ 200: EVENTS, 404: NOT_FOUND }),
 });
@@ -113,11 +110,11 @@ const resync = createRoute({
 
 const PROGRESS_EVERY_MS = 500;
 
-interface RunsDeps extends Pick<OpsDeps, 'reader' | 'operator' | 'alarms'> {
+interface RunsDeps extends Pick<OpsDeps, 'reader' | 'operator' | 'watch'> {
   readonly held: HeldAnswers;
 }
 
-export function runsRoutes({ reader, operator, alarms, held }: RunsDeps): ApiRouter {
+export function runsRoutes({ reader, operator, watch, held }: RunsDeps): ApiRouter {
   const app = apiRouter();
   const runOf = async (text: string): Promise<Run | null> => {
     const id = /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
@@ -145,7 +142,7 @@ export function runsRoutes({ reader, operator, alarms, held }: RunsDeps): ApiRou
     const { id } = c.req.valid('param');
     const first = await runOf(id);
     if (first === null) return c.json(unknownRun(id), 404);
-    return held.stream(c, (signal) => progress({ reader, first, operator, alarms }, signal));
+    return held.stream(c, (signal) => progress({ reader, first, watch }, signal));
   });
 
   app.openapi(resync, async (c) => {
@@ -160,19 +157,15 @@ export function runsRoutes({ reader, operator, alarms, held }: RunsDeps): ApiRou
   return app;
 }
 
-interface Followed extends Omit<RunsDeps, 'held'> {
+interface Followed extends Pick<RunsDeps, 'reader' | 'watch'> {
   readonly first: Run;
 }
 
 /** The run as it is now, and again at each tick until it ends; and what holds it back, whenever that changes. */
-async function* progress({ reader, first, operator, alarms }: Followed, signal: AbortSignal) {
-  let sentBlocked = 'null';
+async function* progress({ reader, first, watch }: Followed, signal: AbortSignal) {
   let sentCauses = '[]';
   for (let run = first; ; run = (await reader.ask('runById', { id: run.id })) ?? run) {
-    const blocked = JSON.stringify(viewBlocked(operator.blocked));
-    if (blocked !== sentBlocked) yield `event: blocked\ndata: ${blocked}\n\n`;
-    sentBlocked = blocked;
-    const causes = inTheWay(operator.blocked, alarms.condition);
+    const causes = watch.current.causes.filter(({ code }) => HOLD_READS.has(code));
     if (JSON.stringify(causes) !== sentCauses) yield sentEvent('causes', causes);
     sentCauses = JSON.stringify(causes);
     yield sentEvent('run', viewRun(run));
@@ -180,9 +173,4 @@ async function* progress({ reader, first, operator, alarms }: Followed, signal: 
     await sleep(PROGRESS_EVERY_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
   }
-}
-
-function inTheWay(blocked: OpsDeps['operator']['blocked'], condition: Condition | null): Cause[] {
-  const own = (condition?.causes ?? []).filter(isStandstill);
-  return blocked === null ? own : [...own, storeTrouble(blocked)];
 }

@@ -1,18 +1,16 @@
 /** The state of the mirror as gauges. They show the last sample of the database; a scrape makes no query. */
 import { Gauge, type Registry } from 'prom-client';
-import { ALARM_KINDS, type Alarm } from '../alarms/alarm.ts';
-import { CAUSE_KINDS } from '../condition/cause.ts';
-import type { Condition } from '../condition/condition.ts';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
+import { CAUSE_CODES } from '../state/causes.ts';
+import type { MirrorState } from '../state/state.ts';
 import type { SampledState } from '../state/state-sampler.ts';
 
 /** What the gauges show. */
 export interface Shown {
   /** As last read from the database; null: not known yet. */
   readonly sample: SampledState | null;
-  readonly alarms: readonly Alarm[];
   readonly lastDeliveryAtMs: number | null;
-  readonly condition: Condition | null;
+  readonly mirror: MirrorState;
 }
 
 type Value = number | null | undefined;
@@ -32,18 +30,18 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     });
   };
   const oneOf = <K extends string>(
-    label: string,
-    help: string,
+    [name, label, help]: readonly [name: string, label: string, help: string],
     values: readonly K[],
-    isOn: (shown: Shown, value: K) => boolean,
+    isOn: (mirror: MirrorState, value: K) => boolean,
   ): void => {
     new Gauge({
-      name: `stock_mirror_${label === 'kind' ? 'alarm' : label}`,
+      name: `stock_mirror_${name}`,
       help,
       labelNames: [label],
       registers,
       collect() {
-        for (const value of values) this.set({ [label]: value }, isOn(shown(), value) ? 1 : 0);
+        const { mirror } = shown();
+        for (const value of values) this.set({ [label]: value }, isOn(mirror, value) ? 1 : 0);
       },
     });
   };
@@ -53,19 +51,14 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     gauge(name, help, ({ sample }) => (sample === null ? null : of(sample)));
 
   oneOf(
-    'state',
-    'The state of the mirror: 1 for the current state, else 0.',
+    ['state', 'state', 'The state of the mirror: 1 for the current state, else 0.'],
     MIRROR_STATES,
-    ({ sample }, state) => sample?.status.state === state,
+    (mirror, state) => mirror.state === state,
   );
   oneOf(
-    'cause',
-    '1 while this blocks the mirror, or deserves a look.',
-    CAUSE_KINDS,
-    ({ condition }, kind) => condition?.causes.some((cause) => cause.kind === kind) === true,
-  );
-  oneOf('kind', '1 while the alarm is active.', ALARM_KINDS, ({ alarms }, kind) =>
-    alarms.some((alarm) => alarm.kind === kind),
+    ['cause', 'code', '1 while the cause holds (docs/troubleshooting.md).'],
+    CAUSE_CODES,
+    ({ causes }, code) => causes.some((cause) => cause.code === code),
   );
   counted('suspect_levels', 'Stock levels marked suspect.', ({ status }) => status.suspect_count);
   counted('open_gaps', 'Gaps that wait for a late delivery or a read.', ({ status }) => status.open_gaps);

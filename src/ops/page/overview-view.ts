@@ -6,7 +6,8 @@ import type { PendingReads } from '../../mirror/queries/overview.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Html } from '../../web/html.ts';
 import { reasonWords } from '../shared/words.ts';
-import type { Cause, MirrorState } from './mirror-state.ts';
+import type { Cause } from '../state/causes.ts';
+import type { MirrorState } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { ago, count, idView, instant, quantity, table } from './parts.ts';
 import { plotsView } from './plots-view.ts';
@@ -23,10 +24,20 @@ interface Overview {
 }
 
 export function overviewView(overview: Overview): Html {
-  const { mirror, running, minutes, nowMs } = overview;
+  const { mirror, status, running, minutes, nowMs } = overview;
   return html`${answerView(overview)} ${mirror.causes.map((cause) => causeView(cause, nowMs))}
+  ${status.held_removals > 0 ? removalsView() : ''}
   ${running.map((run) => runningView(run, nowMs, mirror.state))} ${valuesView(overview)}
   ${plotsView(minutes, nowMs)} ${requestsView(overview)}`;
+}
+
+/** In place of a page while the mirror cannot be read. */
+export function unreadableView({ causes }: MirrorState, nowMs: number): Html {
+  return html`<article id="now" class="stale">
+      <header><h1>This page cannot be shown</h1></header>
+      <p>The mirror cannot be read. Deliveries are accepted unless a cause says otherwise.</p>
+    </article>
+    ${causes.map((cause) => causeView(cause, nowMs))}`;
 }
 
 export const STATE_NAMES = { live: 'Live', catching_up: 'Catching up', stale: 'Stale' } as const;
@@ -71,6 +82,25 @@ const OWNERS = {
   host: 'this machine, or another program on it',
   network: 'the network, or a proxy',
 } as const;
+
+function removalsView(): Html {
+  return html`<article>
+    <details id="allow">
+      <summary>Allow removals</summary>
+      <form method="post" action="/page/allow-removals">
+        <p>
+          For one hour, the mirror removes everything that the store no longer shows, without a limit. Its
+          rows disappear for all readers. If the store shows a product again, its next read restores it.
+        </p>
+        <label>
+          <input type="checkbox" name="sure" required /> I have checked in the store that these products were
+          deleted.
+        </label>
+        <button>Allow removals and read everything</button>
+      </form>
+    </details>
+  </article>`;
+}
 
 function valuesView({ status, lag, nowMs }: Overview): Html {
   const suspects =

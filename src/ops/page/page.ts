@@ -4,22 +4,23 @@
  */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
+import { StoreError } from '../../sqlite/errors.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { OpsDeps } from '../shared/operator.ts';
+import type { MirrorState } from '../state/state.ts';
 import { runName } from '../shared/words.ts';
 import { deliveriesView, deliveryView } from './deliveries-view.ts';
-import { stateOf, type MirrorState } from './mirror-state.ts';
-import { overviewView, STATE_NAMES } from './overview-view.ts';
+import { overviewView, STATE_NAMES, unreadableView } from './overview-view.ts';
 import { runsView, RUNS_SHOWN, runView } from './runs-view.ts';
 import { readStockSearch, stockView } from './stock-view.ts';
 import { variantPage, variantTitle } from './variant-view.ts';
 
 type PageDeps = Pick<
   OpsDeps,
-  'reader' | 'operator' | 'state' | 'alarms' | 'timeline' | 'warehouseNames' | 'now' | 'log'
+  'reader' | 'operator' | 'state' | 'watch' | 'timeline' | 'warehouseNames' | 'now' | 'log'
 >;
 type PageContext = Context<OpsEnv>;
 
@@ -45,18 +46,11 @@ export function createPage(deps: PageDeps): Pages {
   const { reader, operator, warehouseNames: names, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
-  /** null: it cannot be read. */
-  const currentState = (): Promise<MirrorState | null> =>
-    deps.state.status().then(
-      (status) => stateOf(status, deps),
-      () => null,
-    );
   const show = async (
     c: PageContext,
     { title, at, main, query = '' }: { title: string; at: string; main: Html; query?: string },
     status: 200 | 400 | 404 | 503 = 200,
   ) => {
-    const mirror = await currentState();
     const page = frame({
       title: `${title}: stock-mirror`,
       brand: 'stock-mirror',
@@ -64,7 +58,7 @@ export function createPage(deps: PageDeps): Pages {
       everyMs: status === 200 ? EVERY_MS : null,
       links: LINKS,
       at,
-      tools: toolsView(mirror, query, c.get('signedInBy') === 'session'),
+      tools: toolsView(deps.watch.current, query, c.get('signedInBy') === 'session'),
       message: '',
       main,
     });
@@ -78,7 +72,7 @@ export function createPage(deps: PageDeps): Pages {
       reader.ask('runningRuns'),
       reader.ask('lag'),
     ]);
-    const mirror = stateOf(status, deps);
+    const mirror = deps.watch.of(status);
     const minutes = deps.timeline.minutes();
     const main = overviewView({ mirror, status, pending, running, lag, minutes, nowMs: now() });
     return show(c, { title: 'Overview', at: '/', main });
@@ -151,27 +145,40 @@ export function createPage(deps: PageDeps): Pages {
     return show(c, {
       title: `${runName(run.kind)} ${run.id}`,
       at: '/runs',
-      main: runView(run, now(), (await currentState())?.state ?? null),
+      main: runView(run, now(), deps.watch.current.state),
     });
   });
 
-  app.post('/page/resync', async (c) => {
-    const productId = new URLSearchParams(await c.req.text()).get('product_id');
-    if (productId !== null && !idSchema.safeParse(productId).success)
-      return fail(c, `“${productId}” is not a product id.`, 400);
-    const { id } = await operator.resync(productId === null ? null : [productId], { allowRemovals: false });
+  const begin = async (c: PageContext, productIds: readonly string[] | null, allowRemovals: boolean) => {
+    const { id } = await operator.resync(productIds, { allowRemovals });
     return c.redirect(`/runs/${id}`, 303);
+  };
+  app.post('/page/resync', async (c) => {
+    const productId = (await formOf(c)).get('product_id');
+    if (productId === null) return begin(c, null, false);
+    if (!idSchema.safeParse(productId).success) return fail(c, `“${productId}” is not a product id.`, 400);
+    return begin(c, [productId], false);
+  });
+  app.post('/page/allow-removals', async (c) => {
+    if ((await formOf(c)).has('sure')) return begin(c, null, true);
+    return fail(c, 'Nothing was removed: tick the box that confirms that the products were deleted.', 400);
   });
 
   const fail = (c: PageContext, words: string, status: 400 | 404 | 503 = 404) =>
     show(c, { title: words, at: '', main: html`<article><h1>${words}</h1></article>` }, status);
 
   app.onError((error, c) => {
+    if (error instanceof StoreError) {
+      const main = unreadableView(deps.watch.of(error), now());
+      return show(c, { title: 'The mirror cannot be read', at: '', main }, 503);
+    }
     log.error({ err: error, path: c.req.path }, 'a page of the private listener could not be shown');
     return fail(c, `This page cannot be shown: ${error.message}. The log output names the cause.`, 503);
   });
   return { app, nowhere: (c) => fail(c, `There is no page ${new URL(c.req.url).pathname} in this mirror.`) };
 }
+
+const formOf = async (c: PageContext): Promise<URLSearchParams> => new URLSearchParams(await c.req.text());
 
 /** A position or an id in an address; null: the text cannot be one. */
 function numberIn(text: string | undefined): number | null {
@@ -179,8 +186,8 @@ function numberIn(text: string | undefined): number | null {
 }
 
 /** Beside the links of each page. */
-function toolsView(mirror: MirrorState | null, query: string, canSignOut: boolean): Html {
-  return html`${mirror === null ? '' : html`<span class="state ${mirror.state}" role="status">${STATE_NAMES[mirror.state]}</span>`}
+function toolsView({ state }: MirrorState, query: string, canSignOut: boolean): Html {
+  return html`<span class="state ${state}" role="status">${STATE_NAMES[state]}</span>
     <form role="search" action="/search">
       <input
         type="search"

@@ -1,7 +1,7 @@
 /** Times, quantities, ids, tables and links between pages, as all pages write them. */
 import { html, raw } from 'hono/html';
 import type { Html } from '../../web/html.ts';
-import { spell as duration } from '../condition/spell.ts';
+import { duration } from '../state/duration.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
 
 export { duration };

@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
 import type { Html } from '../../web/html.ts';
 import { runName } from '../shared/words.ts';
-import type { MirrorState } from './mirror-state.ts';
+import type { MirrorState } from '../state/state.ts';
 import { ago, count, duration, instant, pager, quantity, table } from './parts.ts';
 
 /** Of the page; one more row says whether there are others. */
@@ -103,7 +103,7 @@ function progressView(run: Run, nowMs: number, state: State): Html {
 }
 
 /** While the mirror is stale, reads may stand still, and no rate says when the run ends. */
-type State = MirrorState['state'] | null;
+type State = MirrorState['state'];
 
 /** At the rate so far; the total grows while the catalogue is being listed. */
 function remaining({ done, total, startedAtMs, listDone }: Run, nowMs: number): string {

@@ -4,9 +4,9 @@ import type { Logger } from '../../platform/log.ts';
 import type { Run } from '../../core/runs.ts';
 import type { StoreReader } from '../../mirror/mirror.ts';
 import type { StoreWriter } from '../../mirror/mirror.ts';
-import type { AlarmSource } from '../alarms/alarm.ts';
-import type { Blocked } from '../condition/store-trouble.ts';
 import type { StateSource } from '../state/state-sampler.ts';
+import type { StateWatch } from '../state/state-watch.ts';
+import type { Blocked } from '../state/store-cause.ts';
 import type { Timeline } from '../state/timeline.ts';
 import type { WarehouseNames } from './warehouse-names.ts';
 
@@ -31,7 +31,7 @@ export interface OpsDeps {
   readonly readToken: string | null;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   readonly state: StateSource;
-  readonly alarms: AlarmSource;
+  readonly watch: Pick<StateWatch, 'current' | 'of'>;
   readonly timeline: Pick<Timeline, 'minutes'>;
   readonly warehouseNames: WarehouseNames;
   /** Epoch ms. */

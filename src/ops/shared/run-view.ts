@@ -1,6 +1,5 @@
-/** A run, and what holds it back, as the API and the command line show them. */
+/** A run, as the API and the command line show it. */
 import type { Run } from '../../core/runs.ts';
-import type { Operator } from './operator.ts';
 
 interface RunView {
   readonly run_id: number;
@@ -31,8 +30,4 @@ export function viewRun(run: Run): RunView {
     failed: run.failed,
     error: run.error,
   };
-}
-
-export function viewBlocked(blocked: Operator['blocked']) {
-  return blocked && { kind: blocked.kind, message: blocked.message, until: blocked.untilMs };
 }

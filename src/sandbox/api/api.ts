@@ -12,6 +12,7 @@ import type { Endpoint } from './endpoints.ts';
 import { describeService } from './openapi.ts';
 import type { TokenIssuer } from './oauth.ts';
 import { parseJsonBody, readBody } from './request-body.ts';
+import { answerTokenRequest } from './token-endpoint.ts';
 
 export interface ApiEnv {
   readonly Bindings: HttpBindings;
@@ -50,7 +51,7 @@ export function createApi(deps: {
       Date: new Date(clock.now()).toUTCString(),
     };
     const call = context.get('call');
-    if (call !== undefined) calls.ended(call, { status: answer.status, headers, text });
+    if (call !== undefined) calls.answered(call, answer.status, headers, text);
     return new Response(text, { status: answer.status, headers });
   };
   const received = async (context: Context<ApiEnv>): Promise<Buffer> => {
@@ -77,8 +78,7 @@ export function createApi(deps: {
     const raw = await received(context);
     oauth.admitIp(ip);
     const contentType = context.req.header('Content-Type');
-    const body = oauth.issue({ raw, contentType, ip });
-    return respond(context, { status: 200, headers: { 'Cache-Control': 'no-store' }, body });
+    return respond(context, answerTokenRequest(oauth, { raw, contentType, ip }));
   });
 
   for (const endpoint of endpoints) {
@@ -107,7 +107,7 @@ export function createApi(deps: {
       const answer = await reads.serve({ endpoint: endpoint.path, body, sample });
       if (answer === 'reset') {
         const call = context.get('call');
-        if (call !== undefined) calls.ended(call, null);
+        if (call !== undefined) calls.cut(call);
         context.env.incoming.socket.resetAndDestroy();
         return RESPONSE_ALREADY_SENT;
       }

@@ -6,8 +6,10 @@ import {
 } from '../../store-api/contract/order-schemas.ts';
 import { productDetailRequestSchema, productListRequestSchema } from '../../store-api/contract/schemas.ts';
 import type { Answer } from '../network/reads.ts';
+import { requireAccess } from '../shared/access.ts';
+import type { Access } from '../shared/access.ts';
 import { ApiError } from '../shared/errors.ts';
-import type { Access, ErrorCode, ErrorStatus } from '../shared/errors.ts';
+import type { ErrorCode, ErrorStatus } from '../shared/errors.ts';
 import type { AddressBook } from '../world/address-book.ts';
 import {
   addressListAnswer,
@@ -15,10 +17,10 @@ import {
   productDetailAnswer,
   productListAnswer,
 } from '../world/answers.ts';
-import { Listing, pageOf } from '../world/listing.ts';
+import { Listing } from '../world/listing.ts';
 import type { OrderDesk } from '../world/order-desk.ts';
 import { renderOrder } from '../world/order-render.ts';
-import type { OrderOperations } from '../world/orders.ts';
+import type { Orders } from '../world/orders.ts';
 import type { Truth } from '../world/truth.ts';
 
 /** The caller, and the age of the truth that it is shown. */
@@ -47,30 +49,12 @@ export function endpointsOf(store: {
   readonly access: Access;
   readonly addresses: AddressBook;
   readonly orderDesk: OrderDesk;
-  readonly operations: Pick<OrderOperations, 'orders'>;
+  readonly operations: { readonly orders: Orders };
   readonly truth: Truth;
 }): Endpoint[] {
   const { access, addresses, orderDesk, truth } = store;
   const { orders } = store.operations;
   const listing = new Listing(truth);
-
-  /** Checks the bodies' types against their schemas, then erases them, so that endpoints share one table. */
-  const endpoint = <Schema extends z.ZodObject, Answers extends z.ZodObject>(
-    definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
-      readonly schema: Schema;
-      readonly answers: Answers;
-      /** Throws ApiError for the errors. */
-      answer(body: z.output<Schema>, asked: Asked): z.input<Answers>;
-    },
-  ): Endpoint => ({
-    ...definition,
-    answer: (body, asked) => {
-      if (access.accessDenied && definition.errors?.[403] !== undefined) {
-        throw new ApiError(403, 'access_denied', 'the channel may not do that for its store');
-      }
-      return { status: 200, body: definition.answer(body as z.output<Schema>, asked) };
-    },
-  });
 
   return [
     endpoint({
@@ -81,6 +65,7 @@ export function endpointsOf(store: {
       errors: { 403: ['access_denied', 'quota_exceeded'] },
       // Nothing here waits, so two requests with the same external_order_id cannot both find none.
       answer: (body, { requestId, clientId }) => {
+        requireAccess(access);
         return { request_id: requestId, order: renderOrder(orderDesk.place(body, clientId)) };
       },
     }),
@@ -91,6 +76,7 @@ export function endpointsOf(store: {
       answers: orderEnvelope,
       errors: { 403: ['access_denied'], 404: ['not_found'] },
       answer: ({ order_id: id, external_order_id: externalId }, { requestId, clientId }) => {
+        requireAccess(access);
         const order = id === undefined ? orders.findExternal(clientId, externalId) : orders.find(id);
         if (order === undefined) throw new ApiError(404, 'not_found', 'no such order');
         return { request_id: requestId, order: renderOrder(order) };
@@ -104,8 +90,10 @@ export function endpointsOf(store: {
       answers: addressListAnswer,
       errors: { 403: ['access_denied'] },
       answer: ({ limit = 100, offset = 0 }, { requestId }) => {
-        const { page, ...rest } = pageOf(addresses.own(), { limit, offset });
-        return { request_id: requestId, addresses: page, ...rest };
+        requireAccess(access);
+        const all = addresses.own();
+        const end = offset + limit;
+        return { request_id: requestId, addresses: all.slice(offset, end), has_more: end < all.length };
       },
     }),
     endpoint({
@@ -114,17 +102,16 @@ export function endpointsOf(store: {
       schema: productListRequestSchema,
       bodyOptional: true,
       answers: productListAnswer,
-      answer: ({ limit = 20, offset = 0, ...wanted }, { requestId }) => {
-        const all = listing.products(wanted);
-        const { page, ...rest } = pageOf(all, { limit, offset });
+      answer: (body, { requestId }) => {
+        const { products, total, hasMore } = listing.page(body);
         return {
           request_id: requestId,
-          products: page.map(({ id, name, imageCount }) => ({
+          products: products.map(({ id, name, imageCount }) => ({
             ...{ id, name },
             ...(imageCount > 0 && { image_url: `${truth.imageBaseUrl}/full/${id}/0.jpg` }),
           })),
-          ...(wanted.get_count === true && { total: all.length }),
-          ...rest,
+          ...(body.get_count === true && { total }),
+          has_more: hasMore,
         };
       },
     }),
@@ -141,4 +128,19 @@ export function endpointsOf(store: {
       },
     }),
   ];
+}
+
+/** Checks the bodies' types against their schemas, then erases them, so that endpoints share one table. */
+function endpoint<Schema extends z.ZodObject, Answers extends z.ZodObject>(
+  definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
+    readonly schema: Schema;
+    readonly answers: Answers;
+    /** Throws ApiError for the errors. */
+    answer(body: z.output<Schema>, asked: Asked): z.input<Answers>;
+  },
+): Endpoint {
+  return {
+    ...definition,
+    answer: (body, asked) => ({ status: 200, body: definition.answer(body as z.output<Schema>, asked) }),
+  };
 }

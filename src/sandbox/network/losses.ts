@@ -2,14 +2,14 @@
  * Webhooks lost on purpose, one at a time, and what became of each: the next webhook of the same stock level shows the
  * receiver that one is missing, and a read of the product repairs it.
  */
+import type { Agenda } from '../world/agenda.ts';
 import type { Clock } from '../world/clock.ts';
-import type { DeliveryLog, DeliveryRecord } from './deliveries.ts';
+import type { Deliveries, DeliveryRecord } from './deliveries.ts';
 import type { Variant } from '../world/model.ts';
 import type { Network } from './network.ts';
 import type { Operations } from '../world/operations.ts';
 import type { Random } from '../world/random.ts';
-import { OperationError } from '../shared/errors.ts';
-import { requireLevel, requireVariant } from '../world/targets.ts';
+import { OperationError, requireLevel, requireVariant } from '../world/targets.ts';
 import type { Truth } from '../world/truth.ts';
 import type { SentItem } from './webhooks.ts';
 
@@ -30,7 +30,8 @@ interface LossesDeps {
   readonly truth: Truth;
   readonly operations: Operations;
   readonly network: Network;
-  readonly deliveries: DeliveryLog;
+  readonly deliveries: Deliveries;
+  readonly agenda: Agenda;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -66,23 +67,21 @@ export class Losses {
   lose(
     at: { readonly variantId?: string | undefined; readonly warehouseId?: string | undefined } = {},
   ): Loss {
-    const { operations, network, deliveries, random, clock, truth } = this.#deps;
+    const { operations, network, random, agenda, truth } = this.#deps;
     const variant = at.variantId === undefined ? this.#anyVariant() : requireVariant(truth, at.variantId);
     const { warehouseId } = requireLevel(variant, at.warehouseId);
     const sell = (): unknown =>
       operations.add({ variantId: variant.id, warehouseId, by: random.int(UNITS.min, UNITS.max) });
 
     if (!network.sends) throw new OperationError('no webhooks are sent, so none can be lost');
-    network.loseNext(1);
-    sell();
-    const lost = deliveries.records.findLast(({ clientId }) => clientId === network.clientId);
+    const [lost] = network.loseDuring(sell);
     const change = lost?.delivery.items[0];
     if (lost === undefined || change === undefined) throw new OperationError('the change made no webhook');
     const productId = variant.product.id;
     const loss = { productId, variant, warehouseId, lost, change, revealedBy: null, readAtMs: null };
     this.#losses.push(loss);
     if (this.#losses.length > KEPT) this.#losses.shift();
-    clock.after(NEXT_CHANGE_AFTER_MS, () => {
+    agenda.after(NEXT_CHANGE_AFTER_MS, () => {
       try {
         sell();
       } catch (error) {

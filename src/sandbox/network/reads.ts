@@ -1,4 +1,4 @@
-import type { Clock } from '../world/clock.ts';
+import type { Timers } from '../world/clock.ts';
 import { ApiError } from '../shared/errors.ts';
 import type { Range } from './network.ts';
 import type { Random } from '../world/random.ts';
@@ -59,12 +59,13 @@ export class Reads {
   };
   intercept: Intercept | null = null;
   readonly #random: Random;
-  readonly #clock: Clock;
+  readonly #timers: Timers;
   readonly #waiters: Waiter[] = [];
+  readonly #releases = new Set<() => void>();
 
-  constructor({ random, clock }: { readonly random: Random; readonly clock: Clock }) {
+  constructor({ random, timers }: { readonly random: Random; readonly timers: Timers }) {
     this.#random = random;
-    this.#clock = clock;
+    this.#timers = timers;
   }
 
   /** Catches the next detail of the product, or the next read of any kind. */
@@ -76,8 +77,10 @@ export class Reads {
     const release = (): void => {
       const index = this.#waiters.indexOf(waiter);
       if (index !== -1) this.#waiters.splice(index, 1);
+      this.#releases.delete(release);
       released.resolve();
     };
+    this.#releases.add(release);
     return { sampled: caught.promise, release };
   }
 
@@ -104,9 +107,20 @@ export class Reads {
     return random.chance(this.fail.lostAnswer) ? 'reset' : answer;
   }
 
+  /** Releases everything held or delayed. */
+  stop(): void {
+    for (const release of [...this.#releases]) release();
+  }
+
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#clock.after(ms, resolve);
+      const done = (): void => {
+        this.#timers.clearTimeout(timer);
+        this.#releases.delete(done);
+        resolve();
+      };
+      const timer = this.#timers.setTimeout(done, ms);
+      this.#releases.add(done);
     });
   }
 

@@ -1,5 +1,12 @@
 /** The requests to the store's API with their answers, for the people who write the programs that send them. */
 
+/** A text that may be too long to be kept whole. */
+export interface Cut {
+  readonly text: string;
+  /** How many characters or bytes were left out. */
+  readonly more: number;
+}
+
 export interface Call {
   readonly id: number;
   /** Base clock. */
@@ -8,12 +15,12 @@ export interface Call {
   /** Path and query. */
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  body: string;
+  body: Cut;
   /** null: not yet, or the connection was cut. */
   answer: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
-    readonly text: string;
+    readonly text: Cut;
   } | null;
   /** From the request to its answer or its cut connection; null until then. */
   ms: number | null;
@@ -22,7 +29,6 @@ export interface Call {
 /** A mirror reads product after product: that must not push out the few orders. */
 const KEPT_PER_PATH = 100;
 const PATHS_KEPT = 50;
-/** Characters of a body. */
 const LONGEST = 32_768;
 
 export class CallLog {
@@ -39,12 +45,17 @@ export class CallLog {
     return [...this.#byPath.values()].flat().toSorted((a, b) => b.id - a.id);
   }
 
+  find(id: number): Call | undefined {
+    return this.recent.find((call) => call.id === id);
+  }
+
   open(asked: Pick<Call, 'method' | 'target' | 'headers'>): Call {
+    const id = (this.#count += 1);
     const call: Call = {
-      id: (this.#count += 1),
+      id,
       atMs: this.#now(),
       ...asked,
-      body: '',
+      body: { text: '', more: 0 },
       answer: null,
       ms: null,
     };
@@ -59,22 +70,23 @@ export class CallLog {
   }
 
   received(call: Call, raw: Buffer): void {
-    call.body = cut(raw.toString('utf8'));
+    const text = raw.subarray(0, LONGEST).toString('utf8');
+    call.body = { text, more: Math.max(0, raw.length - LONGEST) };
   }
 
-  /** @param answer null: the connection was cut instead. */
-  ended(call: Call, answer: Call['answer']): void {
-    call.answer = answer && { ...answer, text: cut(answer.text) };
+  answered(call: Call, status: number, headers: Readonly<Record<string, string>>, text: string): void {
+    // A slice of a string keeps the whole of it in memory.
+    const kept = text.length <= LONGEST ? text : Buffer.from(text.slice(0, LONGEST)).toString();
+    call.answer = { status, headers, text: { text: kept, more: Math.max(0, text.length - LONGEST) } };
+    call.ms = this.#now() - call.atMs;
+  }
+
+  /** The connection was cut in place of an answer. */
+  cut(call: Call): void {
     call.ms = this.#now() - call.atMs;
   }
 }
 
 export function pathOf({ target }: Pick<Call, 'target'>): string {
   return target.split('?', 1)[0] ?? '';
-}
-
-function cut(text: string): string {
-  if (text.length <= LONGEST) return text;
-  // A slice of a string keeps the whole of it in memory.
-  return `${Buffer.from(text.slice(0, LONGEST)).toString()}\n… and ${text.length - LONGEST} more`;
 }

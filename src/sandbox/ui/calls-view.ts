@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Html } from '../../web/html.ts';
 import { pathOf } from '../shared/calls.ts';
-import type { Call, CallLog } from '../shared/calls.ts';
+import type { Call, CallLog, Cut } from '../shared/calls.ts';
 import { curlOf, rawText, timeView } from './raw-view.ts';
 
 const SHOWN_ON_FRONT = 15;
@@ -35,7 +35,7 @@ function card(call: Call): Html {
   return html`<li id="call-${call.id}" class="row">
     <span id="call-${call.id}-fate">${fateOf(call)}</span>
     <a href="/calls/${call.id}"><code>${call.method} ${call.target}</code></a>
-    <code id="call-${call.id}-body" class="quiet asked">${call.body.slice(0, BODY_SHOWN)}</code>
+    <code id="call-${call.id}-body" class="quiet asked">${call.body.text.slice(0, BODY_SHOWN)}</code>
     <span class="quiet push">${timeView(call.atMs)}</span>
   </li>`;
 }
@@ -50,20 +50,22 @@ function fateOf({ answer, ms }: Call): Html {
 /** One call with its raw texts. */
 export function callView(call: Call, baseUrl: string): Html {
   const { method, target, headers, body, answer } = call;
-  const curl = curlOf({ method, url: baseUrl + target, headers, body });
+  const curl = curlOf({ method, url: baseUrl + target, headers, body: body.text });
   return html`<article aria-labelledby="call-title">
     <header>
       <h2 id="call-title"><code>${method} ${target}</code></h2>
       <span id="call-fate">${fateOf(call)} at ${timeView(call.atMs)}</span>
     </header>
     <h3>Request</h3>
-    ${rawText(`${headerLines(headers)}\n\n${body}`)}
+    ${rawText(`${headerLines(headers)}\n\n${textOf(body)}`)}
     <h3>Answer</h3>
     <div id="call-answer">
       ${
         answer === null
           ? 'none'
-          : rawText(`${answer.status}\n${headerLines(Object.entries(answer.headers))}\n\n${answer.text}`)
+          : rawText(
+              `${answer.status}\n${headerLines(Object.entries(answer.headers))}\n\n${textOf(answer.text)}`,
+            )
       }
     </div>
     <h3>With curl</h3>
@@ -73,4 +75,8 @@ export function callView(call: Call, baseUrl: string): Html {
 
 function headerLines(headers: Call['headers']): string {
   return headers.map(([name, value]) => `${name}: ${value}`).join('\n');
+}
+
+function textOf({ text, more }: Cut): string {
+  return more === 0 ? text : `${text}\n… and ${more} more`;
 }

@@ -4,17 +4,17 @@ import type { Random } from './random.ts';
 import { categories, productNames, variantNames } from './wares.ts';
 
 export interface VariantSpec {
-  readonly name?: string | undefined;
-  readonly sku?: string | null | undefined;
+  readonly name?: string;
+  readonly sku?: string | null;
   /** Stock per warehouse; ignored for a bundle. */
-  readonly stock?: readonly { readonly warehouseId: string; readonly qty: number }[] | undefined;
+  readonly stock?: readonly { readonly warehouseId: string; readonly qty: number }[];
   readonly components?: readonly Component[];
-  readonly allowNegativeStock?: boolean | undefined;
+  readonly allowNegativeStock?: boolean;
 }
 
 export interface ProductSpec {
   readonly kind: Kind;
-  readonly name?: string | undefined;
+  readonly name?: string;
   readonly createTimeMs: number;
   readonly variants: readonly VariantSpec[];
 }

@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { collectDefaultMetrics } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { ALARM_KINDS } from '../../../src/ops/alarms/alarm.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import { log, newStore } from '../../reconcile/mirror.ts';
@@ -41,10 +40,6 @@ test('every metric that the rules and the dashboard name is one of /metrics', as
   expect(inRules.size).toBeGreaterThan(10);
   expect(inPanels.length).toBeGreaterThan(20);
   expect([...inRules, ...inPanels].filter((name) => !scraped.has(name))).toEqual([]);
-});
-
-test('every alarm of the process has a rule', () => {
-  for (const kind of ALARM_KINDS) expect(rules).toContain(`stock_mirror_alarm{kind="${kind}"} == 1`);
 });
 
 const lacks = lacking('promtool');

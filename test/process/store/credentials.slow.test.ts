@@ -16,7 +16,7 @@ const untilRefused = (mirror: RunningMirror): Promise<unknown> =>
   eventually(
     async () => {
       const { body } = await mirror.get('/api/status');
-      return (body['blocked'] as { kind: string } | null)?.kind === 'credentials';
+      return (body['causes'] as { code: string }[]).some(({ code }) => code === 'credentials');
     },
     { what: 'the credentials are refused' },
   );

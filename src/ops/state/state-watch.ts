@@ -1,0 +1,188 @@
+/** Gathers the facts of the state as they happen; once a second decides the state and logs what has changed. */
+import type { Logger } from '../../platform/log.ts';
+import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
+import { StoreError, type PlainError } from '../../sqlite/errors.ts';
+import { CAUSE_CODES, type CauseCode } from './causes.ts';
+import { Signatures } from './signatures.ts';
+import { DeliveryHistory } from './silence.ts';
+import { stateOf, type MirrorState, type ProcessFacts, type StatusFacts } from './state.ts';
+import type { Blocked } from './store-cause.ts';
+
+export interface StateWatchDeps {
+  readonly reader: StoreReader;
+  readonly inbox: { readonly lastSeq: number };
+  readonly writer: Pick<StoreWriter, 'position' | 'fault'>;
+  readonly now: () => number;
+  readonly log: Logger;
+  /** Why no request is sent to the store at present. */
+  readonly blocked: () => Blocked | null;
+  /** How far this machine's clock is ahead of the store's; null: it is not, as far as is known. */
+  readonly clockAheadMs: () => number | null;
+  /** As last read from the database; null: not known yet. */
+  readonly status: () => (StatusFacts & { readonly last_delivery_at: number | null }) | null;
+}
+
+const EVERY_MS = 1_000;
+/** A tick later than this means that the whole process was held up. */
+const LATE_MS = 3_000;
+
+export class StateWatch {
+  readonly #deps: StateWatchDeps;
+  readonly #history: DeliveryHistory;
+  readonly #signatures: Signatures;
+  #lastDeliveryAtMs: number | null = null;
+  /** Downtime is not silence. */
+  #listeningSinceMs: number;
+  #commits: ProcessFacts['commits'];
+  #fault: ProcessFacts['fault'] = null;
+  #turnedAwayAtMs: number | null = null;
+  #misdirected: ProcessFacts['misdirected'] = null;
+  /** The last row of the inbox at an instant; moved on once that is applied. */
+  #awaited: { readonly seq: number; readonly atMs: number };
+  #tickedMs = performance.now();
+  /** When each cause that holds began. */
+  readonly #since = new Map<CauseCode, number>();
+  #logged: MirrorState['state'] | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(deps: StateWatchDeps) {
+    const nowMs = deps.now();
+    this.#deps = deps;
+    this.#history = new DeliveryHistory(nowMs);
+    this.#signatures = new Signatures(nowMs);
+    this.#listeningSinceMs = nowMs;
+    this.#commits = { lastGoodAtMs: nowMs, lastError: null };
+    this.#awaited = { seq: deps.inbox.lastSeq, atMs: nowMs };
+  }
+
+  /** By the last sample of the database. */
+  get current(): MirrorState {
+    return this.of(this.#deps.status());
+  }
+
+  get lastDeliveryAtMs(): number | null {
+    return this.#lastDeliveryAtMs ?? this.#deps.status()?.last_delivery_at ?? null;
+  }
+
+  /** @param status as just read, or why it cannot be read; null: it was not read yet. */
+  of(status: StatusFacts | StoreError | null): MirrorState {
+    const nowMs = this.#deps.now();
+    const error = status instanceof StoreError ? status : null;
+    const own = this.#facts(nowMs, error);
+    const { state, causes } = stateOf({
+      nowMs,
+      serving: 'yes',
+      status: error === null ? (status as StatusFacts) : null,
+      own,
+    });
+    return {
+      state,
+      causes: causes.map((cause) => ({
+        ...cause,
+        since: cause.since ?? this.#since.get(cause.code) ?? nowMs,
+      })),
+    };
+  }
+
+  /** An authentic delivery came, stored or not. */
+  delivered(atMs: number): void {
+    this.#lastDeliveryAtMs = atMs;
+    this.#misdirected = null;
+    this.#history.count(atMs);
+    this.#signatures.count(true, atMs);
+  }
+
+  wronglySigned(atMs: number): void {
+    this.#signatures.count(false, atMs);
+  }
+
+  /** For lack of room. */
+  turnedAway(atMs: number): void {
+    this.#turnedAwayAtMs = atMs;
+  }
+
+  misdirected(latest: NonNullable<ProcessFacts['misdirected']>): void {
+    this.#misdirected = latest;
+  }
+
+  /** @param error null: a transaction succeeded. */
+  committed(error: PlainError | null): void {
+    const lastGoodAtMs = error === null ? this.#deps.now() : this.#commits.lastGoodAtMs;
+    this.#commits = { lastGoodAtMs, lastError: error };
+  }
+
+  /** The mirror was not listening for a while, up to now. */
+  stoodStill(): void {
+    this.#listeningSinceMs = this.#deps.now();
+  }
+
+  /** @throws StoreError when the inbox cannot be read for the usual rate of deliveries. */
+  async start(): Promise<void> {
+    const { reader, now } = this.#deps;
+    this.#timer = setInterval(() => this.#tick(), EVERY_MS);
+    this.#timer.unref();
+    const wanted = DeliveryHistory.wanted(now());
+    this.#history.learn(wanted.fromMs, await reader.ask('deliveryCounts', wanted));
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+  }
+
+  #tick(): void {
+    const nowMs = this.#deps.now();
+    const tickMs = performance.now();
+    const lateMs = tickMs - this.#tickedMs - EVERY_MS;
+    this.#tickedMs = tickMs;
+    // While the process was held up, it could not try a transaction either.
+    if (lateMs > LATE_MS) {
+      const { lastGoodAtMs, lastError } = this.#commits;
+      this.#commits = { lastGoodAtMs: Math.min(nowMs, lastGoodAtMs + lateMs), lastError };
+    }
+    this.#log(this.current);
+  }
+
+  #log(next: MirrorState): void {
+    const { log } = this.#deps;
+    for (const { code, severity, since, owner, message, remedy } of next.causes) {
+      if (this.#since.has(code)) continue;
+      this.#since.set(code, since ?? this.#deps.now());
+      log[severity === 'critical' ? 'error' : 'warn']({ cause: code, owner, since }, `${message} ${remedy}`);
+    }
+    for (const code of CAUSE_CODES) {
+      if (next.causes.some((cause) => cause.code === code) || !this.#since.delete(code)) continue;
+      log.info({ cause: code }, 'this cause is over');
+    }
+    if (next.state !== this.#logged) log.info({ state: next.state }, `the mirror is ${next.state}`);
+    this.#logged = next.state;
+  }
+
+  #facts(nowMs: number, error: StoreError | null): ProcessFacts {
+    const silentSinceMs = Math.max(this.lastDeliveryAtMs ?? 0, this.#listeningSinceMs);
+    return {
+      commits: this.#commits,
+      fault: this.#faultNow(nowMs, error),
+      behindSinceMs: this.#behindSince(nowMs),
+      blocked: this.#deps.blocked(),
+      clockAheadMs: this.#deps.clockAheadMs(),
+      silentSinceMs: this.#history.isSilenceUnusual(silentSinceMs, nowMs) ? silentSinceMs : null,
+      badSignatures: this.#signatures.bad(nowMs),
+      turnedAwayAtMs: this.#turnedAwayAtMs,
+      misdirected: this.#misdirected,
+    };
+  }
+
+  #faultNow(nowMs: number, error: StoreError | null): ProcessFacts['fault'] {
+    const fault = this.#deps.writer.fault ?? error;
+    if (fault === null) return (this.#fault = null);
+    const { kind, message } = fault;
+    return (this.#fault = { kind, message, sinceMs: this.#fault?.sinceMs ?? nowMs });
+  }
+
+  #behindSince(nowMs: number): number | null {
+    const { lastSeq } = this.#deps.inbox;
+    const { inboxSeq } = this.#deps.writer.position;
+    if (inboxSeq >= this.#awaited.seq) this.#awaited = { seq: lastSeq, atMs: nowMs };
+    return inboxSeq >= lastSeq ? null : this.#awaited.atMs;
+  }
+}

@@ -1,0 +1,183 @@
+/** The one state of the mirror: `live`, `catching_up` or `stale`, with its causes. Uses no clock and no database. */
+import { counted } from '../../platform/counted.ts';
+import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause } from './causes.ts';
+import { duration } from './duration.ts';
+import { storeCause, type Blocked } from './store-cause.ts';
+import type { Status } from '../../mirror/queries/status.ts';
+import type { PlainError } from '../../sqlite/errors.ts';
+
+export interface MirrorState {
+  readonly state: 'live' | 'catching_up' | 'stale';
+  /** Most urgent first. */
+  readonly causes: readonly Cause[];
+}
+
+/** `yes`: a mirror answers. `no`: no process has the file. `held`: a process has it and does not answer. */
+export type Serving = 'yes' | 'no' | 'held';
+
+export type StatusFacts = Pick<
+  Status,
+  | 'state_cause'
+  | 'alive_at'
+  | 'products'
+  | 'pending_reads'
+  | 'parked_reads'
+  | 'held_removals'
+  | 'held_variants'
+  | 'held_levels'
+>;
+
+/** Known only inside the mirror's process. */
+export interface ProcessFacts {
+  readonly commits: {
+    /** When a transaction of the inbox last succeeded. One is tried every second. */
+    readonly lastGoodAtMs: number;
+    /** null if the last one succeeded. */
+    readonly lastError: PlainError | null;
+  };
+  /** Why nothing is applied at present. */
+  readonly fault: (PlainError & { readonly sinceMs: number }) | null;
+  /** Since when a row of the inbox waits to be applied, at least. */
+  readonly behindSinceMs: number | null;
+  /** Why no request is sent to the store. */
+  readonly blocked: Blocked | null;
+  /** How far this machine's clock is ahead of the store's, at least; negative: behind. */
+  readonly clockAheadMs: number | null;
+  readonly silentSinceMs: number | null;
+  /** Deliveries of the last hour, if their signatures suggest that the secret was replaced. */
+  readonly badSignatures: { readonly wrong: number; readonly right: number } | null;
+  /** When a webhook request was last turned away for lack of room. */
+  readonly turnedAwayAtMs: number | null;
+  /** The latest request that seems to be the store's and missed `POST /webhooks`; null after a delivery. */
+  readonly misdirected: {
+    readonly reason: 'wrong_address' | 'wrong_protocol';
+    /** The method and path, or the protocol. */
+    readonly seen: string;
+    readonly atMs: number;
+  } | null;
+}
+
+interface Facts {
+  readonly nowMs: number;
+  readonly serving: Serving;
+  /** null: the mirror was not read yet. */
+  readonly status: StatusFacts | null;
+  /** null: asked from outside the process. */
+  readonly own: ProcessFacts | null;
+}
+
+/** A heartbeat every second: two that are missing are no accident of timing. */
+const NO_COMMIT_MS = 2_500;
+/** A slow disk may take this long for one sync without having failed. */
+const HANGS_MS = 5_000;
+/** A burst may leave more to apply than is applied in a moment. */
+const BEHIND_MS = 30_000;
+/** A smaller difference is mostly the time that an answer takes. */
+const CLOCK_OFF_MS = 10_000;
+/** As long as a read of the most recently active products may be due to it. */
+const TURNED_AWAY_MS = 15 * 60_000;
+
+export function stateOf(facts: Facts): MirrorState {
+  const causes = [...fileCauses(facts), ...processCauses(facts)].toSorted(
+    (a, b) => CAUSE_CODES.indexOf(a.code) - CAUSE_CODES.indexOf(b.code),
+  );
+  const state = causes.some(({ severity }) => severity === 'critical')
+    ? 'stale'
+    : causes.some(({ code }) => CATCHING_UP.has(code))
+      ? 'catching_up'
+      : 'live';
+  return { state, causes };
+}
+
+function* fileCauses({ serving, status, own }: Facts): Generator<Cause> {
+  if (status === null) {
+    if (own?.fault === null) yield causeOf('starting', null);
+    return;
+  }
+  const { state_cause: code, alive_at: aliveAt, held_removals: held } = status;
+  if (held > 0) yield causeOf('held_removals', null, { removals: heldWords(status) });
+  if (status.parked_reads > 0 && code !== 'refused_products') {
+    yield causeOf('parked_reads', null, { products: counted(status.parked_reads, 'product') });
+  }
+  if (serving === 'no') yield causeOf('stopped', aliveAt);
+  switch (code) {
+    case 'stopped':
+    case 'no_heartbeat':
+      if (serving === 'held') yield causeOf('no_heartbeat', aliveAt);
+      // A running mirror shows its heartbeat once it has applied the inbox; `processCauses` says what prevents it.
+      if (serving === 'yes') yield causeOf(own === null ? 'no_heartbeat' : 'starting', aliveAt);
+      return;
+    case 'first_read':
+    case 'downtime': {
+      const { pending_reads: pending, products } = status;
+      const waiting = `${pending.toLocaleString('en')} of ${products.toLocaleString('en')} products wait to be read`;
+      yield causeOf(code, null, { waiting });
+      return;
+    }
+    case 'refused_products':
+      yield causeOf(code, null, { products: counted(status.parked_reads, 'product') });
+      return;
+    case 'reads_overdue':
+      yield causeOf(code, null);
+      return;
+    case 'held_removals':
+    case null:
+  }
+}
+
+function* processCauses({ own, nowMs }: Facts): Generator<Cause> {
+  if (own === null) return;
+  const { commits, fault, behindSinceMs, turnedAwayAtMs, misdirected, clockAheadMs } = own;
+  const { lastGoodAtMs, lastError } = commits;
+  const isFull = lastError?.kind === 'no_room' || fault?.kind === 'no_room';
+  const cannotCommit = nowMs - lastGoodAtMs >= (lastError === null ? HANGS_MS : NO_COMMIT_MS);
+  if (isFull && (cannotCommit || fault !== null)) {
+    yield causeOf('disk_full', fault?.sinceMs ?? lastGoodAtMs);
+  } else if (cannotCommit) {
+    yield causeOf('cannot_commit', lastGoodAtMs, {
+      fault: sentence(lastError?.message ?? 'the disk does not answer'),
+    });
+  }
+  if (fault !== null && fault.kind !== 'no_room') {
+    const code = fault.kind === 'busy' ? 'mirror_locked' : 'mirror_failed';
+    yield causeOf(code, fault.sinceMs, { fault: sentence(fault.message) });
+  }
+  if (fault === null && behindSinceMs !== null && nowMs - behindSinceMs >= BEHIND_MS) {
+    yield causeOf('apply_behind', behindSinceMs);
+  }
+  if (own.blocked !== null) yield storeCause(own.blocked);
+  if (own.silentSinceMs !== null) yield causeOf('silence', own.silentSinceMs);
+  if (own.badSignatures !== null) {
+    const { wrong, right } = own.badSignatures;
+    yield causeOf('bad_signatures', null, { wrong: String(wrong), right: String(right) });
+  }
+  if (turnedAwayAtMs !== null && nowMs - turnedAwayAtMs < TURNED_AWAY_MS) {
+    yield causeOf('turned_away', turnedAwayAtMs);
+  }
+  if (misdirected !== null) {
+    yield causeOf(misdirected.reason, misdirected.atMs, { seen: misdirected.seen });
+  }
+  if (clockAheadMs !== null && Math.abs(clockAheadMs) >= CLOCK_OFF_MS) {
+    const side = clockAheadMs > 0 ? 'ahead of' : 'behind';
+    yield causeOf('clock_wrong', null, { difference: `${duration(Math.abs(clockAheadMs))} ${side}` });
+  }
+}
+
+/** Without its full stop, to end in the message's own. */
+function sentence(text: string): string {
+  return text.replace(/\.$/, '');
+}
+
+/** @returns '3 products, 1 variant and 20 stock levels', as far as there are any. */
+function heldWords({ held_removals, held_variants, held_levels }: StatusFacts): string {
+  const parts = (
+    [
+      [held_removals - held_variants - held_levels, 'product'],
+      [held_variants, 'variant'],
+      [held_levels, 'stock level'],
+    ] as const
+  )
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => counted(count, what));
+  return new Intl.ListFormat('en-GB').format(parts);
+}

@@ -1,0 +1,46 @@
+/** Why the store is not read at present. */
+import { causeOf, type Cause, type CauseCode } from './causes.ts';
+
+/** Why no request is sent to the store at present. */
+export interface Blocked {
+  readonly kind: string;
+  readonly message: string;
+  /** When the next request is sent; null: when a person acts. */
+  readonly untilMs: number | null;
+  readonly sinceMs?: number;
+  /** Host and port of the store. */
+  readonly at?: string;
+  /** How the last request failed: the status of an answer, or the network's code when there was none. */
+  readonly failure?: {
+    readonly kind: string;
+    readonly status: number | null;
+    readonly code: string | null;
+  };
+}
+
+/** The store was reached, but gave no answer in time. */
+const SLOW = /^UND_ERR_(?:HEADERS|BODY)_TIMEOUT|^UND_ERR_ABORTED/;
+/** The store was never reached. */
+const ON_THE_WAY =
+  /^(?:ENOTFOUND|EAI_AGAIN|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|ETIMEDOUT|UND_ERR_(?:CONNECT_TIMEOUT|PRX_)|EPROTO|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
+
+export function storeCause(blocked: Blocked): Cause {
+  const { sinceMs = null, at, failure, message } = blocked;
+  const status = failure?.status ?? null;
+  const reason = failure === undefined ? message : status === null ? failure.code : `it answers ${status}`;
+  return causeOf(codeOf(blocked), sinceMs, {
+    at: at === undefined ? '' : ` at ${at}`,
+    how: reason === null ? '' : ` (${reason})`,
+  });
+}
+
+function codeOf({ kind, failure }: Blocked): CauseCode {
+  if (kind === 'credentials' || kind === 'wrong_store' || kind === 'rate_limited') return kind;
+  if (failure?.kind === 'contract' || failure?.kind === 'unauthorized') return 'not_the_store';
+  const code = failure?.code ?? null;
+  if (failure?.status === null && code !== null) {
+    if (SLOW.test(code)) return 'store_slow';
+    if (ON_THE_WAY.test(code)) return 'store_unreachable';
+  }
+  return 'store_down';
+}

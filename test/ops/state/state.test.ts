@@ -1,0 +1,237 @@
+/** The state and its causes, decided by a table of facts. */
+import { expect, test } from 'vitest';
+import { CAUSES, type CauseCode } from '../../../src/ops/state/causes.ts';
+import { ClockSkew } from '../../../src/ops/state/clock-skew.ts';
+import { Signatures } from '../../../src/ops/state/signatures.ts';
+import { SlotCounts } from '../../../src/ops/state/slot-counts.ts';
+import {
+  stateOf,
+  type MirrorState,
+  type ProcessFacts,
+  type StatusFacts,
+} from '../../../src/ops/state/state.ts';
+import type { Blocked } from '../../../src/ops/state/store-cause.ts';
+import type { PlainError } from '../../../src/sqlite/errors.ts';
+import { STATE_OF_CAUSE, type StateCause } from '../../../src/mirror/file/state.ts';
+
+type Facts = Parameters<typeof stateOf>[0];
+
+const NOW = Date.UTC(2026, 8, 16, 12);
+const MINUTE = 60_000;
+
+const STATUS: StatusFacts = {
+  state_cause: null,
+  alive_at: NOW - 500,
+  products: 100,
+  pending_reads: 0,
+  parked_reads: 0,
+  held_removals: 0,
+  held_variants: 0,
+  held_levels: 0,
+};
+const OWN: ProcessFacts = {
+  commits: { lastGoodAtMs: NOW - 300, lastError: null },
+  fault: null,
+  behindSinceMs: null,
+  blocked: null,
+  clockAheadMs: null,
+  silentSinceMs: null,
+  badSignatures: null,
+  turnedAwayAtMs: null,
+  misdirected: null,
+};
+const WELL: Facts = { nowMs: NOW, serving: 'yes', status: STATUS, own: OWN };
+
+const status = (over: Partial<StatusFacts>): Partial<Facts> => ({ status: { ...STATUS, ...over } });
+const because = (cause: StateCause, over: Partial<StatusFacts> = {}) =>
+  status({ state_cause: cause, ...over });
+const own = (over: Partial<ProcessFacts>): Partial<Facts> => ({ own: { ...OWN, ...over } });
+const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>>) =>
+  own({
+    blocked: {
+      ...{ kind, message: 'its words', untilMs: NOW + 4_000, sinceMs: NOW - MINUTE, at: 'store:443' },
+      ...(failure && { failure: { kind: 'unavailable', status: null, code: null, ...failure } }),
+    },
+  });
+const network = (code: string) => blocked('breaker', { code });
+const commits = (ageMs: number, lastError: PlainError | null) =>
+  own({ commits: { lastGoodAtMs: NOW - ageMs, lastError } });
+const fault = (kind: PlainError['kind'], message = 'why.') =>
+  own({ fault: { kind, message, sinceMs: NOW - 5_000 } });
+const IO = { kind: 'cannot_commit', message: 'I/O' } as const;
+
+test.each<[string, Partial<Facts>, MirrorState['state'], CauseCode[], RegExp?]>([
+  ['all is well', {}, 'live', []],
+  [
+    'a first read',
+    because('first_read', { pending_reads: 80 }),
+    'catching_up',
+    ['first_read'],
+    /80 of 100 products wait/,
+  ],
+  ['after downtime', because('downtime'), 'catching_up', ['downtime']],
+  ['nothing was read yet', { status: null }, 'catching_up', ['starting']],
+  [
+    'a start with much to apply',
+    { ...because('no_heartbeat'), ...own({ behindSinceMs: NOW - 29_000 }) },
+    'catching_up',
+    ['starting'],
+  ],
+  ['more than it keeps up with', own({ behindSinceMs: NOW - 30_000 }), 'stale', ['apply_behind']],
+  ['no mirror runs', { serving: 'no', own: null }, 'stale', ['stopped']],
+  [
+    'a process that hangs',
+    { serving: 'held', own: null, ...because('no_heartbeat') },
+    'stale',
+    ['no_heartbeat'],
+  ],
+  ['another port', { serving: 'held', own: null }, 'live', []],
+  ['one failed commit', commits(2_499, IO), 'live', []],
+  ['commits fail', commits(2_500, IO), 'stale', ['cannot_commit'], /cannot be written: I\/O\./],
+  ['a slow sync', commits(4_999, null), 'live', []],
+  ['a sync that hangs', commits(5_000, null), 'stale', ['cannot_commit'], /the disk does not answer/],
+  ['a full disk', commits(2_500, { kind: 'no_room', message: '' }), 'stale', ['disk_full']],
+  ['a full disk of the mirror', fault('no_room'), 'stale', ['disk_full']],
+  ['another program’s lock', fault('busy'), 'stale', ['mirror_locked'], /: why\. Webhooks are kept/],
+  ['a mirror that fails', fault('unreachable'), 'stale', ['mirror_failed'], /: why\. Webhooks are kept/],
+  ['a mirror that cannot be read', { status: null, ...fault('damaged') }, 'stale', ['mirror_failed']],
+  ['refused credentials', blocked('credentials'), 'stale', ['credentials'], /The store at store:443 refuses/],
+  ['another store', blocked('wrong_store'), 'stale', ['wrong_store']],
+  [
+    'nothing listens',
+    network('ECONNREFUSED'),
+    'live',
+    ['store_down'],
+    /store:443 cannot be read \(ECONNREFUSED\)/,
+  ],
+  ['a 503', blocked('breaker', { status: 503 }), 'live', ['store_down'], /answers 503/],
+  ['no answer in time', network('UND_ERR_HEADERS_TIMEOUT'), 'live', ['store_slow']],
+  ['no such name', network('ENOTFOUND'), 'live', ['store_unreachable']],
+  ['no connection', network('UND_ERR_CONNECT_TIMEOUT'), 'live', ['store_unreachable']],
+  ['a proxy that fails', network('UND_ERR_PRX_CONN'), 'live', ['store_unreachable']],
+  ['a wrong certificate', network('CERT_HAS_EXPIRED'), 'live', ['store_unreachable']],
+  ['a sign-in page', blocked('breaker', { kind: 'contract', status: 200 }), 'live', ['not_the_store']],
+  ['a pause', blocked('rate_limited'), 'live', ['rate_limited']],
+  ['silence', own({ silentSinceMs: NOW - 60 * MINUTE }), 'stale', ['silence']],
+  [
+    'another secret',
+    own({ badSignatures: { wrong: 8, right: 0 } }),
+    'live',
+    ['bad_signatures'],
+    /^8 webhooks/,
+  ],
+  [
+    'a wrong clock',
+    own({ clockAheadMs: 2 * 60 * MINUTE }),
+    'live',
+    ['clock_wrong'],
+    /clock is 2 h ahead of the store/,
+  ],
+  ['a small difference', own({ clockAheadMs: -9_999 }), 'live', []],
+  ['requests turned away', own({ turnedAwayAtMs: NOW - 14 * MINUTE }), 'live', ['turned_away']],
+  ['requests turned away long ago', own({ turnedAwayAtMs: NOW - 15 * MINUTE }), 'live', []],
+  [
+    'a signed request elsewhere',
+    own({ misdirected: { reason: 'wrong_address', seen: 'POST /', atMs: NOW } }),
+    'live',
+    ['wrong_address'],
+    /POST \//,
+  ],
+  ['an old request', because('reads_overdue'), 'stale', ['reads_overdue']],
+  [
+    'held removals',
+    because('held_removals', { held_removals: 274, held_variants: 1, held_levels: 252 }),
+    'stale',
+    ['held_removals'],
+    /21 products, 1 variant and 252 stock levels/,
+  ],
+  [
+    'an old request, because of the store',
+    { ...because('reads_overdue'), ...network('ECONNRESET') },
+    'stale',
+    ['reads_overdue', 'store_down'],
+  ],
+  [
+    'refused products',
+    because('refused_products', { parked_reads: 6 }),
+    'stale',
+    ['refused_products'],
+    /6 products/,
+  ],
+  ['a refused product', status({ parked_reads: 1 }), 'live', ['parked_reads'], /^1 product cannot be read/],
+  [
+    'two causes: the urgent one first',
+    own({
+      blocked: { kind: 'credentials', message: '', untilMs: null },
+      fault: { kind: 'busy', message: '', sinceMs: 0 },
+    }),
+    'stale',
+    ['mirror_locked', 'credentials'],
+  ],
+])('%s', (...[, over, state, codes, message = /./]) => {
+  const found = stateOf({ ...WELL, ...over });
+  expect([found.state, found.causes.map(({ code }) => code)]).toEqual([state, codes]);
+  if (codes.length > 0) expect(found.causes.map((cause) => cause.message).join(' ')).toMatch(message);
+});
+
+test.each(Object.entries(STATE_OF_CAUSE))(
+  'SQL and the process agree on the state during %s',
+  (code, state) => {
+    const held_removals = code === 'held_removals' ? 1 : 0;
+    const facts = because(code as StateCause, { held_removals });
+    expect(stateOf({ ...WELL, ...facts, own: null }).state).toBe(state);
+    expect(CAUSES[code as StateCause].severity === 'critical').toBe(state === 'stale');
+  },
+);
+
+test('clocks differ only when three answers in a row agree that they do', () => {
+  const skew = new ClockSkew();
+  const note = (dateMs: number | null): number | null => {
+    skew.note({ sentAtMs: NOW, receivedAtMs: NOW + 100, serverDateMs: dateMs });
+    return skew.aheadMs;
+  };
+  expect([note(NOW - 60_000), note(NOW - 61_000), note(null)]).toEqual([null, null, null]);
+  expect(note(NOW - 62_000)).toBe(59_000);
+  // One answer from a cache, or the clock is set right.
+  expect(note(NOW)).toBeNull();
+});
+
+test.each<[string, quarter: [number, number], earlier: [number, number], boolean]>([
+  ['none at all', [0, 0], [0, 0], false],
+  ['right ones alone', [0, 900], [0, 3_100], false],
+  ['two wrong ones of a store that sells nothing', [2, 0], [0, 0], false],
+  ['three wrong ones in an hour, and no right one', [0, 0], [3, 0], true],
+  ['a right one among them', [0, 0], [3, 1], false],
+  ['right ones until a quarter of an hour ago, then wrong ones', [3, 0], [0, 500], true],
+  ['few among many', [9, 36], [0, 64], false],
+  ['a fifth is wrong', [10, 40], [0, 60], true],
+  ['less than a fifth', [10, 41], [0, 59], false],
+])('signatures: %s', (_what, quarter, earlier, isBad) => {
+  const signatures = new Signatures(NOW);
+  for (const [[wrong, right], atMs] of [
+    [earlier, NOW - 30 * MINUTE],
+    [quarter, NOW],
+  ] as const) {
+    for (let i = 0; i < wrong; i += 1) signatures.count(false, atMs);
+    for (let i = 0; i < right; i += 1) signatures.count(true, atMs);
+  }
+  const counts = { wrong: quarter[0] + earlier[0], right: quarter[1] + earlier[1] };
+  expect(signatures.bad(NOW)).toEqual(isBad ? counts : null);
+});
+
+test('counts per slot, while time may leap', () => {
+  const counts = new SlotCounts(10, 4, 100);
+  counts.add(100);
+  counts.add(109, 2);
+  counts.add(112);
+  expect(counts.latest(112, 2)).toBe(4);
+  expect(counts.within(100, 110, 2)).toBe(2);
+  // Only slots that lie within as a whole.
+  expect(counts.within(101, 119)).toBe(0);
+  counts.add(145);
+  expect(counts.within(0, 200)).toBe(2);
+  counts.add(100);
+  expect(counts.within(0, 200)).toBe(2);
+  counts.add(10_000);
+  expect(counts.within(0, 20_000)).toBe(1);
+});
