@@ -2,9 +2,7 @@
  * `stock-mirror demo`: runs a simulated store and a real mirror over a very bad network, kills the mirror once, then
  * compares all values of the mirror with the store's.
  */
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,7 +29,7 @@ interface DemoOptions {
   readonly seed: number;
 }
 
-/** Those of `sandbox` and `serve`, unless another program has them. */
+/** Those of `sandbox` and `serve`; free ones if another program has them. */
 const PORTS = { store: 8790, webhooks: 8787, ops: 8788 };
 const SECONDS = 40;
 /** The part of it reserved for repair and comparison. */
@@ -98,7 +96,8 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     died.signal.throwIfAborted();
   };
 
-  const sandbox = await startSandbox({ seed, products, port: await freeOrAny(PORTS.store) });
+  const open = (port: number) => startSandbox({ seed, products, port });
+  const sandbox = await open(PORTS.store).catch(() => open(0));
   const story = new Story(sandbox, join(folder, DATABASE));
   const start = (port: number, opsPort: number): Promise<MirrorProcess> =>
     startMirror({
@@ -111,10 +110,7 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
   try {
     const title = `A simulated store with ${products} products, a mirror of its stock, and a bad network between them`;
     write(`\n${colours.bold(title)}\n`);
-    // Another program may take a port between the look and the start.
-    mirror = await start(await freeOrAny(PORTS.webhooks), await freeOrAny(PORTS.ops)).catch(() =>
-      start(0, 0),
-    );
+    mirror = await start(PORTS.webhooks, PORTS.ops).catch(() => start(0, 0));
     sandbox.mirrorUrl = `http://127.0.0.1:${mirror.opsPort}/`;
     write(
       `  the store   ${colours.cyan(`${sandbox.baseUrl}/`)}\n  the mirror  ${colours.cyan(sandbox.mirrorUrl)}\n`,
@@ -276,17 +272,6 @@ export function judge({ differences, values, leftOut }: Comparison, isAtRest: bo
     : `${isAtRest ? 'different' : 'unfinished. The mirror still has products to read'}: ${counted(differences.length, 'difference')}.`;
   lines.push(colours.bold((isEqual ? colours.green : colours.red)(`VERDICT: ${verdict}`)));
   return { text: lines.join('\n'), exitCode: isEqual ? EXIT.done : EXIT.failed };
-}
-
-/** @returns the port, or 0 (any free one) when another program listens there. */
-async function freeOrAny(port: number): Promise<number> {
-  const server = createServer().listen(port, '127.0.0.1');
-  const isFree = await once(server, 'listening').then(
-    () => true,
-    () => false,
-  );
-  server.close();
-  return isFree ? port : 0;
 }
 
 function write(text: string): void {
