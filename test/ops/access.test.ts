@@ -1,4 +1,4 @@
-/** Who is let in to the private listener, and how people sign in. */
+/** Access to the private listener: tokens, sessions, other sites. */
 import { expect, test, vi } from 'vitest';
 import { SESSION_MS } from '../../src/ops/access/sign-in.ts';
 import { present } from '../shared/present.ts';
@@ -20,7 +20,7 @@ function cookieOf(answer: Answer): string {
   return present(line.split(';')[0]);
 }
 
-test('without the token nothing is shown, to programs as an error, to people as a form', async () => {
+test('refuses programs without the token, and sends people to the form', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   for (const headers of [
     {},
@@ -45,7 +45,7 @@ test('without the token nothing is shown, to programs as an error, to people as 
   expect((await ops.ask('/api/status', { headers: { authorization: `bearer ${TOKEN}` } })).status).toBe(200);
 });
 
-test('the form signs a browser in and out', async () => {
+test('signs a browser in and out by the form', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   expect((await ops.ask('/login')).status).toBe(200);
   expect((await ops.ask('/page/style.css')).headers['content-type']).toMatch('text/css');
@@ -71,11 +71,11 @@ test('the form signs a browser in and out', async () => {
   expect(out).toMatchObject({ status: 303, headers: { location: '/login' } });
   const [cleared = ''] = out.headers['set-cookie'] ?? [];
   expect(cleared).toMatch(/^stock_mirror_[0-9a-f]{8}=; Max-Age=0/);
-  // A copy of the cookie is worth nothing either.
+  // So is a copy of the cookie.
   expect((await ops.ask('/api/status', { headers: { cookie } })).status).toBe(401);
 });
 
-test('the cookie is Secure where TLS was used', async () => {
+test('marks the cookie Secure where TLS was used', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   for (const [headers, isSecure] of [
     [{}, false],
@@ -87,7 +87,7 @@ test('the cookie is Secure where TLS was used', async () => {
   }
 });
 
-test('a session ends after 12 hours, and with the process', async () => {
+test('ends a session after 12 hours, and with the process', async () => {
   let nowMs = 1_790_000_000_000;
   const store = newStore();
   const ops = await startOps(store, { token: TOKEN, now: () => nowMs });
@@ -107,7 +107,7 @@ test('a session ends after 12 hours, and with the process', async () => {
   expect(await status(`${name}=${kept.split('=')[1]}`, other)).toBe(401);
 });
 
-test('a wrong token is logged by its address, without the token', async () => {
+test('logs a wrong token by its address, without the token', async () => {
   const warn = vi.fn();
   const ops = await startOps(newStore(), { token: TOKEN, log: { warn } as never });
   expect((await signIn(ops, 'a guess')).status).toBe(401);
@@ -115,7 +115,7 @@ test('a wrong token is logged by its address, without the token', async () => {
   expect(warn.mock.calls).toEqual([[{ address: '127.0.0.1' }, expect.not.stringContaining('guess')]]);
 });
 
-test('the read token reads, and changes nothing', async () => {
+test('lets the read token read, and change nothing', async () => {
   const readToken = `read-${TOKEN}`;
   const ops = await startOps(newStore(), { token: TOKEN, readToken });
   const headers = { authorization: `Bearer ${readToken}`, 'content-type': 'application/json' };
@@ -129,7 +129,7 @@ test('the read token reads, and changes nothing', async () => {
   expect((await signIn(ops, readToken)).status).toBe(401);
 });
 
-test('only the token itself releases held removals', async () => {
+test('releases held removals only for the token itself', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   const order = (headers: Record<string, string>) =>
     ops.ask('/api/resync', {
@@ -142,7 +142,7 @@ test('only the token itself releases held removals', async () => {
   expect((await order({ authorization: `Bearer ${TOKEN}` })).status).toBe(202);
 });
 
-test('other sites give no orders', async () => {
+test('refuses changes that pages of other sites send', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   const evil = { origin: 'http://elsewhere.example' };
   expect((await signIn(ops, TOKEN, evil)).status).toBe(403);
@@ -158,7 +158,7 @@ test('other sites give no orders', async () => {
   expect((await order({ 'content-type': 'application/json', origin: ops.url })).status).toBe(202);
 });
 
-test('without a token, only names of this machine are answered to, on whatever port', async () => {
+test('answers only to names of this machine where no token is set', async () => {
   const ops = await startOps(newStore());
   const status = async (host: string) => (await ops.ask('/api/status', { headers: { host } })).status;
   for (const host of [
@@ -181,13 +181,13 @@ test('without a token, only names of this machine are answered to, on whatever p
     expect(await status(host), host).toBe(403);
   }
   expect(await ops.ask('/login')).toMatchObject({ status: 303, headers: { location: '/' } });
-  // With one, the name is nobody's proof of anything.
+  // A foreign page does not know the token.
   const guarded = await startOps(newStore(), { token: TOKEN });
   const headers = { authorization: `Bearer ${TOKEN}`, host: 'ops.example' };
   expect((await guarded.ask('/api/status', { headers })).status).toBe(200);
 });
 
-test('every answer keeps browsers from loading, framing, guessing and storing', async () => {
+test('tells browsers not to load, frame, guess or store anything', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   for (const path of ['/login', '/api/status', '/nowhere']) {
     const { headers } = await ops.ask(path);

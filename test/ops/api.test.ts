@@ -1,4 +1,4 @@
-/** The API: described as it answers, filtered and paged over the views, and refusing by name what it does not know. */
+/** The API: it answers as /openapi.json says, filters and pages the views, and refuses unknown parameters by name. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
@@ -61,7 +61,7 @@ async function fill(): Promise<void> {
   await read('11', detail('11', [{ id: '110', levels: { 1: 8 } }]));
 }
 
-test('the document is valid, and has every endpoint', async () => {
+test('serves a valid document with every endpoint', async () => {
   const result = await new Validator().validate(structuredClone(document) as Json);
   expect(result.errors ?? []).toEqual([]);
   expect(result.valid).toBe(true);
@@ -89,7 +89,7 @@ test('state and readiness', async () => {
   expect(body).toMatchObject({ state: 'catching_up', last_seq: 0, causes: [{ code: 'starting' }] });
 });
 
-test('stock is the view, whole, page by page', async () => {
+test('pages through the whole view of stock', async () => {
   await fill();
   const view = store.rows('SELECT * FROM mirror_stock ORDER BY variant_id, warehouse_id');
   expect(view).toHaveLength(4);
@@ -105,7 +105,7 @@ test('stock is the view, whole, page by page', async () => {
   expect((await pages('/api/stock?limit=2', 'stock')).map((page) => page.length)).toEqual([2, 2]);
 });
 
-test('stock by variant, sku, product, warehouse and suspicion, alone and together', async () => {
+test('filters stock by variant, sku, product, warehouse and suspicion, alone and together', async () => {
   await fill();
   await store.writer.append({
     kind: 'request_reads',
@@ -136,7 +136,7 @@ test('stock by variant, sku, product, warehouse and suspicion, alone and togethe
   }
 });
 
-test('a filter that keeps few of many rows looks at a bounded number for one page', async () => {
+test('looks at a bounded number of rows for one page, however few the filter keeps', async () => {
   store.change(`
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
     INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock,
@@ -152,7 +152,7 @@ test('a filter that keeps few of many rows looks at a bounded number for one pag
   expect(found.map((page) => page.length)).toEqual([0, 0, 1]);
 });
 
-test('drift, the latest first, by cause', async () => {
+test('lists drift, the latest first, by cause', async () => {
   await fill();
   for (const [n, reason] of ['gap', 'lost_tail', 'first_read', 'gap', 'downtime', 'removed'].entries()) {
     store.change(
@@ -173,7 +173,7 @@ test('drift, the latest first, by cause', async () => {
   expect(await seqs('reason=conflict')).toEqual([[]]);
 });
 
-test('deliveries, the latest first, all or those not understood', async () => {
+test('lists deliveries, the latest first, all or those not understood', async () => {
   const deliver = (body: Uint8Array, atMs: number) => store.deliver(body, atMs);
   await deliver(delivery('a', item(), item({ id: '101' })), T0 + 1_000);
   await deliver(new TextEncoder().encode('no JSON'), T0 + 2_000);
@@ -207,7 +207,7 @@ test('deliveries, the latest first, all or those not understood', async () => {
   expect(latest).toMatchObject([{ bytes: large.byteLength, request_id: null, items: null }]);
 });
 
-test('runs, the latest first, one of them, and its end', async () => {
+test('lists runs, the latest first, and streams one to its end', async () => {
   const order = (body: Json) =>
     ops.ask('/api/resync', { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
   for (const id of ['1', '2', '3']) {
@@ -235,7 +235,7 @@ test('runs, the latest first, one of them, and its end', async () => {
   expect(text).toMatch(/^event: run\ndata: \{"run_id":2,.*"state":"done".*\}\n\n$/);
 });
 
-test('what a request should not say is refused by name', async () => {
+test('refuses wrong parameters by name', async () => {
   for (const [path, problem] of [
     ['/api/stock?limit=0', 'limit: must be a whole number from 1 to 1000'],
     ['/api/stock?limit=1001', 'limit: must be a whole number from 1 to 1000'],
@@ -269,7 +269,7 @@ test('what a request should not say is refused by name', async () => {
   }
 });
 
-test('what an order should not say is refused by name', async () => {
+test('refuses wrong fields of a body by name', async () => {
   for (const [body, problem] of [
     ['{"product_ids":[]}', 'product_ids'],
     ['{"product_ids":["x"]}', 'product_ids.0'],

@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 15_000;
 const RECONNECT_AFTER_MS = 1_000;
 
 export async function* followChanges(
-  feed: ChangeFeed,
+  feed: Pick<ChangeFeed, 'news' | 'after'>,
   { epoch, lastSeq }: Position,
   after: number,
   signal: AbortSignal,
