@@ -1,20 +1,16 @@
 /**
  * The client for partners: every endpoint of the store's API, with retries, over one shared token. Other programs
- * import it as `stock-mirror/client` (docs/client-library.md); docs/store-api.md is the contract behind it.
+ * import it as `stock-mirror` or `stock-mirror/client` (docs/client-library.md); docs/store-api.md is the contract behind it.
  */
 import { setTimeout } from 'node:timers/promises';
-import { allAddresses, allProducts } from './store-api/all-rows.ts';
-import type { AllProductsRequest } from './store-api/all-rows.ts';
-import type { CallOptions } from './store-api/endpoints/call.ts';
-import type { ServiceClient } from './store-api/client.ts';
-import { connectService } from './store-api/connect.ts';
-import type { HttpLimits } from './store-api/transport/http.ts';
+import { allAddresses, allProducts, type AllProductsRequest } from './store-api/all-rows.ts';
+import { connectService, type ServiceClient } from './store-api/client.ts';
 import type { Order, StoreAddress } from './store-api/contract/order-schemas.ts';
-import { DEFAULT_RETRY_POLICY, withRetries } from './store-api/retry.ts';
-import type { RetryPolicy } from './store-api/retry.ts';
 import type { ProductRow } from './store-api/contract/schemas.ts';
-import { waitForShipment } from './store-api/wait-for-shipment.ts';
-import type { WaitOptions } from './store-api/wait-for-shipment.ts';
+import type { CallOptions } from './store-api/endpoints/call.ts';
+import { DEFAULT_RETRY_POLICY, withRetries, type RetryPolicy } from './store-api/retry.ts';
+import type { HttpLimits } from './store-api/transport/http.ts';
+import { waitForShipment, type WaitOptions } from './store-api/wait-for-shipment.ts';
 
 export interface ClientOptions {
   /** http or https, without credentials. */
@@ -61,7 +57,7 @@ export interface Client extends ServiceClient {
    * Allows credentials that the store has refused to be tried again. Rejects if this cannot be written to the token
    * file.
    */
-  releaseLatch(): Promise<void>;
+  retryCredentials(): Promise<void>;
 }
 
 const DEFAULT_MAX_CONCURRENCY = 8;
@@ -94,7 +90,7 @@ export function createClient({ retry, ...options }: ClientOptions): Client {
       waitForShipment({ client, sleep, closing: closing.signal }, orderId, waitOptions),
     allProducts: (request, callOptions) => allProducts(client, request, callOptions),
     allAddresses: (callOptions) => allAddresses(client, callOptions),
-    releaseLatch: () => connection.tokens.releaseLatch(),
+    retryCredentials: () => connection.tokens.retryCredentials(),
   };
 }
 
@@ -110,17 +106,12 @@ function warn(error: unknown): void {
   process.emitWarning(`the token is kept in memory only: ${String(error)}`, 'TokenFileWarning');
 }
 
-export type { AllProductsRequest } from './store-api/all-rows.ts';
-export type { AddressListAnswer } from './store-api/endpoints/orders.ts';
-export type { CallOptions } from './store-api/endpoints/call.ts';
-export type { CatalogueClient, ServiceClient } from './store-api/client.ts';
-export { ServiceError } from './store-api/transport/errors.ts';
-export type { AnswerTimes, ServiceErrorKind } from './store-api/transport/errors.ts';
-export type { HttpLimits } from './store-api/transport/http.ts';
-export type { NotFound } from './store-api/endpoints/call.ts';
-export type { CreateOrderAnswer } from './store-api/endpoints/orders.ts';
-export type { OrderDetailAnswer } from './store-api/endpoints/orders.ts';
 export { shippingTypes } from './store-api/contract/order-schemas.ts';
+export { connectService } from './store-api/client.ts';
+export { signBody, verifySignature } from './store-api/signature.ts';
+export { ServiceError } from './store-api/transport/errors.ts';
+export type { AllProductsRequest } from './store-api/all-rows.ts';
+export type { ServiceClient, ServiceConnection, ServiceConnectionOptions } from './store-api/client.ts';
 export type {
   Address,
   AddressInput,
@@ -134,9 +125,6 @@ export type {
   ShippingType,
   StoreAddress,
 } from './store-api/contract/order-schemas.ts';
-export type { ProductDetailAnswer } from './store-api/endpoints/products.ts';
-export type { ProductListAnswer } from './store-api/endpoints/products.ts';
-export type { RetryPolicy } from './store-api/retry.ts';
 export type {
   ProductCategory,
   ProductDetail,
@@ -145,6 +133,23 @@ export type {
   ProductRow,
   ProductVariantDetail,
   ShippingRate,
+  StockItem,
   WarehouseLevel,
+  WebhookEnvelope,
 } from './store-api/contract/schemas.ts';
+export type { CallOptions, NotFound } from './store-api/endpoints/call.ts';
+export type {
+  AddressListAnswer,
+  CreateOrderAnswer,
+  OrderDetailAnswer,
+} from './store-api/endpoints/orders.ts';
+export type {
+  CatalogueClient,
+  ProductDetailAnswer,
+  ProductListAnswer,
+} from './store-api/endpoints/products.ts';
+export type { RetryPolicy } from './store-api/retry.ts';
+export type { TokenProvider } from './store-api/token/token.ts';
+export type { AnswerTimes, ServiceErrorKind } from './store-api/transport/errors.ts';
+export type { HttpLimits } from './store-api/transport/http.ts';
 export type { WaitOptions } from './store-api/wait-for-shipment.ts';

@@ -2,7 +2,7 @@
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { AddressInfo } from 'node:net';
-import { verifySignature } from '../../src/index.ts';
+import { verifySignature } from '../../src/store-api/signature.ts';
 
 const secret = process.env['SERVICE_WEBHOOK_SECRET'] ?? '';
 const app = new Hono<{ Bindings: HttpBindings }>();

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
-import { signBody } from '../../src/index.ts';
+import { signBody } from '../../src/store-api/signature.ts';
 import { keysOf, type Quantities } from './catalogue.ts';
 
 export interface Prepare {

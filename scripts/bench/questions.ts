@@ -1,7 +1,7 @@
 /** The six questions of the bench. Each opens its own stage. */
 import Database from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signBody } from '../../src/index.ts';
+import { signBody } from '../../src/store-api/signature.ts';
 import { LEVELS_PER_PRODUCT } from './catalogue.ts';
 import { BASELINE, Server } from './server.ts';
 import { freePort, Stage } from './stage.ts';

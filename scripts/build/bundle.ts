@@ -7,7 +7,7 @@ import { isBuiltin } from 'node:module';
 import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 
 /** What is started by itself, and so keeps its name in dist/ (src/platform/own-files.ts). The entries share files... */
-const ENTRIES = ['bin', 'cli', 'main', 'index', 'client'];
+const ENTRIES = ['bin', 'cli', 'main', 'client'];
 /** ... and a thread has its own: one file is found and read sooner than twenty. */
 const THREADS = ['inbox/inbox-thread', 'mirror/writer/apply-thread', 'mirror/reader/query-thread'];
 

@@ -1,10 +1,8 @@
-/** The types of what the package gives to other programs: `.d.ts` files for src/index.ts, src/client.ts and what they name. */
+/** The types of what the package gives to other programs: `.d.ts` files for src/client.ts and what it names. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
-
-const ENTRIES = ['index.d.ts', 'client.d.ts'];
 
 /** @returns the packages whose types they name. @throws Error when tsc has found errors, which it has printed. */
 export function declare(root: string, into: string): Set<string> {
@@ -15,7 +13,7 @@ export function declare(root: string, into: string): Set<string> {
     stdio: ['ignore', 2, 2],
   });
   const packages = new Set<string>();
-  const needed = new Set(ENTRIES.map((name) => join(into, name)));
+  const needed = new Set([join(into, 'client.d.ts')]);
   for (const file of needed) {
     for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"]([^'"]+)['"]/g)) {
       if (from.startsWith('.')) needed.add(resolve(dirname(file), from.replace(/\.[jt]s$/, '.d.ts')));

@@ -6,7 +6,7 @@ import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import type { Logger } from '../platform/log.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
-import { connectService } from '../store-api/connect.ts';
+import { connectService } from '../store-api/client.ts';
 import { storeAt } from '../store-api/transport/http.ts';
 import { createClock, type Clock } from './clock.ts';
 

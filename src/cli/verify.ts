@@ -10,7 +10,7 @@ import { visible } from '../platform/visible.ts';
 import { Throttle } from '../reconcile/throttle.ts';
 import type { Db } from '../sqlite/open.ts';
 import { allProducts } from '../store-api/all-rows.ts';
-import { connectService } from '../store-api/connect.ts';
+import { connectService } from '../store-api/client.ts';
 import { DEFAULT_RETRY_POLICY, withRetries } from '../store-api/retry.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
 import { ago } from './shared/ago.ts';

@@ -3,10 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Logger } from '../platform/log.ts';
-import type { CatalogueClient } from '../store-api/client.ts';
 import type { ProductListRequest } from '../store-api/contract/schemas.ts';
 import { listPages } from '../store-api/endpoints/list-pages.ts';
-import { PRODUCT_LIST_ENDPOINT, type ProductListAnswer } from '../store-api/endpoints/products.ts';
+import {
+  PRODUCT_LIST_ENDPOINT,
+  type CatalogueClient,
+  type ProductListAnswer,
+} from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { fullJitterMs } from '../store-api/backoff.ts';
 import type { Throttle } from './throttle.ts';

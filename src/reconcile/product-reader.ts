@@ -3,7 +3,7 @@ import { fullJitterMs } from '../store-api/backoff.ts';
 import type { Fact } from '../core/apply/fact.ts';
 import { isGivenUp } from '../core/given-up.ts';
 import { LATEST_MS } from '../core/limits.ts';
-import type { CatalogueClient } from '../store-api/client.ts';
+import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
 import type { Store } from '../mirror/store.ts';

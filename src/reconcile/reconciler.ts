@@ -4,7 +4,7 @@ import { Cron } from 'croner';
 import type { Fact } from '../core/apply/fact.ts';
 import type { Run, RunKind } from '../core/runs.ts';
 import type { Logger } from '../platform/log.ts';
-import type { CatalogueClient } from '../store-api/client.ts';
+import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import type { TokenProvider } from '../store-api/token/token.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import type { Store } from '../mirror/store.ts';
@@ -147,7 +147,7 @@ export class Reconciler {
     options: { readonly allowRemovals: boolean },
   ): Promise<OrderedRun> {
     // An operator's request clears all read blocks.
-    await this.#deps.tokens.releaseLatch();
+    await this.#deps.tokens.retryCredentials();
     this.#throttle.release();
     this.#lookups.forgetPacing();
     const { store, now } = this.#deps;

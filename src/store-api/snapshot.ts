@@ -58,12 +58,11 @@ function eachOnce<T extends { readonly availableQty: number }>(
   const found = new Map<string, T>();
   for (const row of rows) {
     const id = idOf(row);
-    const first = found.get(id);
-    if (first !== undefined && first.availableQty !== row.availableQty) {
-      const description = `the answer lists ${id} twice, with the quantities ${first.availableQty} and ${row.availableQty}`;
-      throw new ServiceError({ kind: 'contract', endpoint: '/v1/product/detail', description });
-    }
-    if (first === undefined) found.set(id, row);
+    const first = found.get(id) ?? row;
+    found.set(id, first);
+    if (first.availableQty === row.availableQty) continue;
+    const description = `the answer lists ${id} twice, with the quantities ${first.availableQty} and ${row.availableQty}`;
+    throw new ServiceError({ kind: 'contract', endpoint: '/v1/product/detail', description });
   }
   return [...found.values()];
 }

@@ -26,7 +26,7 @@ test('the programs compile against the package’s types', async () => {
       noPropertyAccessFromIndexSignature: false,
       paths: {
         'stock-mirror/client': [join(ROOT, 'src/client.ts')],
-        'stock-mirror': [join(ROOT, 'src/index.ts')],
+        'stock-mirror': [join(ROOT, 'src/client.ts')],
       },
     },
     include: ['*.mts'],

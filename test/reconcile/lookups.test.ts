@@ -14,7 +14,7 @@ function setUp(ids: readonly string[]) {
     tokens: {
       getToken: () => Promise.resolve('token'),
       invalidate: () => undefined,
-      releaseLatch: () => Promise.resolve(),
+      retryCredentials: () => Promise.resolve(),
     },
     now,
     random: () => 0.5,

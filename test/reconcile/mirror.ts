@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
 import { Throttle } from '../../src/reconcile/throttle.ts';
-import type { CatalogueClient } from '../../src/store-api/client.ts';
+import type { CatalogueClient } from '../../src/store-api/endpoints/products.ts';
 import { ServiceError, type ServiceErrorKind } from '../../src/store-api/transport/errors.ts';
 import type { ProductListAnswer } from '../../src/store-api/endpoints/products.ts';
 import type { ProductDetailAnswer } from '../../src/store-api/endpoints/products.ts';

@@ -16,7 +16,7 @@ test('an hour of failures is some hundred requests; webhooks are merged, and all
     tokens: {
       getToken: () => Promise.resolve('token'),
       invalidate: () => undefined,
-      releaseLatch: () => Promise.resolve(),
+      retryCredentials: () => Promise.resolve(),
     },
     now,
     random: Math.random,

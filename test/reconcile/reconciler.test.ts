@@ -12,7 +12,7 @@ function setUp(ids: readonly string[] = productIds(30)) {
   const tokens: TokenProvider = {
     getToken: () => Promise.resolve('token'),
     invalidate: () => undefined,
-    releaseLatch: () => Promise.resolve(),
+    retryCredentials: () => Promise.resolve(),
   };
   const reconciler = new Reconciler({
     store,

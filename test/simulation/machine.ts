@@ -3,7 +3,7 @@ import { startService, type Platform, type RunningService } from '../../src/app/
 import type { Config } from '../../src/config/config.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import { Secret } from '../../src/platform/secret.ts';
-import { connectOver } from '../../src/store-api/connect.ts';
+import { connectOver } from '../../src/store-api/client.ts';
 import type { TokenFile, TokenState } from '../../src/store-api/token/token-file.ts';
 import type { Transport } from '../../src/store-api/transport/transport.ts';
 import { serveQueries } from '../../src/mirror/reader/serve-queries.ts';
@@ -267,7 +267,7 @@ export class Machine {
 
   /** The mirror waits for an operator before it tries its credentials again. */
   get isLockedOut(): boolean {
-    return (this.#tokenState?.latch ?? null) !== null;
+    return (this.#tokenState?.lockout ?? null) !== null;
   }
 
   /** As the real one: what was written with another secret does not count. */

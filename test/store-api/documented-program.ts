@@ -14,12 +14,8 @@ export function programIn(folder: string, part: string): string {
   const { text } = blockWith(documentAt('docs/client-library.md'), 'ts', part);
   const path = join(folder, `${part.replaceAll(/\W+/g, '-')}.mts`);
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  const entries = { "'stock-mirror/client'": 'src/client.ts', "'stock-mirror'": 'src/index.ts' };
-  const runnable = Object.entries(entries).reduce(
-    (source, [name, entry]) => source.replace(name, JSON.stringify(join(ROOT, entry))),
-    text,
-  );
-  writeFileSync(path, runnable);
+  const entry = JSON.stringify(join(ROOT, 'src/client.ts'));
+  writeFileSync(path, text.replaceAll(/'stock-mirror(\/client)?'/g, entry));
   return path;
 }
 

@@ -8,7 +8,7 @@ import { startStubService } from './stub-service.ts';
 
 const state: TokenState = {
   token: { accessToken: 'token-1', issuedAtMs: START_MS, expiresAtMs: START_MS + 1000 },
-  latch: { atMs: START_MS, description: 'refused', requestId: null },
+  lockout: { atMs: START_MS, description: 'refused', requestId: null },
   pause: { fromMs: START_MS, untilMs: START_MS + 5 },
 };
 

@@ -22,7 +22,7 @@ function memoryFile(state: TokenState | null = null) {
 
 const living = (accessToken: string, expiresAtMs: number): TokenState => ({
   token: { accessToken, issuedAtMs: START_MS, expiresAtMs },
-  latch: null,
+  lockout: null,
   pause: null,
 });
 
@@ -182,9 +182,9 @@ describe('a refused secret', () => {
     expect(await again({ clientSecret: 'replaced' }).tokens.getToken()).toBe('good');
   });
 
-  test('is tried again after releaseLatch', async () => {
+  test('is tried again after retryCredentials', async () => {
     const { service, first } = await refused();
-    await first.tokens.releaseLatch();
+    await first.tokens.retryCredentials();
     expect(await failureOf(first.tokens.getToken())).toMatchObject({ kind: 'credentials' });
     expect(service.to(TOKEN)).toHaveLength(2);
   });

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { describeProxy } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
-import { connectService } from '../../store-api/connect.ts';
+import { connectService } from '../../store-api/client.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
 import { storeAheadMs } from '../../store-api/transport/http-date.ts';
 import { fail, ok, warn, type Finding } from './check.ts';

@@ -22,17 +22,11 @@ export const epochMsSchema = z
   .int()
   .meta({ id: 'EpochMillis', format: 'int64', description: 'A unix timestamp in milliseconds.' });
 
-/** A stock figure: a whole number, negative when the variant allows it. */
+/** A stock quantity, negative when the variant allows it. */
 const levelSchema = z.int();
 
-/**
- * What JSON Schema cannot express about `z.int()`: beyond these bounds a JSON number may not be the one that was
- * sent.
- */
-export const SAFE_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
-
 /** How many rows of a list come before the page. */
-export const offsetSchema = z.int().min(0).meta({ maximum: SAFE_INTEGERS.maximum });
+export const offsetSchema = z.int().min(0);
 
 /** A field of an answer that a record may lack. */
 export function optional<T extends z.ZodType>(schema: T) {

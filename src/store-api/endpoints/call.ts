@@ -51,35 +51,25 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 export function createCall({ transport, tokens, clientSecret, newRequestId }: CallDeps): Call {
   return async ({ endpoint, requestSchema, answerSchema, body }, { signal } = {}) => {
     const json = JSON.stringify(checkRequest(endpoint, requestSchema, body));
-
-    async function attempt(token: string) {
-      const requestId = newRequestId();
+    const contentType = 'application/json';
+    for (let isSecond = false; ; isSecond = true) {
+      const token = await tokens.getToken({ signal });
       const request = {
         endpoint,
-        requestId,
-        contentType: 'application/json',
+        requestId: newRequestId(),
+        contentType,
         token,
         body: json,
         signal,
       } as const;
       const response = await transport(request);
-      return readAnswer(request, response, answerSchema, [token, clientSecret]);
-    }
-
-    const cached = await tokens.getToken({ signal });
-    try {
-      return await attempt(cached);
-    } catch (error) {
-      if (!isInvalidToken(error)) throw error;
-      tokens.invalidate(cached);
-    }
-    const renewed = await tokens.getToken({ signal });
-    try {
-      return await attempt(renewed);
-    } catch (error) {
-      if (!isInvalidToken(error)) throw error;
-      tokens.invalidate(renewed);
-      throw error.as('unauthorized');
+      try {
+        return readAnswer(request, response, answerSchema, [token, clientSecret]);
+      } catch (error) {
+        if (!isInvalidToken(error)) throw error;
+        tokens.invalidate(token);
+        if (isSecond) throw error.as('unauthorized');
+      }
     }
   };
 }
@@ -139,6 +129,6 @@ export function checkRequest<Q extends z.ZodType>(endpoint: string, schema: Q, b
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
-  const told = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(told.map(([key, inner]) => [key, withoutNulls(inner)]));
+  const present = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(present.map(([key, inner]) => [key, withoutNulls(inner)]));
 }

@@ -13,7 +13,9 @@ const tokenStateSchema = z.object({
     .object({ accessToken: accessTokenSchema, issuedAtMs: z.number(), expiresAtMs: z.number() })
     .nullable(),
   /** The store refused the credentials; no token is requested until they change or an operator lifts the lockout. */
-  latch: z.object({ atMs: z.number(), description: z.string(), requestId: z.string().nullable() }).nullable(),
+  lockout: z
+    .object({ atMs: z.number(), description: z.string(), requestId: z.string().nullable() })
+    .nullable(),
   /** The store asked for no token request between these two times. */
   pause: z.object({ fromMs: z.number(), untilMs: z.number() }).nullable(),
 });

@@ -1,10 +1,10 @@
 /** Access tokens: one for all calls, requested as rarely as possible. docs/store-api.md#authentication. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../platform/thrown.ts';
 import { fullJitterMs } from '../backoff.ts';
 import { ServiceError } from '../transport/errors.ts';
 import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
-import { requestToken, TOKEN_ENDPOINT } from './token-request.ts';
-import type { Credentials } from './token-request.ts';
+import { requestToken, TOKEN_ENDPOINT, type Credentials } from './token-request.ts';
 import type { Transport } from '../transport/transport.ts';
 
 export interface TokenProvider {
@@ -24,7 +24,7 @@ export interface TokenProvider {
    * Allows the refused credentials to be tried again, here and in other processes. Rejects if this cannot be written
    * to the file.
    */
-  releaseLatch(): Promise<void>;
+  retryCredentials(): Promise<void>;
 }
 
 export interface TokenProviderDeps {
@@ -51,15 +51,12 @@ const YOUNG_MS = 60_000;
 /** How long lifting a lockout waits for a token request under way: a person is waiting for the answer. */
 const RELEASE_WAIT_MS = 3_000;
 
-/**
- * The client credentials grant, cached for life and refreshed early
- * (docs/store-api.md#authentication, 2 to 8).
- */
+/** The client credentials grant, cached for life and refreshed early (docs/store-api.md#authentication, 2 to 8). */
 export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const { transport, credentials, file, now, random, newRequestId } = deps;
   let token: IssuedToken | null = null;
   let refusedToken: string | null = null;
-  let lockout: TokenState['latch'] = null;
+  let lockout: TokenState['lockout'] = null;
   let slowDown: TokenState['pause'] = null;
   /**
    * False while the file lacks the content of `lockout`, and so cannot show that another process has lifted the
@@ -77,14 +74,14 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       return null;
     });
     if (state === null) return;
-    if (isLockoutInFile) lockout = state.latch;
+    if (isLockoutInFile) lockout = state.lockout;
     if (state.pause !== null) slowDown = state.pause;
     if (state.token === null || state.token.accessToken === refusedToken) return;
     if (token === null || state.token.expiresAtMs > token.expiresAtMs) token = state.token;
   }
 
   async function writeFile(): Promise<void> {
-    await file.write({ token, latch: lockout, pause: slowDown });
+    await file.write({ token, lockout, pause: slowDown });
     isLockoutInFile = true;
   }
 
@@ -139,7 +136,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       await saveFile();
     } else {
       failures += 1;
-      holdOffFor(failures, error instanceof Error ? error.message : String(error));
+      holdOffFor(failures, messageOf(error));
     }
   }
 
@@ -150,19 +147,18 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   }
 
   function failWhilePaused(): void {
-    const slowDownMs = remainingMs(slowDown, now());
-    if (slowDownMs > 0)
-      throw heldBack('rate_limited', slowDownMs, 'the store asked for a pause between token requests');
-    const holdOffMs = remainingMs(holdOff, now());
-    if (holdOff !== null && holdOffMs > 0)
-      throw heldBack('unavailable', holdOffMs, `waiting after a failed token request: ${holdOff.reason}`);
+    const held = [
+      ['rate_limited', slowDown, 'the store asked for a pause between token requests'],
+      ['unavailable', holdOff, `waiting after a failed token request: ${holdOff?.reason}`],
+    ] as const;
+    for (const [kind, pause, description] of held) {
+      const retryAfterMs = remainingMs(pause, now());
+      if (retryAfterMs > 0)
+        throw new ServiceError({ kind, endpoint: TOKEN_ENDPOINT, description, retryAfterMs });
+    }
   }
 
-  function heldBack(kind: 'rate_limited' | 'unavailable', retryAfterMs: number, description: string) {
-    return new ServiceError({ kind, endpoint: TOKEN_ENDPOINT, description, retryAfterMs });
-  }
-
-  function lockedOut({ atMs, description, requestId }: NonNullable<TokenState['latch']>) {
+  function lockedOut({ atMs, description, requestId }: NonNullable<TokenState['lockout']>) {
     const since = new Date(atMs).toISOString();
     return new ServiceError({
       kind: 'credentials',
@@ -174,10 +170,6 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
     });
   }
 
-  function joinFlight(): Promise<string> {
-    return (flight ??= refresh().finally(() => (flight = null)));
-  }
-
   return {
     async getToken({ signal } = {}) {
       if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
@@ -187,8 +179,9 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       const aborted = Promise.withResolvers<never>();
       const onAbort = () => aborted.reject(fail());
       signal?.addEventListener('abort', onAbort, { once: true });
+      flight ??= refresh().finally(() => (flight = null));
       // One caller's signal ends its own wait only.
-      return Promise.race([aborted.promise, joinFlight()]).finally(() =>
+      return Promise.race([aborted.promise, flight]).finally(() =>
         signal?.removeEventListener('abort', onAbort),
       );
     },
@@ -203,7 +196,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       token = null;
     },
 
-    async releaseLatch() {
+    async retryCredentials() {
       // A refusal still on its way would lock them out again.
       const over = sleep(RELEASE_WAIT_MS, undefined, { ref: false });
       if (flight !== null) await Promise.race([flight.catch(() => undefined), over]);

@@ -15,10 +15,6 @@ export interface Answer<T> extends AnswerTimes {
   readonly requestId: string;
 }
 
-function isSuccess(status: number): boolean {
-  return status >= 200 && status <= 299;
-}
-
 /**
  * @param secrets must not appear in an error, even if the other side repeats them.
  * @throws ServiceError for a status other than 2xx, and of kind `contract` for a 2xx of another shape.
@@ -32,18 +28,13 @@ export function readAnswer<S extends z.ZodType>(
   const { sentAtMs, receivedAtMs, serverDateMs } = response;
   const times = { sentAtMs, receivedAtMs, serverDateMs };
   const requestId = response.headers['x-request-id'] ?? request.requestId;
+  const { endpoint } = request;
+  const { status } = response;
   const fail = (init: Pick<ServiceErrorInit, 'kind' | 'description' | 'code' | 'retryAfterMs'>) =>
-    new ServiceError({
-      endpoint: request.endpoint,
-      requestId,
-      status: response.status,
-      times,
-      secrets,
-      ...init,
-    });
+    new ServiceError({ endpoint, requestId, status, times, secrets, ...init });
 
   const json = parseJson(response.body);
-  if (!isSuccess(response.status)) throw fail(classify(response, json));
+  if (status < 200 || status > 299) throw fail(classify(response, json));
   if (json === undefined) {
     const expected = isUtf8(response.body) ? 'JSON' : 'UTF-8 text';
     throw fail({ kind: 'contract', description: `the answer is not ${expected}` });

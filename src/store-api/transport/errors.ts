@@ -23,16 +23,10 @@ export interface AnswerTimes {
   readonly serverDateMs: number | null;
 }
 
-export interface ServiceErrorInit {
-  readonly kind: ServiceErrorKind;
-  readonly endpoint: string;
-  readonly description: string;
-  readonly requestId?: string | undefined;
-  readonly status?: number | undefined;
-  readonly code?: string | undefined;
-  readonly retryAfterMs?: number | undefined;
-  readonly times?: AnswerTimes | undefined;
-  readonly cause?: unknown;
+type Optional = 'requestId' | 'status' | 'code' | 'retryAfterMs' | 'times' | 'cause';
+
+export interface ServiceErrorInit
+  extends Pick<ServiceError, 'kind' | 'endpoint' | 'description'>, Partial<Pick<ServiceError, Optional>> {
   /** Values removed from every text below, should the other side repeat them. Not kept. */
   readonly secrets?: readonly string[];
 }

@@ -30,12 +30,6 @@ export interface HttpLimits {
   readonly maxAnswerBytes: number;
 }
 
-interface HttpTransport {
-  readonly send: Transport;
-  /** Closes every connection; requests in flight reject with kind `aborted`. */
-  readonly close: () => Promise<void>;
-}
-
 const DEFAULT_LIMITS: HttpLimits = {
   connectTimeoutMs: 5_000,
   headersTimeoutMs: 20_000,
@@ -47,9 +41,10 @@ const DEFAULT_LIMITS: HttpLimits = {
 /**
  * Posts requests over its own pool of kept-alive connections (docs/store-api.md#conventions, 6 and 8).
  *
+ * @returns `close` closes every connection; requests in flight reject with kind `aborted`.
  * @throws TypeError, RangeError for impossible options.
  */
-export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
+export function createHttpTransport(options: HttpTransportOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const base = baseOf(options.baseUrl);
   const { maxConcurrency } = options;
@@ -77,7 +72,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     });
   };
 
-  async function sendOverHttp(request: TransportRequest) {
+  const send: Transport = async (request) => {
     const { endpoint, requestId, signal } = request;
     const fail = (init: Pick<ServiceErrorInit, 'kind' | 'description' | 'cause'>) =>
       new ServiceError({ endpoint, requestId, ...init });
@@ -111,16 +106,14 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       const description = `no whole answer from ${base.at} within ${limits.deadlineMs} ms`;
       throw fail({ kind: 'unavailable', description });
     }
-  }
-
-  return {
-    send: sendOverHttp,
-    async close(): Promise<void> {
-      isClosed = true;
-      const agent = await connecting?.catch(() => null);
-      await agent?.destroy();
-    },
   };
+
+  const close = async (): Promise<void> => {
+    isClosed = true;
+    const agent = await connecting?.catch(() => null);
+    await agent?.destroy();
+  };
+  return { send, close };
 }
 
 const unpacked = promisify<Uint8Array, ZlibOptions, Uint8Array>(unzip);
@@ -154,10 +147,9 @@ function headersOf(request: TransportRequest, userAgent: string): Record<string,
 }
 
 function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers))
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  return flat;
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+  );
 }
 
 function describe(
