@@ -9,7 +9,7 @@ import { reasonWords } from '../shared/words.ts';
 import type { Cause } from '../state/causes.ts';
 import type { MirrorState } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
-import { ago, count, idView, instant, quantity, table } from './parts.ts';
+import { ago, count, marked, quantity, table } from './parts.ts';
 import { plotsView } from './plots-view.ts';
 import { runningView } from './runs-view.ts';
 
@@ -156,16 +156,4 @@ function requestsView({ pending, nowMs }: Overview): Html | '' {
       '',
     )}
   </article>`;
-}
-
-const MARKED =
-  /(`[^`]*`|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b)/;
-
-/** Shows text between backticks as code, instants in the page's format, and the ids of requests shortened. */
-function marked(text: string): Html[] {
-  return text.split(MARKED).map((part, index) => {
-    if (index % 2 === 0) return html`${part}`;
-    if (part.startsWith('`')) return html`<code>${part.slice(1, -1)}</code>`;
-    return part.endsWith('Z') ? instant(Date.parse(part)) : idView(part);
-  });
 }

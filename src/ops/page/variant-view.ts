@@ -6,7 +6,18 @@ import type { Html } from '../../web/html.ts';
 import { warehouseText, type WarehouseNames } from '../shared/warehouse-names.ts';
 import { causeName, reasonWords } from '../shared/words.ts';
 import { actorView } from './deliveries-view.ts';
-import { ago, duration, idView, instant, pager, quantity, signed, table, warehouseView } from './parts.ts';
+import {
+  ago,
+  duration,
+  idView,
+  instant,
+  marked,
+  pager,
+  quantity,
+  signed,
+  table,
+  warehouseView,
+} from './parts.ts';
 import { evidenceView } from './stock-view.ts';
 
 interface Shown {
@@ -73,9 +84,8 @@ function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
   }
   if (failure !== null)
     lines.push(
-      html`The last read of its product failed ${ago(failure.failedAtMs, nowMs)}:
-        <code>${failure.error}</code>.
-        ${failure.parked ? 'The schedule or a resync tries it again.' : html`It is tried again at ${instant(failure.nextAtMs)}.`}`,
+      html`The last read of its product failed ${ago(failure.failedAtMs, nowMs)}: ${marked(failure.error)}
+      ${failure.parked ? 'The schedule or a resync tries it again.' : html`It is tried again at ${instant(failure.nextAtMs)}.`}`,
     );
   if (lines.length === 0 && variant.suspect)
     lines.push(html`It may have changed during downtime, or the store does not show its warehouses.`);

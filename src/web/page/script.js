@@ -21,8 +21,8 @@ function localize(page) {
 
 /** @param {HTMLFormElement} form */
 const isEdited = (form) =>
-  [...form.querySelectorAll('input')].some(
-    (it) => it.value !== it.defaultValue || it.checked !== it.defaultChecked,
+  [...form.querySelectorAll('input')].some((it) =>
+    it.type === 'checkbox' ? it.checked !== it.defaultChecked : it.value !== it.defaultValue,
   );
 
 /**
