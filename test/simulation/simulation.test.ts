@@ -1,4 +1,4 @@
-/** Three short stories. `npm run simulate` runs as many as one likes. */
+/** Three short stories. `npm run test:full` runs twenty, `npm run simulate` as many as you like. */
 import { expect, test } from 'vitest';
 import { drawPlan, type Plan, type SceneDeed } from './plan.ts';
 import { runPlan } from './run.ts';
