@@ -1,14 +1,19 @@
-/** Writes `.env.example` and the table of docs/configuration.md from the variables (src/config/variables.ts). */
+/**
+ * Writes what follows from a table in the code: from the variables (src/config/variables.ts) `.env.example` and the table
+ * of docs/configuration.md; from the causes (src/ops/state/causes.ts) their part of docs/troubleshooting.md and of the
+ * alert rules.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { plain } from '../src/config/kinds.ts';
 import { isSecret, VARIABLES, VARIABLE_NAMES } from '../src/config/variables.ts';
+import { CAUSE_CODES, causeOf, CAUSES, OWNER_WORDS, type CauseRow } from '../src/ops/state/causes.ts';
 import type { Variable, VariableName } from '../src/config/variables.ts';
 
 const WIDTH = 118;
-const BEGIN = '<!-- begin: written by npm run generate -->';
-const END = '<!-- end -->';
+const BEGIN = 'begin: written by npm run generate';
+const END = 'end: written by npm run generate';
 
 /** What `.env.example` sets, which fits the sandbox. */
 const SANDBOX: Partial<Record<VariableName, string>> = {
@@ -58,17 +63,58 @@ function table(): string {
     return `| \`${name}\` | ${value} | ${isSecret(name) ? 'yes' : 'no'} | ${kind.accepts} | ${meaning} |`;
   });
   const head = '| variable | default | from a file | may hold | meaning |\n| - | - | - | - | - |';
-  return `${BEGIN}\n\n${[head, ...rows].join('\n')}\n\n${END}`;
+  return [head, ...rows].join('\n');
 }
 
-async function writeTable(path: string): Promise<void> {
-  const text = readFileSync(path, 'utf8');
-  const [before, rest = ''] = text.split(BEGIN);
-  const [, after] = rest.split(END);
-  if (before === undefined || after === undefined) throw new Error(`${path} has no ${BEGIN} with its ${END}`);
-  const options = await resolveConfig(path);
-  writeFileSync(path, await format(before + table() + after, { ...options, parser: 'markdown' }));
+function causeSections(): string {
+  const sections = CAUSE_CODES.map((code) => {
+    const { owner, severity, message, remedy } = causeOf(code, null);
+    const { alertAfter }: CauseRow = CAUSES[code];
+    const alert =
+      alertAfter === null ? '' : `; alert ${alertAfter === '0s' ? 'at once' : `after ${alertAfter}`}`;
+    return `### \`${code}\`\n\n_${severity}; at fault: ${OWNER_WORDS[owner]}${alert}._ ${message}\n\n${remedy}`;
+  });
+  return sections.join('\n\n').replaceAll(/\(docs\/((\w+)\.md#\w+)\)/g, '([$2]($1))');
+}
+
+function causeRules(): string {
+  return CAUSE_CODES.flatMap((code) => {
+    const { severity, message, remedy } = causeOf(code, null);
+    const { alertAfter }: CauseRow = CAUSES[code];
+    if (alertAfter === null) return [];
+    return `
+      - alert: ${alertOf(code)}
+        expr: stock_mirror_cause{code="${code}"} == 1
+        for: ${alertAfter}
+        labels: { severity: ${severity} }
+        annotations:
+          summary: ${JSON.stringify(`{{ $labels.instance }}: ${message}`)}
+          action: ${JSON.stringify(remedy)}
+`;
+  }).join('');
+}
+
+/** `disk_full`: `StockMirrorDiskFull`. */
+function alertOf(code: string): string {
+  const words = code
+    .replace('mirror_', '')
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `StockMirror${words.join('')}`;
+}
+
+/** Replaces what is between the two marks, which are comments. */
+async function writePart(name: string, parser: 'markdown' | 'yaml', part: string): Promise<void> {
+  const path = root(name);
+  const [begin, end] = [BEGIN, END].map((mark) => (parser === 'yaml' ? `# ${mark}` : `<!-- ${mark} -->`));
+  const [before = '', rest = ''] = readFileSync(path, 'utf8').split(`${begin}\n`);
+  const [, after] = rest.split(String(end));
+  if (after === undefined) throw new Error(`${name} has no ${begin} with its ${end}`);
+  const text = `${before}${begin}\n\n${part}\n\n${end}${after}`;
+  writeFileSync(path, await format(text, { ...(await resolveConfig(path)), parser }));
 }
 
 writeFileSync(root('.env.example'), envExample());
-await writeTable(root('docs/configuration.md'));
+await writePart('docs/configuration.md', 'markdown', table());
+await writePart('docs/troubleshooting.md', 'markdown', causeSections());
+await writePart('deploy/prometheus/alerts.yml', 'yaml', causeRules());

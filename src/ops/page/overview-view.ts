@@ -6,7 +6,7 @@ import type { PendingReads } from '../../mirror/queries/overview.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Html } from '../../web/html.ts';
 import { reasonWords } from '../shared/words.ts';
-import type { Cause } from '../state/causes.ts';
+import { OWNER_WORDS, type Cause } from '../state/causes.ts';
 import type { MirrorState } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { ago, count, marked, quantity, table } from './parts.ts';
@@ -70,18 +70,11 @@ function causeView({ code, severity, owner, since, message, remedy }: Cause, now
     <p><b>${marked(message)}</b></p>
     <p><b>What to do:</b> ${marked(remedy)}</p>
     <p class="row">
-      <code>${code}</code> <span>${severity}</span> <span>At fault: ${OWNERS[owner]}</span>
+      <code>${code}</code> <span>${severity}</span> <span>At fault: ${OWNER_WORDS[owner]}</span>
       ${since === null ? '' : html`<span>since ${ago(since, nowMs)}</span>`}
     </p>
   </article>`;
 }
-
-const OWNERS = {
-  store: 'the store',
-  operator: 'the settings or the operation of this mirror',
-  host: 'this machine, or another program on it',
-  network: 'the network, or a proxy',
-} as const;
 
 function removalsView(): Html {
   return html`<article>

@@ -8,6 +8,13 @@ export const OWNERS = ['store', 'operator', 'host', 'network'] as const;
 /** Who can end the cause; `host` is this machine, or another program on it. */
 export type Owner = (typeof OWNERS)[number];
 
+export const OWNER_WORDS: Readonly<Record<Owner, string>> = {
+  store: 'the store',
+  operator: 'the settings or the operation of the mirror',
+  host: 'the mirror’s machine, or another program on it',
+  network: 'the network, or a proxy',
+};
+
 export const SEVERITIES = ['critical', 'warning'] as const;
 /** `critical`: values may be wrong or stand still. `warning`: values that are not suspect stay right. */
 export type Severity = (typeof SEVERITIES)[number];
@@ -44,7 +51,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'The disk of the mirror is full. Webhooks are refused with 503 if the inbox has no room, and values stand still; what was refused is read from the store afterwards.',
+      'The disk of the mirror is full: {fault}. Values stand still. If the inbox is on that disk, webhooks are refused with 503; their products are read from the store afterwards.',
     remedy: 'Free disk space in the folder of DATABASE_PATH. Nothing needs to be restarted.',
     alertAfter: '1m',
   },
@@ -52,7 +59,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'The inbox cannot be written: {fault}. Webhooks are refused with 503, and values stand still; what was refused is read from the store afterwards.',
+      'The inbox cannot be written: {fault}. Webhooks are refused with 503, and values stand still; the products of refused webhooks are read from the store afterwards.',
     remedy: 'Look for disk errors in the system’s log. Nothing needs to be restarted.',
     alertAfter: '10s',
   },
@@ -218,7 +225,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'operator',
     message:
-      'A connection to the public port spoke {seen} instead of plain HTTP/1.1. If the store sent it, its webhooks are lost, and only the schedules find changes.',
+      'A connection to the public port did not speak plain HTTP/1.1: {seen}. If the store sent it, its webhooks are lost, and only the schedules find changes.',
     remedy:
       'Let a proxy end TLS and speak HTTP/1.1 to the mirror, without the PROXY protocol (docs/deploying.md#proxies). Then run `stock-mirror resync`.',
     alertAfter: '0s',
@@ -236,14 +243,15 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'host',
     message: 'The mirror has just started and applies what its inbox holds. Values stand still until then.',
-    remedy: 'None is needed.',
+    remedy: 'None is needed for some minutes. If it does not end, run `stock-mirror doctor`.',
     alertAfter: '15m',
   },
   first_read: {
     severity: 'warning',
     owner: 'store',
     message: 'The first read of the whole catalogue is not finished: {waiting}.',
-    remedy: 'None is needed while the number of pending reads falls.',
+    remedy:
+      'None is needed while the number of pending reads falls. If it does not fall, look for another cause.',
     alertAfter: '6h',
   },
   downtime: {
@@ -251,7 +259,8 @@ export const CAUSES = {
     owner: 'store',
     message:
       'Products are read again after downtime or with a new epoch: {waiting}. Suspect rows have old values; the others are right.',
-    remedy: 'None is needed while the number of pending reads falls.',
+    remedy:
+      'None is needed while the number of pending reads falls. If it does not fall, look for another cause.',
     alertAfter: '1h',
   },
 } as const satisfies Readonly<Record<string, CauseRow>>;
@@ -287,13 +296,31 @@ export interface Cause {
   readonly remedy: string;
 }
 
+/** What the placeholders of the messages stand for, in documents and alerts. */
+const IN_GENERAL: Readonly<Record<string, string>> = {
+  at: '',
+  how: '',
+  fault: 'the status names file and fault',
+  products: 'products',
+  removals: 'products, variants or stock levels',
+  waiting: 'products wait to be read',
+  wrong: 'Some',
+  right: 'others',
+  seen: 'another request or protocol',
+  difference: '10 s or more ahead of or behind',
+};
+
 /** @param values of the placeholders in the message. */
 export function causeOf(
   code: CauseCode,
   since: number | null,
-  values: Readonly<Record<string, string>> = {},
+  values: Readonly<Record<string, string>> = IN_GENERAL,
 ): Cause {
   const { severity, owner, message, remedy } = CAUSES[code];
   const filled = message.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
-  return { code, severity, since, owner, message: filled, remedy };
+  return { code, severity, since, owner, message: capital(filled), remedy };
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

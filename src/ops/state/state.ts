@@ -132,7 +132,8 @@ function* processCauses({ own, nowMs }: Facts): Generator<Cause> {
   const isFull = lastError?.kind === 'no_room' || fault?.kind === 'no_room';
   const cannotCommit = nowMs - lastGoodAtMs >= (lastError === null ? HANGS_MS : NO_COMMIT_MS);
   if (isFull && (cannotCommit || fault !== null)) {
-    yield causeOf('disk_full', fault?.sinceMs ?? lastGoodAtMs);
+    const full = fault ?? lastError;
+    yield causeOf('disk_full', fault?.sinceMs ?? lastGoodAtMs, { fault: sentence(full?.message ?? '') });
   } else if (cannotCommit) {
     yield causeOf('cannot_commit', lastGoodAtMs, {
       fault: sentence(lastError?.message ?? 'the disk does not answer'),
