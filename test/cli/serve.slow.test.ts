@@ -45,6 +45,6 @@ test.each<[signal: NodeJS.Signals, shell: string]>([
     await untilPrinted(npm, /"listening"/);
     npm.signal(signal);
     const { stdout } = await npm.ended;
-    expect(stdout).toMatch(/"msg":"stopped"\}\n$/);
+    expect(stdout).toMatch(/"cause":"stopped","msg":"stopped"\}\n$/);
   },
 );

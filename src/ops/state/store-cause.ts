@@ -19,10 +19,10 @@ export interface Blocked {
 }
 
 /** The store was reached, but gave no answer in time. */
-const SLOW = /^UND_ERR_(?:HEADERS|BODY)_TIMEOUT|^UND_ERR_ABORTED/;
+const SLOW = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ERR_DEADLINE)$/;
 /** The store was never reached. */
 const ON_THE_WAY =
-  /^(?:ENOTFOUND|EAI_AGAIN|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|ETIMEDOUT|UND_ERR_(?:CONNECT_TIMEOUT|PRX_)|EPROTO|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
+  /^(?:ENOTFOUND|EAI_AGAIN|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|ETIMEDOUT|UND_ERR_(?:CONNECT_TIMEOUT|PRX_|ABORTED)|EPROTO|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
 export function storeCause(blocked: Blocked): Cause {
   const { sinceMs = null, at, failure, message } = blocked;

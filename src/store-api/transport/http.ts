@@ -104,7 +104,8 @@ export function createHttpTransport(options: HttpTransportOptions) {
       if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted while in flight' });
       if (!late.aborted) throw fail(describe(error, limits, base.at));
       const description = `no whole answer from ${base.at} within ${limits.deadlineMs} ms`;
-      throw fail({ kind: 'unavailable', description });
+      const cause = Object.assign(new Error('timeout'), { code: 'ERR_DEADLINE' });
+      throw fail({ kind: 'unavailable', description, cause });
     }
   };
 

@@ -1,0 +1,152 @@
+/** A cause has the same code in `GET /api/status`, `stock-mirror status`, the page, the metrics and the log. */
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { statusCommand } from '../../../src/cli/status.ts';
+import { LATEST_MS } from '../../../src/core/limits.ts';
+import { Monitor } from '../../../src/ops/monitor.ts';
+import type { CauseCode } from '../../../src/ops/state/causes.ts';
+import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
+import type { Blocked } from '../../../src/ops/state/store-cause.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { StoreError } from '../../../src/sqlite/errors.ts';
+import { newStore, type OpenedStore } from '../../reconcile/mirror.ts';
+import { startOps, type Ops } from '../harness.ts';
+import { valueOf } from '../metrics/exposition.ts';
+
+interface Facts {
+  nowMs: number;
+  blocked: Blocked | null;
+  fault: StoreError | null;
+}
+
+interface Mirror {
+  readonly facts: Facts;
+  readonly store: OpenedStore;
+  readonly monitor: Monitor;
+  readonly ops: Ops;
+  readonly logged: string[];
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+});
+
+async function startMirror(): Promise<Mirror> {
+  const facts: Facts = { nowMs: Date.now(), blocked: null, fault: null };
+  const opened = newStore();
+  const reader: OpenedStore['reader'] = {
+    ask: (...asked) => (facts.fault === null ? opened.reader.ask(...asked) : Promise.reject(facts.fault)),
+  };
+  const writer = Object.defineProperty(opened.writer, 'fault', { get: () => facts.fault });
+  const store = { ...opened, reader, writer };
+  const logged: string[] = [];
+  const write = (line: Buffer, _encoding: string, done: () => void): void => {
+    logged.push(String(line));
+    done();
+  };
+  const log = createLog('info', new Writable({ write }) as NodeJS.WriteStream);
+  const now = () => facts.nowMs;
+  const operator = {
+    resync: () => Promise.reject(new Error('not here')),
+    get blocked() {
+      return facts.blocked;
+    },
+    readsUnderWay: 0,
+  };
+  const monitor = new Monitor();
+  const sampler = new StateSampler({ reader, now, log });
+  const watch = monitor.watch({ store, sampler, operator, now, log });
+  const ops = await startOps(store, { operator, now, state: sampler, watch: watch.state });
+  watch.start();
+  onTestFinished(() => watch.stop());
+  return { facts, store, monitor, ops, logged };
+}
+
+/** What `stock-mirror status` prints. */
+async function printed({ port }: Ops): Promise<string> {
+  vi.stubEnv('OPS_PORT', String(port));
+  let text = '';
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
+    text += String(part);
+    return true;
+  });
+  await statusCommand().parseAsync([], { from: 'user' });
+  write.mockRestore();
+  process.exitCode = undefined;
+  return text;
+}
+
+const failing = (code: string): Blocked => ({
+  kind: 'breaker',
+  message: 'no answer',
+  untilMs: null,
+  failure: { kind: 'unavailable', status: null, code },
+});
+
+test.each<[string, CauseCode, (mirror: Mirror) => void]>([
+  [
+    'a wrong webhook secret',
+    'bad_signatures',
+    ({ monitor, facts: { nowMs } }) => {
+      const refused = { reason: 'wrong_signature', status: 401, tookMs: 1 };
+      for (let n = 0; n < 3; n += 1) monitor.observer(() => nowMs).refused(refused);
+    },
+  ],
+  [
+    'a wrong client secret',
+    'credentials',
+    ({ facts }) => (facts.blocked = { kind: 'credentials', message: 'refused', untilMs: null }),
+  ],
+  ['a store that is down', 'store_down', ({ facts }) => (facts.blocked = failing('ECONNREFUSED'))],
+  ['a slow store', 'store_slow', ({ facts }) => (facts.blocked = failing('ERR_DEADLINE'))],
+  [
+    'a full disk',
+    'disk_full',
+    ({ monitor, facts }) => {
+      const error = { kind: 'no_room', message: 'the database has no room on its disk' } as const;
+      monitor.onCommit({ lastSeq: 0, deliveries: 1, tookMs: 1, error });
+      facts.nowMs += 2_500;
+    },
+  ],
+  [
+    'another program’s lock',
+    'mirror_locked',
+    ({ facts }) => (facts.fault = new StoreError('busy', '/data/mirror.db is locked by another program')),
+  ],
+  [
+    'a wrong clock',
+    'clock_wrong',
+    ({ monitor, facts: { nowMs } }) => {
+      const times = { sentAtMs: nowMs, receivedAtMs: nowMs, serverDateMs: nowMs - 3_600_000 };
+      for (let n = 0; n < 3; n += 1) monitor.onAnswer('/v1/product/list', 200, times);
+    },
+  ],
+  [
+    'a held mass removal',
+    'held_removals',
+    ({ store }) =>
+      store.change(
+        `INSERT INTO read_requests (product_id, reason, priority, is_suspect, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
+         VALUES ('1', 'confirm_removal', 4, 0, 1, 1, 1, ?)`,
+        LATEST_MS,
+      ),
+  ],
+])('%s is %s', async (_what, code, happen) => {
+  const mirror = await startMirror();
+  const { ops, monitor, logged } = mirror;
+  happen(mirror);
+  const { status, json } = await ops.ask('/api/status');
+  expect([status, json]).toMatchObject([
+    200,
+    { causes: expect.arrayContaining([expect.objectContaining({ code })]) },
+  ]);
+  vi.advanceTimersByTime(1_000);
+  expect(logged.map((line) => (JSON.parse(line) as { cause?: string }).cause)).toContain(code);
+  expect(valueOf(await monitor.registry.metrics(), `stock_mirror_cause{code="${code}"}`)).toBe(1);
+  expect((await ops.ask('/')).text).toContain(`<code>${code}</code>`);
+  expect(await printed(ops)).toMatch(new RegExp(`^(critical|warning) +${code} `, 'm'));
+});
