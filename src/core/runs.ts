@@ -5,7 +5,6 @@ import { PRIORITY } from './reasons.ts';
 export const RUN_PRIORITY = {
   initial: PRIORITY.downtime,
   downtime: PRIORITY.downtime,
-  restart: PRIORITY.stale,
   scheduled: PRIORITY.stale,
   operator: PRIORITY.operator,
   products: PRIORITY.operator,

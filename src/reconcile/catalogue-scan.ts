@@ -1,27 +1,12 @@
 /** Reads the catalogue list by id and adds products that the mirror does not know (docs/architecture.md#catalogue-scan). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
-import type { Store } from '../mirror/store.ts';
-import type { Logger } from '../platform/log.ts';
 import type { ProductListRequest } from '../store-api/contract/schemas.ts';
 import { listPages } from '../store-api/endpoints/list-pages.ts';
-import {
-  PRODUCT_LIST_ENDPOINT,
-  type CatalogueClient,
-  type ProductListAnswer,
-} from '../store-api/endpoints/products.ts';
+import { PRODUCT_LIST_ENDPOINT, type ProductListAnswer } from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { fullJitterMs } from '../store-api/backoff.ts';
-import type { Throttle } from './throttle.ts';
-
-export interface ScanDeps {
-  readonly store: Pick<Store, 'reader' | 'writer'>;
-  readonly client: CatalogueClient;
-  readonly throttle: Throttle;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly log: Logger;
-}
+import type { ReadingDeps } from './product-reader.ts';
 
 /** The largest page that the store gives. */
 export const PAGE = 100;
@@ -30,7 +15,7 @@ const RETRY = { baseMs: 1_000, capMs: 60_000 };
 const REFUSED_RETRY = { baseMs: 10_000, capMs: 15 * 60_000 };
 
 /** @returns when the list is at its end and all of it is recorded. @throws StoreError, ServiceError, the signal's reason. */
-export async function scanCatalogue(deps: ScanDeps, run: Run, signal: AbortSignal): Promise<void> {
+export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSignal): Promise<void> {
   const { store, now } = deps;
   const readPage = async (offset: number) => {
     const sorted = { sort_by: 'id', sort_order: 'asc' } as const;
@@ -60,7 +45,7 @@ export async function scanCatalogue(deps: ScanDeps, run: Run, signal: AbortSigna
  * @throws the signal's reason.
  */
 export async function listPage(
-  { throttle, client, random, log }: ScanDeps,
+  { throttle, client, random, log }: ReadingDeps,
   request: ProductListRequest,
   signal: AbortSignal,
 ): Promise<ProductListAnswer> {

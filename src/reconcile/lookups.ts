@@ -6,9 +6,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
-import { listPage, PAGE, type ScanDeps } from './catalogue-scan.ts';
+import { listPage, PAGE } from './catalogue-scan.ts';
+import type { ReadingDeps } from './product-reader.ts';
 
-interface LookupDeps extends ScanDeps {
+interface LookupDeps extends ReadingDeps {
   /** Begins a run over the whole catalogue, or joins the one under way. */
   readonly beginScan: () => Promise<Run & { readonly joined: boolean }>;
 }

@@ -7,15 +7,19 @@ import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
 import type { Store } from '../mirror/store.ts';
+import type { Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
 import type { Throttle } from './throttle.ts';
 
-export interface ProductReaderDeps {
+/** What reads the store. */
+export interface ReadingDeps {
   readonly store: Pick<Store, 'reader' | 'writer'>;
   readonly client: CatalogueClient;
   readonly throttle: Throttle;
   readonly now: () => number;
+  /** In [0, 1). */
   readonly random: () => number;
+  readonly log: Logger;
 }
 
 const RETRY = { baseMs: 500, capMs: 60_000 };
@@ -32,7 +36,7 @@ const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
  * @throws ServiceError, StoreError
  */
 export async function readProduct(
-  { store, client, throttle, now }: ProductReaderDeps,
+  { store, client, throttle, now }: Omit<ReadingDeps, 'random' | 'log'>,
   productId: string,
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
@@ -63,7 +67,7 @@ export async function readProduct(
  * @throws StoreError
  */
 export async function recordFailure(
-  deps: Pick<ProductReaderDeps, 'store' | 'now' | 'random'>,
+  deps: Pick<ReadingDeps, 'store' | 'now' | 'random'>,
   productId: string,
   error: unknown,
   answeredAtMs: number,

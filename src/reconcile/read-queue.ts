@@ -4,13 +4,8 @@
  * afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../platform/log.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
-import { readProduct, recordFailure, type ProductReaderDeps } from './product-reader.ts';
-
-interface ReadQueueDeps extends ProductReaderDeps {
-  readonly log: Logger;
-}
+import { readProduct, recordFailure, type ReadingDeps } from './product-reader.ts';
 
 /** How long to wait when nothing more is due. */
 const IDLE_MS = 200;
@@ -26,14 +21,14 @@ const FAIR_AGE_MS = 10 * 60_000;
 const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
-  readonly #deps: ReadQueueDeps;
+  readonly #deps: ReadingDeps;
   readonly #stop = new AbortController();
   readonly #underWay = new Map<string, Promise<void>>();
   #heldUntilMs = Number.NEGATIVE_INFINITY;
   #sinceFair = 0;
   #loop: Promise<void> | null = null;
 
-  constructor(deps: ReadQueueDeps) {
+  constructor(deps: ReadingDeps) {
     this.#deps = deps;
   }
 

@@ -3,26 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Cron } from 'croner';
 import type { Fact } from '../core/apply/fact.ts';
 import type { Run, RunKind } from '../core/runs.ts';
-import type { Logger } from '../platform/log.ts';
-import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import type { TokenProvider } from '../store-api/token/token.ts';
 import { StoreError } from '../sqlite/errors.ts';
-import type { Store } from '../mirror/store.ts';
 import { Lookups } from './lookups.ts';
 import { messageOf } from '../platform/thrown.ts';
+import type { ReadingDeps } from './product-reader.ts';
 import { ReadQueue } from './read-queue.ts';
 import { beginCatalogueRun, beginProductRun, endRun, followRun, type OrderedRun } from './runs.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
 import { Throttle, type Blocked } from './throttle.ts';
 import { Ticks } from './ticks.ts';
 
-interface ReconcilerDeps {
-  readonly store: Pick<Store, 'reader' | 'writer'>;
-  readonly client: CatalogueClient;
+interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
   readonly tokens: TokenProvider;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly log: Logger;
   readonly maxConcurrency: number;
   readonly maxRps: number;
   /** Host and port of the store, for people. */

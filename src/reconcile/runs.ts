@@ -1,16 +1,11 @@
 /** The life of a run: begun once, scanned, followed until every product of it is read, and ended. */
-import type { Logger } from '../platform/log.ts';
 import type { NewInput } from '../mirror/writer/applier.ts';
 import { RUN_PRIORITY, type Run, type RunKind } from '../core/runs.ts';
-import type { Store } from '../mirror/store.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { isIsolated } from '../core/given-up.ts';
+import type { ReadingDeps } from './product-reader.ts';
 
-interface RunDeps {
-  readonly store: Pick<Store, 'reader' | 'writer'>;
-  readonly now: () => number;
-  readonly log: Logger;
-}
+type RunDeps = Pick<ReadingDeps, 'store' | 'now' | 'log'>;
 
 /** The run that an operator's command led to. */
 export interface OrderedRun extends Run {
@@ -19,7 +14,7 @@ export interface OrderedRun extends Run {
 }
 
 /** Nothing listened before this time: the reads must not come from a replica that is still behind it. */
-const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime', 'restart']);
+const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime']);
 
 /**
  * Begins a scan of the whole catalogue.
@@ -79,7 +74,7 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
 }
 
 /**
- * Updates the run's figures and ends it when nothing is left. A catalogue scan is done even when single products
+ * Updates the run's counts and ends it when nothing is left. A catalogue scan is done even when single products
  * could not be read: the others are right, and the rows of these stay as suspect as they were.
  *
  * @returns true when it has ended.
@@ -111,7 +106,7 @@ export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
 const NAMED = 5;
 
 /** An operator who names a product that the store does not have has most likely mistyped it. */
-async function absenceIn(store: Pick<Store, 'reader'>, { productIds }: Run): Promise<string | null> {
+async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Promise<string | null> {
   if (productIds === null) return null;
   const absent = await store.reader.ask('absentProducts', { productIds });
   if (absent.length === 0) return null;
@@ -119,7 +114,7 @@ async function absenceIn(store: Pick<Store, 'reader'>, { productIds }: Run): Pro
   return `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}`;
 }
 
-/** @returns the figures that it ended with. */
+/** @returns the run with the counts that it ended with. */
 export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<Run> {
   const { id, startedSeq, productIds } = run;
   const ended = (await store.reader.ask('runById', { id })) ?? run;
@@ -139,7 +134,7 @@ export async function endRun({ store, now }: RunDeps, run: Run, error: string | 
 }
 
 async function beginRun(
-  store: Pick<Store, 'writer'>,
+  store: ReadingDeps['store'],
   begun: Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>,
 ): Promise<Run> {
   const { seq, facts } = await store.writer.append({ kind: 'run_begun', ...begun });

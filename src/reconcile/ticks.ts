@@ -2,7 +2,7 @@
  * Scheduled reads (docs/architecture.md#schedule): each tick reads the products with the oldest evidence. A proven loss runs a
  * larger tick at once, because networks lose in bursts; the next ticks pay for a part of it.
  */
-import type { Store } from '../mirror/store.ts';
+import type { ReadingDeps } from './product-reader.ts';
 
 /** 1.75 % of the products per tick: with the default schedule all of them within 14 hours. */
 const SHARE = { of: 400, products: 7 };
@@ -11,19 +11,14 @@ const LEAST_READS = 10;
 const TIMES_AFTER_LOSS = 6;
 const AFTER_LOSS_EVERY_MS = 5 * 60_000;
 
-interface TickDeps {
-  readonly store: Pick<Store, 'reader' | 'writer'>;
-  readonly now: () => number;
-}
-
 export class Ticks {
-  readonly #deps: TickDeps;
+  readonly #deps: Pick<ReadingDeps, 'store' | 'now'>;
   #isLossOpen = false;
   #afterLossAtMs = Number.NEGATIVE_INFINITY;
   /** Reads that the next ticks go without. */
   #debt = 0;
 
-  constructor(deps: TickDeps) {
+  constructor(deps: Pick<ReadingDeps, 'store' | 'now'>) {
     this.#deps = deps;
   }
 

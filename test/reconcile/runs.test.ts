@@ -32,7 +32,7 @@ function setUp() {
   return { store, time, deps, begin, follow, reload, listed, know, fail };
 }
 
-const AFTER_SILENCE = ['initial', 'downtime', 'restart'] as const;
+const AFTER_SILENCE = ['initial', 'downtime'] as const;
 
 test.each([
   ['operator', 'operator', 'joins'],
@@ -42,18 +42,12 @@ test.each([
   ['operator', 'scheduled', 'joins'],
   ['scheduled', 'scheduled', 'joins'],
   // These are read at leisure; the operator is in a hurry.
-  ['restart', 'operator', 'runs beside'],
   ['scheduled', 'operator', 'runs beside'],
-  ['restart', 'scheduled', 'runs beside'],
   // Nobody listened in between: what was read before must be read again.
   ['initial', 'initial', 'takes over'],
   ['downtime', 'downtime', 'takes over'],
   ['scheduled', 'downtime', 'takes over'],
-  ['scheduled', 'restart', 'takes over'],
-  ['restart', 'restart', 'takes over'],
-  ['restart', 'downtime', 'takes over'],
   // One at leisure does not cover one in a hurry, and an operator’s order stands.
-  ['downtime', 'restart', 'runs beside'],
   ['operator', 'downtime', 'runs beside'],
 ] as const)('with a run of kind %s under way, %s %s', async (first, second, what) => {
   const { begin, reload } = setUp();

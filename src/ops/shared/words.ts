@@ -42,7 +42,6 @@ export function causeWords(cause: string): string {
 const RUNS: Readonly<Record<RunKind, string>> = {
   initial: 'First read of the catalogue',
   downtime: 'After downtime',
-  restart: 'After a restart',
   scheduled: 'Scheduled',
   operator: 'Full resync',
   products: 'Single products',
