@@ -1,23 +1,8 @@
 /** A run, as the API and the command line show it. */
 import type { Run } from '../../core/runs.ts';
 
-interface RunView {
-  readonly run_id: number;
-  readonly kind: Run['kind'];
-  readonly state: Run['state'];
-  readonly started_at: number;
-  readonly finished_at: number | null;
-  /** Products in the run; grows while the catalogue list is still being read. */
-  readonly total: number;
-  readonly done: number;
-  /** Differences that its reads found and corrected. */
-  readonly drift: number;
-  /** Products that the store refused to show. */
-  readonly failed: number;
-  readonly error: string | null;
-}
-
-export function viewRun(run: Run): RunView {
+/** With the terms of the schema in api/runs.ts. */
+export function viewRun(run: Run) {
   return {
     run_id: run.id,
     kind: run.kind,
