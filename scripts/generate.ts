@@ -1,5 +1,5 @@
 /**
- * Writes what follows from a table in the code: from the variables (src/config/variables.ts) `.env.example` and the table
+ * Writes what follows from a table in the code: from the variables (src/config/variables.ts) `.env.example` and the list
  * of docs/configuration.md; from the causes (src/ops/state/causes.ts) their part of docs/troubleshooting.md and of the
  * alert rules.
  */
@@ -40,7 +40,9 @@ function envExample(): string {
 function envEntry(name: VariableName): string {
   const { meaning, kind, unset }: Variable = VARIABLES[name];
   const sandbox = SANDBOX[name];
-  const text = comment(plain(`${meaning}. Holds ${kind.accepts}.${unset === null ? ' Default: none.' : ''}`));
+  const text = comment(
+    plain(`${meaning}. Accepts ${kind.accepts}.${unset === null ? ' Default: none.' : ''}`),
+  );
   const line = sandbox === undefined ? `# ${name}=${unset ?? ''}` : `${name}=${sandbox}`;
   const file = isSecret(name) ? `# ${name}_FILE=\n` : '';
   return `\n${text}${line}\n${file}`;
@@ -56,14 +58,14 @@ function comment(text: string): string {
   return `${lines.join('\n')}\n`;
 }
 
-function table(): string {
-  const rows = VARIABLE_NAMES.map((name) => {
+function variableList(): string {
+  const items = VARIABLE_NAMES.map((name) => {
     const { meaning, kind, unset }: Variable = VARIABLES[name];
-    const value = unset === undefined ? 'required' : unset === null ? 'none' : `\`${unset}\``;
-    return `| \`${name}\` | ${value} | ${isSecret(name) ? 'yes' : 'no'} | ${kind.accepts} | ${meaning} |`;
+    const value = unset === undefined ? 'required' : unset === null ? 'optional' : `\`${unset}\``;
+    const file = isSecret(name) ? `, or \`${name}_FILE\`` : '';
+    return `- \`${name}\`${file} (${value}): ${meaning}. Accepts ${kind.accepts}.`;
   });
-  const head = '| variable | default | from a file | may hold | meaning |\n| - | - | - | - | - |';
-  return [head, ...rows].join('\n');
+  return items.join('\n');
 }
 
 function causeSections(): string {
@@ -115,6 +117,6 @@ async function writePart(name: string, parser: 'markdown' | 'yaml', part: string
 }
 
 writeFileSync(root('.env.example'), envExample());
-await writePart('docs/configuration.md', 'markdown', table());
+await writePart('docs/configuration.md', 'markdown', variableList());
 await writePart('docs/troubleshooting.md', 'markdown', causeSections());
 await writePart('deploy/prometheus/alerts.yml', 'yaml', causeRules());

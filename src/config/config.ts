@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { linksFollowed } from '../platform/links-followed.ts';
-import type { Secret } from '../platform/secret.ts';
+import { Secret } from '../platform/secret.ts';
 import { ConfigError, type ConfigProblem } from './error.ts';
 import { plain } from './kinds.ts';
 import { readPassed } from './passed.ts';
@@ -150,16 +150,16 @@ export function isLoopback(host: string): boolean {
 function checkTogether(values: Partial<Values>): ConfigProblem[] {
   const { HOST, PORT, OPS_HOST, OPS_PORT, OPS_TOKEN, OPS_READ_TOKEN } = values;
   const problems: ConfigProblem[] = [];
-  if (OPS_HOST !== undefined && OPS_TOKEN === null && !isLoopback(OPS_HOST)) {
-    const problem = `is missing, and OPS_HOST ${OPS_HOST} can be reached from other machines`;
-    const remedy = `${remedyFor('OPS_TOKEN')} Or set OPS_HOST=127.0.0.1.`;
+  const isOpen = OPS_HOST !== undefined && !isLoopback(OPS_HOST);
+  if (OPS_TOKEN === null && (isOpen || OPS_READ_TOKEN instanceof Secret)) {
+    const problem = isOpen
+      ? `is missing, and OPS_HOST ${OPS_HOST} can be reached from other machines`
+      : 'is missing, and OPS_READ_TOKEN protects nothing without it';
+    const remedy = `${remedyFor('OPS_TOKEN')}${isOpen ? ' Or set OPS_HOST=127.0.0.1.' : ''}`;
     problems.push({ name: 'OPS_TOKEN', problem, remedy, isAbsent: true });
-  } else if (OPS_TOKEN === null && OPS_READ_TOKEN instanceof Object) {
-    const problem = 'is missing, and OPS_READ_TOKEN protects nothing without it';
-    problems.push({ name: 'OPS_TOKEN', problem, remedy: remedyFor('OPS_TOKEN'), isAbsent: true });
   }
   // Port 0 is a different free port each time.
-  if (HOST !== undefined && HOST === OPS_HOST && PORT === OPS_PORT && PORT !== 0 && PORT !== undefined) {
+  if (HOST !== undefined && HOST === OPS_HOST && PORT !== undefined && PORT === OPS_PORT && PORT > 0) {
     const problem = `is ${PORT}, which HOST and PORT already use`;
     problems.push({ name: 'OPS_PORT', problem, remedy: 'Give the private listener a port of its own.' });
   }

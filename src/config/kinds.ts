@@ -16,17 +16,14 @@ function kind<T>(accepts: string, parse: Kind<T>['parse'], shown: Kind<T>['shown
   return { accepts, parse, shown };
 }
 
-const FILLED = 'a text of more than white space';
-const filled = (text: string): string | undefined => (text.trim() === '' ? undefined : text);
-const secretIf = (isRight: boolean, text: string) => (isRight ? new Secret(text) : undefined);
-
-export const plainText = kind(FILLED, filled, 'hidden');
-export const secret = kind(FILLED, (text) => secretIf(text.trim() !== '', text), 'secret');
+const FILLED = 'text with at least one visible character';
+export const plainText = kind(FILLED, (text) => (/\S/.test(text) ? text : undefined), 'hidden');
+export const secret = kind(FILLED, (text) => (/\S/.test(text) ? new Secret(text) : undefined), 'secret');
 
 /** It has to fit in an `Authorization` header, and must not be guessable in an afternoon. */
 export const bearerToken = kind(
   '16 or more characters of printable ASCII, such as the output of `openssl rand -hex 32`',
-  (text) => secretIf(/^[\x21-\x7e]{16,}$/.test(text), text),
+  (text) => (/^[\x21-\x7e]{16,}$/.test(text) ? new Secret(text) : undefined),
   'secret',
 );
 

@@ -16,15 +16,13 @@ export function readPassed(
   env: Readonly<Record<string, string | undefined>>,
   pid: number,
 ): { passed: PassedSockets; problems: ConfigProblem[] } {
-  const { LISTEN_PID: forPid, LISTEN_FDS: count = '', LISTEN_FDNAMES: names = '' } = env;
+  const { LISTEN_PID: forPid, LISTEN_FDS: count = '', LISTEN_FDNAMES: list = '' } = env;
   if (forPid !== String(pid)) return { passed: {}, problems: [] };
-  const given = names.split(':');
-  const passed = Object.fromEntries(given.map((name, index) => [name, { fd: FIRST_DESCRIPTOR + index }]));
-  const areKnown = given.every((name) => NAMES.some((known) => known === name));
-  if (areKnown && new Set(given).size === given.length && count === String(given.length)) {
-    return { passed, problems: [] };
-  }
-  const problem = `is ${JSON.stringify(names)} for LISTEN_FDS=${count}: each socket is either webhooks or ops, once`;
+  const names = list.split(':');
+  const passed = Object.fromEntries(names.map((name, index) => [name, { fd: FIRST_DESCRIPTOR + index }]));
+  const known = NAMES.filter((name) => name in passed);
+  if (known.length === names.length && count === String(names.length)) return { passed, problems: [] };
+  const problem = `is ${JSON.stringify(list)} for LISTEN_FDS=${count}: each socket is either webhooks or ops, once`;
   const remedy =
     'Set FileDescriptorName=webhooks in the socket unit, or ops in that of the private listener.';
   return { passed: {}, problems: [{ name: 'LISTEN_FDNAMES', problem, remedy }] };

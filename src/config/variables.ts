@@ -1,6 +1,6 @@
 /**
  * Every variable: the values it takes, its default, its meaning. The only source: it validates, gives the remedies of
- * errors, and `npm run generate` writes `.env.example` and the table of docs/configuration.md from it.
+ * errors, and `npm run generate` writes `.env.example` and the list of docs/configuration.md from it.
  */
 import * as is from './kinds.ts';
 import type { Kind } from './kinds.ts';

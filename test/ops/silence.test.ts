@@ -1,19 +1,17 @@
 /** A silent stream stays open: proxies take silence for a broken connection. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ChangeFeed } from '../../src/ops/feed/change-feed.ts';
 import { followChanges } from '../../src/ops/feed/follow-changes.ts';
 
-vi.mock('node:timers/promises', () => ({ setTimeout: vi.fn(() => Promise.resolve()) }));
-
 const PAGE = { epoch: 'e', lastSeq: 4, keptAfterSeq: 0, changes: [], hasMore: false };
 
 test('sends a comment after 15 s without a change', async () => {
-  const feed = { news: new AbortController().signal, after: () => Promise.resolve(PAGE) };
+  const newsWithin = vi.fn(() => Promise.resolve(false));
+  const feed = { news: new AbortController().signal, after: () => Promise.resolve(PAGE), newsWithin };
   const events = followChanges(feed, PAGE, 4, new AbortController().signal);
   await events.next();
   expect((await events.next()).value).toBe(': alive\n\n');
-  expect(vi.mocked(sleep)).toHaveBeenCalledExactlyOnceWith(15_000, undefined, expect.anything());
+  expect(newsWithin).toHaveBeenCalledExactlyOnceWith(feed.news, 15_000, expect.anything());
 });
 
 test('takes no commit for news that adds no change, such as the heartbeat', () => {

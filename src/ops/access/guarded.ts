@@ -62,17 +62,17 @@ const refuseForeignHost: Guard = async (c, next) => {
   return c.json(errorBody('access_denied', words), 403);
 };
 
-/** A page of another site, open in the operator's browser, must not be able to act here. */
+/**
+ * A page of another site, open in the operator's browser, must not be able to act here. No page can forge
+ * `Sec-Fetch-Site`; browsers leave it out over plain http, except on this machine.
+ */
 const refuseCrossSite: Guard = async (c, next) => {
-  if (isSafe(c) || !isForeign(c.req.header())) return next();
+  const { 'sec-fetch-site': site, origin, host } = c.req.header();
+  const isSameHost = origin === undefined || origin.replace(/^https?:\/\//, '') === host;
+  const isOwn = site === undefined ? isSameHost : site === 'same-origin' || site === 'none';
+  if (isOwn || isSafe(c)) return next();
   return c.json(errorBody('access_denied', 'requests from other sites are refused'), 403);
 };
-
-/** No page can forge `Sec-Fetch-Site`; browsers leave it out over plain http, except on this machine. */
-function isForeign({ 'sec-fetch-site': site, origin, host }: Record<string, string>): boolean {
-  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
-  return origin !== undefined && (URL.canParse(origin) ? new URL(origin).host : null) !== host;
-}
 
 /** A form cannot send this type, and a script of another site cannot without a preflight request. */
 const requireJson: Guard = async (c, next) => {

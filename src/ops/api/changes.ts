@@ -5,7 +5,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { StoreReader } from '../../mirror/mirror.ts';
-import { newsWithin, nextOf, whyStartOver } from '../feed/change-feed.ts';
+import { nextOf, whyStartOver } from '../feed/change-feed.ts';
 import type { ChangeFeed, StartOver } from '../feed/change-feed.ts';
 import { followChanges } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
@@ -136,6 +136,7 @@ async function untilChange(feed: ChangeFeed, from: number, withinMs: number, sig
     const { news } = feed;
     const page = await feed.after(at);
     at = nextOf(page);
-    if (page.changes.length > 0 || !(await newsWithin(news, untilMs - performance.now(), signal))) return;
+    if (page.changes.length > 0 || !(await feed.newsWithin(news, untilMs - performance.now(), signal)))
+      return;
   }
 }

@@ -55,13 +55,13 @@ export class ChangeFeed {
     page.catch(() => this.#pages.delete(seq));
     return page;
   }
-}
 
-/** @returns whether there was news; false after the time or the signal. */
-export async function newsWithin(news: AbortSignal, ms: number, signal: AbortSignal): Promise<boolean> {
-  if (news.aborted) return true;
-  await sleep(ms, undefined, { signal: AbortSignal.any([signal, news]) }).catch(() => undefined);
-  return news.aborted;
+  /** @returns whether there was news; false after the time or the signal. */
+  async newsWithin(news: AbortSignal, ms: number, signal: AbortSignal): Promise<boolean> {
+    if (news.aborted) return true;
+    await sleep(ms, undefined, { signal: AbortSignal.any([signal, news]) }).catch(() => undefined);
+    return news.aborted;
+  }
 }
 
 /** Where to continue. Numbers without a row, such as those of changed names, are skipped when nothing else is left. */

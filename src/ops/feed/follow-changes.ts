@@ -3,14 +3,14 @@
  * (docs/http-api.md#change-feed).
  */
 import type { Position } from '../../mirror/queries/changes.ts';
-import { newsWithin, nextOf, whyStartOver, type ChangeFeed } from './change-feed.ts';
+import { nextOf, whyStartOver, type ChangeFeed } from './change-feed.ts';
 
 /** Proxies take silence for a broken connection. */
 const HEARTBEAT_MS = 15_000;
 const RECONNECT_AFTER_MS = 1_000;
 
 export async function* followChanges(
-  feed: Pick<ChangeFeed, 'news' | 'after'>,
+  feed: Pick<ChangeFeed, 'news' | 'after' | 'newsWithin'>,
   { epoch, lastSeq }: Position,
   after: number,
   signal: AbortSignal,
@@ -30,7 +30,7 @@ export async function* followChanges(
     // An id alone dispatches no event, but moves the point where the reader resumes.
     if (next > at) yield `${events.join('')}id: ${next}\n\n`;
     at = next;
-    if (page.hasMore || (await newsWithin(news, HEARTBEAT_MS, signal))) continue;
+    if (page.hasMore || (await feed.newsWithin(news, HEARTBEAT_MS, signal))) continue;
     if (!signal.aborted) yield ': alive\n\n';
   }
 }
