@@ -4,30 +4,20 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { allAddresses, allProducts, type AllProductsRequest } from './store-api/all-rows.ts';
-import { connectService, type ServiceClient } from './store-api/client.ts';
+import { connectService, type ServiceClient, type ServiceConnectionOptions } from './store-api/client.ts';
 import type { Order, StoreAddress } from './store-api/contract/order-schemas.ts';
 import type { ProductRow } from './store-api/contract/schemas.ts';
 import type { CallOptions } from './store-api/endpoints/call.ts';
 import { DEFAULT_RETRY_POLICY, withRetries, type RetryPolicy } from './store-api/retry.ts';
-import type { HttpLimits } from './store-api/transport/http.ts';
 import { waitForShipment, type WaitOptions } from './store-api/wait-for-shipment.ts';
 
-export interface ClientOptions {
-  /** http or https, without credentials. */
-  readonly baseUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /**
-   * The file that keeps the token, for all processes that share these credentials; created with mode 0600 in a folder
-   * that exists. A refused secret stays locked out there until the secret changes. Without it, the token is kept in
-   * memory: every process asks for its own, and the store allows ten requests a minute.
-   */
-  readonly tokenFilePath?: string;
+type Shared = 'baseUrl' | 'clientId' | 'clientSecret' | 'tokenFilePath' | 'limits';
+
+export interface ClientOptions extends Pick<ServiceConnectionOptions, Shared> {
   /** Most requests in flight at once; default 8. */
   readonly maxConcurrency?: number;
   /** `{ attempts: 1 }` for none. */
   readonly retry?: Partial<RetryPolicy>;
-  readonly limits?: Partial<HttpLimits>;
   /**
    * Called when the token file cannot be read or written and the token is kept in memory; default: a process warning.
    */

@@ -26,12 +26,14 @@ export function createServiceClient({
 }
 
 export interface ServiceConnectionOptions {
+  /** http or https, without credentials. */
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
   /**
-   * Where processes share the token; created with mode 0600 in a folder that exists. Without it, the token is kept in
-   * memory.
+   * The file that keeps the token, for all processes that share these credentials; created with mode 0600 in a folder
+   * that exists. A refused secret stays locked out there until the secret changes. Without it, the token is kept in
+   * memory: every process asks for its own, and the store allows ten requests a minute.
    */
   readonly tokenFilePath?: string;
   /** Most requests in flight at once. */
