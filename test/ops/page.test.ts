@@ -1,7 +1,6 @@
 /** The ops page without scripts, over a real store and socket: its content, its forms, and which forms it refuses. */
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { LATEST_MS } from '../../src/core/limits.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
 import { plotsView } from '../../src/ops/page/plots-view.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
@@ -129,29 +128,6 @@ test('answers whether the values can be relied on, and shows each cause with its
   const page = await show(ops, '/');
   expect(words(page)).toMatch(/Stale .*Do not rely on these values .*What to do: .*SERVICE_CLIENT_SECRET/);
   expect(page).toContain('<code>credentials</code>');
-});
-
-test('asks for a confirmation before it allows removals', async () => {
-  const store = newStore();
-  const operator = operatorOf(store);
-  const ops = await startOps(store, { operator });
-  await read(store, { qty: 5, secondsAgo: 100 });
-  expect(await show(ops, '/')).not.toContain('name="sure"');
-  store.change(
-    `INSERT INTO read_requests (product_id, reason, priority, is_suspect, made_seq, made_at_ms, first_made_at_ms, not_before_ms)
-     VALUES ('1', 'confirm_removal', 4, 0, 1, 1, 1, ?)`,
-    LATEST_MS,
-  );
-  await expect.poll(() => show(ops, '/'), RECOUNT).toMatch(/<input type="checkbox" name="sure" required/);
-  expect(words(await show(ops, '/variants/100'))).toContain('kept until you allow removals');
-  const refused = await post(ops, '/page/allow-removals', {});
-  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('Nothing was removed')]);
-  expect(operator.orders).toEqual([]);
-  expect(await post(ops, '/page/allow-removals', { sure: 'on' })).toMatchObject({
-    status: 303,
-    headers: { location: '/runs/1' },
-  });
-  expect(operator.orders).toEqual([{ productIds: null, allowRemovals: true }]);
 });
 
 test('finds stock by SKU, ids, name and warehouse, page by page, with the freshness of each row', async () => {

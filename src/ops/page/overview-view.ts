@@ -24,9 +24,8 @@ interface Overview {
 }
 
 export function overviewView(overview: Overview): Html {
-  const { mirror, status, running, minutes, nowMs } = overview;
+  const { mirror, running, minutes, nowMs } = overview;
   return html`${answerView(overview)} ${mirror.causes.map((cause) => causeView(cause, nowMs))}
-  ${status.held_removals > 0 ? removalsView() : ''}
   ${running.map((run) => runningView(run, nowMs, mirror.state))} ${valuesView(overview)}
   ${plotsView(minutes, nowMs)} ${requestsView(overview)}`;
 }
@@ -73,25 +72,6 @@ function causeView({ code, severity, owner, since, message, remedy }: Cause, now
       <code>${code}</code> <span>${severity}</span> <span>At fault: ${OWNER_WORDS[owner]}</span>
       ${since === null ? '' : html`<span>since ${ago(since, nowMs)}</span>`}
     </p>
-  </article>`;
-}
-
-function removalsView(): Html {
-  return html`<article>
-    <details id="allow">
-      <summary>Allow removals</summary>
-      <form method="post" action="/page/allow-removals">
-        <p>
-          For one hour, the mirror removes everything that the store no longer shows, without a limit. Its
-          rows disappear for all readers. If the store shows a product again, its next read restores it.
-        </p>
-        <label>
-          <input type="checkbox" name="sure" required /> I have checked in the store that these products were
-          deleted.
-        </label>
-        <button>Allow removals and read everything</button>
-      </form>
-    </details>
   </article>`;
 }
 

@@ -149,19 +149,12 @@ export function createPage(deps: PageDeps): Pages {
     });
   });
 
-  const begin = async (c: PageContext, productIds: readonly string[] | null, allowRemovals: boolean) => {
-    const { id } = await operator.resync(productIds, { allowRemovals });
-    return c.redirect(`/runs/${id}`, 303);
-  };
   app.post('/page/resync', async (c) => {
-    const productId = (await formOf(c)).get('product_id');
-    if (productId === null) return begin(c, null, false);
-    if (!idSchema.safeParse(productId).success) return fail(c, `“${productId}” is not a product id.`, 400);
-    return begin(c, [productId], false);
-  });
-  app.post('/page/allow-removals', async (c) => {
-    if ((await formOf(c)).has('sure')) return begin(c, null, true);
-    return fail(c, 'Nothing was removed: tick the box that confirms that the products were deleted.', 400);
+    const productId = new URLSearchParams(await c.req.text()).get('product_id');
+    if (productId !== null && !idSchema.safeParse(productId).success)
+      return fail(c, `“${productId}” is not a product id.`, 400);
+    const { id } = await operator.resync(productId === null ? null : [productId], { allowRemovals: false });
+    return c.redirect(`/runs/${id}`, 303);
   });
 
   const fail = (c: PageContext, words: string, status: 400 | 404 | 503 = 404) =>
@@ -177,8 +170,6 @@ export function createPage(deps: PageDeps): Pages {
   });
   return { app, nowhere: (c) => fail(c, `There is no page ${new URL(c.req.url).pathname} in this mirror.`) };
 }
-
-const formOf = async (c: PageContext): Promise<URLSearchParams> => new URLSearchParams(await c.req.text());
 
 /** A position or an id in an address; null: the text cannot be one. */
 function numberIn(text: string | undefined): number | null {
