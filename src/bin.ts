@@ -1,8 +1,7 @@
 /**
  * The installed `stock-mirror` command. It says so where the Node of a distribution is too old for the program, so it
- * loads on old Nodes itself and imports nothing else of the program statically.
+ * loads on old Nodes itself and imports nothing of the program statically.
  */
-import { keepCompiled } from './platform/compile-cache.ts';
 
 /** As `engines` in package.json. */
 const REQUIRED_NODE = '22.19';
@@ -10,7 +9,6 @@ const REQUIRED_NODE = '22.19';
 const { node } = process.versions;
 const [major, minor] = node.split('.').map(Number) as [number, number];
 if (major > 22 || (major === 22 && minor >= 19)) {
-  keepCompiled();
   await import('./cli.ts');
 } else {
   process.stderr.write(

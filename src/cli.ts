@@ -3,11 +3,9 @@ import { outliveOutput } from './cli/shared/output.ts';
 import { createProgram } from './cli/program.ts';
 import { runProgram } from './cli/run.ts';
 import { commandsFor } from './cli/verbs.ts';
-import { keepCompiled } from './platform/compile-cache.ts';
-import { endWithNpmShell } from './platform/npm-shell.ts';
+import { beginEntry } from './platform/entry.ts';
 
-keepCompiled();
-endWithNpmShell();
+beginEntry();
 outliveOutput();
 const args = process.argv.slice(2);
 const exitCode = await runProgram(createProgram(await commandsFor(args)), args);

@@ -1,8 +1,6 @@
 /** The mirror's entry: configuration, composition, listening, draining on SIGTERM. */
-import { keepCompiled } from './platform/compile-cache.ts';
-import { endWithNpmShell } from './platform/npm-shell.ts';
+import { beginEntry } from './platform/entry.ts';
 
-keepCompiled();
-endWithNpmShell();
+beginEntry();
 const { runService } = await import('./app/serve.ts');
 process.exitCode = await runService();
