@@ -1,18 +1,32 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import type { Hono } from 'hono';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createApi } from './api/api.ts';
 import type { ApiEnv } from './api/api.ts';
-import { endpointsOf } from './api/endpoints.ts';
+import { TokenIssuer } from './api/oauth.ts';
 import { createControl } from './control/control.ts';
+import { DeliveryLog } from './network/deliveries.ts';
+import { Losses } from './network/losses.ts';
+import { Network } from './network/network.ts';
+import { Reads } from './network/reads.ts';
 import { createTransmitter } from './network/transmit.ts';
 import type { Transmitter } from './network/transmit.ts';
-import { createStore } from './store.ts';
-import type { Store, StoreOptions } from './store.ts';
+import { CallLog } from './shared/calls.ts';
+import type { Access } from './shared/errors.ts';
 import { refuseForeignHost } from './ui/guard.ts';
 import { createPage } from './ui/page.ts';
-import { systemTimers } from './world/clock.ts';
+import { AddressBook } from './world/address-book.ts';
+import { fillCatalogue } from './world/catalogue.ts';
+import { Clock, systemTimers } from './world/clock.ts';
+import type { Timers } from './world/clock.ts';
+import { Factory } from './world/factory.ts';
+import { Ids } from './world/ids.ts';
+import { createOperations } from './world/operations.ts';
+import { OrderDesk } from './world/order-desk.ts';
+import { createRandom } from './world/random.ts';
+import { Traffic } from './world/traffic.ts';
+import { Truth } from './world/truth.ts';
 
 export interface SandboxOptions extends StoreOptions {
   /** Default 0: any free port. Always on 127.0.0.1. */
@@ -51,18 +65,125 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 /** @param transmitter sends its webhooks. */
 export function createService(options: StoreOptions, transmitter: Transmitter): SimulatedService {
   const store = createStore(options, transmitter);
-  const { clock, oauth, reads, requests, calls, losses } = store;
-  const api = createApi({
-    ...{ clock, oauth, reads, requests, calls },
-    endpoints: endpointsOf(store),
-    onDetail: (productId, ageMs) => {
-      losses.detailAnswered(productId, clock.baseNow() - ageMs);
-    },
-  });
+  const api = createApi(store);
   api.use('/sandbox/*', refuseForeignHost);
   api.route('/sandbox', createControl(store));
   api.route('/', createPage(store));
   return Object.assign(store, { api });
+}
+
+export interface StoreOptions {
+  /** The same seed gives the same catalogue, operations and faults. Default 1. */
+  readonly seed?: number;
+  /** Default 50. */
+  readonly products?: number;
+  readonly webhookUrl?: string | null;
+  /** The address of the mirror's page, for links to its rows. Default: no links. */
+  readonly mirrorUrl?: string | null;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly webhookSecret?: string;
+  readonly clockOffsetMs?: number;
+  /** Epoch ms; default `Date.now`. */
+  readonly now?: () => number;
+  readonly timers?: Timers;
+}
+
+/** One of the store's apps: a channel with its own credentials, webhook settings and webhook secret ("Events"). */
+interface App {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly webhookSecret: string;
+  /** null or empty until it is set. */
+  readonly webhookUrl: string | null;
+}
+
+/** The parts of the simulated store, as the API, the control API, the page and tests use them. */
+export type Store = ReturnType<typeof createStore>;
+
+/** @param transmitter sends its webhooks. */
+function createStore(options: StoreOptions, transmitter: Transmitter) {
+  const { seed = 1, timers = systemTimers, clientId = 'sandbox-client' } = options;
+  const stream = (label: string) => createRandom(seed, label);
+
+  const clock = new Clock({
+    now: options.now ?? Date.now,
+    timers,
+    random: stream('nodes'),
+    offsetMs: options.clockOffsetMs ?? 0,
+  });
+  const access: Access = { accessDenied: false, quotaExceeded: false };
+
+  const ids = new Ids(stream('ids'));
+  const truth = new Truth({ clock, ids });
+  const factory = new Factory({ random: stream('factory'), ids });
+  fillCatalogue({ truth, factory, random: stream('catalogue'), count: options.products ?? 50 });
+
+  const deliveries = new DeliveryLog();
+  const oauth = new TokenIssuer(clock);
+  const networks = new Map<string, Network>();
+  const addApp = ({ clientSecret, ...app }: App): Network => {
+    const serial = networks.size;
+    const random = stream(`network ${serial}`);
+    const added = new Network({ transmitter, log: deliveries, clock, random, serial, ...app });
+    oauth.addChannel(app.clientId, clientSecret);
+    networks.set(app.clientId, added);
+    return added;
+  };
+  const network = addApp({
+    clientId,
+    clientSecret: options.clientSecret ?? 'sandbox-secret',
+    webhookSecret: options.webhookSecret ?? 'sandbox-webhook-secret',
+    webhookUrl: options.webhookUrl ?? null,
+  });
+
+  const operations = createOperations({
+    ...{ truth, clock, ids, factory },
+    random: stream('operations'),
+    publish: (changes) => {
+      for (const each of networks.values()) each.publish(changes);
+    },
+  });
+  const traffic = new Traffic({ truth, operations, random: stream('traffic'), timers });
+  // A separate stream of ids, so that an order does not change the ids of later products.
+  const recordIds = new Ids(stream('records'));
+  const addresses = new AddressBook({ ids: recordIds });
+  const orderDesk = new OrderDesk({ truth, operations, addresses, access, clock, ids: recordIds });
+
+  const reads = new Reads({ random: stream('reads'), clock });
+  const losses = new Losses({
+    ...{ truth, operations, network, deliveries, clock },
+    random: stream('losses'),
+  });
+  const calls = new CallLog(() => clock.baseNow());
+  const requests: Record<string, number> = {};
+
+  return {
+    ...{ seed, clientId, clock, access, truth, operations, traffic, addresses, orderDesk },
+    ...{ network, networks, addApp, oauth, deliveries, reads, losses, calls, requests },
+    courier: orderDesk.courier,
+    mirrorUrl: options.mirrorUrl ?? null,
+    /** The secret in force, also after `oauth.replaceSecret`. */
+    get clientSecret() {
+      return oauth.clientSecret;
+    },
+    get webhookSecret() {
+      return network.webhookSecret;
+    },
+    get webhookUrl() {
+      return network.webhookUrl;
+    },
+    set webhookUrl(url) {
+      network.webhookUrl = url;
+    },
+    /** Stops traffic, and drops what has not been sent. */
+    stop: async () => {
+      traffic.stop();
+      clock.stop();
+      for (const each of networks.values()) each.stop();
+      await transmitter.close();
+    },
+  };
 }
 
 /** Loopback only: the sandbox's credentials are public, and its control API is open. */

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 
+import { holdNext } from '../sandbox/harness.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
 import { databaseOf, homeOf, run, startServer, startService, untilQuiet, withEnv } from './harness.ts';
 
@@ -18,7 +19,7 @@ test('without a server and without a database it says what to do', async () => {
 test('with a server it shows the server’s state; exit code 0 only when live', async () => {
   const sandbox = await startService({ products: 20 });
   const home = await homeOf(sandbox);
-  const hold = sandbox.reads.holdNext();
+  const hold = holdNext(sandbox);
   const server = await startServer(home, sandbox);
   const early = await run(home, 'status', '--json');
   expect(early.code).toBe(1);

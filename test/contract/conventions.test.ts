@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { present } from '../shared/present.ts';
+import { STORE_ID } from '../../src/sandbox/world/render.ts';
 import { recipient } from '../sandbox/harness.ts';
 import type { Json } from '../sandbox/harness.ts';
 import { rule } from './contract.ts';
@@ -153,8 +154,7 @@ rule('conventions.6.body', 'the same as in the header', async (context) => {
   }
 });
 
-rule('conventions.7', 'a store_id is an unknown field everywhere', async ({ raw, body, sandbox }) => {
-  const { storeId } = sandbox.truth;
+rule('conventions.7', 'a store_id is an unknown field everywhere', async ({ raw, body }) => {
   for (const [path, right] of [
     [CREATE, body()],
     [DETAIL, { order_id: '5' }],
@@ -162,16 +162,16 @@ rule('conventions.7', 'a store_id is an unknown field everywhere', async ({ raw,
     [LIST, {}],
     [PRODUCT, { product_id: '5' }],
   ] as const) {
-    expectRefused(await raw.post(path, { ...right, store_id: storeId }), 'store_id');
+    expectRefused(await raw.post(path, { ...right, store_id: STORE_ID }), 'store_id');
   }
 });
 
-rule('conventions.7', 'another app’s token reaches the same store', async ({ raw, steer, lamp, sandbox }) => {
+rule('conventions.7', 'another app’s token reaches the same store', async ({ raw, steer, lamp }) => {
   const added = await steer('/apps', { client_id: 'second' });
   const form = { client_id: 'second', client_secret: added['client_secret'] as string };
   const token = (await raw.token(form)).body['access_token'] as string;
   const answer = await raw.post(PRODUCT, { product_id: lamp.product.id }, { token });
-  expect(answer.body['product']).toMatchObject({ id: lamp.product.id, store_id: sandbox.truth.storeId });
+  expect(answer.body['product']).toMatchObject({ id: lamp.product.id, store_id: STORE_ID });
 });
 
 rule(

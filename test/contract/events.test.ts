@@ -223,7 +223,7 @@ rule('events.signature.1', 'over the bytes as they came', async (context) => {
   for (const { headers, raw } of await someChanges(context)) {
     expect(headers['x-service-signature']).toBe(hmac('sandbox-webhook-secret', raw));
   }
-  context.sandbox.webhookSecret = 'another';
+  context.sandbox.network.webhookSecret = 'another';
   add(context);
   const last = present((await context.webhooks()).at(-1));
   expect(last.headers['x-service-signature']).toBe(hmac('another', last.raw));

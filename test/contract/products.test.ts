@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { sellable } from '../../src/sandbox/world/model.ts';
+import { STORE_ID } from '../../src/sandbox/world/render.ts';
 import type { Kind, Product } from '../../src/sandbox/world/model.ts';
 import { present } from '../shared/present.ts';
 import { levelOf, variantOf } from '../sandbox/harness.ts';
@@ -67,10 +68,10 @@ rule(
     const { truth } = context.sandbox;
     for (const product of truth.products) {
       expect(await detail(context, product.id)).toMatchObject({
-        ...{ id: product.id, name: product.name, store_id: truth.storeId },
+        ...{ id: product.id, name: product.name, store_id: STORE_ID },
       });
     }
-    expect(truth.storeId).toMatch(ID);
+    expect(STORE_ID).toMatch(ID);
   },
 );
 

@@ -77,6 +77,26 @@ export async function steer(sandbox: Sandbox, path: string, body: unknown): Prom
   );
 }
 
+/** Samples the next detail of the product, or the next read of any kind, and answers it on release. */
+export function holdNext({ reads }: Pick<Sandbox, 'reads'>, productId?: string) {
+  const sampled = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  let isWaiting = true;
+  reads.intercept = async (_, body, respond) => {
+    if (!isWaiting || (productId !== undefined && body['product_id'] !== productId)) return undefined;
+    isWaiting = false;
+    const answer = respond();
+    sampled.resolve();
+    await released.promise;
+    return answer;
+  };
+  const release = () => {
+    isWaiting = false;
+    released.resolve();
+  };
+  return { sampled: sampled.promise, release };
+}
+
 /** The first live variant of the kind, with at least `levels` warehouses. */
 export function variantOf(sandbox: Sandbox, kind: Kind, levels = kind === 'bundle' ? 0 : 1): Variant {
   const found = sandbox.truth.variants.find(

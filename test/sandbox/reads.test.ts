@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
-import { levelOf, clientOf, manualTime, sandboxFor, variantOf } from './harness.ts';
+import { levelOf, clientOf, holdNext, manualTime, sandboxFor, variantOf } from './harness.ts';
 import type { Client, Reply } from './harness.ts';
 
 const DETAIL = '/v1/product/detail';
@@ -65,7 +65,7 @@ test('slow samples on arrival and delivers later', async () => {
 
 test('holdNext samples one read of the product now and delivers it on release', async () => {
   const { sandbox, call, variant, read, set } = await prepared();
-  const hold = sandbox.reads.holdNext(variant.product.id);
+  const hold = holdNext(sandbox, variant.product.id);
   const other = variantOf(sandbox, 'own').product.id;
   expect((await call(DETAIL, { product_id: other })).status).toBe(200);
 

@@ -1,5 +1,5 @@
 /** Does what a plan says. */
-import { OperationError } from '../../src/sandbox/world/targets.ts';
+import { OperationError } from '../../src/sandbox/shared/errors.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Answer } from '../../src/sandbox/network/reads.ts';
 import { present } from '../shared/present.ts';

@@ -4,7 +4,7 @@
  * without being suspect.
  */
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
-import { OperationError } from '../../src/sandbox/world/targets.ts';
+import { OperationError } from '../../src/sandbox/shared/errors.ts';
 import { present } from '../shared/present.ts';
 import type { DetailFault, Fate, Scene, SceneDeed } from './plan.ts';
 import { PLAIN, type Mail } from './mail.ts';
@@ -76,7 +76,9 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     by: number,
     fate: Fate,
   ): void => {
-    const level = truth.stockLevel(at.variantId, at.warehouseId);
+    const level = truth
+      .variant(at.variantId)
+      ?.levels.find(({ warehouseId }) => warehouseId === at.warehouseId);
     const stampMs = level?.stampMs ?? 0;
     clock.offsetMs += aheadMs;
     props.count('timestamp ahead');

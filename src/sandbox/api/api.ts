@@ -4,15 +4,13 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
 import type { Context } from 'hono';
-import type { Answer, Reads } from '../network/reads.ts';
-import type { Call, CallLog } from '../shared/calls.ts';
+import type { Answer } from '../network/reads.ts';
+import type { Store } from '../sandbox.ts';
+import type { Call } from '../shared/calls.ts';
 import { ApiError } from '../shared/errors.ts';
-import type { Clock } from '../world/clock.ts';
-import type { Endpoint } from './endpoints.ts';
+import { endpointsOf } from './endpoints.ts';
 import { describeService } from './openapi.ts';
-import type { TokenIssuer } from './oauth.ts';
 import { parseJsonBody, readBody } from './request-body.ts';
-import { answerTokenRequest } from './token-endpoint.ts';
 
 export interface ApiEnv {
   readonly Bindings: HttpBindings;
@@ -27,18 +25,9 @@ export interface ApiEnv {
 const STORE = /^\/(oauth|v1)\//;
 
 /** The store's HTTP API: common conventions and errors around a table of endpoints. */
-export function createApi(deps: {
-  readonly clock: Clock;
-  readonly oauth: TokenIssuer;
-  readonly reads: Reads;
-  readonly endpoints: readonly Endpoint[];
-  /** Requests so far, by path. */
-  readonly requests: Record<string, number>;
-  readonly calls: CallLog;
-  /** Called when a product detail was answered with the truth of `ageMs` ago. */
-  readonly onDetail: (productId: string, ageMs: number) => void;
-}): Hono<ApiEnv> {
-  const { clock, oauth, reads, endpoints, requests, calls, onDetail } = deps;
+export function createApi(store: Store): Hono<ApiEnv> {
+  const { clock, oauth, reads, requests, calls } = store;
+  const endpoints = endpointsOf(store);
   const app = new Hono<ApiEnv>();
 
   const respond = (context: Context<ApiEnv>, answer: Answer): Response => {
@@ -51,7 +40,7 @@ export function createApi(deps: {
       Date: new Date(clock.now()).toUTCString(),
     };
     const call = context.get('call');
-    if (call !== undefined) calls.answered(call, answer.status, headers, text);
+    if (call !== undefined) calls.ended(call, { status: answer.status, headers, text });
     return new Response(text, { status: answer.status, headers });
   };
   const received = async (context: Context<ApiEnv>): Promise<Buffer> => {
@@ -78,7 +67,8 @@ export function createApi(deps: {
     const raw = await received(context);
     oauth.admitIp(ip);
     const contentType = context.req.header('Content-Type');
-    return respond(context, answerTokenRequest(oauth, { raw, contentType, ip }));
+    const body = oauth.issue({ raw, contentType, ip });
+    return respond(context, { status: 200, headers: { 'Cache-Control': 'no-store' }, body });
   });
 
   for (const endpoint of endpoints) {
@@ -94,9 +84,7 @@ export function createApi(deps: {
       });
       const requestId = context.get('requestId');
       // A miss is sampled like any answer: holding or delaying it must not turn it into a hit.
-      let shownAgeMs = 0;
       const sample = (ageMs: number): Answer => {
-        shownAgeMs = ageMs;
         try {
           return endpoint.answer(body, { requestId, clientId, ageMs });
         } catch (error) {
@@ -107,12 +95,9 @@ export function createApi(deps: {
       const answer = await reads.serve({ endpoint: endpoint.path, body, sample });
       if (answer === 'reset') {
         const call = context.get('call');
-        if (call !== undefined) calls.cut(call);
+        if (call !== undefined) calls.ended(call, null);
         context.env.incoming.socket.resetAndDestroy();
         return RESPONSE_ALREADY_SENT;
-      }
-      if (answer.status === 200 && endpoint.path === '/v1/product/detail') {
-        onDetail(String(body['product_id']), shownAgeMs);
       }
       return respond(context, answer);
     });

@@ -6,22 +6,18 @@ import {
 } from '../../store-api/contract/order-schemas.ts';
 import { productDetailRequestSchema, productListRequestSchema } from '../../store-api/contract/schemas.ts';
 import type { Answer } from '../network/reads.ts';
-import { requireAccess } from '../shared/access.ts';
-import type { Access } from '../shared/access.ts';
+import type { Store } from '../sandbox.ts';
 import { ApiError } from '../shared/errors.ts';
 import type { ErrorCode, ErrorStatus } from '../shared/errors.ts';
-import type { AddressBook } from '../world/address-book.ts';
 import {
   addressListAnswer,
   orderEnvelope,
   productDetailAnswer,
   productListAnswer,
 } from '../world/answers.ts';
-import { Listing } from '../world/listing.ts';
-import type { OrderDesk } from '../world/order-desk.ts';
+import { Listing, pageOf } from '../world/listing.ts';
 import { renderOrder } from '../world/order-render.ts';
-import type { Orders } from '../world/orders.ts';
-import type { Truth } from '../world/truth.ts';
+import { imageUrl } from '../world/render.ts';
 
 /** The caller, and the age of the truth that it is shown. */
 interface Asked {
@@ -45,16 +41,28 @@ export interface Endpoint {
   answer(body: Record<string, unknown>, asked: Asked): Answer;
 }
 
-export function endpointsOf(store: {
-  readonly access: Access;
-  readonly addresses: AddressBook;
-  readonly orderDesk: OrderDesk;
-  readonly operations: { readonly orders: Orders };
-  readonly truth: Truth;
-}): Endpoint[] {
-  const { access, addresses, orderDesk, truth } = store;
+export function endpointsOf(store: Store): Endpoint[] {
+  const { access, addresses, losses, orderDesk, truth } = store;
   const { orders } = store.operations;
   const listing = new Listing(truth);
+
+  /** Checks the bodies' types against their schemas, then erases them, so that endpoints share one table. */
+  const endpoint = <Schema extends z.ZodObject, Answers extends z.ZodObject>(
+    definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
+      readonly schema: Schema;
+      readonly answers: Answers;
+      /** Throws ApiError for the errors. */
+      answer(body: z.output<Schema>, asked: Asked): z.input<Answers>;
+    },
+  ): Endpoint => ({
+    ...definition,
+    answer: (body, asked) => {
+      if (access.accessDenied && definition.errors?.[403] !== undefined) {
+        throw new ApiError(403, 'access_denied', 'the channel may not do that for its store');
+      }
+      return { status: 200, body: definition.answer(body as z.output<Schema>, asked) };
+    },
+  });
 
   return [
     endpoint({
@@ -65,7 +73,6 @@ export function endpointsOf(store: {
       errors: { 403: ['access_denied', 'quota_exceeded'] },
       // Nothing here waits, so two requests with the same external_order_id cannot both find none.
       answer: (body, { requestId, clientId }) => {
-        requireAccess(access);
         return { request_id: requestId, order: renderOrder(orderDesk.place(body, clientId)) };
       },
     }),
@@ -76,7 +83,6 @@ export function endpointsOf(store: {
       answers: orderEnvelope,
       errors: { 403: ['access_denied'], 404: ['not_found'] },
       answer: ({ order_id: id, external_order_id: externalId }, { requestId, clientId }) => {
-        requireAccess(access);
         const order = id === undefined ? orders.findExternal(clientId, externalId) : orders.find(id);
         if (order === undefined) throw new ApiError(404, 'not_found', 'no such order');
         return { request_id: requestId, order: renderOrder(order) };
@@ -90,10 +96,8 @@ export function endpointsOf(store: {
       answers: addressListAnswer,
       errors: { 403: ['access_denied'] },
       answer: ({ limit = 100, offset = 0 }, { requestId }) => {
-        requireAccess(access);
-        const all = addresses.own();
-        const end = offset + limit;
-        return { request_id: requestId, addresses: all.slice(offset, end), has_more: end < all.length };
+        const { page, ...rest } = pageOf(addresses.own(), { limit, offset });
+        return { request_id: requestId, addresses: page, ...rest };
       },
     }),
     endpoint({
@@ -102,16 +106,17 @@ export function endpointsOf(store: {
       schema: productListRequestSchema,
       bodyOptional: true,
       answers: productListAnswer,
-      answer: (body, { requestId }) => {
-        const { products, total, hasMore } = listing.page(body);
+      answer: ({ limit = 20, offset = 0, ...wanted }, { requestId }) => {
+        const all = listing.products(wanted);
+        const { page, ...rest } = pageOf(all, { limit, offset });
         return {
           request_id: requestId,
-          products: products.map(({ id, name, imageCount }) => ({
-            ...{ id, name },
-            ...(imageCount > 0 && { image_url: `${truth.imageBaseUrl}/full/${id}/0.jpg` }),
+          products: page.map((product) => ({
+            ...{ id: product.id, name: product.name },
+            ...(product.imageCount > 0 && { image_url: imageUrl(product, 0) }),
           })),
-          ...(body.get_count === true && { total }),
-          has_more: hasMore,
+          ...(wanted.get_count === true && { total: all.length }),
+          ...rest,
         };
       },
     }),
@@ -124,23 +129,9 @@ export function endpointsOf(store: {
       answer: (body, { requestId, ageMs }) => {
         const product = truth.detail(body.product_id, ageMs);
         if (product === null) throw new ApiError(404, 'not_found', 'no such product');
+        losses.shown(product.id, ageMs);
         return { request_id: requestId, product };
       },
     }),
   ];
-}
-
-/** Checks the bodies' types against their schemas, then erases them, so that endpoints share one table. */
-function endpoint<Schema extends z.ZodObject, Answers extends z.ZodObject>(
-  definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
-    readonly schema: Schema;
-    readonly answers: Answers;
-    /** Throws ApiError for the errors. */
-    answer(body: z.output<Schema>, asked: Asked): z.input<Answers>;
-  },
-): Endpoint {
-  return {
-    ...definition,
-    answer: (body, asked) => ({ status: 200, body: definition.answer(body as z.output<Schema>, asked) }),
-  };
 }

@@ -1,12 +1,21 @@
+/** `POST /oauth/token`: issues and checks tokens within the documented limits ("Authentication" 2-6). */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../world/clock.ts';
-import { dropOldest } from '../world/drop-oldest.ts';
+import { z } from 'zod';
 import { ApiError } from '../shared/errors.ts';
+import type { Clock } from '../world/clock.ts';
 
-interface TokenForm {
-  readonly grantType: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
+/** The form. Other fields are refused ("Conventions" 5), as are empty and repeated ones. */
+export const tokenRequestSchema = z
+  .strictObject({
+    grant_type: z.literal('client_credentials'),
+    client_id: z.string().min(1),
+    client_secret: z.string().min(1),
+  })
+  .meta({ id: 'TokenRequest' });
+
+interface TokenRequest {
+  readonly raw: Buffer;
+  readonly contentType: string | undefined;
   readonly ip: string;
 }
 
@@ -17,44 +26,46 @@ const FAILURES = { requests: 10, withinMs: 5 * MINUTE_MS };
 const BLOCK_MS = 15 * MINUTE_MS;
 const OLD_SECRET_MS = 24 * 60 * MINUTE_MS;
 const TOKEN_LIFETIME_S = 14_400;
-const TOKENS_KEPT = 10_000;
 
-/** Issues and checks tokens, within the documented limits ("Authentication" 2-6). */
+/** A secret or the client id of a token, and until when it is valid. */
+interface Valid {
+  readonly text: string;
+  readonly untilMs: number;
+}
+
 export class TokenIssuer {
-  /** Of the first channel, like the secret and its replacement. */
-  readonly clientId: string;
-  /** An expired channel is answered like wrong credentials. */
+  /** An expired first channel is answered like wrong credentials. */
   channelExpired = false;
   readonly #clock: Clock;
-  #secret: string;
-  #oldSecrets: { readonly secret: string; readonly untilMs: number }[] = [];
-  readonly #others = new Map<string, string>();
-  readonly #tokens = new Map<string, { readonly clientId: string; readonly untilMs: number }>();
+  /** By client id, the one in force last. */
+  readonly #secrets = new Map<string, readonly Valid[]>();
+  readonly #tokens = new Map<string, Valid>();
   readonly #requests = new Windows();
   readonly #failures = new Windows();
   readonly #blocks = new Map<string, number>();
 
-  constructor(clock: Clock, clientId: string, clientSecret: string) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.clientId = clientId;
-    this.#secret = clientSecret;
   }
 
-  /** The secret in force. */
+  /** The first channel's secret in force. */
   get clientSecret(): string {
-    return this.#secret;
+    return this.#first[1].at(-1)?.text ?? '';
   }
 
   /** Adds a channel of the same store, which may request tokens from now on. */
   addChannel(clientId: string, clientSecret: string): void {
-    this.#others.set(clientId, clientSecret);
+    this.#secrets.set(clientId, [{ text: clientSecret, untilMs: Infinity }]);
   }
 
-  /** Sets a new secret; the old one stays valid for another 24 hours. */
-  replaceSecret(secret = randomBytes(24).toString('base64url')): string {
-    this.#oldSecrets.push({ secret: this.#secret, untilMs: this.#now() + OLD_SECRET_MS });
-    this.#secret = secret;
-    return secret;
+  /** Sets a new secret of the first channel; the old one stays valid for another 24 hours. */
+  replaceSecret(): string {
+    const text = randomBytes(24).toString('base64url');
+    const untilMs = this.#now() + OLD_SECRET_MS;
+    const [clientId, secrets] = this.#first;
+    const old = secrets.map((secret) => ({ ...secret, untilMs: Math.min(secret.untilMs, untilMs) }));
+    this.#secrets.set(clientId, [...old, { text, untilMs: Infinity }]);
+    return text;
   }
 
   expireAllTokens(): void {
@@ -66,27 +77,34 @@ export class TokenIssuer {
     this.#admit(`ip ${ip}`, PER_IP);
   }
 
-  issue(form: TokenForm) {
-    const clientKey = `client ${form.clientId}`;
+  /** The body of the 200. */
+  issue({ raw, contentType, ip }: TokenRequest) {
+    const { grant_type: grantType, client_id: clientId, client_secret: secret } = readForm(raw, contentType);
+    const clientKey = `client ${clientId}`;
     this.#admit(clientKey, PER_CLIENT);
-    if (form.grantType !== 'client_credentials') {
+    if (grantType !== 'client_credentials') {
       throw new ApiError(400, 'unsupported_grant_type', 'grant_type must be client_credentials');
     }
-    if (!this.#matches(form.clientId, form.clientSecret)) {
-      this.#fail([clientKey, `ip ${form.ip}`]);
+    const isExpired = this.channelExpired && clientId === this.#first[0];
+    const secrets = this.#secrets.get(clientId) ?? [];
+    if (isExpired || !secrets.some(({ text, untilMs }) => text === secret && untilMs > this.#now())) {
+      this.#fail([clientKey, `ip ${ip}`]);
       throw new ApiError(401, 'invalid_client', 'the client credentials were rejected');
     }
-    if (this.#tokens.size >= TOKENS_KEPT) dropOldest(this.#tokens);
     const token = randomBytes(32).toString('base64url');
-    const untilMs = this.#now() + TOKEN_LIFETIME_S * 1_000;
-    this.#tokens.set(token, { clientId: form.clientId, untilMs });
+    this.#tokens.set(token, { text: clientId, untilMs: this.#now() + TOKEN_LIFETIME_S * 1_000 });
     return { access_token: token, token_type: 'Bearer', expires_in: TOKEN_LIFETIME_S };
   }
 
   /** The client id of the channel that a valid token identifies. */
   channelOf(token: string): string | undefined {
     const found = this.#tokens.get(token);
-    return found === undefined || found.untilMs <= this.#now() ? undefined : found.clientId;
+    return found === undefined || found.untilMs <= this.#now() ? undefined : found.text;
+  }
+
+  get #first(): readonly [clientId: string, secrets: readonly Valid[]] {
+    const [first = ['', []]] = this.#secrets;
+    return first;
   }
 
   /** Durations use the base clock: stepping the store's clock must not lift a block. */
@@ -122,13 +140,6 @@ export class TokenIssuer {
       for (const key of keys) this.#blocks.set(key, nowMs + BLOCK_MS);
     }
   }
-
-  #matches(id: string, candidate: string): boolean {
-    if (id !== this.clientId) return this.#others.get(id) === candidate;
-    if (this.channelExpired) return false;
-    this.#oldSecrets = this.#oldSecrets.filter((old) => old.untilMs > this.#now());
-    return candidate === this.#secret || this.#oldSecrets.some((old) => old.secret === candidate);
-  }
 }
 
 /** Times of recent events by key. */
@@ -142,4 +153,28 @@ class Windows {
     this.#byKey.set(key, times);
     return times;
   }
+}
+
+/** Credentials are accepted in a form body only. */
+function readForm(raw: Buffer, contentType = ''): Record<keyof typeof tokenRequestSchema.shape, string> {
+  const refuse = (description: string): never => {
+    throw new ApiError(400, 'invalid_request', description);
+  };
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType)) {
+    refuse('Content-Type must be application/x-www-form-urlencoded');
+  }
+  const form = new URLSearchParams(raw.toString('utf8'));
+  for (const field of form.keys()) {
+    if (!Object.hasOwn(tokenRequestSchema.shape, field)) refuse(`${field}: unknown field`);
+  }
+  const only = (field: string): string => {
+    const [value, ...more] = form.getAll(field);
+    if (more.length > 0) return refuse(`${field}: sent more than once`);
+    return value || refuse(`${field}: required`);
+  };
+  return {
+    grant_type: only('grant_type'),
+    client_id: only('client_id'),
+    client_secret: only('client_secret'),
+  };
 }

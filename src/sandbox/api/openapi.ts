@@ -5,7 +5,7 @@ import { STOCK_AVAILABLE_UPDATED } from '../../store-api/contract/schemas.ts';
 import { errorAnswer, stockAvailableUpdated, tokenAnswer } from '../world/answers.ts';
 import type { DocumentedErrors, Endpoint } from './endpoints.ts';
 import type { ErrorStatus } from '../shared/errors.ts';
-import { tokenRequestSchema } from './token-endpoint.ts';
+import { tokenRequestSchema } from './oauth.ts';
 
 type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
 

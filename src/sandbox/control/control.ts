@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -10,175 +11,170 @@ import type { Loss } from '../network/losses.ts';
 import type { Network } from '../network/network.ts';
 import type { Call } from '../shared/calls.ts';
 import { ApiError } from '../shared/errors.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../sandbox.ts';
 import { faultsSchema, readFaults, setFaults } from './faults.ts';
-import { renameKeys, toSnakeCase } from './names.ts';
-import { possible, runOperation } from './operations.ts';
+import { renameKeys, runOperation, toSnakeCase } from './operations.ts';
 
-export const trafficSchema = z.strictObject({
-  rate: z.number().min(0).max(10_000).describe('stock changes per second; 0 stops'),
-  structural: z.boolean().optional().describe('also add and delete products'),
-});
+/** What people and scripts can do to the sandbox: with JSON, and with the forms of the page. */
+interface Action<Schema extends z.ZodObject = z.ZodObject> {
+  readonly schema: Schema;
+  /** What `GET` answers, and `POST` if `run` returns nothing. */
+  readonly show?: (store: Store, network: Network) => Record<string, unknown>;
+  /** @param network of the app that it is about. */
+  run(store: Store, body: z.output<Schema>, network: Network): object | void | Promise<object>;
+}
 
-/** The store owner's settings of an app. Omitted fields keep their values. */
-export const settingsSchema = z.strictObject({
-  /** Empty: no webhooks, regardless of the switches. */
-  webhook_url: z
-    .union([z.literal(''), z.url({ protocol: /^https?$/ })])
-    .optional()
-    .describe('webhook URL; empty for none'),
-  /** One switch per event; off stops its delivery and keeps the URL. */
-  events: z
-    .strictObject({
-      stock_available_updated: z.boolean().optional().describe('send stock_available_updated'),
-    })
-    .optional(),
-  /** The couriers for which booking is set up. */
-  couriers: z.array(z.enum(shippingTypes)).optional(),
-  booking_delay_ms: z.int().min(0).max(3_600_000).optional().describe('from ready-to-ship to shipment, ms'),
-});
-
-const replaySchema = z.strictObject({
-  request_id: z.string().min(1),
-  url: z.url({ protocol: /^https?$/, error: 'an http(s) address' }),
-});
+/** Checks the body's type against its schema, then erases it, so that the actions share one table. */
+const action = <Schema extends z.ZodObject>(of: Action<Schema>): Action => of;
 
 /** The default of `?limit=`: how many deliveries or calls are listed. */
 const MOST_SHOWN = 100;
 const YEAR_MS = 31_536_000_000;
+
+export const ACTIONS = {
+  faults: action({ schema: faultsSchema, show: readFaults, run: setFaults }),
+  traffic: action({
+    schema: z.strictObject({
+      rate: z.number().min(0).max(10_000).describe('stock changes per second; 0 stops'),
+      structural: z.boolean().optional().describe('also add and delete products'),
+    }),
+    show: ({ traffic: { rate, structural } }) => ({ rate, structural }),
+    run: ({ traffic }, { rate, structural = traffic.structural }) => {
+      traffic.structural = structural;
+      traffic.start(rate);
+    },
+  }),
+  /** The store owner's settings of an app. Omitted fields keep their values. */
+  settings: action({
+    schema: z.strictObject({
+      /** Empty: no webhooks, regardless of the switches. */
+      webhook_url: z
+        .union([z.literal(''), z.url({ protocol: /^https?$/ })])
+        .optional()
+        .describe('webhook URL; empty for none'),
+      /** One switch per event; off stops its delivery and keeps the URL. */
+      events: z
+        .strictObject({
+          stock_available_updated: z.boolean().optional().describe('send stock_available_updated'),
+        })
+        .optional(),
+      /** The couriers for which booking is set up. */
+      couriers: z.array(z.enum(shippingTypes)).optional(),
+      booking_delay_ms: z
+        .int()
+        .min(0)
+        .max(3_600_000)
+        .optional()
+        .describe('from ready-to-ship to shipment, ms'),
+    }),
+    show: ({ courier }, network) => ({
+      webhook_url: network.webhookUrl ?? '',
+      events: { stock_available_updated: network.enabled },
+      couriers: [...courier.bookable],
+      booking_delay_ms: courier.bookingDelayMs,
+    }),
+    run: ({ courier }, settings, network) => {
+      network.webhookUrl = settings.webhook_url ?? network.webhookUrl;
+      network.enabled = settings.events?.stock_available_updated ?? network.enabled;
+      if (settings.couriers) courier.bookable = new Set(settings.couriers);
+      courier.bookingDelayMs = settings.booking_delay_ms ?? courier.bookingDelayMs;
+    },
+  }),
+  clock: action({
+    schema: z.strictObject({ advance_ms: z.int().min(0).max(YEAR_MS) }),
+    show: ({ clock }) => ({ now: clock.now(), offset_ms: clock.offsetMs }),
+    run: ({ clock }, body) => clock.advance(body.advance_ms),
+  }),
+  operations: action({ schema: z.looseObject({}), run: runOperation }),
+  'lose-next': action({
+    schema: z.strictObject({ count: z.int().min(0) }),
+    run: (_, body, network) => {
+      network.loseNext(body.count);
+      return body;
+    },
+  }),
+  'lose-webhook': action({
+    schema: z.strictObject({ variant_id: idSchema.optional(), warehouse_id: idSchema.optional() }),
+    run: ({ losses }, { variant_id: variantId, warehouse_id: warehouseId }) =>
+      showLoss(losses.lose({ variantId, warehouseId })),
+  }),
+  /** Sends a webhook again, the same bytes, to any address. */
+  replay: action({
+    schema: z.strictObject({
+      request_id: z.string().min(1),
+      url: z.url({ protocol: /^https?$/, error: 'must begin with http:// or https://' }),
+    }),
+    run: async ({ networks, deliveries }, { request_id: requestId, url }) => {
+      const found = deliveries.records.findLast(({ delivery }) => delivery.requestId === requestId);
+      const network = found && networks.get(found.clientId);
+      if (found === undefined || network === undefined) {
+        throw new ApiError(404, 'not_found', `request_id: no webhook ${requestId} is kept`);
+      }
+      return showDelivery(await network.resend(found.delivery, url));
+    },
+  }),
+  apps: action({
+    schema: z.strictObject({ client_id: z.string().min(1) }),
+    run: ({ networks, addApp }, { client_id: clientId }) => {
+      if (networks.has(clientId))
+        throw new ApiError(400, 'invalid_request', `client_id: ${clientId} is in use`);
+      const [clientSecret = '', webhookSecret = ''] = [1, 2].map(() => randomBytes(24).toString('base64url'));
+      addApp({ clientId, clientSecret, webhookSecret, webhookUrl: null });
+      return { client_id: clientId, client_secret: clientSecret, webhook_secret: webhookSecret };
+    },
+  }),
+  'replace-client-secret': action({
+    schema: z.strictObject({}),
+    run: ({ oauth }) => ({ client_secret: oauth.replaceSecret() }),
+  }),
+};
 
 /**
  * `/sandbox/*`: lets people and scripts control a running sandbox. It needs no credentials: the listener is on loopback,
  * and a body must have a JSON Content-Type, which a foreign web page cannot send.
  */
 export function createControl(store: Store): Hono<ApiEnv> {
-  const { apps, calls, clock, deliveries, losses, network, oauth, traffic, truth } = store;
+  const { calls, deliveries, losses, truth } = store;
   const app = new Hono<ApiEnv>();
 
-  const get = (path: string, answer: (context: Context<ApiEnv>) => object): void => {
-    app.get(path, (context) => context.json(answer(context)));
-  };
-  const post = <Shape extends z.ZodRawShape>(
-    path: string,
-    schema: z.ZodObject<Shape>,
-    answer: (body: z.output<z.ZodObject<Shape>>, context: Context<ApiEnv>) => object | Promise<object>,
-  ): void => {
-    app.post(path, async (context) => {
-      const raw = await readBody(context.env.incoming);
-      const contentType = context.req.header('Content-Type');
-      const body = parseJsonBody(raw, contentType, schema, { optional: false });
-      return context.json(await answer(body, context));
-    });
-  };
   const limitOf = (context: Context<ApiEnv>): number => {
     const limit = Number(context.req.query('limit') ?? MOST_SHOWN);
     return Number.isSafeInteger(limit) && limit > 0 ? limit : MOST_SHOWN;
   };
   /** The network of the app that `?client_id=` names, by default the first one. */
   const networkOf = (context: Context<ApiEnv>): Network => {
-    const found = apps.networkOf(context.req.query('client_id') ?? store.clientId);
+    const found = store.networks.get(context.req.query('client_id') ?? store.clientId);
     if (found === undefined) throw new ApiError(404, 'not_found', 'client_id: no such app');
     return found;
   };
-  const showClock = () => ({ now: clock.now(), offset_ms: clock.offsetMs });
 
-  get('/truth', () => renameKeys(truth.snapshot(), toSnakeCase));
-  get('/deliveries', (context) => ({
-    counts: deliveries.counts,
-    deliveries: deliveries.records.slice(-limitOf(context)).map(showDelivery),
-  }));
-  get('/calls', (context) => ({ calls: calls.recent.slice(0, limitOf(context)).map(showCall) }));
-  post('/replay', replaySchema, async ({ request_id: requestId, url }) =>
-    showDelivery(await resend(store, requestId, url)),
+  app.get('/truth', (context) => context.json(renameKeys(truth.snapshot(), toSnakeCase)));
+  app.get('/deliveries', (context) => {
+    const shown = deliveries.records.slice(-limitOf(context)).map(showDelivery);
+    return context.json({ counts: deliveries.counts, deliveries: shown });
+  });
+  app.get('/calls', (context) =>
+    context.json({ calls: calls.recent.slice(0, limitOf(context)).map(showCall) }),
   );
-
-  get('/faults', () => readFaults(store));
-  post('/faults', faultsSchema, (faults) => {
-    setFaults(store, faults);
-    return readFaults(store);
-  });
-  post('/traffic', trafficSchema, (body) => {
-    setTraffic(store, body);
-    return { rate: traffic.rate, structural: traffic.structural };
-  });
-  post('/lose-next', z.strictObject({ count: z.int().min(0) }), ({ count }) => {
-    network.loseNext(count);
-    return { count };
-  });
-  get('/losses', () => ({ losses: losses.recent.map(showLoss) }));
-  post(
-    '/lose-webhook',
-    z.strictObject({ variant_id: idSchema.optional(), warehouse_id: idSchema.optional() }),
-    ({ variant_id: variantId, warehouse_id: warehouseId }) =>
-      showLoss(possible(() => losses.lose({ variantId, warehouseId }))),
-  );
-
-  post('/operations', z.looseObject({}), (body) => runOperation(store, body));
-
-  get('/settings', (context) => readSettings(store, networkOf(context)));
-  post('/settings', settingsSchema, (settings, context) => {
-    const of = networkOf(context);
-    changeSettings(store, settings, of);
-    return readSettings(store, of);
-  });
-  post('/apps', z.strictObject({ client_id: z.string().min(1) }), ({ client_id: clientId }) => {
-    const added = apps.add(clientId);
-    if (added === undefined) throw new ApiError(400, 'invalid_request', `client_id: ${clientId} is in use`);
-    const { network: _, ...credentials } = added;
-    return renameKeys(credentials, toSnakeCase);
-  });
-  post('/replace-client-secret', z.strictObject({}), () => ({ client_secret: oauth.replaceSecret() }));
-
-  get('/clock', showClock);
-  post('/clock', z.strictObject({ advance_ms: z.int().min(0).max(YEAR_MS) }), (body) => {
-    store.advance(body.advance_ms);
-    return showClock();
-  });
-  return app;
-}
-
-export function setTraffic({ traffic }: Store, body: z.output<typeof trafficSchema>): void {
-  traffic.structural = body.structural ?? traffic.structural;
-  traffic.start(body.rate);
-}
-
-export function readSettings(
-  { courier }: Store,
-  network: Network,
-): Required<z.output<typeof settingsSchema>> {
-  return {
-    webhook_url: network.webhookUrl ?? '',
-    events: { stock_available_updated: network.enabled },
-    couriers: [...courier.bookable],
-    booking_delay_ms: courier.bookingDelayMs,
-  };
-}
-
-export function changeSettings(
-  { courier }: Store,
-  settings: z.output<typeof settingsSchema>,
-  network: Network,
-): void {
-  network.webhookUrl = settings.webhook_url ?? network.webhookUrl;
-  network.enabled = settings.events?.stock_available_updated ?? network.enabled;
-  if (settings.couriers) courier.bookable = new Set(settings.couriers);
-  courier.bookingDelayMs = settings.booking_delay_ms ?? courier.bookingDelayMs;
-}
-
-/** Sends a webhook again, the same bytes, to any address. Throws ApiError 404 for one that is not kept any more. */
-export function resend({ apps, deliveries }: Store, requestId: string, url: string): Promise<DeliveryRecord> {
-  const found = deliveries.records.findLast(({ delivery }) => delivery.requestId === requestId);
-  const network = found && apps.networkOf(found.clientId);
-  if (found === undefined || network === undefined) {
-    throw new ApiError(404, 'not_found', `request_id: no webhook ${requestId} is kept`);
+  app.get('/losses', (context) => context.json({ losses: losses.recent.map(showLoss) }));
+  for (const [name, found] of Object.entries(ACTIONS)) {
+    const { schema, show } = found;
+    if (show !== undefined) app.get(`/${name}`, (context) => context.json(show(store, networkOf(context))));
+    app.post(`/${name}`, async (context) => {
+      const network = networkOf(context);
+      const raw = await readBody(context.env.incoming);
+      const body = parseJsonBody(raw, context.req.header('Content-Type'), schema, { optional: false });
+      const done = await found.run(store, body, network);
+      return context.json(done ?? show?.(store, network) ?? {});
+    });
   }
-  return network.resend(found.delivery, url);
+  return app;
 }
 
 function showCall({ id, atMs, method, target, headers, body, answer, ms }: Call) {
   return {
-    ...{ id, at: atMs, method, target, headers: Object.fromEntries(headers), body: body.text },
-    ...{ status: answer?.status ?? null, answer: answer?.text.text ?? null, ms },
+    ...{ id, at: atMs, method, target, headers: Object.fromEntries(headers), body },
+    ...{ status: answer?.status ?? null, answer: answer?.text ?? null, ms },
   };
 }
 

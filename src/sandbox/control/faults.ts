@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Store } from '../store.ts';
-import { renameKeys, toCamelCase, toSnakeCase } from './names.ts';
+import type { Store } from '../sandbox.ts';
+import { renameKeys, toCamelCase, toSnakeCase } from './operations.ts';
 
 const probability = z.number().min(0).max(1);
 const ms = z.int().min(0).max(3_600_000);

@@ -3,35 +3,37 @@ import { addressInputSchema, createOrderRequestSchema } from '../../store-api/co
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import { describe, withoutNulls } from '../api/request-body.ts';
 import { ApiError } from '../shared/errors.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../sandbox.ts';
+import type { Change } from '../world/model.ts';
+import type { Operations } from '../world/operations.ts';
 import { renderOrder } from '../world/order-render.ts';
 import type { Order } from '../world/orders.ts';
-import { OperationError } from '../world/targets.ts';
-import { renameKeys, toCamelCase, toSnakeCase } from './names.ts';
 
 interface Operation {
   readonly schema: z.ZodObject;
   run(store: Store, body: unknown): object | void;
 }
 
-/** JSON has no undefined: an optional field that was parsed is either absent or has its value. */
-type Defined<T> = T extends readonly (infer Item)[]
-  ? Defined<Item>[]
-  : T extends object
-    ? { [Key in keyof T]: Defined<Exclude<T[Key], undefined>> }
-    : T;
-
 /** Checks the body's type against its schema, then erases it, so that the operations share one table. */
 function operation<Shape extends z.ZodRawShape>(
   shape: Shape,
-  run: (store: Store, body: Defined<z.output<z.ZodObject<Shape>>>) => object | void,
+  run: (store: Store, body: z.output<z.ZodObject<Shape>>) => object | void,
 ): Operation {
   return { schema: z.strictObject(shape), run };
+}
+
+/** An operation that answers only its changes. */
+function changing<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  run: (operations: Operations, body: z.output<z.ZodObject<Shape>>) => Change[] | void,
+): Operation {
+  return operation(shape, ({ operations }, body) => ({ changes: run(operations, body) ?? [] }));
 }
 
 const qty = z.int();
 const count = z.int().min(1);
 const level = { variantId: idSchema, warehouseId: idSchema.optional() };
+const oneLevel = { variantId: idSchema, warehouseId: idSchema };
 const order = { orderId: idSchema };
 const product = { productId: idSchema };
 /** The reason of a change, and the order that caused it, if any. */
@@ -41,6 +43,12 @@ const newVariant = {
   sku: z.string().nullable().optional(),
   allowNegativeStock: z.boolean().optional(),
   stock: z.array(z.strictObject({ warehouseId: idSchema, qty })).optional(),
+};
+const newProduct = {
+  name: z.string().min(1).optional(),
+  kind: z.enum(['own', 'pulled', 'bundle', 'assembled']).optional(),
+  variants: z.array(z.strictObject(newVariant)).min(1).optional(),
+  components: z.array(z.strictObject({ variantId: idSchema, qty: count })).optional(),
 };
 const shown = (found: Order) => ({ order: renderOrder(found) });
 
@@ -53,80 +61,45 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       return { orderId, changes };
     },
   ),
-  cancel: operation({ ...order, reason: z.string().optional() }, ({ operations }, { orderId, reason }) => ({
-    changes: operations.cancel(orderId, reason),
-  })),
-  ship: operation(order, ({ operations }, { orderId }) => {
-    operations.ship(orderId);
-  }),
-  adjust: operation({ ...level, to: qty, ...cause }, ({ operations }, body) => ({
-    changes: operations.adjust(body),
-  })),
-  add: operation({ ...level, by: qty, ...cause }, ({ operations }, body) => ({
-    changes: operations.add(body),
-  })),
-  burst: operation({ ...level, by: z.array(qty).min(1) }, ({ operations }, body) => ({
-    changes: operations.burst(body),
-  })),
-  flip: operation({ ...level, by: qty }, ({ operations }, body) => ({ changes: operations.flip(body) })),
-  assemble: operation({ ...level, units: count }, ({ operations }, body) => ({
-    changes: operations.assemble(body),
-  })),
-  disassemble: operation({ ...level, units: count }, ({ operations }, body) => ({
-    changes: operations.disassemble(body),
-  })),
-  create_product: operation(
-    {
-      name: z.string().min(1).optional(),
-      kind: z.enum(['own', 'pulled', 'bundle', 'assembled']).optional(),
-      variants: z.array(z.strictObject(newVariant)).min(1).optional(),
-      components: z.array(z.strictObject({ variantId: idSchema, qty: count })).optional(),
-    },
-    ({ operations }, body) => {
-      const { product: made, changes } = operations.createProduct(body);
-      return { productId: made.id, variantIds: made.variants.map(({ id }) => id), changes };
-    },
+  cancel: changing({ ...order, reason: z.string().optional() }, (store, { orderId, reason }) =>
+    store.cancel(orderId, reason),
   ),
+  ship: changing(order, (store, { orderId }) => store.ship(orderId)),
+  adjust: changing({ ...level, to: qty, ...cause }, (store, body) => store.adjust(body)),
+  add: changing({ ...level, by: qty, ...cause }, (store, body) => store.add(body)),
+  burst: changing({ ...level, by: z.array(qty).min(1) }, (store, body) => store.burst(body)),
+  flip: changing({ ...level, by: qty }, (store, body) => store.flip(body)),
+  assemble: changing({ ...level, units: count }, (store, body) => store.assemble(body)),
+  disassemble: changing({ ...level, units: count }, (store, body) => store.disassemble(body)),
+  create_product: operation(newProduct, ({ operations }, body) => {
+    const { product: made, changes } = operations.createProduct(body);
+    return { productId: made.id, variantIds: made.variants.map(({ id }) => id), changes };
+  }),
   create_variant: operation({ ...product, ...newVariant }, ({ operations }, { productId, ...body }) => {
     const { variant, changes } = operations.createVariant(productId, body);
     return { variantId: variant.id, changes };
   }),
-  rename_product: operation(
-    { ...product, name: z.string().min(1) },
-    ({ operations }, { productId, name }) => {
-      operations.renameProduct(productId, name);
-    },
+  rename_product: changing({ ...product, name: z.string().min(1) }, (store, { productId, name }) =>
+    store.renameProduct(productId, name),
   ),
-  add_warehouse: operation({ variantId: idSchema, warehouseId: idSchema, qty }, ({ operations }, body) => ({
-    changes: operations.addWarehouse(body),
-  })),
-  remove_warehouse: operation({ variantId: idSchema, warehouseId: idSchema }, ({ operations }, body) => ({
-    changes: operations.removeWarehouse(body),
-  })),
-  delete_variant: operation({ variantId: idSchema }, ({ operations }, { variantId }) => {
-    operations.deleteVariant(variantId);
-  }),
-  delete_product: operation(product, ({ operations }, { productId }) => {
-    operations.deleteProduct(productId);
-  }),
-  restore_product: operation(product, ({ operations }, { productId }) => {
-    operations.restoreProduct(productId);
-  }),
+  add_warehouse: changing({ ...oneLevel, qty }, (store, body) => store.addWarehouse(body)),
+  remove_warehouse: changing(oneLevel, (store, body) => store.removeWarehouse(body)),
+  delete_variant: changing({ variantId: idSchema }, (store, { variantId }) => store.deleteVariant(variantId)),
+  delete_product: changing(product, (store, { productId }) => store.deleteProduct(productId)),
+  restore_product: changing(product, (store, { productId }) => store.restoreProduct(productId)),
   // Keyed in by hand: the order does not belong to the API's channel, which therefore does not know its external id.
   place_order: operation({ order: createOrderRequestSchema }, ({ orderDesk }, body) =>
-    shown(orderDesk.place(body.order as z.output<typeof createOrderRequestSchema>, null)),
+    shown(orderDesk.place(body.order, null)),
   ),
   pay: operation(order, ({ orderDesk }, { orderId }) => shown(orderDesk.pay(orderId))),
   add_tracking_number: operation({ ...order, trackingNumber: z.string().min(1) }, ({ orderDesk }, body) =>
     shown(orderDesk.addTrackingNumber(body.orderId, body.trackingNumber)),
   ),
-  delete_order: operation(order, ({ orderDesk }, { orderId }) => {
-    orderDesk.delete(orderId);
-  }),
+  delete_order: operation(order, ({ orderDesk }, { orderId }) => orderDesk.delete(orderId)),
   add_address: operation(
     { address: addressInputSchema, isPrimary: z.boolean().optional() },
     ({ addresses }, { address, isPrimary = false }) => ({
-      address: addresses.addOwn(address as z.output<typeof addressInputSchema>, { isPrimary }),
+      address: addresses.addOwn(address, { isPrimary }),
     }),
   ),
   set_primary: operation({ addressId: idSchema, isPrimary: z.boolean() }, ({ addresses }, body) => {
@@ -147,16 +120,30 @@ export function runOperation(
   }
   const parsed = found.schema.safeParse(withoutNulls(renameKeys(body, toCamelCase), found.schema));
   if (!parsed.success) throw new ApiError(400, 'invalid_request', describe(parsed.error, toSnakeCase));
-  const done = possible(() => found.run(store, parsed.data));
-  return renameKeys({ changes: [], ...done }, toSnakeCase);
+  return renameKeys({ changes: [], ...found.run(store, parsed.data) }, toSnakeCase);
 }
 
-/** Answers an operation that is impossible in the store's state with 400 and the reason. */
-export function possible<T>(act: () => T): T {
-  try {
-    return act();
-  } catch (error) {
-    if (error instanceof OperationError) throw new ApiError(400, 'invalid_request', error.message);
-    throw error;
-  }
+/** Bodies in the store's own form keep their names. */
+const AS_THE_STORE = ['order', 'address', 'addresses'];
+
+/** The control API uses snake_case like the store's API; the code does not. */
+export function renameKeys(value: object, rename: (key: string) => string): Record<string, unknown> {
+  const renamed = (inner: unknown): unknown => {
+    if (Array.isArray(inner)) return inner.map(renamed);
+    return typeof inner === 'object' && inner !== null ? renameKeys(inner, rename) : inner;
+  };
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      rename(key),
+      AS_THE_STORE.includes(key) ? inner : renamed(inner),
+    ]),
+  );
+}
+
+export function toCamelCase(key: string): string {
+  return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+export function toSnakeCase(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

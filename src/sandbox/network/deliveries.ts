@@ -33,9 +33,6 @@ export interface DeliveryRecord {
 
 const KEPT = 10_000;
 
-/** The log as it may be read. */
-export type Deliveries = Pick<DeliveryLog, 'records' | 'counts' | 'onSettled'>;
-
 export class DeliveryLog {
   /** Oldest first; bounded, so the oldest are dropped. */
   readonly records: DeliveryRecord[] = [];

@@ -2,36 +2,38 @@
  * Webhooks lost on purpose, one at a time, and what became of each: the next webhook of the same stock level shows the
  * receiver that one is missing, and a read of the product repairs it.
  */
-import type { Agenda } from '../world/agenda.ts';
 import type { Clock } from '../world/clock.ts';
-import type { Deliveries, DeliveryRecord } from './deliveries.ts';
+import type { DeliveryLog, DeliveryRecord } from './deliveries.ts';
 import type { Variant } from '../world/model.ts';
 import type { Network } from './network.ts';
 import type { Operations } from '../world/operations.ts';
 import type { Random } from '../world/random.ts';
-import { OperationError, requireLevel, requireVariant } from '../world/targets.ts';
+import { OperationError } from '../shared/errors.ts';
+import { requireLevel, requireVariant } from '../world/targets.ts';
 import type { Truth } from '../world/truth.ts';
 import type { SentItem } from './webhooks.ts';
 
-export interface Loss {
+interface Lost {
   readonly productId: string;
   readonly variant: Variant;
   readonly warehouseId: string;
   readonly lost: DeliveryRecord;
-  /** The change that nobody was told. */
+  /** The change of which no webhook was sent. */
   readonly change: SentItem;
-  /** The first later webhook of the stock level that the receiver took: its `old` gives the loss away. */
-  readonly revealedBy: { readonly record: DeliveryRecord; readonly change: SentItem } | null;
   /** When a product detail was answered that shows the change, after it was revealed. Base clock. */
-  readonly readAtMs: number | null;
+  readAtMs: number | null;
+}
+
+export interface Loss extends Readonly<Lost> {
+  /** The first later webhook of the stock level that the receiver took: its `old` shows the loss. */
+  readonly revealedBy: { readonly record: DeliveryRecord; readonly change: SentItem } | null;
 }
 
 interface LossesDeps {
   readonly truth: Truth;
   readonly operations: Operations;
   readonly network: Network;
-  readonly deliveries: Deliveries;
-  readonly agenda: Agenda;
+  readonly deliveries: DeliveryLog;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -42,20 +44,17 @@ const UNITS = { min: 1, max: 9 };
 /** One of the first products: the page shows them without turning over. */
 const AMONG_PRODUCTS = 20;
 
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
-
 export class Losses {
   readonly #deps: LossesDeps;
-  readonly #losses: Writable<Loss>[] = [];
+  readonly #losses: Lost[] = [];
 
   constructor(deps: LossesDeps) {
     this.#deps = deps;
-    deps.deliveries.onSettled((record) => this.#settled(record));
   }
 
   /** Latest first. */
   get recent(): readonly Loss[] {
-    return this.#losses.toReversed();
+    return this.#losses.map((lost) => ({ ...lost, revealedBy: this.#revealing(lost) })).reverse();
   }
 
   /**
@@ -67,21 +66,23 @@ export class Losses {
   lose(
     at: { readonly variantId?: string | undefined; readonly warehouseId?: string | undefined } = {},
   ): Loss {
-    const { operations, network, random, agenda, truth } = this.#deps;
+    const { operations, network, deliveries, random, clock, truth } = this.#deps;
     const variant = at.variantId === undefined ? this.#anyVariant() : requireVariant(truth, at.variantId);
     const { warehouseId } = requireLevel(variant, at.warehouseId);
     const sell = (): unknown =>
       operations.add({ variantId: variant.id, warehouseId, by: random.int(UNITS.min, UNITS.max) });
 
     if (!network.sends) throw new OperationError('no webhooks are sent, so none can be lost');
-    const [lost] = network.loseDuring(sell);
+    network.loseNext(1);
+    sell();
+    const lost = deliveries.records.findLast(({ clientId }) => clientId === network.clientId);
     const change = lost?.delivery.items[0];
     if (lost === undefined || change === undefined) throw new OperationError('the change made no webhook');
     const productId = variant.product.id;
-    const loss = { productId, variant, warehouseId, lost, change, revealedBy: null, readAtMs: null };
+    const loss = { productId, variant, warehouseId, lost, change, readAtMs: null };
     this.#losses.push(loss);
     if (this.#losses.length > KEPT) this.#losses.shift();
-    agenda.after(NEXT_CHANGE_AFTER_MS, () => {
+    clock.after(NEXT_CHANGE_AFTER_MS, () => {
       try {
         sell();
       } catch (error) {
@@ -89,28 +90,29 @@ export class Losses {
         if (!(error instanceof OperationError)) throw error;
       }
     });
-    return loss;
+    return { ...loss, revealedBy: null };
   }
 
-  /** To be called for each product detail that was answered, with how old the truth was that it showed. */
-  detailAnswered(productId: string, shownAtMs: number): void {
+  /** To be called for each product detail that is answered with the truth of `ageMs` ago. */
+  shown(productId: string, ageMs: number): void {
+    const nowMs = this.#deps.clock.baseNow();
     for (const loss of this.#losses) {
-      const isLater = loss.revealedBy !== null && shownAtMs >= (loss.revealedBy.record.sentAtMs ?? Infinity);
-      if (loss.productId === productId && isLater) loss.readAtMs ??= this.#deps.clock.baseNow();
+      if (loss.productId !== productId || loss.readAtMs !== null) continue;
+      const revealedAtMs = this.#revealing(loss)?.record.sentAtMs ?? Infinity;
+      if (nowMs - ageMs >= revealedAtMs) loss.readAtMs = nowMs;
     }
   }
 
-  #settled(record: DeliveryRecord): void {
-    if (record.outcome !== 'answered' || record.status === null || record.status > 299) return;
-    for (const loss of this.#losses) {
-      const { lost, variant, warehouseId } = loss;
-      if (loss.revealedBy !== null || record.clientId !== lost.clientId) continue;
-      if (record.createdAtMs < lost.createdAtMs || record.delivery === lost.delivery) continue;
+  #revealing({ lost, variant, warehouseId }: Lost): Loss['revealedBy'] {
+    for (const record of this.#deps.deliveries.records) {
+      const isTaken = record.outcome === 'answered' && record.status !== null && record.status < 300;
+      if (!isTaken || record.clientId !== lost.clientId || record.createdAtMs < lost.createdAtMs) continue;
       const change = record.delivery.items.find(
-        ({ id, warehouse_id: at }) => id === variant.id && at === warehouseId,
+        (item) => item.id === variant.id && item.warehouse_id === warehouseId,
       );
-      if (change !== undefined) loss.revealedBy = { record, change };
+      if (change !== undefined) return { record, change };
     }
+    return null;
   }
 
   #anyVariant(): Variant {

@@ -1,7 +1,6 @@
-import type { Clock, Timers } from '../world/clock.ts';
+import type { Clock } from '../world/clock.ts';
 import type { DeliveryLog, DeliveryRecord } from './deliveries.ts';
 import type { Change } from '../world/model.ts';
-import { Pending } from './pending.ts';
 import type { Random } from '../world/random.ts';
 import type { Transmitter } from './transmit.ts';
 import { seal } from './webhooks.ts';
@@ -14,12 +13,6 @@ export interface Range {
 
 type Verdict = 'send' | 'lose' | { readonly delayMs: number };
 
-interface Held {
-  readonly deliveries: readonly Delivery[];
-  /** Sends what was held, in order, each after the previous one is answered. Resolves when all are. */
-  release(): Promise<void>;
-}
-
 interface NetworkDeps {
   /** Of the app that it delivers to. */
   readonly clientId: string;
@@ -30,17 +23,11 @@ interface NetworkDeps {
   readonly log: DeliveryLog;
   readonly clock: Clock;
   readonly random: Random;
-  readonly timers: Timers;
   readonly webhookUrl: string | null;
 }
 
-interface KeptBack {
-  overtakers: number;
-  readonly send: () => void;
-}
-
-/** A delivery held for reordering is sent after this time even if none has overtaken it. */
-const REORDER_MAX_MS = 300;
+/** Long enough for later deliveries to overtake. */
+const REORDER_MS = { min: 50, max: 300 };
 const DUPLICATE_AFTER_MS = { min: 0, max: 60 };
 
 /** The network between the store and the webhook receiver, with its faults. */
@@ -53,7 +40,7 @@ export class Network {
   delayMs: Range = { min: 0, max: 0 };
   /** A heavy tail: with `probability`, up to `maxMs` more. */
   tail = { probability: 0, maxMs: 0 };
-  /** Probability that a delivery waits until one to three later ones have arrived. */
+  /** Probability that later deliveries overtake one. */
   reorder = 0;
   /** Probability that the same bytes are sent again shortly afterwards. */
   duplicate = 0;
@@ -68,20 +55,18 @@ export class Network {
   /** Called first for every delivery; 'send' leaves it to the other faults. */
   intercept: ((delivery: Delivery) => Verdict) | null = null;
   readonly #deps: NetworkDeps;
-  readonly #pending: Pending;
-  readonly #ready: (() => Promise<void>)[] = [];
-  readonly #keptBack: KeptBack[] = [];
-  #holding: DeliveryRecord[] | null = null;
-  #batch: Change[] = [];
-  #toLose = 0;
-  #losing: DeliveryRecord[] | null = null;
-  #inFlight = 0;
   readonly #idPrefix: string;
   #sealed = 0;
+  #toLose = 0;
+  #batch: Change[] = [];
+  /** What waits for its time; calling it does it at once. */
+  readonly #waiting = new Set<() => void>();
+  readonly #ready: DeliveryRecord[] = [];
+  #inFlight = 0;
+  #idle: (() => void)[] = [];
 
   constructor(deps: NetworkDeps) {
     this.#deps = deps;
-    this.#pending = new Pending(deps.timers);
     this.clientId = deps.clientId;
     this.webhookSecret = deps.webhookSecret;
     this.webhookUrl = deps.webhookUrl;
@@ -89,7 +74,7 @@ export class Network {
     this.#idPrefix = `whk_${Math.round(deps.clock.baseNow()).toString(36)}_${deps.serial}`;
   }
 
-  /** Loses the next `count` deliveries. */
+  /** Loses what the next `count` operations change. */
   loseNext(count: number): void {
     this.#toLose = count;
   }
@@ -99,95 +84,60 @@ export class Network {
     return this.enabled && this.webhookUrl !== null && this.webhookUrl !== '';
   }
 
-  /** Loses each delivery that `act` leads to, whatever the faults say. */
-  loseDuring(act: () => unknown): readonly DeliveryRecord[] {
-    const lost: DeliveryRecord[] = [];
-    this.#losing = lost;
-    try {
-      act();
-    } finally {
-      this.#losing = null;
-    }
-    return lost;
-  }
-
-  /** Holds every delivery from now on until its `release`. */
-  hold(): Held {
-    const mine: DeliveryRecord[] = [];
-    this.#holding = mine;
-    return {
-      get deliveries() {
-        return mine.map((record) => record.delivery);
-      },
-      release: () => {
-        if (this.#holding === mine) this.#holding = null;
-        return this.#sendInOrder(mine.splice(0));
-      },
-    };
-  }
-
   publish(changes: readonly Change[]): void {
     if (!this.sends) return;
-    if (this.#losing !== null) {
-      const record = this.#open(changes);
-      this.#losing.push(record);
-      this.#lose(record);
-      return;
+    if (this.#toLose > 0) {
+      this.#toLose -= 1;
+      this.#lose(this.#open(changes));
+    } else if (this.batchMs <= 0 && this.#batch.length === 0) {
+      this.#route(this.#open(changes));
+    } else {
+      if (this.#batch.length === 0) this.#later(this.batchMs, () => this.#closeBatch());
+      this.#batch.push(...changes);
     }
-    if (this.batchMs <= 0 && this.#batch.length === 0) {
-      this.#deliver(changes);
-      return;
-    }
-    if (this.#batch.length === 0) {
-      this.#pending.after(this.batchMs, () => {
-        this.#closeBatch();
-      });
-    }
-    this.#batch.push(...changes);
   }
 
-  /** Resolves when nothing is in flight, delayed or waiting in a batch. What is held does not count. */
+  /** Resolves when nothing is in flight, delayed or waiting in a batch. */
   idle(): Promise<void> {
-    return this.#pending.idle();
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+      this.#pump();
+    });
   }
 
   /** Sends everything that waits now, and resolves when it has been answered. */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
     this.#closeBatch();
-    this.#pending.hurry();
-    await this.#pending.idle();
+    for (const act of this.#waiting) act();
+    return this.idle();
   }
 
   /** What waits is not sent. */
   stop(): void {
     this.#batch = [];
     this.#ready.length = 0;
-    this.#pending.cancel();
+    this.#waiting.clear();
+    this.#pump();
   }
 
   /** Sends the same bytes once more, to any address, past all faults. */
   async resend(delivery: Delivery, url: string): Promise<DeliveryRecord> {
     const record = this.#log(delivery, { duplicate: true });
-    await this.#pending.track(this.#transmit(record, url));
+    await this.#transmit(record, url);
     return record;
   }
 
   #closeBatch(): void {
-    if (this.#batch.length === 0) return;
     const changes = this.#batch;
     this.#batch = [];
-    this.#deliver(changes);
-  }
-
-  #deliver(changes: readonly Change[]): void {
-    this.#route(this.#open(changes));
+    if (changes.length > 0) this.#route(this.#open(changes));
   }
 
   #open(changes: readonly Change[]): DeliveryRecord {
-    const { clock } = this.#deps;
     this.#sealed += 1;
     const requestId = `${this.#idPrefix}_${String(this.#sealed).padStart(8, '0')}`;
-    return this.#log(seal(changes, { requestId, requestTimeMs: clock.now(), secret: this.webhookSecret }));
+    const requestTimeMs = this.#deps.clock.now();
+    return this.#log(seal(changes, { requestId, requestTimeMs, secret: this.webhookSecret }));
   }
 
   #log(delivery: Delivery, { duplicate } = { duplicate: false }): DeliveryRecord {
@@ -196,76 +146,61 @@ export class Network {
   }
 
   #route(record: DeliveryRecord): void {
-    const { random } = this.#deps;
     const verdict = this.intercept?.(record.delivery) ?? 'send';
-    if (verdict === 'lose') this.#lose(record);
-    else if (this.#holding !== null) this.#holding.push(record);
-    else if (this.#toLose > 0) {
-      this.#toLose -= 1;
+    if (verdict === 'lose' || (verdict === 'send' && this.#deps.random.chance(this.loss))) {
       this.#lose(record);
-    } else if (typeof verdict === 'object') this.#sendAfter(verdict.delayMs, record);
-    else if (random.chance(this.loss)) this.#lose(record);
-    else if (random.chance(this.reorder)) this.#keepBack(record);
-    else this.#sendLate(record);
+    } else {
+      this.#sendAfter(verdict === 'send' ? this.#drawDelayMs() : verdict.delayMs, record);
+    }
   }
 
-  #sendLate(record: DeliveryRecord): void {
+  #drawDelayMs(): number {
     const { random } = this.#deps;
     const { min, max } = this.delayMs;
-    const tailMs = random.chance(this.tail.probability) ? random.int(0, this.tail.maxMs) : 0;
-    const delayMs = (max > 0 ? random.int(min, max) : 0) + tailMs;
-    if (delayMs > 0) this.#sendAfter(delayMs, record);
-    else void this.#enqueue(record);
-  }
-
-  #sendAfter(ms: number, record: DeliveryRecord): void {
-    this.#pending.after(ms, () => this.#enqueue(record));
+    return (
+      (max > 0 ? random.int(min, max) : 0) +
+      (random.chance(this.tail.probability) ? random.int(0, this.tail.maxMs) : 0) +
+      (random.chance(this.reorder) ? random.int(REORDER_MS.min, REORDER_MS.max) : 0)
+    );
   }
 
   #lose(record: DeliveryRecord): void {
     this.#deps.log.settle(record, { outcome: 'lost' });
   }
 
-  #keepBack(record: DeliveryRecord): void {
-    let cancel = (): void => undefined;
-    const kept = {
-      overtakers: this.#deps.random.int(1, 3),
-      send: () => {
-        const index = this.#keptBack.indexOf(kept);
-        if (index === -1) return;
-        this.#keptBack.splice(index, 1);
-        void this.#enqueue(record);
-        cancel();
-      },
+  #sendAfter(ms: number, record: DeliveryRecord): void {
+    const send = (): void => {
+      this.#ready.push(record);
+      this.#pump();
     };
-    this.#keptBack.push(kept);
-    cancel = this.#pending.after(REORDER_MAX_MS, kept.send);
+    if (ms > 0) this.#later(ms, send);
+    else send();
   }
 
-  async #sendInOrder(records: readonly DeliveryRecord[]): Promise<void> {
-    for (const record of records) await this.#enqueue(record);
+  #later(ms: number, action: () => void): void {
+    const act = (): void => {
+      cancel();
+      if (!this.#waiting.delete(act)) return;
+      action();
+      this.#pump();
+    };
+    const cancel = this.#deps.clock.after(ms, act);
+    this.#waiting.add(act);
   }
 
-  #enqueue(record: DeliveryRecord): Promise<void> {
-    const sent = this.#pending.track(
-      new Promise<void>((resolve) => {
-        this.#ready.push(() => this.#send(record).finally(resolve));
-      }),
-    );
-    this.#pump();
-    return sent;
-  }
-
+  /** Sends what is ready, or reports that nothing is left. */
   #pump(): void {
     while (this.#inFlight < this.concurrency) {
-      const send = this.#ready.shift();
-      if (send === undefined) return;
+      const record = this.#ready.shift();
+      if (record === undefined) break;
       this.#inFlight += 1;
-      void send().finally(() => {
+      void this.#send(record).finally(() => {
         this.#inFlight -= 1;
         this.#pump();
       });
     }
+    if (this.#inFlight > 0 || this.#waiting.size > 0) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   async #send(record: DeliveryRecord): Promise<void> {
@@ -275,10 +210,6 @@ export class Network {
       return;
     }
     await this.#transmit(record, url);
-    for (const kept of [...this.#keptBack]) {
-      kept.overtakers -= 1;
-      if (kept.overtakers === 0) kept.send();
-    }
     const { random } = this.#deps;
     if (record.duplicate || !random.chance(this.duplicate)) return;
     const repeat = this.#log(record.delivery, { duplicate: true });

@@ -1,4 +1,4 @@
-import type { Timers } from '../world/clock.ts';
+import type { Clock } from '../world/clock.ts';
 import { ApiError } from '../shared/errors.ts';
 import type { Range } from './network.ts';
 import type { Random } from '../world/random.ts';
@@ -12,13 +12,6 @@ export interface Answer {
 /** An interceptor's decision: an answer, a cut connection, or nothing to leave it to the faults. */
 type Intercepted = Answer | 'reset' | undefined;
 
-interface ReadHold {
-  /** Resolves when a read has been caught and its answer sampled. */
-  readonly sampled: Promise<void>;
-  /** Delivers the sampled answer; if no read was caught yet, lets the next one pass. */
-  release(): void;
-}
-
 type Intercept = (
   endpoint: string,
   body: Readonly<Record<string, unknown>>,
@@ -31,12 +24,6 @@ interface Asked {
   readonly body: Readonly<Record<string, unknown>>;
   /** Answers from the truth of that time. */
   readonly sample: (ageMs: number) => Answer;
-}
-
-interface Waiter {
-  readonly productId: string | undefined;
-  readonly caught: () => void;
-  readonly released: Promise<void>;
 }
 
 /** The way of every request to its answer, with its faults. */
@@ -59,29 +46,11 @@ export class Reads {
   };
   intercept: Intercept | null = null;
   readonly #random: Random;
-  readonly #timers: Timers;
-  readonly #waiters: Waiter[] = [];
-  readonly #releases = new Set<() => void>();
+  readonly #clock: Clock;
 
-  constructor({ random, timers }: { readonly random: Random; readonly timers: Timers }) {
+  constructor({ random, clock }: { readonly random: Random; readonly clock: Clock }) {
     this.#random = random;
-    this.#timers = timers;
-  }
-
-  /** Catches the next detail of the product, or the next read of any kind. */
-  holdNext(productId?: string): ReadHold {
-    const caught = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    const waiter: Waiter = { productId, caught: caught.resolve, released: released.promise };
-    this.#waiters.push(waiter);
-    const release = (): void => {
-      const index = this.#waiters.indexOf(waiter);
-      if (index !== -1) this.#waiters.splice(index, 1);
-      this.#releases.delete(release);
-      released.resolve();
-    };
-    this.#releases.add(release);
-    return { sampled: caught.promise, release };
+    this.#clock = clock;
   }
 
   /** Passes a request through the faults. */
@@ -97,30 +66,14 @@ export class Reads {
     if (failed === 'reset') return 'reset';
     if (failed !== undefined) throw failed;
 
-    const waiter = this.#takeWaiter(body);
     const answer = sample(random.chance(this.stale.probability) ? this.stale.ageMs : 0);
-    if (waiter !== undefined) {
-      waiter.caught();
-      await waiter.released;
-    }
     if (random.chance(this.slow.probability)) await this.#sleep(this.slow.ms);
     return random.chance(this.fail.lostAnswer) ? 'reset' : answer;
   }
 
-  /** Releases everything held or delayed. */
-  stop(): void {
-    for (const release of [...this.#releases]) release();
-  }
-
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const done = (): void => {
-        this.#timers.clearTimeout(timer);
-        this.#releases.delete(done);
-        resolve();
-      };
-      const timer = this.#timers.setTimeout(done, ms);
-      this.#releases.add(done);
+      this.#clock.after(ms, resolve);
     });
   }
 
@@ -136,12 +89,5 @@ export class Reads {
       });
     }
     return undefined;
-  }
-
-  #takeWaiter(body: Asked['body']): Waiter | undefined {
-    const index = this.#waiters.findIndex(
-      ({ productId }) => productId === undefined || productId === body['product_id'],
-    );
-    return index === -1 ? undefined : this.#waiters.splice(index, 1)[0];
   }
 }

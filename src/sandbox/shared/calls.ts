@@ -1,12 +1,5 @@
 /** The requests to the store's API with their answers, for the people who write the programs that send them. */
 
-/** A text that may be too long to be kept whole. */
-export interface Cut {
-  readonly text: string;
-  /** How many characters or bytes were left out. */
-  readonly more: number;
-}
-
 export interface Call {
   readonly id: number;
   /** Base clock. */
@@ -15,12 +8,12 @@ export interface Call {
   /** Path and query. */
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  body: Cut;
+  body: string;
   /** null: not yet, or the connection was cut. */
   answer: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
-    readonly text: Cut;
+    readonly text: string;
   } | null;
   /** From the request to its answer or its cut connection; null until then. */
   ms: number | null;
@@ -29,6 +22,7 @@ export interface Call {
 /** A mirror reads product after product: that must not push out the few orders. */
 const KEPT_PER_PATH = 100;
 const PATHS_KEPT = 50;
+/** Characters of a body. */
 const LONGEST = 32_768;
 
 export class CallLog {
@@ -45,17 +39,12 @@ export class CallLog {
     return [...this.#byPath.values()].flat().toSorted((a, b) => b.id - a.id);
   }
 
-  find(id: number): Call | undefined {
-    return this.recent.find((call) => call.id === id);
-  }
-
   open(asked: Pick<Call, 'method' | 'target' | 'headers'>): Call {
-    const id = (this.#count += 1);
     const call: Call = {
-      id,
+      id: (this.#count += 1),
       atMs: this.#now(),
       ...asked,
-      body: { text: '', more: 0 },
+      body: '',
       answer: null,
       ms: null,
     };
@@ -70,23 +59,22 @@ export class CallLog {
   }
 
   received(call: Call, raw: Buffer): void {
-    const text = raw.subarray(0, LONGEST).toString('utf8');
-    call.body = { text, more: Math.max(0, raw.length - LONGEST) };
+    call.body = cut(raw.toString('utf8'));
   }
 
-  answered(call: Call, status: number, headers: Readonly<Record<string, string>>, text: string): void {
-    // A slice of a string keeps the whole of it in memory.
-    const kept = text.length <= LONGEST ? text : Buffer.from(text.slice(0, LONGEST)).toString();
-    call.answer = { status, headers, text: { text: kept, more: Math.max(0, text.length - LONGEST) } };
-    call.ms = this.#now() - call.atMs;
-  }
-
-  /** The connection was cut in place of an answer. */
-  cut(call: Call): void {
+  /** @param answer null: the connection was cut instead. */
+  ended(call: Call, answer: Call['answer']): void {
+    call.answer = answer && { ...answer, text: cut(answer.text) };
     call.ms = this.#now() - call.atMs;
   }
 }
 
 export function pathOf({ target }: Pick<Call, 'target'>): string {
   return target.split('?', 1)[0] ?? '';
+}
+
+function cut(text: string): string {
+  if (text.length <= LONGEST) return text;
+  // A slice of a string keeps the whole of it in memory.
+  return `${Buffer.from(text.slice(0, LONGEST)).toString()}\n… and ${text.length - LONGEST} more`;
 }

@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
 import type { Html } from '../../web/html.ts';
 import { pathOf } from '../shared/calls.ts';
-import type { Call, CallLog, Cut } from '../shared/calls.ts';
-import { curlOf, rawText, timeView } from './raw-view.ts';
+import type { Call, CallLog } from '../shared/calls.ts';
+import { curlOf, headerLines, rawText, timeView, took } from './raw-view.ts';
 
 const SHOWN_ON_FRONT = 15;
 /** The list shows no more of a request's body. */
@@ -19,7 +19,7 @@ export function callsView(calls: CallLog, which: 'latest' | 'all'): Html {
       <h2 id="calls-title">API calls</h2>
       ${which === 'all' ? html`<span class="quiet">the latest 100 of each path</span>` : html`<a href="/calls">All calls</a>`}
     </header>
-    <ol id="calls-list" class="cards list">
+    <ol id="calls-list">
       ${shown.map(card)}
     </ol>
   </article>`;
@@ -33,50 +33,37 @@ function isMirrorReading(call: Call): boolean {
 
 function card(call: Call): Html {
   return html`<li id="call-${call.id}" class="row">
-    <span id="call-${call.id}-fate">${fateOf(call)}</span>
+    <span>${fateOf(call)}</span>
     <a href="/calls/${call.id}"><code>${call.method} ${call.target}</code></a>
-    <code id="call-${call.id}-body" class="quiet asked">${call.body.text.slice(0, BODY_SHOWN)}</code>
+    <code class="quiet asked">${call.body.slice(0, BODY_SHOWN)}</code>
     <span class="quiet push">${timeView(call.atMs)}</span>
   </li>`;
 }
 
 function fateOf({ answer, ms }: Call): Html {
-  const took = `in ${Math.round(ms ?? 0)} ms`;
   if (answer !== null)
-    return html`<b class="state ${answer.status < 300 ? 'good' : 'bad'}">${answer.status}</b> ${took}`;
-  return ms === null ? html`<b class="state">waits</b>` : html`<b class="state odd">cut</b> ${took}`;
+    return html`<b class="state ${answer.status < 300 ? 'good' : 'bad'}">${answer.status}</b> ${took(ms)}`;
+  return ms === null ? html`<b class="state">waits</b>` : html`<b class="state odd">cut</b> ${took(ms)}`;
 }
 
 /** One call with its raw texts. */
 export function callView(call: Call, baseUrl: string): Html {
   const { method, target, headers, body, answer } = call;
-  const curl = curlOf({ method, url: baseUrl + target, headers, body: body.text });
+  const curl = curlOf({ method, url: baseUrl + target, headers, body });
   return html`<article aria-labelledby="call-title">
     <header>
       <h2 id="call-title"><code>${method} ${target}</code></h2>
-      <span id="call-fate">${fateOf(call)} at ${timeView(call.atMs)}</span>
+      <span>${fateOf(call)} at ${timeView(call.atMs)}</span>
     </header>
     <h3>Request</h3>
-    ${rawText(`${headerLines(headers)}\n\n${textOf(body)}`)}
+    ${rawText(`${headerLines(headers)}\n\n${body}`)}
     <h3>Answer</h3>
-    <div id="call-answer">
-      ${
-        answer === null
-          ? 'none'
-          : rawText(
-              `${answer.status}\n${headerLines(Object.entries(answer.headers))}\n\n${textOf(answer.text)}`,
-            )
-      }
-    </div>
+    ${
+      answer === null
+        ? 'none'
+        : rawText(`${answer.status}\n${headerLines(Object.entries(answer.headers))}\n\n${answer.text}`)
+    }
     <h3>With curl</h3>
     ${rawText(curl, 'curl')}
   </article>`;
-}
-
-function headerLines(headers: Call['headers']): string {
-  return headers.map(([name, value]) => `${name}: ${value}`).join('\n');
-}
-
-function textOf({ text, more }: Cut): string {
-  return more === 0 ? text : `${text}\n… and ${more} more`;
 }

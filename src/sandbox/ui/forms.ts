@@ -5,50 +5,52 @@ import type { Html } from '../../web/html.ts';
 import { describe } from '../api/request-body.ts';
 import { ApiError } from '../shared/errors.ts';
 
-type Values = Readonly<Record<string, unknown>>;
-
 interface Field {
   /** `fail.server_error` */
   readonly path: string;
   readonly label: string;
-  readonly value: unknown;
+  readonly schema: z.ZodType;
 }
 
 /** One field for each text, number and switch of the schema; lists have none. */
-function fieldsOf(schema: z.ZodObject, values: Values, prefix = ''): Field[] {
-  return Object.entries<z.core.$ZodType>(schema.shape).flatMap(([name, each]) => {
-    const inner = each instanceof z.ZodOptional ? each.unwrap() : each;
-    const value = values[name];
+function fieldsOf(schema: z.ZodObject, prefix = ''): Field[] {
+  return Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, each]) => {
+    const inner = each instanceof z.ZodOptional ? (each.unwrap() as z.ZodType) : each;
     const path = prefix + name;
-    if (inner instanceof z.ZodObject) return fieldsOf(inner, value as Values, `${path}.`);
-    const label = (each as z.ZodType).description ?? (inner as z.ZodType).description ?? path;
-    return Array.isArray(value) ? [] : [{ path, label, value }];
+    if (inner instanceof z.ZodObject) return fieldsOf(inner, `${path}.`);
+    if (inner instanceof z.ZodArray) return [];
+    return [{ path, label: each.description ?? inner.description ?? path, schema: inner }];
   });
 }
 
 /** @param typed the form as it was refused, to show it again. */
-export function fieldsView(schema: z.ZodObject, values: Values, typed: URLSearchParams | undefined): Html {
-  const input = ({ path, label, value }: Field): Html => {
-    if (typeof value === 'boolean') {
-      const checked = (typed?.has(path) ?? value) ? html`checked` : '';
-      return html`<label class="check"><input type="checkbox" name="${path}" ${checked} /> ${label}</label>`;
+export function fieldsView(schema: z.ZodObject, values: object, typed: URLSearchParams | undefined): Html {
+  const input = ({ path, label, schema: of }: Field): Html => {
+    const value = path
+      .split('.')
+      .reduce<unknown>((part, name) => (part as Record<string, unknown>)[name], values);
+    if (of instanceof z.ZodBoolean) {
+      const checked = (typed?.has(path) ?? value === true) ? html`checked` : '';
+      return html`<label><input type="checkbox" name="${path}" ${checked} /> ${label}</label>`;
     }
-    const mode = typeof value === 'number' ? 'decimal' : 'url';
-    const now = typed?.get(path) ?? String(value);
-    return html`<label>${label} <input name="${path}" value="${now}" inputmode="${mode}" /></label>`;
+    const mode = of instanceof z.ZodNumber ? 'decimal' : 'url';
+    return html`<label
+      >${label} <input name="${path}" value="${typed?.get(path) ?? String(value)}" inputmode="${mode}"
+    /></label>`;
   };
-  return html`<div class="fields">${fieldsOf(schema, values).map(input)}</div>`;
+  return html`<div class="fields">${fieldsOf(schema).map(input)}</div>`;
 }
 
 /** The posted form as a body of the control API. Throws ApiError 400 that names the wrong field. */
-export function bodyOf<Schema extends z.ZodObject>(schema: Schema, values: Values, form: URLSearchParams) {
+export function bodyOf(schema: z.ZodObject, form: URLSearchParams): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const { path, value } of fieldsOf(schema, values)) {
+  for (const { path, schema: of } of fieldsOf(schema)) {
+    if (!(of instanceof z.ZodBoolean) && !form.has(path)) continue;
     const [first = '', second] = path.split('.');
     const typed =
-      typeof value === 'boolean'
+      of instanceof z.ZodBoolean
         ? form.has(path)
-        : typeof value === 'number'
+        : of instanceof z.ZodNumber
           ? numberIn(form, path)
           : textIn(form, path);
     body[first] = second === undefined ? typed : { ...(body[first] as object | undefined), [second]: typed };

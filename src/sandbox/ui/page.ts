@@ -2,24 +2,15 @@ import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { HTTPException } from 'hono/http-exception';
-import type { z } from 'zod';
 import { pageFiles } from '../../web/files.ts';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 import type { ApiEnv } from '../api/api.ts';
 import { readBody } from '../api/request-body.ts';
-import {
-  changeSettings,
-  readSettings,
-  resend,
-  setTraffic,
-  settingsSchema,
-  trafficSchema,
-} from '../control/control.ts';
-import { faultsSchema, readFaults, setFaults } from '../control/faults.ts';
-import { possible, runOperation } from '../control/operations.ts';
+import { ACTIONS } from '../control/control.ts';
+import { runOperation } from '../control/operations.ts';
 import { ApiError } from '../shared/errors.ts';
-import type { Store } from '../store.ts';
+import type { Store } from '../sandbox.ts';
 import { callView, callsView } from './calls-view.ts';
 import { bodyOf, fieldsView, numberIn, textIn } from './forms.ts';
 import { pageHeaders, refuseForeignForms, refuseForeignHost } from './guard.ts';
@@ -36,33 +27,11 @@ const LINKS = [
   ['/#settings', 'Settings'],
 ] as const;
 
-interface Form<Schema extends z.ZodObject = z.ZodObject> {
-  readonly title: string;
-  readonly schema: Schema;
-  readonly values: (store: Store) => Readonly<Record<string, unknown>>;
-  apply(store: Store, body: z.output<Schema>): void;
-}
-
-/** Checks the body's type against the schema, then erases it, so that the forms share one table. */
-const form = <Schema extends z.ZodObject>(of: Form<Schema>): Form => of;
-
-const FORMS: Readonly<Record<string, Form>> = {
-  faults: form({
-    ...{ title: 'Faults (probabilities from 0 to 1)', schema: faultsSchema },
-    ...{ values: readFaults, apply: setFaults },
-  }),
-  settings: form({
-    ...{ title: 'Settings', schema: settingsSchema },
-    values: (store) => readSettings(store, store.network),
-    apply: (store, settings) => {
-      changeSettings(store, settings, store.network);
-    },
-  }),
-  traffic: form({
-    ...{ title: 'Random traffic', schema: trafficSchema, apply: setTraffic },
-    values: ({ traffic }) => ({ rate: traffic.rate, structural: traffic.structural }),
-  }),
-};
+const FORMS = {
+  faults: 'Faults (probabilities from 0 to 1)',
+  settings: 'Settings',
+  traffic: 'Random traffic',
+} as const;
 
 /** A form that was refused, to show it again with the reason. */
 interface Refused {
@@ -79,7 +48,6 @@ export function createPage(store: Store): Hono<ApiEnv> {
   app.route('/', pageFiles<ApiEnv>());
 
   const show = (context: Context<ApiEnv>, main: Html, problem?: string) => {
-    store.pageShownAtMs = store.clock.baseNow();
     // The page is current only now, and contains secrets.
     context.header('Cache-Control', 'no-store');
     const message =
@@ -98,19 +66,20 @@ export function createPage(store: Store): Hono<ApiEnv> {
   const front = (context: Context<ApiEnv>, refused?: Refused) => {
     const { searchParams, origin } = new URL(context.req.url);
     const view = readView(searchParams);
-    const forms = Object.entries(FORMS).map(
-      ([name, { title, schema, values }]) =>
-        html`<article>
-          <form id="${name}" method="post" action="${addressOf(`/page/${name}`, view)}" data-stay>
-            <h2>${title}</h2>
-            ${fieldsView(schema, values(store), refused?.name === name ? refused.typed : undefined)}
-            <button>Apply</button>
-          </form>
-        </article>`,
-    );
+    const forms = Object.entries(FORMS).map(([name, title]) => {
+      const { schema, show: values } = ACTIONS[name as keyof typeof FORMS];
+      const typed = refused?.name === name ? refused.typed : undefined;
+      return html`<article>
+        <form id="${name}" method="post" action="${addressOf(`/page/${name}`, view)}" data-stay>
+          <h2>${title}</h2>
+          ${fieldsView(schema, values?.(store, store.network) ?? {}, typed)}
+          <button>Apply</button>
+        </form>
+      </article>`;
+    });
     const main = html`<div class="front">
         ${stockView(store.truth, view)}
-        <div class="side">
+        <div>
           ${lossesView(store, addressOf('/page/lose-webhook', view))} ${webhooksView(store)}
           ${callsView(store.calls, 'latest')}
         </div>
@@ -122,7 +91,7 @@ export function createPage(store: Store): Hono<ApiEnv> {
 
   app.get('/calls', (context) => show(context, callsView(store.calls, 'all')));
   app.get('/calls/:id', (context) => {
-    const call = store.calls.find(Number(context.req.param('id')));
+    const call = store.calls.recent.find(({ id }) => String(id) === context.req.param('id'));
     if (call === undefined) throw new ApiError(404, 'not_found', 'this call is not kept any more');
     return show(context, callView(call, new URL(context.req.url).origin));
   });
@@ -134,24 +103,23 @@ export function createPage(store: Store): Hono<ApiEnv> {
     return show(context, webhookView(store, records, first.delivery), problem);
   };
   app.get('/webhooks/:id', (context) => webhook(context, context.req.param('id')));
-  app.post('/page/replay', async (context) => {
-    const typed = await readForm(context);
-    const [requestId, url] = [textIn(typed, 'request_id'), textIn(typed, 'url')];
-    if (!URL.canParse(url) || !/^https?:/.test(url))
-      return webhook(context, requestId, 'The address must begin with http:// or https://.');
-    await resend(store, requestId, url);
-    return context.redirect(`/webhooks/${encodeURIComponent(requestId)}?done`, 303);
-  });
 
   app.post('/page/:name', async (context) => {
     const typed = await readForm(context);
     const name = context.req.param('name');
-    const back = addressOf('/', readView(new URL(context.req.url).searchParams));
+    const requestId = textIn(typed, 'request_id');
+    const back =
+      name === 'replay'
+        ? `/webhooks/${encodeURIComponent(requestId)}`
+        : addressOf('/', readView(new URL(context.req.url).searchParams));
     try {
-      act(store, name, typed);
+      await act(store, name, typed);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      return front(context, { name, typed, problem: `${error.message}.` });
+      const problem = `${error.message}.`;
+      return name === 'replay'
+        ? webhook(context, requestId, problem)
+        : front(context, { name, typed, problem });
     }
     return context.redirect(`${back}${back.includes('?') ? '&' : '?'}done`, 303);
   });
@@ -169,19 +137,18 @@ export function createPage(store: Store): Hono<ApiEnv> {
 }
 
 /** Throws ApiError with the reason, without changing anything. */
-function act(store: Store, name: string, typed: URLSearchParams): void {
-  const found = FORMS[name];
-  if (found !== undefined) found.apply(store, bodyOf(found.schema, found.values(store), typed));
-  else if (name === 'lose-webhook') possible(() => store.losses.lose());
-  else if (name === 'stock') {
+async function act(store: Store, name: string, typed: URLSearchParams): Promise<void> {
+  if (name === 'stock') {
     const level = { variant_id: textIn(typed, 'variant_id'), warehouse_id: textIn(typed, 'warehouse_id') };
     const qty = numberIn(typed, 'qty');
     const isAdded = textIn(typed, 'how') === 'add';
-    runOperation(store, {
-      ...level,
-      ...(isAdded ? { operation: 'add', by: qty } : { operation: 'adjust', to: qty }),
-    });
-  } else throw new ApiError(404, 'not_found', 'no such form');
+    const change = isAdded ? { operation: 'add', by: qty } : { operation: 'adjust', to: qty };
+    runOperation(store, { ...level, ...change });
+    return;
+  }
+  if (!Object.hasOwn(ACTIONS, name)) throw new ApiError(404, 'not_found', 'no such form');
+  const action = ACTIONS[name as keyof typeof ACTIONS];
+  await action.run(store, bodyOf(action.schema, typed), store.network);
 }
 
 /** Throws ApiError 400 for a body of another type than a form's, with which a browser also sends the origin. */

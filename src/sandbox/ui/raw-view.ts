@@ -5,10 +5,8 @@ import { shellWord } from '../../web/shell-word.ts';
 /** The time of day to the millisecond, in the machine's time zone, which is also the reader's. */
 export function timeView(atMs: number): Html {
   const at = new Date(atMs);
-  const two = (part: number): string => String(part).padStart(2, '0');
-  const millis = String(at.getMilliseconds()).padStart(3, '0');
-  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
-  return html`<time datetime="${at.toISOString()}">${clock}.${millis}</time>`;
+  const local = new Date(atMs - at.getTimezoneOffset() * 60_000);
+  return html`<time datetime="${at.toISOString()}">${local.toISOString().slice(11, 23)}</time>`;
 }
 
 /** @param copyId adds a button that copies the text; it works with scripts only, and is hidden without. */
@@ -18,10 +16,20 @@ export function rawText(text: string, copyId?: string): Html {
     <button data-copy="${copyId}">Copy</button>`;
 }
 
+export function took(ms: number | null): string {
+  return `in ${Math.round(ms ?? 0)} ms`;
+}
+
+type HeaderList = readonly (readonly [name: string, value: string])[];
+
+export function headerLines(headers: HeaderList): string {
+  return headers.map(([name, value]) => `${name}: ${value}`).join('\n');
+}
+
 interface CurlRequest {
   readonly method: string;
   readonly url: string;
-  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly headers: HeaderList;
   readonly body: string;
 }
 

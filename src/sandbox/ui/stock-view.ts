@@ -50,8 +50,8 @@ export function stockView(truth: Truth, view: View): Html {
         <button>Search</button>
       </form>
     </header>
-    <table id="stock-list">
-      <thead id="stock-head">
+    <table>
+      <thead>
         <tr>
           <th scope="col">Variant</th>
           <th scope="col">Warehouse</th>
@@ -63,7 +63,7 @@ export function stockView(truth: Truth, view: View): Html {
       </thead>
       ${products.map((product) => productRows(product, addressOf('/page/stock', view)))}
     </table>
-    <nav id="stock-pages" class="row pager" aria-label="Pages of the stock list">
+    <nav class="row" aria-label="Pages of the stock list">
       ${to(page - 1, '← Back')} <span>${found.length} products, page ${page} of ${pages}</span>
       ${to(page + 1, 'Next →')}
     </nav>
@@ -83,9 +83,9 @@ function matches(product: Product, wanted: string): boolean {
 
 function productRows(product: Product, action: string): Html {
   return html`<tbody id="product-${product.id}">
-    <tr id="product-${product.id}-head" class="product">
+    <tr>
       <th scope="rowgroup" colspan="6">
-        <span id="product-${product.id}-name">${product.name}</span>
+        ${product.name}
         <span class="quiet">${product.kind === 'own' ? '' : `${product.kind} · `}${product.id}</span>
       </th>
     </tr>
@@ -103,9 +103,9 @@ function productRows(product: Product, action: string): Html {
 function bundleRow(variant: Variant): Html {
   const parts = variant.components.map((part) => `${part.qty} × ${labelOf(part.variant)}`).join(', ');
   return html`<tr id="stock-${variant.id}">
-    <th scope="row"><span class="sku">${variant.sku ?? 'no SKU'}</span> ${variant.name}</th>
+    <th scope="row">${variant.sku ?? 'no SKU'} ${variant.name}</th>
     <td class="quiet">–</td>
-    ${figure(`stock-${variant.id}-sell`, 'To sell', sellable(variant))}
+    ${figure('To sell', sellable(variant))}
     <td class="quiet" colspan="3">${parts === '' ? 'in no warehouse' : `of ${parts}`}</td>
   </tr>`;
 }
@@ -116,11 +116,10 @@ function levelRow(variant: Variant, level: StockLevel, action: string): Html {
   const isOwn = variant.kind !== 'pulled';
   const which = `${labelOf(variant)} in warehouse ${level.warehouseId}`;
   return html`<tr id="${id}">
-    <th scope="row"><span class="sku">${variant.sku ?? 'no SKU'}</span> ${variant.name}</th>
-    <td class="warehouse">${level.warehouseId}</td>
-    ${figure(`${id}-sell`, 'To sell', available(level))}
-    ${figure(`${id}-hand`, 'On hand', isOwn ? level.onHand : '–')}
-    ${figure(`${id}-held`, 'Reserved', isOwn ? level.reserved : '–')}
+    <th scope="row">${variant.sku ?? 'no SKU'} ${variant.name}</th>
+    <td>${level.warehouseId}</td>
+    ${figure('To sell', available(level))} ${figure('On hand', isOwn ? level.onHand : '–')}
+    ${figure('Reserved', isOwn ? level.reserved : '–')}
     <td class="change">
       <form method="post" action="${action}" class="row" data-stay>
         <input type="hidden" name="variant_id" value="${variant.id}" />
@@ -140,10 +139,8 @@ function levelRow(variant: Variant, level: StockLevel, action: string): Html {
   </tr>`;
 }
 
-function figure(id: string, label: string, value: number | string): Html {
-  return html`<td class="figure" data-label="${label}">
-    <span id="${id}">${value}</span>
-  </td>`;
+function figure(label: string, value: number | string): Html {
+  return html`<td class="figure" data-label="${label}">${value}</td>`;
 }
 
 export function labelOf(variant: Variant): string {

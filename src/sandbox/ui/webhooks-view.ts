@@ -3,8 +3,8 @@ import type { Html } from '../../web/html.ts';
 import type { DeliveryRecord } from '../network/deliveries.ts';
 import type { Loss } from '../network/losses.ts';
 import type { Delivery } from '../network/webhooks.ts';
-import type { Store } from '../store.ts';
-import { curlOf, rawText, timeView } from './raw-view.ts';
+import type { Store } from '../sandbox.ts';
+import { curlOf, headerLines, rawText, timeView, took } from './raw-view.ts';
 import { labelOf } from './stock-view.ts';
 
 const LOSSES_SHOWN = 3;
@@ -23,45 +23,46 @@ export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
       Stock changes, and its webhook is never sent. One second later the same stock changes again, and that
       webhook arrives.
     </p>
-    <ol id="losses-list" class="cards">
+    <ol id="losses-list">
       ${losses.recent.slice(0, LOSSES_SHOWN).map((loss) => lossCard(loss, mirrorUrl))}
     </ol>
   </article>`;
 }
 
-function lossCard(
-  { variant, warehouseId, lost, change, revealedBy, readAtMs }: Loss,
-  mirrorUrl: string | null,
-): Html {
-  const id = `loss-${lost.delivery.requestId}`;
-  const revealedAtMs = revealedBy?.record.sentAtMs ?? 0;
-  return html`<li id="${id}">
-    <b class="sku">${labelOf(variant)}</b> <span class="quiet">in warehouse ${warehouseId}</span>
+function lossCard(loss: Loss, mirrorUrl: string | null): Html {
+  const { variant, warehouseId, lost, change, revealedBy, readAtMs } = loss;
+  const step = (look: string, word: string, words: Html | string): Html =>
+    html`<li><b class="state ${look}">${word}</b> ${words}</li>`;
+  const steps = [
+    step('bad', 'lost', html`${timeView(lost.createdAtMs)} ${change.old} → ${change.new} was never sent`),
+  ];
+  if (revealedBy === null) {
+    steps.push(step('', 'next', 'the receiver accepts the next webhook of this stock'));
+  } else {
+    const { change: next, record } = revealedBy;
+    const revealedAtMs = record.sentAtMs ?? 0;
+    steps.push(
+      step(
+        'odd',
+        'seen',
+        html`${timeView(revealedAtMs)} the next webhook says ${next.old} → ${next.new}: it starts at
+        ${next.old}, not at ${change.old}, so one is missing`,
+      ),
+      readAtMs === null
+        ? step('', 'next', 'the receiver reads the product')
+        : step(
+            'good',
+            'read',
+            html`${timeView(readAtMs)} the receiver read the product,
+              <b>${((readAtMs - revealedAtMs) / 1_000).toFixed(1)} s</b> later`,
+          ),
+    );
+  }
+  return html`<li id="loss-${lost.delivery.requestId}">
+    <b>${labelOf(variant)}</b> <span class="quiet">in warehouse ${warehouseId}</span>
     ${mirrorLink(mirrorUrl, variant.id)}
-    <ol id="${id}-steps" class="steps">
-      <li>
-        <b class="state bad">lost</b> ${timeView(lost.createdAtMs)} ${change.old} → ${change.new} was never
-        sent
-      </li>
-      ${
-        revealedBy === null
-          ? html`<li><b class="state">next</b> the receiver accepts the next webhook of this stock</li>`
-          : html`<li>
-              <b class="state odd">seen</b> ${timeView(revealedAtMs)} the next webhook says
-              ${revealedBy.change.old} → ${revealedBy.change.new}: it starts at ${revealedBy.change.old}, not
-              at ${change.old}, so one is missing
-            </li>`
-      }
-      ${
-        revealedBy === null
-          ? ''
-          : readAtMs === null
-            ? html`<li><b class="state">next</b> the receiver reads the product</li>`
-            : html`<li>
-                <b class="state good">read</b> ${timeView(readAtMs)} the receiver read the product,
-                <b>${((readAtMs - revealedAtMs) / 1_000).toFixed(1)} s</b> later
-              </li>`
-      }
+    <ol>
+      ${steps}
     </ol>
   </li>`;
 }
@@ -70,7 +71,7 @@ export function webhooksView({ deliveries, network }: Store): Html {
   const { counts } = deliveries;
   return html`<article id="webhooks" aria-labelledby="webhooks-title">
     <header><h2 id="webhooks-title">Webhooks</h2></header>
-    <p id="webhooks-counts" class="quiet">
+    <p class="quiet">
       ${
         network.sends
           ? html`To <code>${network.webhookUrl ?? ''}</code>: ${counts.answered} answered, ${counts.timeout}
@@ -79,7 +80,7 @@ export function webhooksView({ deliveries, network }: Store): Html {
               ${network.enabled ? 'no URL is set' : 'the event is switched off'}.`
       }
     </p>
-    <ol id="webhooks-list" class="cards list">
+    <ol id="webhooks-list">
       ${deliveries.records.slice(-DELIVERIES_SHOWN).reverse().map(deliveryCard)}
     </ol>
   </article>`;
@@ -87,17 +88,16 @@ export function webhooksView({ deliveries, network }: Store): Html {
 
 function deliveryCard(record: DeliveryRecord): Html {
   const { delivery, duplicate, createdAtMs } = record;
-  const id = `hook-${delivery.requestId}${duplicate ? `-${createdAtMs}` : ''}`;
-  const more = delivery.items.length - ITEMS_SHOWN;
-  return html`<li id="${id}">
+  const { requestId, items } = delivery;
+  return html`<li id="hook-${requestId}${duplicate ? `-${createdAtMs}` : ''}">
     <div class="row">
-      <span id="${id}-fate">${fateOf(record)}</span>
-      <a href="/webhooks/${encodeURIComponent(delivery.requestId)}"><code>${delivery.requestId}</code></a>
+      <span>${fateOf(record)}</span>
+      <a href="/webhooks/${encodeURIComponent(requestId)}"><code>${requestId}</code></a>
       ${duplicate ? html`<span class="quiet">same bytes again</span>` : ''}
       <span class="quiet push">${timeView(createdAtMs)}</span>
     </div>
-    ${delivery.items.slice(0, ITEMS_SHOWN).map((item) => itemLine(item, null))}
-    ${more > 0 ? html`<div class="quiet">and ${more} more</div>` : ''}
+    ${items.slice(0, ITEMS_SHOWN).map((item) => itemLine(item, null))}
+    ${items.length > ITEMS_SHOWN ? html`<div class="quiet">and ${items.length - ITEMS_SHOWN} more</div>` : ''}
   </li>`;
 }
 
@@ -111,15 +111,14 @@ export function webhookView(store: Store, records: readonly DeliveryRecord[], de
     <header>
       <h2 id="webhook-title">Webhook <code>${requestId}</code></h2>
     </header>
-    <div id="webhook-fates">${records.map(fateLine)}</div>
-    ${delivery.items.map((item) => itemLine(item, store.mirrorUrl))}
+    ${records.map(fateLine)} ${delivery.items.map((item) => itemLine(item, store.mirrorUrl))}
     <form method="post" action="/page/replay" class="row" data-stay>
       <input type="hidden" name="request_id" value="${requestId}" />
-      <input class="long" name="url" value="${url}" required spellcheck="false" aria-label="Address" />
+      <input name="url" size="40" value="${url}" required spellcheck="false" aria-label="Address" />
       <button>Send again</button>
     </form>
     <h3>Headers</h3>
-    ${rawText(headers.map(([name, value]) => `${name}: ${value}`).join('\n'))}
+    ${rawText(headerLines(headers))}
     <h3>Body, ${body.length} bytes as they were signed</h3>
     ${rawText(text)}
     <h3>With curl</h3>
@@ -131,30 +130,25 @@ function fateLine(record: DeliveryRecord): Html {
   const { url, problem, clientId, createdAtMs } = record;
   return html`<p>
     ${fateOf(record)} at ${timeView(createdAtMs)} for <code>${clientId}</code>
-    ${url === null ? '' : html`to <code>${url}</code>`}
-    ${problem === null ? '' : html`<span class="advice">${problem}</span>`}
+    ${url === null ? '' : html`to <code>${url}</code>`} ${problem ?? ''}
   </p>`;
 }
 
 function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
-  const took = `in ${Math.round(ms ?? 0)} ms`;
-  switch (outcome) {
-    case 'pending':
-      return html`<b class="state">${sentAtMs === null ? 'waiting' : 'sent'}</b>`;
-    case 'answered':
-      return html`<b class="state ${status !== null && status < 300 ? 'good' : 'bad'}">${status}</b> ${took}`;
-    case 'timeout':
-      return html`<b class="state bad">no answer</b> ${took}`;
-    case 'failed':
-      return html`<b class="state bad">not reached</b>`;
-    case 'lost':
-      return html`<b class="state odd">lost</b> never sent`;
-  }
+  const fates = {
+    pending: ['', sentAtMs === null ? 'waiting' : 'sent', ''],
+    answered: [status !== null && status < 300 ? 'good' : 'bad', status, took(ms)],
+    timeout: ['bad', 'no answer', took(ms)],
+    failed: ['bad', 'not reached', ''],
+    lost: ['odd', 'lost', 'never sent'],
+  } as const;
+  const [look, word, more] = fates[outcome];
+  return html`<b class="state ${look}">${word}</b> ${more}`;
 }
 
 function itemLine(item: Delivery['items'][number], mirrorUrl: string | null): Html {
   return html`<div>
-    <span class="sku">${item.sku === '' ? item.id : item.sku}</span>
+    ${item.sku === '' ? item.id : item.sku}
     <b>${item.old} → ${item.new}</b> ${item.reason}
     <span class="quiet">in ${item.warehouse_id}</span> ${mirrorLink(mirrorUrl, item.id)}
   </div>`;

@@ -1,24 +1,23 @@
 import type { z } from 'zod';
 import { addressInputSchema } from '../../store-api/contract/order-schemas.ts';
+import { OperationError } from '../shared/errors.ts';
 import type { Ids } from './ids.ts';
-import { OperationError } from './targets.ts';
 import { ownAddresses } from './wares.ts';
 
 type NewAddress = z.output<typeof addressInputSchema>;
 export type StoredAddress = NewAddress & { readonly id: string };
-type StoreAddress = StoredAddress & { readonly is_primary: boolean };
 
-interface OwnAddress {
+interface Entry {
   readonly address: StoredAddress;
-  isPrimary: boolean;
+  /** null: a customer's. */
+  isPrimary: boolean | null;
 }
 
 /** The store's own sender addresses and those of its customers. */
 export class AddressBook {
   readonly #ids: Ids;
-  // Maps keep insertion order: oldest first.
-  readonly #own = new Map<string, OwnAddress>();
-  readonly #customers = new Map<string, StoredAddress>();
+  // A map keeps insertion order: oldest first.
+  readonly #entries = new Map<string, Entry>();
 
   constructor({ ids }: { readonly ids: Ids }) {
     this.#ids = ids;
@@ -29,40 +28,43 @@ export class AddressBook {
   }
 
   /** The store's own: primary first, then oldest; the first is the default sender. */
-  own(): readonly StoreAddress[] {
-    const all = [...this.#own.values()].map(shown);
-    return [...all.filter((each) => each.is_primary), ...all.filter((each) => !each.is_primary)];
+  own() {
+    return [...this.#entries.values()]
+      .flatMap(({ address, isPrimary }) =>
+        isPrimary === null ? [] : [{ ...address, is_primary: isPrimary }],
+      )
+      .sort((a, b) => Number(b.is_primary) - Number(a.is_primary));
   }
 
-  addOwn(address: NewAddress, { isPrimary }: { readonly isPrimary: boolean }): StoreAddress {
-    const entry = { address: { id: this.#ids.next(), ...address }, isPrimary };
-    this.#own.set(entry.address.id, entry);
-    return shown(entry);
+  addOwn(address: NewAddress, { isPrimary }: { readonly isPrimary: boolean }) {
+    return { ...this.#add(address, isPrimary), is_primary: isPrimary };
   }
 
   /** None, one or several may be primary. */
   setPrimary(id: string, { isPrimary }: { readonly isPrimary: boolean }): void {
-    const entry = this.#own.get(id);
-    if (entry === undefined) throw new OperationError(`the store has no own address ${id}`);
+    const entry = this.#entries.get(id);
+    if (entry === undefined || entry.isPrimary === null)
+      throw new OperationError(`the store has no own address ${id}`);
     entry.isPrimary = isPrimary;
   }
 
   addCustomers(address: NewAddress): StoredAddress {
-    const stored = { id: this.#ids.next(), ...address };
-    this.#customers.set(stored.id, stored);
-    return stored;
+    return this.#add(address, null);
   }
 
   findOwn(id: string): StoredAddress | undefined {
-    return this.#own.get(id)?.address;
+    const entry = this.#entries.get(id);
+    return entry?.isPrimary === null ? undefined : entry?.address;
   }
 
   /** An address of the store or of a customer. */
   find(id: string): StoredAddress | undefined {
-    return this.findOwn(id) ?? this.#customers.get(id);
+    return this.#entries.get(id)?.address;
   }
-}
 
-function shown({ address, isPrimary }: OwnAddress): StoreAddress {
-  return { ...address, is_primary: isPrimary };
+  #add(address: NewAddress, isPrimary: boolean | null): StoredAddress {
+    const stored = { id: this.#ids.next(), ...address };
+    this.#entries.set(stored.id, { address: stored, isPrimary });
+    return stored;
+  }
 }

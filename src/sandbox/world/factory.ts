@@ -4,17 +4,17 @@ import type { Random } from './random.ts';
 import { categories, productNames, variantNames } from './wares.ts';
 
 export interface VariantSpec {
-  readonly name?: string;
-  readonly sku?: string | null;
+  readonly name?: string | undefined;
+  readonly sku?: string | null | undefined;
   /** Stock per warehouse; ignored for a bundle. */
-  readonly stock?: readonly { readonly warehouseId: string; readonly qty: number }[];
+  readonly stock?: readonly { readonly warehouseId: string; readonly qty: number }[] | undefined;
   readonly components?: readonly Component[];
-  readonly allowNegativeStock?: boolean;
+  readonly allowNegativeStock?: boolean | undefined;
 }
 
 export interface ProductSpec {
   readonly kind: Kind;
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly createTimeMs: number;
   readonly variants: readonly VariantSpec[];
 }
@@ -72,10 +72,8 @@ export class Factory {
       cost: random.chance(0.7) ? money(Math.floor(priceSatang * 0.6)) : null,
       weight: random.int(50, 5_000),
       createTimeMs,
-      updateTimeMs: createTimeMs,
       levels: kind === 'bundle' ? [] : (spec.stock ?? []).map((level) => stockLevel(level)),
       components: spec.components ?? [],
-      compositionId: kind === 'bundle' || kind === 'assembled' ? this.#ids.next() : null,
       pulledFromVariantId: kind === 'pulled' ? this.#ids.next() : null,
       bundledBy: new Set(),
       deleted: false,

@@ -42,7 +42,7 @@ export class Ledger {
     onHand = 0,
     reserved = 0,
     ...place
-  }: Place & Movement & { readonly stampMs?: number }): Change[] {
+  }: Place & Movement & { readonly stampMs?: number | undefined }): Change[] {
     const { variant, level } = place;
     this.#truth.touch(variant);
     const old = available(level);

@@ -29,12 +29,9 @@ export interface Variant {
   readonly cost: string | null;
   readonly weight: number;
   readonly createTimeMs: number;
-  readonly updateTimeMs: number;
   /** Own and assembled: the store's stock. Pulled: the seller's. Bundle: none, since its components hold the stock. */
   readonly levels: StockLevel[];
   readonly components: readonly Component[];
-  /** The id of the bundle or assembly, for those kinds. */
-  readonly compositionId: string | null;
   readonly pulledFromVariantId: string | null;
   /** The live bundles that take stock from this variant. */
   readonly bundledBy: Set<Variant>;

@@ -1,24 +1,45 @@
+import { OperationError } from '../shared/errors.ts';
 import type { Clock } from './clock.ts';
-import type { Factory } from './factory.ts';
+import { stockLevel } from './factory.ts';
+import type { Factory, VariantSpec } from './factory.ts';
 import type { Ids } from './ids.ts';
-import { Ledger } from './ledger.ts';
-import type { Change, Publish } from './model.ts';
-import { createOrderOperations } from './order-operations.ts';
+import { actorOf, Ledger } from './ledger.ts';
+import type { Cause } from './ledger.ts';
+import { available } from './model.ts';
+import type { Change, Kind, Publish, StockLevel, Variant } from './model.ts';
+import { createOrderOperations } from './orders.ts';
 import type { Random } from './random.ts';
-import { createStockOperations } from './stock-operations.ts';
-import { createStructuralOperations } from './structural-operations.ts';
+import {
+  levelToTakeFrom,
+  requireLevel,
+  requirePositive,
+  requireProduct,
+  requireVariant,
+  requireWhole,
+} from './targets.ts';
 import type { Truth } from './truth.ts';
 
-/** The parts that operations share. */
-export interface OperationDeps {
-  readonly truth: Truth;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly factory: Factory;
-  /** Publishes the changes and returns them. */
-  readonly published: (changes: Change[]) => Change[];
-  readonly userId: () => string;
+/** A stock level, by default that of the variant's first warehouse. */
+interface Target {
+  readonly variantId: string;
+  readonly warehouseId?: string | undefined;
+}
+
+/** The reason of a change, and the order behind it for reasons such as `order_edited`. */
+interface Why {
+  readonly reason?: string | undefined;
+  readonly orderId?: string | undefined;
+}
+
+type NewVariant = Pick<VariantSpec, 'name' | 'sku' | 'stock' | 'allowNegativeStock'>;
+
+interface NewProduct {
+  readonly name?: string | undefined;
+  readonly kind?: Kind | undefined;
+  /** By default one empty variant in the first warehouse. */
+  readonly variants?: readonly NewVariant[] | undefined;
+  /** For a bundle or an assembled product. */
+  readonly components?: readonly { readonly variantId: string; readonly qty: number }[] | undefined;
 }
 
 /**
@@ -27,27 +48,198 @@ export interface OperationDeps {
  */
 export type Operations = ReturnType<typeof createOperations>;
 
-export function createOperations({
-  random,
-  publish,
-  ...parts
-}: Pick<OperationDeps, 'truth' | 'clock' | 'ids' | 'factory'> & {
+export function createOperations(deps: {
+  readonly truth: Truth;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly factory: Factory;
   readonly random: Random;
   readonly publish: Publish;
 }) {
-  const users = [parts.ids.next(), parts.ids.next(), parts.ids.next()];
-  const deps: OperationDeps = {
-    ...parts,
-    ledger: new Ledger(parts),
-    userId: () => random.pick(users),
-    published: (changes) => {
-      if (changes.length > 0) publish(changes);
-      return changes;
-    },
+  const { truth, clock, ids, factory, random, publish } = deps;
+  const ledger = new Ledger({ truth, clock });
+  const users = [ids.next(), ids.next(), ids.next()];
+
+  const published = (changes: Change[]): Change[] => {
+    if (changes.length > 0) publish(changes);
+    return changes;
   };
+  const at = ({ variantId, warehouseId }: Target) => {
+    const variant = requireVariant(truth, variantId);
+    return { variant, level: requireLevel(variant, warehouseId) };
+  };
+  const cause = (reason: string, orderId?: string): Cause => {
+    const actor = actorOf(reason);
+    if (orderId !== undefined && actor !== 'order') throw new OperationError(`no order causes ${reason}`);
+    if (actor === 'user') return { reason, userId: random.pick(users) };
+    return { reason, ...(orderId !== undefined && { orderId }) };
+  };
+  const moved = (
+    place: { readonly variant: Variant; readonly level: StockLevel },
+    onHand: number,
+    why: Cause,
+    stampMs?: number,
+  ): Change[] => ledger.move({ ...place, onHand, cause: why, stampMs });
+
+  /** @param direction 1 assembles, -1 takes apart. All levels are looked up first: a missing component changes nothing. */
+  const rebuild = (
+    { units, ...target }: Target & { readonly units: number },
+    direction: 1 | -1,
+  ): Change[] => {
+    requirePositive('units', units);
+    const { variant, level } = at(target);
+    if (variant.kind !== 'assembled') throw new OperationError(`variant ${variant.id} is not assembled`);
+    if (direction === -1) levelToTakeFrom(variant, units, level);
+    const parts = variant.components.map(({ variant: { id }, qty }) => {
+      const part = requireVariant(truth, id);
+      return {
+        qty,
+        variant: part,
+        level: direction === 1 ? levelToTakeFrom(part, qty * units) : requireLevel(part),
+      };
+    });
+    const verb = direction === 1 ? 'assemble' : 'disassemble';
+    const why = (by: number): Cause => cause(by > 0 ? `${verb}_added` : `${verb}_deducted`);
+    return published([
+      ...moved({ variant, level }, direction * units, why(direction)),
+      ...parts.flatMap(({ qty, ...part }) => moved(part, -direction * qty * units, why(-direction))),
+    ]);
+  };
+
+  const specOf = (spec: NewVariant, kind: Kind): VariantSpec => {
+    const [warehouseId] = kind === 'pulled' ? truth.sellerWarehouseIds : truth.warehouseIds;
+    return { ...spec, stock: spec.stock ?? (warehouseId === undefined ? [] : [{ warehouseId, qty: 0 }]) };
+  };
+  /** A new variant's stock as changes from 0. A pulled variant's stock is not new, and a bundle has none. */
+  const created = (variant: Variant): Change[] => {
+    if (variant.kind === 'pulled') return [];
+    const why = cause('variant_created');
+    return variant.levels.map((level) => {
+      level.stampMs = ledger.stamp(level);
+      return ledger.change({ variant, level, old: 0, new: available(level), cause: why });
+    });
+  };
+  const requireOthers = ({ id, product }: Variant): void => {
+    // A product has at least one variant: to delete the last one, delete the product.
+    if (product.variants.filter(({ deleted }) => !deleted).length === 1)
+      throw new OperationError(`variant ${id} is the last of its product`);
+  };
+
   return {
-    ...createOrderOperations(deps),
-    ...createStockOperations(deps),
-    ...createStructuralOperations(deps),
+    ...createOrderOperations({ truth, ledger, clock, ids, published }),
+    /** Sets the available quantity. */
+    adjust: ({
+      to,
+      reason = 'user_adjusted',
+      orderId,
+      ...target
+    }: Target & Why & { readonly to: number }) => {
+      requireWhole('to', to);
+      const place = at(target);
+      return published(moved(place, to - available(place.level), cause(reason, orderId)));
+    },
+    /** Adds to the quantity on hand; negative quantities subtract. */
+    add: ({ by, reason, orderId, ...target }: Target & Why & { readonly by: number }) => {
+      requireWhole('by', by);
+      const why = cause(reason ?? (by < 0 ? 'user_deducted' : 'user_added'), orderId);
+      return published(moved(at(target), by, why));
+    },
+    /** Several changes of one stock level, all at one `update_time`, each in its own delivery. */
+    burst: ({ by, ...target }: Target & { readonly by: readonly number[] }) => {
+      for (const each of by) requireWhole('by', each);
+      const place = at(target);
+      const stampMs = ledger.stamp(place.level);
+      return by.flatMap((each) => published(moved(place, each, cause('user_adjusted'), stampMs)));
+    },
+    /** A→B→A: one change and its opposite, in two deliveries. */
+    flip: ({ by, ...target }: Target & { readonly by: number }) => {
+      requireWhole('by', by);
+      const place = at(target);
+      return [by, -by].flatMap((each) => published(moved(place, each, cause('user_set'))));
+    },
+    /** Builds units from their components, in one delivery. */
+    assemble: (request: Target & { readonly units: number }) => rebuild(request, 1),
+    /** Takes assembled units apart again. */
+    disassemble: (request: Target & { readonly units: number }) => rebuild(request, -1),
+
+    createProduct: ({ kind = 'own', name, variants = [{}], components = [] }: NewProduct = {}) => {
+      const isComposed = kind === 'bundle' || kind === 'assembled';
+      const parts = components.map(({ variantId, qty }) => ({
+        variant: requireVariant(truth, variantId),
+        qty,
+      }));
+      if (isComposed && parts.length === 0)
+        throw new OperationError(`a product of kind ${kind} needs components`);
+      const product = factory.product({
+        ...{ kind, name, createTimeMs: clock.now() },
+        variants: variants.map((variant) => ({
+          ...specOf(variant, kind),
+          ...(isComposed && { components: parts }),
+        })),
+      });
+      truth.add(product);
+      return { product, changes: published(product.variants.flatMap(created)) };
+    },
+    createVariant: (productId: string, spec: NewVariant = {}) => {
+      const product = requireProduct(truth, productId);
+      if (product.kind !== 'own')
+        throw new OperationError(`product ${productId} is ${product.kind}, not own`);
+      const variant = factory.variant(product, specOf(spec, product.kind), clock.now());
+      truth.addVariant(variant);
+      return { variant, changes: published(created(variant)) };
+    },
+    // No webhook is sent for the rest but stock: the contract has no event for it.
+    renameProduct: (productId: string, name: string): void => {
+      truth.edit(requireProduct(truth, productId), (product) => {
+        product.name = name;
+      });
+    },
+    /** Sends `user_set` from 0 when `qty` is not 0; an empty warehouse changes no available quantity. */
+    addWarehouse: ({
+      variantId,
+      warehouseId,
+      qty,
+    }: Required<Target> & { readonly qty: number }): Change[] => {
+      const variant = requireVariant(truth, variantId);
+      if (variant.kind === 'bundle')
+        throw new OperationError(`variant ${variantId} is a bundle and holds no stock`);
+      if (variant.levels.some((level) => level.warehouseId === warehouseId))
+        throw new OperationError(`variant ${variantId} already has warehouse ${warehouseId}`);
+      truth.touch(variant);
+      const level = stockLevel({ warehouseId: warehouseId ?? '', qty: 0 });
+      variant.levels.push(level);
+      return published(moved({ variant, level }, qty, cause('user_set')));
+    },
+    /** Its stock is first set to 0, which sends a webhook; orders lose their reservations in it. */
+    removeWarehouse: (target: Target): Change[] => {
+      const { variant, level } = at(target);
+      const emptying = { onHand: -level.onHand, reserved: -level.reserved };
+      const changes = ledger.move({ variant, level, ...emptying, cause: cause('user_set') });
+      variant.levels.splice(variant.levels.indexOf(level), 1);
+      return published(changes);
+    },
+    deleteVariant: (variantId: string): void => {
+      const variant = requireVariant(truth, variantId);
+      requireOthers(variant);
+      truth.deleteVariant(variant);
+    },
+    /** To another own product; the variant keeps its id and its stock. */
+    moveVariant: (variantId: string, productId: string): void => {
+      const variant = requireVariant(truth, variantId);
+      const product = requireProduct(truth, productId);
+      if (variant.product === product) throw new OperationError(`variant ${variantId} is in it already`);
+      if (variant.kind !== 'own' || product.kind !== 'own')
+        throw new OperationError('only variants of own products move, to own products');
+      requireOthers(variant);
+      truth.moveVariant(variant, product);
+    },
+    deleteProduct: (productId: string): void => {
+      truth.setDeleted(requireProduct(truth, productId), true);
+    },
+    restoreProduct: (productId: string): void => {
+      const product = truth.products.find(({ id, deleted }) => deleted && id === productId);
+      if (product === undefined) throw new OperationError(`no deleted product ${productId}`);
+      truth.setDeleted(product, false);
+    },
   };
 }

@@ -1,14 +1,12 @@
 import { shippingTypes, type ShippingType } from '../../store-api/contract/order-schemas.ts';
-import { requireQuota } from '../shared/access.ts';
-import type { Access } from '../shared/access.ts';
+import { ApiError, OperationError } from '../shared/errors.ts';
+import type { Access } from '../shared/errors.ts';
 import type { AddressBook, StoredAddress } from './address-book.ts';
-import type { Agenda } from './agenda.ts';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
-import { refused, resolveLines } from './order-lines.ts';
-import type { OrderOperations } from './order-operations.ts';
-import type { NewOrder, Order, Origin, PlacedOrder, PricedLine } from './orders.ts';
-import { InsufficientStock, OperationError } from './targets.ts';
+import type { Variant } from './model.ts';
+import type { NewOrder, Order, OrderLine, OrderOperations, Origin, PlacedOrder } from './orders.ts';
+import { InsufficientStock } from './targets.ts';
 import type { Truth } from './truth.ts';
 import { storeName } from './wares.ts';
 
@@ -16,7 +14,6 @@ interface OrderDeskDeps {
   readonly truth: Truth;
   readonly operations: OrderOperations;
   readonly addresses: AddressBook;
-  readonly agenda: Agenda;
   readonly access: Access;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -42,19 +39,27 @@ export class OrderDesk {
    * Throws ApiError 400 or 403 without changing anything.
    */
   place(request: NewOrder, origin: Origin): PlacedOrder {
-    const { truth, operations, access, agenda } = this.#deps;
+    const { truth, operations, access, clock } = this.#deps;
     const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
     const existing = operations.orders.findExternal(origin, externalOrderId);
     // Before quota and stock: an existing order needs neither.
     if (existing !== undefined) return existing;
-    if (origin !== null) requireQuota(access);
+    if (origin !== null && access.quotaExceeded) {
+      throw new ApiError(403, 'quota_exceeded', 'the order quota of the store’s subscription is used up');
+    }
 
-    const lines = resolveLines(truth, request.products);
+    const lines = request.products.map((line, index): OrderLine => {
+      const variant =
+        line.sku === undefined
+          ? variantById(truth, line.product_variant_id, index)
+          : variantBySku(truth, line.sku, index);
+      return { variant, qty: line.qty, price: line.price ?? variant.price };
+    });
     const sender = this.#senderOf(request);
     const recipient = this.#recipientOf(request);
     const stock = this.#reserve(lines);
     const order = operations.orders.place(stock, {
-      ...{ origin, request, lines, sender },
+      ...{ origin, request, sender },
       recipient: recipient(),
       senderName: request.sender_name ?? storeName,
       orderTimeMs: request.order_time ?? stock.createTimeMs,
@@ -63,7 +68,7 @@ export class OrderDesk {
     });
     if (request.ship_before_pay === true) this.#bookCourier(order);
     if (expirationTimeMs !== undefined) {
-      agenda.at(expirationTimeMs, () => {
+      clock.after(expirationTimeMs - clock.now(), () => {
         if (order.terms.paidTimeMs !== null || order.state !== 'open') return;
         operations.cancel(order.id, 'order_canceled_by_system');
       });
@@ -108,15 +113,11 @@ export class OrderDesk {
     return order as PlacedOrder;
   }
 
-  #senderOf(request: NewOrder): StoredAddress | undefined {
+  #senderOf({ sender_address_id: id }: NewOrder): StoredAddress | undefined {
     const { addresses } = this.#deps;
-    const { sender_address_id: id } = request;
-    const sender = id === undefined ? addresses.own()[0] : addresses.findOwn(id);
+    const sender = addresses.findOwn(id ?? addresses.own()[0]?.id ?? '');
     if (id !== undefined && sender === undefined) throw noSuchAddress('sender_address_id');
-    if (sender === undefined) return undefined;
-    // An order keeps the address, not whether it is the primary one today.
-    const { is_primary: _, ...address } = { is_primary: false, ...sender };
-    return address;
+    return sender;
   }
 
   /** Looks up an address given by id; one given in full is stored when everything else is valid. */
@@ -130,9 +131,9 @@ export class OrderDesk {
     return () => stored;
   }
 
-  #reserve(lines: readonly PricedLine[]): Order {
+  #reserve(lines: readonly OrderLine[]): Order {
     try {
-      return this.#deps.operations.reserve(lines.map(({ variant, qty }) => ({ variantId: variant.id, qty })))
+      return this.#deps.operations.reserve(lines.map((line) => ({ ...line, variantId: line.variant.id })))
         .order;
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
@@ -144,7 +145,7 @@ export class OrderDesk {
   #bookCourier(order: PlacedOrder): void {
     const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.terms.request;
     if (!isAutomatic || !this.courier.bookable.has(shippingType)) return;
-    this.#deps.agenda.after(this.courier.bookingDelayMs, () => {
+    this.#deps.clock.after(this.courier.bookingDelayMs, () => {
       // Requested twice: first for `ship_before_pay`, then for the payment.
       if (!isWanted(order) || order.terms.shipments.length > 0) return;
       this.#trackingNumbers += 1;
@@ -164,6 +165,27 @@ export class OrderDesk {
   }
 }
 
+function variantById(truth: Truth, id = '', index: number): Variant {
+  const variant = truth.variant(id);
+  if (variant !== undefined) return variant;
+  throw refused(`products[${index}].product_variant_id`, 'no such variant for this store');
+}
+
+/** Matched exactly. In older data variants can share a SKU; guessing between them would ship the wrong goods. */
+function variantBySku(truth: Truth, sku: string, index: number): Variant {
+  const found = truth.variants.filter(({ id, sku: own }) => own === sku && truth.variant(id) !== undefined);
+  const [variant, ...others] = found;
+  const field = `products[${index}].sku`;
+  if (variant === undefined) throw refused(field, `no such SKU for this store: ${JSON.stringify(sku)}`);
+  if (others.length === 0) return variant;
+  const ids = found.map(({ id }) => id).join(', ');
+  throw refused(field, `SKU ${JSON.stringify(sku)} is shared by the variants ${ids}`);
+}
+
+function refused(field: string, why: string): ApiError {
+  return new ApiError(400, 'invalid_request', `${field}: ${why}`);
+}
+
 function isWanted({ deleted, state }: Order): boolean {
   return !deleted && state !== 'canceled';
 }
@@ -177,7 +199,7 @@ function noSuchAddress(field: string) {
  * The contract does not say how an order for more than the available stock is answered when the variant must not be
  * oversold. It is treated like any wrong field: 400, naming the quantity of that line.
  */
-function fieldOf(error: OperationError, lines: readonly PricedLine[]): string {
+function fieldOf(error: OperationError, lines: readonly OrderLine[]): string {
   if (!(error instanceof InsufficientStock)) return 'products';
   const { variantId } = error;
   const index = lines.findLastIndex(

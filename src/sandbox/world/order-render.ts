@@ -1,6 +1,5 @@
 import type { OrderAnswer } from './answers.ts';
-import { amountOf, moneyText, sum, times } from './money.ts';
-import type { Order, PricedLine, Ware } from './orders.ts';
+import type { Order, OrderLine, Terms } from './orders.ts';
 
 /**
  * The order record. The contract shows only `id`, `external_order_id` and `shipments`; the other fields are plausible and
@@ -13,13 +12,14 @@ export function renderOrder(order: Order): OrderAnswer {
     ...(order.cancelReason !== null && { cancel_reason: order.cancelReason }),
     create_time: order.createTimeMs,
     update_time: order.updateTimeMs,
-    ...(order.terms === null ? { products: order.wares.map(renderWare) } : agreed(order.terms)),
+    products: order.lines.map(renderLine),
+    ...(order.terms !== null && agreed(order.lines, order.terms)),
   };
 }
 
-function agreed(terms: NonNullable<Order['terms']>): Omit<OrderAnswer, 'id'> {
-  const { request, lines, shipments, paidTimeMs } = terms;
-  const goods = lines.map(({ price, qty }) => times(amountOf(price), qty));
+function agreed(lines: readonly OrderLine[], terms: Terms): Omit<OrderAnswer, 'id'> {
+  const { request, shipments, paidTimeMs } = terms;
+  const subtotal = lines.map(amountOfLine).reduce((sum, amount) => sum + amount, 0n);
   const discount = amountOf(request.discount ?? 0);
   const shippingFee = amountOf(request.shipping_fee ?? 0);
   const otherFee = amountOf(request.other_fee ?? 0);
@@ -36,30 +36,25 @@ function agreed(terms: NonNullable<Order['terms']>): Omit<OrderAnswer, 'id'> {
     sender_name: terms.senderName,
     ...(terms.sender !== undefined && { sender_address: terms.sender }),
     recipient_address: terms.recipient,
-    products: lines.map(renderLine),
-    subtotal: moneyText(sum(goods)),
+    subtotal: moneyText(subtotal),
     discount: moneyText(discount),
     shipping_fee: moneyText(shippingFee),
     other_fee: moneyText(otherFee),
     // Unlike these, `cod_fee` is not documented as added to the total.
-    total: moneyText(sum([...goods, times(discount, -1), shippingFee, otherFee])),
+    total: moneyText(subtotal - discount + shippingFee + otherFee),
     ...(shipments.length > 0 && { shipments }),
   };
 }
 
-function renderLine(line: PricedLine): Record<string, unknown> {
-  const price = amountOf(line.price);
-  return { ...renderWare(line), price: moneyText(price), amount: moneyText(times(price, line.qty)) };
-}
-
-function renderWare({ variant, qty }: Ware): Record<string, unknown> {
+function renderLine(line: OrderLine): Record<string, unknown> {
+  const { variant, qty, price } = line;
   return {
     product_variant_id: variant.id,
     product_id: variant.product.id,
     name: variant.product.name,
     ...(variant.name !== '' && { variant_name: variant.name }),
     ...(variant.sku !== null && { sku: variant.sku }),
-    qty,
+    ...{ qty, price: moneyText(amountOf(price)), amount: moneyText(amountOfLine(line)) },
   };
 }
 
@@ -67,4 +62,26 @@ function present<T extends object, Field extends keyof T>(from: T, fields: reado
   return Object.fromEntries(
     fields.filter((field) => from[field] !== undefined).map((field) => [field, from[field]]),
   ) as Partial<Pick<T, Field>>;
+}
+
+/** Decimal places of an amount, which is exact: binary fractions would make 0.1 + 0.2 differ from 0.3. */
+const PLACES = 20;
+
+/** From a number or numeric string, the forms of money in requests ("Conventions" 3). */
+function amountOf(money: number | string): bigint {
+  const format = { useGrouping: false, maximumFractionDigits: PLACES };
+  const text = typeof money === 'string' ? money : money.toLocaleString('en', format);
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.slice(0, PLACES).padEnd(PLACES, '0'));
+}
+
+function amountOfLine({ price, qty }: OrderLine): bigint {
+  return amountOf(price) * BigInt(qty);
+}
+
+/** A decimal string with at least two places ("Conventions" 3). */
+function moneyText(amount: bigint): string {
+  const text = String(amount < 0n ? -amount : amount).padStart(PLACES + 1, '0');
+  const fraction = text.slice(-PLACES).replace(/0+$/, '').padEnd(2, '0');
+  return `${amount < 0n ? '-' : ''}${text.slice(0, -PLACES)}.${fraction}`;
 }

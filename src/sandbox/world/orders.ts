@@ -1,29 +1,33 @@
+/** The store's orders: what they reserve, how they end, and how they are found. */
 import type { z } from 'zod';
 import type { createOrderRequestSchema, ShippingType } from '../../store-api/contract/order-schemas.ts';
+import { OperationError } from '../shared/errors.ts';
 import type { StoredAddress } from './address-book.ts';
-import { dropOldest } from './drop-oldest.ts';
-import type { StockLevel, Variant } from './model.ts';
+import type { Clock } from './clock.ts';
+import type { Ids } from './ids.ts';
+import type { Ledger, Movement } from './ledger.ts';
+import { available } from './model.ts';
+import type { Change, StockLevel, Variant } from './model.ts';
+import { levelToTakeFrom, requirePositive, requireVariant } from './targets.ts';
+import type { Truth } from './truth.ts';
 
 export type NewOrder = z.output<typeof createOrderRequestSchema>;
 
 /** The client id of the channel that made the order; null if it was keyed in by hand. */
 export type Origin = string | null;
 
-/** Refers to the stock level itself: a warehouse removed and added again holds nothing for the order. */
+/** One ordered item: a bundle as itself, while the order holds its components. */
 export interface OrderLine {
+  readonly variant: Variant;
+  readonly qty: number;
+  readonly price: number | string;
+}
+
+/** Refers to the stock level itself: a warehouse removed and added again holds nothing for the order. */
+interface Hold {
   readonly variant: Variant;
   readonly level: StockLevel;
   readonly qty: number;
-}
-
-/** One ordered item: a bundle as itself, while the order lines hold its components. */
-export interface Ware {
-  readonly variant: Variant;
-  readonly qty: number;
-}
-
-export interface PricedLine extends Ware {
-  readonly price: number | string;
 }
 
 /** One entry of an order's `shipments`. */
@@ -34,10 +38,9 @@ interface Shipment {
   readonly create_time: number;
 }
 
-interface Terms {
+export interface Terms {
   readonly origin: Origin;
   readonly request: NewOrder;
-  readonly lines: readonly PricedLine[];
   readonly senderName: string;
   readonly sender: StoredAddress | undefined;
   readonly recipient: StoredAddress;
@@ -50,13 +53,13 @@ interface Terms {
 export interface Order {
   readonly id: string;
   readonly lines: readonly OrderLine[];
-  readonly wares: readonly Ware[];
+  readonly holds: readonly Hold[];
   readonly createTimeMs: number;
   updateTimeMs: number;
   state: 'open' | 'shipped' | 'canceled';
   cancelReason: string | null;
   deleted: boolean;
-  /** null: sold over the counter, so only its stock is known. */
+  /** null: sold over the counter. */
   terms: Terms | null;
 }
 
@@ -66,11 +69,11 @@ export interface PlacedOrder extends Order {
 
 const COUNTER_SALES_KEPT = 10_000;
 
-export class Orders {
+class Orders {
   readonly #open = new Map<string, Order>();
   readonly #closed = new Map<string, Order>();
   readonly #placed = new Map<string, PlacedOrder>();
-  readonly #external = new Map<Origin, Map<string, PlacedOrder>>();
+  readonly #external = new Map<string, PlacedOrder>();
 
   add(order: Order): void {
     this.#open.set(order.id, order);
@@ -82,10 +85,7 @@ export class Orders {
     this.#open.delete(order.id);
     this.#placed.set(order.id, placed);
     const { external_order_id: externalId } = terms.request;
-    if (externalId !== undefined) {
-      const ofOrigin = this.#external.get(terms.origin) ?? new Map<string, PlacedOrder>();
-      this.#external.set(terms.origin, ofOrigin.set(externalId, placed));
-    }
+    if (externalId !== undefined) this.#external.set(externalKey(terms.origin, externalId), placed);
     return placed;
   }
 
@@ -95,14 +95,15 @@ export class Orders {
   }
 
   /** Within the channel that made it. A deleted order's external id is free again. */
-  findExternal(origin: Origin, externalId: string | undefined): PlacedOrder | undefined {
-    return externalId === undefined ? undefined : live(this.#external.get(origin)?.get(externalId));
+  findExternal(origin: Origin, externalId = ''): PlacedOrder | undefined {
+    return live(this.#external.get(externalKey(origin, externalId)));
   }
 
   close(order: Order): void {
     if (!this.#open.delete(order.id)) return;
     this.#closed.set(order.id, order);
-    if (this.#closed.size > COUNTER_SALES_KEPT) dropOldest(this.#closed);
+    const [oldest = ''] = this.#closed.keys();
+    if (this.#closed.size > COUNTER_SALES_KEPT) this.#closed.delete(oldest);
   }
 
   /** How many open counter sales `at` can return. */
@@ -115,6 +116,101 @@ export class Orders {
   }
 }
 
+function externalKey(origin: Origin, externalId: string): string {
+  return JSON.stringify([origin, externalId]);
+}
+
 function live<T extends Order>(order: T | undefined): T | undefined {
   return order === undefined || order.deleted ? undefined : order;
+}
+
+interface NewLine {
+  readonly variantId: string;
+  readonly qty: number;
+  readonly warehouseId?: string | undefined;
+  /** By default the store's. */
+  readonly price?: number | string | undefined;
+}
+
+export type OrderOperations = ReturnType<typeof createOrderOperations>;
+
+export function createOrderOperations(deps: {
+  readonly truth: Truth;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly published: (changes: Change[]) => Change[];
+}) {
+  const { truth, ledger, clock, ids, published } = deps;
+  const orders = new Orders();
+
+  /** Units per variant and warehouse. Lines with the same variant are added up first, so that they cannot oversell it. */
+  const holdsOf = (lines: readonly (OrderLine & NewLine)[]): Hold[] => {
+    const wanted = new Map<string, { variant: Variant; qty: number; warehouseId: string | undefined }>();
+    for (const { variant, qty, warehouseId } of lines) {
+      const parts = variant.kind === 'bundle' ? variant.components : [{ variant, qty: 1 }];
+      for (const part of parts) {
+        const { id } = requireVariant(truth, part.variant.id);
+        const key = `${id} ${warehouseId ?? ''}`;
+        const sum = (wanted.get(key)?.qty ?? 0) + part.qty * qty;
+        wanted.set(key, { variant: part.variant, qty: sum, warehouseId });
+      }
+    }
+    // A line that names a warehouse may use the stock that a line without one would have taken.
+    const taken = new Map<StockLevel, number>();
+    const free = (level: StockLevel): number => available(level) - (taken.get(level) ?? 0);
+    return [...wanted.values()].map(({ variant, qty, warehouseId }) => {
+      const level = levelToTakeFrom(variant, qty, { warehouseId, free });
+      taken.set(level, (taken.get(level) ?? 0) + qty);
+      return { variant, qty, level };
+    });
+  };
+
+  const close = (orderId: string, state: Order['state'], cancelReason: string | null): Order => {
+    const order = orders.find(orderId);
+    if (order?.state !== 'open') throw new OperationError(`no open order ${orderId}`);
+    orders.close(order);
+    return Object.assign(order, { state, cancelReason, updateTimeMs: clock.now() });
+  };
+
+  /** Applies a change to everything that an order holds; deleted variants and levels are skipped. */
+  const settle = (order: Order, by: (qty: number) => Movement, reason: string): Change[] =>
+    order.holds.flatMap(({ variant, level, qty }) => {
+      if (truth.variant(variant.id) === undefined || !variant.levels.includes(level)) return [];
+      return ledger.move({ variant, level, ...by(qty), cause: { reason, orderId: order.id } });
+    });
+
+  return {
+    orders,
+    /**
+     * Reserves stock for one order, in one delivery. A bundle takes its components' stock. Without a warehouse, the first
+     * one with enough stock is used.
+     */
+    reserve: (requested: readonly NewLine[]) => {
+      if (requested.length === 0) throw new OperationError('an order needs at least one line');
+      const lines = requested.map((line) => {
+        requirePositive('qty', line.qty);
+        const variant = requireVariant(truth, line.variantId);
+        return { ...line, variant, price: line.price ?? variant.price };
+      });
+      const holds = holdsOf(lines);
+      const orderId = ids.next();
+      const cause = { reason: 'order_reserved', orderId };
+      const changes = holds.flatMap(({ qty, ...place }) => ledger.move({ ...place, reserved: qty, cause }));
+      const createTimeMs = clock.now();
+      const order: Order = {
+        ...{ id: orderId, lines, holds, createTimeMs, updateTimeMs: createTimeMs },
+        ...{ state: 'open', cancelReason: null, deleted: false, terms: null },
+      };
+      orders.add(order);
+      return { orderId, order, changes: published(changes) };
+    },
+    /** Releases an open order's stock. */
+    cancel: (orderId: string, reason = 'order_canceled') =>
+      published(settle(close(orderId, 'canceled', reason), (qty) => ({ reserved: -qty }), reason)),
+    /** On hand and reserved fall together: the available quantity stays the same, so no webhook is sent. */
+    ship: (orderId: string): void => {
+      settle(close(orderId, 'shipped', null), (qty) => ({ onHand: -qty, reserved: -qty }), 'unknown');
+    },
+  };
 }

@@ -2,110 +2,87 @@ import type { RenderedProduct } from './answers.ts';
 import { available, sellable, totals } from './model.ts';
 import type { Product, Variant } from './model.ts';
 
-type RenderedVariant = RenderedProduct['variants'][number];
+export const STORE_ID = '719000000000000001';
+const PRICE_TIER_ID = '719000000000000002';
 
-export interface Store {
-  readonly storeId: string;
-  readonly priceTierId: string;
-  readonly imageBaseUrl: string;
+export function imageUrl(product: Product, index: number, size = 'full'): string {
+  return `https://images.example.invalid/${size}/${product.id}/${index}.jpg`;
 }
 
 /** The `product` of `/v1/product/detail` ("ProductDetail"): fields that a record does not have are absent, never null. */
-export function renderProduct(product: Product, store: Store): RenderedProduct {
+export function renderProduct(product: Product): RenderedProduct {
+  const { imageCount, createTimeMs } = product;
   const live = product.variants.filter((variant) => !variant.deleted);
   const prices = live.map((variant) => variant.price).sort((a, b) => Number(a) - Number(b));
-  const images = Array.from({ length: product.imageCount }, (_, index) => `${product.id}/${index}.jpg`);
-  const warehouseIds = new Set<string>();
-  if (product.kind !== 'pulled') {
-    for (const variant of live) for (const level of variant.levels) warehouseIds.add(level.warehouseId);
-  }
+  const images = (size: string): string[] =>
+    Array.from({ length: imageCount }, (_, index) => imageUrl(product, index, size));
+  const warehouseIds = new Set(
+    live.filter(holdsOwnStock).flatMap(({ levels }) => levels.map(({ warehouseId }) => warehouseId)),
+  );
   return {
     id: product.id,
     name: product.name,
     description: product.description,
-    store_id: store.storeId,
-    img_uris: images.map((image) => `${store.imageBaseUrl}/full/${image}`),
-    thumbnail_uris: images.map((image) => `${store.imageBaseUrl}/thumb/${image}`),
-    tiny_img_uris: images.map((image) => `${store.imageBaseUrl}/tiny/${image}`),
-    create_time: product.createTimeMs,
+    store_id: STORE_ID,
+    img_uris: images('full'),
+    thumbnail_uris: images('thumb'),
+    tiny_img_uris: images('tiny'),
+    create_time: createTimeMs,
     update_time: product.updateTimeMs,
     ...(product.category !== null && { category: product.category }),
-    price_tier_ids: [store.priceTierId],
-    ...extras(product, store),
+    price_tier_ids: [PRICE_TIER_ID],
+    // That some products lack these depends on the number of pictures, not on a random number of its own.
+    ...(imageCount >= 2 && { pg_vd_ids: [{ price_tier_id: PRICE_TIER_ID, vd_id: `${product.id}7` }] }),
+    ...(imageCount >= 1 && { shipping_rates: shippingRates(product, '50.00') }),
+    ...(imageCount >= 1 &&
+      product.kind === 'pulled' && { seller_shipping_rates: shippingRates(product, '35.00') }),
     ...(warehouseIds.size > 0 && { warehouse_ids: [...warehouseIds] }),
     ...(prices.length > 0 && { min: prices[0], max: prices.at(-1) }),
     ...(product.parentId !== null && { parent_id: product.parentId }),
     ...(product.hasChild && { has_child: true }),
     variants: live.map((variant, index) => ({
-      ...renderVariant(variant, store),
-      ...pictures(images[index], store),
+      ...renderVariant(variant),
+      ...(index < imageCount && {
+        img_url: imageUrl(product, index),
+        thumbnail_url: imageUrl(product, index, 'thumb'),
+        tiny_img_url: imageUrl(product, index, 'tiny'),
+      }),
     })),
   };
 }
 
-/**
- * Optional fields that some products have. They depend on the number of pictures: drawing random numbers for them would
- * change the catalogue of every seed.
- */
-function extras(product: Product, store: Store): Partial<RenderedProduct> {
-  const { imageCount, kind } = product;
-  return {
-    ...(imageCount >= 2 && { pg_vd_ids: [{ price_tier_id: store.priceTierId, vd_id: `${product.id}7` }] }),
-    ...(imageCount >= 1 && { shipping_rates: shippingRates(product, '50.00') }),
-    ...(imageCount >= 1 && kind === 'pulled' && { seller_shipping_rates: shippingRates(product, '35.00') }),
-  };
-}
-
-function shippingRates(product: Product, initPrice: string) {
+function shippingRates({ id, createTimeMs }: Product, initPrice: string) {
   return [false, true].map((isCod, index) => ({
-    id: `${product.id}${index}`,
-    shipping_type: 'flash' as const,
-    is_cod: isCod,
-    init_qty: 1,
-    init_price: initPrice,
-    next_price: '10.00',
-    create_time: product.createTimeMs,
-    update_time: product.createTimeMs,
+    ...{ id: `${id}${index}`, shipping_type: 'flash' as const, is_cod: isCod },
+    ...{ init_qty: 1, init_price: initPrice, next_price: '10.00' },
+    ...{ create_time: createTimeMs, update_time: createTimeMs },
   }));
 }
 
-/** Some variants have none: the later ones of a product with few pictures. */
-function pictures(image: string | undefined, store: Store): Partial<RenderedVariant> {
-  if (image === undefined) return {};
-  return {
-    img_url: `${store.imageBaseUrl}/full/${image}`,
-    thumbnail_url: `${store.imageBaseUrl}/thumb/${image}`,
-    tiny_img_url: `${store.imageBaseUrl}/tiny/${image}`,
-  };
-}
-
-function renderVariant(variant: Variant, store: Store): RenderedVariant {
-  const componentUnits = variant.components.reduce((sum, component) => sum + component.qty, 0);
+function renderVariant(variant: Variant): RenderedProduct['variants'][number] {
+  const { kind, components, createTimeMs } = variant;
+  const units = components.reduce((sum, component) => sum + component.qty, 0);
   return {
     product_variant_id: variant.id,
     name: variant.name,
-    create_time: variant.createTimeMs,
-    update_time: variant.updateTimeMs,
+    create_time: createTimeMs,
+    update_time: createTimeMs,
     ...(variant.sku !== null && { sku: variant.sku }),
     ...(variant.upc !== null && { upc: variant.upc }),
     ...(variant.pulledFromVariantId !== null && {
       pulled_from_product_variant_id: variant.pulledFromVariantId,
     }),
-    ...(variant.kind === 'bundle' &&
-      variant.compositionId !== null && {
-        product_bundle_id: variant.compositionId,
-        bundled_pp_count: variant.components.length,
-        bundled_sum_qty: componentUnits,
-      }),
+    ...(kind === 'bundle' && {
+      product_bundle_id: `${variant.id}8`,
+      ...{ bundled_pp_count: components.length, bundled_sum_qty: units },
+    }),
     ...(variant.bundledBy.size > 0 && { bundled_by_count: variant.bundledBy.size }),
-    ...(variant.kind === 'assembled' &&
-      variant.compositionId !== null && {
-        product_assembly_id: variant.compositionId,
-        assembled_pp_count: variant.components.length,
-        assembled_sum_qty: componentUnits,
-      }),
+    ...(kind === 'assembled' && {
+      product_assembly_id: `${variant.id}9`,
+      ...{ assembled_pp_count: components.length, assembled_sum_qty: units },
+    }),
     ...(variant.allowNegativeStock && { allow_negative_stock: true }),
-    prices: [{ id: variant.id, price_tier_id: store.priceTierId, price: variant.price }],
+    prices: [{ id: variant.id, price_tier_id: PRICE_TIER_ID, price: variant.price }],
     ...(variant.cost !== null && { cost: variant.cost }),
     available_qty: sellable(variant),
     ...(holdsOwnStock(variant) && ownStock(variant)),
@@ -114,8 +91,8 @@ function renderVariant(variant: Variant, store: Store): RenderedVariant {
 }
 
 /** Only own products show `on_hand`, `reserved_qty` and `warehouses`; a bundle has no stock of its own. */
-function holdsOwnStock(variant: Variant): boolean {
-  return variant.kind === 'own' || variant.kind === 'assembled';
+function holdsOwnStock({ kind }: Variant): boolean {
+  return kind === 'own' || kind === 'assembled';
 }
 
 function ownStock(variant: Variant) {

@@ -1,11 +1,7 @@
+import { OperationError } from '../shared/errors.ts';
 import { available } from './model.ts';
 import type { StockLevel, Variant } from './model.ts';
 import type { Truth } from './truth.ts';
-
-/** An operation that is impossible in the store's current state. Nothing was changed. */
-export class OperationError extends Error {
-  override readonly name = 'OperationError';
-}
 
 /** No warehouse has enough of the variant. */
 export class InsufficientStock extends OperationError {

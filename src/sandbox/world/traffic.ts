@@ -3,7 +3,7 @@ import { available } from './model.ts';
 import type { Change, Variant } from './model.ts';
 import type { Operations } from './operations.ts';
 import type { Random } from './random.ts';
-import { OperationError } from './targets.ts';
+import { OperationError } from '../shared/errors.ts';
 import type { Truth } from './truth.ts';
 
 interface TrafficDeps {

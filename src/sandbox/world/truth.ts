@@ -1,39 +1,36 @@
 import type { RenderedProduct } from './answers.ts';
 import type { Clock } from './clock.ts';
-import { History } from './history.ts';
+import type { Ids } from './ids.ts';
 import { available, sellable } from './model.ts';
-import type { Product, StockLevel, Variant } from './model.ts';
+import type { Product, Variant } from './model.ts';
 import { renderProduct } from './render.ts';
-import type { Store } from './render.ts';
 
-interface TruthOptions extends Store {
-  readonly warehouseIds: readonly string[];
-  readonly sellerWarehouseIds: readonly string[];
-  readonly clock: Clock;
+/** How long past states are kept. */
+const KEEP_MS = 5_000;
+
+interface Past {
+  readonly untilMs: number;
+  readonly state: RenderedProduct | null;
 }
 
 /** What the store holds, and what its products were a moment ago. */
-export class Truth implements Store {
-  readonly storeId: string;
-  readonly priceTierId: string;
-  readonly imageBaseUrl: string;
+export class Truth {
   readonly warehouseIds: readonly string[];
+  /** Of the sellers of pulled products. */
   readonly sellerWarehouseIds: readonly string[];
   readonly #clock: Clock;
-  readonly #history = new History();
+  /** Past states of recently changed products, for stale reads. The product that changed last comes last. */
+  readonly #pasts = new Map<string, Past[]>();
   readonly #products: Product[] = [];
   readonly #variants: Variant[] = [];
   readonly #productsById = new Map<string, Product>();
   readonly #variantsById = new Map<string, Variant>();
   #listRevision = 0;
 
-  constructor(options: TruthOptions) {
-    this.storeId = options.storeId;
-    this.priceTierId = options.priceTierId;
-    this.imageBaseUrl = options.imageBaseUrl;
-    this.warehouseIds = options.warehouseIds;
-    this.sellerWarehouseIds = options.sellerWarehouseIds;
-    this.#clock = options.clock;
+  constructor({ clock, ids }: { readonly clock: Clock; readonly ids: Ids }) {
+    this.#clock = clock;
+    this.warehouseIds = [ids.next(), ids.next(), ids.next()];
+    this.sellerWarehouseIds = [ids.next(), ids.next()];
   }
 
   /** Every product, in order of creation, deleted ones included. */
@@ -60,79 +57,73 @@ export class Truth implements Store {
     return variant === undefined || variant.product.deleted ? undefined : variant;
   }
 
-  stockLevel(variantId: string, warehouseId: string): StockLevel | undefined {
-    return this.variant(variantId)?.levels.find((level) => level.warehouseId === warehouseId);
-  }
-
   add(product: Product): void {
-    this.#history.record(product.id, this.#clock.baseNow(), () => null);
+    this.#keep(product.id, () => null);
     this.#products.push(product);
     this.#productsById.set(product.id, product);
     for (const variant of product.variants) this.#register(variant);
     this.#listRevision += 1;
   }
 
+  /** Changes a product otherwise than its stock. */
+  edit(product: Product, change: (product: Product) => void): void {
+    this.#touchProduct(product);
+    change(product);
+    product.updateTimeMs = Math.max(product.updateTimeMs, this.#clock.now());
+    this.#listRevision += 1;
+  }
+
   addVariant(variant: Variant): void {
-    this.touchProduct(variant.product);
-    variant.product.variants.push(variant);
-    this.#register(variant);
-    this.edited(variant.product);
+    this.edit(variant.product, ({ variants }) => {
+      variants.push(variant);
+      this.#register(variant);
+    });
   }
 
-  deleteProduct(product: Product): void {
-    if (product.deleted) return;
-    this.#touchVariants(product, 'unlink');
-    product.deleted = true;
-    this.edited(product);
-  }
-
-  restoreProduct(product: Product): void {
-    if (!product.deleted) return;
-    this.#touchVariants(product, 'link');
-    product.deleted = false;
-    this.edited(product);
+  setDeleted(product: Product, deleted: boolean): void {
+    if (product.deleted === deleted) return;
+    this.edit(product, () => {
+      for (const variant of product.variants) {
+        if (variant.deleted) continue;
+        this.touch(variant);
+        this.#joinComponents(variant, deleted ? 'unlink' : 'link');
+      }
+      product.deleted = deleted;
+    });
   }
 
   deleteVariant(variant: Variant): void {
     this.touch(variant);
-    this.#joinComponents(variant, 'unlink');
-    variant.deleted = true;
-    this.edited(variant.product);
+    this.edit(variant.product, () => {
+      this.#joinComponents(variant, 'unlink');
+      variant.deleted = true;
+    });
   }
 
   moveVariant(variant: Variant, product: Product): void {
-    const from = variant.product;
     this.touch(variant);
-    this.touchProduct(product);
-    from.variants.splice(from.variants.indexOf(variant), 1);
-    product.variants.push(variant);
-    variant.product = product;
-    this.edited(from);
-    this.edited(product);
+    this.edit(variant.product, ({ variants }) => {
+      variants.splice(variants.indexOf(variant), 1);
+    });
+    this.edit(product, ({ variants }) => {
+      variants.push(variant);
+      variant.product = product;
+    });
   }
 
   /** Call it before a variant's stock changes: keeps the state for stale reads. */
   touch(variant: Variant): void {
-    this.touchProduct(variant.product);
-    for (const bundle of variant.bundledBy) this.touchProduct(bundle.product);
-  }
-
-  touchProduct(product: Product): void {
-    this.#history.record(product.id, this.#clock.baseNow(), () => this.#shown(product));
-  }
-
-  /** Call it after a product was edited, and `touchProduct` before. */
-  edited(product: Product): void {
-    product.updateTimeMs = Math.max(product.updateTimeMs, this.#clock.now());
-    this.#listRevision += 1;
+    this.#touchProduct(variant.product);
+    for (const bundle of variant.bundledBy) this.#touchProduct(bundle.product);
   }
 
   /** The product as `/v1/product/detail` shows it now, or showed it `ageMs` ago; null: none. */
   detail(productId: string, ageMs = 0): RenderedProduct | null {
     const product = this.#productsById.get(productId);
     if (product === undefined) return null;
-    const past = ageMs > 0 ? this.#history.at(productId, this.#clock.baseNow() - ageMs) : undefined;
-    return past === undefined ? this.#shown(product) : past;
+    const atMs = this.#clock.baseNow() - ageMs;
+    const past = this.#pasts.get(productId)?.find(({ untilMs }) => ageMs > 0 && untilMs > atMs);
+    return past === undefined ? this.#shown(product) : past.state;
   }
 
   /** What the mirror must equal at the end. */
@@ -158,7 +149,7 @@ export class Truth implements Store {
   }
 
   #shown(product: Product): RenderedProduct | null {
-    return product.deleted ? null : renderProduct(product, this);
+    return product.deleted ? null : renderProduct(product);
   }
 
   #register(variant: Variant): void {
@@ -167,11 +158,24 @@ export class Truth implements Store {
     this.#joinComponents(variant, 'link');
   }
 
-  #touchVariants(product: Product, change: 'link' | 'unlink'): void {
-    for (const variant of product.variants) {
-      if (variant.deleted) continue;
-      this.touch(variant);
-      this.#joinComponents(variant, change);
+  #touchProduct(product: Product): void {
+    this.#keep(product.id, () => this.#shown(product));
+  }
+
+  /** Keeps a product's state up to now. */
+  #keep(productId: string, state: () => RenderedProduct | null): void {
+    const nowMs = this.#clock.baseNow();
+    const pasts = this.#pasts.get(productId) ?? [];
+    // Changes of one instant become visible together, so only the state before the first is kept.
+    if ((pasts.at(-1)?.untilMs ?? -Infinity) < nowMs) {
+      const kept = pasts.filter(({ untilMs }) => untilMs >= nowMs - KEEP_MS);
+      this.#pasts.delete(productId);
+      this.#pasts.set(productId, [...kept, { untilMs: nowMs, state: state() }]);
+    }
+    // A large catalogue that changed once must not stay in memory twice.
+    for (const [id, all] of this.#pasts) {
+      if ((all.at(-1)?.untilMs ?? 0) >= nowMs - KEEP_MS) break;
+      this.#pasts.delete(id);
     }
   }
 
@@ -179,7 +183,7 @@ export class Truth implements Store {
   #joinComponents(variant: Variant, change: 'link' | 'unlink'): void {
     if (variant.kind !== 'bundle') return;
     for (const { variant: component } of variant.components) {
-      this.touchProduct(component.product);
+      this.#touchProduct(component.product);
       if (change === 'link') component.bundledBy.add(variant);
       else component.bundledBy.delete(variant);
     }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { present } from '../../shared/present.ts';
+import { holdNext } from '../../sandbox/harness.ts';
 import {
   detailsRead,
   differencesOf,
@@ -36,7 +37,7 @@ test('reads everything, and the mirror equals the truth', async () => {
 test('Ctrl-C stops it in order, and says that it goes on next time', async () => {
   const sandbox = await startService({ products: 40 });
   const home = await homeOf(sandbox);
-  const hold = sandbox.reads.holdNext(present(sandbox.truth.products[0]).id);
+  const hold = holdNext(sandbox, present(sandbox.truth.products[0]).id);
   const command = start(home, 'resync');
   await hold.sampled;
   await untilPrinted(command, /\/40 products/);

@@ -5,6 +5,7 @@ import { counted } from '../../../src/platform/counted.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { present } from '../../shared/present.ts';
+import { holdNext } from '../../sandbox/harness.ts';
 import { eventually } from '../../process/wait.ts';
 import {
   detailsRead,
@@ -78,7 +79,7 @@ describe('with a server', () => {
   });
 
   test('--detach returns while the run goes on; who asks meanwhile is given the same run', async () => {
-    const hold = sandbox.reads.holdNext(present(sandbox.truth.products[0]).id);
+    const hold = holdNext(sandbox, present(sandbox.truth.products[0]).id);
     const detached = await run(home, 'resync', '--detach');
     expect(detached.code).toBe(0);
     const runId = Number(/^run (\d+) has begun in the running mirror\n$/.exec(detached.stdout)?.[1]);
@@ -99,7 +100,7 @@ describe('with a server', () => {
   });
 
   test('Ctrl-C ends the following, not the run', async () => {
-    const hold = sandbox.reads.holdNext();
+    const hold = holdNext(sandbox);
     const follower = start(home, 'resync');
     await untilPrinted(follower, /\d\/20 products/);
     follower.signal('SIGINT');
