@@ -24,7 +24,7 @@ interface IntakeDeps {
 /** Called once per request, when its answer is on its way. */
 export interface IntakeObserver {
   /** An authentic delivery is committed, and answered 204. @param tookMs as in `Refusal`. */
-  committed(body: Uint8Array, tookMs: number): void;
+  committed(tookMs: number): void;
   refused(refusal: Refusal): void;
 }
 
@@ -97,8 +97,8 @@ export function createIntakeApp(deps: IntakeDeps) {
       .finally(release);
     return Promise.race([committed, late.promise]).finally(() => clearTimeout(timer));
   };
-  /** @returns the body once it is on disk, or why it is not. */
-  const receive = async (incoming: IncomingMessage, cameMs: number): Promise<Uint8Array | Reason> => {
+  /** @returns null once the delivery is on disk, or why it is not. */
+  const receive = async (incoming: IncomingMessage, cameMs: number): Promise<Reason | null> => {
     const signature = signatureOf(incoming);
     if (signature === null) return 'missing_signature';
     // Without a signature that could be right, the body is not read.
@@ -106,7 +106,7 @@ export function createIntakeApp(deps: IntakeDeps) {
     const body = await bodies.read(incoming);
     if (typeof body === 'string') return body;
     if (verifySignature(secrets, body.bytes, signature))
-      return (await commit(body, cameMs)) ? body.bytes : 'not_stored';
+      return (await commit(body, cameMs)) ? null : 'not_stored';
     body.release();
     return 'wrong_signature';
   };
@@ -116,8 +116,8 @@ export function createIntakeApp(deps: IntakeDeps) {
     const cameMs = performance.now();
     const outcome = await receive(c.env.incoming, cameMs);
     const tookMs = performance.now() - cameMs;
-    if (typeof outcome !== 'string') {
-      observe(() => observer.committed(outcome, tookMs));
+    if (outcome === null) {
+      observe(() => observer.committed(tookMs));
       return c.body(null, 204);
     }
     const [status, answer] = ANSWERS[outcome];

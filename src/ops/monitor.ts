@@ -38,7 +38,7 @@ interface WatchedRefusal {
 }
 
 interface RequestObserver {
-  committed(body: Uint8Array, tookMs: number): void;
+  committed(tookMs: number): void;
   refused(refusal: WatchedRefusal): void;
 }
 
@@ -57,7 +57,7 @@ export class Monitor {
   /** For the public listener. */
   observer(now: () => number): RequestObserver {
     return {
-      committed: (_body, tookMs) => {
+      committed: (tookMs) => {
         const nowMs = now();
         this.#counting.deliveries.inc({ answer: '204', reason: '' });
         this.#counting.answerSeconds.observe(tookMs / 1_000);

@@ -4,21 +4,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parse } from 'yaml';
-import { SETTABLE_NAMES } from '../../src/config/config.ts';
 import { present } from '../shared/present.ts';
 
 const root = join(import.meta.dirname, '../..');
 const FOLDER = join(root, 'deploy');
 const read = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
-
-/** Variables of ours, by their prefixes: a wrong one would end the start. */
-const named = (text: string): string[] =>
-  [
-    ...text.matchAll(
-      /^[\s-]*(?:Environment=|ENV )?((?:SERVICE|OPS|DATABASE|RETENTION|RE[A-Z]+)_[A-Z_]+)[=:]/gm,
-    ),
-  ].map(([, name]) => present(name));
 
 describe('systemd', () => {
   const unit = read('systemd/stock-mirror.service');
@@ -77,21 +67,6 @@ describe('systemd', () => {
     const database = present(lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? [])[0]);
     expect(unit.split('\n')).toContain(`Environment=${state(database)}`);
   });
-});
-
-test('the variables of the examples exist', () => {
-  const compose = parse(read('container/compose.yaml')) as {
-    services: { mirror: { environment: Record<string, string> } };
-  };
-  const variables = [
-    ...named(read('systemd/stock-mirror.service')),
-    ...named(read('systemd/stock-mirror.env')),
-    ...named(read('container/Dockerfile')),
-    ...Object.keys(compose.services.mirror.environment),
-  ];
-  expect(variables).toContain('SERVICE_BASE_URL');
-  expect(variables).toContain('DATABASE_PATH');
-  expect(variables.filter((name) => !SETTABLE_NAMES.includes(name))).toEqual([]);
 });
 
 test('the files that the image is built from exist and reach the builder', () => {

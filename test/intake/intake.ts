@@ -23,7 +23,7 @@ interface Answer {
 }
 
 /** A refusal, or a delivery that was committed. */
-type Observed = Refusal | { readonly bytes: number };
+type Observed = Refusal | 'committed';
 
 export interface Intake {
   readonly store: Files;
@@ -118,7 +118,7 @@ async function listenOver(store: Files, hasBegun = true): Promise<Intake> {
     now,
     heartbeat,
     observer: {
-      committed: (body) => void observed.push({ bytes: body.byteLength }),
+      committed: () => void observed.push('committed'),
       refused: (refusal) => void observed.push(refusal),
     },
     log: logger,

@@ -25,8 +25,8 @@ test('reports every answer once, with its reason', async () => {
 
   const at = { tookMs: expect.any(Number) as number };
   expect(observed).toEqual([
-    { bytes: body.byteLength },
-    { bytes: body.byteLength },
+    'committed',
+    'committed',
     { ...at, status: 401, reason: 'missing_signature' },
     { ...at, status: 401, reason: 'malformed_signature' },
     { ...at, status: 401, reason: 'wrong_signature' },

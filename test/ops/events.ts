@@ -1,5 +1,5 @@
-/** A reader of server-sent events that can be stopped from reading, and cut, as fetch() cannot. */
-import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+/** A reader of server-sent events that can be cut, as fetch() cannot. */
+import { request, type ClientRequest } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { present } from '../shared/present.ts';
 
@@ -17,26 +17,17 @@ export class EventReader {
   body = '';
   isOver = false;
   readonly #outgoing: ClientRequest;
-  #incoming: IncomingMessage | null = null;
   #rest = '';
 
-  constructor(
-    url: string,
-    { lastId, isReading = true }: { lastId?: string | null; isReading?: boolean } = {},
-  ) {
+  constructor(url: string, { lastId }: { lastId?: string | null } = {}) {
     const headers = lastId === undefined || lastId === null ? {} : { 'last-event-id': lastId };
     this.#outgoing = request(url, { headers, agent: false }, (incoming) => {
-      this.#incoming = incoming;
       this.status = incoming.statusCode ?? 0;
       incoming.setEncoding('utf8').on('close', () => (this.isOver = true));
-      if (isReading) this.read();
+      incoming.on('data', (text: string) => this.#take(text));
     });
     this.#outgoing.on('error', () => (this.isOver = true)).end();
     onTestFinished(() => this.cut());
-  }
-
-  read(): void {
-    this.#incoming?.on('data', (text: string) => this.#take(text));
   }
 
   cut(): void {

@@ -46,7 +46,7 @@ test('counts deliveries by answer and reason, and times the authentic ones', asy
   const { observer, value } = watched(() => T0);
   const refused = { tookMs: 4, remoteAddress: '10.0.0.9', bytes: 12 };
   expect(await value('stock_mirror_deliveries_total{answer="503",reason="not_stored"}')).toBe(0);
-  observer.committed(delivery('a', item()), 3);
+  observer.committed(3);
   observer.refused({ ...refused, status: 401, reason: 'wrong_signature' });
   observer.refused({ ...refused, status: 503, reason: 'not_stored', tookMs: 801 });
   expect(await value('stock_mirror_deliveries_total{answer="204",reason=""}')).toBe(1);
