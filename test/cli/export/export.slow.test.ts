@@ -1,6 +1,14 @@
 /** `export`: every row and every character, of one instant, to whoever reads. */
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -119,16 +127,20 @@ test('json: a line for each row; --changes is the feed; --after leaves out what 
   expect(await linesOf('--after', '100')).toEqual([]);
 });
 
-test('--output: whole or as it was, and nothing is replaced unasked, the database never', async () => {
+test('--output replaces a file whole, only with --force, and keeps its links and mode', async () => {
   const path = join(home.folder, 'stock.csv');
-  writeFileSync(path, 'old');
+  const real = join(home.folder, 'real.csv');
+  writeFileSync(real, 'old', { mode: 0o640 });
+  symlinkSync('real.csv', path);
   const unasked = await run(home, 'export', '--format', 'csv', '--output', 'stock.csv');
   expect(unasked).toMatchObject({ code: 1, stdout: '' });
   expect(unasked.stderr).toContain('stock.csv exists: name another file, or replace it with --force');
   expect(readFileSync(path, 'utf8')).toBe('old');
   const { code, stdout } = await run(home, 'export', '--format', 'csv', '--output', 'stock.csv', '--force');
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-  expect(parseCsv(readFileSync(path, 'utf8'))).toHaveLength(AWKWARD.length + 1);
+  expect(parseCsv(readFileSync(real, 'utf8'))).toHaveLength(AWKWARD.length + 1);
+  expect(lstatSync(path).isSymbolicLink()).toBe(true);
+  expect(statSync(real).mode & 0o777).toBe(0o640);
   for (const [name, said] of [
     ['nowhere/stock.csv', 'nowhere does not exist: create it first'],
     ['/dev/null', '/dev/null is a folder or a device: name a file'],
