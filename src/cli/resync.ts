@@ -10,15 +10,14 @@ import { openMirror, type OpenMirror } from '../app/mirror.ts';
 import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { createLog } from '../platform/log.ts';
 import { viewRun } from '../ops/shared/run-view.ts';
-import { HOLD_READS, type Cause, type CauseCode } from '../ops/state/causes.ts';
+import { HOLD_READS, type Cause } from '../ops/state/causes.ts';
 import { storeCause } from '../ops/state/store-cause.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { productIds } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
-import { NoAnswerError, opsClient, runViewSchema, type OpsClient } from './shared/ops-client.ts';
-import { stateSchema } from './shared/state-schema.ts';
+import { NoAnswerError, opsClient, runViewSchema, stateSchema, type OpsClient } from './shared/ops-client.ts';
 import { createProgress, type Progress, type RunView } from './shared/progress.ts';
 
 interface ResyncOptions {
@@ -30,15 +29,22 @@ interface ResyncOptions {
 
 interface Sight {
   readonly run: RunView;
-  /** The most urgent cause that holds the run back. */
-  readonly cause: Pick<Cause, 'code' | 'message' | 'remedy'> | null;
+  /** Why nothing is read at the moment. */
+  readonly hold: Hold | null;
 }
 
+type Hold = Pick<Cause, 'message' | 'remedy'> & { readonly code: string };
+
+const MIRROR_AWAY: Hold = {
+  code: 'away',
+  message: 'The mirror does not answer.',
+  remedy: 'Start it, if it is not just being restarted; its run continues then.',
+};
 const LOOK_EVERY_MS = 300;
 /** A supervisor restarts a mirror that was killed; its run continues then. */
 const BACK_WITHIN_MS = 60_000;
 /** Only a person can end these; waiting would be in vain. */
-const NEEDS_A_PERSON: ReadonlySet<CauseCode> = new Set(['credentials', 'wrong_store']);
+const NEEDS_A_PERSON: ReadonlySet<string> = new Set(['credentials', 'wrong_store']);
 
 const GOES_ON =
   'goes on: it began earlier, and does not read again the products that it had read before now. To be sure of this moment, ' +
@@ -114,7 +120,8 @@ async function lookThere(ops: OpsClient, runId: number): Promise<Sight | null> {
   try {
     const run = await ops.get(`/api/runs/${runId}`, runViewSchema);
     const status = await ops.get('/api/status', stateSchema);
-    return run && status && { run, cause: status.causes.find(({ code }) => HOLD_READS.has(code)) ?? null };
+    if (run === null || status === null) return null;
+    return { run, hold: status.causes.find(({ code }) => HOLD_READS.has(code)) ?? null };
   } catch (error) {
     if (error instanceof NoAnswerError) return null;
     throw error;
@@ -140,17 +147,16 @@ async function follow(
     else if (performance.now() - seenAtMs > BACK_WITHIN_MS) {
       throw new Error('the mirror did not come back: start it, or run resync again without it');
     }
-    const { run = null, cause = null } = sight ?? {};
+    const { run, hold } = sight ?? { run: null, hold: MIRROR_AWAY };
     if (run !== null && run.state !== 'running') {
       progress.show(run);
       return run;
     }
-    if (cause !== null && NEEDS_A_PERSON.has(cause.code)) throw new Error(`${cause.message} ${cause.remedy}`);
-    if (run !== null && cause === null) progress.show(run);
-    const why =
-      sight === null ? 'the mirror does not answer; its run continues when it is back' : cause?.message;
-    if (why !== undefined && why !== said) progress.say(`waiting: ${why}`);
-    said = why ?? null;
+    const text = hold && `${hold.message} ${hold.remedy}`;
+    if (hold !== null && NEEDS_A_PERSON.has(hold.code)) throw new Error(text ?? '');
+    if (run !== null && hold === null) progress.show(run);
+    if (hold !== null && hold.code !== said) progress.say(`waiting: ${text}`);
+    said = hold?.code ?? null;
     await sleep(LOOK_EVERY_MS, undefined, { signal: interrupted }).catch(() => undefined);
   }
   return null;
@@ -177,7 +183,8 @@ async function resyncHere(
       died.signal.throwIfAborted();
       const run = await store.reader.ask('runById', { id });
       if (run === null) throw new Error(`run ${id} is no longer in the database: run resync again`);
-      return { run: viewRun(run), cause: reconciler.blocked && storeCause(reconciler.blocked) };
+      const { blocked } = reconciler;
+      return { run: viewRun(run), hold: blocked && storeCause(blocked) };
     };
     return await follow(look, progress, interrupted);
   } finally {

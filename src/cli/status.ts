@@ -16,10 +16,12 @@ import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
-import { opsClient, WrongTokenError } from './shared/ops-client.ts';
-import { stateSchema } from './shared/state-schema.ts';
+import { opsClient, stateSchema, WrongTokenError } from './shared/ops-client.ts';
 import { table } from './shared/table.ts';
 
+type Status = z.infer<typeof stateSchema>;
+
+/** Missing while the mirror's file cannot be read. */
 const countsSchema = z.object({
   epoch: z.string(),
   last_seq: z.number(),
@@ -33,14 +35,10 @@ const countsSchema = z.object({
   pending_reads: z.number(),
   open_gaps: z.number(),
   dead_letters: z.number(),
+  last_read_error: z.string().nullable(),
   deliveries_behind: z.number().nullable(),
   behind_since: z.number().nullable(),
 });
-
-/** The counts are missing while the mirror cannot be read. */
-const statusSchema = z.looseObject({ ...stateSchema.shape, ...countsSchema.partial().shape });
-
-type Status = z.infer<typeof statusSchema>;
 
 export function statusCommand(): Command {
   const command = new Command('status')
@@ -75,7 +73,7 @@ suspect.`,
 /** @returns null when nothing answers that this user may ask. */
 async function askServer({ ops }: LocalConfig): Promise<Status | null> {
   try {
-    return await opsClient(ops).get('/api/status', statusSchema);
+    return await opsClient(ops).get('/api/status', stateSchema);
   } catch (error) {
     // Without a token of its own an account may still read the file.
     if (error instanceof WrongTokenError && ops.token === null) return null;
@@ -94,13 +92,11 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
     const behind = hasInbox ? lag(db) : null;
     const status = readStatus(db);
     const serving = isHeld ? 'held' : 'no';
-    const { state, causes } = stateOf({ nowMs: Date.now(), serving, status, own: null });
     return {
       ...status,
+      ...stateOf({ nowMs: Date.now(), serving, status, own: null }),
       deliveries_behind: behind?.deliveries ?? null,
       behind_since: behind?.sinceMs ?? null,
-      state,
-      causes: [...causes],
     };
   } finally {
     db.close();
@@ -117,8 +113,6 @@ function isHeldByProcess(path: string): boolean {
   }
 }
 
-const PAINT = { live: colours.green, catching_up: colours.yellow, stale: colours.red } as const;
-
 interface Place {
   readonly path: string;
   /** Where a mirror that holds the file should listen, and does not; null: it answers, or none runs. */
@@ -126,34 +120,36 @@ interface Place {
 }
 
 function describe(status: Status, { path, hidden }: Place): string {
-  const rows: [string, string][] = [['state', PAINT[status.state](status.state)]];
-  for (const { code, severity, since, message, remedy } of status.causes) {
+  const { state, causes } = status;
+  const rows: [string, string][] = [['state', (state === 'live' ? colours.green : colours.yellow)(state)]];
+  for (const { code, severity, since, owner, message, remedy } of causes) {
     const paint = severity === 'critical' ? colours.red : colours.yellow;
-    const age = since === null ? '' : ` (${ago(since)})`;
-    rows.push([paint(severity), `${code}${age}: ${message}`], ['what to do', remedy]);
+    rows.push([paint(code), message], ['', remedy]);
+    rows.push(['', `Owner: ${owner}.${since === null ? '' : ` Since ${ago(since)}.`}`]);
   }
   if (hidden !== null) {
     const address = `${hidden.host}:${hidden.port}`;
     rows.push(['mirror', `a process holds the database, but none answers at ${address}: is it OPS_PORT?`]);
   }
   rows.push(['database', path]);
-  const counts = countsSchema.safeParse(status);
-  if (counts.success) rows.push(...countRows(counts.data));
-  return table(rows);
-}
-
-function* countRows(counts: z.infer<typeof countsSchema>): Generator<[string, string]> {
-  const { products, variants, levels, deliveries_behind: behind } = counts;
-  yield ['mirrored', `${products} products, ${variants} variants, ${levels} stock levels`];
-  yield ['suspect levels', String(counts.suspect_count)];
-  yield ['pending reads', String(counts.pending_reads)];
-  yield ['open gaps', String(counts.open_gaps)];
-  yield ['last delivery', ago(counts.last_delivery_at)];
-  yield ['last full sync', ago(counts.last_full_sync_at)];
-  yield ['oldest verified', ago(counts.oldest_verified_at)];
-  yield ['change feed', `at ${counts.last_seq}, epoch ${counts.epoch}`];
-  if (behind !== null && behind > 0) {
-    yield ['inbox', `${behind} deliveries not applied yet, the first ${ago(counts.behind_since)}`];
+  const counted = countsSchema.safeParse(status);
+  if (!counted.success) return table(rows);
+  const counts = counted.data;
+  rows.push(
+    ['mirrored', `${counts.products} products, ${counts.variants} variants, ${counts.levels} stock levels`],
+    ['suspect levels', String(counts.suspect_count)],
+    ['pending reads', String(counts.pending_reads)],
+    ['open gaps', String(counts.open_gaps)],
+    ['last delivery', ago(counts.last_delivery_at)],
+    ['last full sync', ago(counts.last_full_sync_at)],
+    ['oldest verified', ago(counts.oldest_verified_at)],
+    ['change feed', `at ${counts.last_seq}, epoch ${counts.epoch}`],
+  );
+  const behind = counts.deliveries_behind ?? 0;
+  if (behind > 0) {
+    rows.push(['inbox', `${behind} deliveries not applied yet, the first ${ago(counts.behind_since)}`]);
   }
-  if (counts.dead_letters > 0) yield ['dead letters', `${counts.dead_letters} deliveries or items`];
+  if (counts.dead_letters > 0) rows.push(['dead letters', `${counts.dead_letters} deliveries or items`]);
+  if (counts.last_read_error !== null) rows.push(['failed read', counts.last_read_error]);
+  return table(rows);
 }

@@ -23,6 +23,6 @@ export const fail = (message: string, remedy: string | null): Finding => ({
 
 export function describeCheck({ name, status, message, remedy }: Check): string {
   const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
-  const text = remedy === null ? message : `${message}: ${remedy}`;
+  const text = remedy === null ? message : `${message}${message.endsWith('.') ? '' : ':'} ${remedy}`;
   return `${paint(status.padEnd(4))}  ${name.padEnd(16)}  ${visible(text)}\n`;
 }

@@ -1,21 +1,21 @@
 /** The running mirror: does one hold the database, do its two listeners answer, and what is its state? */
 import type { Config } from '../../config/config.ts';
 import { inboxPath } from '../../inbox/inbox.ts';
+import { CAUSES } from '../../ops/state/causes.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';
-import { stateSchema } from '../shared/state-schema.ts';
 import { urlOf } from '../shared/listener-url.ts';
-import { opsClient } from '../shared/ops-client.ts';
+import { opsClient, stateSchema } from '../shared/ops-client.ts';
 import { fail, ok, warn, type Finding } from './check.ts';
 
 const TIMEOUT_MS = 5_000;
 
 export async function checkMirror({ ops, database }: Config): Promise<Finding[]> {
   if (!isDatabaseLocked(inboxPath(database.path))) {
-    const judge = isThere(database.path) ? fail : warn;
-    return [judge('no mirror runs: deliveries are lost', 'start it')];
+    const { message, remedy } = CAUSES.stopped;
+    return [(isThere(database.path) ? fail : warn)(message, remedy)];
   }
   const url = urlOf(ops);
   if (url === null) return [warn('OPS_PORT is 0, a different port at each start', 'set a fixed OPS_PORT')];

@@ -40,7 +40,7 @@ export async function checkStore({ service, database }: Config): Promise<Finding
     return [...found, checkClock(storeAheadMs(times) ?? 0)];
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return [...found, fail(error.message.replace(/\.$/, ''), remedyFor(error, baseUrl))];
+    return [...found, fail(error.message, remedyFor(error, baseUrl))];
   } finally {
     await client.close();
   }
@@ -48,9 +48,9 @@ export async function checkStore({ service, database }: Config): Promise<Finding
 
 /** null: the message has the remedy. */
 function remedyFor({ kind }: ServiceError, baseUrl: string): string | null {
-  if (kind === 'credentials') return 'if the store was wrong, `stock-mirror resync` tries once more';
+  if (kind === 'credentials') return 'If the store was wrong, `stock-mirror resync` tries once more';
   if (kind !== 'unavailable') return null;
-  return `check that ${baseUrl} can be reached from this machine; if it has a private CA, name its certificate in NODE_EXTRA_CA_CERTS`;
+  return `Check that ${baseUrl} can be reached from this machine; if it has a private CA, name its certificate in NODE_EXTRA_CA_CERTS`;
 }
 
 export function checkClock(aheadMs: number): Finding {

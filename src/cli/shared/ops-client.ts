@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { RUN_STATES } from '../../core/runs.ts';
+import { MIRROR_STATES } from '../../mirror/file/state.ts';
+import { OWNERS, SEVERITIES } from '../../ops/state/causes.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { baseUrlOf } from './listener-url.ts';
 
@@ -16,6 +18,23 @@ export const runViewSchema = z.object({
   drift: z.number(),
   failed: z.number(),
   error: z.string().nullable(),
+});
+
+/** The part of `/api/status` that is never missing. */
+export const stateSchema = z.looseObject({
+  state: z.enum(MIRROR_STATES),
+  causes: z
+    .array(
+      z.object({
+        code: z.string(),
+        severity: z.enum(SEVERITIES),
+        since: z.number().nullable(),
+        owner: z.enum(OWNERS),
+        message: z.string(),
+        remedy: z.string(),
+      }),
+    )
+    .readonly(),
 });
 
 export interface OpsClient {
