@@ -10,7 +10,7 @@ import { openMirror, type OpenMirror } from '../app/mirror.ts';
 import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { createLog } from '../platform/log.ts';
 import { viewRun } from '../ops/shared/run-view.ts';
-import { HOLD_READS, type Cause } from '../ops/state/causes.ts';
+import { HOLD_READS, type Cause, type CauseCode } from '../ops/state/causes.ts';
 import { storeCause } from '../ops/state/store-cause.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { EXIT } from './shared/exit-codes.ts';
@@ -33,7 +33,7 @@ interface Sight {
   readonly hold: Hold | null;
 }
 
-type Hold = Pick<Cause, 'message' | 'remedy'> & { readonly code: string };
+type Hold = Pick<Cause, 'message' | 'remedy'> & { readonly code: CauseCode | 'away' };
 
 const MIRROR_AWAY: Hold = {
   code: 'away',

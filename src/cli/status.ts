@@ -113,6 +113,8 @@ function isHeldByProcess(path: string): boolean {
   }
 }
 
+const PAINT = { live: colours.green, catching_up: colours.yellow, stale: colours.red } as const;
+
 interface Place {
   readonly path: string;
   /** Where a mirror that holds the file should listen, and does not; null: it answers, or none runs. */
@@ -121,11 +123,11 @@ interface Place {
 
 function describe(status: Status, { path, hidden }: Place): string {
   const { state, causes } = status;
-  const rows: [string, string][] = [['state', (state === 'live' ? colours.green : colours.yellow)(state)]];
+  const rows: [string, string][] = [['state', PAINT[state](state)]];
   for (const { code, severity, since, owner, message, remedy } of causes) {
     const paint = severity === 'critical' ? colours.red : colours.yellow;
-    rows.push([paint(code), message], ['', remedy]);
-    rows.push(['', `Owner: ${owner}.${since === null ? '' : ` Since ${ago(since)}.`}`]);
+    const age = since === null ? '' : `${ago(since)}, `;
+    rows.push([paint(severity), `${code} (${age}owner: ${owner}): ${message}`], ['what to do', remedy]);
   }
   if (hidden !== null) {
     const address = `${hidden.host}:${hidden.port}`;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { RUN_STATES } from '../../core/runs.ts';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
-import { OWNERS, SEVERITIES } from '../../ops/state/causes.ts';
+import { CAUSE_CODES, OWNERS, SEVERITIES } from '../../ops/state/causes.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { baseUrlOf } from './listener-url.ts';
 
@@ -26,7 +26,7 @@ export const stateSchema = z.looseObject({
   causes: z
     .array(
       z.object({
-        code: z.string(),
+        code: z.enum(CAUSE_CODES),
         severity: z.enum(SEVERITIES),
         since: z.number().nullable(),
         owner: z.enum(OWNERS),

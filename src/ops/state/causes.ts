@@ -69,7 +69,7 @@ export const CAUSES = {
     message:
       'Another program holds a lock on the mirror’s file: {fault}. Webhooks are kept in the inbox, and values stand still.',
     remedy:
-      'End the transaction of that program; `stock-mirror doctor` and `fuser -v` on the file find it. The mirror then catches up by itself.',
+      'End the transaction of that program; `fuser -v` on the file finds it. The mirror then catches up by itself.',
     alertAfter: '30s',
   },
   mirror_failed: {

@@ -70,7 +70,7 @@ test('beside a live server all is well: one line each, every variable, no secret
   const url = `http://127.0.0.1:${home.env['PORT']}/webhooks/`;
   await fetch(url, { method: 'POST', headers: { 'x-service-signature': 'a'.repeat(64) } });
   expect((await run(home, 'doctor')).stdout).toMatch(
-    /^warn {2}mirror .* A signed request came as POST \/webhooks\/ instead of POST \/webhooks\. .*webhook URL/m,
+    /^warn {2}mirror +wrong_address: A signed request came as POST \/webhooks\/ instead of POST \/webhooks\. .*webhook URL/m,
   );
 });
 
