@@ -3,7 +3,7 @@
  * loads on old Nodes itself and imports nothing of the program statically.
  */
 
-/** As `engines` in package.json. */
+/** The minimum that `engines` in package.json names. */
 const REQUIRED_NODE = '22.19';
 
 const { node } = process.versions;

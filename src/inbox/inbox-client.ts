@@ -20,7 +20,7 @@ interface Batch extends PromiseWithResolvers<void> {
 
 export class InboxClient {
   readonly #requests: Requests<InboxCalls, InboxCommit>;
-  /** As it was opened. */
+  /** Read when the inbox was opened. */
   readonly metadata: InboxMetadata;
   #batch: Batch | null = null;
   /** The last row known to be on disk. */

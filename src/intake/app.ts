@@ -39,7 +39,7 @@ export interface Refusal {
 
 /** The store waits a second for its answer; ours must be on its way before. */
 const COMMIT_DEADLINE_MS = 800;
-/** Of a path that others choose. */
+/** Longest part of a sender's path in the log, in characters. */
 const MAX_SHOWN = 100;
 
 const error = (code: string, description: string) => ({ error: code, error_description: description });

@@ -1,4 +1,4 @@
-/** What every entry of the program does first. */
+/** The first step of every entry of the program. */
 import module from 'node:module';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';

@@ -134,7 +134,7 @@ function protocolOf(start: string): string | null {
 const UNKNOWN_HOST = 'the host name is not known: correct it, or set an IP address';
 const REMEDIES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program uses the port: stop it, or set another port',
-  EADDRNOTAVAIL: 'this machine has no such address: set one of its own, or 0.0.0.0 for all of them',
+  EADDRNOTAVAIL: 'this machine has no such address: set one that it has, or 0.0.0.0 for all of them',
   EAFNOSUPPORT: 'this machine has no addresses of this kind (IPv6 is off): set an IPv4 address',
   EACCES: 'this user may not use the port: set one above 1023, or grant CAP_NET_BIND_SERVICE',
   ENOTFOUND: UNKNOWN_HOST,

@@ -1,12 +1,12 @@
 /**
- * Where the program's own files are. In the sources each is where it was written. The build (scripts/build/bundle.ts) puts
- * what they hold into few files, side by side in dist/: no other file may lean on the place of its own.
+ * Locates the program's own files. The build (scripts/build/bundle.ts) puts the sources into a few files in dist/, so no other
+ * file may depend on its own path.
  */
 import { basename } from 'node:path';
 
 const isSource = import.meta.url.endsWith('.ts');
 
-/** Lies beside src/ and dist/ alike. */
+/** Next to src/, and next to dist/. */
 export const MIGRATIONS = new URL(isSource ? '../../drizzle/' : '../drizzle/', import.meta.url);
 
 /**

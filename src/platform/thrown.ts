@@ -1,4 +1,4 @@
-/** What was thrown, which need not be an Error. */
+/** Thrown values, which need not be Errors. */
 
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -11,7 +11,7 @@ import type { Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
 import type { Throttle } from './throttle.ts';
 
-/** What reads the store. */
+/** Dependencies of everything that reads the store. */
 export interface ReadingDeps {
   readonly store: Pick<Store, 'reader' | 'writer'>;
   readonly client: CatalogueClient;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createHeartbeat } from '../../src/intake/heartbeat.ts';
 
-test('the last heartbeat is shown, though an earlier one is still being shown when it stops', async () => {
+test('shows the last heartbeat after one that is still being shown', async () => {
   let nowMs = 1_000;
   const shown: number[] = [];
   const held: (() => void)[] = [];

@@ -19,7 +19,7 @@ async function knowTea({ store }: Pick<Intake, 'store'> | ThreadedIntake): Promi
 const requested = ({ db }: Pick<Intake, 'db'>): unknown[] =>
   values(db, `SELECT product_id FROM read_requests WHERE reason = 'not_stored'`);
 
-test('deliveries that the inbox rejects are 503 within the second, and their products are read', async () => {
+test('answers 503 within a second when the inbox cannot commit, and reads the products', async () => {
   const intake = await startThreads();
   await knowTea(intake);
   const lock = lockInbox(intake);
@@ -50,7 +50,7 @@ test('deliveries that the inbox rejects are 503 within the second, and their pro
   expect((await intake.post(delivery('d', item({ old: 4, new: 3 })))).status).toBe(204);
 });
 
-test('a delivery that is merely late is 503 in time, and not lost either way', async () => {
+test('answers 503 in time for a late commit, and loses nothing either way', async () => {
   const intake = await startThreads();
   await knowTea(intake);
   const lock = lockInbox(intake);
@@ -67,7 +67,7 @@ test('a delivery that is merely late is 503 in time, and not lost either way', a
   expect(intake.unstored.noted).toBe(isKept() ? 0 : 1);
 });
 
-test('a body nobody can read that is not stored makes the whole mirror suspect', async () => {
+test('makes the whole mirror suspect for an unreadable body that was not stored', async () => {
   const intake = await startThreads();
   await knowTea(intake);
   const lock = lockInbox(intake);
@@ -78,7 +78,7 @@ test('a body nobody can read that is not stored makes the whole mirror suspect',
   lock.release();
 });
 
-test('what was noted goes on record when the service stops', async () => {
+test('records pending read requests when the service stops', async () => {
   const intake = await startIntake();
   await knowTea(intake);
   const body = delivery('a', item());
@@ -88,7 +88,7 @@ test('what was noted goes on record when the service stops', async () => {
   expect(intake.unstored.size).toBe(0);
 });
 
-test('more variants than are remembered make the whole mirror suspect', async () => {
+test('makes the whole mirror suspect beyond 10,000 variants', async () => {
   const intake = await startIntake();
   await knowTea(intake);
   const items = Array.from({ length: 10_001 }, (_, n) => item({ id: String(1_000 + n) }));
@@ -97,7 +97,7 @@ test('more variants than are remembered make the whole mirror suspect', async ()
   expect(values(intake.db, 'SELECT suspect FROM mirror_stock')).toEqual([1]);
 });
 
-test('a connection that is dropped unread may have been a delivery', async () => {
+test('treats a connection dropped unread as a possible loss', async () => {
   const intake = await startIntake();
   const appended = vi.spyOn(intake.store.writer, 'append');
   intake.drop();
@@ -105,7 +105,7 @@ test('a connection that is dropped unread may have been a delivery', async () =>
   expect(appended.mock.calls).toMatchObject([[{ kind: 'due', what: 'loss' }]]);
 });
 
-test('requests turned away are reported as a possible loss once in 15 minutes', async () => {
+test('reports requests turned away as a possible loss once in 15 minutes', async () => {
   const intake = await startIntake();
   await knowTea(intake);
   const appended = vi.spyOn(intake.store.writer, 'append');
@@ -124,7 +124,7 @@ test('requests turned away are reported as a possible loss once in 15 minutes', 
   expect(appended).toHaveBeenCalledTimes(2);
 });
 
-test('healthz tells whether a delivery could be committed now', async () => {
+test('reports in healthz whether a delivery could be committed now', async () => {
   const intake = await startThreads();
   expect(await intake.ask('GET', '/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
   const lock = lockInbox(intake);
@@ -143,7 +143,7 @@ test('healthz tells whether a delivery could be committed now', async () => {
   expect(values(intake.db, 'SELECT alive_at_ms > 0 FROM metadata')).toEqual([1]);
 });
 
-test('asked while the service starts, healthz waits until it knows; nobody listened before the first stamp', async () => {
+test('lets healthz wait for the first heartbeat', async () => {
   const intake = await startIntake(false);
   const stamped = () => values(intake.db, 'SELECT alive_at_ms FROM metadata')[0];
   const early = intake.ask('GET', '/healthz');
@@ -154,7 +154,7 @@ test('asked while the service starts, healthz waits until it knows; nobody liste
   expect(stamped()).toBeGreaterThan(0);
 });
 
-test('a service that ends before it has begun leaves the proof of the silence before it', async () => {
+test('writes no heartbeat if the service ends before it has begun', async () => {
   const intake = await startIntake(false);
   const { status } = await intake.ask('GET', '/healthz');
   expect(status).toBe(503);

@@ -13,7 +13,7 @@ function ofSize(bytes: number): Uint8Array {
   return delivery('large', item({ sku: 'x'.repeat(bytes - frame) }));
 }
 
-test('204 comes only once the delivery is on disk, where anybody finds it', async () => {
+test('answers 204 only once the delivery is on disk', async () => {
   const { post, db, applied } = await startIntake();
   const kept = db.prepare<[Uint8Array], number>('SELECT count(*) FROM inbox WHERE body = ?').pluck();
   for (let n = 0; n < 40; n += 1) {
@@ -25,7 +25,7 @@ test('204 comes only once the delivery is on disk, where anybody finds it', asyn
   expect(values(db, 'SELECT count(*) FROM mirror_changes')).toEqual([40]);
 });
 
-test('keeps 200 deliveries that come at once', async () => {
+test('stores 200 simultaneous deliveries', async () => {
   const { post, db } = await startIntake();
   await post(delivery('first', item()));
   const answers = await Promise.all(
@@ -38,7 +38,7 @@ test('keeps 200 deliveries that come at once', async () => {
   );
 });
 
-test('the same delivery twice is answered twice and kept once', async () => {
+test('answers the same delivery twice and stores it once', async () => {
   const { post, db } = await startIntake();
   const body = delivery('a', item());
   expect((await post(body)).status).toBe(204);
@@ -47,7 +47,7 @@ test('the same delivery twice is answered twice and kept once', async () => {
 });
 
 describe('a signature', () => {
-  test('that is missing, wrong or written otherwise is 401, and nothing is stored', async () => {
+  test('that is missing or wrong gets 401, and nothing is stored', async () => {
     const { post, db, log } = await startIntake();
     const body = delivery('a', item());
     const right = signBody(SECRET, body);
@@ -76,13 +76,13 @@ describe('a signature', () => {
     expect(log).toHaveLength(1);
   });
 
-  test('made with the secret that is being replaced is accepted', async () => {
+  test('made with the previous secret is accepted', async () => {
     const { post } = await startIntake();
     const body = delivery('a', item());
     expect((await post(body, { 'x-service-signature': signBody(PREVIOUS, body) })).status).toBe(204);
   });
 
-  test('is over the raw bytes, however they come', async () => {
+  test('covers the raw bytes, however they are split', async () => {
     const { port, db, applied } = await startIntake();
     const text = Buffer.from(delivery('a', item({ sku: 'เสื้อ' })));
     const body = Buffer.concat([Uint8Array.of(0xef, 0xbb, 0xbf), text, Uint8Array.of(0x0d, 0x0a)]);
@@ -98,7 +98,7 @@ describe('a signature', () => {
 });
 
 describe('a body over 1 MB', () => {
-  test('is 413 when it says its length, and when it does not', async () => {
+  test('gets 413, with a declared length and without', async () => {
     const { post, port, db } = await startIntake();
     const large = ofSize(MEGABYTE + 1);
     const said = await post(large);
@@ -112,7 +112,7 @@ describe('a body over 1 MB', () => {
   });
 });
 
-test('an authentic body is never refused for what it says: it is kept, and put aside', async () => {
+test('never refuses an authentic body for its content', async () => {
   const { post, db, applied } = await startIntake();
   const bodies: Uint8Array[] = [
     '',
@@ -133,7 +133,7 @@ test('an authentic body is never refused for what it says: it is kept, and put a
   ]);
 });
 
-test('the public listener has nothing else', async () => {
+test('answers 404 to everything else', async () => {
   const { ask } = await startIntake();
   for (const [method, path] of [
     ['GET', '/'],
@@ -154,7 +154,7 @@ test('the public listener has nothing else', async () => {
   }
 });
 
-describe('requests as few senders write them', () => {
+describe('unusual requests', () => {
   /** @returns all that came back. */
   async function exchange(port: number, text: string): Promise<string> {
     const socket = connect({ port, host: '127.0.0.1' });
@@ -169,7 +169,7 @@ describe('requests as few senders write them', () => {
     return `POST /webhooks HTTP/${version}\r\n${host}X-Service-Signature: ${signature}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   };
 
-  test('an authentic delivery is stored however its host is written', async () => {
+  test('stores an authentic delivery with any Host header', async () => {
     const { port, db } = await startIntake();
     for (const [n, [host, version]] of [
       ['', '1.1'],
@@ -183,7 +183,7 @@ describe('requests as few senders write them', () => {
     }
   });
 
-  test('a proxy that asks for the health in HTTP/1.0 is answered', async () => {
+  test('answers /healthz over HTTP/1.0', async () => {
     const { port } = await startIntake();
     expect(await exchange(port, 'GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200/);
   });

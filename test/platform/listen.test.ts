@@ -34,7 +34,7 @@ async function slowApp() {
   return { listener, get, arrived: arrived.promise, answer: answer.resolve, seen: () => seen };
 }
 
-test('names a port that is taken', async () => {
+test('names a port that is in use', async () => {
   const { listener } = await slowApp();
   onTestFinished(() => listener.stop(0));
   await expect(listen(new Hono(), '127.0.0.1', listener.port)).rejects.toThrow(
@@ -53,7 +53,7 @@ test.each([
   await expect(listen(new Hono(), host, port)).rejects.toThrow(`cannot listen on ${host}:${port}: ${words}`);
 });
 
-test('stopping waits for a request under way, not for the connection it leaves open', async () => {
+test('waits for a request in flight when it stops, not for its idle connection', async () => {
   const { listener, get, arrived, answer } = await slowApp();
   expect(await get('/')).toBe(200);
   const slow = get('/slow');
@@ -66,7 +66,7 @@ test('stopping waits for a request under way, not for the connection it leaves o
   await stopped;
 });
 
-test('after its grace a request that does not end is cut', async () => {
+test('cuts a request that does not end within the grace', async () => {
   const { listener, get, arrived } = await slowApp();
   const slow = get('/slow');
   await arrived;
@@ -88,7 +88,7 @@ function wire(port: number) {
   };
 }
 
-test('a request on its way over a kept-alive connection is answered as the last, not cut', async () => {
+test('answers a request that arrives over a kept-alive connection during the stop', async () => {
   const { listener } = await slowApp();
   const idle = wire(listener.port);
   const busy = wire(listener.port);
@@ -108,7 +108,7 @@ test('a request on its way over a kept-alive connection is answered as the last,
   await stopped;
 });
 
-test('a request that crosses the end of its connection is taken, though nobody can be told', async () => {
+test('takes a request that crosses the end of its connection, without an answer', async () => {
   const { listener, seen } = await slowApp();
   // Allowed to be half open: it sends although it has read the end, as one does whose request was on its way.
   const late = connect({ port: listener.port, host: '127.0.0.1', allowHalfOpen: true }).resume();
@@ -123,7 +123,7 @@ test('a request that crosses the end of its connection is taken, though nobody c
   await stopped;
 });
 
-test('an idle connection outlives those of proxies', async () => {
+test('keeps idle connections longer than proxies do', async () => {
   const sockets: Socket[] = [];
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.get('/', (c) => {
@@ -138,7 +138,7 @@ test('an idle connection outlives those of proxies', async () => {
   await expect.poll(() => sockets[0]?.timeout).toBeGreaterThan(240_000);
 });
 
-test('a descriptor that is no listening socket is named', async () => {
+test('names a descriptor that is no listening socket', async () => {
   await expect(listen(new Hono(), '127.0.0.1', 0, 9_999)).rejects.toThrow(
     /^cannot listen on descriptor 9999, which LISTEN_FDS names: /,
   );

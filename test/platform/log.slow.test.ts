@@ -37,7 +37,7 @@ test('text for people at a terminal', () => {
   expect(text).not.toContain('never shown');
 });
 
-test('a full disk and a closed pipe take the lines, not the service', () => {
+test('survives a full disk and a closed pipe', () => {
   const program = `
     import { createLog } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url).href)};
     const log = createLog('info');
@@ -66,7 +66,7 @@ test('a full disk and a closed pipe take the lines, not the service', () => {
 const IMPORT = `import { createLog } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url).href)};`;
 
 test.each([false, true])(
-  'output that is not read (terminal: %s) holds nobody up, costs bounded memory, and its lost lines are counted',
+  'does not wait for output that is not read (terminal: %s), and counts the dropped lines',
   async (isTTY) => {
     const program = `${IMPORT}
     const log = createLog('info', { fd: 1, isTTY: ${isTTY} });
@@ -88,7 +88,7 @@ test.each([false, true])(
   },
 );
 
-test('a reader that reads has every line, in order, the last ones too', () => {
+test('writes every line in order, including the last', () => {
   const program = `${IMPORT}
     const log = createLog('info');
     for (let n = 0; n < 3_000; n += 1) log.info({ n }, 'a line');`;

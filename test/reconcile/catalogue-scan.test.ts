@@ -50,7 +50,7 @@ test.each([0, 1, 99, 100, 101])('a list of %i products comes to an end', async (
   expect(known(store)).toEqual(new Set(service.ids));
 });
 
-test('whatever is deleted and made while the pages are turned, what was there throughout is never missed', async () => {
+test('never misses a product that exists throughout, while others are deleted and created', async () => {
   const turn = fc.record({
     deletedFrom: fc.nat(500),
     deleted: fc.nat({ max: 130 }),
@@ -83,7 +83,7 @@ test('whatever is deleted and made while the pages are turned, what was there th
   );
 });
 
-test('a scan that was cut off goes on from its last page', async () => {
+test('continues an interrupted scan from its last page', async () => {
   const { store, service, deps, begin } = setUp(productIds(350));
   const run = await begin();
   await cutOffAt(service, deps, run, 198);
@@ -93,7 +93,7 @@ test('a scan that was cut off goes on from its last page', async () => {
   expect(known(store)).toEqual(new Set(service.ids));
 });
 
-test('deletions while it was cut off cost a step back, and nothing is missed', async () => {
+test('steps back after deletions during an interruption, and misses nothing', async () => {
   const { store, service, deps, begin } = setUp(productIds(350));
   const run = await begin();
   await cutOffAt(service, deps, run, 198);
@@ -106,7 +106,7 @@ test('deletions while it was cut off cost a step back, and nothing is missed', a
   expect(service.asked).not.toContain('list 0');
 });
 
-test('a list of one product a page does not stand still', async () => {
+test('advances through a list with one product per page', async () => {
   const { store, service, deps, begin } = setUp(productIds(7));
   const list = service.listProducts.bind(service);
   service.listProducts = async (request = {}) => {
@@ -118,7 +118,7 @@ test('a list of one product a page does not stand still', async () => {
   expect(service.asked).toHaveLength(7);
 });
 
-test('a list without a steady order is given up with a word to the service', async () => {
+test('rejects a list without a steady order as a contract error', async () => {
   const { service, deps, begin } = setUp(productIds(300));
   service.onList = ({ offset = 0 }) => {
     // Another list for every page but the first.
@@ -128,17 +128,14 @@ test('a list without a steady order is given up with a word to the service', asy
   expect(service.asked.length).toBeLessThan(150);
 });
 
-test.each([1, 2, 100])(
-  'a list that shows the same %i products for ever is given up likewise',
-  async (count) => {
-    const { store, service, deps, begin } = setUp(productIds(300));
-    const list = service.listProducts.bind(service);
-    service.listProducts = async (request = {}) => list({ ...request, offset: 0, limit: count });
-    await expect(scanCatalogue(deps, await begin(), signal)).rejects.toThrow('bring nothing new');
-    expect(service.asked.length).toBeLessThan(20);
-    expect(known(store).size).toBe(count);
-  },
-);
+test.each([1, 2, 100])('rejects a list that repeats the same %i products forever', async (count) => {
+  const { store, service, deps, begin } = setUp(productIds(300));
+  const list = service.listProducts.bind(service);
+  service.listProducts = async (request = {}) => list({ ...request, offset: 0, limit: count });
+  await expect(scanCatalogue(deps, await begin(), signal)).rejects.toThrow('bring nothing new');
+  expect(service.asked.length).toBeLessThan(20);
+  expect(known(store).size).toBe(count);
+});
 
 async function cutOffAt(
   service: FakeService,

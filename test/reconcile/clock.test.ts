@@ -17,7 +17,7 @@ function clockWithEars(notBeforeMs = 0) {
   return { clock, silences };
 }
 
-test('it tells the time, and is not troubled by being asked rarely', () => {
+test('tells the time, also when it is asked rarely', () => {
   const { clock, silences } = clockWithEars();
   for (let i = 1; i <= 10; i += 1) {
     vi.advanceTimersByTime(1_500);
@@ -26,7 +26,7 @@ test('it tells the time, and is not troubled by being asked rarely', () => {
   expect(silences).toEqual([]);
 });
 
-test('it never goes back: not behind the last instant on record, and not when the wall clock is set', () => {
+test('never goes back behind the last recorded time, or when the wall clock is set', () => {
   const { clock, silences } = clockWithEars(START + 10_000);
   expect(clock.now()).toBe(START + 10_000);
   let last = clock.now();
@@ -41,7 +41,7 @@ test('it never goes back: not behind the last instant on record, and not when th
   expect(silences).toEqual([]);
 });
 
-test('a suspended machine: the wall clock ran ahead, and nobody listened for that long', () => {
+test('reports the length of a suspension when the wall clock has jumped ahead', () => {
   const { clock, silences } = clockWithEars();
   clock.now();
   vi.setSystemTime(START + 60_000);
@@ -51,7 +51,7 @@ test('a suspended machine: the wall clock ran ahead, and nobody listened for tha
   expect(silences).toHaveLength(1);
 });
 
-test('a process that stood still: nobody asked for the time for longer than a service ever does', () => {
+test('reports a process that stood still', () => {
   const { clock, silences } = clockWithEars();
   clock.now();
   vi.advanceTimersByTime(30_000);

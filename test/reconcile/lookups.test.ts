@@ -45,7 +45,7 @@ function setUp(ids: readonly string[]) {
 
 const variantOf = (productId: string | undefined) => `${present(productId)}01`;
 
-test('a variant of one of the newest products is found without reading the catalogue', async () => {
+test('finds a variant of a recently edited product without reading the catalogue', async () => {
   const ids = productIds(250);
   const { eventually, service, name, variant, runs } = setUp(ids);
   await name(variantOf(ids[40]));
@@ -54,7 +54,7 @@ test('a variant of one of the newest products is found without reading the catal
   expect([service.asked.filter((what) => what.startsWith('list')), runs()]).toEqual([['list 0'], 0]);
 });
 
-test('another one is found by a run, and a new one need not wait for that run', async () => {
+test('finds any other variant by a run, which new variants do not wait for', async () => {
   const ids = productIds(250);
   const { eventually, service, name, variant } = setUp(ids);
   const [newest, last] = [variantOf(ids[0]), variantOf(ids.at(-1))];
@@ -71,7 +71,7 @@ test('another one is found by a run, and a new one need not wait for that run', 
   await eventually(() => variant(last)?.product === ids.at(-1), { what: 'the other is found' });
 });
 
-test('a product whose place in the list changes between two pages is not missed', async () => {
+test('finds a product that changes its place in the list between two pages', async () => {
   const ids = productIds(150);
   const moving = present(ids.at(-1));
   const { eventually, service, name, variant } = setUp(ids);
@@ -87,7 +87,7 @@ test('a product whose place in the list changes between two pages is not missed'
   expect(variant(variantOf(moving))).toMatchObject({ product: moving, gone: null });
 });
 
-test('a variant of no product is given up after two runs, then searched for ever more rarely', async () => {
+test('gives up a variant without a product after two runs, then searches ever more rarely', async () => {
   const { eventually, now, store, service, reconciler, name, variant, runs } = setUp(productIds(120));
   await name('999999');
   await eventually(() => variant('999999')?.gone !== null, { what: 'given up' });
@@ -113,7 +113,7 @@ test('a variant of no product is given up after two runs, then searched for ever
   expect(store.rows(`SELECT 1 FROM runs WHERE kind NOT IN ('scheduled', 'products')`)).toEqual([]);
 });
 
-test('a search whose result could not be recorded does not make the next ones rarer', async () => {
+test('does not delay later searches after one whose result could not be recorded', async () => {
   const { eventually, now, store, name, variant } = setUp(productIds(3));
   const append = store.writer.append.bind(store.writer);
   let failing = 8;
@@ -130,7 +130,7 @@ test('a search whose result could not be recorded does not make the next ones ra
   expect(now() - startedAtMs).toBeLessThan(30 * 60_000);
 });
 
-test('a run that could not read every product proves nothing', async () => {
+test('concludes nothing from a run that could not read every product', async () => {
   const ids = productIds(50);
   const { eventually, store, service, name, variant } = setUp(ids);
   service.onDetail = (id) => {

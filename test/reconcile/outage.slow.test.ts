@@ -6,7 +6,7 @@ import { fakeService, log, newStore, productIds, serviceError, virtualTime } fro
 
 const HOUR_MS = 3_600_000;
 
-test('an hour of failures is some hundred requests; webhooks are merged, and all is read soon after', async () => {
+test('sends a few hundred requests in an hour of failures, merges webhooks, and reads everything soon after', async () => {
   const { now, eventually, pass } = virtualTime();
   const store = newStore();
   const service = fakeService(now, productIds(200));

@@ -59,7 +59,7 @@ async function readLongAgo(store: OpenedStore, service: FakeService, ids: readon
   service.asked.length = 0;
 }
 
-test('every fifth read is the product read longest ago, however many requests there are', async () => {
+test('gives every fifth read to the product read longest ago, despite many requests', async () => {
   const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 1 });
   const old = service.ids.slice(0, 5);
   const requested = service.ids.slice(5);
@@ -73,7 +73,7 @@ test('every fifth read is the product read longest ago, however many requests th
   for (let i = 0; i < 25; i += 5) expect(places.slice(i, i + 5)).toContain(true);
 });
 
-test('what was read a moment ago takes no share from the requests', async () => {
+test('gives no share of the reads to products read recently', async () => {
   const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 1 });
   const fresh = service.ids.slice(0, 20);
   await readLongAgo(store, service, fresh);
@@ -85,7 +85,7 @@ test('what was read a moment ago takes no share from the requests', async () => 
   expect(service.asked.filter((id) => fresh.includes(id))).toEqual([]);
 });
 
-test('a product is never read twice at once, and one requested again during its read is read again', async () => {
+test('never reads a product twice at once, and reads it again if requested during its read', async () => {
   const { eventually, pass, now, store, service, queue } = setUp();
   const [id] = service.ids;
   await requestRead(store, now() - 10_000, [present(id)]);
@@ -109,7 +109,7 @@ test('a product is never read twice at once, and one requested again during its 
   expect(service.asked).toEqual([id, id]);
 });
 
-test('a read that hangs leaves the others their places', async () => {
+test('reads other products while one read hangs', async () => {
   const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 2 });
   const [hanging, ...others] = service.ids;
   service.onDetail = (id, signal) =>
@@ -127,7 +127,7 @@ test('a read that hangs leaves the others their places', async () => {
   await queue.stop();
 });
 
-test('stopping ends reads that hang, and forgets nothing that was due', async () => {
+test('ends hanging reads when it stops, and keeps their requests', async () => {
   const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 8 });
   await requestRead(store, now() - 10_000, service.ids);
   service.onDetail = (_, signal) =>
@@ -142,7 +142,7 @@ test('stopping ends reads that hang, and forgets nothing that was due', async ()
   expect(store.rows('SELECT 1 FROM read_failures')).toEqual([]);
 });
 
-test('a read that fails is tried again ever more rarely; a refused one waits for the operator', async () => {
+test('retries a failed read ever more rarely, and parks a refused one', async () => {
   const { eventually, now, store, service, queue, failures } = setUp();
   const [flaky, refused, odd] = service.ids;
   const kinds = {
@@ -165,7 +165,7 @@ test('a read that fails is tried again ever more rarely; a refused one waits for
   expect(present(oddFailure).parked).toBe(0);
 });
 
-test('a resync asks for each product once before it repeats one, though most answers are garbage', async () => {
+test('tries each product once in a resync before it retries any', async () => {
   const { eventually, now, store, service, queue } = setUp({ ids: productIds(14) });
   await readLongAgo(store, service, service.ids);
   const garbage = new Set(service.ids.slice(0, 8));
@@ -180,7 +180,7 @@ test('a resync asks for each product once before it repeats one, though most ans
   expect(service.asked.slice(14).every((id) => garbage.has(id))).toBe(true);
 });
 
-test('an error nobody foresaw is put on record like any other, and the queue goes on', async () => {
+test('records an unexpected error like any other failure, and continues', async () => {
   const { eventually, now, store, service, queue, failures } = setUp();
   const [broken, fine] = service.ids;
   service.onDetail = (id) => {
@@ -196,7 +196,7 @@ test('an error nobody foresaw is put on record like any other, and the queue goe
   expect(failures()[0]).toMatchObject({ attempts: 1, parked: 0, waitMs: 1_000 });
 });
 
-test('a store that keeps nothing holds all reads back, not only those it did not keep', async () => {
+test('pauses all reads while the mirror cannot record answers', async () => {
   const { eventually, pass, now, store, service, queue } = setUp({ maxConcurrency: 4 });
   await requestRead(store, now() - 10_000, service.ids);
   const { writer } = store;
@@ -212,7 +212,7 @@ test('a store that keeps nothing holds all reads back, not only those it did not
   await queue.stop();
 });
 
-test('refused credentials and pauses are nobody’s failure', async () => {
+test('records no failure of a product for refused credentials', async () => {
   const { eventually, now, store, service, queue, throttle, failures } = setUp();
   service.onDetail = () => {
     throw serviceError('credentials');

@@ -34,7 +34,7 @@ function setUp(ids: readonly string[] = productIds(30)) {
   return { eventually, pass, store, service, reconciler, resync, state };
 }
 
-test('two who ask for a resync at once get the same run', async () => {
+test('gives two simultaneous resync requests the same run', async () => {
   const { resync, store } = setUp();
   const [one, two] = await Promise.all([resync(), resync()]);
   expect(one.joined).toBe(false);
@@ -42,7 +42,7 @@ test('two who ask for a resync at once get the same run', async () => {
   expect(store.rows('SELECT 1 FROM runs')).toHaveLength(1);
 });
 
-test('from an operator’s word to the first request two threads are asked: what is there, and to begin', async () => {
+test('asks two threads once each between an operator’s request and the first read', async () => {
   const { eventually, reconciler, resync, service, store } = setUp();
   const asked: string[] = [];
   const ask = store.reader.ask.bind(store.reader);
@@ -67,7 +67,7 @@ test('from an operator’s word to the first request two threads are asked: what
   expect(run).toEqual({ ...(await ask('runById', { id: run.id })), joined: false });
 });
 
-test('a refused product is tried once on the operator’s word, however long the run takes to begin', async () => {
+test('tries a refused product once for each resync, also when the run begins slowly', async () => {
   const { eventually, pass, reconciler, resync, service, state, store } = setUp(productIds(3));
   const [refused] = service.ids;
   service.onDetail = (productId) => {
@@ -92,7 +92,7 @@ test('a refused product is tried once on the operator’s word, however long the
   expect(timesAsked()).toBe(2);
 });
 
-test('differences found in the first moments of a run are counted', async () => {
+test('counts differences found in the first moments of a run', async () => {
   const { eventually, pass, reconciler, resync, service, state, store } = setUp();
   reconciler.start();
   const first = await resync();
@@ -105,7 +105,7 @@ test('differences found in the first moments of a run are counted', async () => 
   expect(await state(second.id)).toMatchObject({ total: 30, done: 30, drift: 30 });
 });
 
-test('a store that fails for a moment does not end the run whose list is scanned', async () => {
+test('continues a run after a moment in which the mirror fails', async () => {
   const { eventually, reconciler, resync, state, store } = setUp(productIds(150));
   const command = store.writer.command.bind(store.writer);
   let failures = 0;
@@ -121,7 +121,7 @@ test('a store that fails for a moment does not end the run whose list is scanned
   expect(await state(run.id)).toMatchObject({ state: 'done', done: 150 });
 });
 
-test('stopping ends within moments, whatever hangs: a list, reads, and what waits for its turn', async () => {
+test('stops while a list and reads hang', async () => {
   const { eventually, reconciler, resync, service } = setUp(productIds(150));
   const hang = (signal: AbortSignal | undefined): Promise<void> =>
     new Promise((_resolve, reject) => {

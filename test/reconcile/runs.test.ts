@@ -64,7 +64,7 @@ test.each([
   ['operator', true],
   // It comes by itself, perhaps every few seconds: the scan under way has tried them once.
   ['scheduled', false],
-] as const)('%s joining a scan: is a failed read tried again? %s', async (kind, isTried) => {
+] as const)('%s joins a scan and retries failed reads: %s', async (kind, isTried) => {
   const { store, begin, know, fail } = setUp();
   await know(['1']);
   await begin('downtime');
@@ -73,13 +73,13 @@ test.each([
   expect(store.rows('SELECT 1 FROM read_failures WHERE next_at_ms = 0')).toHaveLength(isTried ? 1 : 0);
 });
 
-test.each(AFTER_SILENCE)('%s: no read of a replica that was behind the silence counts', async (kind) => {
+test.each(AFTER_SILENCE)('%s: does not count reads in the first 2 s', async (kind) => {
   const { begin } = setUp();
   const run = await begin(kind);
   expect(run.readAfterMs - run.startedAtMs).toBe(2_000);
 });
 
-test('a run ends when the list is at its end and every product was read since its beginning', async () => {
+test('ends a run when its list is complete and every product was read since its start', async () => {
   const { store, time, begin, follow, reload, listed, know } = setUp();
   await know(['1', '2']);
   const run = await begin('operator');
@@ -145,7 +145,7 @@ describe('when the service refuses', () => {
   });
 });
 
-test('a run does not wait for ever for a product that fails again and again while others do not', async () => {
+test('ends a run without a product that keeps failing while others do not', async () => {
   const { time, begin, follow, reload, listed, know, fail } = setUp();
   await know(['1']);
   const run = await begin('operator');
@@ -157,7 +157,7 @@ test('a run does not wait for ever for a product that fails again and again whil
   expect(await reload(run)).toMatchObject({ state: 'failed', failed: 1 });
 });
 
-test('while the service answers nothing at all, no product is given up and no run ends', async () => {
+test('gives up no product and ends no run while the store answers nothing', async () => {
   const { time, begin, follow, reload, listed, know, fail } = setUp();
   await know(['1', '2']);
   const run = await begin('initial');
@@ -168,7 +168,7 @@ test('while the service answers nothing at all, no product is given up and no ru
   expect(await reload(run)).toMatchObject({ state: 'running', failed: 0 });
 });
 
-test('that a product is given up is one input until a read succeeds, however often and however it fails', async () => {
+test('records one input for a given-up product until a read succeeds', async () => {
   const { store, time, know, fail } = setUp();
   await know(['1']);
   const appended = vi.spyOn(store.writer, 'append');
@@ -188,7 +188,7 @@ test('that a product is given up is one input until a read succeeds, however oft
   expect(givenUp()).toBe(2);
 });
 
-test('a run of named products covers also one that the mirror never held', async () => {
+test('reads named products that the mirror has never held', async () => {
   const { store, deps, time, follow, reload } = setUp();
   const run = await beginProductRun(deps, ['4', '5']);
   expect(run).toMatchObject({ kind: 'products', total: 2, listDone: true });
@@ -202,7 +202,7 @@ test('a run of named products covers also one that the mirror never held', async
   expect(await reload(run)).toMatchObject({ done: 2 });
 });
 
-test('a run of named products fails when the store has one of them no more, or never had it', async () => {
+test('fails a run of named products when the store does not have one of them', async () => {
   const { store, deps, time, know, follow, reload } = setUp();
   await know(['1', '2']);
   const run = await beginProductRun(deps, ['1', '99999999']);

@@ -45,7 +45,7 @@ describe('concurrency', () => {
     expect(allowed(1_000)).toBe(2);
   });
 
-  test('what is under way is not free', async () => {
+  test('subtracts requests in flight', async () => {
     const { throttle, time, send } = throttleWith({ maxConcurrency: 2 });
     const answer = Promise.withResolvers<string>();
     const first = send(() => answer.promise);
@@ -59,7 +59,7 @@ describe('concurrency', () => {
     expect(throttle.free()).toBe(2);
   });
 
-  test('the rate is kept whatever the concurrency allows', async () => {
+  test('keeps the rate below its limit, whatever the concurrency', async () => {
     const { throttle, time } = throttleWith({ maxRps: 10 });
     let sent = 0;
     for (let ms = 0; ms < 2_000; ms += 5) {
@@ -111,7 +111,7 @@ describe('the breaker', () => {
     ['refused credentials', serviceError('credentials')],
     ['a stop', serviceError('aborted')],
     ['trouble on this side', new Error('the disk is full')],
-  ])('a probe that ends with %s leads to another one', async (_, error) => {
+  ])('sends another probe after one that ends with %s', async (_, error) => {
     const { throttle, time, fail } = throttleWith();
     for (let i = 0; i < 5; i += 1) await fail(serviceError('unavailable'));
     time.nowMs += 60_000;
@@ -121,25 +121,22 @@ describe('the breaker', () => {
     expect(throttle.free()).toBe(1);
   });
 
-  test('a product that the service refuses is no sign of trouble', async () => {
+  test('ignores products that the store refuses', async () => {
     const { throttle, fail } = throttleWith();
     for (let i = 0; i < 50; i += 1) await fail(serviceError('rejected'));
     expect(throttle.blocked).toBeNull();
   });
 });
 
-describe('being asked to wait', () => {
-  test.each([0, undefined])(
-    'of no length at all (%s) is a second: never a tight loop',
-    async (retryAfterMs) => {
-      const { throttle, time, fail } = throttleWith();
-      await fail(serviceError('rate_limited', retryAfterMs));
-      expect(throttle.blocked).toMatchObject({ untilMs: time.nowMs + 1_000 });
-      expect(throttle.free()).toBe(0);
-    },
-  );
+describe('a pause', () => {
+  test.each([0, undefined])('lasts a second at least when the store asks for %s ms', async (retryAfterMs) => {
+    const { throttle, time, fail } = throttleWith();
+    await fail(serviceError('rate_limited', retryAfterMs));
+    expect(throttle.blocked).toMatchObject({ untilMs: time.nowMs + 1_000 });
+    expect(throttle.free()).toBe(0);
+  });
 
-  test('nothing is sent before the time the service named; the latest word counts', async () => {
+  test('lasts until the latest time that the store has named', async () => {
     const { throttle, time, fail, ok } = throttleWith();
     const begunMs = time.nowMs;
     await Promise.all([fail(serviceError('rate_limited', 5_000)), fail(serviceError('rate_limited', 2_000))]);
@@ -153,7 +150,7 @@ describe('being asked to wait', () => {
     expect(throttle.blocked).toBeNull();
   });
 
-  test('neither the operator’s word nor an answer that was under way shortens the pause', async () => {
+  test('is not shortened by an operator, or by an answer that was in flight', async () => {
     const { throttle, time, send, fail, ok } = throttleWith();
     const answer = Promise.withResolvers<string>();
     const underWay = send(() => answer.promise);
@@ -170,7 +167,7 @@ describe('being asked to wait', () => {
     expect(throttle.blocked).toBeNull();
   });
 
-  test('refused credentials are looked at again after a while only, and at once on the operator’s word', async () => {
+  test('after refused credentials lasts 5 s, or until an operator’s request', async () => {
     const { throttle, time, fail } = throttleWith();
     await fail(serviceError('credentials'));
     expect(throttle.blocked).toMatchObject({ kind: 'credentials', untilMs: null });
@@ -181,7 +178,7 @@ describe('being asked to wait', () => {
     expect(throttle.free()).toBeGreaterThan(0);
   });
 
-  test('another store’s answers end everything, and no word of the operator’s brings them in', async () => {
+  test('after another store’s answer does not end, not even by an operator’s request', async () => {
     const { throttle, time } = throttleWith();
     throttle.stopForWrongStore('store 2 answers');
     throttle.release();
@@ -193,7 +190,7 @@ describe('being asked to wait', () => {
   });
 });
 
-test('who waits for a turn gets it before whoever takes all that is free', async () => {
+test('gives a waiting turn precedence over the queue', async () => {
   const { throttle, time } = throttleWith({ maxConcurrency: 1 });
   const busy = Promise.withResolvers<string>();
   const read = throttle.send(() => busy.promise);
@@ -210,7 +207,7 @@ test('who waits for a turn gets it before whoever takes all that is free', async
   expect(throttle.free()).toBe(1);
 });
 
-test('a turn that is not waited for any more holds nobody up', async () => {
+test('frees the place of an aborted turn', async () => {
   const { throttle, time } = throttleWith({ maxConcurrency: 1 });
   const busy = Promise.withResolvers<string>();
   const read = throttle.send(() => busy.promise);
@@ -224,7 +221,7 @@ test('a turn that is not waited for any more holds nobody up', async () => {
   expect(throttle.free()).toBe(1);
 });
 
-test('an error reaches the caller as it is', async () => {
+test('passes errors on to the caller', async () => {
   const { throttle } = throttleWith();
   const error = serviceError('contract');
   await expect(throttle.send(() => Promise.reject(error))).rejects.toBe(error);

@@ -31,7 +31,7 @@ test.each([
   expect([await run(), await afterLoss()]).toEqual([reads, 0]);
 });
 
-test('a loss has six times as many read at once, at most every five minutes; the next ticks pay by half', async () => {
+test('reads six ticks at once after a loss, at most every five minutes, and halves the next ticks', async () => {
   const { time, ticks, run, afterLoss } = await setUp(2_000);
   ticks.noteLoss();
   ticks.noteLoss();

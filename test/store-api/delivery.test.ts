@@ -35,7 +35,7 @@ const withItems = (...items: readonly string[]): string =>
 const withItem = (over: Record<string, unknown>): ParsedDelivery =>
   parse(withItems(JSON.stringify({ ...ITEM, ...over })));
 
-test('a delivery as documented is understood whole', () => {
+test('reads a documented delivery', () => {
   expect(withItem({ order_id: '9' })).toEqual({
     requestId: 'r1',
     changes: [{ ...CHANGE, orderId: '9' }],
@@ -148,7 +148,7 @@ describe('a body that is not understood leaves one mark for all of it:', () => {
   });
 });
 
-test('a byte order mark and bytes that are no UTF-8 take nothing with them', () => {
+test('reads items despite a byte order mark or invalid UTF-8', () => {
   const text = withItems(JSON.stringify(ITEM));
   const marked = Buffer.concat([Uint8Array.of(0xef, 0xbb, 0xbf), Buffer.from(text)]);
   expect(parseDelivery(marked).changes).toEqual([CHANGE]);
@@ -157,7 +157,7 @@ test('a byte order mark and bytes that are no UTF-8 take nothing with them', () 
   expect(parseDelivery(broken).changes).toEqual([{ ...CHANGE, sku: 'S�' }]);
 });
 
-test('an envelope with a flaw takes no items with it; without a type it is marked beside them', () => {
+test('reads items of a flawed envelope, and marks a missing event type', () => {
   const items = `"data":{"items":[${JSON.stringify(ITEM)}]}`;
   expect(parse(`{"request_id":7,"event_type":"stock_available_updated",${items}}`)).toEqual({
     requestId: null,
@@ -171,7 +171,7 @@ test('an envelope with a flaw takes no items with it; without a type it is marke
   });
 });
 
-test('a flood of broken items that name ever more variants is told in bounded space', () => {
+test('bounds the marks for many broken items', () => {
   const broken = Array.from({ length: 20_000 }, (_, n) => `{"id":"${n}"}`);
   const { changes, unreadable } = parse(withItems(...broken, JSON.stringify(ITEM)));
   expect(changes).toEqual([CHANGE]);
@@ -190,7 +190,7 @@ describe('whatever comes', () => {
     expect(parsed.changes.length + parsed.unreadable.length).toBe(items);
   }
 
-  test('any bytes are read without throwing, and leave a mark', () => {
+  test('reads any bytes without throwing, and leaves a mark', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         const { changes, unreadable } = parseDelivery(bytes);

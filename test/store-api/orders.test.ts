@@ -132,7 +132,7 @@ describe('a product', () => {
       'oddly',
       { description: 7, img_uris: 'one', category: {}, shipping_rates: [{}], min: 12.5, pg_vd_ids: [1] },
     ],
-  ])('told %s costs nobody the stock', async (_how, odd) => {
+  ])('with %s still has its stock', async (_how, odd) => {
     const { service, client } = await connected();
     const sent = {
       id: '7',

@@ -16,7 +16,7 @@ function snapshot(product: Record<string, unknown>, ...variants: Record<string, 
   return snapshotOf(productDetailSchema.parse(detail), JSON.stringify(detail));
 }
 
-test('a product with nothing but what it must have', () => {
+test('reads a product with only the required fields', () => {
   expect(snapshot({})).toEqual({
     storeId: '1',
     name: 'Tea',
@@ -43,7 +43,7 @@ test('a product with nothing but what it must have', () => {
   });
 });
 
-test('a variant with all there is', () => {
+test('reads a variant with every field', () => {
   const { variants, updateTimeMs } = snapshot(
     { update_time: 1_790_000_000_000 },
     {
@@ -78,11 +78,11 @@ test('a variant with all there is', () => {
 test.each([
   ['null', null],
   ['absent', undefined],
-])('%s warehouses are not told, which never means none', (_name, warehouses) => {
+])('reads %s warehouses as unknown, not as none', (_name, warehouses) => {
   expect(snapshot({}, { ...PLAIN, warehouses }).variants[0]?.levels).toBe(null);
 });
 
-test('half a surrogate pair is made what the database gives back', () => {
+test('replaces lone surrogates', () => {
   const found = snapshot({ name: 'a\ud800' }, { ...PLAIN, name: '\udc00b', sku: '\ud800', upc: '\ud800' });
   expect(found.name).toBe('a�');
   expect(found.variants[0]).toMatchObject({ name: '�b', sku: '�', upc: '�' });
@@ -96,7 +96,7 @@ const warehouse = (id: string, qty: number) => ({
   reserved_qty: 0,
 });
 
-test('a warehouse or variant listed twice is one, unless its quantities differ', () => {
+test('merges a warehouse or variant that is listed twice, unless the quantities differ', () => {
   const warehouses = [warehouse('1', 5), warehouse('2', 6), warehouse('1', 5)];
   expect(snapshot({}, { ...PLAIN, warehouses }).variants[0]?.levels).toMatchObject([
     { warehouseId: '1', availableQty: 5 },

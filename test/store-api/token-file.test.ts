@@ -19,7 +19,7 @@ function fileAt(path: string, clientSecret = SECRET) {
 const freshPath = () => join(temporaryFolder(), 'token.json');
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-test('what was written is read, by another reader too', async () => {
+test('reads back the written state, also with another reader', async () => {
   const path = freshPath();
   expect(await fileAt(path).read()).toBeNull();
   await fileAt(path).write(state);
@@ -30,7 +30,7 @@ test('what was written is read, by another reader too', async () => {
 });
 
 describe('the file', () => {
-  test('found wider is narrowed by writing', async () => {
+  test('gets mode 0600 again when it is written', async () => {
     const path = freshPath();
     await fileAt(path).write(state);
     chmodSync(path, 0o666);
@@ -38,7 +38,7 @@ describe('the file', () => {
     expect(modeOf(path)).toBe(0o600);
   });
 
-  test('is replaced whole and leaves nothing beside it, also when that fails', async () => {
+  test('is replaced atomically and leaves no draft, also on failure', async () => {
     const path = freshPath();
     await fileAt(path).write(state);
     await fileAt(path).write(state);

@@ -42,7 +42,7 @@ describe('a token', () => {
     });
   });
 
-  test('is requested once for all who ask at the same time', async () => {
+  test('is requested once for simultaneous callers', async () => {
     const { service, tokens } = await connected();
     const all = await Promise.all(Array.from({ length: 20 }, () => tokens.getToken()));
     expect(new Set(all)).toEqual(new Set(['token-1']));
@@ -62,7 +62,7 @@ describe('a token', () => {
     ['a failing', 500],
     ['a limiting', 429],
     ['an unintelligible', 404],
-  ])('still alive is given out to its end over %s token endpoint', async (_name, status) => {
+  ])('is used until it expires despite %s token endpoint', async (_name, status) => {
     const { service, tokens, clock } = await connected();
     await tokens.getToken();
     service.answer(TOKEN, (response) => sendHtml(response, status));
@@ -74,7 +74,7 @@ describe('a token', () => {
     await failureOf(tokens.getToken());
   });
 
-  test('is dropped when refused, unless another took its place', async () => {
+  test('is dropped when refused, unless it was replaced already', async () => {
     const { service, tokens } = await connected({ file: memoryFile().file });
     // Without a file, from which a token dropped by mistake would come back.
     const first = await tokens.getToken();
@@ -162,7 +162,7 @@ describe('a refused secret', () => {
     return { service, first, error, again };
   }
 
-  test('is tried once, whoever asks and however late', async () => {
+  test('is tried once', async () => {
     const { service, first, error, again } = await refused();
     expect(error).toMatchObject({ kind: 'credentials', status: 401, code: 'invalid_client' });
     for (const { tokens } of [first, first, again(), again()])
@@ -195,7 +195,7 @@ describe('a refused secret', () => {
     [403, 'access_denied', 'contract'],
     [404, 'not_found', 'contract'],
     [500, 'invalid_client', 'unavailable'],
-  ])('is not what %i %s says', async (status, code, kind) => {
+  ])('is not inferred from %i %s', async (status, code, kind) => {
     const { service, tokens } = await connected();
     service.answer(TOKEN, (response) => sendError(response, status, code));
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind, code });
@@ -227,7 +227,7 @@ describe('slow_down', () => {
 });
 
 describe('a failing token endpoint', () => {
-  test('is asked less and less often, and in between calls fail at once', async () => {
+  test('is asked ever more rarely, and calls in between fail at once', async () => {
     const { service, tokens, clock } = await connected();
     service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable', status: 500 });

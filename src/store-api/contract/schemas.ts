@@ -78,7 +78,7 @@ export const productListResponseSchema = z.looseObject({
 const productSortFields = ['update_time', 'create_time', 'name', 'id'] as const;
 const sortOrders = ['desc', 'asc'] as const;
 
-/** What the caller may send; the store refuses unknown keys ("Conventions" 5). */
+/** A request; the store refuses unknown keys ("Conventions" 5). */
 export const productListRequestSchema = z.strictObject({
   limit: z.int().min(1).max(100).optional(),
   offset: offsetSchema.optional(),
@@ -103,10 +103,10 @@ const variantPriceSchema = z.looseObject({
   price: moneySchema,
 });
 
-/** What shipping costs: `init_price` for the first `init_qty` units, `next_price` for each unit after. */
+/** The price of shipping: `init_price` for the first `init_qty` units, `next_price` for each unit after. */
 export const shippingRateSchema = z.looseObject({
   id: idSchema,
-  /** As in an order, or one not known yet. */
+  /** A shipping type of orders, or one not known yet. */
   shipping_type: z.string(),
   is_cod: z.boolean(),
   init_qty: z.int(),

@@ -67,7 +67,7 @@ export async function* listPages<Row extends { readonly id: string }, Page exten
   }
 }
 
-/** As `listPages`, each row once. */
+/** Yields each row of `listPages` once. */
 export async function* listRows<Row extends { readonly id: string }>(
   endpoint: string,
   readPage: (offset: number) => Promise<ListPage<Row>>,

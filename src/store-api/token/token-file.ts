@@ -1,6 +1,6 @@
 /**
  * The file through which processes share one token, and in which a credential lockout outlasts restarts.
- * docs/store-api.md#authentication, 8. It lies beside the database, never in it: other programs read the database.
+ * docs/store-api.md#authentication, 8. It is next to the database, never in it: other programs read the database.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ const tokenStateSchema = z.object({
   pause: z.object({ fromMs: z.number(), untilMs: z.number() }).nullable(),
 });
 
-/** What is known about the token of one set of credentials. Times are epoch ms. */
+/** State of the token of one set of credentials. Times are epoch ms. */
 export type TokenState = z.infer<typeof tokenStateSchema>;
 export type IssuedToken = NonNullable<TokenState['token']>;
 

@@ -207,7 +207,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   };
 }
 
-/** What is left of a pause. A clock that was set back to before its beginning ends it, so that it cannot last too long. */
+/** The rest of a pause. A clock set back to before the pause began ends it, so that it cannot last too long. */
 function remainingMs(pause: TokenState['pause'], nowMs: number): number {
   return pause === null || nowMs < pause.fromMs ? 0 : Math.max(0, pause.untilMs - nowMs);
 }

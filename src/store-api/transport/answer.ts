@@ -71,7 +71,7 @@ function parseJson(body: Uint8Array): unknown {
 /**
  * Names the fields that are wrong, as the store would: `products[1].qty: …`.
  *
- * @param most so many are named, the others counted.
+ * @param most fields that are named; the others are counted.
  */
 export function describeIssues(error: z.ZodError, most = 1): string {
   const { issues } = error;

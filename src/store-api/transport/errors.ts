@@ -1,4 +1,4 @@
-/** What can go wrong with a call to the store: one class, distinguished by `kind`. docs/store-api.md#errors. */
+/** Failures of a call to the store: one class, distinguished by `kind`. docs/store-api.md#errors. */
 import { safeText } from './safe-text.ts';
 
 /**

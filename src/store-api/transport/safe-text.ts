@@ -14,7 +14,7 @@ export function safeText(text: string, secrets: readonly string[]): string {
   return safe.length <= MAX_LENGTH ? safe : `${safe.slice(0, MAX_LENGTH)}…`;
 }
 
-/** As it is; as in a form, a URL and JSON; in base64, where its end depends on what follows. */
+/** Plain, and encoded for a form, a URL, JSON and base64, whose end depends on the following bytes. */
 function formsOf(secret: string): string[] {
   const inForm = new URLSearchParams([['', secret]]).toString().slice(1);
   const inBase64 = Buffer.from(secret).toString('base64').replace(/=+$/, '');

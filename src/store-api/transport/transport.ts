@@ -1,6 +1,6 @@
 /**
  * The boundary between the client and the network. Whatever carries requests (sockets, a simulation) is one function;
- * the code above it has no timers and opens no sockets of its own.
+ * the code above it has no timers and opens no sockets.
  */
 import type { AnswerTimes } from './errors.ts';
 
