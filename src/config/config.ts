@@ -29,15 +29,13 @@ export interface Endpoint {
   readonly fd?: number;
 }
 
-type ConfigSources = Partial<Sources & { readonly pid: number }>;
-
 /**
  * Reads and checks the configuration (docs/configuration.md). Without arguments it reads the process's own
  * environment and folder.
  *
  * @throws ConfigError naming every variable that is missing or wrong.
  */
-export function loadConfig(sources: ConfigSources = {}) {
+export function loadConfig(sources: Partial<Sources> = {}) {
   const { values, local, problems } = read(sources);
   if (problems.length > 0) throw new ConfigError(problems);
   const { SERVICE_WEBHOOK_SECRET: current, SERVICE_WEBHOOK_SECRET_PREVIOUS: previous } = values;
@@ -47,7 +45,7 @@ export function loadConfig(sources: ConfigSources = {}) {
       baseUrl: values.SERVICE_BASE_URL,
       clientId: values.SERVICE_CLIENT_ID,
       clientSecret: values.SERVICE_CLIENT_SECRET,
-      /** Keys that may sign a webhook: the current one, then the one being replaced. */
+      /** The current key, then the one being replaced. */
       webhookSecrets: [current, ...(previous === null ? [] : [previous])] as [Secret, ...Secret[]],
       maxConcurrency: values.SERVICE_MAX_CONCURRENCY,
       maxRps: values.SERVICE_MAX_RPS,
@@ -61,7 +59,7 @@ export function loadConfig(sources: ConfigSources = {}) {
  *
  * @throws ConfigError naming every variable that is missing or wrong, if one is wrong.
  */
-export function loadLocalConfig(sources: ConfigSources = {}) {
+export function loadLocalConfig(sources: Partial<Sources> = {}) {
   const { local, problems } = read(sources);
   // An absent value is no obstacle, but is named with the rest: some of these commands may need it.
   if (problems.some(({ isAbsent }) => isAbsent !== true)) throw new ConfigError(problems);
@@ -92,15 +90,15 @@ export function describeConfig() {
   });
 }
 
-function sourcesOf({ env = process.env, cwd = process.cwd(), readFile }: ConfigSources): Sources {
+function sourcesOf({ env = process.env, cwd = process.cwd(), readFile }: Partial<Sources>): Sources {
   return { env, cwd, readFile: readFile ?? ((path) => readFileSync(path, 'utf8')) };
 }
 
 /** @returns values and settings that are complete only if there is no problem, but for what is absent. */
-function read(given: ConfigSources) {
+function read(given: Partial<Sources>) {
   const sources = sourcesOf(given);
   const { texts, problems, warnings } = readTexts(sources);
-  const { passed, problems: ofPassed } = readPassed(sources.env, given.pid ?? process.pid);
+  const { passed, problems: ofPassed } = readPassed(sources.env);
   problems.push(...ofPassed);
   const found: Partial<Record<VariableName, unknown>> = {};
   for (const name of VARIABLE_NAMES) {

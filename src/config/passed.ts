@@ -11,13 +11,13 @@ type PassedSockets = Partial<Record<(typeof NAMES)[number], { readonly fd: numbe
 /** After standard input, output and error. */
 const FIRST_DESCRIPTOR = 3;
 
-/** @param pid of this process: sockets meant for another process are ignored. */
-export function readPassed(
-  env: Readonly<Record<string, string | undefined>>,
-  pid: number,
-): { passed: PassedSockets; problems: ConfigProblem[] } {
+/** Sockets meant for another process are ignored. */
+export function readPassed(env: Readonly<Record<string, string | undefined>>): {
+  passed: PassedSockets;
+  problems: ConfigProblem[];
+} {
   const { LISTEN_PID: forPid, LISTEN_FDS: count = '', LISTEN_FDNAMES: list = '' } = env;
-  if (forPid !== String(pid)) return { passed: {}, problems: [] };
+  if (forPid !== String(process.pid)) return { passed: {}, problems: [] };
   const names = list.split(':');
   const passed = Object.fromEntries(names.map((name, index) => [name, { fd: FIRST_DESCRIPTOR + index }]));
   const known = NAMES.filter((name) => name in passed);

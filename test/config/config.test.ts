@@ -349,11 +349,12 @@ describe('.env.example', () => {
 });
 
 describe('sockets passed by whoever starts the process', () => {
-  const passed = (env: Env, pid = 7): Config =>
-    loadConfig({ env: { ...REQUIRED, ...env }, cwd: '/nowhere', pid });
+  const LISTEN_PID = String(process.pid);
+  const passed = (env: Env): Config =>
+    loadConfig({ env: { ...REQUIRED, LISTEN_PID, ...env }, cwd: '/nowhere' });
 
   it('takes them by their names, from descriptor 3 on', () => {
-    const { webhook, ops } = passed({ LISTEN_PID: '7', LISTEN_FDS: '2', LISTEN_FDNAMES: 'ops:webhooks' });
+    const { webhook, ops } = passed({ LISTEN_FDS: '2', LISTEN_FDNAMES: 'ops:webhooks' });
     expect({ webhook: webhook.fd, ops: ops.fd }).toEqual({ webhook: 4, ops: 3 });
   });
 
@@ -364,7 +365,7 @@ describe('sockets passed by whoever starts the process', () => {
     { LISTEN_FDS: 'x', LISTEN_FDNAMES: 'webhooks' },
     { LISTEN_FDNAMES: 'webhooks' },
   ])('refuses %o', (env) => {
-    expect(() => passed({ LISTEN_PID: '7', ...env })).toThrow(/each socket is either webhooks or ops, once/);
+    expect(() => passed(env)).toThrow(/each socket is either webhooks or ops, once/);
   });
 });
 
