@@ -17,10 +17,9 @@ import type { Access } from './shared/errors.ts';
 import { refuseForeignHost } from './ui/guard.ts';
 import { createPage } from './ui/page.ts';
 import { AddressBook } from './world/address-book.ts';
-import { fillCatalogue } from './world/catalogue.ts';
 import { Clock, systemTimers } from './world/clock.ts';
 import type { Timers } from './world/clock.ts';
-import { Factory } from './world/factory.ts';
+import { Factory, fillCatalogue } from './world/catalogue.ts';
 import { Ids } from './world/ids.ts';
 import { createOperations } from './world/operations.ts';
 import { OrderDesk } from './world/order-desk.ts';
@@ -80,7 +79,6 @@ export interface StoreOptions {
   readonly webhookUrl?: string | null;
   /** The address of the mirror's page, for links to its rows. Default: no links. */
   readonly mirrorUrl?: string | null;
-  readonly clientId?: string;
   readonly clientSecret?: string;
   readonly webhookSecret?: string;
   readonly clockOffsetMs?: number;
@@ -103,7 +101,7 @@ export type Store = ReturnType<typeof createStore>;
 
 /** @param transmitter sends its webhooks. */
 function createStore(options: StoreOptions, transmitter: Transmitter) {
-  const { seed = 1, timers = systemTimers, clientId = 'sandbox-client' } = options;
+  const { seed = 1, timers = systemTimers } = options;
   const stream = (label: string) => createRandom(seed, label);
 
   const clock = new Clock({
@@ -131,7 +129,7 @@ function createStore(options: StoreOptions, transmitter: Transmitter) {
     return added;
   };
   const network = addApp({
-    clientId,
+    clientId: 'sandbox-client',
     clientSecret: options.clientSecret ?? 'sandbox-secret',
     webhookSecret: options.webhookSecret ?? 'sandbox-webhook-secret',
     webhookUrl: options.webhookUrl ?? null,
@@ -159,7 +157,7 @@ function createStore(options: StoreOptions, transmitter: Transmitter) {
   const requests: Record<string, number> = {};
 
   return {
-    ...{ seed, clientId, clock, access, truth, operations, traffic, addresses, orderDesk },
+    ...{ clientId: network.clientId, clock, access, truth, operations, traffic, addresses, orderDesk },
     ...{ network, networks, addApp, oauth, deliveries, reads, losses, calls, requests },
     courier: orderDesk.courier,
     mirrorUrl: options.mirrorUrl ?? null,

@@ -3,7 +3,6 @@ import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { shippingTypes } from '../../store-api/contract/order-schemas.ts';
-import { idSchema } from '../../store-api/contract/schemas.ts';
 import type { ApiEnv } from '../api/api.ts';
 import { parseJsonBody, readBody } from '../api/request-body.ts';
 import type { DeliveryRecord } from '../network/deliveries.ts';
@@ -12,7 +11,7 @@ import type { Network } from '../network/network.ts';
 import type { Call } from '../shared/calls.ts';
 import { ApiError } from '../shared/errors.ts';
 import type { Store } from '../sandbox.ts';
-import { faultsSchema, readFaults, setFaults } from './faults.ts';
+import { faultsSchema, ms, readFaults, setFaults } from './faults.ts';
 import { renameKeys, runOperation, toSnakeCase } from './operations.ts';
 
 /** What people and scripts can do to the sandbox: with JSON, and with the forms of the page. */
@@ -60,12 +59,7 @@ export const ACTIONS = {
         .optional(),
       /** The couriers for which booking is set up. */
       couriers: z.array(z.enum(shippingTypes)).optional(),
-      booking_delay_ms: z
-        .int()
-        .min(0)
-        .max(3_600_000)
-        .optional()
-        .describe('from ready-to-ship to shipment, ms'),
+      booking_delay_ms: ms.optional().describe('from ready-to-ship to shipment, ms'),
     }),
     show: ({ courier }, network) => ({
       webhook_url: network.webhookUrl ?? '',
@@ -93,11 +87,7 @@ export const ACTIONS = {
       return body;
     },
   }),
-  'lose-webhook': action({
-    schema: z.strictObject({ variant_id: idSchema.optional(), warehouse_id: idSchema.optional() }),
-    run: ({ losses }, { variant_id: variantId, warehouse_id: warehouseId }) =>
-      showLoss(losses.lose({ variantId, warehouseId })),
-  }),
+  'lose-webhook': action({ schema: z.strictObject({}), run: ({ losses }) => showLoss(losses.lose()) }),
   /** Sends a webhook again, the same bytes, to any address. */
   replay: action({
     schema: z.strictObject({

@@ -3,7 +3,7 @@ import type { Store } from '../sandbox.ts';
 import { renameKeys, toCamelCase, toSnakeCase } from './operations.ts';
 
 const probability = z.number().min(0).max(1);
-const ms = z.int().min(0).max(3_600_000);
+export const ms = z.int().min(0).max(3_600_000);
 const YEAR_MS = 365 * 86_400_000;
 const range = (what: string) =>
   z

@@ -9,7 +9,7 @@ import type { Network } from './network.ts';
 import type { Operations } from '../world/operations.ts';
 import type { Random } from '../world/random.ts';
 import { OperationError } from '../shared/errors.ts';
-import { requireLevel, requireVariant } from '../world/targets.ts';
+import { requireLevel } from '../world/targets.ts';
 import type { Truth } from '../world/truth.ts';
 import type { SentItem } from './webhooks.ts';
 
@@ -58,17 +58,15 @@ export class Losses {
   }
 
   /**
-   * Changes a stock level without its webhook ever being sent, and soon after changes it again.
+   * Changes a stock level of one of the first products without its webhook ever being sent, and soon after changes it
+   * again.
    *
-   * @param at by default a level of one of the first products.
    * @throws OperationError when there is no such level, or no webhooks are sent at all.
    */
-  lose(
-    at: { readonly variantId?: string | undefined; readonly warehouseId?: string | undefined } = {},
-  ): Loss {
-    const { operations, network, deliveries, random, clock, truth } = this.#deps;
-    const variant = at.variantId === undefined ? this.#anyVariant() : requireVariant(truth, at.variantId);
-    const { warehouseId } = requireLevel(variant, at.warehouseId);
+  lose(): Loss {
+    const { operations, network, deliveries, random, clock } = this.#deps;
+    const variant = this.#anyVariant();
+    const { warehouseId } = requireLevel(variant);
     const sell = (): unknown =>
       operations.add({ variantId: variant.id, warehouseId, by: random.int(UNITS.min, UNITS.max) });
 

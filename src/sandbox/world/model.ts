@@ -57,29 +57,19 @@ export function available(level: StockLevel): number {
   return level.onHand - level.reserved;
 }
 
-export function totals(variant: Variant): {
-  readonly onHand: number;
-  readonly reserved: number;
-  readonly available: number;
-} {
-  let onHand = 0;
-  let reserved = 0;
-  for (const level of variant.levels) {
-    onHand += level.onHand;
-    reserved += level.reserved;
-  }
+export function totals({ levels }: Variant) {
+  const onHand = levels.reduce((sum, level) => sum + level.onHand, 0);
+  const reserved = levels.reduce((sum, level) => sum + level.reserved, 0);
   return { onHand, reserved, available: onHand - reserved };
 }
 
 /** Sellable units of a variant; for a bundle, what its scarcest component allows. */
 export function sellable(variant: Variant): number {
   if (variant.kind !== 'bundle') return totals(variant).available;
-  let least = Infinity;
-  for (const { variant: component, qty } of variant.components) {
-    const stock = component.deleted || component.product.deleted ? 0 : totals(component).available;
-    least = Math.min(least, Math.floor(stock / qty));
-  }
-  return Number.isFinite(least) ? least : 0;
+  const units = variant.components.map(({ variant: part, qty }) =>
+    part.deleted || part.product.deleted ? 0 : Math.floor(totals(part).available / qty),
+  );
+  return units.length === 0 ? 0 : Math.min(...units);
 }
 
 /** One change of one stock level, as in a webhook item. */

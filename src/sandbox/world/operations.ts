@@ -1,7 +1,7 @@
 import { OperationError } from '../shared/errors.ts';
 import type { Clock } from './clock.ts';
-import { stockLevel } from './factory.ts';
-import type { Factory, VariantSpec } from './factory.ts';
+import { stockLevel } from './catalogue.ts';
+import type { Factory, VariantSpec } from './catalogue.ts';
 import type { Ids } from './ids.ts';
 import { actorOf, Ledger } from './ledger.ts';
 import type { Cause } from './ledger.ts';
@@ -9,14 +9,7 @@ import { available } from './model.ts';
 import type { Change, Kind, Publish, StockLevel, Variant } from './model.ts';
 import { createOrderOperations } from './orders.ts';
 import type { Random } from './random.ts';
-import {
-  levelToTakeFrom,
-  requireLevel,
-  requirePositive,
-  requireProduct,
-  requireVariant,
-  requireWhole,
-} from './targets.ts';
+import { levelToTakeFrom, requireLevel, requireProduct, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
 /** A stock level, by default that of the variant's first warehouse. */
@@ -44,7 +37,7 @@ interface NewProduct {
 
 /**
  * What staff and orders do to the store. Each operation changes the truth at once, then publishes the changes that the
- * store would send. Impossible ones throw OperationError and change nothing.
+ * store would send. Impossible ones throw OperationError and change nothing. Quantities must be whole numbers.
  */
 export type Operations = ReturnType<typeof createOperations>;
 
@@ -86,7 +79,6 @@ export function createOperations(deps: {
     { units, ...target }: Target & { readonly units: number },
     direction: 1 | -1,
   ): Change[] => {
-    requirePositive('units', units);
     const { variant, level } = at(target);
     if (variant.kind !== 'assembled') throw new OperationError(`variant ${variant.id} is not assembled`);
     if (direction === -1) levelToTakeFrom(variant, units, level);
@@ -134,26 +126,20 @@ export function createOperations(deps: {
       orderId,
       ...target
     }: Target & Why & { readonly to: number }) => {
-      requireWhole('to', to);
       const place = at(target);
       return published(moved(place, to - available(place.level), cause(reason, orderId)));
     },
     /** Adds to the quantity on hand; negative quantities subtract. */
-    add: ({ by, reason, orderId, ...target }: Target & Why & { readonly by: number }) => {
-      requireWhole('by', by);
-      const why = cause(reason ?? (by < 0 ? 'user_deducted' : 'user_added'), orderId);
-      return published(moved(at(target), by, why));
-    },
+    add: ({ by, reason, orderId, ...target }: Target & Why & { readonly by: number }) =>
+      published(moved(at(target), by, cause(reason ?? (by < 0 ? 'user_deducted' : 'user_added'), orderId))),
     /** Several changes of one stock level, all at one `update_time`, each in its own delivery. */
     burst: ({ by, ...target }: Target & { readonly by: readonly number[] }) => {
-      for (const each of by) requireWhole('by', each);
       const place = at(target);
       const stampMs = ledger.stamp(place.level);
       return by.flatMap((each) => published(moved(place, each, cause('user_adjusted'), stampMs)));
     },
     /** A→B→A: one change and its opposite, in two deliveries. */
     flip: ({ by, ...target }: Target & { readonly by: number }) => {
-      requireWhole('by', by);
       const place = at(target);
       return [by, -by].flatMap((each) => published(moved(place, each, cause('user_set'))));
     },

@@ -49,10 +49,7 @@ export class OrderDesk {
     }
 
     const lines = request.products.map((line, index): OrderLine => {
-      const variant =
-        line.sku === undefined
-          ? variantById(truth, line.product_variant_id, index)
-          : variantBySku(truth, line.sku, index);
+      const variant = variantOf(truth, line, `products[${index}]`);
       return { variant, qty: line.qty, price: line.price ?? variant.price };
     });
     const sender = this.#senderOf(request);
@@ -165,21 +162,21 @@ export class OrderDesk {
   }
 }
 
-function variantById(truth: Truth, id = '', index: number): Variant {
-  const variant = truth.variant(id);
-  if (variant !== undefined) return variant;
-  throw refused(`products[${index}].product_variant_id`, 'no such variant for this store');
-}
-
-/** Matched exactly. In older data variants can share a SKU; guessing between them would ship the wrong goods. */
-function variantBySku(truth: Truth, sku: string, index: number): Variant {
-  const found = truth.variants.filter(({ id, sku: own }) => own === sku && truth.variant(id) !== undefined);
+/** A SKU is matched exactly. In older data variants can share one; guessing between them would ship the wrong goods. */
+function variantOf(truth: Truth, line: NewOrder['products'][number], field: string): Variant {
+  const { sku, product_variant_id: id = '' } = line;
+  const isMeant = (variant: Variant): boolean =>
+    sku === undefined ? variant.id === id : variant.sku === sku;
+  const found = truth.variants.filter((each) => isMeant(each) && truth.variant(each.id) !== undefined);
   const [variant, ...others] = found;
-  const field = `products[${index}].sku`;
-  if (variant === undefined) throw refused(field, `no such SKU for this store: ${JSON.stringify(sku)}`);
+  if (variant === undefined) {
+    throw sku === undefined
+      ? refused(`${field}.product_variant_id`, 'no such variant for this store')
+      : refused(`${field}.sku`, `no such SKU for this store: ${JSON.stringify(sku)}`);
+  }
   if (others.length === 0) return variant;
-  const ids = found.map(({ id }) => id).join(', ');
-  throw refused(field, `SKU ${JSON.stringify(sku)} is shared by the variants ${ids}`);
+  const ids = found.map((each) => each.id).join(', ');
+  throw refused(`${field}.sku`, `SKU ${JSON.stringify(sku)} is shared by the variants ${ids}`);
 }
 
 function refused(field: string, why: string): ApiError {

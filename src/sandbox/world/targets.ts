@@ -56,12 +56,3 @@ export function levelToTakeFrom(
   }
   throw new InsufficientStock(variant.id, qty);
 }
-
-export function requireWhole(field: string, value: number): void {
-  if (!Number.isSafeInteger(value)) throw new OperationError(`${field} must be a whole number, not ${value}`);
-}
-
-export function requirePositive(field: string, value: number): void {
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new OperationError(`${field} must be a whole number of at least 1, not ${value}`);
-}
