@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const { sku, variant, ...level } = namedLevel(sandbox);
     await untilPastReads(mirror, sandbox);
     const { page, complaints } = await signIn(mirror);
-    await expect.poll(() => textOf(page, '#now')).toContain('Live');
+    await expect.poll(() => textOf(page, 'body > header .state')).toBe('Live');
     await expect.poll(() => page.locator('.uplot canvas').count()).toBe(6);
     await page.getByRole('searchbox').fill(sku);
     await page.keyboard.press('Enter');

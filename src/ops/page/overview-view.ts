@@ -19,14 +19,15 @@ interface Overview {
   readonly pending: PendingReads;
   readonly lag: Lag;
   readonly running: readonly Run[];
+  readonly isBlocked: boolean;
   readonly minutes: readonly (Minute | null)[];
   readonly nowMs: number;
 }
 
 export function overviewView(overview: Overview): Html {
-  const { mirror, running, minutes, nowMs } = overview;
+  const { mirror, running, isBlocked, minutes, nowMs } = overview;
   return html`${answerView(overview)} ${mirror.causes.map((cause) => causeView(cause, nowMs))}
-  ${running.map((run) => runningView(run, nowMs, mirror.state))} ${valuesView(overview)}
+  ${running.map((run) => runningView(run, nowMs, isBlocked))} ${valuesView(overview)}
   ${plotsView(minutes, nowMs)} ${requestsView(overview)}`;
 }
 

@@ -74,7 +74,8 @@ export function createPage(deps: PageDeps): Pages {
     ]);
     const mirror = deps.watch.of(status);
     const minutes = deps.timeline.minutes();
-    const main = overviewView({ mirror, status, pending, running, lag, minutes, nowMs: now() });
+    const isBlocked = operator.blocked !== null;
+    const main = overviewView({ mirror, status, pending, running, isBlocked, lag, minutes, nowMs: now() });
     return show(c, { title: 'Overview', at: '/', main });
   });
 
@@ -145,7 +146,7 @@ export function createPage(deps: PageDeps): Pages {
     return show(c, {
       title: `${runName(run.kind)} ${run.id}`,
       at: '/runs',
-      main: runView(run, now(), deps.watch.current.state),
+      main: runView(run, now(), operator.blocked !== null),
     });
   });
 

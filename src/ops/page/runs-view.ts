@@ -3,7 +3,6 @@ import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
 import type { Html } from '../../web/html.ts';
 import { runName } from '../shared/words.ts';
-import type { MirrorState } from '../state/state.ts';
 import { ago, count, duration, instant, pager, quantity, table } from './parts.ts';
 
 /** Of the page; one more row says whether there are others. */
@@ -47,7 +46,7 @@ function runRow(run: Run, nowMs: number) {
 const runLink = ({ id, kind }: Run): Html => html`<a href="/runs/${id}">${runName(kind)} ${id}</a>`;
 const stateView = ({ state }: Run): Html => html`<span class="state ${state}">${state}</span>`;
 
-export function runView(run: Run, nowMs: number, state: State): Html {
+export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
   const { productIds, error, startedAtMs, finishedAtMs } = run;
   const facts: readonly (readonly [name: string, value: Html | string])[] = [
     ['Started', html`${instant(startedAtMs)}, ${ago(startedAtMs, nowMs)}`],
@@ -64,7 +63,7 @@ export function runView(run: Run, nowMs: number, state: State): Html {
       <h1>${runName(run.kind)} ${run.id}</h1>
       ${stateView(run)}
     </header>
-    ${progressView(run, nowMs, state)} ${error === null ? '' : html`<p class="problem">${error}</p>`}
+    ${progressView(run, nowMs, isBlocked)} ${error === null ? '' : html`<p class="problem">${error}</p>`}
     <dl>
       ${facts.map(
         ([name, value]) =>
@@ -80,15 +79,18 @@ export function runView(run: Run, nowMs: number, state: State): Html {
 const productsOf = (ids: readonly string[]): string =>
   `${count(ids.length, 'product')}: ${ids.slice(0, 50).join(', ')}${ids.length > 50 ? ', …' : ''}`;
 
-/** A run under way, for the overview. */
-export function runningView(run: Run, nowMs: number, state: State): Html {
+/**
+ * A run under way, for the overview.
+ * @param isBlocked no request is sent to the store at present, so no rate says when the run ends.
+ */
+export function runningView(run: Run, nowMs: number, isBlocked: boolean): Html {
   return html`<article>
     <header>${runLink(run)} ${stateView(run)}</header>
-    ${progressView(run, nowMs, state)}
+    ${progressView(run, nowMs, isBlocked)}
   </article>`;
 }
 
-function progressView(run: Run, nowMs: number, state: State): Html {
+function progressView(run: Run, nowMs: number, isBlocked: boolean): Html {
   const { id, done, total } = run;
   const share = total === 0 ? 0 : Math.min(100, Math.floor((done / total) * 100));
   return html`<progress
@@ -98,12 +100,11 @@ function progressView(run: Run, nowMs: number, state: State): Html {
     ></progress>
     <p>
       ${quantity(done)} of ${count(total, 'product')}, ${share} %
-      <span class="quiet">${run.state !== 'running' || state === 'stale' ? '' : remaining(run, nowMs)}</span>
+      <span class="quiet"
+        >${run.state !== 'running' ? '' : isBlocked ? 'no request is sent to the store at present' : remaining(run, nowMs)}</span
+      >
     </p>`;
 }
-
-/** While the mirror is stale, reads may stand still, and no rate says when the run ends. */
-type State = MirrorState['state'];
 
 /** At the rate so far; the total grows while the catalogue is being listed. */
 function remaining({ done, total, startedAtMs, listDone }: Run, nowMs: number): string {
