@@ -124,21 +124,17 @@ describe('an answer compressed without being asked for', () => {
 });
 
 describe('Retry-After', () => {
-  const date = 'Mon, 21 Sep 2026 14:13:21 GMT';
   test.each([
     ['17', 17_000],
     ['0', 0],
     ['99999999', 3_600_000],
-    ['Mon, 21 Sep 2026 14:13:51 GMT', 30_000],
-    ['Mon, 21 Sep 2026 14:13:01 GMT', 0],
+    ['Mon, 21 Sep 2026 14:13:51 GMT', undefined],
     ['soon', undefined],
     ['-1', undefined],
     ['1.5', undefined],
   ])('%s is %s ms', async (value, expected) => {
     const service = await startStubService();
-    service.answer(LIST, (response) =>
-      sendError(response, 429, 'slow_down', { 'Retry-After': value, Date: date }),
-    );
+    service.answer(LIST, (response) => sendError(response, 429, 'slow_down', { 'Retry-After': value }));
     expect((await failureOf(listing(service))).retryAfterMs).toBe(expected);
   });
 });

@@ -14,15 +14,10 @@ export function parseHttpDateMs(value: string | undefined): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** `Retry-After` in ms: whole seconds, as the store sends it, or a date, as proxies may. At most an hour. */
-export function retryAfterMs(response: TransportResponse): number | undefined {
-  const value = response.headers['retry-after']?.trim();
-  if (value === undefined) return undefined;
-  if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, MAX_RETRY_AFTER_MS);
-  const untilMs = parseHttpDateMs(value);
-  if (untilMs === null) return undefined;
-  const fromMs = response.serverDateMs ?? response.receivedAtMs;
-  return Math.min(Math.max(0, untilMs - fromMs), MAX_RETRY_AFTER_MS);
+/** `Retry-After` in ms: whole seconds, at most an hour. undefined: absent, or a date, which only proxies send. */
+export function retryAfterMs({ headers }: TransportResponse): number | undefined {
+  const value = headers['retry-after']?.trim() ?? '';
+  return /^\d+$/.test(value) ? Math.min(Number(value) * 1000, MAX_RETRY_AFTER_MS) : undefined;
 }
 
 /**
