@@ -335,7 +335,7 @@ test('plots the last day, with a gap where no mirror ran', async () => {
   );
   expect(plots).toHaveLength(6);
   expect(plots[0]).toMatchObject({
-    series: [{ values: [null, 120, null, 120] }, { values: [null, 1, null, 1] }],
+    series: [{ values: [null, 1_200, null, 1_200] }, { values: [null, 10, null, 10] }],
   });
   expect(words(page)).toContain('Deliveries per minute 2,400 committed, 20 refused');
   expect(words(page)).toContain('Suspect levels at most 3');

@@ -7,8 +7,8 @@ import { millis, quantity } from './parts.ts';
 interface Series {
   readonly label: string;
   readonly measure: Measure;
-  /** Divides the value of ten minutes. */
-  readonly per?: number;
+  /** Makes the sum a rate: 1 for each minute, 60 for each second in which the mirror ran. */
+  readonly rate?: 1 | 60;
   /** A colour of the style sheet. */
   readonly look?: string;
 }
@@ -28,9 +28,11 @@ export function plotsView(minutes: readonly (Minute | null)[], endMs: number): H
   const total = (measure: Measure): string => quantity(joined(all, measure) ?? 0);
   const peak = (measure: Measure): number => Math.max(0, ...all.map((minute) => minute[measure] ?? 0));
   const plot = (title: string, summary: string, isBar: boolean, series: readonly Series[]): Html => {
-    const drawn = series.map(({ label, measure, per = 1, look = 'primary' }) => ({
+    const drawn = series.map(({ label, measure, rate, look = 'primary' }) => ({
       ...{ label, look },
-      values: points.map((point) => scaled(joined(point, measure), per)),
+      values: points.map((point) =>
+        scaled(joined(point, measure), rate === undefined ? 1 : rate * point.length),
+      ),
     }));
     return html`<figure data-plot="${JSON.stringify({ isBar, times, series: drawn })}">
       <figcaption><b>${title}</b> <span class="quiet">${summary}</span></figcaption>
@@ -43,8 +45,8 @@ export function plotsView(minutes: readonly (Minute | null)[], endMs: number): H
     </header>
     <div class="plots">
       ${plot('Deliveries per minute', `${total('deliveries')} committed, ${total('refused')} refused`, true, [
-        { label: 'committed', measure: 'deliveries', per: SIZE },
-        { label: 'refused', measure: 'refused', per: SIZE, look: LOST },
+        { label: 'committed', measure: 'deliveries', rate: 1 },
+        { label: 'refused', measure: 'refused', rate: 1, look: LOST },
       ])}
       ${plot('Slowest answer to a delivery', `at most ${millis(peak('slowestMs'))}`, false, [
         { label: 'ms', measure: 'slowestMs' },
@@ -53,7 +55,7 @@ export function plotsView(minutes: readonly (Minute | null)[], endMs: number): H
         { label: 'in 10 minutes', measure: 'lost', look: LOST },
       ])}
       ${plot('Requests to the store', `${total('requests')} in all`, false, [
-        { label: 'per second', measure: 'requests', per: SIZE * 60 },
+        { label: 'per second', measure: 'requests', rate: 60 },
       ])}
       ${plot('Suspect levels', `at most ${quantity(peak('suspects'))}`, false, [
         { label: 'levels', measure: 'suspects' },
@@ -71,5 +73,5 @@ function joined(minutes: readonly Minute[], measure: Measure): number | null {
   return MEASURES[measure] === 'sum' ? known.reduce((sum, value) => sum + value, 0) : Math.max(...known);
 }
 
-const scaled = (value: number | null, per: number): number | null =>
-  value === null ? null : Math.round((value / per) * 100) / 100;
+const scaled = (value: number | null, by: number): number | null =>
+  value === null ? null : Math.round((value / by) * 100) / 100;
