@@ -1,6 +1,5 @@
 import { html } from 'hono/html';
 import type { Html } from '../../web/html.ts';
-import { shellWord } from '../../web/shell-word.ts';
 
 /** The time of day to the millisecond, in the machine's time zone, which is also the reader's. */
 export function timeView(atMs: number): Html {
@@ -47,3 +46,6 @@ export function curlOf({ method, url, headers, body }: CurlRequest): string {
   ];
   return parts.join(' \\\n  ');
 }
+
+/** One word for a POSIX shell. */
+const shellWord = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
