@@ -39,15 +39,13 @@ export function createApi(store: Store): Hono<ApiEnv> {
       // From the store's own clock: an offset must show where a client would look for it.
       Date: new Date(clock.now()).toUTCString(),
     };
-    const call = context.get('call');
-    if (call !== undefined) calls.ended(call, { status: answer.status, headers, text });
+    calls.ended(context.get('call'), { status: answer.status, headers, text });
     return new Response(text, { status: answer.status, headers });
   };
   const received = async (context: Context<ApiEnv>): Promise<Buffer> => {
     requests[context.req.path] = (requests[context.req.path] ?? 0) + 1;
     const raw = await readBody(context.env.incoming);
-    const call = context.get('call');
-    if (call !== undefined) calls.received(call, raw);
+    calls.received(context.get('call'), raw);
     return raw;
   };
 
@@ -94,8 +92,7 @@ export function createApi(store: Store): Hono<ApiEnv> {
       };
       const answer = await reads.serve({ endpoint: endpoint.path, body, sample });
       if (answer === 'reset') {
-        const call = context.get('call');
-        if (call !== undefined) calls.ended(call, null);
+        calls.ended(context.get('call'), null);
         context.env.incoming.socket.resetAndDestroy();
         return RESPONSE_ALREADY_SENT;
       }
@@ -110,24 +107,15 @@ export function createApi(store: Store): Hono<ApiEnv> {
     return respond(context, { status: 200, body: { ...document, servers } });
   });
 
-  app.notFound((context) =>
-    respond(
-      context,
-      answerOf(
-        new ApiError(404, 'not_found', 'no such endpoint: every endpoint is a POST, see /openapi.json'),
-      ),
-    ),
+  const fail = (context: Context<ApiEnv>, error: ApiError): Response => respond(context, answerOf(error));
+  const nowhere = new ApiError(
+    404,
+    'not_found',
+    'no such endpoint: every endpoint is a POST, see /openapi.json',
   );
-  app.onError((error, context) =>
-    respond(
-      context,
-      answerOf(
-        error instanceof ApiError
-          ? error
-          : new ApiError(500, 'server_error', 'something failed in the store'),
-      ),
-    ),
-  );
+  const broken = new ApiError(500, 'server_error', 'something failed in the store');
+  app.notFound((context) => fail(context, nowhere));
+  app.onError((error, context) => fail(context, error instanceof ApiError ? error : broken));
   return app;
 }
 

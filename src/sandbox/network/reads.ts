@@ -62,9 +62,14 @@ export class Reads {
     const { min, max } = this.latencyMs;
     if (max > 0) await this.#sleep(random.int(min, max));
 
-    const failed = this.#failure();
-    if (failed === 'reset') return 'reset';
-    if (failed !== undefined) throw failed;
+    const { fail } = this;
+    if (random.chance(fail.reset)) return 'reset';
+    if (random.chance(fail.serverError)) throw new ApiError(500, 'server_error', 'a simulated failure');
+    if (random.chance(fail.invalidToken)) throw new ApiError(401, 'invalid_token', 'a simulated rejection');
+    if (random.chance(fail.slowDown)) {
+      const headers = { 'Retry-After': String(fail.retryAfterS) };
+      throw new ApiError(429, 'slow_down', 'simulated: too many requests', headers);
+    }
 
     const answer = sample(random.chance(this.stale.probability) ? this.stale.ageMs : 0);
     if (random.chance(this.slow.probability)) await this.#sleep(this.slow.ms);
@@ -75,19 +80,5 @@ export class Reads {
     return new Promise((resolve) => {
       this.#clock.after(ms, resolve);
     });
-  }
-
-  #failure(): ApiError | 'reset' | undefined {
-    const { fail } = this;
-    const random = this.#random;
-    if (random.chance(fail.reset)) return 'reset';
-    if (random.chance(fail.serverError)) return new ApiError(500, 'server_error', 'a simulated failure');
-    if (random.chance(fail.invalidToken)) return new ApiError(401, 'invalid_token', 'a simulated rejection');
-    if (random.chance(fail.slowDown)) {
-      return new ApiError(429, 'slow_down', 'simulated: too many requests', {
-        'Retry-After': String(fail.retryAfterS),
-      });
-    }
-    return undefined;
   }
 }

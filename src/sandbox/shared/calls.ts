@@ -58,12 +58,14 @@ export class CallLog {
     return call;
   }
 
-  received(call: Call, raw: Buffer): void {
-    call.body = cut(raw.toString('utf8'));
+  /** @param call undefined: it is not logged. */
+  received(call: Call | undefined, raw: Buffer): void {
+    if (call !== undefined) call.body = cut(raw.toString('utf8'));
   }
 
   /** @param answer null: the connection was cut instead. */
-  ended(call: Call, answer: Call['answer']): void {
+  ended(call: Call | undefined, answer: Call['answer']): void {
+    if (call === undefined) return;
     call.answer = answer && { ...answer, text: cut(answer.text) };
     call.ms = this.#now() - call.atMs;
   }

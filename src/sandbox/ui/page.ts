@@ -14,7 +14,7 @@ import type { Store } from '../sandbox.ts';
 import { callView, callsView } from './calls-view.ts';
 import { bodyOf, fieldsView, numberIn, textIn } from './forms.ts';
 import { pageHeaders, refuseForeignForms, refuseForeignHost } from './guard.ts';
-import { addressOf, readView, stockView } from './stock-view.ts';
+import { addressOf, stockView } from './stock-view.ts';
 import { lossesView, webhookView, webhooksView } from './webhooks-view.ts';
 
 const EVERY_MS = 1_000;
@@ -64,13 +64,12 @@ export function createPage(store: Store): Hono<ApiEnv> {
   };
 
   const front = (context: Context<ApiEnv>, refused?: Refused) => {
-    const { searchParams, origin } = new URL(context.req.url);
-    const view = readView(searchParams);
+    const query = queryOf(context);
     const forms = Object.entries(FORMS).map(([name, title]) => {
       const { schema, show: values } = ACTIONS[name as keyof typeof FORMS];
       const typed = refused?.name === name ? refused.typed : undefined;
       return html`<article>
-        <form id="${name}" method="post" action="${addressOf(`/page/${name}`, view)}" data-stay>
+        <form id="${name}" method="post" action="${addressOf(`/page/${name}`, query)}" data-stay>
           <h2>${title}</h2>
           ${fieldsView(schema, values?.(store, store.network) ?? {}, typed)}
           <button>Apply</button>
@@ -78,13 +77,13 @@ export function createPage(store: Store): Hono<ApiEnv> {
       </article>`;
     });
     const main = html`<div class="front">
-        ${stockView(store.truth, view)}
+        ${stockView(store.truth, query)}
         <div>
-          ${lossesView(store, addressOf('/page/lose-webhook', view))} ${webhooksView(store)}
+          ${lossesView(store, addressOf('/page/lose-webhook', query))} ${webhooksView(store)}
           ${callsView(store.calls, 'latest')}
         </div>
       </div>
-      ${forms} ${connection(store, origin)}`;
+      ${forms} ${connection(store, new URL(context.req.url).origin)}`;
     return show(context, main, refused?.problem);
   };
   app.get('/', (context) => front(context));
@@ -109,9 +108,7 @@ export function createPage(store: Store): Hono<ApiEnv> {
     const name = context.req.param('name');
     const requestId = textIn(typed, 'request_id');
     const back =
-      name === 'replay'
-        ? `/webhooks/${encodeURIComponent(requestId)}`
-        : addressOf('/', readView(new URL(context.req.url).searchParams));
+      name === 'replay' ? `/webhooks/${encodeURIComponent(requestId)}` : addressOf('/', queryOf(context));
     try {
       await act(store, name, typed);
     } catch (error) {
@@ -134,6 +131,10 @@ export function createPage(store: Store): Hono<ApiEnv> {
     throw error;
   });
   return app;
+}
+
+function queryOf(context: Context<ApiEnv>): string {
+  return context.req.query('q')?.trim() ?? '';
 }
 
 /** Throws ApiError with the reason, without changing anything. */

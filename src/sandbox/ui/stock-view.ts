@@ -4,38 +4,17 @@ import { available, sellable } from '../world/model.ts';
 import type { Product, StockLevel, Variant } from '../world/model.ts';
 import type { Truth } from '../world/truth.ts';
 
-const PRODUCTS_PER_PAGE = 20;
+/** A search finds the others. */
+const PRODUCTS_SHOWN = 50;
 
-/** The part of the catalogue that the page shows; kept in the address, so that forms return to it. */
-export interface View {
-  readonly query: string;
-  /** From 1. */
-  readonly page: number;
+/** Keeps the search in the address, so that forms return to it. */
+export function addressOf(path: string, query: string): string {
+  return query === '' ? path : `${path}?${new URLSearchParams({ q: query }).toString()}`;
 }
 
-export function readView(params: URLSearchParams): View {
-  const page = Number(params.get('page') ?? 1);
-  return { query: params.get('q')?.trim() ?? '', page: Number.isSafeInteger(page) && page > 0 ? page : 1 };
-}
-
-export function addressOf(path: string, { query, page }: View): string {
-  const params = new URLSearchParams({
-    ...(query !== '' && { q: query }),
-    ...(page > 1 && { page: String(page) }),
-  });
-  return params.size === 0 ? path : `${path}?${params.toString()}`;
-}
-
-export function stockView(truth: Truth, view: View): Html {
-  const wanted = view.query.toLowerCase();
+export function stockView(truth: Truth, query: string): Html {
+  const wanted = query.toLowerCase();
   const found = truth.products.filter((product) => !product.deleted && matches(product, wanted));
-  const pages = Math.max(1, Math.ceil(found.length / PRODUCTS_PER_PAGE));
-  const page = Math.min(view.page, pages);
-  const products = found.slice((page - 1) * PRODUCTS_PER_PAGE, page * PRODUCTS_PER_PAGE);
-  const to = (target: number, words: string): Html | '' =>
-    target < 1 || target > pages
-      ? ''
-      : html`<a href="${addressOf('/', { ...view, page: target })}">${words}</a>`;
   return html`<article id="stock" aria-labelledby="stock-title">
     <header>
       <h2 id="stock-title">Stock</h2>
@@ -43,7 +22,7 @@ export function stockView(truth: Truth, view: View): Html {
         <input
           type="search"
           name="q"
-          value="${view.query}"
+          value="${query}"
           aria-label="Name, SKU or id"
           placeholder="Name, SKU or id"
         />
@@ -61,12 +40,11 @@ export function stockView(truth: Truth, view: View): Html {
           <th scope="col">Change</th>
         </tr>
       </thead>
-      ${products.map((product) => productRows(product, addressOf('/page/stock', view)))}
+      ${found.slice(0, PRODUCTS_SHOWN).map((product) => productRows(product, addressOf('/page/stock', query)))}
     </table>
-    <nav class="row" aria-label="Pages of the stock list">
-      ${to(page - 1, '← Back')} <span>${found.length} products, page ${page} of ${pages}</span>
-      ${to(page + 1, 'Next →')}
-    </nav>
+    <p class="quiet">
+      ${found.length > PRODUCTS_SHOWN ? `the first ${PRODUCTS_SHOWN} of ` : ''}${found.length} products
+    </p>
   </article>`;
 }
 
