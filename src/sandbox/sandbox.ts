@@ -22,9 +22,9 @@ import type { Timers } from './world/clock.ts';
 import { Factory, fillCatalogue } from './world/catalogue.ts';
 import { Ids } from './world/ids.ts';
 import { createOperations } from './world/operations.ts';
-import { OrderDesk } from './world/order-desk.ts';
+import { createOrderDesk } from './world/order-desk.ts';
 import { createRandom } from './world/random.ts';
-import { Traffic } from './world/traffic.ts';
+import { createTraffic } from './world/traffic.ts';
 import { Truth } from './world/truth.ts';
 
 export interface SandboxOptions extends StoreOptions {
@@ -142,11 +142,11 @@ function createStore(options: StoreOptions, transmitter: Transmitter) {
       for (const each of networks.values()) each.publish(changes);
     },
   });
-  const traffic = new Traffic({ truth, operations, random: stream('traffic'), timers });
+  const traffic = createTraffic({ truth, operations, random: stream('traffic'), timers });
   // A separate stream of ids, so that an order does not change the ids of later products.
   const recordIds = new Ids(stream('records'));
   const addresses = new AddressBook({ ids: recordIds });
-  const orderDesk = new OrderDesk({ truth, operations, addresses, access, clock, ids: recordIds });
+  const orderDesk = createOrderDesk({ truth, operations, addresses, access, clock, ids: recordIds });
 
   const reads = new Reads({ random: stream('reads'), clock });
   const losses = new Losses({

@@ -36,16 +36,25 @@ export function parseJsonBody<Shape extends z.ZodRawShape>(
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ApiError(400, 'invalid_request', 'the body must be a JSON object');
   }
-  const parsed = schema.safeParse(withoutNulls(body, schema));
+  return parseFields(schema, body);
+}
+
+/** @param nameOf gives the caller's name of a key. */
+export function parseFields<Schema extends z.ZodObject>(
+  schema: Schema,
+  fields: object,
+  nameOf: (key: string) => string = (key) => key,
+): z.output<Schema> {
+  const parsed = schema.safeParse(withoutNulls(fields, schema));
   if (parsed.success) return parsed.data;
-  throw new ApiError(400, 'invalid_request', describe(parsed.error));
+  throw new ApiError(400, 'invalid_request', describe(parsed.error, nameOf));
 }
 
 /**
  * The value without null fields, at any depth: null means absent. Unknown fields stay, so that they are refused whatever
  * their value; so does null in a list, where it cannot mean absent.
  */
-export function withoutNulls(value: unknown, schema: unknown): unknown {
+function withoutNulls(value: unknown, schema: unknown): unknown {
   if (schema instanceof z.ZodOptional) return withoutNulls(value, schema.unwrap());
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
     return value.map((item) => withoutNulls(item, schema.element));
@@ -75,8 +84,8 @@ function parseJson(raw: Buffer): unknown {
   }
 }
 
-/** What is wrong, beginning with the field: `products[1].qty: …`. `nameOf` gives the caller's name of a key. */
-export function describe(error: z.ZodError, nameOf: (key: string) => string = (key) => key): string {
+/** What is wrong, beginning with the field: `products[1].qty: …`. */
+function describe(error: z.ZodError, nameOf: (key: string) => string): string {
   const pathOf = (parts: readonly PropertyKey[]): string =>
     parts
       .map((part) => (typeof part === 'number' ? `[${part}]` : `.${nameOf(String(part))}`))

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addressInputSchema, createOrderRequestSchema } from '../../store-api/contract/order-schemas.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
-import { describe, withoutNulls } from '../api/request-body.ts';
+import { parseFields } from '../api/request-body.ts';
 import { ApiError } from '../shared/errors.ts';
 import type { Store } from '../sandbox.ts';
 import type { Change } from '../world/model.ts';
@@ -118,9 +118,8 @@ export function runOperation(
     const names = Object.keys(OPERATIONS).join(', ');
     throw new ApiError(400, 'invalid_request', `operation: must be one of ${names}`);
   }
-  const parsed = found.schema.safeParse(withoutNulls(renameKeys(body, toCamelCase), found.schema));
-  if (!parsed.success) throw new ApiError(400, 'invalid_request', describe(parsed.error, toSnakeCase));
-  return renameKeys({ changes: [], ...found.run(store, parsed.data) }, toSnakeCase);
+  const parsed = parseFields(found.schema, renameKeys(body, toCamelCase), toSnakeCase);
+  return renameKeys({ changes: [], ...found.run(store, parsed) }, toSnakeCase);
 }
 
 /** Bodies in the store's own form keep their names. */

@@ -2,8 +2,7 @@
 import { html } from 'hono/html';
 import { z } from 'zod';
 import type { Html } from '../../web/html.ts';
-import { describe } from '../api/request-body.ts';
-import { ApiError } from '../shared/errors.ts';
+import { parseFields } from '../api/request-body.ts';
 
 interface Field {
   /** `fail.server_error` */
@@ -55,9 +54,7 @@ export function bodyOf(schema: z.ZodObject, form: URLSearchParams): Record<strin
           : textIn(form, path);
     body[first] = second === undefined ? typed : { ...(body[first] as object | undefined), [second]: typed };
   }
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  throw new ApiError(400, 'invalid_request', describe(parsed.error));
+  return parseFields(schema, body);
 }
 
 export function textIn(form: URLSearchParams, name: string): string {

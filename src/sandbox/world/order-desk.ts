@@ -10,148 +10,62 @@ import { InsufficientStock } from './targets.ts';
 import type { Truth } from './truth.ts';
 import { storeName } from './wares.ts';
 
-interface OrderDeskDeps {
+/** Creates orders and handles them afterwards. */
+export function createOrderDesk(deps: {
   readonly truth: Truth;
   readonly operations: OrderOperations;
   readonly addresses: AddressBook;
   readonly access: Access;
   readonly clock: Clock;
   readonly ids: Ids;
-}
-
-/** Creates orders and handles them afterwards. */
-export class OrderDesk {
-  readonly courier = {
+}) {
+  const { truth, operations, addresses, access, clock, ids } = deps;
+  const courier = {
     /** The time from ready-to-ship to the tracking number: "moments later". */
     bookingDelayMs: 2_000,
     /** The couriers for which the store has set up booking; with the others, nothing is booked automatically. */
     bookable: new Set<ShippingType>(shippingTypes),
   };
-  readonly #deps: OrderDeskDeps;
-  #trackingNumbers = 0;
+  let trackingNumbers = 0;
 
-  constructor(deps: OrderDeskDeps) {
-    this.#deps = deps;
-  }
-
-  /**
-   * Makes an order and reserves its stock, or returns the one that the channel made with the same `external_order_id`.
-   * Throws ApiError 400 or 403 without changing anything.
-   */
-  place(request: NewOrder, origin: Origin): PlacedOrder {
-    const { truth, operations, access, clock } = this.#deps;
-    const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
-    const existing = operations.orders.findExternal(origin, externalOrderId);
-    // Before quota and stock: an existing order needs neither.
-    if (existing !== undefined) return existing;
-    if (origin !== null && access.quotaExceeded) {
-      throw new ApiError(403, 'quota_exceeded', 'the order quota of the store’s subscription is used up');
-    }
-
-    const lines = request.products.map((line, index): OrderLine => {
-      const variant = variantOf(truth, line, `products[${index}]`);
-      return { variant, qty: line.qty, price: line.price ?? variant.price };
-    });
-    const sender = this.#senderOf(request);
-    const recipient = this.#recipientOf(request);
-    const stock = this.#reserve(lines);
-    const order = operations.orders.place(stock, {
-      ...{ origin, request, sender },
-      recipient: recipient(),
-      senderName: request.sender_name ?? storeName,
-      orderTimeMs: request.order_time ?? stock.createTimeMs,
-      paidTimeMs: null,
-      shipments: [],
-    });
-    if (request.ship_before_pay === true) this.#bookCourier(order);
-    if (expirationTimeMs !== undefined) {
-      clock.after(expirationTimeMs - clock.now(), () => {
-        if (order.terms.paidTimeMs !== null || order.state !== 'open') return;
-        operations.cancel(order.id, 'order_canceled_by_system');
-      });
-    }
-    return order;
-  }
-
-  /** Confirms complete payment. Throws OperationError, like the others. */
-  pay(orderId: string): PlacedOrder {
-    const order = this.#placed(orderId);
-    if (order.terms.paidTimeMs !== null) throw new OperationError(`order ${orderId} is paid already`);
-    if (order.state === 'canceled') throw new OperationError(`order ${orderId} is cancelled`);
-    order.terms.paidTimeMs = order.updateTimeMs = this.#deps.clock.now();
-    this.#bookCourier(order);
-    return order;
-  }
-
-  /** Enters a tracking number by hand, for couriers without automatic booking. */
-  addTrackingNumber(orderId: string, trackingNumber: string): PlacedOrder {
-    const order = this.#placed(orderId);
-    if (!isWanted(order)) throw new OperationError(`order ${orderId} is cancelled`);
-    this.#ship(order, trackingNumber);
-    return order;
-  }
-
-  /** An open order is cancelled first, which releases its stock. */
-  delete(orderId: string): void {
-    const order = this.#find(orderId);
-    if (order.state === 'open') this.#deps.operations.cancel(orderId);
-    order.deleted = true;
-  }
-
-  #find(orderId: string): Order {
-    const order = this.#deps.operations.orders.find(orderId);
+  const find = (orderId: string): Order => {
+    const order = operations.orders.find(orderId);
     if (order === undefined) throw new OperationError(`no order ${orderId}`);
     return order;
-  }
+  };
 
-  #placed(orderId: string): PlacedOrder {
-    const order = this.#find(orderId);
+  const placed = (orderId: string): PlacedOrder => {
+    const order = find(orderId);
     if (order.terms === null) throw new OperationError(`order ${orderId} only holds stock`);
     return order as PlacedOrder;
-  }
+  };
 
-  #senderOf({ sender_address_id: id }: NewOrder): StoredAddress | undefined {
-    const { addresses } = this.#deps;
+  const senderOf = ({ sender_address_id: id }: NewOrder): StoredAddress | undefined => {
     const sender = addresses.findOwn(id ?? addresses.own()[0]?.id ?? '');
     if (id !== undefined && sender === undefined) throw noSuchAddress('sender_address_id');
     return sender;
-  }
+  };
 
   /** Looks up an address given by id; one given in full is stored when everything else is valid. */
-  #recipientOf(request: NewOrder): () => StoredAddress {
-    const { addresses } = this.#deps;
+  const recipientOf = (request: NewOrder): (() => StoredAddress) => {
     const { recipient_address_id: id, recipient_address: address } = request;
     if (address !== undefined) return () => addresses.addCustomers(address);
     // The schema guarantees that one of the two is present.
     const stored = id === undefined ? undefined : addresses.find(id);
     if (stored === undefined) throw noSuchAddress('recipient_address_id');
     return () => stored;
-  }
+  };
 
-  #reserve(lines: readonly OrderLine[]): Order {
+  const reserve = (lines: readonly OrderLine[]): Order => {
     try {
-      return this.#deps.operations.reserve(lines.map((line) => ({ ...line, variantId: line.variant.id })))
-        .order;
+      return operations.reserve(lines.map((line) => ({ ...line, variantId: line.variant.id }))).order;
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
       throw refused(fieldOf(error, lines), error.message);
     }
-  }
+  };
 
-  /** "Ready to ship" means paid or `ship_before_pay`; cash on delivery is no third case. */
-  #bookCourier(order: PlacedOrder): void {
-    const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.terms.request;
-    if (!isAutomatic || !this.courier.bookable.has(shippingType)) return;
-    this.#deps.clock.after(this.courier.bookingDelayMs, () => {
-      // Requested twice: first for `ship_before_pay`, then for the payment.
-      if (!isWanted(order) || order.terms.shipments.length > 0) return;
-      this.#trackingNumbers += 1;
-      this.#ship(order, `TH${String(this.#trackingNumbers).padStart(10, '0')}`);
-    });
-  }
-
-  #ship(order: PlacedOrder, trackingNumber: string): void {
-    const { clock, ids } = this.#deps;
+  const ship = (order: PlacedOrder, trackingNumber: string): void => {
     order.updateTimeMs = clock.now();
     order.terms.shipments.push({
       id: ids.next(),
@@ -159,7 +73,85 @@ export class OrderDesk {
       tracking_number: trackingNumber,
       create_time: order.updateTimeMs,
     });
-  }
+  };
+
+  /** "Ready to ship" means paid or `ship_before_pay`; cash on delivery is no third case. */
+  const bookCourier = (order: PlacedOrder): void => {
+    const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.terms.request;
+    if (!isAutomatic || !courier.bookable.has(shippingType)) return;
+    clock.after(courier.bookingDelayMs, () => {
+      // Requested twice: first for `ship_before_pay`, then for the payment.
+      if (!isWanted(order) || order.terms.shipments.length > 0) return;
+      trackingNumbers += 1;
+      ship(order, `TH${String(trackingNumbers).padStart(10, '0')}`);
+    });
+  };
+
+  return {
+    courier,
+    /**
+     * Makes an order and reserves its stock, or returns the one that the channel made with the same `external_order_id`.
+     * Throws ApiError 400 or 403 without changing anything.
+     */
+    place: (request: NewOrder, origin: Origin): PlacedOrder => {
+      const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
+      const existing = operations.orders.findExternal(origin, externalOrderId);
+      // Before quota and stock: an existing order needs neither.
+      if (existing !== undefined) return existing;
+      if (origin !== null && access.quotaExceeded) {
+        throw new ApiError(403, 'quota_exceeded', 'the order quota of the store’s subscription is used up');
+      }
+
+      const lines = request.products.map((line, index): OrderLine => {
+        const variant = variantOf(truth, line, `products[${index}]`);
+        return { variant, qty: line.qty, price: line.price ?? variant.price };
+      });
+      const sender = senderOf(request);
+      const recipient = recipientOf(request);
+      const stock = reserve(lines);
+      const order = operations.orders.place(stock, {
+        ...{ origin, request, sender },
+        recipient: recipient(),
+        senderName: request.sender_name ?? storeName,
+        orderTimeMs: request.order_time ?? stock.createTimeMs,
+        paidTimeMs: null,
+        shipments: [],
+      });
+      if (request.ship_before_pay === true) bookCourier(order);
+      if (expirationTimeMs !== undefined) {
+        clock.after(expirationTimeMs - clock.now(), () => {
+          if (order.terms.paidTimeMs !== null || order.state !== 'open') return;
+          operations.cancel(order.id, 'order_canceled_by_system');
+        });
+      }
+      return order;
+    },
+
+    /** Confirms complete payment. Throws OperationError, like the others. */
+    pay: (orderId: string): PlacedOrder => {
+      const order = placed(orderId);
+      if (order.terms.paidTimeMs !== null) throw new OperationError(`order ${orderId} is paid already`);
+      if (order.state === 'canceled') throw new OperationError(`order ${orderId} is cancelled`);
+      order.terms.paidTimeMs = order.updateTimeMs = clock.now();
+      bookCourier(order);
+      return order;
+    },
+
+    /** Enters a tracking number by hand, for couriers without automatic booking. */
+    addTrackingNumber: (orderId: string, trackingNumber: string): PlacedOrder => {
+      const order = placed(orderId);
+      if (!isWanted(order)) throw new OperationError(`order ${orderId} is cancelled`);
+      ship(order, trackingNumber);
+      return order;
+    },
+
+    /** An open order is cancelled first, which releases its stock. */
+    delete: (orderId: string): void => {
+      const order = find(orderId);
+      if (order.state === 'open') operations.cancel(orderId);
+      order.deleted = true;
+    },
+  };
 }
 
 /** A SKU is matched exactly. In older data variants can share one; guessing between them would ship the wrong goods. */

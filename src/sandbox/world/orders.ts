@@ -95,7 +95,7 @@ class Orders {
   }
 
   /** Within the channel that made it. A deleted order's external id is free again. */
-  findExternal(origin: Origin, externalId = ''): PlacedOrder | undefined {
+  findExternal(origin: Origin, externalId: string | undefined): PlacedOrder | undefined {
     return live(this.#external.get(externalKey(origin, externalId)));
   }
 
@@ -116,7 +116,8 @@ class Orders {
   }
 }
 
-function externalKey(origin: Origin, externalId: string): string {
+/** undefined has no order: JSON writes it unlike any text. */
+function externalKey(origin: Origin, externalId: string | undefined): string {
   return JSON.stringify([origin, externalId]);
 }
 
