@@ -17,8 +17,15 @@ import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { productIds } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
-import { NoAnswerError, opsClient, runViewSchema, stateSchema, type OpsClient } from './shared/ops-client.ts';
-import { createProgress, type Progress, type RunView } from './shared/progress.ts';
+import {
+  NoAnswerError,
+  opsClient,
+  runViewSchema,
+  stateSchema,
+  type OpsClient,
+  type RunView,
+} from './shared/ops-client.ts';
+import { createProgress, type Progress } from './shared/progress.ts';
 
 interface ResyncOptions {
   readonly product?: string[];

@@ -38,16 +38,9 @@ function explainError(error: unknown): string {
 
 /** An error and its causes on one line, the outermost first. */
 export function describeError(error: unknown): string {
-  const parts: string[] = [];
-  const seen = new Set<unknown>();
-  for (let each: unknown = error; each !== undefined && each !== null && !seen.has(each);) {
-    seen.add(each);
-    parts.push(
-      each instanceof Error ? each.message || each.name : typeof each === 'string' ? each : inspect(each),
-    );
-    each = each instanceof Error ? each.cause : undefined;
-  }
-  return oneLine(parts.join(': '));
+  if (!(error instanceof Error)) return oneLine(typeof error === 'string' ? error : inspect(error));
+  const cause = error.cause === undefined || error.cause === error ? '' : `: ${describeError(error.cause)}`;
+  return `${oneLine(error.message || error.name)}${cause}`;
 }
 
 function oneLine(text: string): string {

@@ -19,9 +19,6 @@ interface SendOptions {
   readonly warehouse?: string;
   readonly old?: number;
   readonly new?: number;
-  readonly sku?: string;
-  readonly reason?: string;
-  readonly updateTime?: number;
   readonly file?: string;
   readonly url?: string;
   readonly secretPrevious?: boolean;
@@ -43,9 +40,6 @@ export function sendCommand(): Command {
     .option('--warehouse <id>', 'its warehouse', digits)
     .option('--old <number>', 'available before', LEVEL)
     .option('--new <number>', 'available after', LEVEL)
-    .option('--sku <text>', 'its SKU')
-    .option('--reason <code>', 'why it changed (default: user_set)')
-    .option('--update-time <ms>', 'when it changed, epoch ms (default: now)', whole(0, 8_640_000_000_000_000))
     .option('--file <path>', 'send exactly the bytes of this file instead; - is the standard input')
     .option('--url <url>', 'send it to this address instead of HOST and PORT', webUrl)
     .option('--secret-previous', 'sign it with SERVICE_WEBHOOK_SECRET_PREVIOUS')
@@ -116,9 +110,9 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
 }
 
 function bodyOf(options: SendOptions, command: Command): Buffer {
-  const { variant, warehouse, old, new: level, sku, reason, updateTime, file } = options;
+  const { variant, warehouse, old, new: level, file } = options;
   const values = { '--variant': variant, '--warehouse': warehouse, '--old': old, '--new': level };
-  const isChange = [...Object.values(values), sku, reason, updateTime].some((value) => value !== undefined);
+  const isChange = Object.values(values).some((value) => value !== undefined);
   if (file !== undefined) {
     if (isChange) command.error('error: --file sends its own values: leave out the others');
     try {
@@ -133,8 +127,8 @@ function bodyOf(options: SendOptions, command: Command): Buffer {
   }
   const nowMs = Date.now();
   const change = {
-    ...{ id: variant, sku: sku ?? '', old, new: level, warehouse_id: warehouse },
-    ...{ update_time: updateTime ?? nowMs, reason: reason ?? 'user_set' },
+    ...{ id: variant, sku: '', old, new: level, warehouse_id: warehouse },
+    ...{ update_time: nowMs, reason: 'user_set' },
   };
   const envelope = {
     request_id: `test-${randomUUID()}`,

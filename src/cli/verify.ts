@@ -8,9 +8,8 @@ import { loadConfig, type Config } from '../config/config.ts';
 import { counted } from '../platform/counted.ts';
 import { visible } from '../platform/visible.ts';
 import { Throttle } from '../reconcile/throttle.ts';
-import type { Db } from '../sqlite/open.ts';
 import { allProducts } from '../store-api/all-rows.ts';
-import { connectService } from '../store-api/client.ts';
+import { connectService, type ServiceClient } from '../store-api/client.ts';
 import { DEFAULT_RETRY_POLICY, withRetries } from '../store-api/retry.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
 import { ago } from './shared/ago.ts';
@@ -20,8 +19,8 @@ import { explained } from './shared/explained.ts';
 import { productIds, whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
-import { createProgress, type Progress } from './shared/progress.ts';
-import { lookAtAll, rowsIn, type Found, type Sight, type Verdict } from './verify/looks.ts';
+import { createProgress } from './shared/progress.ts';
+import { lookAtAll, rowsIn, type Found, type Rows, type Sight, type Verdict } from './verify/looks.ts';
 
 interface VerifyOptions {
   readonly sample?: number;
@@ -56,46 +55,10 @@ mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.
   });
 }
 
-async function verify(options: VerifyOptions, config: Config): Promise<number> {
+async function verify({ product, sample, json }: VerifyOptions, config: Config): Promise<number> {
+  const startedAtMs = performance.now();
   const db = openMirrorFile(config.database.path);
   const progress = createProgress(process.stderr);
-  const interrupted = interruptible();
-  const startedAtMs = performance.now();
-  let verdict;
-  try {
-    verdict = await compareAll(options, { config, db, progress, interrupted });
-  } catch (error) {
-    if (!interrupted.aborted) throw error;
-    progress.say('stopped; nothing was proven');
-    return EXIT.interrupted;
-  } finally {
-    progress.end();
-    db.close();
-  }
-  const equal = isEqual(verdict);
-  const tookMs = Math.round(performance.now() - startedAtMs);
-  process.stdout.write(
-    options.json === true
-      ? `${JSON.stringify({ equal, ...verdict, took_ms: tookMs })}\n`
-      : describe(verdict, config.warehouseNames),
-  );
-  return equal ? EXIT.done : EXIT.failed;
-}
-
-/** A value that could not be decided is not equal. */
-export function isEqual({ drift, undecided, unread }: Verdict): boolean {
-  return drift.length + undecided.length + unread.length === 0;
-}
-
-interface Sides {
-  readonly config: Config;
-  readonly db: Db;
-  readonly progress: Progress;
-  readonly interrupted: AbortSignal;
-}
-
-async function compareAll({ product, sample }: VerifyOptions, sides: Sides): Promise<Verdict> {
-  const { config, db, progress, interrupted } = sides;
   const { clientSecret, ...service } = config.service;
   const { client } = connectService({
     ...service,
@@ -109,63 +72,100 @@ async function compareAll({ product, sample }: VerifyOptions, sides: Sides): Pro
       if (why !== null && why.kind !== 'credentials') progress.say(`waiting: ${why.message}`);
     },
   });
+  const interrupted = interruptible();
   /** Also ends the waits of the other workers when one has failed. */
   const over = new AbortController();
   const signal = AbortSignal.any([interrupted, over.signal]);
-  const rows = rowsIn(db);
-  const [mirroredStore] = pluck(db, 'SELECT store_id FROM mirror_state WHERE store_id IS NOT NULL');
+  const store = { client, throttle, signal };
+  const pluck = (sql: string): string[] => db.prepare<[], string>(sql).pluck().all();
+  let verdict;
+  try {
+    progress.show({ done: 0, total: 0 });
+    const drawn = sample === undefined ? [] : pluck(`${PRODUCT_IDS} ORDER BY random() LIMIT ${sample}`);
+    // An empty mirror equals an empty store only.
+    const chosen =
+      product ??
+      (drawn.length > 0 ? drawn : [...(await listed(store)), ...pluck(PRODUCT_IDS)].slice(0, sample));
+    const ids = [...new Set(chosen)];
+    const [storeId] = pluck('SELECT store_id FROM mirror_state WHERE store_id IS NOT NULL');
+    verdict = await lookAtAll(
+      {
+        ...{ signal, concurrency: service.maxConcurrency, isNamed: product !== undefined },
+        see: sightsOf(store, rowsIn(db), storeId),
+        onProgress: (done, drift) => progress.show({ done, total: ids.length, drift }),
+      },
+      ids,
+    );
+  } catch (error) {
+    if (!interrupted.aborted) throw error;
+    progress.say('stopped; nothing was proven');
+    return EXIT.interrupted;
+  } finally {
+    over.abort();
+    progress.end();
+    db.close();
+    await client.close();
+  }
+  const equal = isEqual(verdict);
+  const answer = { equal, ...verdict, took_ms: Math.round(performance.now() - startedAtMs) };
+  process.stdout.write(
+    json === true ? `${JSON.stringify(answer)}\n` : describe(verdict, config.warehouseNames),
+  );
+  return equal ? EXIT.done : EXIT.failed;
+}
 
-  const see = async (productId: string): Promise<Sight> => {
+const PRODUCT_IDS = 'SELECT product_id FROM mirror_products';
+
+/** The store, asked within the limits of the configuration. */
+interface PacedStore {
+  readonly client: ServiceClient;
+  readonly throttle: Throttle;
+  readonly signal: AbortSignal;
+}
+
+/** The ids of all products, from the store's list. */
+async function listed({ client, throttle, signal }: PacedStore): Promise<string[]> {
+  const paced: ServiceClient = {
+    ...client,
+    listProducts: async (...args) => {
+      await throttle.turn(signal);
+      return throttle.send(() => client.listProducts(...args));
+    },
+  };
+  const patient = withRetries(paced, {
+    ...{ policy: DEFAULT_RETRY_POLICY, random: Math.random },
+    sleep: (ms, ending) => sleep(ms, undefined, { signal: ending }),
+  });
+  const ids: string[] = [];
+  for await (const { id } of allProducts(patient, {}, { signal })) ids.push(id);
+  return ids;
+}
+
+/** @param mirrored the id of the mirrored store; undefined before the first read. */
+function sightsOf(
+  { client, throttle, signal }: PacedStore,
+  rows: (productId: string) => Rows,
+  mirrored: string | undefined,
+) {
+  return async (productId: string): Promise<Sight> => {
     await throttle.turn(signal);
     const before = rows(productId);
     const answer = await throttle.send(() => client.productDetail(productId, { signal }));
     const after = rows(productId);
     if (answer.outcome !== 'found') return { before, answer: null, after };
-    const { store_id: store } = answer.product;
-    if (mirroredStore !== undefined && store !== mirroredStore) {
+    const { store_id: storeId } = answer.product;
+    if (mirrored !== undefined && storeId !== mirrored) {
       throw new Error(
-        `the credentials are those of store ${store}, but this mirror holds store ${mirroredStore}: set the credentials of that store`,
+        `the credentials are those of store ${storeId}, but this mirror holds store ${mirrored}: set the credentials of that store`,
       );
     }
     return { before, answer: snapshotOf(answer.product, ''), after };
   };
-  const listProducts: typeof client.listProducts = async (...args) => {
-    await throttle.turn(signal);
-    return throttle.send(() => client.listProducts(...args));
-  };
-  const listed = async (): Promise<string[]> => {
-    const retries = {
-      ...{ policy: DEFAULT_RETRY_POLICY, random: Math.random },
-      sleep: (ms: number, ending: AbortSignal) => sleep(ms, undefined, { signal: ending }),
-    };
-    const ids: string[] = [];
-    const found = allProducts(withRetries({ ...client, listProducts }, retries), {}, { signal });
-    for await (const { id } of found) ids.push(id);
-    return ids;
-  };
-  const chosen = async (): Promise<string[]> => {
-    if (product !== undefined) return product;
-    if (sample === undefined) return [...(await listed()), ...pluck(db, PRODUCT_IDS)];
-    const drawn = pluck(db, `${PRODUCT_IDS} ORDER BY random() LIMIT ${sample}`);
-    // An empty mirror equals an empty store only.
-    return drawn.length > 0 ? drawn : (await listed()).slice(0, sample);
-  };
-  try {
-    progress.show({ done: 0, total: 0 });
-    const ids = [...new Set(await chosen())];
-    const onProgress = (done: number, drift: number) => progress.show({ done, total: ids.length, drift });
-    const how = { concurrency: service.maxConcurrency, isNamed: product !== undefined, signal };
-    return await lookAtAll({ see, onProgress, ...how }, ids);
-  } finally {
-    over.abort();
-    await client.close();
-  }
 }
 
-const PRODUCT_IDS = 'SELECT product_id FROM mirror_products';
-
-function pluck(db: Db, sql: string): string[] {
-  return db.prepare<[], string>(sql).pluck().all();
+/** A value that could not be decided is not equal. */
+export function isEqual({ drift, undecided, unread }: Verdict): boolean {
+  return drift.length + undecided.length + unread.length === 0;
 }
 
 export function describe(verdict: Verdict, names: ReadonlyMap<string, string>): string {

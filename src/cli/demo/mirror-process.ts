@@ -4,15 +4,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../../platform/own-files.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { opsClient, type OpsClient } from '../shared/ops-client.ts';
+import { opsClient } from '../shared/ops-client.ts';
 
-export interface MirrorProcess {
-  readonly port: number;
-  readonly opsPort: number;
-  readonly ops: OpsClient;
-  /** Resolves when the process has ended. */
-  kill(signal: NodeJS.Signals): Promise<void>;
-}
+export type MirrorProcess = Awaited<ReturnType<typeof startMirror>>;
 
 /** A line of the mirror's log; `kind` says what happened. */
 export interface LogLine {
@@ -35,7 +29,7 @@ interface MirrorProcessOptions {
 export const DATABASE = 'stock-mirror.db';
 
 /** The sandbox's webhooks go there. @throws Error when it ends before it listens. */
-export async function startMirror(options: MirrorProcessOptions): Promise<MirrorProcess> {
+export async function startMirror(options: MirrorProcessOptions) {
   const { sandbox, folder, onLog, onDeath } = options;
   const child = spawn(process.execPath, [fileURLToPath(programFile('main'))], {
     // Ignores a .env file of the caller.
@@ -60,14 +54,13 @@ export async function startMirror(options: MirrorProcessOptions): Promise<Mirror
   process.once('exit', () => child.kill('SIGKILL'));
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  const ended = new Promise<Error>((resolve) => {
-    child.once('close', (code, signal) => {
-      const how = signal ?? `exit code ${code}`;
-      resolve(new Error(`the mirror ended unexpectedly (${how}) ${errors}`.trim()));
-    });
+  const ended = Promise.withResolvers<Error>();
+  child.once('close', (code, signal) => {
+    const how = signal ?? `exit code ${code}`;
+    ended.resolve(new Error(`the mirror ended unexpectedly (${how}) ${errors}`.trim()));
   });
   const listening = Promise.withResolvers<Record<'webhooks' | 'ops', string>>();
-  void ended.then(listening.reject);
+  void ended.promise.then(listening.reject);
   createInterface({ input: child.stdout }).on('line', (text) => {
     const line = JSON.parse(text) as LogLine & Record<'webhooks' | 'ops', string>;
     if (line.kind === 'listening') listening.resolve(line);
@@ -75,17 +68,18 @@ export async function startMirror(options: MirrorProcessOptions): Promise<Mirror
   });
   const { webhooks, ops } = await listening.promise;
   let isKilled = false;
-  void ended.then((error) => isKilled || onDeath(error));
+  void ended.promise.then((error) => isKilled || onDeath(error));
   sandbox.webhookUrl = webhooks;
   const opsPort = Number(new URL(ops).port);
   return {
     port: Number(new URL(webhooks).port),
     opsPort,
     ops: opsClient({ host: '127.0.0.1', port: opsPort, token: null }),
-    async kill(signal) {
+    /** Resolves when the process has ended. */
+    async kill(signal: NodeJS.Signals): Promise<void> {
       isKilled = true;
       child.kill(signal);
-      await ended;
+      await ended.promise;
     },
   };
 }

@@ -19,6 +19,7 @@ export const runViewSchema = z.object({
   failed: z.number(),
   error: z.string().nullable(),
 });
+export type RunView = z.infer<typeof runViewSchema>;
 
 /** The part of `/api/status` that is never missing. */
 export const stateSchema = z.looseObject({

@@ -1,12 +1,8 @@
 /** Progress of lengthy work: a bar on a terminal, elsewhere a line every few seconds. */
 import { SingleBar } from 'cli-progress';
 import pc from 'picocolors';
-import type { z } from 'zod';
 import { counted } from '../../platform/counted.ts';
 import { visible } from '../../platform/visible.ts';
-import type { runViewSchema } from './ops-client.ts';
-
-export type RunView = z.infer<typeof runViewSchema>;
 
 interface Work {
   readonly done: number;
@@ -24,13 +20,8 @@ export interface Progress {
   readonly end: () => void;
 }
 
-/** What is counted, and what is shown while the total is unknown. */
-interface WorkWords {
-  readonly unit: string;
-  readonly atFirst: string;
-}
-
-const PRODUCTS: WorkWords = { unit: 'products', atFirst: 'reading the list of products' };
+/** `atFirst` is shown while the total is unknown. */
+const PRODUCTS = { unit: 'products', atFirst: 'reading the list of products' };
 const LINE_EVERY_MS = 3_000;
 
 /** Without a terminal, work that ends within seconds prints nothing. */
@@ -76,7 +67,7 @@ function startBar(stream: NodeJS.WriteStream, text: string): SingleBar {
 }
 
 /** Measures the rate from the first call on: a resumed run does not start at zero. */
-function describer({ unit, atFirst }: WorkWords): (work: Work) => string {
+function describer({ unit, atFirst }: typeof PRODUCTS): (work: Work) => string {
   let first: { atMs: number; done: number } | null = null;
   return ({ done, total, drift = 0 }) => {
     if (total === 0) return atFirst;

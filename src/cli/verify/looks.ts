@@ -150,14 +150,15 @@ interface LooksDeps {
 
 const AGAIN_AFTER_MS = 3_000;
 const MAX_LOOKS = 6;
+const MAX_FAILURES = 6;
 const IDLE_MS = 50;
 /** Failures of other kinds mean that further requests would fail too. */
 const OF_ONE_PRODUCT: ReadonlySet<string> = new Set(['rejected', 'contract', 'unavailable', 'rate_limited']);
 
 interface Task {
   readonly productId: string;
-  readonly look: number;
   readonly notBeforeMs: number;
+  readonly failures: number;
   /** The differences at each look before. */
   readonly earlier: readonly (readonly Difference[])[];
 }
@@ -174,16 +175,19 @@ export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]):
   const next = (): Task | undefined => {
     if (again[0] !== undefined && again[0].notBeforeMs <= performance.now()) return again.shift();
     const { value, done } = fresh.next();
-    return done === true ? undefined : { productId: value, look: 1, notBeforeMs: 0, earlier: [] };
+    return done === true ? undefined : { productId: value, notBeforeMs: 0, failures: 0, earlier: [] };
   };
-  /** @returns the differences at every look so far if the product must be looked at again, else null. */
-  const lookAt = async ({ productId, look, earlier }: Task): Promise<Task['earlier'] | null> => {
+  /** @returns the task if the product must be looked at again, else null. */
+  const lookAt = async (task: Task): Promise<Task | null> => {
+    const { productId, failures, earlier } = task;
     let sight;
     try {
       sight = await see(productId);
     } catch (error) {
       if (!(error instanceof ServiceError) || !OF_ONE_PRODUCT.has(error.kind)) throw error;
-      if (error.kind !== 'rejected' && look < MAX_LOOKS) return earlier;
+      if (error.kind !== 'rejected' && failures + 1 < MAX_FAILURES) {
+        return { ...task, failures: failures + 1 };
+      }
       verdict.unread.push({ product_id: productId, error: error.message });
       return null;
     }
@@ -191,7 +195,9 @@ export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]):
     const isDrift = ({ mark }: Difference): boolean =>
       mark !== null && earlier.at(-1)?.some((before) => before.mark === mark) === true;
     const open = differences.filter((each) => !isDrift(each));
-    if (open.length > 0 && look < MAX_LOOKS) return [...earlier, differences];
+    if (open.length > 0 && earlier.length + 1 < MAX_LOOKS) {
+      return { ...task, earlier: [...earlier, differences] };
+    }
     if (isNamed && sight.answer === null && sight.before.size + sight.after.size === 0) {
       verdict.unread.push({ product_id: productId, error: 'neither the store nor the mirror has it' });
     }
@@ -210,9 +216,8 @@ export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]):
       const task = next();
       if (task !== undefined) {
         underWay += 1;
-        const earlier = await lookAt(task);
-        const notBeforeMs = performance.now() + againAfterMs;
-        if (earlier !== null) again.push({ ...task, look: task.look + 1, notBeforeMs, earlier });
+        const retry = await lookAt(task);
+        if (retry !== null) again.push({ ...retry, notBeforeMs: performance.now() + againAfterMs });
         else onProgress((verdict.products += 1), verdict.drift.length);
         underWay -= 1;
       } else if (again.length === 0 && underWay === 0) return;
