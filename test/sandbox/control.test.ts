@@ -31,7 +31,7 @@ test('POST /sandbox/operations changes the truth and tells the receiver', async 
   const adjusted = await steer(sandbox, '/operations', { operation: 'adjust', ...target, to: 42 });
   expect(adjusted).toMatchObject({
     status: 200,
-    body: { changes: [{ variant_id: variantId, new: 42, reason: 'user_adjusted' }] },
+    body: { changes: [{ id: variantId, new: 42, reason: 'user_adjusted' }] },
   });
   const reserved = await steer(sandbox, '/operations', {
     operation: 'reserve',

@@ -28,11 +28,11 @@ describe('orders', () => {
     const { operations, variant, first } = await stocked();
     const { orderId, changes } = operations.reserve([{ variantId: variant.id, qty: 3 }]);
     expect(changes).toMatchObject([
-      { warehouseId: first, old: 10, new: 7, reason: 'order_reserved', orderId },
+      { warehouse_id: first, old: 10, new: 7, reason: 'order_reserved', order_id: orderId },
     ]);
     expect(variant.levels[0]).toMatchObject({ onHand: 10, reserved: 3 });
     expect(operations.cancel(orderId, 'order_canceled_by_system')).toMatchObject([
-      { old: 7, new: 10, reason: 'order_canceled_by_system', orderId },
+      { old: 7, new: 10, reason: 'order_canceled_by_system', order_id: orderId },
     ]);
     expect(() => operations.cancel(orderId)).toThrow(OperationError);
   });
@@ -40,7 +40,7 @@ describe('orders', () => {
   test('stock is taken where there is enough, and not beyond it', async () => {
     const { operations, variant, second } = await stocked();
     operations.reserve([{ variantId: variant.id, qty: 8 }]);
-    expect(present(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]).warehouseId).toBe(
+    expect(present(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]).warehouse_id).toBe(
       second,
     );
     expect(() => operations.reserve([{ variantId: variant.id, qty: 4 }])).toThrow(/fewer than 4/);
@@ -59,7 +59,7 @@ describe('stock', () => {
       [11, 8],
       [8, 13],
     ]);
-    expect(new Set(changes.map((change) => change.updateTimeMs)).size).toBe(1);
+    expect(new Set(changes.map((change) => change.update_time)).size).toBe(1);
     expect(sandbox.deliveries.records).toHaveLength(before + 3);
   });
 });
@@ -71,9 +71,9 @@ describe('update_time', () => {
     const first = present(operations.add({ variantId: variant.id, by: 1 })[0]);
     sandbox.clock.offsetMs = -60_000;
     const second = present(operations.add({ variantId: variant.id, by: 1 })[0]);
-    expect(second.updateTimeMs).toBe(first.updateTimeMs);
+    expect(second.update_time).toBe(first.update_time);
     time.advance(61_000);
-    expect(present(operations.add({ variantId: variant.id, by: 1 })[0]).updateTimeMs).toBe(
+    expect(present(operations.add({ variantId: variant.id, by: 1 })[0]).update_time).toBe(
       time.now() - 60_000,
     );
   });
@@ -84,7 +84,7 @@ describe('update_time', () => {
     sandbox.clock.nodeSkewMs = 1_000;
     const offsets = Array.from(
       { length: 60 },
-      () => present(operations.add({ variantId: variant.id, by: 1 })[0]).updateTimeMs - time.now(),
+      () => present(operations.add({ variantId: variant.id, by: 1 })[0]).update_time - time.now(),
     );
     expect(Math.min(...offsets)).toBe(-1_000);
     expect(Math.max(...offsets)).toBe(1_000);

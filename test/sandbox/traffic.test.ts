@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Change } from '../../src/sandbox/world/model.ts';
+import type { SentItem } from '../../src/sandbox/network/webhooks.ts';
 import { manualTime, sandboxFor } from './harness.ts';
 
 /** Everything told, in order; nothing is sent. */
-function told(sandbox: Sandbox): Pick<Change, 'old' | 'new'>[] {
+function told(sandbox: Sandbox): Pick<SentItem, 'old' | 'new'>[] {
   return sandbox.deliveries.records.flatMap(({ delivery }) => delivery.items);
 }
 

@@ -3,8 +3,8 @@ import { addressInputSchema, createOrderRequestSchema } from '../../store-api/co
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import { parseFields } from '../api/request-body.ts';
 import { ApiError } from '../shared/errors.ts';
+import type { SentItem } from '../world/answers.ts';
 import type { Store } from '../sandbox.ts';
-import type { Change } from '../world/model.ts';
 import type { Operations } from '../world/operations.ts';
 import { renderOrder } from '../world/order-render.ts';
 import type { Order } from '../world/orders.ts';
@@ -25,7 +25,7 @@ function operation<Shape extends z.ZodRawShape>(
 /** An operation that answers only its changes. */
 function changing<Shape extends z.ZodRawShape>(
   shape: Shape,
-  run: (operations: Operations, body: z.output<z.ZodObject<Shape>>) => Change[] | void,
+  run: (operations: Operations, body: z.output<z.ZodObject<Shape>>) => SentItem[] | void,
 ): Operation {
   return operation(shape, ({ operations }, body) => ({ changes: run(operations, body) ?? [] }));
 }

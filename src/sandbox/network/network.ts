@@ -1,6 +1,6 @@
+import type { SentItem } from '../world/answers.ts';
 import type { Clock } from '../world/clock.ts';
 import type { DeliveryLog, DeliveryRecord } from './deliveries.ts';
-import type { Change } from '../world/model.ts';
 import type { Random } from '../world/random.ts';
 import type { Transmitter } from './transmit.ts';
 import { seal } from './webhooks.ts';
@@ -58,7 +58,7 @@ export class Network {
   readonly #idPrefix: string;
   #sealed = 0;
   #toLose = 0;
-  #batch: Change[] = [];
+  #batch: SentItem[] = [];
   /** What waits for its time; calling it does it at once. */
   readonly #waiting = new Set<() => void>();
   readonly #ready: DeliveryRecord[] = [];
@@ -84,7 +84,7 @@ export class Network {
     return this.enabled && this.webhookUrl !== null && this.webhookUrl !== '';
   }
 
-  publish(changes: readonly Change[]): void {
+  publish(changes: readonly SentItem[]): void {
     if (!this.sends) return;
     if (this.#toLose > 0) {
       this.#toLose -= 1;
@@ -133,7 +133,7 @@ export class Network {
     if (changes.length > 0) this.#route(this.#open(changes));
   }
 
-  #open(changes: readonly Change[]): DeliveryRecord {
+  #open(changes: readonly SentItem[]): DeliveryRecord {
     this.#sealed += 1;
     const requestId = `${this.#idPrefix}_${String(this.#sealed).padStart(8, '0')}`;
     const requestTimeMs = this.#deps.clock.now();

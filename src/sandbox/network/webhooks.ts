@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { STOCK_AVAILABLE_UPDATED } from '../../store-api/contract/schemas.ts';
 import type { SentItem } from '../world/answers.ts';
-import type { Change } from '../world/model.ts';
 
 export type { SentItem };
 
@@ -16,11 +15,10 @@ export interface Delivery {
 
 /** Makes a signed delivery ("Events": Request, stock_available_updated payload, Signature). */
 export function seal(
-  changes: readonly Change[],
+  items: readonly SentItem[],
   by: { readonly requestId: string; readonly requestTimeMs: number; readonly secret: string },
 ): Delivery {
   const { requestId, requestTimeMs, secret } = by;
-  const items = changes.map(itemOf);
   const body = Buffer.from(
     JSON.stringify({
       request_id: requestId,
@@ -40,18 +38,4 @@ export function seal(
 /** Lowercase hex HMAC-SHA256 over the raw bytes. */
 export function sign(body: Uint8Array, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex');
-}
-
-function itemOf(change: Change): SentItem {
-  return {
-    id: change.variantId,
-    sku: change.sku,
-    old: change.old,
-    new: change.new,
-    warehouse_id: change.warehouseId,
-    update_time: change.updateTimeMs,
-    reason: change.reason,
-    ...(change.orderId !== undefined && { order_id: change.orderId }),
-    ...(change.userId !== undefined && { user_id: change.userId }),
-  };
 }

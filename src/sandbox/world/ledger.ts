@@ -1,13 +1,10 @@
+import type { SentItem } from './answers.ts';
 import type { Clock } from './clock.ts';
 import { available } from './model.ts';
-import type { Change, StockLevel, Variant } from './model.ts';
+import type { StockLevel, Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
-export interface Cause {
-  readonly reason: string;
-  readonly orderId?: string;
-  readonly userId?: string;
-}
+export type Cause = Pick<SentItem, 'reason' | 'order_id' | 'user_id'>;
 
 /** The change of a stock level; omitted quantities stay. */
 export interface Movement {
@@ -42,7 +39,7 @@ export class Ledger {
     onHand = 0,
     reserved = 0,
     ...place
-  }: Place & Movement & { readonly stampMs?: number | undefined }): Change[] {
+  }: Place & Movement & { readonly stampMs?: number | undefined }): SentItem[] {
     const { variant, level } = place;
     this.#truth.touch(variant);
     const old = available(level);
@@ -51,14 +48,14 @@ export class Ledger {
     if (available(level) === old) return [];
     const updateTimeMs = stampMs ?? this.stamp(level);
     level.stampMs = Math.max(level.stampMs, updateTimeMs);
-    return [{ ...this.change({ ...place, old, new: available(level) }), updateTimeMs }];
+    return [{ ...this.change({ ...place, old, new: available(level) }), update_time: updateTimeMs }];
   }
 
   /** The change as a webhook reports it, at the last time of the stock level. */
-  change({ variant, level, cause, ...values }: Place & Pick<Change, 'old' | 'new'>): Change {
+  change({ variant, level, cause, ...values }: Place & Pick<SentItem, 'old' | 'new'>): SentItem {
     return {
-      ...{ productId: variant.product.id, variantId: variant.id, warehouseId: level.warehouseId },
-      ...{ sku: variant.sku ?? '', ...values, updateTimeMs: level.stampMs, ...cause },
+      ...{ id: variant.id, sku: variant.sku ?? '', ...values },
+      ...{ warehouse_id: level.warehouseId, update_time: level.stampMs, ...cause },
     };
   }
 

@@ -71,21 +71,3 @@ export function sellable(variant: Variant): number {
   );
   return units.length === 0 ? 0 : Math.min(...units);
 }
-
-/** One change of one stock level, as in a webhook item. */
-export interface Change {
-  readonly productId: string;
-  readonly variantId: string;
-  readonly warehouseId: string;
-  /** Empty when the variant has none. */
-  readonly sku: string;
-  readonly old: number;
-  readonly new: number;
-  readonly updateTimeMs: number;
-  readonly reason: string;
-  readonly orderId?: string;
-  readonly userId?: string;
-}
-
-/** One call is one delivery, unless deliveries are batched. */
-export type Publish = (changes: readonly Change[]) => void;

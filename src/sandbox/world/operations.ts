@@ -1,4 +1,5 @@
 import { OperationError } from '../shared/errors.ts';
+import type { SentItem } from './answers.ts';
 import type { Clock } from './clock.ts';
 import { stockLevel } from './catalogue.ts';
 import type { Factory, VariantSpec } from './catalogue.ts';
@@ -6,7 +7,7 @@ import type { Ids } from './ids.ts';
 import { actorOf, Ledger } from './ledger.ts';
 import type { Cause } from './ledger.ts';
 import { available } from './model.ts';
-import type { Change, Kind, Publish, StockLevel, Variant } from './model.ts';
+import type { Kind, StockLevel, Variant } from './model.ts';
 import { createOrderOperations } from './orders.ts';
 import type { Random } from './random.ts';
 import { levelToTakeFrom, requireLevel, requireProduct, requireVariant } from './targets.ts';
@@ -47,13 +48,14 @@ export function createOperations(deps: {
   readonly ids: Ids;
   readonly factory: Factory;
   readonly random: Random;
-  readonly publish: Publish;
+  /** One call is one delivery, unless deliveries are batched. */
+  readonly publish: (changes: readonly SentItem[]) => void;
 }) {
   const { truth, clock, ids, factory, random, publish } = deps;
   const ledger = new Ledger({ truth, clock });
   const users = [ids.next(), ids.next(), ids.next()];
 
-  const published = (changes: Change[]): Change[] => {
+  const published = (changes: SentItem[]): SentItem[] => {
     if (changes.length > 0) publish(changes);
     return changes;
   };
@@ -64,21 +66,21 @@ export function createOperations(deps: {
   const cause = (reason: string, orderId?: string): Cause => {
     const actor = actorOf(reason);
     if (orderId !== undefined && actor !== 'order') throw new OperationError(`no order causes ${reason}`);
-    if (actor === 'user') return { reason, userId: random.pick(users) };
-    return { reason, ...(orderId !== undefined && { orderId }) };
+    if (actor === 'user') return { reason, user_id: random.pick(users) };
+    return { reason, ...(orderId !== undefined && { order_id: orderId }) };
   };
   const moved = (
     place: { readonly variant: Variant; readonly level: StockLevel },
     onHand: number,
     why: Cause,
     stampMs?: number,
-  ): Change[] => ledger.move({ ...place, onHand, cause: why, stampMs });
+  ): SentItem[] => ledger.move({ ...place, onHand, cause: why, stampMs });
 
   /** @param direction 1 assembles, -1 takes apart. All levels are looked up first: a missing component changes nothing. */
   const rebuild = (
     { units, ...target }: Target & { readonly units: number },
     direction: 1 | -1,
-  ): Change[] => {
+  ): SentItem[] => {
     const { variant, level } = at(target);
     if (variant.kind !== 'assembled') throw new OperationError(`variant ${variant.id} is not assembled`);
     if (direction === -1) levelToTakeFrom(variant, units, level);
@@ -103,7 +105,7 @@ export function createOperations(deps: {
     return { ...spec, stock: spec.stock ?? (warehouseId === undefined ? [] : [{ warehouseId, qty: 0 }]) };
   };
   /** A new variant's stock as changes from 0. A pulled variant's stock is not new, and a bundle has none. */
-  const created = (variant: Variant): Change[] => {
+  const created = (variant: Variant): SentItem[] => {
     if (variant.kind === 'pulled') return [];
     const why = cause('variant_created');
     return variant.levels.map((level) => {
@@ -185,7 +187,7 @@ export function createOperations(deps: {
       variantId,
       warehouseId,
       qty,
-    }: Required<Target> & { readonly qty: number }): Change[] => {
+    }: Required<Target> & { readonly qty: number }): SentItem[] => {
       const variant = requireVariant(truth, variantId);
       if (variant.kind === 'bundle')
         throw new OperationError(`variant ${variantId} is a bundle and holds no stock`);
@@ -197,7 +199,7 @@ export function createOperations(deps: {
       return published(moved({ variant, level }, qty, cause('user_set')));
     },
     /** Its stock is first set to 0, which sends a webhook; orders lose their reservations in it. */
-    removeWarehouse: (target: Target): Change[] => {
+    removeWarehouse: (target: Target): SentItem[] => {
       const { variant, level } = at(target);
       const emptying = { onHand: -level.onHand, reserved: -level.reserved };
       const changes = ledger.move({ variant, level, ...emptying, cause: cause('user_set') });

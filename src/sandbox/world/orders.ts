@@ -1,4 +1,5 @@
 /** The store's orders: what they reserve, how they end, and how they are found. */
+import type { SentItem } from './answers.ts';
 import type { z } from 'zod';
 import type { createOrderRequestSchema, ShippingType } from '../../store-api/contract/order-schemas.ts';
 import { OperationError } from '../shared/errors.ts';
@@ -7,7 +8,7 @@ import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import type { Ledger, Movement } from './ledger.ts';
 import { available } from './model.ts';
-import type { Change, StockLevel, Variant } from './model.ts';
+import type { StockLevel, Variant } from './model.ts';
 import { levelToTakeFrom, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
@@ -140,7 +141,7 @@ export function createOrderOperations(deps: {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly published: (changes: Change[]) => Change[];
+  readonly published: (changes: SentItem[]) => SentItem[];
 }) {
   const { truth, ledger, clock, ids, published } = deps;
   const orders = new Orders();
@@ -175,10 +176,10 @@ export function createOrderOperations(deps: {
   };
 
   /** Applies a change to everything that an order holds; deleted variants and levels are skipped. */
-  const settle = (order: Order, by: (qty: number) => Movement, reason: string): Change[] =>
+  const settle = (order: Order, by: (qty: number) => Movement, reason: string): SentItem[] =>
     order.holds.flatMap(({ variant, level, qty }) => {
       if (truth.variant(variant.id) === undefined || !variant.levels.includes(level)) return [];
-      return ledger.move({ variant, level, ...by(qty), cause: { reason, orderId: order.id } });
+      return ledger.move({ variant, level, ...by(qty), cause: { reason, order_id: order.id } });
     });
 
   return {
@@ -194,7 +195,7 @@ export function createOrderOperations(deps: {
       });
       const holds = holdsOf(lines);
       const orderId = ids.next();
-      const cause = { reason: 'order_reserved', orderId };
+      const cause = { reason: 'order_reserved', order_id: orderId };
       const changes = holds.flatMap(({ qty, ...place }) => ledger.move({ ...place, reserved: qty, cause }));
       const createTimeMs = clock.now();
       const order: Order = {

@@ -1,6 +1,7 @@
+import type { SentItem } from './answers.ts';
 import type { Timers } from './clock.ts';
 import { available } from './model.ts';
-import type { Change, Variant } from './model.ts';
+import type { Variant } from './model.ts';
 import type { Operations } from './operations.ts';
 import type { Random } from './random.ts';
 import { OperationError } from '../shared/errors.ts';
@@ -51,7 +52,7 @@ export function createTraffic(deps: {
     throw new OperationError('no such live variant was found');
   };
 
-  const order = (): readonly Change[] => {
+  const order = (): readonly SentItem[] => {
     const lines = Array.from({ length: random.int(1, 4) }, () => ({
       variantId: pick().id,
       qty: random.int(1, 3),
@@ -59,7 +60,7 @@ export function createTraffic(deps: {
     return operations.reserve(lines).changes;
   };
 
-  const settle = (): readonly Change[] => {
+  const settle = (): readonly SentItem[] => {
     const { orders } = operations;
     const open = orders.at(random.int(0, Math.max(0, orders.size - 1)));
     if (open === undefined) return order();
@@ -76,7 +77,7 @@ export function createTraffic(deps: {
     return { at: { variantId: variant.id, warehouseId: level.warehouseId }, stock: available(level) };
   };
 
-  const changeStock = (): readonly Change[] => {
+  const changeStock = (): readonly SentItem[] => {
     const { at, stock } = pickLevel();
     if (random.chance(0.4)) {
       return operations.adjust({ ...at, to: random.int(0, 150), reason: random.pick(counted) });
@@ -87,7 +88,7 @@ export function createTraffic(deps: {
     return operations.add({ ...at, by: random.int(1, 20), reason: random.pick(incoming) });
   };
 
-  const assembly = (): readonly Change[] => {
+  const assembly = (): readonly SentItem[] => {
     const { id: variantId } = pick(({ kind }) => kind === 'assembled');
     const units = random.int(1, 3);
     return random.chance(0.5)
@@ -95,14 +96,14 @@ export function createTraffic(deps: {
       : operations.disassemble({ variantId, units });
   };
 
-  const quick = (): readonly Change[] => {
+  const quick = (): readonly SentItem[] => {
     const { at } = pickLevel();
     return random.chance(0.5)
       ? operations.flip({ ...at, by: random.int(1, 9) })
       : operations.burst({ ...at, by: Array.from({ length: random.int(2, 4) }, () => random.int(1, 5)) });
   };
 
-  const structural = (): readonly Change[] => {
+  const structural = (): readonly SentItem[] => {
     const variant = pick();
     const level = { warehouseId: random.pick(truth.warehouseIds), qty: random.int(0, 50) };
     const choice = random.int(0, 7);
@@ -124,7 +125,7 @@ export function createTraffic(deps: {
     return [];
   };
 
-  const act = (): readonly Change[] => {
+  const act = (): readonly SentItem[] => {
     if (traffic.structural && random.chance(STRUCTURAL_SHARE)) return structural();
     const choice = random.next();
     if (choice < 0.45) return order();
