@@ -41,8 +41,8 @@ interface LossesDeps {
 const KEPT = 20;
 const NEXT_CHANGE_AFTER_MS = 1_000;
 const UNITS = { min: 1, max: 9 };
-/** One of the first products: the page shows them without turning over. */
-const AMONG_PRODUCTS = 20;
+/** The page shows the first products without a search. */
+const AMONG_VARIANTS = 40;
 
 export class Losses {
   readonly #deps: LossesDeps;
@@ -115,12 +115,11 @@ export class Losses {
 
   #anyVariant(): Variant {
     const { truth, random } = this.#deps;
-    const isFit = ({ kind, levels, deleted }: Variant): boolean =>
-      !deleted && kind === 'own' && levels.length > 0;
-    const fit = truth.products
-      .filter((product) => !product.deleted)
-      .slice(0, AMONG_PRODUCTS)
-      .flatMap(({ variants }) => variants.filter(isFit));
+    const fit = truth.variants
+      .slice(0, AMONG_VARIANTS)
+      .filter(
+        ({ id, kind, levels }) => kind === 'own' && levels.length > 0 && truth.variant(id) !== undefined,
+      );
     if (fit.length === 0) throw new OperationError('the first products have no stock of their own');
     return random.pick(fit);
   }

@@ -70,53 +70,6 @@ export interface PlacedOrder extends Order {
 
 const COUNTER_SALES_KEPT = 10_000;
 
-class Orders {
-  readonly #open = new Map<string, Order>();
-  readonly #closed = new Map<string, Order>();
-  readonly #placed = new Map<string, PlacedOrder>();
-  readonly #external = new Map<string, PlacedOrder>();
-
-  add(order: Order): void {
-    this.#open.set(order.id, order);
-  }
-
-  /** Gives the order its terms; random traffic leaves it alone from now on. */
-  place(order: Order, terms: Terms): PlacedOrder {
-    const placed = Object.assign(order, { terms });
-    this.#open.delete(order.id);
-    this.#placed.set(order.id, placed);
-    const { external_order_id: externalId } = terms.request;
-    if (externalId !== undefined) this.#external.set(externalKey(terms.origin, externalId), placed);
-    return placed;
-  }
-
-  /** Any order that is not deleted; of the closed counter sales only the last 10,000. */
-  find(id: string): Order | undefined {
-    return live(this.#placed.get(id) ?? this.#open.get(id) ?? this.#closed.get(id));
-  }
-
-  /** Within the channel that made it. A deleted order's external id is free again. */
-  findExternal(origin: Origin, externalId: string | undefined): PlacedOrder | undefined {
-    return live(this.#external.get(externalKey(origin, externalId)));
-  }
-
-  close(order: Order): void {
-    if (!this.#open.delete(order.id)) return;
-    this.#closed.set(order.id, order);
-    const [oldest = ''] = this.#closed.keys();
-    if (this.#closed.size > COUNTER_SALES_KEPT) this.#closed.delete(oldest);
-  }
-
-  /** How many open counter sales `at` can return. */
-  get size(): number {
-    return this.#open.size;
-  }
-
-  at(index: number): Order | undefined {
-    return [...this.#open.values()][index];
-  }
-}
-
 /** undefined has no order: JSON writes it unlike any text. */
 function externalKey(origin: Origin, externalId: string | undefined): string {
   return JSON.stringify([origin, externalId]);
@@ -144,7 +97,31 @@ export function createOrderOperations(deps: {
   readonly published: (changes: SentItem[]) => SentItem[];
 }) {
   const { truth, ledger, clock, ids, published } = deps;
-  const orders = new Orders();
+  const open = new Map<string, Order>();
+  const closed = new Map<string, Order>();
+  const placed = new Map<string, PlacedOrder>();
+  const external = new Map<string, PlacedOrder>();
+  const orders = {
+    /** Any order that is not deleted; of the closed counter sales only the last 10,000. */
+    find: (id: string): Order | undefined => live(placed.get(id) ?? open.get(id) ?? closed.get(id)),
+    /** Within the channel that made it. A deleted order's external id is free again. */
+    findExternal: (origin: Origin, externalId: string | undefined): PlacedOrder | undefined =>
+      live(external.get(externalKey(origin, externalId))),
+    /** Gives the order its terms; random traffic leaves it alone from now on. */
+    place: (order: Order, terms: Terms): PlacedOrder => {
+      const made = Object.assign(order, { terms });
+      open.delete(order.id);
+      placed.set(order.id, made);
+      const { external_order_id: externalId } = terms.request;
+      if (externalId !== undefined) external.set(externalKey(terms.origin, externalId), made);
+      return made;
+    },
+    /** How many open counter sales `at` can return. */
+    get size() {
+      return open.size;
+    },
+    at: (index: number): Order | undefined => [...open.values()][index],
+  };
 
   /** Units per variant and warehouse. Lines with the same variant are added up first, so that they cannot oversell it. */
   const holdsOf = (lines: readonly (OrderLine & NewLine)[]): Hold[] => {
@@ -171,7 +148,9 @@ export function createOrderOperations(deps: {
   const close = (orderId: string, state: Order['state'], cancelReason: string | null): Order => {
     const order = orders.find(orderId);
     if (order?.state !== 'open') throw new OperationError(`no open order ${orderId}`);
-    orders.close(order);
+    if (open.delete(orderId)) closed.set(orderId, order);
+    const [oldest = ''] = closed.keys();
+    if (closed.size > COUNTER_SALES_KEPT) closed.delete(oldest);
     return Object.assign(order, { state, cancelReason, updateTimeMs: clock.now() });
   };
 
@@ -202,7 +181,7 @@ export function createOrderOperations(deps: {
         ...{ id: orderId, lines, holds, createTimeMs, updateTimeMs: createTimeMs },
         ...{ state: 'open', cancelReason: null, deleted: false, terms: null },
       };
-      orders.add(order);
+      open.set(orderId, order);
       return { orderId, order, changes: published(changes) };
     },
     /** Releases an open order's stock. */
