@@ -12,6 +12,7 @@ import type { ProductDetailAnswer } from '../../src/store-api/endpoints/products
 import { productDetailSchema, type ProductListRequest } from '../../src/store-api/contract/schemas.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { openBoth } from '../mirror/direct-writer.ts';
+import * as parsing from '../../src/mirror/reader/parsing-queries.ts';
 import { queries } from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener } from '../../src/mirror/mirror.ts';
 import type { Store } from '../../src/mirror/store.ts';
@@ -72,7 +73,7 @@ export function newStore(): OpenedStore {
     reader: {
       ask: async (name, ...args) => {
         await Promise.resolve();
-        return (queries[name] as (db: Db, args: unknown) => never)(db, args[0]);
+        return ({ ...queries, ...parsing }[name] as (db: Db, args: unknown) => never)(db, args[0]);
       },
     },
     inbox: {

@@ -4,11 +4,12 @@
  * The columns of the tables that the rules write are explained in `core/model.ts`. SQLite 3.31 must be able to read the
  * file: no STRICT, no newer function in an index, a check or a view.
  */
-import { check, index, integer, primaryKey, sql, sqliteTable, text } from '../../sqlite/drizzle.ts';
+import { sql } from 'drizzle-orm';
+import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { EARLIEST_MS } from '../../core/limits.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
-import { SHARE_BITS } from './shares.ts';
+import { SHARE_BITS } from './statements.ts';
 
 const isOneOf = (column: string, values: readonly string[]) =>
   sql.raw(`${column} IN (${values.map((value) => `'${value}'`).join(', ')})`);

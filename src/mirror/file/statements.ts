@@ -1,6 +1,9 @@
 /** SQL made from the columns that a table has, so that the migration alone names them. The hot path prepares it itself. */
 import type { Db } from '../../sqlite/open.ts';
 
+/** As a power of two: this many numbers of the feed share a part of its indexes (schema.ts). */
+export const SHARE_BITS = 13;
+
 interface Column {
   readonly name: string;
   /** The property of a row that holds it: `stock_id` is `stockId`. */

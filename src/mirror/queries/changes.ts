@@ -1,8 +1,9 @@
 /** The change feed and its position (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
 import type { DriftCause } from '../../core/causes.ts';
-import type { Source } from '../../core/model.ts';
+import type { Change, Source } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
+import { selectFrom, SHARE_BITS } from '../file/statements.ts';
 
 /** A row of the public view `mirror_changes`. */
 export interface ChangeRow {
@@ -51,44 +52,19 @@ export function position(db: Db): Standing {
   return found;
 }
 
-/**
- * Changes with numbers above `after`, in their order, all as of one moment.
- * @param args.after null: from the oldest kept.
- * @param args.sku only those of this SKU, as it was then; null: all. The whole feed is looked through for it, since a
- *   variant may have had another SKU: SQLite compares, and only what is found gets its names.
- */
+/** Changes with numbers above `after`, in their order, all as of one moment. @param args.after null: from the oldest kept. */
 export function changesAfter(
   db: Db,
-  args: {
-    readonly after: number | null;
-    readonly limit: number;
-    readonly sku?: string | null;
-  },
+  args: { readonly after: number | null; readonly limit: number },
 ): FeedPage {
   return db.transaction(() => {
     const now = position(db);
-    const { sku = null } = args;
-    const found = prepared<(string | number)[], ChangeRow>(
+    const found = prepared<[number, number], ChangeRow>(
       db,
-      `SELECT * FROM mirror_changes WHERE seq > ? ${sku === null ? '' : 'AND sku = ?'} ORDER BY seq LIMIT ?`,
-    ).all(args.after ?? now.keptAfterSeq, ...(sku === null ? [] : [sku]), args.limit + 1);
+      'SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq LIMIT ?',
+    ).all(args.after ?? now.keptAfterSeq, args.limit + 1);
     const changes = found.slice(0, args.limit);
     return { ...now, changes, hasMore: found.length > changes.length };
-  })();
-}
-
-/** The last ones, the oldest of them first. @param args.sku as above. */
-export function lastChanges(
-  db: Db,
-  { limit, sku }: { readonly limit: number; readonly sku: string | null },
-): FeedPage {
-  return db.transaction(() => {
-    const found = prepared<(string | number)[], ChangeRow>(
-      db,
-      `SELECT * FROM mirror_changes ${sku === null ? '' : 'WHERE sku = ?'} ORDER BY seq DESC LIMIT ?`,
-    ).all(...(sku === null ? [] : [sku]), limit);
-    const now = position(db);
-    return { ...now, changes: found.toReversed(), hasMore: false };
   })();
 }
 
@@ -108,4 +84,35 @@ export function driftBefore(
     )
     .toSorted((a, b) => b.seq - a.seq);
   return { rows: found.slice(0, args.limit), hasMore: found.length > args.limit };
+}
+
+/** The latest changes of one variant below `beforeSeq`, newest first. A share without the variant costs a microsecond. */
+export function changesOf(
+  db: Db,
+  {
+    variantId,
+    beforeSeq,
+    limit,
+  }: { readonly variantId: string; readonly beforeSeq: number; readonly limit: number },
+): Change[] {
+  const statement = prepared<[number, string, number, number], Change>(
+    db,
+    `${selectFrom(db, 'changes')} WHERE seq >> ${SHARE_BITS} = ? AND variant_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
+  );
+  const found: Change[] = [];
+  for (const share of sharesNewestFirst(db)) {
+    if (found.length === limit) break;
+    found.push(...statement.all(share, variantId, beforeSeq, limit - found.length));
+  }
+  return found;
+}
+
+/** The parts of the feed in which it is indexed by variant, order and request (schema.ts), as `seq >> SHARE_BITS`. */
+export function* sharesNewestFirst(db: Db): Generator<number> {
+  const end = (which: 'min' | 'max'): number | null =>
+    prepared<[], number | null>(db, `SELECT ${which}(seq) >> ${SHARE_BITS} FROM changes`).pluck().get() ??
+    null;
+  const [first, last] = [end('min'), end('max')];
+  if (first === null || last === null) return;
+  for (let share = last; share >= first; share -= 1) yield share;
 }

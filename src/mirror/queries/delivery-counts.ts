@@ -1,6 +1,7 @@
 /** How many deliveries came in each past period, without reading the whole inbox. */
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
+import { inboxEnds } from './inbox.ts';
 
 export interface DeliveryCounts {
   /** Before this the inbox has nothing; null: it is empty. */
@@ -15,25 +16,13 @@ export function deliveryCounts(
   args: { readonly fromMs: number; readonly slotMs: number; readonly slots: number },
 ): DeliveryCounts {
   const { fromMs, slotMs, slots } = args;
-  const counts = new Array<number>(slots).fill(0);
-  const edge = (sql: string): number | null => prepared<[], number | null>(db, sql).pluck().get() ?? null;
-  const first = edge('SELECT min(seq) FROM inbox');
-  const last = edge('SELECT max(seq) FROM inbox');
-  if (first === null || last === null) return { knownFromMs: null, counts };
+  const ends = inboxEnds(db);
+  if (ends === null) return { knownFromMs: null, counts: new Array<number>(slots).fill(0) };
   const arrival = prepared<[number], number>(db, 'SELECT arrived_at_ms FROM inbox WHERE seq = ?').pluck();
   const atMs = (seq: number): number => arrival.get(seq) ?? Number.NEGATIVE_INFINITY;
-
-  /**
-   * The first position from `lo` on that is at or after `ms`; in growing steps, since the next period begins nearby.
-   */
-  const find = (lo: number, ms: number): number => {
-    let step = 1;
-    let low = lo;
-    while (low + step <= last && atMs(low + step) < ms) {
-      low += step;
-      step *= 2;
-    }
-    let high = Math.min(last + 1, low + step);
+  /** The first row from `low` on that arrived at `ms` or later. */
+  const find = (low: number, ms: number): number => {
+    let high = ends.last + 1;
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
       if (atMs(middle) < ms) low = middle + 1;
@@ -41,14 +30,12 @@ export function deliveryCounts(
     }
     return low;
   };
-
-  const firstAtMs = atMs(first);
-  const firstSlot = Math.max(0, Math.floor((firstAtMs - fromMs) / slotMs));
-  let lo = find(first, fromMs + firstSlot * slotMs);
-  for (let slot = firstSlot; slot < slots && lo <= last; slot += 1) {
-    const hi = find(lo, fromMs + (slot + 1) * slotMs);
-    counts[slot] = hi - lo;
-    lo = hi;
-  }
-  return { knownFromMs: Math.max(fromMs, firstAtMs), counts };
+  let begin = find(ends.first, fromMs);
+  const counts = Array.from({ length: slots }, (_, slot) => {
+    const end = find(begin, fromMs + (slot + 1) * slotMs);
+    const count = end - begin;
+    begin = end;
+    return count;
+  });
+  return { knownFromMs: Math.max(fromMs, atMs(ends.first)), counts };
 }

@@ -14,12 +14,6 @@ export function runningRuns(db: Db): Run[] {
   return select<[]>(db, `WHERE state = 'running' ORDER BY id`).all().map(runOf);
 }
 
-/** The catalogue scan under way, if any. */
-export function runningCatalogueRun(db: Db): Run | null {
-  const row = select<[]>(db, `WHERE state = 'running' AND product_ids_json IS NULL ORDER BY id`).get();
-  return row === undefined ? null : runOf(row);
-}
-
 export function runById(db: Db, args: { readonly id: number }): Run | null {
   const row = select<[number]>(db, 'WHERE id = ?').get(args.id);
   return row === undefined ? null : runOf(row);

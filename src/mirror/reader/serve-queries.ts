@@ -5,13 +5,15 @@ import { isDamage, plainError, StoreError } from '../../sqlite/errors.ts';
 import { explain, remedyFor } from '../../sqlite/explain.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering } from '../../sqlite/worker.ts';
-import { queryOf } from './query-by-name.ts';
-import type { QueryName } from './queries.ts';
+import { queries, type QueryName } from './queries.ts';
 
 export type QueryCalls = {
   query: { args: { readonly name: QueryName; readonly args: unknown }; result: unknown };
   close: { args: undefined; result: undefined };
 };
+
+/** The arguments belong to the name. */
+type Query = (db: Db, args: unknown) => unknown;
 
 /** The mirror's tables, with the inbox attached. @throws StoreError */
 export function openForQueries(path: string): Db {
@@ -44,16 +46,15 @@ export function serveQueries(owner: Answering<QueryCalls, never>, open: () => Db
     }
     const { name, args } = request.args;
     const fail = (error: unknown): void => owner.post({ id, error: plainError(failed(name, error)) });
-    const run = (query: Awaited<ReturnType<typeof queryOf>>): void => {
+    const run = (found: Readonly<Record<string, unknown>>): void => {
       try {
-        owner.post({ id, value: query((db ??= open()), args) });
+        owner.post({ id, value: (found[name] as Query)((db ??= open()), args) });
       } catch (error) {
         fail(error);
       }
     };
-    const query = queryOf(name);
-    if (query instanceof Promise) query.then(run, fail);
-    else run(query);
+    if (name in queries) run(queries);
+    else import('./parsing-queries.ts').then(run, fail);
   });
 }
 

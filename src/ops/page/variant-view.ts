@@ -1,7 +1,8 @@
 /** One variant: what is open about it, its stock, and how it moved. */
 import { html } from 'hono/html';
 import { LATEST_MS } from '../../core/limits.ts';
-import type { VariantChange, VariantView } from '../../mirror/queries/page/variant.ts';
+import type { Change } from '../../core/model.ts';
+import type { VariantView } from '../../mirror/queries/page/variant.ts';
 import type { Html } from '../../web/html.ts';
 import { warehouseText, type WarehouseNames } from '../shared/warehouse-names.ts';
 import { causeName, reasonWords } from '../shared/words.ts';
@@ -79,13 +80,13 @@ function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
     const isHeld = readRequest.notBeforeMs >= LATEST_MS;
     lines.push(
       html`Its product ${isHeld ? 'is kept until you allow removals' : 'will be read again'}, because
-      ${reasonWords(readRequest.reason)}; requested ${ago(readRequest.sinceMs, nowMs)}.`,
+      ${reasonWords(readRequest.reason)}; requested ${ago(readRequest.firstMadeAtMs, nowMs)}.`,
     );
   }
   if (failure !== null)
     lines.push(
       html`The last read of its product failed ${ago(failure.failedAtMs, nowMs)}: ${marked(failure.error)}
-      ${failure.parked ? 'The schedule or a resync tries it again.' : html`It is tried again at ${instant(failure.nextAtMs)}.`}`,
+      ${failure.parked === 1 ? 'The schedule or a resync tries it again.' : html`It is tried again at ${instant(failure.nextAtMs)}.`}`,
     );
   if (lines.length === 0 && variant.suspect)
     lines.push(html`It may have changed during downtime, or the store does not show its warehouses.`);
@@ -147,7 +148,7 @@ function historyView({ variant, changes, hasMore }: VariantView, { names, before
   </article>`;
 }
 
-function changeRow(change: VariantChange, names: WarehouseNames) {
+function changeRow(change: Change, names: WarehouseNames) {
   const { seq, recordedAtMs, warehouseId, oldQty, newQty, source, reason, inboxSeq } = change;
   return {
     id: `change-${seq}`,

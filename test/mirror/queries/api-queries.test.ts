@@ -2,9 +2,12 @@
 import { expect, test } from 'vitest';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { DRIFT_CAUSES } from '../../../src/core/causes.ts';
-import { queries } from '../../../src/mirror/reader/queries.ts';
+import * as parsing from '../../../src/mirror/reader/parsing-queries.ts';
+import { queries as light } from '../../../src/mirror/reader/queries.ts';
 import { present } from '../../shared/present.ts';
 import { delivery, DirectWriter, item, T0, values, writerDb } from '../mirror-file.ts';
+
+const queries = { ...light, ...parsing };
 
 /** The plan's steps of every statement that `use` prepares. */
 function plans(db: Db, use: (db: Db) => unknown): { sql: string; steps: string[] }[] {

@@ -3,7 +3,8 @@
  * (docs/reading-the-mirror.md#following-changes).
  */
 import { expect, test } from 'vitest';
-import { changesAfter, lastChanges } from '../../../src/mirror/queries/changes.ts';
+import { SHARE_BITS } from '../../../src/mirror/file/statements.ts';
+import { changesOf } from '../../../src/mirror/queries/changes.ts';
 import {
   allApplied,
   delivery,
@@ -14,6 +15,7 @@ import {
   rows,
   storeAt,
   T0,
+  writerDb,
 } from '../mirror-file.ts';
 
 type Row = Record<string, unknown>;
@@ -88,35 +90,18 @@ test('a consumer that polls while others write sees each change once, in order, 
   }
 });
 
-test('the changes of one SKU are those that had it then, in pages, and the last of them', async () => {
-  const { inbox, writer, path } = await storeAt();
-  // Variant 100 is given another SKU after its first change, and variant 101 has the first one all the time.
-  for (const [n, id, sku] of [
-    [1, '100', 'A'],
-    [2, '101', 'A'],
-    [3, '100', 'B'],
-    [4, '101', 'A'],
-    [5, '100', 'B'],
-  ] as const) {
-    const moved = item({ id, sku, old: n, new: n + 1, update_time: T0 + n });
-    await inbox.append(delivery(`r${n}`, moved), T0 + n);
-    if (n > 1) continue;
-    const renamed = detail('1', [{ id: '100', levels: {}, more: { sku: 'B' } }]);
-    await writer.append(readInput('1', renamed, { sentAtMs: T0 + 60_000, s0: writer.s0 }));
-  }
-  await writer.command('settle', undefined);
-  const db = readerDb(path);
-  const reported = rows(db, "SELECT seq, sku FROM mirror_changes WHERE source = 'webhook' ORDER BY seq");
-  const seqsOf = (sku: string) => reported.filter((row) => row['sku'] === sku).map(({ seq }) => seq);
-  expect(seqsOf('A')).toHaveLength(3);
-  const seqs = (page: { readonly changes: readonly { readonly seq: number }[] }) =>
-    page.changes.map(({ seq }) => seq);
-
-  const first = changesAfter(db, { after: null, limit: 2, sku: 'A' });
-  expect([seqs(first), first.hasMore]).toEqual([seqsOf('A').slice(0, 2), true]);
-  const second = changesAfter(db, { after: first.changes.at(-1)?.seq ?? 0, limit: 2, sku: 'A' });
-  expect([seqs(second), second.hasMore]).toEqual([seqsOf('A').slice(2), false]);
-  expect(seqs(lastChanges(db, { limit: 2, sku: 'A' }))).toEqual(seqsOf('A').slice(-2));
-  expect(seqs(lastChanges(db, { limit: 1, sku: null }))).toEqual(reported.slice(-1).map(({ seq }) => seq));
-  expect(seqs(lastChanges(db, { limit: 5, sku: 'C' }))).toEqual([]);
+test('the history of one variant, newest first, across the parts of the feed in which it is indexed', () => {
+  const db = writerDb();
+  const share = 2 ** SHARE_BITS;
+  const insert = db.prepare(
+    `INSERT INTO changes (seq, variant_id, source, recorded_at_ms) VALUES (?, ?, 'webhook', ${T0})`,
+  );
+  const own = [3, share - 1, share, share + 7, 4 * share];
+  for (const seq of own) insert.run(seq, '100');
+  for (const seq of [1, share + 1, 5 * share]) insert.run(seq, '101');
+  const history = (beforeSeq: number, limit: number) =>
+    changesOf(db, { variantId: '100', beforeSeq, limit }).map(({ seq }) => seq);
+  expect(history(Number.MAX_SAFE_INTEGER, 9)).toEqual(own.toReversed());
+  expect(history(share + 7, 2)).toEqual([share, share - 1]);
+  expect(history(3, 2)).toEqual([]);
 });

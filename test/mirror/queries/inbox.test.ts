@@ -1,7 +1,8 @@
 /** Deliveries as the page and the API show them, and how far the mirror is behind them. */
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { deliveryAt, deliveryPage, lag } from '../../../src/mirror/queries/inbox.ts';
+import { deliveryAt, deliveryPage } from '../../../src/mirror/queries/deliveries.ts';
+import { lag } from '../../../src/mirror/queries/inbox.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

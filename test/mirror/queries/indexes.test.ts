@@ -4,12 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { queries } from '../../../src/mirror/reader/queries.ts';
+import * as parsing from '../../../src/mirror/reader/parsing-queries.ts';
+import { queries as light } from '../../../src/mirror/reader/queries.ts';
 import { dueReads, oldestEvidence } from '../../../src/mirror/queries/queue.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { delivery, DirectWriter, item, T0, writerDb } from '../mirror-file.ts';
+
+const queries = { ...light, ...parsing };
 
 const LARGE = [
   'stock_levels',

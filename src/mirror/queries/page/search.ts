@@ -1,8 +1,8 @@
 /** The page's search: the one thing that an id, a SKU, a request or an order names. Each query asks an index. */
 import type { Db } from '../../../sqlite/open.ts';
 import { prepared } from '../../../sqlite/prepared.ts';
-import { SHARE_BITS } from '../../file/shares.ts';
-import { sharesNewestFirst } from '../variant-changes.ts';
+import { SHARE_BITS } from '../../file/statements.ts';
+import { sharesNewestFirst } from '../changes.ts';
 
 export type SearchHit =
   | { readonly kind: 'variant'; readonly variantId: string }
