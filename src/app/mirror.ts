@@ -82,7 +82,7 @@ export async function openMirror({
           }
         } catch {
           // The mirror has failed: the fault is logged once, and its next opening comes here again.
-          if (closing.signal.aborted || store.mirror.fault !== null) return;
+          if (closing.signal.aborted || !store.mirror.isOpen) return;
           await wait(RETRY_MS, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
         }
       }

@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';
 import { ConfigError, formatConfigError } from '../config/error.ts';
-import { StoreError } from '../sqlite/errors.ts';
-import { remedyFor } from '../sqlite/explain.ts';
+import { sqliteCode, StoreError } from '../sqlite/errors.ts';
+import { explained } from '../sqlite/explain.ts';
 import { visible } from '../platform/visible.ts';
 import { EXIT } from './shared/exit-codes.ts';
 
@@ -32,8 +32,9 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
 function explainError(error: unknown): string {
   // The error names its cause and the remedy.
   if (error instanceof StoreError) return oneLine(error.message);
-  const remedy = error instanceof Error && error.cause instanceof StoreError ? null : remedyFor(error);
-  return `${describeError(error)}${remedy === null ? '' : `; ${remedy}`}`;
+  const isExplained = error instanceof Error && error.cause instanceof StoreError;
+  if (isExplained || sqliteCode(error) === null) return describeError(error);
+  return oneLine(explained('the database', error).message);
 }
 
 /** An error and its causes on one line, the outermost first. */

@@ -3,11 +3,11 @@
  * does nothing else, so that an answer waits for nothing else.
  */
 import { plainError, type PlainError } from '../sqlite/errors.ts';
-import { failureOf } from '../sqlite/explain.ts';
+import { explained } from '../sqlite/explain.ts';
 import { holdFiles } from '../sqlite/held-files.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import type { Db } from '../sqlite/open.ts';
-import { answer, type Answering, type Request } from '../sqlite/worker.ts';
+import type { Answering, Request } from '../sqlite/worker.ts';
 import {
   Inbox,
   inboxPath,
@@ -95,6 +95,13 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
   let checks: NodeJS.Timeout | undefined;
   let sinceCheckpointBytes = 0;
 
+  const answer = (id: number, work: () => unknown): void => {
+    try {
+      owner.post({ id, value: work() });
+    } catch (error) {
+      owner.post({ id, error: plainError(explained(own?.db.name ?? 'the inbox', error)) });
+    }
+  };
   /** @param work one transaction. */
   const commit = (ids: readonly number[], deliveries: number, work: () => void): void => {
     const startedMs = performance.now();
@@ -102,7 +109,7 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
     try {
       work();
     } catch (cause) {
-      error = plainError(failureOf(cause));
+      error = plainError(explained(own?.db.name ?? 'the inbox', cause));
     }
     const tookMs = performance.now() - startedMs;
     owner.post({ event: { lastSeq: inbox.lastSeq, deliveries, tookMs, error } });
@@ -123,7 +130,7 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
     const { id, name, args } = request;
     switch (name) {
       case 'open':
-        answer(owner, id, () => {
+        answer(id, () => {
           const opened = (own = open());
           inbox = new Inbox(opened.db);
           checks = setInterval(() => opened.check(), CHECK_EVERY_MS);
@@ -150,14 +157,14 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
         commit([id], 0, () => inbox.beat(args));
         break;
       case 'beginEpoch':
-        answer(owner, id, () => inbox.beginEpoch(args.epoch, args.changeSeq));
+        answer(id, () => inbox.beginEpoch(args.epoch, args.changeSeq));
         break;
       case 'prune':
-        answer(owner, id, () => inbox.prune(args));
+        answer(id, () => inbox.prune(args));
         break;
       case 'close':
         clearInterval(checks);
-        answer(owner, id, () => own?.close());
+        answer(id, () => own?.close());
         owner.close();
     }
     return owner.take();

@@ -64,6 +64,7 @@ export class Mirror {
   readonly #tried = Promise.withResolvers<void>();
   #running: Running | null = null;
   #position = NOWHERE;
+  /** Until a transaction has succeeded after it: some faults show only at the first commit. */
   #fault: StoreError | null = null;
   #isSuspect = false;
   #inboxEndSeq: number | null = null;
@@ -177,7 +178,8 @@ export class Mirror {
 
   #serving(): Running {
     if (this.#closing !== null) throw new StoreError('closed', 'the mirror is closed');
-    if (this.#fault !== null) throw this.#fault;
+    const isOpening = this.#running?.openedAtMs === null;
+    if (this.#fault !== null && (this.#running === null || isOpening)) throw this.#fault;
     if (this.#running === null) throw new StoreError('closed', 'the mirror is not open');
     return this.#running;
   }
@@ -206,16 +208,16 @@ export class Mirror {
         this.#isSuspect = false;
         this.#inboxEndSeq = null;
         this.#position = event.position;
-        if (this.#fault !== null) {
-          this.#fault = null;
-          this.#events.onFault(null);
-        }
         this.#opened.resolve();
         this.#tried.resolve();
         this.#events.onOpened(event.newEpoch);
         return;
       case 'applied':
         this.#position = event.position;
+        if (this.#fault !== null) {
+          this.#fault = null;
+          this.#events.onFault(null);
+        }
         for (const listener of this.#listeners) listener({ reports: event.reports });
         return;
       case 'held_back':

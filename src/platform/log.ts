@@ -1,6 +1,6 @@
 /** The log output: JSON on stdout, readable on a terminal. */
 import { createRequire } from 'node:module';
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { pino, type DestinationStream, type LogFn, type Logger } from 'pino';
 import type pretty from 'pino-pretty';
 import sonic from 'sonic-boom';
 import { visible } from './visible.ts';
@@ -9,11 +9,19 @@ export type { Logger } from 'pino';
 
 /** @param level a pino level. */
 export function createLog(level: string, stream: NodeJS.WriteStream = process.stdout): Logger {
+  const isRepeated = repeatsOfFaults();
   const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: serializeError },
+    hooks: {
+      logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn, levelNumber: number) {
+        const [fields] = args as readonly unknown[];
+        if (!isRepeated(fields, levelNumber)) method.apply(this, args);
+      },
+    },
   };
   const output: DestinationStream =
     'fd' in stream && typeof stream.fd === 'number'
@@ -21,6 +29,12 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
       : stream;
   const log = pino(options, stream.isTTY ? readable(output) : escaped(output));
   return log;
+}
+
+/** A StoreError names file, fault and remedy: its stack says no more. */
+function serializeError(error: Error): object {
+  if (error.name !== 'StoreError') return pino.stdSerializers.err(error);
+  return { type: error.name, message: error.message, ...('kind' in error && { kind: error.kind }) };
 }
 
 /** For a person who reads the file at a terminal; JSON gives the same text to programs. */
@@ -40,6 +54,23 @@ function readable(output: DestinationStream): DestinationStream {
 }
 
 const LIMITED_EVERY_MS = 10_000;
+
+/**
+ * When a database file fails, all that need it fail: the fault is logged once, and further lines about it at most every
+ * 10 s, unless they are graver.
+ */
+function repeatsOfFaults(): (fields: unknown, level: number) => boolean {
+  let last = { message: '', level: 0, atMs: 0 };
+  return (fields, level) => {
+    const error = typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : null;
+    if (!(error instanceof Error) || error.name !== 'StoreError') return false;
+    const { message } = error;
+    const atMs = performance.now();
+    if (message === last.message && level <= last.level && atMs - last.atMs < LIMITED_EVERY_MS) return true;
+    last = { message, level, atMs };
+    return false;
+  };
+}
 
 /**
  * Limits lines that others can cause in any number.

@@ -1,7 +1,7 @@
-/** Clear words about a database file that cannot be used: what is wrong with it, and what to do. */
-import { isBusy, sqliteCode, StoreError, type StoreErrorKind } from './errors.ts';
-import type { Db } from './open.ts';
+/** What is wrong with a database file, and what to do about it. */
 import { messageOf } from '../platform/thrown.ts';
+import { sqliteCode, StoreError, type StoreErrorKind } from './errors.ts';
+import type { Db } from './open.ts';
 
 interface Trouble {
   readonly kind: StoreErrorKind;
@@ -9,9 +9,6 @@ interface Trouble {
   readonly what: string;
   readonly remedy: string;
 }
-
-const MAY_WRITE =
-  'make the file and its folder writable for the user who runs stock-mirror, or set DATABASE_PATH to another file';
 
 const NO_ROOM: Trouble = {
   kind: 'no_room',
@@ -25,8 +22,16 @@ const NO_SHARED_MEMORY: Trouble = {
   remedy: 'set DATABASE_PATH to a file on a local disk, not on NFS, CIFS or 9p',
 };
 
+const NOT_WRITABLE: Trouble = {
+  kind: 'unreachable',
+  what: 'is not writable for this user',
+  remedy:
+    'make the file and its folder writable for the user who runs stock-mirror, or set DATABASE_PATH to another file',
+};
+
 /** By the beginning of the code that SQLite or the system gives: the first that fits. */
 const TROUBLES: Readonly<Record<string, Trouble>> = {
+  SQLITE_BUSY: { kind: 'busy', what: 'is locked by another program', remedy: 'end its transaction' },
   SQLITE_NOTADB: {
     kind: 'not_a_database',
     what: 'is not a SQLite database',
@@ -39,44 +44,48 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   },
   SQLITE_FULL: NO_ROOM,
   ENOSPC: NO_ROOM,
-  // How a full disk shows in the shared memory beside the database.
+  // How a full disk shows in the shared memory of the database.
   SQLITE_IOERR_SHMSIZE: NO_ROOM,
   SQLITE_IOERR_SHM: NO_SHARED_MEMORY,
   SQLITE_IOERR_LOCK: NO_SHARED_MEMORY,
   SQLITE_PROTOCOL: NO_SHARED_MEMORY,
   SQLITE_IOERR: {
-    kind: 'unreachable',
+    kind: 'cannot_commit',
     what: 'cannot be read or written',
     remedy: 'check that its disk has room, and that the system’s log reports no fault of the disk',
   },
-  SQLITE_READONLY: { kind: 'unreachable', what: 'is not writable for this user', remedy: MAY_WRITE },
+  SQLITE_READONLY: NOT_WRITABLE,
+  EACCES: NOT_WRITABLE,
+  EPERM: NOT_WRITABLE,
+  EROFS: NOT_WRITABLE,
+  SQLITE_CANTOPEN: { ...NOT_WRITABLE, what: 'cannot be opened' },
+  ENOTDIR: {
+    kind: 'unreachable',
+    what: 'cannot be reached: a part of its path is a file',
+    remedy: 'set DATABASE_PATH to another file',
+  },
 };
 
-function troubleOf(code: string | null): Trouble | null {
-  const found = Object.entries(TROUBLES).find(([start]) => code?.startsWith(start) === true);
-  return found === undefined ? null : found[1];
-}
-
-/** What a person can do about an error of SQLite during the work; null when nothing is known. */
-export function remedyFor(error: unknown): string | null {
-  const trouble = troubleOf(sqliteCode(error));
-  return trouble === null ? null : `the database ${trouble.what}: ${trouble.remedy}`;
-}
-
-/** A commit that failed, in words. */
-export function failureOf(cause: unknown): StoreError {
+/** @returns an error that names file, fault and remedy; a StoreError does already. */
+export function explained(path: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
-  const message = messageOf(cause);
-  if (isBusy(cause)) {
-    return new StoreError('busy', `another program holds the database's write lock: ${message}`, { cause });
+  const code = sqliteCode(cause) ?? systemCode(cause);
+  const found = Object.entries(TROUBLES).find(([start]) => code?.startsWith(start) === true);
+  if (found === undefined) {
+    const message = `${path} cannot be used: ${messageOf(cause)}. If this happens again, install stock-mirror again, or report it.`;
+    return new StoreError('cannot_commit', message, { cause });
   }
-  const code = sqliteCode(cause) ?? 'no SQLite code';
-  const remedy = remedyFor(cause);
-  return new StoreError(
-    troubleOf(code) === NO_ROOM ? 'no_room' : 'cannot_commit',
-    `the database cannot commit (${code}): ${message}${remedy === null ? '' : `; ${remedy}`}`,
-    { cause },
-  );
+  const { kind, what, remedy } = found[1];
+  return new StoreError(kind, `${path} ${what} (${code}): ${remedy}.`, { cause });
+}
+
+/** Runs `act`, and explains whatever it throws. @throws StoreError */
+export function explain<T>(path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (cause) {
+    throw explained(path, cause);
+  }
 }
 
 /** Turns the write-ahead log on. SQLite keeps another journal without an error where it cannot. @throws StoreError */
@@ -86,42 +95,6 @@ export function useWal(db: Db): void {
   throw new StoreError(kind, `${db.name} ${what}: ${remedy}.`);
 }
 
-/** Runs `open`, and adds to whatever it throws which file it was and what to do. @throws StoreError */
-export function explain<T>(path: string, open: () => T): T {
-  try {
-    return open();
-  } catch (cause) {
-    if (cause instanceof StoreError) throw cause;
-    if (isBusy(cause)) {
-      throw new StoreError(
-        'busy',
-        `${path} is locked by another program: end its transaction, then start again.`,
-        { cause },
-      );
-    }
-    const code = sqliteCode(cause) ?? systemCode(cause);
-    const trouble = troubleOf(code);
-    if (trouble !== null) {
-      throw new StoreError(trouble.kind, `${path} ${trouble.what} (${code}): ${trouble.remedy}.`, { cause });
-    }
-    throw new StoreError('unreachable', `cannot open ${path} (${messageOf(cause)}): ${MAY_WRITE}.`, {
-      cause,
-    });
-  }
-}
-
-/** A full disk and the like, with the file it happened to; anything else as it is. */
-export function explained(error: unknown, path: string): unknown {
-  try {
-    explain(path, () => {
-      throw error;
-    });
-  } catch (named) {
-    return error instanceof Error && 'code' in error ? named : error;
-  }
-  return error;
-}
-
-function systemCode(error: unknown): string | null {
+export function systemCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }

@@ -1,30 +1,20 @@
 /** A folder and those above it, made one at a time. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Not `mkdirSync` with `recursive`: where a folder exists and refuses what is made in it with "no such file", as /proc
- * does, Node tries the two in turn for ever, in a loop that no signal interrupts.
+ * Not `mkdirSync` with `recursive`: where a folder refuses with "no such file" what is made in it, as /proc does, Node
+ * loops for ever.
  *
- * @param path absolute. @throws as `mkdirSync` does, of the folder that cannot be made.
+ * @param path absolute.
  */
 export function makeFolder(path: string): void {
-  if (make(path)) return;
-  const parent = dirname(path);
-  if (parent !== path) makeFolder(parent);
-  // Once more and not again: what is missing now is no folder above it.
-  if (!make(path)) mkdirSync(path);
-}
-
-/** @returns false where the folder above it is missing. */
-function make(path: string): boolean {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
   try {
     mkdirSync(path);
-    return true;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code === 'ENOENT') return false;
-    if (code === 'EEXIST') return true;
-    throw error;
+    // Another thread may have made it.
+    if (!existsSync(path)) throw error;
   }
 }

@@ -1,7 +1,6 @@
 /** Typed requests to a thread that owns a database connection: one reply for each, and events in between. */
 import type { Owner, Thread } from '../platform/thread.ts';
-import { plainError, StoreError, type PlainError } from './errors.ts';
-import { failureOf } from './explain.ts';
+import { StoreError, type PlainError } from './errors.ts';
 
 /** What a thread can be asked, by name. */
 export type Calls = Readonly<Record<string, { readonly args: unknown; readonly result: unknown }>>;
@@ -42,7 +41,7 @@ export class Requests<C extends Calls, E> {
       if ('error' in reply) pending?.reject(new StoreError(reply.error.kind, reply.error.message));
       else pending?.resolve(reply.value as never);
     });
-    thread.onEnd((cause) => this.end(new StoreError('closed', cause.message, { cause })));
+    thread.onEnd((cause) => this.#end(new StoreError('closed', cause.message, { cause })));
   }
 
   /** Resolves once the thread has ended, asked to or not. */
@@ -70,24 +69,15 @@ export class Requests<C extends Calls, E> {
     await this.#thread.stop();
   }
 
-  /** The thread is gone. */
-  private end(error: StoreError): void {
-    this.#fail(error);
+  /** The thread is gone: its owner hears of it before its callers. */
+  #end(error: StoreError): void {
     this.#exited.resolve(error);
+    this.#fail(error);
   }
 
   #fail(error: StoreError): void {
     this.#ended ??= error;
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
-  }
-}
-
-/** Runs one request and replies to it. */
-export function answer<C extends Calls, E>(owner: Answering<C, E>, id: number, work: () => unknown): void {
-  try {
-    owner.post({ id, value: work() });
-  } catch (error) {
-    owner.post({ id, error: plainError(failureOf(error)) });
   }
 }

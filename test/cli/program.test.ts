@@ -61,9 +61,7 @@ describe('exit codes', () => {
     expect(stderr).toBe('error: mirror.db is damaged: restore a backup.\n');
     stderr = '';
     expect(await run(['verb', 'inner'], () => Promise.reject<void>(cause))).toBe(1);
-    expect(stderr).toMatch(
-      /^error: database disk image is malformed; the database is damaged: stop the mirror, /,
-    );
+    expect(stderr).toMatch(/^error: the database is damaged \(SQLITE_CORRUPT\): stop the mirror, /);
   });
 
   it('is 2 for a wrong configuration, with each problem and its remedy', async () => {

@@ -36,7 +36,7 @@ test('answers 503 within a second when the inbox cannot commit, and reads the pr
   // The mirror needs no inbox for it.
   await eventually(() => requested(intake).length === 1, { what: 'the re-read request is recorded' });
   // Still told, not only counted: what is wrong, once.
-  const told = intake.log.filter((line) => JSON.stringify(line).includes('another program holds'));
+  const told = intake.log.filter((line) => JSON.stringify(line).includes('is locked by another program'));
   expect(told).toHaveLength(1);
   expect(['a', 'b', 'c']).toContain(present(told[0])['requestId']);
 

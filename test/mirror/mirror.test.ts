@@ -81,6 +81,7 @@ function start(): Mirror {
 const applier = (): Apply => present(applying.at(-1)).thread;
 const opens = (newEpoch: NewEpoch | null = null): void =>
   applier().tell({ event: { type: 'opened', position: POSITION, newEpoch } });
+const commits = (): void => applier().tell({ event: { type: 'applied', position: POSITION, reports: [] } });
 const fails = (error = DISK, isDamage = false): void =>
   applier().tell({ event: { type: 'failed', error, isDamage } });
 
@@ -107,6 +108,7 @@ test('a failed thread ends both, and both are started again after a pause that d
   }
   expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000));
   opens();
+  commits();
   await vi.advanceTimersByTimeAsync(60_001);
   querying.at(-1)?.end(new Error('out of memory'));
   expect(await pause()).toBe(1_000);
@@ -131,9 +133,25 @@ test('while it has failed, what it is asked is refused with the fault', async ()
   await pause();
   expect(mirror.fault?.message).toBe(DISK.message);
   opens();
+  commits();
   expect([mirror.isOpen, mirror.fault, mirror.s0]).toEqual([true, null, POSITION.inputSeq]);
   // Nothing that was refused is carried out later.
   expect(applier().posted).toEqual([]);
+  expect(faults).toEqual([DISK.message, null]);
+});
+
+test('a fault that shows only at the first commit is announced once, until a commit succeeds', async () => {
+  const mirror = start();
+  for (let n = 0; n < 3; n += 1) {
+    opens();
+    const beat = mirror.command('alive', { atMs: T0, clockMs: T0 });
+    fails();
+    await expect(beat).rejects.toMatchObject(DISK);
+    await pause();
+  }
+  expect(faults).toEqual([DISK.message]);
+  opens();
+  commits();
   expect(faults).toEqual([DISK.message, null]);
 });
 

@@ -1,15 +1,14 @@
 /** An online copy of the mirror: as of one instant, whole, checked and on disk, or not there at all. */
-import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { inboxPath } from '../../inbox/inbox.ts';
-import { removeDatabase, takePermissions } from '../../sqlite/database-files.ts';
+import { removeDatabase } from '../../sqlite/database-files.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
-import { explain, explained } from '../../sqlite/explain.ts';
+import { explain, explained, systemCode } from '../../sqlite/explain.ts';
 import { refuseTarget } from '../../sqlite/file-target.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
-import { syncFile } from '../../sqlite/sync-file.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 
 interface BackupOptions {
@@ -49,7 +48,7 @@ export async function backupDatabase(
     const position = await copy(from, draft, options);
     finish(draft);
     options.interrupted.throwIfAborted();
-    takePermissions(draft, from);
+    chmodSync(draft, statSync(from).mode & 0o777);
     syncFile(draft);
     // Again: copying took its time.
     refuseBackupTarget(from, to, options);
@@ -59,7 +58,8 @@ export async function backupDatabase(
   } catch (error) {
     removeDatabase(draft);
     if (options.interrupted.aborted) return null;
-    throw explained(error, draft);
+    // A full disk and the like.
+    throw systemCode(error) === null ? error : explained(draft, error);
   }
 }
 
@@ -132,5 +132,15 @@ function refuseBackupTarget(from: string, to: string, { force }: { readonly forc
     // SQLite would take it for the new file's.
     if (existsSync(to + suffix))
       throw new Error(`${to}${suffix} exists, so another program uses ${to}: name another file`);
+  }
+}
+
+/** Puts a file's content, or a folder's entries, on disk. */
+function syncFile(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }

@@ -6,6 +6,7 @@ import { explain, useWal } from '../../sqlite/explain.ts';
 import { makeFolder } from '../../sqlite/make-folder.ts';
 import { migrate, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
+import { refuseFolder } from './known-mirror.ts';
 import { createViews } from './views.ts';
 
 /** The length that the write-ahead log has at most, unless a reader holds it back. */
@@ -15,6 +16,7 @@ const WAL_BYTES = 16 << 20;
 export function openWriter(path: string): Db {
   return explain(path, () => {
     makeFolder(dirname(path));
+    refuseFolder(path);
     replaceSides(path);
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {

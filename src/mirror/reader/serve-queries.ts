@@ -1,8 +1,7 @@
 /** The work of the query thread: answers queries on a connection that cannot write. */
 import { inboxPath } from '../../inbox/inbox.ts';
-import { messageOf } from '../../platform/thrown.ts';
-import { isDamage, plainError, StoreError } from '../../sqlite/errors.ts';
-import { explain, remedyFor } from '../../sqlite/explain.ts';
+import { isDamage, plainError, sqliteCode, StoreError } from '../../sqlite/errors.ts';
+import { explain, explained } from '../../sqlite/explain.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering } from '../../sqlite/worker.ts';
 import { queries, type QueryName } from './queries.ts';
@@ -45,7 +44,7 @@ export function serveQueries(owner: Answering<QueryCalls, never>, open: () => Db
       return;
     }
     const { name, args } = request.args;
-    const fail = (error: unknown): void => owner.post({ id, error: plainError(failed(name, error)) });
+    const fail = (error: unknown): void => owner.post({ id, error: plainError(failed(name, db, error)) });
     const run = (found: Readonly<Record<string, unknown>>): void => {
       try {
         owner.post({ id, value: (found[name] as Query)((db ??= open()), args) });
@@ -58,8 +57,8 @@ export function serveQueries(owner: Answering<QueryCalls, never>, open: () => Db
   });
 }
 
-function failed(name: QueryName, error: unknown): StoreError {
-  const remedy = remedyFor(error);
-  const message = `database query ${name} failed: ${messageOf(error)}${remedy === null ? '' : `; ${remedy}`}`;
-  return new StoreError(isDamage(error) ? 'damaged' : 'unreachable', message, { cause: error });
+function failed(name: QueryName, db: Db | null, error: unknown): StoreError {
+  const isOfFile = error instanceof StoreError || sqliteCode(error) !== null;
+  const { kind, message } = explained(isOfFile && db !== null ? db.name : `query ${name}`, error);
+  return new StoreError(isDamage(error) ? 'damaged' : kind, message, { cause: error });
 }

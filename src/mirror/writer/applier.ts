@@ -10,7 +10,7 @@ import type { Input } from '../../core/input.ts';
 import type { InboxRow } from '../../inbox/inbox.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
-import { failureOf } from '../../sqlite/explain.ts';
+import { explained } from '../../sqlite/explain.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { parseDelivery, type ParsedDelivery } from '../../store-api/delivery.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
@@ -106,7 +106,7 @@ export class Applier {
         return this.#oneByOne(rows, taken);
       }
     } catch (error) {
-      throw failureOf(error);
+      throw explained(this.#db.name, error);
     }
   }
 

@@ -186,7 +186,10 @@ test('a write lock that another program holds is named', () => {
   onTestFinished(() => void other.close());
   other.exec('BEGIN IMMEDIATE');
   expect(() => made.writer.applier.step([])).toThrow(
-    expect.objectContaining({ kind: 'busy', message: expect.stringContaining('another program holds') }),
+    expect.objectContaining({
+      kind: 'busy',
+      message: expect.stringContaining(`${made.db.name} is locked by another program`),
+    }),
   );
   other.exec('COMMIT');
   applyAll(again(made));

@@ -150,7 +150,7 @@ const RUNNING: readonly Case[] = [
     epoch: 'new',
   },
   { name: 'deleted', happen: remove, words: /deleted, moved or replaced \S+mirror\.db/, epoch: 'new' },
-  { name: 'locked', happen: lock, words: /another program holds|locked by another program/, epoch: 'same' },
+  { name: 'locked', happen: lock, words: /locked by another program/, epoch: 'same' },
   { name: 'truncated', happen: truncate, words: /damaged|malformed/, epoch: 'new', isMovedAside: true },
 ];
 const FOREIGN: Case = {
