@@ -64,7 +64,8 @@ export function variantView(
   if (row === undefined || variant === undefined) return null;
   const { readAtMs, detailJson, ...shown } = row;
   const { productId } = variant;
-  const ofProduct = (table: string) => prepared(db, `${selectFrom(db, table)} WHERE product_id = ?`).get(productId);
+  const ofProduct = (table: string): unknown =>
+    prepared<[string | null]>(db, `${selectFrom(db, table)} WHERE product_id = ?`).get(productId);
   const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const changes = changesOf(db, { variantId, beforeSeq, limit: limit + 1 });
   const gaps = `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq LIMIT 100`;
