@@ -11,36 +11,19 @@ const REQUESTED =
 const LEVEL_HAS_GAP =
   'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = c.variant_id AND g.warehouse_id = c.warehouse_id)';
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)';
-const UNEXPLAINED = 'c.unexplained_at_ms IS NOT NULL';
+export const UNEXPLAINED = 'c.unexplained_at_ms IS NOT NULL';
 /** A product that is not known, or has no row, was not read either. */
 const NOT_READ = `coalesce(p.read_at_ms < ${TRUSTED_AFTER}, 1)`;
 const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
 const UNMAPPED = 'v.product_id IS NULL';
 
-/** What speaks against a stock level: each by itself makes it suspect. */
-export const AGAINST_LEVEL = {
-  unknown_product: UNMAPPED,
-  unexplained_total: UNEXPLAINED,
-  not_read: NOT_READ,
-  requested: REQUESTED,
-  gap: LEVEL_HAS_GAP,
-} as const;
-
-/** What speaks against a variant's total. */
-export const AGAINST_TOTAL = {
-  not_read: NOT_READ,
-  requested: REQUESTED,
-  gap: VARIANT_HAS_GAP,
-} as const;
-
-const anyOf = (conditions: Readonly<Record<string, string>>): string =>
-  `(\n    ${Object.values(conditions).join('\n    OR ')}\n  )`;
+const anyOf = (...conditions: readonly string[]): string => `(\n    ${conditions.join('\n    OR ')}\n  )`;
 
 /** Whether a stock level is suspect. */
-export const SUSPECT_LEVEL = anyOf(AGAINST_LEVEL);
+export const SUSPECT_LEVEL = anyOf(UNMAPPED, UNEXPLAINED, NOT_READ, REQUESTED, LEVEL_HAS_GAP);
 
 /** Whether a variant's total is suspect. */
-export const SUSPECT_TOTAL = anyOf(AGAINST_TOTAL);
+export const SUSPECT_TOTAL = anyOf(NOT_READ, REQUESTED, VARIANT_HAS_GAP);
 
 const isRead = (row: string): string =>
   `NOT EXISTS (SELECT 1 FROM products p WHERE p.product_id = ${row}.product_id AND ${UNREAD_PRODUCT})`;
@@ -76,84 +59,17 @@ export const SUSPECT_COUNT = `CASE WHEN (
     WHERE ${UNMAPPED} AND c.gone_at_ms IS NULL
   )`;
 
-interface Ground {
-  readonly name: string;
-  /** Whether any row of a variant has it. */
-  readonly ofVariant: string;
-  /**
-   * Candidates after `@k1, @k2, @variantId`, in that order, by an index: candidates that are never asked for cost
-   * nothing.
-   */
-  readonly candidates: string;
-  readonly first: readonly [k1: string, k2: string];
-  /** Where a variant that has the ground several times is a candidate several times: with which of them it is listed. */
-  readonly listedAt?: string;
-}
-
-const BEFORE_ALL = String(Number.MIN_SAFE_INTEGER);
-
-const UNEXPLAINED_SINCE = `
-  (SELECT min(c.unexplained_at_ms) FROM stock_levels c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL)`;
-
-/** Each ground has an index of its own, so that all its rows are found without the rest. In the order of the page's list. */
-export const GROUNDS: readonly Ground[] = [
-  {
-    name: 'request',
-    ofVariant: REQUESTED,
-    candidates: `
-      SELECT o.product_id AS k1, 0 AS k2, v.variant_id AS variantId
-      FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
-      WHERE o.product_id >= @k1 AND (o.product_id > @k1 OR v.variant_id > @variantId)
-      ORDER BY o.product_id, v.variant_id`,
-    first: ['', '0'],
-  },
-  {
-    name: 'gap',
-    ofVariant: VARIANT_HAS_GAP,
-    candidates: `
-      SELECT '' AS k1, 0 AS k2, g.variant_id AS variantId FROM gaps g
-      WHERE g.variant_id > @variantId ORDER BY g.variant_id`,
-    first: ['', '0'],
-  },
-  {
-    name: 'unexplained',
-    ofVariant: `${UNEXPLAINED_SINCE} IS NOT NULL`,
-    candidates: `
-      SELECT c.unexplained_at_ms AS k1, 0 AS k2, c.variant_id AS variantId FROM stock_levels c
-      WHERE ${UNEXPLAINED} AND (c.unexplained_at_ms, c.variant_id) > (CAST(@k1 AS INTEGER), @variantId)
-      ORDER BY c.unexplained_at_ms, c.variant_id`,
-    first: [BEFORE_ALL, '0'],
-    listedAt: UNEXPLAINED_SINCE,
-  },
-  {
-    name: 'unread',
-    ofVariant: `NOT ${VARIANT_IS_READ}`,
-    // In two parts: an index of one column finds the products of one instant, or those of later ones, but not both at
-    // once.
-    candidates: `
-      SELECT p.read_at_ms AS k1, p.rowid AS k2, v.variant_id AS variantId
-      FROM products p LEFT JOIN variants v ON v.product_id = p.product_id
-      WHERE ${UNREAD_PRODUCT} AND p.read_at_ms = CAST(@k1 AS INTEGER) AND p.rowid >= CAST(@k2 AS INTEGER)
-        AND (p.rowid > CAST(@k2 AS INTEGER) OR v.variant_id > @variantId)
-      UNION ALL
-      SELECT p.read_at_ms, p.rowid, v.variant_id
-      FROM products p LEFT JOIN variants v ON v.product_id = p.product_id
-      WHERE ${UNREAD_PRODUCT} AND p.read_at_ms > CAST(@k1 AS INTEGER)
-      ORDER BY 1, 2, 3`,
-    first: [BEFORE_ALL, BEFORE_ALL],
-  },
-  {
-    name: 'unmapped',
-    ofVariant: UNMAPPED,
-    candidates: `
-      SELECT '' AS k1, 0 AS k2, v.variant_id AS variantId FROM variants v
-      WHERE ${UNMAPPED} AND v.variant_id > @variantId
-      ORDER BY v.variant_id`,
-    first: ['', '0'],
-  },
-];
-
-/** The number of the first ground that a variant has; null: it has none, or is listed elsewhere under this one. */
-export const FIRST_GROUND = `CASE
-    ${GROUNDS.map(({ ofVariant, listedAt }, n) => `WHEN ${ofVariant} THEN ${listedAt === undefined ? n : `iif(${listedAt} = @k1, ${n}, NULL)`}`).join('\n    ')}
-  END`;
+/**
+ * The variants that may have suspect rows, ground by ground, each by an index of its own. null: a product without
+ * variants, or a request that makes nothing suspect; such rows count, so that a reader can stop after a number of rows.
+ */
+export const GROUNDS = [
+  `SELECT v.variant_id AS variantId
+   FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
+   WHERE o.product_id > ''`,
+  "SELECT g.variant_id AS variantId FROM gaps g WHERE g.variant_id > ''",
+  `SELECT c.variant_id AS variantId FROM stock_levels c WHERE ${UNEXPLAINED}`,
+  `SELECT v.variant_id AS variantId FROM products p LEFT JOIN variants v ON v.product_id = p.product_id
+   WHERE ${UNREAD_PRODUCT}`,
+  'SELECT v.variant_id AS variantId FROM variants v WHERE v.product_id IS NULL',
+].map((candidates) => ({ candidates, first: ['', ''] as const }));

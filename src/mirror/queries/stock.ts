@@ -7,7 +7,6 @@ import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
 import { position, type Position } from './changes.ts';
 import { fewSuspects } from './suspect-grounds.ts';
-import { takePortion } from './scan.ts';
 
 export interface StockRow {
   readonly variant_id: string;
@@ -50,6 +49,7 @@ export interface VariantRow {
 
 /** The values that rows must have; absent: any. */
 export interface StockFilter {
+  readonly warehouseId?: string | undefined;
   readonly variantId?: string | undefined;
   readonly sku?: string | undefined;
   readonly productId?: string | undefined;
@@ -69,85 +69,81 @@ export interface StockKey {
 /** Rows in the order of variant and warehouse, after `after`. */
 export function stockRows(
   db: Db,
-  args: StockFilter & {
-    readonly warehouseId?: string | undefined;
-    readonly after: StockKey;
-    readonly limit: number;
-  },
+  args: StockFilter & { readonly after: StockKey; readonly limit: number },
 ): Page<StockRow> & { readonly last: StockKey | null } {
-  const sqlOf = (search: StockFilter): string =>
-    `SELECT * FROM mirror_stock WHERE ${seek(search)} (variant_id, warehouse_id) > (@afterVariantId, @afterWarehouseId)
-     ORDER BY variant_id, warehouse_id`;
-  const after = { afterVariantId: args.after.variantId, afterWarehouseId: args.after.warehouseId };
-  return db.transaction(() => {
-    const { rows, last, hasMore } = takePortion(found<StockRow>(db, searchesOf(db, args), sqlOf, after), {
-      limit: args.limit,
-      keep: (row) =>
-        fits(row, args) && (args.warehouseId === undefined || row.warehouse_id === args.warehouseId),
-    });
-    return {
-      ...position(db),
-      rows,
-      hasMore,
-      last: last === null ? null : { variantId: last.variant_id, warehouseId: last.warehouse_id },
-    };
-  })();
+  const { variantId, warehouseId } = args.after;
+  const view = { name: 'mirror_stock', key: 'variant_id, warehouse_id', after: [variantId, warehouseId] };
+  const { last, ...page } = pageOf<StockRow>(db, view, args);
+  return { ...page, last: last && { variantId: last.variant_id, warehouseId: last.warehouse_id } };
 }
 
 /** Rows in the order of their id, after `after`. */
 export function variantRows(
   db: Db,
-  args: StockFilter & { readonly after: string; readonly limit: number },
+  args: Omit<StockFilter, 'warehouseId'> & { readonly after: string; readonly limit: number },
 ): Page<VariantRow> & { readonly last: string | null } {
-  const sqlOf = (search: StockFilter): string =>
-    `SELECT * FROM mirror_variants WHERE ${seek(search)} variant_id > @after ORDER BY variant_id`;
+  const view = { name: 'mirror_variants', key: 'variant_id', after: [args.after] };
+  const { last, ...page } = pageOf<VariantRow>(db, view, args);
+  return { ...page, last: last && last.variant_id };
+}
+
+interface View {
+  readonly name: string;
+  readonly key: string;
+  readonly after: readonly string[];
+}
+
+type Condition = [column: string, value: string | number];
+
+/** Rows looked at in one call, so that a filter that keeps few of many never holds the thread up. */
+const LOOK_AT = 5_000;
+
+/** @returns with the last row that was looked at, kept or not: the next page continues after it. */
+function pageOf<Row extends StockRow | VariantRow>(
+  db: Db,
+  view: View,
+  filter: StockFilter & { readonly limit: number },
+): Page<Row> & { readonly last: Row | null } {
+  // The first is found by an index, the others are checked row by row.
+  const all: [string, string | number | undefined][] = [
+    ['variant_id', filter.variantId],
+    ['sku', filter.sku],
+    ['product_id', filter.productId],
+    ['warehouse_id', filter.warehouseId],
+    ['suspect', filter.suspect],
+  ];
+  const conditions = all.filter((each): each is Condition => each[1] !== undefined);
+  const fits = (row: Row): boolean =>
+    conditions.every(([column, value]) => (row as unknown as Record<string, unknown>)[column] === value);
   return db.transaction(() => {
-    const { rows, last, hasMore } = takePortion(
-      found<VariantRow>(db, searchesOf(db, args), sqlOf, { after: args.after }),
-      { limit: args.limit, keep: (row) => fits(row, args) },
-    );
-    return { ...position(db), rows, hasMore, last: last?.variant_id ?? null };
+    const now = position(db);
+    const rows: Row[] = [];
+    let last: Row | null = null;
+    let looked = 0;
+    for (const row of candidates<Row>(db, view, conditions)) {
+      if (rows.length === filter.limit || looked === LOOK_AT) return { ...now, rows, last, hasMore: true };
+      looked += 1;
+      last = row;
+      if (fits(row)) rows.push(row);
+    }
+    return { ...now, rows, last, hasMore: false };
   })();
 }
 
-/** One query for everything; or, while few rows are suspect, one for each variant that may be. */
-function searchesOf(db: Db, filter: StockFilter): readonly StockFilter[] {
-  if (filter.suspect !== 1 || seek(filter) !== '') return [filter];
-  return fewSuspects(db)?.map((variantId) => ({ variantId })) ?? [filter];
-}
-
-/** Lazily: rows that are not needed are not looked up. */
-function* found<Row>(
+/** Lazily. While few rows are suspect, they are found one variant after the other. */
+function* candidates<Row>(
   db: Db,
-  searches: readonly StockFilter[],
-  sqlOf: (search: StockFilter) => string,
-  after: Readonly<Record<string, string>>,
+  { name, key, after }: View,
+  conditions: readonly Condition[],
 ): Iterable<Row> {
-  for (const search of searches) {
-    yield* prepared<object, Row>(db, sqlOf(search)).iterate({ ...bound(search), ...after });
+  const [first] = conditions;
+  const isIndexed = first !== undefined && ['variant_id', 'sku', 'product_id'].includes(first[0]);
+  const isSuspect = conditions.some(([column, value]) => column === 'suspect' && value === 1);
+  const suspects = isSuspect && !isIndexed ? fewSuspects(db) : null;
+  const seeks = suspects?.map((id): Condition => ['variant_id', id]) ?? [isIndexed ? first : null];
+  for (const seek of seeks) {
+    const sql = `SELECT * FROM ${name} WHERE ${seek === null ? '' : `${seek[0]} = ? AND`} (${key}) > (${after.map(() => '?').join(', ')})
+      ORDER BY ${key}`;
+    yield* prepared<unknown[], Row>(db, sql).iterate(...(seek === null ? [] : [seek[1]]), ...after);
   }
-}
-
-/** The narrowest condition that an index can find; the rest is checked row by row. */
-function seek(filter: StockFilter): string {
-  if (filter.variantId !== undefined) return 'variant_id = @variantId AND';
-  if (filter.sku !== undefined) return 'sku = @sku AND';
-  if (filter.productId !== undefined) return 'product_id = @productId AND';
-  return '';
-}
-
-/** SQLite refuses values that the statement does not name. */
-function bound(filter: StockFilter): Record<string, string> {
-  if (filter.variantId !== undefined) return { variantId: filter.variantId };
-  if (filter.sku !== undefined) return { sku: filter.sku };
-  return filter.productId === undefined ? {} : { productId: filter.productId };
-}
-
-function fits(row: StockRow | VariantRow, filter: StockFilter): boolean {
-  return (
-    (filter.variantId === undefined || row.variant_id === filter.variantId) &&
-    (filter.sku === undefined || row.sku === filter.sku) &&
-    (filter.productId === undefined || row.product_id === filter.productId) &&
-    (filter.suspect === undefined || row.suspect === filter.suspect)
-  );
 }

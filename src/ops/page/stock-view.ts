@@ -1,6 +1,5 @@
 /** The list of stock levels: everything, or what a search has found. */
 import { html } from 'hono/html';
-import type { StockCursor } from '../../mirror/queries/page/filters.ts';
 import type { StockLevelRow, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
 import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
@@ -10,27 +9,25 @@ interface StockSearch {
   readonly text: string;
   readonly warehouseId: string;
   readonly suspect: boolean;
-  readonly after: StockCursor | null;
+  readonly after: string | null;
 }
 
 export function readStockSearch(params: URLSearchParams): StockSearch {
-  const list = params.get('after');
   return {
     text: params.get('q')?.trim() ?? '',
     warehouseId: params.get('warehouse')?.trim() ?? '',
     suspect: params.get('suspect') !== null,
-    after: list === null ? null : { list, key: params.getAll('key') },
+    after: params.get('after'),
   };
 }
 
-function addressOf({ text, warehouseId, suspect }: StockSearch, after: StockCursor | null): string {
+function addressOf({ text, warehouseId, suspect }: StockSearch, after: string | null): string {
   const params = new URLSearchParams({
     ...(text !== '' && { q: text }),
     ...(warehouseId !== '' && { warehouse: warehouseId }),
     ...(suspect && { suspect: '1' }),
-    ...(after !== null && { after: after.list }),
+    ...(after !== null && { after }),
   });
-  for (const part of after?.key ?? []) params.append('key', part);
   return `/stock?${params.toString()}`;
 }
 

@@ -1,14 +1,13 @@
 /** The ops page's list of what is suspect: all of it, once each, page by page, whatever the ground. */
 import { expect, test } from 'vitest';
 import type { Db } from '../../../src/sqlite/open.ts';
-import type { StockCursor } from '../../../src/mirror/queries/page/filters.ts';
 import { findStock } from '../../../src/mirror/queries/page/stock.ts';
 import { T0, values } from '../mirror-file.ts';
 import { suspectMirror } from '../suspect-mirror.ts';
 
 function pagesOf(db: Db, limit: number, over: { text?: string; warehouseId?: string } = {}): string[][] {
   const pages: string[][] = [];
-  let after: StockCursor | null = null;
+  let after: string | null = null;
   do {
     const page = findStock(db, { text: '', warehouseId: null, ...over, suspect: true, after, limit });
     expect(page.variants.every(({ suspect }) => suspect)).toBe(true);

@@ -2,9 +2,20 @@
 import type { Source } from '../../../core/model.ts';
 import type { Db } from '../../../sqlite/open.ts';
 import { prepared } from '../../../sqlite/prepared.ts';
-import { SUSPECT_TOTAL } from '../../file/suspicion.ts';
-import { IN_WAREHOUSE, lowerCase, NAMED, type StockCursor, type StockSearch } from './filters.ts';
-import { findSuspects } from './suspects.ts';
+import { SUSPECT_TOTAL, UNEXPLAINED } from '../../file/suspicion.ts';
+import { fewSuspects } from '../suspect-grounds.ts';
+
+export interface StockSearch {
+  /** The beginning of a SKU, the id of a variant or a product, or a part of a name; empty: everything. */
+  readonly text: string;
+  /** Only variants with stock in this warehouse; null: in any warehouse. */
+  readonly warehouseId: string | null;
+  /** Only variants with suspect rows. */
+  readonly suspect: boolean;
+  /** The id of the variant where the previous page ended; null: the first page. */
+  readonly after: string | null;
+  readonly limit: number;
+}
 
 export interface StockLevelRow {
   readonly warehouseId: string;
@@ -33,36 +44,56 @@ export interface StockVariant {
 }
 
 export interface StockPage {
+  /** By id. */
   readonly variants: readonly StockVariant[];
-  /** Where to continue; null: there is no more. */
-  readonly next: StockCursor | null;
+  /** The `after` of the next page; null: there is no more. */
+  readonly next: string | null;
   /** Whether the search ended at its bound: `next` continues, though fewer were found than requested. */
   readonly isPartial: boolean;
 }
 
 /** Variants that one page may look at. */
 const LOOKED_AT = 5_000;
-
-const BY_ID = `
-  SELECT v.variant_id AS variantId FROM variants v
-  WHERE (v.variant_id = @text OR v.product_id = @text) AND v.variant_id > @afterId AND v.gone_at_ms IS NULL
-    AND ${IN_WAREHOUSE}
-  ORDER BY v.variant_id LIMIT @limit`;
+/** Beyond this many named variants, the mirror is searched row by row: that soon shows some. */
+const FEW = 2_000;
 
 // A prefix is found by the code points that follow it; U+10FFFF is after every character that a SKU can have.
-const BY_SKU = `
-  SELECT v.variant_id AS variantId, v.sku AS sku FROM variants v
-  WHERE v.sku >= @text AND v.sku < @text || char(1114111) AND (v.sku, v.variant_id) > (@afterSku, @afterId)
-    AND v.gone_at_ms IS NULL AND ${IN_WAREHOUSE}
-  ORDER BY v.sku, v.variant_id LIMIT @limit`;
+const NAMED = `
+  SELECT variant_id FROM variants WHERE variant_id = @text
+  UNION SELECT variant_id FROM variants WHERE product_id = @text
+  UNION SELECT variant_id FROM (
+    SELECT variant_id FROM variants WHERE sku >= @text AND sku < @text || char(1114111) LIMIT ${FEW + 1}
+  )`;
+
+const WANTED = `
+  v.variant_id > @after AND v.gone_at_ms IS NULL
+  AND (
+    @lower = '' OR v.variant_id = @text OR v.product_id = @text OR instr(lower(coalesce(v.sku, '')), @lower) > 0
+    OR instr(lower(v.name), @lower) > 0 OR instr(lower(coalesce(p.name, '')), @lower) > 0
+  )
+  AND (
+    @warehouseId IS NULL OR EXISTS (
+      SELECT 1 FROM stock_levels c
+      WHERE c.variant_id = v.variant_id AND c.warehouse_id = @warehouseId AND c.gone_at_ms IS NULL
+    )
+  )
+  AND (
+    @suspect = 0 OR ${SUSPECT_TOTAL} OR EXISTS (
+      SELECT 1 FROM stock_levels c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL AND ${UNEXPLAINED}
+    )
+  )
+  ORDER BY v.variant_id LIMIT @limit`;
+
+const LISTED = `
+  SELECT v.variant_id FROM json_each(@ids) l CROSS JOIN variants v ON v.variant_id = l.value
+  LEFT JOIN products p ON p.product_id = v.product_id WHERE ${WANTED}`;
+
+const WALKED = `
+  SELECT v.variant_id FROM variants v LEFT JOIN products p ON p.product_id = v.product_id
+  WHERE v.variant_id <= @until AND ${WANTED}`;
 
 const BOUND = `
-  SELECT variant_id FROM variants WHERE variant_id > @afterId ORDER BY variant_id LIMIT 1 OFFSET ${LOOKED_AT - 1}`;
-
-const BY_VARIANT = `
-  SELECT v.variant_id AS variantId FROM variants v
-  WHERE v.variant_id > @afterId AND v.variant_id <= @untilId AND v.gone_at_ms IS NULL AND ${NAMED} AND ${IN_WAREHOUSE}
-  ORDER BY v.variant_id LIMIT @limit`;
+  SELECT variant_id FROM variants WHERE variant_id > @after ORDER BY variant_id LIMIT 1 OFFSET ${LOOKED_AT - 1}`;
 
 const VARIANTS = `
   SELECT v.variant_id AS variantId, v.product_id AS productId, v.sku AS sku, v.name AS name, p.name AS productName,
@@ -78,62 +109,37 @@ const STOCK_LEVELS = `
   FROM json_each(@ids) l JOIN mirror_stock s ON s.variant_id = l.value
   ORDER BY l.key, s.warehouse_id`;
 
-interface Found {
-  readonly variantId: string;
-  readonly sku?: string;
-}
-
 export function findStock(db: Db, search: StockSearch): StockPage {
-  if (search.suspect) {
-    const { variantIds, next, isPartial } = findSuspects(db, search);
-    return { variants: variantsWithLevels(db, variantIds), next, isPartial };
-  }
-  const { warehouseId, after, text } = search;
-  if (text !== '' && (after === null || after.list === 'id' || after.list === 'sku')) {
-    for (const list of ['id', 'sku'] as const) {
-      if (after !== null && after.list !== list) continue;
-      const [afterId = '', afterSku = ''] = after?.key ?? [];
-      const bound = { text, warehouseId, limit: search.limit + 1, afterId };
-      const found =
-        list === 'id'
-          ? prepared<object, Found>(db, BY_ID).all(bound)
-          : prepared<object, Found>(db, BY_SKU).all({ ...bound, afterSku });
-      if (found.length > 0 || after !== null) return pageOf(db, search, found, list);
-    }
-  }
-  return searchStock(db, search);
-}
-
-/** By the variants' ids, when neither an id nor the beginning of a SKU matches. */
-function searchStock(db: Db, search: StockSearch): StockPage {
-  const { warehouseId, after, text, limit } = search;
-  const afterId = after?.list === 'walk' ? (after.key[0] ?? '') : '';
-  const untilId = prepared<object, string>(db, BOUND).pluck().get({ afterId }) ?? null;
-  const found = prepared<object, Found>(db, BY_VARIANT).all({
-    lower: lowerCase(text),
-    warehouseId,
-    limit: limit + 1,
-    afterId,
-    untilId: untilId ?? '\u{10ffff}',
-  });
-  const page = pageOf(db, search, found, 'walk');
-  if (page.next !== null || untilId === null) return page;
-  return { ...page, next: { list: 'walk', key: [untilId] }, isPartial: true };
-}
-
-/** @param found one more than is shown means that there are more. */
-function pageOf(db: Db, { limit }: StockSearch, found: readonly Found[], list: string): StockPage {
+  const { text, warehouseId, limit } = search;
+  const after = search.after ?? '';
+  const ids = search.suspect ? fewSuspects(db) : fewNamed(db, text);
+  const until = ids === null ? (prepared<object, string>(db, BOUND).pluck().get({ after }) ?? null) : null;
+  const found = prepared<object, string>(db, ids === null ? WALKED : LISTED)
+    .pluck()
+    .all({
+      after,
+      text,
+      // Like SQLite's own lower(), which knows ASCII letters only.
+      lower: text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
+      warehouseId,
+      suspect: search.suspect ? 1 : 0,
+      limit: limit + 1,
+      ...(ids === null ? { until: until ?? '\u{10ffff}' } : { ids: JSON.stringify(ids) }),
+    });
   const shown = found.slice(0, limit);
-  const last = shown.at(-1);
-  const variantIds = shown.map(({ variantId }) => variantId);
+  const hasMore = found.length > limit;
   return {
-    variants: variantsWithLevels(db, variantIds),
-    next:
-      found.length > limit && last !== undefined
-        ? { list, key: [last.variantId, ...(last.sku === undefined ? [] : [last.sku])] }
-        : null,
-    isPartial: false,
+    variants: variantsWithLevels(db, shown),
+    next: hasMore ? (shown.at(-1) ?? null) : until,
+    isPartial: !hasMore && until !== null,
   };
+}
+
+/** The variants that an id or the beginning of a SKU names; null: none, or too many. */
+function fewNamed(db: Db, text: string): readonly string[] | null {
+  if (text === '') return null;
+  const ids = prepared<object, string>(db, NAMED).pluck().all({ text });
+  return ids.length === 0 || ids.length > FEW ? null : ids;
 }
 
 type Flagged<T> = Omit<T, 'suspect' | 'levels'> & { readonly suspect: number };
@@ -141,20 +147,17 @@ type Flagged<T> = Omit<T, 'suspect' | 'levels'> & { readonly suspect: number };
 /** In the order of the ids; unknown ones are left out. */
 export function variantsWithLevels(db: Db, variantIds: readonly string[]): StockVariant[] {
   const ids = JSON.stringify(variantIds);
-  const levels = new Map<string, StockLevelRow[]>();
-  const rows = prepared<object, Flagged<StockLevelRow> & { variantId: string }>(db, STOCK_LEVELS).all({
-    ids,
-  });
-  for (const { variantId, suspect, ...level } of rows) {
-    const known = levels.get(variantId);
-    const shown = { ...level, suspect: suspect === 1 };
-    if (known === undefined) levels.set(variantId, [shown]);
-    else known.push(shown);
-  }
+  const levels = Map.groupBy(
+    prepared<object, Flagged<StockLevelRow> & { readonly variantId: string }>(db, STOCK_LEVELS).all({ ids }),
+    ({ variantId }) => variantId,
+  );
   return prepared<object, Flagged<StockVariant>>(db, VARIANTS)
     .all({ ids })
     .map(({ suspect, ...variant }) => {
-      const own = levels.get(variant.variantId) ?? [];
+      const own = (levels.get(variant.variantId) ?? []).map((level) => ({
+        ...level,
+        suspect: level.suspect === 1,
+      }));
       return { ...variant, suspect: suspect === 1 || own.some((level) => level.suspect), levels: own };
     });
 }
