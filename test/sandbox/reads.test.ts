@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
-import { levelOf, clientOf, holdNext, manualTime, sandboxFor, variantOf } from './harness.ts';
+import { levelOf, clientOf, manualTime, sandboxFor } from './harness.ts';
 import type { Client, Reply } from './harness.ts';
 
 const DETAIL = '/v1/product/detail';
@@ -61,20 +61,6 @@ test('slow samples on arrival and delivers later', async () => {
   expect(done).toBe(false);
   time.advance(1);
   expect(availableOf(await answer, variant.id)).toBe(10);
-});
-
-test('holdNext samples one read of the product now and delivers it on release', async () => {
-  const { sandbox, call, variant, read, set } = await prepared();
-  const hold = holdNext(sandbox, variant.product.id);
-  const other = variantOf(sandbox, 'own').product.id;
-  expect((await call(DETAIL, { product_id: other })).status).toBe(200);
-
-  const held = read();
-  await hold.sampled;
-  set(50);
-  expect(availableOf(await read(), variant.id)).toBe(50);
-  hold.release();
-  expect(availableOf(await held, variant.id)).toBe(10);
 });
 
 test.each([

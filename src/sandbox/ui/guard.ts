@@ -1,5 +1,4 @@
 import type { MiddlewareHandler } from 'hono';
-import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
 import type { ApiEnv } from '../api/api.ts';
 import { ApiError } from '../shared/errors.ts';
@@ -20,9 +19,6 @@ export const refuseForeignHost: MiddlewareHandler<ApiEnv> = async (context, next
   }
   await next();
 };
-
-/** Refuses forms of other sites, posted by the reader's browser. */
-export const refuseForeignForms: MiddlewareHandler<ApiEnv> = csrf();
 
 export const pageHeaders: MiddlewareHandler<ApiEnv> = secureHeaders({
   contentSecurityPolicy: {

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
+import { csrf } from 'hono/csrf';
 import { html } from 'hono/html';
 import { HTTPException } from 'hono/http-exception';
 import { pageFiles } from '../../web/files.ts';
@@ -13,7 +14,7 @@ import { ApiError } from '../shared/errors.ts';
 import type { Store } from '../sandbox.ts';
 import { callView, callsView } from './calls-view.ts';
 import { bodyOf, fieldsView, numberIn, textIn } from './forms.ts';
-import { pageHeaders, refuseForeignForms, refuseForeignHost } from './guard.ts';
+import { pageHeaders, refuseForeignHost } from './guard.ts';
 import { addressOf, stockView } from './stock-view.ts';
 import { lossesView, webhookView, webhooksView } from './webhooks-view.ts';
 
@@ -44,7 +45,7 @@ interface Refused {
 export function createPage(store: Store): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   for (const path of ['/', '/page/*', '/calls', '/calls/*', '/webhooks/*'])
-    app.use(path, pageHeaders, refuseForeignHost, refuseForeignForms);
+    app.use(path, pageHeaders, refuseForeignHost, csrf());
   app.route('/', pageFiles<ApiEnv>());
 
   const show = (context: Context<ApiEnv>, main: Html, problem?: string) => {
