@@ -184,8 +184,6 @@ export class Applier {
     const seq = state.appliedSeq + 1;
     const outcomes: string[] = [];
     const facts: Fact[] = [];
-    // What changed is likely to change again; reads pass through the whole catalogue.
-    this.#tables.touchFor({ isLasting: true });
     applyInput(this.#tables, { kind: 'delivery', seq, inboxSeq, atMs: arrivedAtMs, ...parsed }, (fact) => {
       if (fact.kind === 'change') outcomes.push(fact.branch);
       if (isNotable(fact)) facts.push(fact);
@@ -199,7 +197,6 @@ export class Applier {
     const seq = this.#tables.state().appliedSeq + 1;
     const numbered: Input = { ...input, seq };
     const ruled: Fact[] = [];
-    this.#tables.touchFor({ isLasting: false });
     applyInput(this.#tables, numbered, (fact) => {
       if (isNotable(fact)) ruled.push(fact);
     });

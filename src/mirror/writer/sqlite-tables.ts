@@ -138,7 +138,7 @@ export class SqliteTables implements Tables {
   flush(): void {
     this.#writeAll();
     this.#writeCounts();
-    this.#cache.age();
+    this.#cache.trim();
     if (!this.#stateIsWritten) this.#sql.putState.run({ ...this.#state, id: 1 });
     this.#stateIsWritten = true;
     for (const [productId, atMs] of this.#evidence) this.#sql.noteEvidence.run({ productId, atMs });
@@ -158,11 +158,6 @@ export class SqliteTables implements Tables {
     this.#liveCounts = this.#readLiveCounts();
     this.#countsAreWritten = true;
     this.#levelsAdded = new Map();
-  }
-
-  /** @param isLasting whether the variants that are touched from now on stay in memory beyond the transaction. */
-  touchFor({ isLasting }: { readonly isLasting: boolean }): void {
-    this.#cache.keeps = isLasting;
   }
 
   #readState(): MirrorState {

@@ -22,59 +22,40 @@ interface CachedVariant {
   gaps: readonly Gap[] | null;
 }
 
-/** Variants in each of the two generations: some 5 MB with their stock levels. */
-const GENERATION = 2_048;
+/** With their stock levels some 5 MB. */
+const MAX_VARIANTS = 4_096;
 
 export class VariantCache {
-  #young = new Map<string, CachedVariant>();
-  #old = new Map<string, CachedVariant>();
-  /** Of this transaction only. */
-  #passing = new Map<string, CachedVariant>();
-  /** Whether rows requested from now on will be needed again: otherwise they go with the transaction. */
-  keeps = true;
+  readonly #variants = new Map<string, CachedVariant>();
   /** The last one requested: a change asks several times. */
   #lastId: string | null = null;
   #last: CachedVariant | null = null;
 
   of(variantId: string): CachedVariant {
     if (variantId === this.#lastId && this.#last !== null) return this.#last;
+    let found = this.#variants.get(variantId);
+    if (found === undefined) {
+      found = {
+        slot: { row: undefined, stored: undefined },
+        isKnown: false,
+        levels: new Map(),
+        hasAllLevels: false,
+        gaps: null,
+      };
+      this.#variants.set(variantId, found);
+    }
     this.#lastId = variantId;
-    this.#last = this.#find(variantId);
-    return this.#last;
-  }
-
-  #find(variantId: string): CachedVariant {
-    const young = this.#young.get(variantId);
-    if (young !== undefined) return young;
-    const known = this.#old.get(variantId) ?? this.#passing.get(variantId);
-    const found = known ?? {
-      slot: { row: undefined, stored: undefined },
-      isKnown: false,
-      levels: new Map(),
-      hasAllLevels: false,
-      gaps: null,
-    };
-    if (this.keeps) this.#young.set(variantId, found);
-    else if (known === undefined) this.#passing.set(variantId, found);
+    this.#last = found;
     return found;
   }
 
-  /** Drops what was not used for long, and what belonged to a transaction. Not while a row is unwritten. */
-  age(): void {
-    if (this.#passing.size > 0) {
-      this.#passing = new Map();
-      this.#last = null;
-    }
-    if (this.#young.size < GENERATION) return;
-    this.#old = this.#young;
-    this.#young = new Map();
-    this.#last = null;
+  /** Bounds the memory. Not while a row is unwritten. */
+  trim(): void {
+    if (this.#variants.size > MAX_VARIANTS) this.clear();
   }
 
   clear(): void {
-    this.#young = new Map();
-    this.#old = new Map();
-    this.#passing = new Map();
+    this.#variants.clear();
     this.#last = null;
   }
 }
