@@ -194,8 +194,14 @@ export class Mirror {
       openedAtMs: null,
     };
     this.#running = running;
-    for (const part of [running.apply, running.query]) {
-      void part.exited.then((error) => this.#fail(running, error, false));
+    for (const name of ['apply', 'query'] as const) {
+      void running[name].exited.then(({ message }) =>
+        this.#fail(
+          running,
+          new StoreError('closed', `the mirror’s ${name} thread has ended: ${message}`),
+          false,
+        ),
+      );
     }
   }
 

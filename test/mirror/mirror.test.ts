@@ -112,7 +112,7 @@ test('a failed thread ends both, and both are started again after a pause that d
   await vi.advanceTimersByTimeAsync(60_001);
   querying.at(-1)?.end(new Error('out of memory'));
   expect(await pause()).toBe(1_000);
-  expect(faults).toEqual([DISK.message, null, 'out of memory']);
+  expect(faults).toEqual([DISK.message, null, 'the mirror’s query thread has ended: out of memory']);
 });
 
 test('while it has failed, what it is asked is refused with the fault', async () => {

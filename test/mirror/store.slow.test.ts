@@ -172,6 +172,7 @@ test('an apply thread that dies is started again; the inbox’s ends the store',
   const [inboxThread, applyThread] = workers;
   await applyThread?.terminate();
   await eventually(() => store.epochs.length === 2, { what: 'the mirror is open again' });
+  await store.mirror.command('settle', undefined);
   expect(store.faults).toMatchObject([{ kind: 'closed' }, null]);
   await inboxThread?.terminate();
   await expect(store.inbox.append(delivery('a', item()), T0)).rejects.toMatchObject({ kind: 'closed' });
