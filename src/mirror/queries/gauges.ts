@@ -1,18 +1,15 @@
 /**
- * The state of the mirror for metrics, alarms, plots and pages: everything in one query, whose cost grows with the
+ * The state of the mirror for causes, metrics, plots and pages: everything in one query, whose cost grows with the
  * number of re-read requests only.
  */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Db } from '../../sqlite/open.ts';
 import { lag, type Lag } from './inbox.ts';
-import { pendingReads } from './overview.ts';
 import { status, type Status } from './status.ts';
 
 export interface StateSample {
   readonly status: Status;
-  /** When the oldest re-read request that waits for its read was first recorded; null: none waits. */
-  readonly oldestSuspectAtMs: number | null;
   readonly lag: Lag;
   readonly databaseBytes: number;
   readonly walBytes: number;
@@ -26,7 +23,6 @@ export function stateSample(db: Db): StateSample {
   const beganMs = performance.now();
   const sample = db.transaction(() => ({
     status: status(db),
-    oldestSuspectAtMs: pendingReads(db).oldestSuspectAtMs,
     lag: lag(db),
     databaseBytes: pragma(db, 'page_count') * pragma(db, 'page_size'),
   }))();

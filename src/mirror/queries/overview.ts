@@ -45,10 +45,6 @@ export interface PendingReads {
   readonly groups: readonly RequestGroup[];
   /** There are more than were looked at: the figures are those of the most urgent. */
   readonly isPartial: boolean;
-  /** When the oldest re-read request that waits for its read was first recorded; null: none waits. */
-  readonly oldestSuspectAtMs: number | null;
-  /** When the oldest break in a chain of changes was found; null: none is open. */
-  readonly oldestGapAtMs: number | null;
 }
 
 const LOOKED_AT = 2_000;
@@ -67,7 +63,6 @@ interface UrgentRow {
 export function pendingReads(db: Db): PendingReads {
   const rows = prepared<[], UrgentRow>(db, URGENT).all();
   const byReason = new Map<string, RequestGroup>();
-  let oldestSuspectAtMs: number | null = null;
   for (const { reason, isSuspect, sinceMs } of rows.slice(0, LOOKED_AT)) {
     const key = `${reason} ${isSuspect}`;
     const known = byReason.get(key);
@@ -77,16 +72,10 @@ export function pendingReads(db: Db): PendingReads {
       products: (known?.products ?? 0) + 1,
       sinceMs: Math.min(known?.sinceMs ?? sinceMs, sinceMs),
     });
-    if (isSuspect === 1) oldestSuspectAtMs = Math.min(oldestSuspectAtMs ?? sinceMs, sinceMs);
   }
-  const oldestGapAtMs =
-    prepared<[], number>(db, 'SELECT opened_at_ms FROM gaps ORDER BY due_at_ms LIMIT 1').pluck().get() ??
-    null;
   return {
     groups: [...byReason.values()].toSorted((a, b) => b.products - a.products),
     isPartial: rows.length > LOOKED_AT,
-    oldestSuspectAtMs,
-    oldestGapAtMs,
   };
 }
 

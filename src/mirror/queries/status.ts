@@ -28,45 +28,9 @@ export interface Status {
   readonly failing_reads: number;
   /** What went wrong with the latest of these. */
   readonly last_read_error: string | null;
-  /** Removals that the mass-removal guard holds: of products, variants and stock levels. */
+  /** Products that the mass-removal guard keeps, whole or in part. */
   readonly held_removals: number;
-  /** Of these: variants whose product stays, and levels whose variant stays. */
-  readonly held_variants: number;
-  readonly held_levels: number;
   readonly dead_letters: number;
-}
-
-const HELD = `
-  WITH held AS (
-    SELECT o.product_id, p.missing_at_ms IS NOT NULL AS is_whole
-    FROM read_requests o LEFT JOIN products p ON p.product_id = o.product_id
-    WHERE o.not_before_ms = ${LATEST_MS}
-  ), parts AS (
-    SELECT v.variant_id, v.missing_at_ms FROM held h CROSS JOIN variants v ON v.product_id = h.product_id
-    WHERE h.is_whole = 0 AND v.gone_at_ms IS NULL
-  )
-  SELECT
-    (SELECT count(*) FROM held) AS products,
-    (SELECT count(*) FROM held WHERE is_whole = 1) AS whole,
-    (SELECT count(*) FROM parts WHERE missing_at_ms IS NOT NULL) AS variants,
-    (
-      SELECT count(*) FROM parts v CROSS JOIN stock_levels c ON c.variant_id = v.variant_id
-      WHERE v.missing_at_ms IS NULL AND c.missing_at_ms IS NOT NULL AND c.gone_at_ms IS NULL
-    ) AS levels`;
-
-interface HeldRow {
-  readonly products: number;
-  readonly whole: number;
-  readonly variants: number;
-  readonly levels: number;
-}
-
-function heldRemovals(db: Db): Pick<Status, 'held_removals' | 'held_variants' | 'held_levels'> {
-  const row = prepared<[], HeldRow>(db, HELD).get();
-  const { products, whole, variants, levels } = row ?? { products: 0, whole: 0, variants: 0, levels: 0 };
-  // A product that waits without anything to say what for waits as a whole.
-  const all = Math.max(products, whole + variants + levels);
-  return { held_removals: all, held_variants: variants, held_levels: levels };
 }
 
 type LiveCounts = Pick<Status, 'products' | 'variants' | 'levels'>;
@@ -100,7 +64,7 @@ export function status(db: Db): Status {
       prepared<[], string>(db, 'SELECT error FROM read_failures ORDER BY failed_at_ms DESC LIMIT 1')
         .pluck()
         .get() ?? null,
-    ...heldRemovals(db),
+    held_removals: count('SELECT count(*) FROM read_requests WHERE not_before_ms = ?', LATEST_MS),
     // Given out one after the other, and pruned from the oldest on.
     dead_letters: count(
       'SELECT coalesce((SELECT max(id) FROM dead_letters) - (SELECT min(id) FROM dead_letters) + 1, 0)',

@@ -51,9 +51,7 @@ const countsSchema = z.object({
   parked_reads: count('Products whose reads the store refuses, or that failed repeatedly.'),
   failing_reads: count('Products whose last read failed, parked ones included.'),
   last_read_error: z.string().nullable(),
-  held_removals: count('Products, variants and levels that the mass-removal guard keeps.'),
-  held_variants: count('Of these: variants whose product stays.'),
-  held_levels: count('Of these: stock levels whose variant stays.'),
+  held_removals: count('Products that the mass-removal guard keeps, whole or in part.'),
   dead_letters: count('Deliveries or items that were not understood.'),
   reads_under_way: z.int(),
 });

@@ -128,7 +128,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'operator',
     message:
-      'The store no longer shows {removals}, too many at once. The mirror keeps them, suspect, until you decide.',
+      'The store no longer shows {products}, or variants or warehouses of them: too many at once. The mirror keeps them, suspect, until you decide.',
     remedy:
       'Check in the store whether they were meant to be deleted: its filter, permissions or data may be wrong. If they were, run `stock-mirror resync --allow-removals`; if not, correct the store and run `stock-mirror resync`.',
     alertAfter: '5m',
@@ -302,7 +302,6 @@ const IN_GENERAL: Readonly<Record<string, string>> = {
   how: '',
   fault: 'the status names file and fault',
   products: 'products',
-  removals: 'products, variants or stock levels',
   waiting: 'products wait to be read',
   wrong: 'Some',
   right: 'others',

@@ -14,13 +14,8 @@ const MANY = 10;
 const SHARE = 0.2;
 
 export class Signatures {
-  readonly #wrong: SlotCounts;
-  readonly #right: SlotCounts;
-
-  constructor(nowMs: number) {
-    this.#wrong = new SlotCounts(MINUTE_MS, HOUR, nowMs);
-    this.#right = new SlotCounts(MINUTE_MS, HOUR, nowMs);
-  }
+  readonly #wrong = new SlotCounts(MINUTE_MS, HOUR);
+  readonly #right = new SlotCounts(MINUTE_MS, HOUR);
 
   count(isRight: boolean, atMs: number): void {
     (isRight ? this.#right : this.#wrong).add(atMs);

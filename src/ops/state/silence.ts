@@ -26,11 +26,10 @@ const SLOTS = ((DAYS_COMPARED + 1) * DAY_MS) / SLOT_MS;
 const BURST = 10;
 
 export class DeliveryHistory {
-  readonly #counts: SlotCounts;
+  readonly #counts = new SlotCounts(SLOT_MS, SLOTS);
   #knownFromMs: number;
 
   constructor(nowMs: number) {
-    this.#counts = new SlotCounts(SLOT_MS, SLOTS, nowMs);
     this.#knownFromMs = nowMs;
   }
 

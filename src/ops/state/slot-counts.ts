@@ -1,23 +1,22 @@
-/** Counts per time slot, for a bounded time back. Counting is one addition to an array. */
-
+/** Counts per time slot, for a bounded time back. */
 export class SlotCounts {
-  readonly slotMs: number;
-  readonly #counts: Float64Array;
-  #newest: number;
+  readonly #slotMs: number;
+  readonly #slots: number;
+  readonly #counts = new Map<number, number>();
 
-  /** @param slots how many slots of `slotMs` are kept, the current one included. */
-  constructor(slotMs: number, slots: number, nowMs: number) {
-    this.slotMs = slotMs;
-    this.#counts = new Float64Array(slots);
-    this.#newest = this.#slotOf(nowMs);
+  /** @param slots how many slots are kept, the current one included. */
+  constructor(slotMs: number, slots: number) {
+    this.#slotMs = slotMs;
+    this.#slots = slots;
   }
 
   add(atMs: number, count = 1): void {
-    const slot = this.#slotOf(atMs);
-    this.#advance(slot);
-    if (slot <= this.#newest - this.#counts.length) return;
-    const index = this.#indexOf(slot);
-    this.#counts[index] = (this.#counts[index] ?? 0) + count;
+    const slot = Math.floor(atMs / this.#slotMs);
+    const known = this.#counts.get(slot);
+    this.#counts.set(slot, (known ?? 0) + count);
+    if (known !== undefined) return;
+    const newest = Math.max(...this.#counts.keys());
+    for (const each of this.#counts.keys()) if (each <= newest - this.#slots) this.#counts.delete(each);
   }
 
   /**
@@ -26,35 +25,17 @@ export class SlotCounts {
    * @param cap the most that one slot contributes.
    */
   within(fromMs: number, toMs: number, cap = Number.POSITIVE_INFINITY): number {
+    const end = Math.floor(toMs / this.#slotMs);
     let sum = 0;
-    const last = Math.min(Math.floor(toMs / this.slotMs) - 1, this.#newest);
-    const first = Math.max(Math.ceil(fromMs / this.slotMs), this.#newest - this.#counts.length + 1);
-    for (let slot = first; slot <= last; slot += 1) {
-      sum += Math.min(cap, this.#counts[this.#indexOf(slot)] ?? 0);
+    for (let slot = Math.ceil(fromMs / this.#slotMs); slot < end; slot += 1) {
+      sum += Math.min(cap, this.#counts.get(slot) ?? 0);
     }
     return sum;
   }
 
-  /** The counts of the last `slots` slots up to now, the current one included. */
+  /** The counts of the last `slots` slots, the current one included. */
   latest(nowMs: number, slots: number): number {
-    const end = (this.#slotOf(nowMs) + 1) * this.slotMs;
-    return this.within(end - slots * this.slotMs, end);
-  }
-
-  #advance(slot: number): void {
-    const length = this.#counts.length;
-    for (let next = Math.max(this.#newest + 1, slot - length + 1); next <= slot; next += 1) {
-      this.#counts[this.#indexOf(next)] = 0;
-    }
-    this.#newest = Math.max(this.#newest, slot);
-  }
-
-  #slotOf(atMs: number): number {
-    return Math.floor(atMs / this.slotMs);
-  }
-
-  #indexOf(slot: number): number {
-    const length = this.#counts.length;
-    return ((slot % length) + length) % length;
+    const endMs = (Math.floor(nowMs / this.#slotMs) + 1) * this.#slotMs;
+    return this.within(endMs - slots * this.#slotMs, endMs);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Reads the state of the mirror from the database, once for all who show it: metrics, alarms, plots, the API and the
- * page. The query costs in proportion to the open re-read requests, which after downtime cover everything: the longer
- * it takes, the more rarely it runs, to keep the reader's thread free.
+ * Reads the counts of the mirror from the database, for causes, metrics, plots, API and page. The query costs in proportion
+ * to the open read requests, which after downtime cover everything: the longer it takes, the more rarely it runs, to keep
+ * the query thread free.
  */
 import type { Logger } from '../../platform/log.ts';
 import type { StateSample } from '../../mirror/queries/gauges.ts';
@@ -35,10 +35,7 @@ export class StateSampler implements StateSource {
   readonly #deps: StateSamplerDeps;
   readonly #listeners = new Set<(sample: SampledState) => void>();
   #last: SampledState | null = null;
-  /** On the monotonic clock. */
-  #lastEndedMs = Number.NEGATIVE_INFINITY;
-  #underWay: Promise<SampledState> | null = null;
-  #next: Promise<SampledState> | null = null;
+  #underWay: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -58,11 +55,7 @@ export class StateSampler implements StateSource {
 
   async status(): Promise<Status> {
     const last = this.#last;
-    if (last === null || last.tookMs < QUICK_MS) return (await this.#sampleNow()).status;
-    if (performance.now() - this.#lastEndedMs >= last.tookMs * SHARE) {
-      // If it fails, so does the following query or the next sample.
-      this.#sampleNow().catch(() => undefined);
-    }
+    if (last === null || last.tookMs < QUICK_MS) return (await this.#sample()).status;
     return { ...last.status, ...(await this.#deps.reader.ask('glance')) };
   }
 
@@ -73,49 +66,30 @@ export class StateSampler implements StateSource {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await Promise.allSettled([this.#underWay, this.#next]);
+    await this.#underWay;
   }
 
   /** Never rejects. */
   async #again(): Promise<void> {
-    await this.#sampleNow().catch((error: unknown) => {
-      if (!this.#stopped)
-        this.#deps.log.warn(
-          { err: error },
-          'cannot read the state of the mirror from the database: metrics and alarms stay as they are',
-        );
+    this.#underWay = this.#sample().catch((error: unknown) => {
+      if (this.#stopped) return;
+      this.#deps.log.warn(
+        { err: error },
+        'cannot read the counts from the mirror: metrics and plots stay as they are',
+      );
     });
+    await this.#underWay;
     if (this.#stopped) return;
     this.#timer = setTimeout(() => void this.#again(), Math.max(EVERY_MS, (this.#last?.tookMs ?? 0) * SHARE));
     this.#timer.unref();
   }
 
-  /** A sample that begins after this call. However many callers there are, at most one sample waits behind the one under way. */
-  #sampleNow(): Promise<SampledState> {
-    if (this.#underWay === null) return this.#sample();
-    return (this.#next ??= this.#underWay
-      .catch(() => undefined)
-      .then(() => {
-        this.#next = null;
-        return this.#sample();
-      }));
-  }
-
-  #sample(): Promise<SampledState> {
+  async #sample(): Promise<SampledState> {
     const { reader, now } = this.#deps;
     const atMs = now();
-    const sampling = reader
-      .ask('stateSample')
-      .then((asked): SampledState => {
-        const sample = { ...asked, atMs };
-        this.#last = sample;
-        for (const listener of this.#listeners) listener(sample);
-        return sample;
-      })
-      .finally(() => {
-        this.#lastEndedMs = performance.now();
-        if (this.#underWay === sampling) this.#underWay = null;
-      });
-    return (this.#underWay = sampling);
+    const sample = { ...(await reader.ask('stateSample')), atMs };
+    this.#last = sample;
+    for (const listener of this.#listeners) listener(sample);
+    return sample;
   }
 }

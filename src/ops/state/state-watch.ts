@@ -29,7 +29,7 @@ const LATE_MS = 3_000;
 export class StateWatch {
   readonly #deps: StateWatchDeps;
   readonly #history: DeliveryHistory;
-  readonly #signatures: Signatures;
+  readonly #signatures = new Signatures();
   #lastDeliveryAtMs: number | null = null;
   /** Downtime is not silence. */
   #listeningSinceMs: number;
@@ -49,7 +49,6 @@ export class StateWatch {
     const nowMs = deps.now();
     this.#deps = deps;
     this.#history = new DeliveryHistory(nowMs);
-    this.#signatures = new Signatures(nowMs);
     this.#listeningSinceMs = nowMs;
     this.#commits = { lastGoodAtMs: nowMs, lastError: null };
     this.#awaited = { seq: deps.inbox.lastSeq, atMs: nowMs };

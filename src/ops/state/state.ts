@@ -17,14 +17,7 @@ export type Serving = 'yes' | 'no' | 'held';
 
 export type StatusFacts = Pick<
   Status,
-  | 'state_cause'
-  | 'alive_at'
-  | 'products'
-  | 'pending_reads'
-  | 'parked_reads'
-  | 'held_removals'
-  | 'held_variants'
-  | 'held_levels'
+  'state_cause' | 'alive_at' | 'products' | 'pending_reads' | 'parked_reads' | 'held_removals'
 >;
 
 /** Known only inside the mirror's process. */
@@ -95,7 +88,7 @@ function* fileCauses({ serving, status, own }: Facts): Generator<Cause> {
     return;
   }
   const { state_cause: code, alive_at: aliveAt, held_removals: held } = status;
-  if (held > 0) yield causeOf('held_removals', null, { removals: heldWords(status) });
+  if (held > 0) yield causeOf('held_removals', null, { products: counted(held, 'product') });
   if (status.parked_reads > 0 && code !== 'refused_products') {
     yield causeOf('parked_reads', null, { products: counted(status.parked_reads, 'product') });
   }
@@ -167,18 +160,4 @@ function* processCauses({ own, nowMs }: Facts): Generator<Cause> {
 /** Without its full stop, to end in the message's own. */
 function sentence(text: string): string {
   return text.replace(/\.$/, '');
-}
-
-/** @returns '3 products, 1 variant and 20 stock levels', as far as there are any. */
-function heldWords({ held_removals, held_variants, held_levels }: StatusFacts): string {
-  const parts = (
-    [
-      [held_removals - held_variants - held_levels, 'product'],
-      [held_variants, 'variant'],
-      [held_levels, 'stock level'],
-    ] as const
-  )
-    .filter(([count]) => count > 0)
-    .map(([count, what]) => counted(count, what));
-  return new Intl.ListFormat('en-GB').format(parts);
 }

@@ -1,5 +1,5 @@
 /** A cause has the same code in `GET /api/status`, `stock-mirror status`, the page, the metrics and the log. */
-import { Writable } from 'node:stream';
+import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { statusCommand } from '../../../src/cli/status.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
@@ -7,7 +7,6 @@ import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/ops/state/store-cause.ts';
-import { createLog } from '../../../src/platform/log.ts';
 import { StoreError } from '../../../src/sqlite/errors.ts';
 import { newStore, type OpenedStore } from '../../reconcile/mirror.ts';
 import { startOps, type Ops } from '../harness.ts';
@@ -44,11 +43,7 @@ async function startMirror(): Promise<Mirror> {
   const writer = Object.defineProperty(opened.writer, 'fault', { get: () => facts.fault });
   const store = { ...opened, reader, writer };
   const logged: string[] = [];
-  const write = (line: Buffer, _encoding: string, done: () => void): void => {
-    logged.push(String(line));
-    done();
-  };
-  const log = createLog('info', new Writable({ write }) as NodeJS.WriteStream);
+  const log = pino({ base: null }, { write: (line) => void logged.push(line) });
   const now = () => facts.nowMs;
   const operator = {
     resync: () => Promise.reject(new Error('not here')),
