@@ -20,7 +20,7 @@ export class FactLog {
     this.#log = log;
   }
 
-  /** @param seq of the entry in the event log, to find the delivery with its request id, or the read. */
+  /** @param seq the number of the input. */
   tell(fact: Fact, seq: number): void {
     const { kind } = fact;
     const line = lineOf(fact);
@@ -77,13 +77,13 @@ function lineOf(fact: Fact): Line {
     case 'clock_contradiction':
       return [
         'warn',
-        'the store’s clock or this machine’s has jumped: more products are re-read for a while, and figures stay correct; if this goes on, check both clocks',
+        'the store’s clock or this machine’s has jumped: more products are re-read for a while, and values stay correct; if this goes on, check both clocks',
       ];
     case 'date':
       return fact.isDropped
         ? [
             'warn',
-            'the Date of the store’s answers is wrong, by the times of its changes (a balancer with a clock of its own?): the mirror does without it, and figures stay correct; report it to the store',
+            'the Date of the store’s answers is wrong, by the times of its changes (a balancer with a clock of its own?): the mirror does without it, and values stay correct; report it to the store',
           ]
         : ['info', 'the Date of the store’s answers agrees with the times of its changes again'];
     case 'change':
