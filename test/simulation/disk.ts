@@ -158,8 +158,9 @@ export class Disk {
     this.#open.clear();
   }
 
-  /** Online copies; the inbox holds all that the mirror has applied. */
-  backUp(): DiskCopy {
+  /** Online copies; the inbox holds all that the mirror has applied. @returns null while there is no mirror. */
+  backUp(): DiskCopy | null {
+    if (!existsSync(this.databasePath)) return null;
     const mirror = copyOf(openReader(this.databasePath));
     return { mirror, inbox: copyOf(openReader(this.inboxPath)) };
   }

@@ -192,8 +192,9 @@ class Run {
     this.#service.network.intercept = (delivery) => {
       this.#delivered.happened(delivery.items);
       this.#forProductsOf(delivery.items, (productId) => this.#seen.touched(productId));
+      const isReadable = this.#mail.nextFate.mangling !== 'broken_json';
       const verdict = this.#mail.route(delivery);
-      if (verdict === 'lose') this.#delivered.lost(delivery.items);
+      if (verdict === 'lose' || !isReadable) this.#delivered.lost(delivery.items);
       return verdict;
     };
     this.#side = new StoreSide(time, this.#service, () => this.#stage.mistakes.size > 0);
@@ -239,7 +240,9 @@ class Run {
       side: this.#side,
       onTouched: (productId) => this.#onTouched(productId),
       onBackUp: () => {
-        this.#stage.backup = { files: this.#machine.disk.backUp(), atMs: time.nowMs };
+        const files = this.#machine.disk.backUp();
+        if (files === null) return;
+        this.#stage.backup = { files, atMs: time.nowMs };
         this.#answered.backUp();
       },
       onRestore: (restore, of) => {

@@ -30,6 +30,10 @@ export interface Gone {
   readonly gone_at_ms: number;
 }
 
+function isOvertaken({ seq, sentAtMs }: LoggedDetail, details: readonly LoggedDetail[]): boolean {
+  return details.some((other) => (other.seq ?? Infinity) < (seq ?? 0) && other.sentAtMs > sentAtMs);
+}
+
 interface Fell {
   readonly what: string;
   /** The product whose read lowered it; null: nothing may lower it. */
@@ -205,8 +209,8 @@ export class Promises {
     let isConfirmed = false;
     for (const detail of details) {
       if (isShown(detail, gone)) {
-        // What a failing disk did not keep, the mirror cannot go by.
-        if (detail.seq === null) continue;
+        // The mirror cannot go by what a failing disk did not keep, or by an answer that a later one overtook.
+        if (detail.seq === null || isOvertaken(detail, details)) continue;
         missingSinceMs = null;
         isConfirmed = false;
         continue;
