@@ -49,7 +49,8 @@ export class UnitOfWork {
     made: { seq?: number; atMs?: number; notBeforeMs?: number } = {},
   ): void {
     const standing = this.tables.readRequest(productId);
-    const notBeforeMs = made.notBeforeMs ?? (reason === 'conflict' ? this.conflictPauseEndsAtMs(productId) : null);
+    const notBeforeMs =
+      made.notBeforeMs ?? (reason === 'conflict' ? this.conflictPauseEndsAtMs(productId) : null);
     this.tables.putReadRequest(
       mergeRequests(standing, {
         productId,

@@ -2,7 +2,12 @@
 import { html } from 'hono/html';
 import type { Unreadable } from '../../core/input.ts';
 import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
-import type { DeliveredItem, DeliveryPage, DeliveryView, WholeDelivery } from '../../mirror/queries/deliveries.ts';
+import type {
+  DeliveredItem,
+  DeliveryPage,
+  DeliveryView,
+  WholeDelivery,
+} from '../../mirror/queries/deliveries.ts';
 import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
 import {
