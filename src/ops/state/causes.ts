@@ -207,7 +207,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'host',
     message:
-      'Webhook requests were turned away: more than 4,096 connections (or a third of the limit of open files), or more than 64 MB of bodies in transfer. Deliveries may be lost; the most recently active products are read, at most every 15 minutes.',
+      'Webhook requests were turned away: more than 4,096 connections (or a third of the limit of open files), or more than 64 MB of bodies in transfer. Deliveries may be lost; the products with the oldest evidence are read, at most every 15 minutes.',
     remedy:
       'Limit the connections and request rate of each client at the proxy (docs/deploying.md#proxies), or raise the limit of open files.',
     alertAfter: '0s',

@@ -67,7 +67,7 @@ const HANGS_MS = 5_000;
 const BEHIND_MS = 30_000;
 /** A smaller difference is mostly the time that an answer takes. */
 const CLOCK_OFF_MS = 10_000;
-/** As long as a read of the most recently active products may be due to it. */
+/** For this long, a tick at once may be due to it. */
 const TURNED_AWAY_MS = 15 * 60_000;
 
 export function stateOf(facts: Facts): MirrorState {
