@@ -34,6 +34,8 @@ export const GUARD_WINDOW_MS = 60 * 60_000;
 export const CONFLICT_READS = 3;
 export const CONFLICT_PAUSE_MIN_MS = 4_000;
 export const CONFLICT_PAUSE_MAX_MS = 15 * 60_000;
+/** Longest pause after a read that changes overtook: once they stop, the next read settles the conflict. */
+export const OVERTAKEN_PAUSE_MAX_MS = 30_000;
 /** A conflict this long after the last read begins a new row, or after twice the pause. */
 export const CONFLICT_ROW_MS = 60_000;
 /** A removed variant that a new change names: its old product is read first, then the catalogue is searched. */

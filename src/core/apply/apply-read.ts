@@ -4,7 +4,7 @@ import type { ProductSnapshot, ReadInput } from '../input.ts';
 import { renumberLevels } from './apply-level.ts';
 import { applyVariant } from './apply-variant.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { CONFLICT_ROW_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { CONFLICT_ROW_MS, OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { ReadRequest, Product } from '../model.ts';
 import { applyAbsentProduct, applyAbsentVariants } from './removal.ts';
@@ -99,8 +99,9 @@ function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadCo
   const rest = afterRead(standing, read);
   if (rest !== null) {
     const { productId, reason, notBeforeMs } = rest;
-    const pausedMs = reason === 'conflict' ? (work.conflictPauseEndsAtMs(productId) ?? 0) : 0;
-    work.tables.putReadRequest({ ...rest, notBeforeMs: Math.max(notBeforeMs, pausedMs) });
+    const pauseEndsAtMs = reason === 'conflict' ? (work.conflictPauseEndsAtMs(productId) ?? 0) : 0;
+    const pausedUntilMs = Math.min(pauseEndsAtMs, work.input.atMs + OVERTAKEN_PAUSE_MAX_MS);
+    work.tables.putReadRequest({ ...rest, notBeforeMs: Math.max(notBeforeMs, pausedUntilMs) });
     return;
   }
   work.tables.deleteReadRequest(standing.productId);
