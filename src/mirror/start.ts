@@ -127,8 +127,8 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
         inboxSeq = Math.max(inboxSeq, mirror.inboxSeq);
     }
   }
-  // Nothing was ever shown: the inbox's first epoch is the mirror's.
-  const isFirst = !isUsed && movedTo === null && changeSeq === 0;
+  // No reader has seen anything, though deliveries may be waiting: the inbox's first epoch is the mirror's.
+  const isFirst = kept === null && movedTo === null && changeSeq === 0;
   const epoch = isFirst ? inboxAt.epoch : newEpochName();
   if (!isFirst) changeSeq += UNNOTED_CHANGES;
   const { nowMs } = options;

@@ -213,6 +213,15 @@ test('an epoch that a killed start did not note is noted by the next one', () =>
   expect(live(path).newEpoch).toBeNull();
 });
 
+test('deliveries that arrive before the first mirror is made belong to its first epoch', () => {
+  const path = newPath();
+  const first = live(path);
+  first.inbox.append([{ arrivedAtMs: T0, body: Buffer.from('{}') }]);
+  first.end();
+  for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true });
+  expect(live(path).newEpoch).toBeNull();
+});
+
 test('a first start that is killed while it makes the file leaves no trace', () => {
   const path = newPath();
   openWriter(`${path}.new`).close();
