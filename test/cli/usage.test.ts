@@ -145,7 +145,8 @@ test.each<[args: string[], said: string[]]>([
 });
 
 describe('as a command', () => {
-  const bare: Home = { folder: temporaryFolder(), env: {} };
+  // Nothing listens on this port, whatever else runs on the machine.
+  const bare: Home = { folder: temporaryFolder(), env: { OPS_PORT: '1' } };
 
   test('--help lists every verb', async () => {
     const { code, stdout: text } = await runChild(bare, '--help');
