@@ -146,7 +146,7 @@ test.each<[args: string[], said: string[]]>([
 
 describe('as a command', () => {
   // Nothing listens on this port, whatever else runs on the machine.
-  const bare: Home = { folder: temporaryFolder(), env: { OPS_PORT: '1' } };
+  const bare: Home = { folder: temporaryFolder(), env: { OPS_PORT: '2' } };
 
   test('--help lists every verb', async () => {
     const { code, stdout: text } = await runChild(bare, '--help');
