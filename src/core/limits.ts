@@ -36,6 +36,8 @@ export const CONFLICT_PAUSE_MIN_MS = 4_000;
 export const CONFLICT_PAUSE_MAX_MS = 15 * 60_000;
 /** Longest pause after a read that changes overtook: once they stop, the next read settles the conflict. */
 export const OVERTAKEN_PAUSE_MAX_MS = 30_000;
+/** Such reads raise the count of conflict reads this far at most: to a pause of 32 s. */
+export const OVERTAKEN_READS = 6;
 /** A conflict this long after the last read begins a new row, or after twice the pause. */
 export const CONFLICT_ROW_MS = 60_000;
 /** A removed variant that a new change names: its old product is read first, then the catalogue is searched. */

@@ -10,7 +10,7 @@ import type { ReadRequest, Product } from '../model.ts';
 import { applyAbsentProduct, applyAbsentVariants } from './removal.ts';
 import { RemovalGuard } from './removal-guard.ts';
 import { unreadProduct } from '../merge/unknown.ts';
-import { afterRead, conflictPauseMs, isMet } from '../merge/read-request.ts';
+import { afterRead, conflictPauseMs, countConflictRead, isMet } from '../merge/read-request.ts';
 
 export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const { tables } = work;
@@ -79,18 +79,18 @@ function applySuperseded(work: UnitOfWork, input: ReadInput, product: Product): 
 }
 
 /** As long as the answer was on its way it may have been sampled, even if the log has it later. */
-function answered(
-  product: Product,
-  { sentAtMs, receivedAtMs }: ReadInput,
-  standing: ReadRequest | undefined,
-): Product {
+function answered(product: Product, input: ReadInput, standing: ReadRequest | undefined): Product {
+  const { sentAtMs, receivedAtMs } = input;
   const { readAtMs, conflictReads } = product;
   const rowEndsAtMs = readAtMs + Math.max(CONFLICT_ROW_MS, 2 * conflictPauseMs(conflictReads));
   return {
     ...product,
     readUntilMs: Math.max(product.readUntilMs, sentAtMs, receivedAtMs),
     ...(standing?.reason === 'conflict'
-      ? { conflictReads: sentAtMs < rowEndsAtMs ? conflictReads + 1 : 1 }
+      ? {
+          conflictReads:
+            sentAtMs < rowEndsAtMs ? countConflictRead(conflictReads, isMet(standing, input)) : 1,
+        }
       : {}),
   };
 }

@@ -7,6 +7,7 @@ import {
   CONFLICT_PAUSE_MIN_MS,
   CONFLICT_READS,
   LATEST_MS,
+  OVERTAKEN_READS,
   REPLICA_LAG_MS,
 } from '../limits.ts';
 import type { ReadRequest } from '../model.ts';
@@ -54,6 +55,15 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
 export function conflictPauseMs(reads: number): number {
   if (reads < CONFLICT_READS) return 0;
   return Math.min(CONFLICT_PAUSE_MAX_MS, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));
+}
+
+/**
+ * Reads that further changes overtook contradict nothing: a busy product must not wait long for the next one.
+ *
+ * @param isMet the read settled its request, so that the next conflict contradicts it.
+ */
+export function countConflictRead(reads: number, isMet: boolean): number {
+  return isMet ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
 }
 
 /** The read was sent after the request was known, and late enough that no replica can have been behind it. */

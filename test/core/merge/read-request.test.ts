@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import { PRIORITY, type Reason } from '../../../src/core/reasons.ts';
-import { mergeRequests, afterRead, isMet } from '../../../src/core/merge/read-request.ts';
+import {
+  afterRead,
+  conflictPauseMs,
+  countConflictRead,
+  isMet,
+  mergeRequests,
+} from '../../../src/core/merge/read-request.ts';
 import { PRODUCT, T0 } from '../builders.ts';
 
 const request = (reason: Reason, madeSeq = 5, madeAtMs = T0) => ({
@@ -118,4 +124,15 @@ describe('a read meets a request made at input 5', () => {
     const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
     expect(afterRead(held, { s0: 9, sentAtMs: T0 + 1_000 })?.notBeforeMs).toBe(T0 + 2_000);
   });
+});
+
+test('conflict reads that changes overtake lead to a pause of 32 s at most, settled ones to 15 minutes', () => {
+  const countOf = (isMet: boolean): number => {
+    let reads = 0;
+    for (let i = 0; i < 100; i += 1) reads = countConflictRead(reads, isMet);
+    return reads;
+  };
+  expect(conflictPauseMs(countOf(false))).toBe(32_000);
+  expect(conflictPauseMs(countOf(true))).toBe(15 * 60_000);
+  expect(countConflictRead(9, false)).toBe(9);
 });
