@@ -50,16 +50,19 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     toFind.add(requestId);
     report.answered = answered.size;
   });
+  const find = async (expected: readonly string[], ops: string): Promise<void> => {
+    const missing = await missingOf(expected, ops);
+    for (const id of expected) toFind.delete(id);
+    report.found += expected.length - missing.length;
+    report.problems.push(...missing.map((id) => `delivery ${id} was answered 204 and is gone after a kill`));
+  };
   /** Starts the mirror, waits until it listens, and looks for the deliveries that were answered before. */
   const start = async (): Promise<{ readonly mirror: Mirror; readonly ops: string }> => {
     const started = (mirror = startMirror(sandbox, path));
     const { webhooks, ops } = await started.listening;
     const expected = [...toFind];
     sandbox.webhookUrl = webhooks;
-    const missing = await missingOf(expected, ops);
-    for (const id of expected) toFind.delete(id);
-    report.found += expected.length - missing.length;
-    report.problems.push(...missing.map((id) => `delivery ${id} was answered 204 and is gone after a kill`));
+    await find(expected, ops);
     return { mirror: started, ops };
   };
   try {
@@ -90,6 +93,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     behave(sandbox);
     const last = await start();
     await sandbox.network.flush();
+    await find([...toFind], last.ops);
     report.problems.push(...(await untilAtRest(path)));
     const difference = await verify(sandbox, path);
     if (difference !== null) report.problems.push(difference);

@@ -80,7 +80,8 @@ export function demoCommand(): Command {
 
 async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-demo-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  // The mirror, killed a moment before, may still create a file meanwhile.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(EXIT.failed));
   }

@@ -50,8 +50,8 @@ export async function startMirror(options: MirrorProcessOptions) {
       LOG_LEVEL: 'debug',
     },
   });
-  // If the demo itself is killed, its mirror must not live on.
-  process.once('exit', () => child.kill('SIGKILL'));
+  // Before the demo removes the folder.
+  process.prependOnceListener('exit', () => child.kill('SIGKILL'));
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const ended = Promise.withResolvers<Error>();
