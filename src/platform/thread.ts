@@ -24,9 +24,12 @@ export interface Owner<In, Out> {
   close(): void;
 }
 
+/** By default V8 lets the young generation of each thread grow to 50 MB. */
+const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 8 };
+
 /** @param name of its file below src/, without the extension. */
 export function startThread<In, Out>(name: string, options: object): Thread<In, Out> {
-  const worker = new Worker(programFile(name), { workerData: options });
+  const worker = new Worker(programFile(name), { workerData: options, resourceLimits: RESOURCE_LIMITS });
   let failure: Error | null = null;
   worker.on('error', (error: Error) => (failure = error));
   const ended = Promise.withResolvers<Error>();
