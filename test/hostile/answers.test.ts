@@ -1,5 +1,4 @@
-/** Answers of the service as it should not give them: a typed error, or data; and never a change of the mirror by nonsense. */
-import { gzipSync } from 'node:zlib';
+/** Malformed answers of the store lead to a typed error and leave the mirror unchanged. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readProduct } from '../../src/reconcile/product-reader.ts';
@@ -19,7 +18,7 @@ type Odd = Pick<TransportResponse, 'status' | 'headers' | 'body'>;
 
 const KINDS = ['rejected', 'unavailable', 'rate_limited', 'unauthorized', 'contract', 'credentials'];
 
-/** The client over a network that answers everything so. */
+/** A client whose every request gets this answer. */
 function answeredWith(answer: Odd): ServiceClient {
   return createServiceClient({
     transport: () =>
@@ -33,7 +32,7 @@ function answeredWith(answer: Odd): ServiceClient {
 
 const ok = (body: Uint8Array | string): Odd => ({ status: 200, headers: {}, body: Buffer.from(body) });
 
-/** @returns the typed error; undefined when it was understood. Any other error fails the test. */
+/** @returns the typed error, or undefined if the work succeeded. Any other error fails the test. */
 async function outcomeOf(work: Promise<unknown>): Promise<ServiceError | undefined> {
   try {
     await work;
@@ -48,8 +47,6 @@ async function outcomeOf(work: Promise<unknown>): Promise<ServiceError | undefin
   }
 }
 
-// ---- Mutations of a valid answer, each made of it as a tree of JSON --------------------------------------------
-
 type Path = readonly (string | number)[];
 
 function pathsOf(value: unknown, at: Path = []): Path[] {
@@ -58,7 +55,7 @@ function pathsOf(value: unknown, at: Path = []): Path[] {
   return [at, ...keys.flatMap((key) => pathsOf((value as Record<string, unknown>)[key], [...at, key]))];
 }
 
-/** A marker is written into the tree and replaced in the text: so the new value may be anything that JSON can say. */
+/** Replaced in the text, so that the new value may be any JSON text. */
 const MARK = '"@@@"';
 function replaced(tree: unknown, path: Path, json: string | null): string {
   const copy = structuredClone({ root: tree });
@@ -126,7 +123,7 @@ const ERROR = { error: 'not_found', error_description: 'no such product' };
 
 const throttle = newThrottle(Date.now, { maxConcurrency: 100 });
 
-/** What of the mirror an ERP sees. */
+/** The rows that an ERP sees. */
 const seen = (store: OpenedStore): string =>
   JSON.stringify(
     ['mirror_products', 'mirror_variants', 'mirror_stock', 'mirror_changes'].map((view) =>
@@ -134,20 +131,20 @@ const seen = (store: OpenedStore): string =>
     ),
   );
 
+/** Reads product 10, whose detail is answered with this text. */
+function read(store: OpenedStore, text: string, nowMs = T0 + 90_000): Promise<unknown> {
+  const client = answeredWith(ok(text));
+  const deps = { store, throttle, client, now: () => nowMs, random: () => 0.5 };
+  return readProduct(deps, '10', AbortSignal.any([]));
+}
+
 async function knowing(): Promise<OpenedStore> {
   const store = newStore();
-  const deps = {
-    store,
-    throttle,
-    client: answeredWith(ok(JSON.stringify(DETAIL))),
-    now: () => T0 + 10,
-    random: () => 0.5,
-  };
-  await readProduct(deps, '10', AbortSignal.any([]));
+  await read(store, JSON.stringify(DETAIL), T0 + 10);
   return store;
 }
 
-test('any answer for a detail is a typed error that changes nothing, or is merged', async () => {
+test('merges a mutated detail, or rejects it and changes nothing', async () => {
   const store = await knowing();
   let before = seen(store);
   let understood = 0;
@@ -156,14 +153,7 @@ test('any answer for a detail is a typed error that changes nothing, or is merge
   await fc.assert(
     fc.asyncProperty(mutationsOf(DETAIL), async (text) => {
       nowMs += 5_000;
-      const deps = {
-        store,
-        throttle,
-        client: answeredWith(ok(text.toWellFormed())),
-        now: () => nowMs,
-        random: () => 0.5,
-      };
-      const error = await outcomeOf(readProduct(deps, '10', AbortSignal.any([])));
+      const error = await outcomeOf(read(store, text.toWellFormed(), nowMs));
       const after = seen(store);
       if (error === undefined) understood += 1;
       else {
@@ -193,19 +183,12 @@ const REQUIRED: readonly Path[] = [
 ];
 
 test.each(REQUIRED.map((path) => [path.join('.'), path] as const))(
-  'a detail without %s is refused, whether it is absent or null',
+  'rejects a detail whose %s is absent or null',
   async (_, path) => {
     const store = await knowing();
     const before = seen(store);
     for (const text of [replaced(DETAIL, path, null), replaced(DETAIL, path, 'null')]) {
-      const deps = {
-        store,
-        throttle,
-        client: answeredWith(ok(text)),
-        now: () => T0 + 90_000,
-        random: () => 0.5,
-      };
-      const error = await outcomeOf(readProduct(deps, '10', AbortSignal.any([])));
+      const error = await outcomeOf(read(store, text));
       expect(error).toMatchObject({ kind: 'contract', status: 200 });
       expect(error?.description).toContain(String(path.at(-1)));
     }
@@ -231,15 +214,14 @@ test.each<[string, string]>([
       '{"a":'.repeat(HUGE) + '1' + '}'.repeat(HUGE),
     ),
   ],
-])('%s is refused, and changes nothing', async (_, text) => {
+])('rejects %s and changes nothing', async (_, text) => {
   const store = await knowing();
   const before = seen(store);
-  const deps = { store, throttle, client: answeredWith(ok(text)), now: () => T0 + 90_000, random: () => 0.5 };
-  await expect(readProduct(deps, '10', AbortSignal.any([]))).rejects.toThrow();
+  await expect(read(store, text)).rejects.toThrow();
   expect(seen(store)).toBe(before);
 });
 
-test('any page of the list is a typed error, or tells of products; it never takes any away', async () => {
+test('removes no product for any mutated page of the list', async () => {
   const store = await knowing();
   const before = seen(store);
   await fc.assert(
@@ -253,7 +235,6 @@ test('any page of the list is a typed error, or tells of products; it never take
       const now = () => T0 + 90_000;
       const run = await beginCatalogueRun({ store, now, log }, 'operator');
       const deps = { store, client, throttle, now, random: () => 0.5, log };
-      // It ends, whatever the page says of others.
       await scanCatalogue(deps, run, AbortSignal.any([])).catch(() => undefined);
     }),
     { numRuns: 60 },
@@ -262,9 +243,9 @@ test('any page of the list is a typed error, or tells of products; it never take
   expect(
     store.rows('SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL OR gone_at_ms IS NOT NULL'),
   ).toEqual([]);
-}, 20_000);
+});
 
-test('any answer to a token request is a typed error, or a token that fits in a header', async () => {
+test('turns any answer to a token request into a usable token or a typed error', async () => {
   const credentials = { clientId: 'c', clientSecret: 's3cret' };
   const statuses = fc.constantFrom(200, 200, 200, 201, 204, 301, 400, 401, 403, 404, 413, 429, 500, 502, 599);
   const headers = fc.constantFrom<Record<string, string>>(
@@ -297,7 +278,7 @@ test('any answer to a token request is a typed error, or a token that fits in a 
           expect(token.expiresAtMs).toBeGreaterThan(T0);
           expect(Number.isFinite(token.expiresAtMs)).toBe(true);
         } else {
-          // Only the service's own word locks the credentials out.
+          // Only an invalid_client of the store locks the credentials.
           if (error?.kind === 'credentials')
             expect(JSON.parse(text)).toMatchObject({ error: 'invalid_client' });
           if (error?.retryAfterMs !== undefined) {
@@ -308,66 +289,4 @@ test('any answer to a token request is a typed error, or a token that fits in a 
     ),
     { numRuns: 600 },
   );
-});
-
-const HTML = '<!doctype html><html><body><form action="/login">Sign in to Wi-Fi</form></body></html>';
-test.each<[string, Odd, string]>([
-  [
-    'a captive portal’s page with 200',
-    { status: 200, headers: { 'content-type': 'text/html' }, body: Buffer.from(HTML) },
-    'contract',
-  ],
-  [
-    'a page called JSON',
-    { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(HTML) },
-    'contract',
-  ],
-  [
-    'a redirect',
-    { status: 302, headers: { location: 'https://login.example.invalid/' }, body: Buffer.from('') },
-    'contract',
-  ],
-  [
-    'a redirect with a valid answer beside it',
-    { status: 307, headers: {}, body: Buffer.from(JSON.stringify(DETAIL)) },
-    'contract',
-  ],
-  ['nothing with 204', { status: 204, headers: {}, body: Buffer.from('') }, 'contract'],
-  ['a proxy’s 502', { status: 502, headers: {}, body: Buffer.from(HTML) }, 'unavailable'],
-  ['a proxy’s 404', { status: 404, headers: {}, body: Buffer.from(HTML) }, 'contract'],
-  [
-    'a 404 whose error is no text',
-    { status: 404, headers: {}, body: Buffer.from('{"error":404}') },
-    'contract',
-  ],
-  ['a proxy’s 407', { status: 407, headers: {}, body: Buffer.from(HTML) }, 'contract'],
-  [
-    'gzip that nobody asked for',
-    { status: 200, headers: { 'content-encoding': 'gzip' }, body: gzipSync(JSON.stringify(DETAIL)) },
-    'contract',
-  ],
-  [
-    'bytes that call themselves gzip',
-    { status: 200, headers: { 'content-encoding': 'gzip' }, body: Buffer.from([0x1f, 0x8b, 0, 1, 2]) },
-    'contract',
-  ],
-  ['UTF-16', ok(Buffer.from(JSON.stringify(DETAIL), 'utf16le')), 'contract'],
-  [
-    'a name in Latin-1',
-    ok(Buffer.from(JSON.stringify(DETAIL).replace('Product', 'Th\u00e9'), 'latin1')),
-    'contract',
-  ],
-  [
-    'the answer for another product',
-    ok(JSON.stringify(DETAIL).replace('"id":"10"', '"id":"010"')),
-    'contract',
-  ],
-])('%s is not mistaken for data', async (_, answer, kind) => {
-  const store = await knowing();
-  const before = seen(store);
-  const deps = { store, throttle, client: answeredWith(answer), now: () => T0 + 90_000, random: () => 0.5 };
-  expect(await outcomeOf(readProduct(deps, '10', AbortSignal.any([])))).toMatchObject({ kind });
-  expect(await outcomeOf(deps.client.listProducts({}))).toMatchObject({ kind });
-  expect(seen(store)).toBe(before);
-  expect(store.rows('SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL')).toEqual([]);
 });

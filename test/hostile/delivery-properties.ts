@@ -1,11 +1,11 @@
-/** What holds for the reading of any webhook body whatsoever. Throws an AssertionError where it does not. */
+/** Invariants of parsing a webhook body, for any body. */
 import assert from 'node:assert/strict';
 import { parseDelivery, type ParsedDelivery } from '../../src/store-api/delivery.ts';
 import { STOCK_AVAILABLE_UPDATED } from '../../src/store-api/contract/schemas.ts';
 
 const DIGITS = /^[0-9]+$/;
-/** More broken items than this are told as one, but for every further variant they name. */
-const TOLD_ONE_BY_ONE = 100;
+/** Further broken items are counted in one mark, except those that name a new variant. */
+const LISTED_SINGLY = 100;
 
 /** @returns what was read. */
 export function checkDelivery(body: Uint8Array): ParsedDelivery {
@@ -35,17 +35,17 @@ function checkShape({ requestId, changes, unreadable }: ParsedDelivery): void {
   for (const { variantId, problem, itemIndex } of unreadable) {
     assert.ok(variantId === null || DIGITS.test(variantId));
     checkText(problem);
-    assert.ok(problem.length > 0 && problem.length < 400, 'a problem is told in few words');
+    assert.ok(problem.length > 0 && problem.length < 400, 'a problem is short');
     assert.ok(itemIndex === null || Number.isSafeInteger(itemIndex));
   }
 }
 
-/** The database gives a text back as it got it only when it is well-formed. */
+/** The database returns only well-formed text unchanged. */
 function checkText(text: string | null): void {
   assert.ok(text === null || (typeof text === 'string' && text.isWellFormed()), `${text}`);
 }
 
-/** Nothing authentic passes without a trace. */
+/** Each item becomes a change or a mark. */
 function checkAllAccountedFor(body: Uint8Array, { changes, unreadable }: ParsedDelivery): void {
   const json = jsonOf(body) as undefined | { event_type?: unknown; data?: { items?: unknown } | null } | null;
   const type = Object.hasOwn(Object(json) as object, 'event_type') ? json?.event_type : undefined;
@@ -57,8 +57,8 @@ function checkAllAccountedFor(body: Uint8Array, { changes, unreadable }: ParsedD
     return;
   }
   const marks = changes.length + unreadable.length - (typeof type === 'string' ? 0 : 1);
-  if (items.length <= TOLD_ONE_BY_ONE) assert.equal(marks, items.length);
-  else assert.ok(marks >= TOLD_ONE_BY_ONE && marks <= items.length);
+  if (items.length <= LISTED_SINGLY) assert.equal(marks, items.length);
+  else assert.ok(marks >= LISTED_SINGLY && marks <= items.length);
 }
 
 function jsonOf(body: Uint8Array): unknown {
@@ -71,7 +71,6 @@ function jsonOf(body: Uint8Array): unknown {
 
 const CLEAN = JSON.stringify([Object, Array, String, Number].map(({ prototype }) => namesOf(prototype)));
 
-/** No body leaves anything on what all objects share. */
 export function assertUnpolluted(): void {
   const now = JSON.stringify([Object, Array, String, Number].map(({ prototype }) => namesOf(prototype)));
   assert.equal(now, CLEAN, 'a prototype was changed');

@@ -1,74 +1,10 @@
-/** The signature header as nobody should send it, and another computation of the same HMAC beside ours. */
-import { createHash } from 'node:crypto';
+/** The signature header over the wire. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { signBody, verifySignature } from '../../src/store-api/signature.ts';
+import { signBody } from '../../src/store-api/signature.ts';
 import { SECRET, startIntake } from '../intake/intake.ts';
-import { present } from '../shared/present.ts';
 import { delivery, item, values } from '../mirror/mirror-file.ts';
-
-/** HMAC as RFC 2104 writes it, from the hash alone. */
-function hmacByHand(secret: string, body: Uint8Array): string {
-  const sha256 = (...parts: readonly Uint8Array[]): Buffer =>
-    parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
-  const long = Buffer.from(secret);
-  const key = Buffer.concat([long.length > 64 ? sha256(long) : long, Buffer.alloc(64)], 64);
-  const pad = (byte: number): Buffer => key.map((own) => own ^ byte) as Buffer;
-  return sha256(pad(0x5c), sha256(pad(0x36), body)).toString('hex');
-}
-
-const secrets = fc.oneof(
-  fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' }),
-  fc.string({ minLength: 60, maxLength: 140 }),
-);
-const bodies = fc.uint8Array({ maxLength: 300 });
-
-test('ours is the HMAC of the standard, for any secret and body', () => {
-  fc.assert(
-    fc.property(secrets, bodies, (secret, body) => {
-      expect(signBody(secret, body)).toBe(hmacByHand(secret, body));
-      expect(verifySignature(['another', secret], body, hmacByHand(secret, body))).toBe(true);
-    }),
-    { numRuns: 300 },
-  );
-});
-
-test('nothing but the very digits is accepted, and nothing throws', () => {
-  const BODY = new TextEncoder().encode('{}');
-  const right = signBody(SECRET, BODY);
-  const near = fc.oneof(
-    fc
-      .tuple(fc.nat(63), fc.string({ maxLength: 3, unit: 'binary' }))
-      .map(([at, text]) => right.slice(0, at) + text + right.slice(at + text.length)),
-    fc.constantFrom(
-      right.toUpperCase(),
-      `${right}, ${right}`,
-      `${right},${right}`,
-      `${right};`,
-      `sha256=${right}`,
-      `\u0000${right}`,
-      `${right}\u0000`,
-      right.replace('a', 'ａ'),
-      right.replaceAll(/[0-9]/g, (digit) => String.fromCodePoint(0x0660 + Number(digit))),
-      Buffer.from(right, 'hex').toString('base64'),
-      Buffer.from(right, 'hex').toString('latin1'),
-    ),
-    fc.string({ unit: 'binary', maxLength: 200 }),
-    fc.string({
-      minLength: 64,
-      maxLength: 64,
-      unit: fc.constantFrom(...present('0123456789abcdef'.match(/./g))),
-    }),
-  );
-  fc.assert(
-    fc.property(near, (header) => {
-      expect(verifySignature([SECRET], BODY, header)).toBe(header === right);
-    }),
-    { numRuns: 500 },
-  );
-});
 
 /** @param lines header lines, as they go over the wire. @returns the status. */
 async function postRaw(port: number, body: Uint8Array, lines: readonly string[]): Promise<number> {
@@ -81,7 +17,7 @@ async function postRaw(port: number, body: Uint8Array, lines: readonly string[])
   return Number(/^HTTP\/1\.1 (\d+)/.exec(answer.toString('latin1'))?.[1]);
 }
 
-test('over the wire: the header’s name in any case, its value once and in lowercase', async () => {
+test('accepts the signature once, in lowercase digits, under a header name in any case', async () => {
   const { port, db } = await startIntake();
   const body = delivery('a', item());
   const right = signBody(SECRET, body);
