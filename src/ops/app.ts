@@ -1,7 +1,4 @@
-/**
- * The private listener (docs/http-api.md#private-listener): access control, then the API and the page.
- * Queries run on the reader's thread.
- */
+/** The private listener (docs/http-api.md#private-listener): access control, then the API and the page. */
 import type { Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { createGuardedApp } from './access/guarded.ts';
@@ -28,12 +25,12 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
       : c.json(errorBody('not_found', `there is no ${c.req.method} ${c.req.path}`), 404),
   );
   app.onError((cause, c) => {
-    // Refused by the framework itself: a body that is not JSON, a path that cannot be decoded.
+    // Thrown by the framework: a body that is not JSON, a path that cannot be decoded.
     if (cause instanceof HTTPException && cause.status < 500) {
       return c.json(errorBody('invalid_request', cause.message), cause.status);
     }
     if (cause instanceof StoreError) {
-      log.warn({ err: cause, path: c.req.path }, 'the mirror cannot be read or written for now');
+      log.warn({ err: cause, path: c.req.path }, 'the mirror cannot be read or written at the moment');
       return c.json(errorBody('unavailable', cause.message), 503);
     }
     log.error({ err: cause, path: c.req.path }, 'a request to the private listener failed');
@@ -42,7 +39,6 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   return app;
 }
 
-/** A browser that opens an address; programs get JSON. */
 function isForPeople({ req }: Context): boolean {
   const isPage = req.method === 'GET' && !req.path.startsWith('/api/');
   return isPage && (req.header('accept') ?? '').includes('text/html');

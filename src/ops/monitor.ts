@@ -1,7 +1,4 @@
-/**
- * Everything that watches a running mirror: metrics and state. It learns of events through
- * observers, which the composition passes to the other parts; these do not depend on it.
- */
+/** Feeds metrics, state and plots from observers that the composition passes to the other parts. */
 import { Registry } from 'prom-client';
 import type { Logger } from '../platform/log.ts';
 import type { AnswerTimes } from '../store-api/transport/errors.ts';
@@ -23,13 +20,11 @@ interface WatchedMirror {
   readonly plotted?: Plotted;
 }
 
-/** What the plots show of the traffic. */
 interface Plotted {
   answered(status: number, tookMs: number): void;
   asked(): void;
 }
 
-/** A refused request: the part of the public listener's `Refusal` that is needed here. */
 interface WatchedRefusal {
   readonly reason: string;
   readonly status: number;
@@ -54,7 +49,6 @@ export class Monitor {
   #plotted: Plotted | null = null;
   #state: StateWatch | null = null;
 
-  /** For the public listener. */
   observer(now: () => number): RequestObserver {
     return {
       committed: (tookMs) => {
@@ -80,14 +74,14 @@ export class Monitor {
     };
   }
 
-  /** A request to the store has ended. @param status null: without a complete answer. */
+  /** @param status null: no complete answer. */
   readonly onAnswer = (endpoint: string, status: number | null, times: AnswerTimes | null = null): void => {
     if (times !== null) this.#clockSkew.note(times);
     this.#counting.requests.inc({ endpoint, status: status?.toString() ?? 'none' });
     this.#plotted?.asked();
   };
 
-  /** To be called once. */
+  /** Call once. */
   watch({ store, sampler, operator, now, log, plotted }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
@@ -117,7 +111,7 @@ export class Monitor {
         watch.start().catch((error: unknown) => {
           log.warn(
             { err: error },
-            'cannot read from the inbox how often deliveries came: the cause `silence` learns it from now on',
+            'cannot read the earlier deliveries from the inbox: the cause `silence` compares only with later ones',
           );
         });
       },
@@ -131,7 +125,6 @@ export class Monitor {
 
 export interface Watch {
   readonly state: StateWatch;
-  /** The mirror was not listening for a while, up to now. */
   stoodStill(): void;
   start(): void;
   stop(): void;

@@ -102,7 +102,7 @@ test('causes hold while their reason does, in the state and as a metric', async 
   const holds = (code: string) => watch.state.current.causes.find((cause) => cause.code === code);
   expect(holds('credentials')).toMatchObject({ severity: 'critical' });
   // Strangers who sign nothing do not count.
-  expect(holds('bad_signatures')?.message).toMatch(/^3 webhooks /);
+  expect(holds('bad_signatures')?.message).toMatch(/ 3 webhooks were refused /);
   expect(await value('stock_mirror_cause{code="credentials"}')).toBe(1);
   expect(await value('stock_mirror_cause{code="silence"}')).toBe(0);
   expect(await value('stock_mirror_state{state="stale"}')).toBe(1);

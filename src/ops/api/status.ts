@@ -9,7 +9,7 @@ import { epochSchema, instantOrNull, lastSeqSchema } from './rows.ts';
 
 const state = z.enum(MIRROR_STATES).meta({
   description:
-    'stale: a critical cause holds, and values may be wrong or stand still. catching_up: products are read after a start, downtime or a restored backup. live: rows are current, except those marked `suspect`.',
+    'stale: a critical cause holds, and values may be wrong or out of date. catching_up: products are read after a start, downtime or a restored backup. live: rows are current, except those marked `suspect`.',
 });
 
 const causeSchema = z
@@ -17,11 +17,11 @@ const causeSchema = z
     code: z.enum(CAUSE_CODES),
     severity: z.enum(SEVERITIES).meta({
       description:
-        'critical: values may be wrong or stand still. warning: values that are not suspect stay right.',
+        'critical: values may be wrong or out of date. warning: values that are not suspect are right.',
     }),
     since: instantOrNull,
-    owner: z.enum(OWNERS).meta({ description: 'Who can end it; `host`: this machine, or a program on it.' }),
-    message: z.string().meta({ description: 'What is wrong, and what it means for the values.' }),
+    owner: z.enum(OWNERS).meta({ description: 'Can end it; `host`: this machine, or a program on it.' }),
+    message: z.string().meta({ description: 'The fault and its effect on the values.' }),
     remedy: z.string(),
   })
   .openapi('Cause');
@@ -77,7 +77,7 @@ const status = reading('/api/status', {
   operationId: 'status',
   summary: 'The state of the mirror',
   description:
-    'When counting takes long, as in a very large mirror after downtime, the counts are a few moments old. They are missing while the mirror cannot be read.',
+    'When counting takes long, as in a very large mirror after downtime, the counts are those of the last sample. They are missing while the mirror cannot be read.',
   query: {},
   answer: statusSchema,
 });

@@ -1,4 +1,4 @@
-/** Errors of the private listener, in the same form as the store's own (docs/http-api.md#private-listener). */
+/** Errors of the private listener, in the form of the store's errors (docs/http-api.md#private-listener). */
 import { z } from '@hono/zod-openapi';
 
 export const errorSchema = z

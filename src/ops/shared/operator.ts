@@ -1,4 +1,4 @@
-/** What the private listener needs from the other parts: declared here, passed in by the composition. */
+/** Dependencies of the private listener. */
 import type { Registry } from 'prom-client';
 import type { Logger } from '../../platform/log.ts';
 import type { Run } from '../../core/runs.ts';
@@ -15,28 +15,27 @@ export interface Operator {
     productIds: readonly string[] | null,
     options: { readonly allowRemovals: boolean },
   ): Promise<Run & { readonly joined: boolean }>;
-  /** Why no request is sent to the store at present; null: requests are sent. */
+  /** null: requests are sent to the store. */
   readonly blocked: Blocked | null;
   readonly readsUnderWay: number;
 }
 
 export interface OpsDeps {
   readonly reader: StoreReader;
-  /** Wakes those who follow the feed. */
+  /** Wakes the followers of the feed. */
   readonly writer: Pick<StoreWriter, 'onApplied' | 'position'>;
   readonly operator: Operator;
-  /** Bearer token of the private listener; null: none is required. */
+  /** `OPS_TOKEN`; null: none is required. */
   readonly token: string | null;
-  /** Bearer token of programs that only read. */
+  /** `OPS_READ_TOKEN`. */
   readonly readToken: string | null;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   readonly state: StateSource;
   readonly watch: Pick<StateWatch, 'current' | 'of'>;
   readonly timeline: Pick<Timeline, 'minutes'>;
   readonly warehouseNames: WarehouseNames;
-  /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;
-  /** Aborted when the mirror stops, which ends the answers that are held open. */
+  /** Aborted when the mirror stops, which ends streams and long polls. */
   readonly stopping: AbortSignal;
 }

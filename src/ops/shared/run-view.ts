@@ -1,7 +1,6 @@
-/** A run, as the API and the command line show it. */
 import type { Run } from '../../core/runs.ts';
 
-/** With the terms of the schema in api/runs.ts. */
+/** A run in the terms of the schema in api/runs.ts. */
 export function viewRun(run: Run) {
   return {
     run_id: run.id,

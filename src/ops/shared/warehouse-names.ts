@@ -1,7 +1,7 @@
-/** What the operator calls warehouses, by id (`WAREHOUSE_NAMES`). */
+/** `WAREHOUSE_NAMES`, by id. */
 export type WarehouseNames = ReadonlyMap<string, string>;
 
-/** `warehouse 11, Bangkok`, for running text. */
+/** `warehouse 11, Bangkok` */
 export function warehouseText(id: string, name: string | null | undefined): string {
   return `warehouse ${id}${name === undefined || name === null ? '' : `, ${name}`}`;
 }

@@ -1,18 +1,18 @@
-/** Codes of the mirror in plain words. An unknown code, which another version wrote, is shown as it is. */
+/** The mirror's codes in plain words. Codes of other versions are shown as they are. */
 import type { ReadReason } from '../../core/causes.ts';
 import type { Reason } from '../../core/reasons.ts';
 import type { RunKind } from '../../core/runs.ts';
 
 const REASONS: Readonly<Record<Reason, string>> = {
-  operator: 'an operator asked for it',
+  operator: 'an operator requested it',
   unmapped: 'a webhook named an unknown variant of it',
   conflict: 'deliveries and reads contradict each other',
-  derived: 'its total changes without a webhook of its own',
-  confirm_removal: 'the store no longer shows it, which a second read must confirm',
+  derived: 'its total changes without a webhook',
+  confirm_removal: 'the store no longer shows it, and a second read must confirm that',
   dead_letter: 'a delivery about it was not understood',
   not_stored: 'a delivery about it could not be stored',
   bundle: 'the stock of a component changed',
-  listed: 'the catalogue lists it, but it was never read',
+  listed: 'the catalogue lists it, and it was never read',
   stale: 'its last read is the oldest',
 };
 
@@ -22,10 +22,10 @@ export function reasonWords(reason: string): string {
 
 const CAUSES: Readonly<Record<ReadReason, { readonly name: string; readonly words: string }>> = {
   gap: { name: 'Lost delivery', words: 'a later change proved that an earlier one never arrived' },
-  lost_tail: { name: 'Lost last delivery', words: 'no later change proved the loss; a read found it' },
+  lost_tail: { name: 'Lost last delivery', words: 'a read found it, since no later change arrived' },
   downtime: { name: 'Downtime', words: 'it changed while the mirror was down' },
   conflict: { name: 'Contradiction', words: 'the order of the changes was ambiguous' },
-  derived: { name: 'Derived', words: 'a bundle’s total follows its components: no fault' },
+  derived: { name: 'Derived', words: 'a bundle’s total follows its components, which is no fault' },
   removed: { name: 'Removed', words: 'the store no longer has it' },
   restored: { name: 'Restored', words: 'the store shows it again' },
   first_read: { name: 'First read', words: 'it was new to the mirror' },

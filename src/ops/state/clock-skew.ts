@@ -1,4 +1,4 @@
-/** Whether this machine's clock and the store's agree, by the latest answers. One alone may come from a cache. */
+/** Compares this machine's clock with the store's by the latest answers. A single one may come from a cache. */
 import { storeAheadMs } from '../../store-api/transport/http-date.ts';
 import type { AnswerTimes } from '../../store-api/transport/errors.ts';
 
@@ -14,7 +14,7 @@ export class ClockSkew {
     if (this.#latest.length > ANSWERS) this.#latest.shift();
   }
 
-  /** How far this machine's clock is ahead, at least; negative: behind. Null: the answers do not agree that it is. */
+  /** Least difference in the latest answers; positive: this machine is ahead. null: too few answers, or they disagree. */
   get aheadMs(): number | null {
     if (this.#latest.length < ANSWERS) return null;
     const [first = 0] = this.#latest;

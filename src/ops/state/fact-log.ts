@@ -1,19 +1,19 @@
-/** What happened in the mirror, as log output: one line for each event that deserves a person's attention. */
+/** Logs the facts that deserve a person's attention, one line each. */
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Logger } from '../../platform/log.ts';
 
-/** Lines of each kind per period. Further ones are counted, so that an outage or a new format does not flood the log. */
+/** Lines of each kind per period; further ones are only counted, so that an outage does not flood the log. */
 const MOST_LINES = 20;
 const STRETCH_MS = 10_000;
 
-/** null: only for debugging. */
+/** null: logged at level debug only. */
 type Line = readonly [level: 'info' | 'warn' | 'error', message: string] | null;
 
 const MANY = { product: 'products', variant: 'variants', level: 'stock levels' } as const;
 
 export class FactLog {
   readonly #log: Logger;
-  /** Lines of each kind in the current period, suppressed ones included. */
+  /** In the current period, suppressed lines included. */
   readonly #lines = new Map<Fact['kind'], number>();
 
   constructor(log: Logger) {
@@ -32,7 +32,6 @@ export class FactLog {
     const lines = (this.#lines.get(kind) ?? 0) + 1;
     this.#lines.set(kind, lines);
     if (lines === 1) setTimeout(() => this.#endStretch(line, kind), STRETCH_MS).unref();
-    // At level debug, every line is written.
     this.#log[lines <= MOST_LINES ? level : 'debug']({ seq, ...fact }, message);
   }
 
@@ -48,44 +47,44 @@ function lineOf(fact: Fact): Line {
     case 'gap_proved':
       return [
         'info',
-        'a delivery from the store was lost: its stock level is re-read, and so are the products with the oldest evidence',
+        'a delivery from the store was lost: its product is read, and so are the products with the oldest evidence',
       ];
     case 'drift':
-      // A bundle's total moves with its components, without a delivery of its own: that is no fault.
+      // A bundle's total follows its components without a webhook: no fault.
       return fact.cause === 'derived'
         ? null
         : ['info', 'a read found a difference from the store and corrected it'];
     case 'removed':
-      return ['info', 'the store no longer has it: removed from the mirror'];
+      return ['info', 'removed from the mirror, because the store no longer has it'];
     case 'dead_letter':
       return [
         'warn',
-        'an authentic delivery was not understood: it is kept, and what it names is read from the store instead',
+        'an authentic delivery was not understood: it is kept, and the affected products are read instead',
       ];
     case 'removals_held':
       return [
         'error',
-        `the store no longer shows too many ${MANY[fact.what]} at once: the mirror keeps them until an operator allows the removal (resync --allow-removals)`,
+        `too many ${MANY[fact.what]} are missing from the store at once: the mirror keeps them until an operator runs resync --allow-removals`,
       ];
     case 'moved':
-      return ['info', 'the store shows a variant in another product than before'];
+      return ['info', 'a variant moved to another product'];
     case 'wrong_store':
       return [
         'error',
-        'the credentials belong to another store: nothing of it is mirrored; correct SERVICE_CLIENT_ID, or set DATABASE_PATH to a new file',
+        'the credentials belong to another store, which is not mirrored: correct SERVICE_CLIENT_ID, or set DATABASE_PATH to a new file',
       ];
     case 'clock_contradiction':
       return [
         'warn',
-        'the store’s clock or this machine’s has jumped: more products are re-read for a while, and values stay correct; if this goes on, check both clocks',
+        'the store’s clock or this machine’s has jumped: values stay correct, but more products are read for a while; if this repeats, check both clocks',
       ];
     case 'date':
       return fact.isDropped
         ? [
             'warn',
-            'the Date of the store’s answers is wrong, by the times of its changes (a balancer with a clock of its own?): the mirror does without it, and values stay correct; report it to the store',
+            'the Date header of the store’s answers contradicts the times of its changes: the mirror ignores it, and values stay correct; report it to the store',
           ]
-        : ['info', 'the Date of the store’s answers agrees with the times of its changes again'];
+        : ['info', 'the Date header of the store’s answers agrees with the times of its changes again'];
     case 'change':
     case 'level':
     case 'gap_opened':

@@ -1,15 +1,15 @@
 /**
- * Decides when wrong signatures mean that the secret was replaced in the store, and not here. Only requests signed with
- * another key count: strangers send no signature, or a malformed one.
+ * Decides when wrong signatures suggest that the secret was replaced in the store but not here. Only well-formed
+ * signatures with another key count, since strangers send none or malformed ones.
  */
 import { SlotCounts } from './slot-counts.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR = 60;
 const QUARTER = 15;
-/** A store that sells little sends few deliveries: this many are enough when none was correct. */
+/** Enough when none was correct: a small store sends few deliveries. */
 const FEW = 3;
-/** When some were correct: part of the apps' deliveries may still be signed with the old secret. */
+/** Needed when some were correct, since the store may still sign some with the old secret. */
 const MANY = 10;
 const SHARE = 0.2;
 
@@ -21,7 +21,7 @@ export class Signatures {
     (isRight ? this.#right : this.#wrong).add(atMs);
   }
 
-  /** The counts of the last hour, if they are bad. */
+  /** @returns the counts of the last hour, or null if they are not bad. */
   bad(nowMs: number): { readonly wrong: number; readonly right: number } | null {
     const latest = (minutes: number) => ({
       wrong: this.#wrong.latest(nowMs, minutes),

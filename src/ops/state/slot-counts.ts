@@ -1,10 +1,10 @@
-/** Counts per time slot, for a bounded time back. */
+/** Counts per time slot; old slots are dropped. */
 export class SlotCounts {
   readonly #slotMs: number;
   readonly #slots: number;
   readonly #counts = new Map<number, number>();
 
-  /** @param slots how many slots are kept, the current one included. */
+  /** @param slots slots kept, the current one included. */
   constructor(slotMs: number, slots: number) {
     this.#slotMs = slotMs;
     this.#slots = slots;
@@ -19,11 +19,7 @@ export class SlotCounts {
     for (const each of this.#counts.keys()) if (each <= newest - this.#slots) this.#counts.delete(each);
   }
 
-  /**
-   * The counts of all slots that lie entirely between two instants.
-   *
-   * @param cap the most that one slot contributes.
-   */
+  /** Sums the slots that lie entirely between two instants. @param cap the most that one slot contributes. */
   within(fromMs: number, toMs: number, cap = Number.POSITIVE_INFINITY): number {
     const end = Math.floor(toMs / this.#slotMs);
     let sum = 0;
@@ -33,7 +29,7 @@ export class SlotCounts {
     return sum;
   }
 
-  /** The counts of the last `slots` slots, the current one included. */
+  /** Sums the last `slots` slots, the current one included. */
   latest(nowMs: number, slots: number): number {
     const endMs = (Math.floor(nowMs / this.#slotMs) + 1) * this.#slotMs;
     return this.within(endMs - slots * this.#slotMs, endMs);

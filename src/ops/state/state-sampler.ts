@@ -1,7 +1,6 @@
 /**
- * Reads the counts of the mirror from the database, for causes, metrics, plots, API and page. The query costs in proportion
- * to the open read requests, which after downtime cover everything: the longer it takes, the more rarely it runs, to keep
- * the query thread free.
+ * Reads the mirror's counts from the database, for causes, metrics, plots, API and page. The cost of the query grows with
+ * the open read requests: the longer it takes, the more rarely it runs, to keep the query thread free.
  */
 import type { Logger } from '../../platform/log.ts';
 import type { StateSample } from '../../mirror/queries/gauges.ts';
@@ -9,13 +8,11 @@ import type { Status } from '../../mirror/queries/status.ts';
 import type { StoreReader } from '../../mirror/mirror.ts';
 
 export interface SampledState extends StateSample {
-  /** When it was taken, epoch ms. */
   readonly atMs: number;
 }
 
-/** Gives the current status. */
 export interface StateSource {
-  /** The status as of now; while counting takes long, the counts are those of the last sample. @throws StoreError */
+  /** While counting takes long, the counts are those of the last sample. @throws StoreError */
   status(): Promise<Status>;
 }
 
@@ -28,7 +25,7 @@ interface StateSamplerDeps {
 const EVERY_MS = 10_000;
 /** Sampling may take 1 / SHARE of the reader's time. */
 const SHARE = 50;
-/** A slower query does not run again for each request. */
+/** Requests do not repeat a slower query. */
 const QUICK_MS = 50;
 
 export class StateSampler implements StateSource {
@@ -43,12 +40,12 @@ export class StateSampler implements StateSource {
     this.#deps = deps;
   }
 
-  /** Null: not known yet. */
+  /** null before the first sample. */
   get last(): SampledState | null {
     return this.#last;
   }
 
-  /** @param listener called with each sample. Must not throw. */
+  /** @param listener must not throw. */
   onSample(listener: (sample: SampledState) => void): void {
     this.#listeners.add(listener);
   }
@@ -75,7 +72,7 @@ export class StateSampler implements StateSource {
       if (this.#stopped) return;
       this.#deps.log.warn(
         { err: error },
-        'cannot read the counts from the mirror: metrics and plots stay as they are',
+        'cannot read the counts from the mirror: metrics and plots show the last ones',
       );
     });
     await this.#underWay;

@@ -1,4 +1,4 @@
-/** Gathers the facts of the state as they happen; once a second decides the state and logs what has changed. */
+/** Collects the facts behind the state; once a second decides the state and logs its changes. */
 import type { Logger } from '../../platform/log.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import { StoreError, type PlainError } from '../../sqlite/errors.ts';
@@ -14,16 +14,14 @@ export interface StateWatchDeps {
   readonly writer: Pick<StoreWriter, 'position' | 'fault'>;
   readonly now: () => number;
   readonly log: Logger;
-  /** Why no request is sent to the store at present. */
   readonly blocked: () => Blocked | null;
-  /** How far this machine's clock is ahead of the store's; null: it is not, as far as is known. */
   readonly clockAheadMs: () => number | null;
-  /** As last read from the database; null: not known yet. */
+  /** Last sample of the database; null before the first. */
   readonly status: () => (StatusFacts & { readonly last_delivery_at: number | null }) | null;
 }
 
 const EVERY_MS = 1_000;
-/** A tick later than this means that the whole process was held up. */
+/** A tick this late means that the whole process was held up. */
 const LATE_MS = 3_000;
 
 export class StateWatch {
@@ -37,7 +35,7 @@ export class StateWatch {
   #fault: ProcessFacts['fault'] = null;
   #turnedAwayAtMs: number | null = null;
   #misdirected: ProcessFacts['misdirected'] = null;
-  /** The last row of the inbox at an instant; moved on once that is applied. */
+  /** The last row of the inbox at an instant; replaced once that row is applied. */
   #awaited: { readonly seq: number; readonly atMs: number };
   #tickedMs = performance.now();
   /** When each cause that holds began. */
@@ -54,7 +52,6 @@ export class StateWatch {
     this.#awaited = { seq: deps.inbox.lastSeq, atMs: nowMs };
   }
 
-  /** By the last sample of the database. */
   get current(): MirrorState {
     return this.of(this.#deps.status());
   }
@@ -63,7 +60,7 @@ export class StateWatch {
     return this.#lastDeliveryAtMs ?? this.#deps.status()?.last_delivery_at ?? null;
   }
 
-  /** @param status as just read, or why it cannot be read; null: it was not read yet. */
+  /** @param status as just read, or the error that prevented it; null: not read yet. */
   of(status: StatusFacts | StoreError | null): MirrorState {
     const nowMs = this.#deps.now();
     const error = status instanceof StoreError ? status : null;
@@ -83,7 +80,7 @@ export class StateWatch {
     };
   }
 
-  /** An authentic delivery came, stored or not. */
+  /** Call for each authentic delivery, stored or not. */
   delivered(atMs: number): void {
     this.#lastDeliveryAtMs = atMs;
     this.#misdirected = null;
@@ -95,7 +92,6 @@ export class StateWatch {
     this.#signatures.count(false, atMs);
   }
 
-  /** For lack of room. */
   turnedAway(atMs: number): void {
     this.#turnedAwayAtMs = atMs;
   }
@@ -104,18 +100,18 @@ export class StateWatch {
     this.#misdirected = latest;
   }
 
-  /** @param error null: a transaction succeeded. */
+  /** @param error null: the transaction succeeded. */
   committed(error: PlainError | null): void {
     const lastGoodAtMs = error === null ? this.#deps.now() : this.#commits.lastGoodAtMs;
     this.#commits = { lastGoodAtMs, lastError: error };
   }
 
-  /** The mirror was not listening for a while, up to now. */
+  /** Call after a time in which the mirror did not listen. */
   stoodStill(): void {
     this.#listeningSinceMs = this.#deps.now();
   }
 
-  /** @throws StoreError when the inbox cannot be read for the usual rate of deliveries. */
+  /** @throws StoreError if the earlier deliveries cannot be read from the inbox. */
   async start(): Promise<void> {
     const { reader, now } = this.#deps;
     this.#timer = setInterval(() => this.#tick(), EVERY_MS);
@@ -150,7 +146,7 @@ export class StateWatch {
     }
     for (const code of CAUSE_CODES) {
       if (next.causes.some((cause) => cause.code === code) || !this.#since.delete(code)) continue;
-      log.info({ cause: code }, 'this cause is over');
+      log.info({ cause: code }, 'this cause has ended');
     }
     if (next.state !== this.#logged) log.info({ state: next.state }, `the mirror is ${next.state}`);
     this.#logged = next.state;

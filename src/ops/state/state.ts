@@ -1,4 +1,4 @@
-/** The one state of the mirror: `live`, `catching_up` or `stale`, with its causes. Uses no clock and no database. */
+/** Decides the state of the mirror, `live`, `catching_up` or `stale`, and its causes. Uses no clock and no database. */
 import { counted } from '../../platform/counted.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause } from './causes.ts';
 import { duration } from './duration.ts';
@@ -12,7 +12,7 @@ export interface MirrorState {
   readonly causes: readonly Cause[];
 }
 
-/** `yes`: a mirror answers. `no`: no process has the file. `held`: a process has it and does not answer. */
+/** `yes`: a mirror answers. `no`: no process holds the file. `held`: a process holds it and does not answer. */
 export type Serving = 'yes' | 'no' | 'held';
 
 export type StatusFacts = Pick<
@@ -23,25 +23,25 @@ export type StatusFacts = Pick<
 /** Known only inside the mirror's process. */
 export interface ProcessFacts {
   readonly commits: {
-    /** When a transaction of the inbox last succeeded. One is tried every second. */
+    /** The last successful transaction of the inbox; one is tried every second. */
     readonly lastGoodAtMs: number;
-    /** null if the last one succeeded. */
+    /** null if the last transaction succeeded. */
     readonly lastError: PlainError | null;
   };
-  /** Why nothing is applied at present. */
+  /** The reason that nothing is applied. */
   readonly fault: (PlainError & { readonly sinceMs: number }) | null;
-  /** Since when a row of the inbox waits to be applied, at least. */
+  /** A row of the inbox has waited at least since then. */
   readonly behindSinceMs: number | null;
-  /** Why no request is sent to the store. */
+  /** The reason that no request is sent to the store. */
   readonly blocked: Blocked | null;
-  /** How far this machine's clock is ahead of the store's, at least; negative: behind. */
+  /** Positive: this machine is ahead of the store. */
   readonly clockAheadMs: number | null;
   readonly silentSinceMs: number | null;
   /** Deliveries of the last hour, if their signatures suggest that the secret was replaced. */
   readonly badSignatures: { readonly wrong: number; readonly right: number } | null;
-  /** When a webhook request was last turned away for lack of room. */
+  /** The last request turned away for lack of room. */
   readonly turnedAwayAtMs: number | null;
-  /** The latest request that seems to be the store's and missed `POST /webhooks`; null after a delivery. */
+  /** The latest request that may be the store's and missed `POST /webhooks`; null after a delivery. */
   readonly misdirected: {
     readonly reason: 'wrong_address' | 'wrong_protocol';
     /** The method and path, or the protocol. */
@@ -53,21 +53,21 @@ export interface ProcessFacts {
 interface Facts {
   readonly nowMs: number;
   readonly serving: Serving;
-  /** null: the mirror was not read yet. */
+  /** null: not read yet. */
   readonly status: StatusFacts | null;
-  /** null: asked from outside the process. */
+  /** null outside the mirror's process. */
   readonly own: ProcessFacts | null;
 }
 
-/** A heartbeat every second: two that are missing are no accident of timing. */
+/** Two missing heartbeats, of one per second, are not a coincidence. */
 const NO_COMMIT_MS = 2_500;
-/** A slow disk may take this long for one sync without having failed. */
+/** A slow disk may take this long for one sync. */
 const HANGS_MS = 5_000;
-/** A burst may leave more to apply than is applied in a moment. */
+/** A burst may take a while to apply. */
 const BEHIND_MS = 30_000;
-/** A smaller difference is mostly the time that an answer takes. */
+/** Smaller differences are mostly latency. */
 const CLOCK_OFF_MS = 10_000;
-/** For this long, a tick at once may be due to it. */
+/** The pause between the ticks that it may cause. */
 const TURNED_AWAY_MS = 15 * 60_000;
 
 export function stateOf(facts: Facts): MirrorState {
@@ -97,7 +97,7 @@ function* fileCauses({ serving, status, own }: Facts): Generator<Cause> {
     case 'stopped':
     case 'no_heartbeat':
       if (serving === 'held') yield causeOf('no_heartbeat', aliveAt);
-      // A running mirror shows its heartbeat once it has applied the inbox; `processCauses` says what prevents it.
+      // A running mirror writes its heartbeat after it has applied the inbox; `processCauses` reports obstacles.
       if (serving === 'yes') yield causeOf(own === null ? 'no_heartbeat' : 'starting', aliveAt);
       return;
     case 'first_read':
@@ -157,7 +157,7 @@ function* processCauses({ own, nowMs }: Facts): Generator<Cause> {
   }
 }
 
-/** Without its full stop, to end in the message's own. */
+/** Drops the full stop, since the message adds one. */
 function sentence(text: string): string {
   return text.replace(/\.$/, '');
 }

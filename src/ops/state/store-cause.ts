@@ -1,16 +1,15 @@
-/** Why the store is not read at present. */
 import { causeOf, type Cause, type CauseCode } from './causes.ts';
 
-/** Why no request is sent to the store at present. */
+/** The reason that no request is sent to the store. */
 export interface Blocked {
   readonly kind: string;
   readonly message: string;
-  /** When the next request is sent; null: when a person acts. */
+  /** The time of the next request; null: after an operator has acted. */
   readonly untilMs: number | null;
   readonly sinceMs?: number;
   /** Host and port of the store. */
   readonly at?: string;
-  /** How the last request failed: the status of an answer, or the network's code when there was none. */
+  /** The last request: the status of its answer, or the network's error code if there was none. */
   readonly failure?: {
     readonly kind: string;
     readonly status: number | null;
@@ -18,9 +17,9 @@ export interface Blocked {
   };
 }
 
-/** The store was reached, but gave no answer in time. */
+/** Reached, but no answer in time. */
 const SLOW = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ERR_DEADLINE)$/;
-/** The store was never reached. */
+/** Never reached. */
 const ON_THE_WAY =
   /^(?:ENOTFOUND|EAI_AGAIN|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|ETIMEDOUT|UND_ERR_(?:CONNECT_TIMEOUT|PRX_|ABORTED)|EPROTO|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 

@@ -1,13 +1,13 @@
 /**
- * The last day minute by minute, for the plots of the ops page: in memory, and each minute that has passed also in a small
- * table of the mirror, so that a restart does not forget it.
+ * The last day minute by minute, for the plots of the ops page: in memory, and past minutes also in a small table of the
+ * mirror, to survive restarts.
  */
 import type { Fact } from '../../core/apply/fact.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { StateSampler } from './state-sampler.ts';
 
-/** How the values of several minutes, or of two processes within one minute, become one. */
+/** The rule that joins the values of several minutes, or of two processes within one minute. */
 export const MEASURES = {
   /** Deliveries answered 204, and requests answered otherwise. */
   deliveries: 'sum',
@@ -36,10 +36,9 @@ export interface TimelineDeps {
 const MINUTE_MS = 60_000;
 const KEPT_MINUTES = 24 * 60;
 
-/** Counts what is answered, sampled and applied. */
 export class Timeline {
   readonly #deps: TimelineDeps;
-  /** By minutes since 1970; each minute in which the mirror ran has a sample. */
+  /** By minutes since 1970; each minute with a running mirror has a sample. */
   readonly #minutes = new Map<number, Minute>();
   #nextNoted: number;
   #noting: Promise<void> = Promise.resolve();
@@ -55,14 +54,12 @@ export class Timeline {
     });
   }
 
-  /** A request to the public listener was answered. */
   answered(status: number, tookMs: number): void {
     this.#add(status === 204 ? 'deliveries' : 'refused', 1);
     // A refused signature or size needs no commit.
     if (status !== 401 && status !== 413) this.#add('slowestMs', tookMs);
   }
 
-  /** A request to the store has ended. */
   asked(): void {
     this.#add('requests', 1);
   }
@@ -72,11 +69,11 @@ export class Timeline {
       const lost = reports.flatMap(({ facts }) => facts.filter(isLoss)).length;
       if (lost > 0) this.#add('lost', lost);
     });
-    // Before any minute is noted, which replaces what was noted of it.
+    // Before any minute is noted, since noting a minute replaces it.
     this.#noting = this.#recall();
   }
 
-  /** While the mirror can still be written. */
+  /** Call while the mirror can still be written. */
   async stop(): Promise<void> {
     if (this.#stopListening === null) return;
     this.#stopListening();
@@ -84,7 +81,7 @@ export class Timeline {
     await this.#noting;
   }
 
-  /** The last day, oldest first; null: no mirror ran. The last minute is not over yet. */
+  /** Oldest first; null: no mirror ran. The last minute is not over yet. */
   minutes(): (Minute | null)[] {
     const first = this.#minuteNow() - KEPT_MINUTES + 1;
     return Array.from({ length: KEPT_MINUTES }, (_, at) => this.#minutes.get(first + at) ?? null);
@@ -116,14 +113,14 @@ export class Timeline {
         }
       }
     } catch (error) {
-      log.warn({ err: error }, 'cannot read the earlier minutes: the plots begin now');
+      log.warn({ err: error }, 'cannot read the earlier minutes: the plots begin at this start');
     }
   }
 
   #noteUpTo(last: number): void {
     for (; this.#nextNoted <= last; this.#nextNoted += 1) {
       const minute = this.#nextNoted;
-      // A minute that cannot be written is missing from the plots after a restart, no more.
+      // A failed write only leaves a gap in the plots after a restart.
       this.#noting = this.#noting.then(async () => {
         const figures = this.#minutes.get(minute);
         if (figures === undefined) return;
@@ -133,7 +130,7 @@ export class Timeline {
   }
 }
 
-/** A gap that a read has answered, the last webhook of a level, or one during downtime. */
+/** A gap that a read proved, the last webhook of a level, or one lost during downtime. */
 function isLoss(fact: Fact): boolean {
   if (fact.kind === 'gap_proved') return true;
   return fact.kind === 'drift' && (fact.cause === 'lost_tail' || fact.cause === 'downtime');
