@@ -1,4 +1,4 @@
-/** One test per rule of the contract, over real sockets, as a caller of the service sees it. */
+/** One test per rule of the contract, over real sockets. */
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
 import type { Client, ClientOptions } from '../../src/client.ts';
@@ -14,14 +14,14 @@ import type { Answer, Raw } from './raw.ts';
 
 export type Context = {
   readonly sandbox: Sandbox;
-  /** A partner's server: where the first app's webhooks go. */
+  /** Receives the first app's webhooks. */
   readonly receiver: Receiver;
   readonly raw: Raw;
-  /** The package's own client, with its own token file and short pauses. */
+  /** The package's client, with a new token file and short pauses. */
   readonly client: (options?: Partial<ClientOptions>) => Client;
   /** Ten in stock in one warehouse, at 250.00, with the SKU `LAMP-1`. */
   readonly lamp: Variant;
-  /** The body of a right order, with some fields replaced. */
+  /** A valid order with some fields replaced. */
   readonly body: (fields?: Json) => Json;
   /** Creates an order, and returns the order of the 200. */
   readonly order: (fields?: Json) => Promise<Json>;
@@ -29,9 +29,9 @@ export type Context = {
   readonly read: (orderId: unknown) => Promise<Json>;
   /** `POST /sandbox/…`, which must succeed. */
   readonly steer: (path: string, body: Json) => Promise<Json>;
-  /** The webhooks that the partner's server has received, once none is in transit. */
+  /** The webhooks received, once none is in transit. */
   readonly webhooks: () => Promise<readonly Received[]>;
-  /** Moves the clock and the timers of everything; otherwise time stands still. */
+  /** Moves the clock and fires timers; time does not pass otherwise. */
   readonly advance: (ms: number) => void;
 };
 
@@ -47,7 +47,7 @@ export function rule(
   });
 }
 
-/** At least one of each kind, and with the lamp one more than the default page of the list. */
+/** At least one of each kind; with the lamp one more than a default page. */
 const PRODUCTS = 20;
 
 export async function contextFor(options: SandboxOptions = {}): Promise<Context> {

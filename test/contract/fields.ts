@@ -1,4 +1,4 @@
-/** Rules of request fields as tables: what is taken and what is refused, raw and through the client alike. */
+/** Rules of request fields as tables, checked over plain HTTP and through the client. */
 import { expect } from 'vitest';
 import type { Client } from '../../src/client.ts';
 import { sellable } from '../../src/sandbox/world/model.ts';
@@ -17,13 +17,12 @@ type FieldTable = {
     | '/v1/store/address/list'
     | '/v1/product/list'
     | '/v1/product/detail';
-  /** What is sent, and what the answer shows of it. */
+  /** Accepted fields, and a part of the answer. */
   readonly taken?: readonly (readonly [sent: Given, shown?: Given])[];
-  /** What is sent, and what the description names. */
+  /** Refused fields, and a part of the description. */
   readonly refused?: readonly (readonly [sent: Given, named: string])[];
 };
 
-/** The same table over plain HTTP and through the client, which refuses by itself what it can. */
 export function fieldRule(ids: string | readonly string[], name: string, table: FieldTable): void {
   const { path, taken = [], refused = [] } = table;
   rule(ids, name, async (context) => {
@@ -31,7 +30,6 @@ export function fieldRule(ids: string | readonly string[], name: string, table: 
       const answer = await context.raw.post(path, bodyOf(context, path, sent));
       expect(answer).toMatchObject({ status: 200, body: given(context, shown) });
     }
-    // A refused request has changed nothing.
     const before = sellable(context.lamp);
     for (const [sent, named] of refused) {
       expectRefused(await context.raw.post(path, bodyOf(context, path, sent)), named);
@@ -62,7 +60,7 @@ function bodyOf(context: Context, path: string, sent: Given): Json {
   return path === '/v1/order/create' ? context.body(fields) : fields;
 }
 
-/** The answer's body as the client gives it. What does not compile is what a program without types could send. */
+/** Sends through the client, also bodies that its types forbid. */
 async function viaClient(client: Client, path: FieldTable['path'], body: Json): Promise<Json> {
   switch (path) {
     case '/v1/order/create':

@@ -1,4 +1,4 @@
-/** The service's own description. `raw.ts` checks each answer of the other tests against it. */
+/** The store's OpenAPI document. `raw.ts` checks each answer of the other tests against it. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
 import { sandboxFor } from '../sandbox/harness.ts';
@@ -11,7 +11,7 @@ test('is a valid OpenAPI 3.1 document', async () => {
   expect(validator.version).toBe('3.1');
 });
 
-test('has every endpoint of the service, and no other', async () => {
+test('describes exactly the endpoints served', async () => {
   const { api, baseUrl } = await sandboxFor({ products: 0 });
   const { paths } = (await fetchDocument(baseUrl)) as { paths: Record<string, object> };
   const served = api.routes
@@ -33,7 +33,7 @@ test.each([
   ['an undocumented status', { status: 204 }, 'the status is not documented'],
   ['no request id', { headers: { 'content-type': 'application/json' } }, 'header X-Request-Id is missing'],
   ['an id that is a number', { body: { ...right.body, products: [{ id: 1, name: '' }] } }, '/products/0/id'],
-])('the check finds an answer with %s', async (_, wrong, named) => {
+])('detects an answer with %s', async (_, wrong, named) => {
   const { baseUrl } = await sandboxFor({ products: 0 });
   const document = await fetchDocument(baseUrl);
   checkAnswer(document, right);

@@ -1,11 +1,11 @@
-/** Holds what went over the wire against an OpenAPI 3.1 document. Each check throws ContractError naming the place. */
+/** Checks traffic against an OpenAPI 3.1 document. Each check throws ContractError naming the place. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { present } from '../shared/present.ts';
 
 type Json = Readonly<Record<string, unknown>>;
-/** As `fetch` gives them, or by name in any case. */
+/** From `fetch`, or by name in any case. */
 type HeadersLike = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 type Exchange = { readonly method: string; readonly path: string };
@@ -17,19 +17,18 @@ type SeenAnswer = Exchange & {
 };
 type SeenWebhook = { readonly headers: HeadersLike; readonly body: unknown };
 
-/** What was seen is not as the document says. */
 export class ContractError extends Error {
   override readonly name = 'ContractError';
 }
 
-/** The document that the service at the address serves. Get it once: schemas are compiled once per document. */
+/** Fetch it once: schemas are compiled once per document. */
 export async function fetchDocument(baseUrl: string): Promise<object> {
   const response = await fetch(`${baseUrl}/openapi.json`);
   if (response.status !== 200) throw new ContractError(`GET /openapi.json → ${response.status}`);
   return (await response.json()) as object;
 }
 
-/** An answer: its status, headers and body. Returns nothing; throws ContractError. */
+/** Checks status, headers and body. */
 export function checkAnswer(document: object, answer: SeenAnswer): void {
   const { method, path, status } = answer;
   const place = `${method.toUpperCase()} ${path} → ${status}`;
@@ -50,7 +49,7 @@ export function checkAnswer(document: object, answer: SeenAnswer): void {
   checkBody(document, place, response, answer);
 }
 
-/** A webhook request, by its `event_type`. Returns nothing; throws ContractError. */
+/** Checks a webhook request by its `event_type`. */
 export function checkWebhook(document: object, webhook: SeenWebhook): void {
   const eventType = String(record(webhook.body)['event_type']);
   const place = `webhook ${eventType}`;
@@ -64,10 +63,8 @@ export function checkWebhook(document: object, webhook: SeenWebhook): void {
   checkBody(document, place, at(document, [...operation.pointer, 'requestBody']), webhook);
 }
 
-// ---- Parts of an exchange ------------------------------------------------------------------------------------
-
 type Seen = { readonly headers: HeadersLike; readonly body?: unknown };
-/** A node of the document, with every `$ref` on the way followed, and where it is. */
+/** A node of the document after following every `$ref`, and its pointer. */
 type Node = { readonly pointer: readonly string[]; readonly value: Json };
 
 function checkHeader(
@@ -89,7 +86,7 @@ function checkHeader(
   checkValue(document, `${place}: header ${name}`, [...found, 'schema'], value);
 }
 
-/** @param holder a response or a request body: what has `content`. */
+/** @param holder a response or a request body. */
 function checkBody(document: object, place: string, holder: Node, seen: Seen): void {
   const content = record(holder.value['content']);
   const documented = Object.keys(content);
@@ -114,8 +111,6 @@ function headerOf(headers: HeadersLike, name: string): string | undefined {
   return typeof value === 'string' ? value : value?.join(', ');
 }
 
-// ---- The document --------------------------------------------------------------------------------------------
-
 function operationAt(document: object, path: readonly string[], method: string, place: string): Node {
   try {
     return at(document, [...path, method.toLowerCase()]);
@@ -124,7 +119,6 @@ function operationAt(document: object, path: readonly string[], method: string, 
   }
 }
 
-/** The node at the pointer's steps. Throws when there is none. */
 function at(document: object, steps: readonly string[]): Node {
   let node: Node = { pointer: [], value: record(document) };
   for (const step of steps) {
@@ -148,11 +142,9 @@ function record(value: unknown): Json {
   return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
-// ---- Schemas -------------------------------------------------------------------------------------------------
-
 const compilers = new WeakMap<object, (pointer: readonly string[]) => ValidateFunction>();
 
-/** The value against the schema there. Throws ContractError with every fault, each with its place in the value. */
+/** Throws ContractError with every fault and its place in the value. */
 function checkValue(document: object, place: string, pointer: readonly string[], value: unknown): void {
   const validate = schemaAt(document, pointer);
   if (validate(value)) return;
@@ -162,8 +154,8 @@ function checkValue(document: object, place: string, pointer: readonly string[],
   throw new ContractError(`${place}: ${faults.join('; ')}; seen: ${JSON.stringify(value)}`);
 }
 
-/** The schema at the place in the document, ready to validate. Made once per document and place. */
-export function schemaAt(document: object, pointer: readonly string[]): ValidateFunction {
+/** Compiled once per document and place. */
+function schemaAt(document: object, pointer: readonly string[]): ValidateFunction {
   let compile = compilers.get(document);
   if (compile === undefined) {
     compile = compilerOf(document);
@@ -173,12 +165,12 @@ export function schemaAt(document: object, pointer: readonly string[]): Validate
 }
 
 function compilerOf(document: object): (pointer: readonly string[]) => ValidateFunction {
-  // Strict but for two: a subschema such as {"required": […]} states no type of its own, on purpose.
+  // A subschema such as {"required": […]} has no type on purpose.
   const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });
   addFormats.default(ajv);
-  // The document is no schema itself, but the compiler starts from its root: there its own fields mean nothing.
+  // The compiler starts at the document's root, whose fields are no schema keywords.
   ajv.addVocabulary(Object.keys(document));
-  // Of these the library knows only the names; their schemas state a pattern beside.
+  // The library knows only the name; the schema has a pattern too.
   ajv.addFormat('idn-email', true);
   ajv.addSchema(document, 'document');
   const made = new Map<string, ValidateFunction>();

@@ -11,7 +11,6 @@ import { accessToken, errorOf, expectRefused } from './raw.ts';
 
 const CREATE = '/v1/order/create';
 const DETAIL = '/v1/order/detail';
-const MS = 1_790_000_000_000;
 
 const long = (length: number): string => 'ก'.repeat(length);
 const sku = (text: unknown): Json => ({ products: [{ sku: text, qty: 1 }] });
@@ -23,7 +22,7 @@ const line =
 const shown = (fields: Json): Json => ({ order: fields });
 const pay = ({ steer }: Context, id: unknown) => steer('/operations', { operation: 'pay', order_id: id });
 const shipmentsOf = async ({ read }: Context, id: unknown) => (await read(id))['shipments'];
-/** A channel of the same store beside the first one. */
+/** @returns the token of a second channel. */
 const second = async ({ steer, raw }: Context): Promise<string> => {
   const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
   return accessToken(raw, { client_id: 'second', client_secret: secret as string });
@@ -43,7 +42,7 @@ const text = (field: string, name: string, longest?: number): void =>
         ? []
         : ([
             [{ [field]: long(longest) }, shown({ [field]: long(longest) })],
-            // A character that one reader sees may take two units.
+            // One visible character of two UTF-16 units.
             [{ [field]: '📦'.repeat(longest) }, shown({ [field]: '📦'.repeat(longest) })],
           ] as const)),
     ],
@@ -54,7 +53,7 @@ const text = (field: string, name: string, longest?: number): void =>
   });
 
 const flag = (field: string, byDefault: boolean): void =>
-  fieldRule(`order-create.field.${field}`, `${byDefault} by default`, {
+  fieldRule(`order-create.field.${field}`, `is ${byDefault} by default`, {
     path: CREATE,
     taken: [
       [{}, shown({ [field]: byDefault })],
@@ -65,7 +64,7 @@ const flag = (field: string, byDefault: boolean): void =>
   });
 
 const fee = (field: string, total: string): void =>
-  fieldRule(`order-create.field.${field}`, 'not negative', {
+  fieldRule(`order-create.field.${field}`, 'accepts amounts from 0', {
     path: CREATE,
     taken: [
       [{}, shown({ [field]: '0.00', total: '250.00' })],
@@ -78,7 +77,7 @@ const fee = (field: string, total: string): void =>
 
 const cod = { is_cod: true, cod_fee: 15, cod_amount: '265' };
 
-rule('service.stock', 'in the warehouse, and given back by nobody else', async ({ lamp, order, raw }) => {
+rule('service.stock', 'reserves stock in the warehouse', async ({ lamp, order, raw }) => {
   await order({
     products: [
       { sku: 'LAMP-1', qty: 3 },
@@ -91,7 +90,7 @@ rule('service.stock', 'in the warehouse, and given back by nobody else', async (
   });
 });
 
-rule('order.id', 'of digits, another for each order of the store', async (context) => {
+rule('order.id', 'is a new string of digits for each order', async (context) => {
   const keyed = await context.steer('/operations', { operation: 'place_order', order: context.body() });
   const orders = [await context.order(), await context.order(), keyed['order'] as Json];
   const ids = orders.map(({ id }) => id);
@@ -99,14 +98,14 @@ rule('order.id', 'of digits, another for each order of the store', async (contex
   expect(new Set(ids).size).toBe(3);
 });
 
-rule('order.external_order_id', 'read again with it, absent without', async ({ order, read }) => {
+rule('order.external_order_id', 'is answered again, or absent', async ({ order, read }) => {
   const made = await order({ external_order_id: 'A-1' });
   expect(made['external_order_id']).toBe('A-1');
   expect(await read(made['id'])).toEqual(made);
   expect(await order()).not.toHaveProperty('external_order_id');
 });
 
-fieldRule('order-line.field.product_variant_id', 'a live variant of the store', {
+fieldRule('order-line.field.product_variant_id', 'accepts only a live variant of the store', {
   path: CREATE,
   taken: [[line({}), ({ lamp }) => shown({ products: [{ product_variant_id: lamp.id, qty: 1 }] })]],
   refused: [
@@ -119,7 +118,7 @@ fieldRule('order-line.field.product_variant_id', 'a live variant of the store', 
   ],
 });
 
-fieldRule('order-line.field.sku', 'exact in case, spacing and punctuation; of live products', {
+fieldRule('order-line.field.sku', 'matches the SKU of a live product exactly', {
   path: CREATE,
   taken: [
     [sku('LAMP-1'), ({ lamp }) => shown({ products: [{ product_variant_id: lamp.id, sku: 'LAMP-1' }] })],
@@ -138,7 +137,7 @@ fieldRule('order-line.field.sku', 'exact in case, spacing and punctuation; of li
   ],
 });
 
-fieldRule(['order-line.field.qty', 'limits.order-lines'], 'whole, from 1', {
+fieldRule(['order-line.field.qty', 'limits.order-lines'], 'accepts whole numbers from 1', {
   path: CREATE,
   taken: [
     [line({ qty: 1 }), shown({ products: [{ qty: 1 }] })],
@@ -147,7 +146,7 @@ fieldRule(['order-line.field.qty', 'limits.order-lines'], 'whole, from 1', {
   refused: [undefined, 0, -1, 1.5, '1'].map((qty) => [line({ qty }), 'products[0].qty']),
 });
 
-fieldRule('order-line.field.price', 'not negative', {
+fieldRule('order-line.field.price', 'accepts amounts from 0', {
   path: CREATE,
   taken: [
     [line({ qty: 2 }), shown({ products: [{ price: '250.00' }], total: '500.00' })],
@@ -158,7 +157,7 @@ fieldRule('order-line.field.price', 'not negative', {
   refused: [-0.01, '-1', 'x'].map((price) => [line({ price }), 'products[0].price']),
 });
 
-fieldRule('order-line.exactly-one', 'both, and neither', {
+fieldRule('order-line.exactly-one', 'refuses both and neither', {
   path: CREATE,
   refused: [
     [line({ sku: 'LAMP-1' }), 'products[0]'],
@@ -168,7 +167,7 @@ fieldRule('order-line.exactly-one', 'both, and neither', {
 
 rule(
   ['order-line.shared-sku', 'errors.rule.3'],
-  'and the SKU itself',
+  'refuses a shared SKU and names its variants',
   async ({ sandbox, lamp, raw, body }) => {
     const other = newLamp(sandbox, { sku: 'LAMP-1' });
     const deleted = newLamp(sandbox, { sku: 'LAMP-1' });
@@ -182,12 +181,12 @@ rule(
   },
 );
 
-fieldRule('order-line.additional', 'refused', {
+fieldRule('order-line.additional', 'refuses an unknown field', {
   path: CREATE,
   refused: [[line({ colour: 'red' }), 'colour']],
 });
 
-fieldRule(['shipping-type.values', 'order-create.field.shipping_type'], 'each of the seven', {
+fieldRule(['shipping-type.values', 'order-create.field.shipping_type'], 'accepts seven shipping types', {
   path: CREATE,
   taken: ['ecopost', 'ems', 'flash', 'jt', 'kex', 'spx_dropoff', 'spx_pickup'].map((type) => [
     { shipping_type: type },
@@ -195,12 +194,16 @@ fieldRule(['shipping-type.values', 'order-create.field.shipping_type'], 'each of
   ]),
 });
 
-fieldRule(['shipping-type.unsupported', 'order-create.field.shipping_type'], 'and none is as bad', {
-  path: CREATE,
-  refused: ['dhl', 'FLASH', '', 1, undefined].map((type) => [{ shipping_type: type }, 'shipping_type']),
-});
+fieldRule(
+  ['shipping-type.unsupported', 'order-create.field.shipping_type'],
+  'refuses any other shipping type',
+  {
+    path: CREATE,
+    refused: ['dhl', 'FLASH', '', 1, undefined].map((type) => [{ shipping_type: type }, 'shipping_type']),
+  },
+);
 
-rule('states.auto.ship_before_pay', 'and not once more when it is paid', async (context) => {
+rule('states.auto.ship_before_pay', 'books one shipment before payment', async (context) => {
   const { id } = await context.order({ ship_before_pay: true });
   context.advance(60_000);
   const booked = await shipmentsOf(context, id);
@@ -210,18 +213,18 @@ rule('states.auto.ship_before_pay', 'and not once more when it is paid', async (
   expect(await shipmentsOf(context, id)).toEqual(booked);
 });
 
-fieldRule('order-create.unknown-keys', 'refused', {
+fieldRule('order-create.unknown-keys', 'refuses an unknown field', {
   path: CREATE,
   refused: [[{ colour: 'red' }, 'colour']],
 });
 
-fieldRule('order-create.field.recipient_address', 'created with the order', {
+fieldRule('order-create.field.recipient_address', 'accepts a new address', {
   path: CREATE,
   taken: [[{ recipient_address: recipient }, shown({ recipient_address: recipient })]],
   refused: [[{ recipient_address: 'กรุงเทพ' }, 'recipient_address']],
 });
 
-fieldRule('order-create.field.recipient_address_id', 'of an own address too', {
+fieldRule('order-create.field.recipient_address_id', 'accepts the store’s address', {
   path: CREATE,
   taken: [
     [
@@ -235,9 +238,9 @@ fieldRule('order-create.field.recipient_address_id', 'of an own address too', {
   refused: [[{ recipient_address: null, recipient_address_id: '5' }, 'no such address for this store']],
 });
 
-text('external_order_id', 'up to 128 characters', 128);
+text('external_order_id', 'accepts up to 128 characters', 128);
 
-rule('order-create.field.external_order_id', 'each channel has its own', async (context) => {
+rule('order-create.field.external_order_id', 'belongs to one channel', async (context) => {
   const token = await second(context);
   const body = context.body({ external_order_id: 'A-1' });
   const keyed = await context.steer('/operations', { operation: 'place_order', order: body });
@@ -250,19 +253,23 @@ rule('order-create.field.external_order_id', 'each channel has its own', async (
 
 flag('is_cod', false);
 
-fieldRule(['order-create.field.cod_fee', 'order-create.field.is_cod'], 'with cash on delivery only', {
-  path: CREATE,
-  taken: [[cod, shown({ is_cod: true, cod_fee: '15.00', cod_amount: '265.00' })]],
-  refused: [
-    [{ ...cod, cod_fee: undefined }, 'cod_fee'],
-    [{ ...cod, cod_fee: 'x' }, 'cod_fee'],
-    [{ ...cod, cod_fee: -1 }, 'cod_fee'],
-    [{ cod_fee: 15 }, 'cod_fee'],
-    [{ is_cod: false, cod_fee: 15 }, 'cod_fee'],
-  ],
-});
+fieldRule(
+  ['order-create.field.cod_fee', 'order-create.field.is_cod'],
+  'is required with cash on delivery and refused without',
+  {
+    path: CREATE,
+    taken: [[cod, shown({ is_cod: true, cod_fee: '15.00', cod_amount: '265.00' })]],
+    refused: [
+      [{ ...cod, cod_fee: undefined }, 'cod_fee'],
+      [{ ...cod, cod_fee: 'x' }, 'cod_fee'],
+      [{ ...cod, cod_fee: -1 }, 'cod_fee'],
+      [{ cod_fee: 15 }, 'cod_fee'],
+      [{ is_cod: false, cod_fee: 15 }, 'cod_fee'],
+    ],
+  },
+);
 
-fieldRule('order-create.field.cod_amount', 'with cash on delivery only', {
+fieldRule('order-create.field.cod_amount', 'is required with cash on delivery and refused without', {
   path: CREATE,
   taken: [[cod, shown({ cod_amount: '265.00' })]],
   refused: [
@@ -273,7 +280,7 @@ fieldRule('order-create.field.cod_amount', 'with cash on delivery only', {
   ],
 });
 
-fieldRule('order-create.field.sender_name', 'the store’s unless told', {
+fieldRule('order-create.field.sender_name', 'defaults to the store’s name', {
   path: CREATE,
   taken: [
     [{}, shown({ sender_name: 'ร้านจำลอง' })],
@@ -282,7 +289,7 @@ fieldRule('order-create.field.sender_name', 'the store’s unless told', {
   refused: [[{ sender_name: 7 }, 'sender_name']],
 });
 
-fieldRule('order-create.field.sender_address_id', 'an own one', {
+fieldRule('order-create.field.sender_address_id', 'accepts only the store’s address', {
   path: CREATE,
   taken: [
     [
@@ -299,7 +306,7 @@ fieldRule('order-create.field.sender_address_id', 'an own one', {
   ],
 });
 
-text('channel', 'any text, for its values are not shown');
+text('channel', 'accepts any text');
 
 fee('discount', '239.50');
 
@@ -311,41 +318,27 @@ flag('ship_before_pay', false);
 
 flag('auto_request_xshipping', true);
 
-text('shipping_label_note', 'up to 1000 characters', 1_000);
+text('shipping_label_note', 'accepts up to 1000 characters', 1_000);
 
-text('private_note', 'up to 1000 characters', 1_000);
+text('private_note', 'accepts up to 1000 characters', 1_000);
 
-fieldRule('order-create.field.order_time', 'as told', {
-  path: CREATE,
-  taken: [[{ order_time: MS }, shown({ order_time: MS })]],
-  refused: [[{ order_time: MS / 1_000 }, 'order_time']],
-});
-
-fieldRule('order-create.field.expiration_time', 'as told', {
-  path: CREATE,
-  taken: [[{ expiration_time: 2 * MS }, shown({ expiration_time: 2 * MS })]],
-  refused: [[{ expiration_time: MS / 1_000 }, 'expiration_time']],
-});
-
-fieldRule('order-create.field.ship_deadline_time', 'as told', {
-  path: CREATE,
-  taken: [[{ ship_deadline_time: 2 * MS }, shown({ ship_deadline_time: 2 * MS })]],
-  refused: [[{ ship_deadline_time: MS / 1_000 }, 'ship_deadline_time']],
-});
-
-fieldRule(['order-create.rule.3', 'order-create.field.recipient_address'], 'both, and neither', {
-  path: CREATE,
-  refused: [
-    [
-      ({ sandbox }) => ({ recipient_address_id: present(sandbox.addresses.own()[0]).id }),
-      'recipient_address',
+fieldRule(
+  ['order-create.rule.3', 'order-create.field.recipient_address'],
+  'refuses both addresses and none',
+  {
+    path: CREATE,
+    refused: [
+      [
+        ({ sandbox }) => ({ recipient_address_id: present(sandbox.addresses.own()[0]).id }),
+        'recipient_address',
+      ],
+      [{ recipient_address: undefined }, 'recipient_address'],
+      [{ recipient_address: null }, 'recipient_address'],
     ],
-    [{ recipient_address: undefined }, 'recipient_address'],
-    [{ recipient_address: null }, 'recipient_address'],
-  ],
-});
+  },
+);
 
-fieldRule('order-detail.exactly-one', 'both, and neither', {
+fieldRule('order-detail.exactly-one', 'refuses both and neither', {
   path: DETAIL,
   refused: [
     [{ order_id: '5', external_order_id: 'A-1' }, 'order_id'],
@@ -354,7 +347,7 @@ fieldRule('order-detail.exactly-one', 'both, and neither', {
   ],
 });
 
-rule('order-detail.field.order_id', 'of the app’s orders and of other channels’', async (context) => {
+rule('order-detail.field.order_id', 'finds orders of the app and of other channels', async (context) => {
   const token = await second(context);
   const keyed = await context.steer('/operations', { operation: 'place_order', order: context.body() });
   const other = await context.raw.post(CREATE, context.body(), { token });
@@ -367,7 +360,7 @@ rule('order-detail.field.order_id', 'of the app’s orders and of other channels
   expectRefused(await context.raw.post(DETAIL, { order_id: 5 }), 'order_id');
 });
 
-rule('order-detail.field.external_order_id', 'of no other channel, and not of the app', async (context) => {
+rule('order-detail.field.external_order_id', 'finds orders of its channel only', async (context) => {
   const token = await second(context);
   const { raw, body, steer } = context;
   const mine = await context.order({ external_order_id: 'A-1' });
@@ -381,12 +374,7 @@ rule('order-detail.field.external_order_id', 'of no other channel, and not of th
   expect([await read('A-1', token), await read('B-1', token)]).toEqual([404, theirs]);
 });
 
-fieldRule('order-detail.unknown-keys', 'refused', {
-  path: DETAIL,
-  refused: [[{ order_id: '5', store_id: '1' }, 'store_id']],
-});
-
-rule('order-detail.answer', 'as it stands now', async (context) => {
+rule('order-detail.answer', 'shows the current order', async (context) => {
   const { raw } = context;
   const made = await raw.post(CREATE, context.body());
   const { id } = made.body['order'] as Json;
@@ -404,7 +392,7 @@ rule('order-detail.answer', 'as it stands now', async (context) => {
   });
 });
 
-rule(['order-detail.not-found', 'errors.rule.2'], 'word for word', async (context) => {
+rule(['order-detail.not-found', 'errors.rule.2'], 'answers the same 404 for every miss', async (context) => {
   const token = await second(context);
   const { raw, body, steer } = context;
   const deleted = await context.order({ external_order_id: 'D-1' });
@@ -416,7 +404,7 @@ rule(['order-detail.not-found', 'errors.rule.2'], 'word for word', async (contex
     { external_order_id: 'D-1' },
     { external_order_id: 'nothing' },
     { external_order_id: 'B-1' },
-    // Another store's, whose ids exist all the same.
+    // An order id of another store.
     {
       order_id: present(context.sandbox.truth.products.find(({ parentId }) => parentId !== null)).parentId,
     },

@@ -1,4 +1,4 @@
-/** Plain HTTP to the service, as any program could speak it. Whatever it answers is held against its own description. */
+/** Plain HTTP requests. Every answer is checked against the served OpenAPI document. */
 import { expect } from 'vitest';
 import type { z } from 'zod';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -20,7 +20,7 @@ export type Answer = { readonly status: number; readonly headers: Headers; reado
 
 type RawOptions = {
   readonly headers?: Record<string, string>;
-  /** In place of the first app's; null for none. */
+  /** Replaces the first app's token; null sends none. */
   readonly token?: string | null;
   readonly method?: string;
 };
@@ -28,13 +28,13 @@ type RawOptions = {
 export type Raw = {
   /** Sends JSON; a string is sent as it is, and undefined is no body. */
   post(path: string, body?: unknown, options?: RawOptions): Promise<Answer>;
-  /** `POST /oauth/token` with the first app's credentials, the fields given in place of its own; null for none. */
+  /** `POST /oauth/token` with the first app's credentials; `form` replaces fields, null omits them. */
   token(form?: Record<string, string | null>, headers?: Record<string, string>): Promise<Answer>;
-  /** Throws when the webhook is not as the service's own description has it. */
+  /** Throws if the webhook does not match the OpenAPI document. */
   checkWebhook(delivery: Received): Promise<void>;
 };
 
-/** The endpoints of the contract, each with the schema by which the client reads its 200. */
+/** The client's schema for the 200 of each endpoint. */
 const ANSWERS: Readonly<Record<string, z.ZodType>> = {
   '/oauth/token': tokenResponseSchema,
   '/v1/order/create': orderResponseSchema,
@@ -44,7 +44,7 @@ const ANSWERS: Readonly<Record<string, z.ZodType>> = {
   '/v1/product/detail': productDetailResponseSchema,
 };
 
-/** The same for every service of a process: to compile it anew for each case would take most of the time. */
+/** Shared: compiling it for each case would take most of the time. */
 let document: Promise<object> | undefined;
 const documentOf = (sandbox: Sandbox): Promise<object> => (document ??= fetchDocument(sandbox.baseUrl));
 
@@ -61,7 +61,7 @@ export function createRaw(sandbox: Sandbox): Raw {
     const schema = ANSWERS[endpoint];
     if (method === 'POST' && schema !== undefined) {
       checkAnswer(await documentOf(sandbox), { method, path: endpoint, ...answer });
-      // The client understands all of it, and drops nothing.
+      // The client drops no field.
       if (status === 200) expect(schema.parse(answer.body)).toEqual(answer.body);
     }
     return answer;
@@ -104,7 +104,6 @@ export async function accessToken(raw: Raw, form: Record<string, string> = {}): 
   return body['access_token'] as string;
 }
 
-/** Status and machine code, as clients branch on them. */
 export function errorOf({ status, body }: Answer): unknown[] {
   return [status, body['error']];
 }

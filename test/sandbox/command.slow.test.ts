@@ -52,7 +52,7 @@ test.each([
   expect(await exited).toBe(code);
 });
 
-test('puts the faults of its flag in force', async () => {
+test('applies --faults', async () => {
   const faults = {
     loss: 0.1,
     delay_ms: { min: 0, max: 4 },
@@ -65,7 +65,7 @@ test('puts the faults of its flag in force', async () => {
   expect(await (await fetch(`${baseUrl}/sandbox/faults`)).json()).toMatchObject(faults);
 });
 
-test('a port in use is a clear error', async () => {
+test('reports a port in use', async () => {
   const { port } = await sandboxFor();
   const { output, exited } = run('--port', String(port));
   expect(await exited).toBe(1);

@@ -5,7 +5,7 @@ import { levelOf, reply, sandboxFor, steer, variantOf, withReceiver } from './ha
 
 const get = async (sandbox: Sandbox, path: string) => reply(await fetch(`${sandbox.baseUrl}/sandbox${path}`));
 
-test('GET /sandbox/truth is the snapshot', async () => {
+test('GET /sandbox/truth returns the snapshot', async () => {
   const sandbox = await sandboxFor();
   const { status, body } = await get(sandbox, '/truth');
   expect(status).toBe(200);
@@ -23,7 +23,7 @@ test('GET /sandbox/truth is the snapshot', async () => {
   expect(body['products']).toHaveLength(12);
 });
 
-test('POST /sandbox/operations changes the truth and tells the receiver', async () => {
+test('POST /sandbox/operations changes the truth and sends webhooks', async () => {
   const { sandbox, receiver } = await withReceiver();
   const variant = variantOf(sandbox, 'own');
   const { variantId, warehouseId } = levelOf(variant);
@@ -72,7 +72,7 @@ test.each([
   expect(answer.body['error_description']).toContain(message);
 });
 
-test('POST /sandbox/faults sets what it is given and keeps the rest', async () => {
+test('POST /sandbox/faults sets the given fields and keeps the rest', async () => {
   const sandbox = await sandboxFor();
   const { body } = await steer(sandbox, '/faults', {
     loss: 0.1,
@@ -110,7 +110,7 @@ test.each([
   expect((await get(sandbox, '/faults')).body).toEqual(before);
 });
 
-test('a web page cannot post here: a body that is not declared as JSON is refused', async () => {
+test('refuses a body not declared as JSON, as a foreign page could post it', async () => {
   const sandbox = await sandboxFor();
   const response = await fetch(`${sandbox.baseUrl}/sandbox/traffic`, { method: 'POST', body: '{"rate":5}' });
   expect(response.status).toBe(400);

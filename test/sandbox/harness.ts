@@ -49,7 +49,7 @@ async function tokenOf(sandbox: Sandbox): Promise<string> {
 
 export type Client = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>;
 
-/** Posts JSON with a fresh token; a string or absent body is sent as it is. */
+/** Posts JSON with a new token; sends a string or no body unchanged. */
 export async function clientOf(sandbox: Sandbox): Promise<Client> {
   const token = await tokenOf(sandbox);
   return async (path, body, headers = {}) =>
@@ -77,7 +77,7 @@ export async function steer(sandbox: Sandbox, path: string, body: unknown): Prom
   );
 }
 
-/** Samples the next detail of the product, or the next read of any kind, and answers it on release. */
+/** Samples the next read (of the product, if given) and answers it on release. */
 export function holdNext({ reads }: Pick<Sandbox, 'reads'>, productId?: string) {
   const sampled = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -112,7 +112,7 @@ export function levelOf(variant: Variant): { variantId: string; warehouseId: str
 
 type ManualTime = { now: () => number; timers: Timers; advance(ms: number): void; waiting(): number };
 
-/** A clock that stands still, and timers that fire only when it is advanced. */
+/** A clock and timers that only `advance` moves. */
 export function manualTime(startMs = Date.UTC(2026, 0, 1)): ManualTime {
   let nowMs = startMs;
   const waiting = new Set<{ atMs: number; callback: () => void }>();

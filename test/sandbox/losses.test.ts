@@ -1,4 +1,4 @@
-/** A webhook lost on purpose: what gives it away, and what repairs it. */
+/** Webhooks lost on purpose. */
 import { expect, test } from 'vitest';
 import type { Loss } from '../../src/sandbox/network/losses.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -7,7 +7,7 @@ import { levelOf, clientOf, manualTime, steer, variantOf, withReceiver } from '.
 
 const latest = (sandbox: Sandbox): Loss => present(sandbox.losses.recent[0]);
 
-test('the next webhook of the level gives it away, and the read after that repairs it', async () => {
+test('reports the webhook that reveals a loss and the read that repairs it', async () => {
   const time = manualTime();
   const { sandbox, receiver } = await withReceiver(time);
   const client = await clientOf(sandbox);
@@ -17,7 +17,7 @@ test('the next webhook of the level gives it away, and the read after that repai
   const product_id = variant.product.id;
   expect(answer.body).toMatchObject({ variant_id: variantId, product_id, revealed_by: null, read_at: null });
   expect(latest(sandbox).lost).toMatchObject({ outcome: 'lost', sentAtMs: null });
-  // A read before the receiver can know of it repairs the figure, but proves nothing.
+  // A read before the revealing webhook proves nothing.
   await client('/v1/product/detail', { product_id });
   expect(latest(sandbox).readAtMs).toBeNull();
 
@@ -39,7 +39,7 @@ test('the next webhook of the level gives it away, and the read after that repai
   expect(Number(shown['read_at']) - Number(shown['revealed_at'])).toBe(2_500);
 });
 
-test('exactly one is lost, whatever else is under way', async () => {
+test('loses exactly one webhook while others are pending', async () => {
   const { sandbox, receiver } = await withReceiver();
   sandbox.network.batchMs = 60_000;
   sandbox.operations.add({ ...levelOf(variantOf(sandbox, 'own')), by: 3 });

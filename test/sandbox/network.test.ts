@@ -4,7 +4,7 @@ import { present } from '../shared/present.ts';
 import { levelOf, manualTime, variantOf, withReceiver } from './harness.ts';
 import type { Receiver } from './receiver.ts';
 
-/** Makes `count` changes of one stock level, told one by one. Returns what each set it to. */
+/** Makes `count` changes of one stock level. @returns the new quantities. */
 function change(sandbox: Sandbox, count: number): number[] {
   const level = levelOf(variantOf(sandbox, 'own'));
   return Array.from({ length: count }, () => present(sandbox.operations.add({ ...level, by: 1 })[0]).new);
@@ -12,7 +12,7 @@ function change(sandbox: Sandbox, count: number): number[] {
 const arrived = (receiver: Receiver): number[] => receiver.items().map((item) => item.new);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('without faults every delivery arrives once', async () => {
+test('delivers every webhook once without faults', async () => {
   const { sandbox, receiver } = await withReceiver({ ackTimeoutMs: 60_000 });
   const sent = change(sandbox, 200);
   await sandbox.network.idle();
@@ -35,7 +35,7 @@ test('loseNext loses exactly the next deliveries', async () => {
   ]);
 });
 
-test('duplicate sends the very same bytes again', async () => {
+test('duplicate sends the same bytes again', async () => {
   const { sandbox, receiver } = await withReceiver();
   sandbox.network.duplicate = 1;
   change(sandbox, 1);
@@ -48,7 +48,7 @@ test('duplicate sends the very same bytes again', async () => {
   expect(sandbox.deliveries.records.map(({ duplicate }) => duplicate)).toEqual([false, true]);
 });
 
-test('delay keeps a delivery back for a time within its range', async () => {
+test('delay holds a delivery for a time within its range', async () => {
   const time = manualTime();
   const { sandbox, receiver } = await withReceiver({ now: time.now, timers: time.timers });
   sandbox.network.delayMs = { min: 400, max: 500 };
@@ -64,7 +64,7 @@ test('delay keeps a delivery back for a time within its range', async () => {
   expect(receiver.received).toHaveLength(1);
 });
 
-test('reorder lets later deliveries overtake, and none is lost', async () => {
+test('reorder lets later deliveries overtake and loses none', async () => {
   const { sandbox, receiver } = await withReceiver();
   sandbox.network.concurrency = 1;
   sandbox.network.reorder = 0.3;
@@ -74,7 +74,7 @@ test('reorder lets later deliveries overtake, and none is lost', async () => {
   expect(arrived(receiver).sort((a, b) => a - b)).toEqual(sent);
 });
 
-test('the record is bounded, and its counts are not', async () => {
+test('bounds the record but not its counts', async () => {
   const { sandbox } = await withReceiver();
   sandbox.network.loss = 1;
   change(sandbox, 12_000);

@@ -24,7 +24,7 @@ async function stocked(options: Parameters<typeof sandboxFor>[0] = {}) {
 }
 
 describe('orders', () => {
-  test('reserve, then cancel: available falls and comes back, told both times', async () => {
+  test('reserving and cancelling sends a webhook each time', async () => {
     const { operations, variant, first } = await stocked();
     const { orderId, changes } = operations.reserve([{ variantId: variant.id, qty: 3 }]);
     expect(changes).toMatchObject([
@@ -37,7 +37,7 @@ describe('orders', () => {
     expect(() => operations.cancel(orderId)).toThrow(OperationError);
   });
 
-  test('stock is taken where there is enough, and not beyond it', async () => {
+  test('takes stock where there is enough and not beyond it', async () => {
     const { operations, variant, second } = await stocked();
     operations.reserve([{ variantId: variant.id, qty: 8 }]);
     expect(present(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]).warehouse_id).toBe(
@@ -50,7 +50,7 @@ describe('orders', () => {
 });
 
 describe('stock', () => {
-  test('a burst shares one update_time and chains', async () => {
+  test('gives the chained changes of a burst one update_time', async () => {
     const { sandbox, operations, variant } = await stocked({ webhookUrl: 'http://127.0.0.1:1/' });
     const before = sandbox.deliveries.records.length;
     const changes = operations.burst({ variantId: variant.id, by: [1, -3, 5] });
@@ -65,7 +65,7 @@ describe('stock', () => {
 });
 
 describe('update_time', () => {
-  test('never falls for a stock level, even when the clock is stepped back', async () => {
+  test('never falls for a stock level when the clock is set back', async () => {
     const time = manualTime();
     const { sandbox, operations, variant } = await stocked({ now: time.now });
     const first = present(operations.add({ variantId: variant.id, by: 1 })[0]);
@@ -78,7 +78,7 @@ describe('update_time', () => {
     );
   });
 
-  test('with node skew it is out of order, within its bounds', async () => {
+  test('is out of order within the bounds of the node skew', async () => {
     const time = manualTime();
     const { sandbox, operations, variant } = await stocked({ now: time.now });
     sandbox.clock.nodeSkewMs = 1_000;
@@ -92,7 +92,7 @@ describe('update_time', () => {
 });
 
 describe('structure', () => {
-  test('deleted variants and products leave the truth until restored', async () => {
+  test('removes deleted variants and products until restored', async () => {
     const { sandbox, operations, variant } = await stocked();
     const { variant: added } = operations.createVariant(variant.product.id);
     operations.deleteVariant(variant.id);

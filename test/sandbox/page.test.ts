@@ -1,4 +1,4 @@
-/** The sandbox's pages without scripts: what they show, what their forms do, and which forms they refuse. */
+/** The sandbox's pages and forms without scripts. */
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { available } from '../../src/sandbox/world/model.ts';
@@ -9,7 +9,7 @@ import { clientOf, levelOf, sandboxFor, steer, variantOf, withReceiver } from '.
 type Answer = { status: number; location: string | undefined; text: string };
 type Headers = Record<string, string>;
 
-/** As a browser asks, with the headers that fetch() does not let anybody set. */
+/** Sends headers that fetch() forbids. */
 function ask(sandbox: Sandbox, path: string, headers: Headers = {}, body?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST';
@@ -32,14 +32,14 @@ function post(sandbox: Sandbox, path: string, fields: Record<string, string>, he
   return ask(sandbox, path, { ...FORM, ...(headers ?? own) }, new URLSearchParams(fields).toString());
 }
 
-/** Posts, and reads the page that the answer leads to. */
+/** Posts and follows the redirect. */
 async function submit(sandbox: Sandbox, path: string, fields: Record<string, string>): Promise<string> {
   const answer = await post(sandbox, path, fields);
   expect(answer).toMatchObject({ status: 303, location: expect.stringMatching(/^\//) });
   return words((await ask(sandbox, present(answer.location))).text);
 }
 
-/** The page as a reader sees it. */
+/** The visible text. */
 function words(page: string): string {
   return page
     .replace(/<[^>]*>/g, ' ')
@@ -67,7 +67,7 @@ test('shows stock per warehouse and how to connect', async () => {
   );
 });
 
-test('searches by name, SKU and id, and forms return to the search', async () => {
+test('searches by name, SKU and id, and returns forms to the search', async () => {
   const sandbox = await sandboxFor({ products: 55 });
   const rows = (page: string) =>
     [...page.matchAll(/<tbody id="product-(\d+)"/g)].map(([, id]) => present(id));
@@ -109,7 +109,7 @@ test('sets and adds stock, and shows each webhook with its answer', async () => 
   expect(list).toMatch(/503 in \d+ ms .* 1042 → 1040 user_deducted .* 204 in \d+ ms .* → 1042 user_adjusted/);
 });
 
-test('the form has every fault of the control API, and applies the typed values', async () => {
+test('shows every fault of the control API and applies the typed values', async () => {
   const sandbox = await sandboxFor();
   const leaves = (value: unknown, path: string[] = []): [string, unknown][] =>
     typeof value === 'object'
@@ -134,7 +134,7 @@ test('the form has every fault of the control API, and applies the typed values'
   );
 });
 
-test('names and bodies are text on every page', async () => {
+test('escapes names and bodies on every page', async () => {
   const { sandbox } = await withReceiver({ products: 0 });
   const name = '<script>alert(1)</script>"\'&';
   const { product } = sandbox.operations.createProduct({
@@ -160,7 +160,7 @@ test('names and bodies are text on every page', async () => {
   expect(pages[0]).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;');
 });
 
-test('style and script come from the sandbox itself, and nothing else may load', async () => {
+test('loads style and script from the sandbox only', async () => {
   const sandbox = await sandboxFor();
   await clientOf(sandbox);
   for (const path of ['/', '/calls', '/calls/1']) {

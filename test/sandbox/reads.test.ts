@@ -24,7 +24,7 @@ async function prepared(options: Parameters<typeof sandboxFor>[0] = {}) {
   return { sandbox, call, variant, productId, read, set };
 }
 
-test('stale shows the truth as it was, and no older', async () => {
+test('stale shows the state of exactly that age', async () => {
   const time = manualTime();
   const { sandbox, variant, read, set } = await prepared({ now: time.now });
   time.advance(10_000);
@@ -48,7 +48,7 @@ test('stale shows the truth as it was, and no older', async () => {
   expect(availableOf(await read(), variant.id)).toBe(31);
 });
 
-test('slow samples on arrival and delivers later', async () => {
+test('slow samples on arrival and answers later', async () => {
   const time = manualTime();
   const { sandbox, variant, read, set } = await prepared({ timers: time.timers });
   sandbox.reads.slow = { probability: 1, ms: 300 };
@@ -80,7 +80,7 @@ test.each([
   expect((await read()).status).toBe(200);
 });
 
-test('the Date header tells the service’s own clock', async () => {
+test('sends the store’s clock as Date header', async () => {
   const time = manualTime();
   const { sandbox, read } = await prepared({ now: time.now });
   sandbox.clock.offsetMs = -3_600_000;

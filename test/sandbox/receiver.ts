@@ -23,13 +23,13 @@ export type Item = {
 export type Receiver = {
   url: string;
   received: Received[];
-  /** What the next requests are answered; 'never' leaves them waiting. */
+  /** Status of the next answers; 'never' leaves requests waiting. */
   answer: number | 'never';
   items(): Item[];
   close(): Promise<void>;
 };
 
-/** A partner's server that keeps every webhook it gets, in order of arrival. */
+/** Keeps every webhook in order of arrival. */
 export async function startReceiver(): Promise<Receiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

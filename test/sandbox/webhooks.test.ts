@@ -1,17 +1,8 @@
 import { expect, test } from 'vitest';
-import { sign } from '../../src/sandbox/network/webhooks.ts';
 import { present } from '../shared/present.ts';
-import vectors from './fixtures/signatures.json' with { type: 'json' };
 import { levelOf, manualTime, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
-test.each(vectors.vectors.map((vector) => [vector.name, vector] as const))(
-  'signs as OpenSSL does: %s',
-  (_, { secret, body_base64: body, signature }) => {
-    expect(sign(Buffer.from(body, 'base64'), secret)).toBe(signature);
-  },
-);
-
-test('request ids are unique, also from a sandbox started again', async () => {
+test('uses new request ids after a restart', async () => {
   const time = manualTime();
   const ids: string[] = [];
   for (let run = 0; run < 2; run += 1) {
@@ -25,14 +16,14 @@ test('request ids are unique, also from a sandbox started again', async () => {
   expect(new Set(ids).size).toBe(80);
 });
 
-test('a receiver that is down is a failed delivery', async () => {
+test('records a failed delivery if the receiver is down', async () => {
   const sandbox = await sandboxFor({ webhookUrl: 'http://127.0.0.1:1/webhooks' });
   sandbox.operations.add({ ...levelOf(variantOf(sandbox, 'own')), by: 1 });
   await sandbox.network.idle();
   expect(sandbox.deliveries.counts).toMatchObject({ failed: 1, answered: 0 });
 });
 
-test('the clock offset shows in request_time and update_time', async () => {
+test('applies the clock offset to request_time and update_time', async () => {
   const time = manualTime();
   const { sandbox, receiver } = await withReceiver({ now: time.now });
   sandbox.clock.offsetMs = 90_000;

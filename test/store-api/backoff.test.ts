@@ -12,6 +12,6 @@ test.each([
   [1, 0, 100],
   [9, 0, 100],
   [0, 0.5, 500],
-])('attempt %i at %f of its range waits %i ms', (attempt, random, waitMs) => {
+])('waits after attempt %i at %f of its range for %i ms', (attempt, random, waitMs) => {
   expect(fullJitterMs(attempt, POLICY, random)).toBe(waitMs);
 });

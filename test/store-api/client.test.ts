@@ -16,7 +16,7 @@ const product = {
 };
 
 describe('productDetail', () => {
-  test('answers the product, its JSON as sent, and the times of the request', async () => {
+  test('returns the product, its raw JSON and the times of the request', async () => {
     const { service, client, clock } = await connected();
     const sent = { ...product, parent_id: null, new_field: { deep: [1, null] } };
     service.answer(DETAIL, (response) => {
@@ -47,7 +47,7 @@ describe('productDetail', () => {
     });
   });
 
-  test("answers not_found with its times for the service's own 404", async () => {
+  test("returns not_found with its times for the store's 404", async () => {
     const { service, client } = await connected();
     service.answer(DETAIL, (response) => sendError(response, 404, 'not_found'));
 
@@ -85,7 +85,7 @@ describe('productDetail', () => {
       'product.variants[0].product_variant_id',
     ],
     [
-      'a stock figure beyond what a number holds exactly',
+      'a quantity that a number cannot hold exactly',
       { ...product, variants: [{ ...variant, available_qty: 2 ** 53 }] },
       'product.variants[0].available_qty',
     ],
@@ -99,7 +99,7 @@ describe('productDetail', () => {
     expect(error.message).toContain(`${field}: `);
   });
 
-  test.each(['', 'x', '7 ', '-1', '٣'])('sends nothing for the id %j, and says why', async (id) => {
+  test.each(['', 'x', '7 ', '-1', '٣'])('rejects the id %j without sending it', async (id) => {
     const { service, client } = await connected();
 
     const error = await failureOf(client.productDetail(id));
@@ -111,7 +111,7 @@ describe('productDetail', () => {
 });
 
 describe('listProducts', () => {
-  test('answers the page and the times', async () => {
+  test('returns the page and the times', async () => {
     const { service, client } = await connected();
     service.answer(LIST, (response) =>
       sendJson(response, 200, {
@@ -144,7 +144,7 @@ describe('listProducts', () => {
 });
 
 describe('a refused token', () => {
-  test('is replaced and the call retried once; the times are those of the second request', async () => {
+  test('is replaced, and the call repeated with the times of the second request', async () => {
     const { service, client, clock } = await connected();
     service.answer(DETAIL, (response, _request, nth) => {
       clock.nowMs += 1000;
@@ -165,7 +165,7 @@ describe('a refused token', () => {
     ]);
   });
 
-  test('used by ten calls at once is replaced once', async () => {
+  test('is replaced once for ten concurrent calls', async () => {
     const { service, client } = await connected({ maxConcurrency: 10 });
     service.answer(DETAIL, (response, request) => {
       if (request.headers.authorization === 'Bearer token-1') sendError(response, 401, 'invalid_token');
@@ -204,7 +204,7 @@ describe('nothing else is retried', () => {
     expect(service.to(DETAIL)).toHaveLength(1);
   });
 
-  test('aborting while waiting for the token stops the wait, and sends nothing more', async () => {
+  test('stops waiting for the token when aborted', async () => {
     const { service, client } = await connected();
     const abort = new AbortController();
     service.answer('/oauth/token', () => abort.abort());

@@ -1,4 +1,4 @@
-/** A provider and client over real sockets with a clock that only the test moves. */
+/** Token provider and client over real sockets with an injected clock. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ interface ConnectionOptions {
   maxConcurrency?: number;
 }
 
-/** One process's worth of client: another with the same `tokenFilePath` stands for another process or a restart. */
+/** A second one with the same `tokenFilePath` acts as another process or a restart. */
 export function connect(options: ConnectionOptions) {
   const { baseUrl, clientId = 'client-7', clientSecret = SECRET } = options;
   const clock = options.clock ?? { nowMs: START_MS };
@@ -75,7 +75,7 @@ export function connect(options: ConnectionOptions) {
   return { http, tokens, client, clock, tokenFilePath: path, fileErrors };
 }
 
-/** The same, with a store of its own. */
+/** Connects to a new stub store. */
 export async function connected(options: Omit<ConnectionOptions, 'baseUrl'> = {}) {
   const service = await startStubService();
   return { service, ...connect({ baseUrl: service.baseUrl, ...options }) };

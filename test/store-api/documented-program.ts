@@ -1,4 +1,4 @@
-/** Programs that docs/client-library.md shows, run as a partner would. */
+/** Runs the programs in docs/client-library.md. */
 import { execFile } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export function runOrderProgram(folder: string, env: Readonly<Record<string, str
   return runProgram(programIn(folder, 'createOrder'), folder, env);
 }
 
-/** @returns what the program printed. Rejects when it fails. */
+/** @returns its output. Rejects if it fails. */
 export async function runProgram(
   path: string,
   folder: string,

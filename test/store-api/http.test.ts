@@ -16,7 +16,7 @@ function listing(service: StubService, limits = {}) {
   return connect({ baseUrl: service.baseUrl, limits }).client.listProducts();
 }
 
-describe('no whole answer is unavailable', () => {
+describe('an incomplete answer is unavailable', () => {
   test('when it takes too long', async () => {
     const service = await startStubService();
     service.answer(LIST, () => undefined);
@@ -92,7 +92,7 @@ describe('an answer that is not the service’s', () => {
   test.each([
     ['announced', { 'content-length': '200000' }],
     ['unannounced', {}],
-  ])('one that is too large, %s, is contract and is not read to its end', async (_name, headers) => {
+  ])('one that is too large, %s, is contract', async (_name, headers) => {
     const service = await startStubService();
     service.answer(LIST, (response) => void response.writeHead(200, headers).end(Buffer.alloc(200_000, ' ')));
     const error = await failureOf(listing(service, { maxAnswerBytes: 100_000 }));
@@ -154,7 +154,7 @@ describe('the Date header', () => {
 });
 
 describe('a request', () => {
-  test('is aborted in flight by its signal', async () => {
+  test('is aborted by its signal', async () => {
     const { service, client } = await connected();
     const abort = new AbortController();
     service.answer(LIST, () => abort.abort());
@@ -164,7 +164,7 @@ describe('a request', () => {
     });
   });
 
-  test('shares kept-alive connections, at most as many as allowed', async () => {
+  test('shares kept-alive connections up to the limit', async () => {
     const { service, client } = await connected({ maxConcurrency: 3 });
     const waiting: ServerResponse[] = [];
     service.answer(LIST, (response) => {
@@ -183,7 +183,7 @@ test.each([
   ['deadlineMs', -1],
   ['headersTimeoutMs', 0.5],
   ['bodyTimeoutMs', Number.NaN],
-])('%s %d is refused at once', (name, value) => {
+])('refuses %s %d', (name, value) => {
   const limits = name === 'maxConcurrency' ? {} : { [name]: value };
   const maxConcurrency = name === 'maxConcurrency' ? value : 1;
   const create = () =>
@@ -198,7 +198,7 @@ test.each([
 });
 
 test.each(['ftp://127.0.0.1', 'http://user:pass@127.0.0.1', 'nothing'])(
-  'the base URL %s is refused',
+  'refuses the base URL %s',
   (baseUrl) => {
     const create = () => createHttpTransport({ baseUrl, maxConcurrency: 1, userAgent: 'x', now: Date.now });
     expect(create).toThrow(TypeError);

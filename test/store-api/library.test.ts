@@ -1,4 +1,4 @@
-/** The package's client as a partner's program has it: real sockets, real pauses, the documented example. */
+/** The package's client with real sockets and real pauses. */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client.ts';
@@ -21,7 +21,7 @@ async function connected(over: Partial<ClientOptions> = {}) {
   return { service, client };
 }
 
-test('goes through all pages, each tried again when it fails', async () => {
+test('reads all pages and retries each failed one', async () => {
   const { service, client } = await connected({ retry: { baseMs: 10 } });
   service.answer('/v1/product/list', (response, _request, nth) => {
     if (nth % 2 === 1) return sendError(response, 500, 'server_error');
@@ -40,7 +40,7 @@ test('goes through all pages, each tried again when it fails', async () => {
   expect(service.to('/v1/product/list')).toHaveLength(4);
 });
 
-test('warns of a token file that cannot be written, and goes on', async () => {
+test('warns of a token file that cannot be written and continues', async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => void warnings.push(warning);
   process.on('warning', onWarning);
@@ -64,7 +64,7 @@ test('waits for the shipment of an order', async () => {
   service.answer(DETAIL, (response, _request, nth) =>
     sendJson(response, 200, { order: { id: '900', ...(nth > 2 && { shipments: SHIPMENTS }) } }),
   );
-  const order = await client.waitForShipment('900', { timeoutMs: 30_000 });
+  const order = await client.waitForShipment('900', { timeoutMs: 120_000 });
   expect(order).toMatchObject({ id: '900', shipments: SHIPMENTS });
   expect(service.to(DETAIL).map(({ body }) => body)).toEqual(Array(3).fill('{"order_id":"900"}'));
 });
@@ -74,14 +74,14 @@ test.each(['its signal', 'closing the client'])('%s ends the wait', async (what)
   const stopping = new AbortController();
   service.answer(DETAIL, (response) => {
     sendJson(response, 200, { order: { id: '900' } });
-    // Soon afterwards, while the client pauses.
+    // While the client pauses.
     setTimeout(() => (what === 'its signal' ? stopping.abort() : void client.close()), 50);
   });
   const failure = await failureOf(client.waitForShipment('900', { signal: stopping.signal }));
   expect(failure).toMatchObject({ kind: 'aborted' });
 });
 
-test('without a token file the token is kept in memory, for one client alone', async () => {
+test('keeps the token in memory of one client without a token file', async () => {
   const service = await startStubService();
   service.answer(DETAIL, (response) => sendJson(response, 200, { order: { id: '900' } }));
   const options = { baseUrl: service.baseUrl, clientId: 'client-7', clientSecret: SECRET };
@@ -98,6 +98,6 @@ test.each([
   ['store.example', 'baseUrl must begin with http:// or https://, as in https://store.example'],
   ['http://', 'baseUrl is not a URL: give one such as https://store.example'],
   ['http://a:b@store.example', 'baseUrl must not hold credentials'],
-])('the address %s is refused by name', (baseUrl, words) => {
+])('refuses the address %s with its reason', (baseUrl, words) => {
   expect(() => createClient({ baseUrl, clientId: 'a', clientSecret: 'b' })).toThrow(new TypeError(words));
 });

@@ -1,4 +1,4 @@
-/** The paged lists as sequences: every row once, also while the list changes beneath. */
+/** Paged lists yield every row once, also while the list changes. */
 import { describe, expect, test } from 'vitest';
 import { allAddresses, allProducts } from '../../src/store-api/all-rows.ts';
 import { listRows } from '../../src/store-api/endpoints/list-pages.ts';
@@ -13,7 +13,7 @@ const numbers = (from: number, to: number) =>
 const products = (from: number, to: number) =>
   numbers(from, to).map((id) => ({ id: String(id), name: `p${id}` }));
 
-/** The stub's list, cut into pages as asked; `onPage` may change it after each. */
+/** Serves rows in pages; `onPage` may change them after each. */
 async function listing(
   path: string,
   field: string,
@@ -39,7 +39,7 @@ async function idsOf(rows: AsyncIterable<{ id: string }>): Promise<number[]> {
 }
 
 describe('allProducts', () => {
-  test('goes through every page by ascending id', async () => {
+  test('reads every page by ascending id', async () => {
     const { client, asked } = await listing(LIST, 'products', products(1, 250));
 
     expect(await idsOf(allProducts(client))).toEqual(numbers(1, 250));
@@ -48,7 +48,7 @@ describe('allProducts', () => {
     );
   });
 
-  test.each([0, 1, 2, 100, 101, 199])('a list of %i', async (count) => {
+  test.each([0, 1, 2, 100, 101, 199])('reads a list of %i', async (count) => {
     const { client } = await listing(LIST, 'products', products(1, count));
 
     expect(await idsOf(allProducts(client))).toEqual(numbers(1, count));
@@ -78,7 +78,7 @@ describe('allProducts', () => {
   });
 });
 
-test('allAddresses goes through every page in the order of the service', async () => {
+test('allAddresses reads every page in the order of the store', async () => {
   const rows = products(1, 450).map((row, index) => ({ ...row, is_primary: index === 0 }));
   const { client, asked } = await listing(ADDRESSES, 'addresses', rows.reverse());
 
@@ -86,14 +86,14 @@ test('allAddresses goes through every page in the order of the service', async (
   expect(asked()).toEqual([0, 199, 398].map((offset) => ({ limit: 200, offset })));
 });
 
-describe('a list that does not come to an end is no list', () => {
+describe('rejects an endless list', () => {
   const row = (id: number) => ({ id: String(id) });
   test.each<[string, (offset: number) => { id: string }[]]>([
     ['repeats its first page', () => [row(1), row(2)]],
     ['is empty and says there is more', () => []],
     ['says there is more after its end', (offset) => [row(1), row(2), row(3)].slice(offset)],
-    ['tells one product', () => [row(1)]],
-  ])('when it %s', async (_how, rowsAt) => {
+    ['repeats one product', () => [row(1)]],
+  ])('that %s', async (_how, rowsAt) => {
     const readPage = (offset: number) => Promise.resolve({ rows: rowsAt(offset), hasMore: true });
 
     expect(await failureOf(idsOf(listRows('/v1/list', readPage)))).toMatchObject({

@@ -1,4 +1,4 @@
-/** Orders and the store's addresses: what is sent, and what is made of the answers. */
+/** Orders and addresses: requests sent and answers parsed. */
 import { describe, expect, test } from 'vitest';
 import type { CreateOrderRequest, OrderDetailRequest } from '../../src/store-api/contract/order-schemas.ts';
 import { connected, failureOf, START_MS } from './connection.ts';
@@ -20,7 +20,7 @@ const order: CreateOrderRequest = {
 };
 
 describe('createOrder', () => {
-  test('sends the order as it is, with the token, and answers the record', async () => {
+  test('sends the order unchanged and returns the record', async () => {
     const { service, client } = await connected();
     const sent = { id: '900', external_order_id: 'A-1', state: 'new_state', note: null };
     service.answer(CREATE, (response) => sendJson(response, 200, { request_id: 'r', order: sent }));
@@ -48,7 +48,7 @@ describe('createOrder', () => {
     ['the connection is cut', 'unavailable', true],
     ['the answer has no order', 'contract', true],
     ["the answer is a proxy's 404", 'contract', false],
-  ])('says whether the order may exist when %s', async (trouble, kind, mayExist) => {
+  ])('reports whether the order may exist if %s', async (trouble, kind, mayExist) => {
     const { service, client } = await connected();
     service.answer(CREATE, (response) => {
       if (trouble === 'the connection is cut') response.destroy();
@@ -65,7 +65,7 @@ describe('createOrder', () => {
 
 describe('orderDetail', () => {
   test.each<[OrderDetailRequest]>([[{ order_id: '900' }], [{ external_order_id: 'A-1' }]])(
-    'reads the order of %j with its shipments, whatever they hold',
+    'reads the order of %j with unknown fields of its shipments',
     async (request) => {
       const { service, client } = await connected();
       const sent = {
@@ -82,7 +82,7 @@ describe('orderDetail', () => {
     },
   );
 
-  test("answers not_found for the service's own 404 only", async () => {
+  test("returns not_found only for the store's 404", async () => {
     const { service, client } = await connected();
 
     service.answer(DETAIL, (response) => sendError(response, 404, 'not_found'));
@@ -99,7 +99,7 @@ describe('orderDetail', () => {
 });
 
 describe('listAddresses', () => {
-  test('answers a page, and takes odd details and unknown fields as they come', async () => {
+  test('returns a page with unknown fields and without malformed details', async () => {
     const { service, client } = await connected();
     const address = {
       id: '5',
@@ -124,7 +124,7 @@ describe('listAddresses', () => {
   });
 });
 
-describe('a product', () => {
+describe('productDetail', () => {
   test.each([
     ['as documented', {}],
     ['as null', { description: null, category: null, min: null }],
@@ -132,7 +132,7 @@ describe('a product', () => {
       'oddly',
       { description: 7, img_uris: 'one', category: {}, shipping_rates: [{}], min: 12.5, pg_vd_ids: [1] },
     ],
-  ])('with %s still has its stock', async (_how, odd) => {
+  ])('keeps its stock with descriptive fields %s', async (_how, odd) => {
     const { service, client } = await connected();
     const sent = {
       id: '7',

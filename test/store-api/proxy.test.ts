@@ -1,4 +1,4 @@
-/** Reads of the store through a proxy of the environment. */
+/** Reads through the proxy of HTTP_PROXY and HTTPS_PROXY. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -33,7 +33,7 @@ async function startProxy() {
   return { url, seen };
 }
 
-test('the store is read through the proxy, within the limits', async () => {
+test('reads through the proxy within the limits', async () => {
   const { seen } = await startProxy();
   const baseUrl = 'http://store.test';
   expect(await connect({ baseUrl }).client.listProducts()).toMatchObject({ page });
@@ -42,7 +42,7 @@ test('the store is read through the proxy, within the limits', async () => {
   expect(error.message).toContain('larger than 10 bytes');
 });
 
-test('loopback and the hosts of NO_PROXY are reached directly', async () => {
+test('reaches loopback and the hosts of NO_PROXY directly', async () => {
   const { seen } = await startProxy();
   const { service, client } = await connected();
   service.answer('/v1/product/list', (response) => sendJson(response, 200, page));
@@ -52,7 +52,7 @@ test('loopback and the hosts of NO_PROXY are reached directly', async () => {
   expect(seen).toEqual([]);
 });
 
-test('the proxy in use is described without its password', async () => {
+test('describes the proxy without its password', async () => {
   const { url } = await startProxy();
   expect(describeProxy('https://store.test/api')).toBe(url);
   expect(describeProxy('http://127.0.0.1:9')).toBeNull();

@@ -1,4 +1,4 @@
-/** What is tried again, when, and how often: the decision by itself, and the client that follows it. */
+/** Which requests are retried, when and how often. */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 
@@ -42,7 +42,7 @@ describe('the decision', () => {
     ).toBe(delayMs);
   });
 
-  test('waits ever longer up to the cap, by full jitter, as often as allowed', () => {
+  test('waits longer after each failure up to the cap, with full jitter', () => {
     const delays = (random: number) =>
       [1, 2, 3, 4].map((failures) =>
         retryDelayMs(failed({}), { failures, isRepeatable: true, policy: POLICY, random }),
@@ -52,7 +52,7 @@ describe('the decision', () => {
     expect(delays(0)).toEqual([10, 10, 10, null]);
   });
 
-  test('never comes back before the time that the service asked for', () => {
+  test('never retries before Retry-After', () => {
     const asked = (retryAfterMs: number) => failed({ kind: 'rate_limited', retryAfterMs });
     expect(retryDelayMs(asked(7_000), { failures: 1, isRepeatable: false, policy: POLICY, random: 0 })).toBe(
       7_010,
@@ -66,7 +66,7 @@ describe('the decision', () => {
   });
 });
 
-/** A client whose waits are told to the test, and over at once unless it says otherwise. */
+/** A client whose waits are recorded and end at once by default. */
 async function retrying(sleep: (ms: number, signal: AbortSignal) => Promise<void> = () => Promise.resolve()) {
   const { service, client, clock } = await connected();
   const slept: number[] = [];
@@ -97,7 +97,7 @@ const good: Answering = (response) =>
     has_more: false,
   });
 
-/** These answers in turn, then the last for ever. */
+/** Gives these answers in turn, then repeats the last. */
 function inTurn(...answers: readonly Answering[]): Answering {
   return (response, request, nth) => answers[Math.min(nth, answers.length) - 1]?.(response, request, nth);
 }
@@ -138,7 +138,7 @@ describe('the client', () => {
     }
   });
 
-  test('waits for Retry-After, with an order without an id too: a 429 has not created it', async () => {
+  test('waits for Retry-After also with an order without an id, since a 429 has not created it', async () => {
     const { service, client, slept } = await retrying();
     service.answer(
       CREATE,
@@ -156,7 +156,6 @@ describe('the client', () => {
     const { service, client } = await retrying(async (_ms, signal) => {
       if (how === 'closing') await client.close();
       else abort.abort();
-      // What a real wait does: it is over at once. It never would be otherwise.
       await setTimeout(1_000_000, undefined, { signal }).catch(() => undefined);
     });
     service.answer(CREATE, broken);

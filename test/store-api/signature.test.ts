@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer';
 import { readFileSync } from 'node:fs';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { signBody, verifySignature } from '../../src/store-api/signature.ts';
 
@@ -14,7 +13,7 @@ interface Vector {
 const fixture = new URL('fixtures/signatures.json', import.meta.url);
 const { vectors } = JSON.parse(readFileSync(fixture, 'utf8')) as { vectors: Vector[] };
 
-describe('the vectors made with OpenSSL', () => {
+describe('matches OpenSSL:', () => {
   test.each(vectors)('$name', ({ secret, body_base64, signature }) => {
     const body = Buffer.from(body_base64, 'base64');
     expect(signBody(secret, body)).toBe(signature);
@@ -22,7 +21,7 @@ describe('the vectors made with OpenSSL', () => {
   });
 });
 
-describe('a signature is refused', () => {
+describe('rejects a signature', () => {
   const secret = 'whsec_test';
   const body = Buffer.from('{"request_id":"r1"}');
   const signature = signBody(secret, body);
@@ -43,19 +42,19 @@ describe('a signature is refused', () => {
     expect(verifySignature([secret], body, header)).toBe(false);
   });
 
-  test('when the body is decoded and encoded again', () => {
+  test('over a body decoded and encoded again', () => {
     const withMark = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]);
     const decoded = Buffer.from(new TextDecoder().decode(withMark));
     expect(verifySignature([secret], decoded, signBody(secret, withMark))).toBe(false);
   });
 
-  test('when no secret is known, or only an empty one', () => {
+  test('without a secret or with an empty one', () => {
     expect(verifySignature([], body, signature)).toBe(false);
     expect(verifySignature([''], body, signBody('', body))).toBe(false);
   });
 });
 
-test('each of two secrets is accepted, in either place', () => {
+test('accepts either of two secrets', () => {
   const body = Buffer.from('{}');
   const [current, previous] = ['whsec_new', 'whsec_old'];
   for (const secret of [current, previous]) {
@@ -63,18 +62,4 @@ test('each of two secrets is accepted, in either place', () => {
     expect(verifySignature([previous, current], body, signBody(secret, body))).toBe(true);
   }
   expect(verifySignature([current, previous], body, signBody('whsec_other', body))).toBe(false);
-});
-
-describe('for any body and secret', () => {
-  // Printable only: HMAC pads a short key with NUL, so a secret and the same with a NUL after it are one key.
-  const secrets = fc.string({ minLength: 1, unit: 'grapheme' });
-
-  test('another body fails', () => {
-    fc.assert(
-      fc.property(secrets, fc.uint8Array(), fc.uint8Array(), (secret, body, other) => {
-        fc.pre(!Buffer.from(body).equals(other));
-        expect(verifySignature([secret], other, signBody(secret, body))).toBe(false);
-      }),
-    );
-  });
 });

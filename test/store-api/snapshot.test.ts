@@ -1,4 +1,4 @@
-/** A product's detail as the merge rules take it. */
+/** A product's detail as input of the merge rules. */
 import { expect, test } from 'vitest';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
 import { snapshotOf } from '../../src/store-api/snapshot.ts';

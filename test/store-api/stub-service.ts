@@ -1,4 +1,4 @@
-/** A real HTTP server on loopback that answers as each test says. */
+/** A real HTTP server on loopback with answers set by each test. */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,6 @@ export type Answering = (response: ServerResponse, request: StubRequest, nth: nu
 
 export interface StubService {
   readonly baseUrl: string;
-  /** What came in, in order. */
   readonly requests: readonly StubRequest[];
   /** How many connections were opened. */
   connections(): number;
@@ -39,7 +38,7 @@ export function sendHtml(response: ServerResponse, status: number): void {
   response.end('<html><body><h1>Bad Gateway</h1></body></html>');
 }
 
-/** Issues `token-1`, `token-2`, … unless told otherwise. Stopped when the test ends. */
+/** Issues `token-1`, `token-2`, … by default. Stopped when the test ends. */
 export async function startStubService(): Promise<StubService> {
   const requests: StubRequest[] = [];
   const to = (path: string) => requests.filter((request) => request.path === path);

@@ -19,7 +19,7 @@ function fileAt(path: string, clientSecret = SECRET) {
 const freshPath = () => join(temporaryFolder(), 'token.json');
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-test('reads back the written state, also with another reader', async () => {
+test('reads back the written state only with the same secret', async () => {
   const path = freshPath();
   expect(await fileAt(path).read()).toBeNull();
   await fileAt(path).write(state);
@@ -30,7 +30,7 @@ test('reads back the written state, also with another reader', async () => {
 });
 
 describe('the file', () => {
-  test('gets mode 0600 again when it is written', async () => {
+  test('is set to mode 0600 by each write', async () => {
     const path = freshPath();
     await fileAt(path).write(state);
     chmodSync(path, 0o666);
@@ -38,7 +38,7 @@ describe('the file', () => {
     expect(modeOf(path)).toBe(0o600);
   });
 
-  test('is replaced atomically and leaves no draft, also on failure', async () => {
+  test('leaves no draft, also on failure', async () => {
     const path = freshPath();
     await fileAt(path).write(state);
     await fileAt(path).write(state);
@@ -57,7 +57,7 @@ test.each([
   ['not text', '\u0000\u0001'],
   ['foreign JSON', '{"access_token":"x"}'],
   ['of a later version', '{"version":2}'],
-])('a file that is %s counts as none and is replaced', async (_name, text) => {
+])('replaces a file that is %s', async (_name, text) => {
   const service = await startStubService();
   const tokenFilePath = freshPath();
   writeFileSync(tokenFilePath, text);

@@ -49,7 +49,7 @@ describe('a token', () => {
     expect(service.to(TOKEN)).toHaveLength(1);
   });
 
-  test('is kept for its life and refreshed five minutes early', async () => {
+  test('is refreshed five minutes early', async () => {
     const { tokens, clock } = await connected();
     await tokens.getToken();
     clock.nowMs = START_MS + 4 * HOUR_MS - 5 * 60_000 - 1;
@@ -74,9 +74,8 @@ describe('a token', () => {
     await failureOf(tokens.getToken());
   });
 
-  test('is dropped when refused, unless it was replaced already', async () => {
+  test('is dropped when refused, unless already replaced', async () => {
     const { service, tokens } = await connected({ file: memoryFile().file });
-    // Without a file, from which a token dropped by mistake would come back.
     const first = await tokens.getToken();
     tokens.invalidate(first);
     expect(await tokens.getToken()).toBe('token-2');
@@ -128,7 +127,7 @@ describe('a token shared through the file', () => {
     expect(await second.tokens.getToken()).toBe('token-2');
   });
 
-  test('replaces an older one in memory, never a newer', async () => {
+  test('never replaces a newer one in memory', async () => {
     const service = await startStubService();
     const { file, held } = memoryFile(living('old', START_MS + 2 * HOUR_MS));
     const { tokens, clock } = connect({ baseUrl: service.baseUrl, file });
@@ -204,7 +203,7 @@ describe('a refused secret', () => {
 });
 
 describe('slow_down', () => {
-  test('stops token requests for as long as it says, over a restart too', async () => {
+  test('pauses token requests for its time, also over a restart', async () => {
     const service = await startStubService();
     service.answer(TOKEN, (response) => sendError(response, 429, 'slow_down', { 'Retry-After': '30' }));
     const first = connect({ baseUrl: service.baseUrl });
@@ -227,7 +226,7 @@ describe('slow_down', () => {
 });
 
 describe('a failing token endpoint', () => {
-  test('is asked ever more rarely, and calls in between fail at once', async () => {
+  test('is asked less and less often, and calls in between fail at once', async () => {
     const { service, tokens, clock } = await connected();
     service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable', status: 500 });
