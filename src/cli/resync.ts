@@ -1,7 +1,4 @@
-/**
- * `stock-mirror resync`: handed to a running mirror and followed there, or done here when none runs
- * (docs/operating.md#commands).
- */
+/** `stock-mirror resync`: a running mirror does the work; without one, this process does (docs/operating.md#commands). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
@@ -35,8 +32,8 @@ interface ResyncOptions {
 }
 
 interface Sight {
-  readonly run: RunView;
-  /** Why nothing is read at the moment. */
+  readonly run: Pick<RunView, 'state' | 'done' | 'total' | 'drift'>;
+  /** The cause that prevents reads. */
   readonly hold: Hold | null;
 }
 
@@ -45,26 +42,23 @@ type Hold = Pick<Cause, 'message' | 'remedy'> & { readonly code: CauseCode | 'aw
 const MIRROR_AWAY: Hold = {
   code: 'away',
   message: 'The mirror does not answer.',
-  remedy: 'Start it, if it is not just being restarted; its run continues then.',
+  remedy: 'If it is not just restarting, start it; its run then continues.',
 };
 const LOOK_EVERY_MS = 300;
-/** A supervisor restarts a mirror that was killed; its run continues then. */
+/** Time for a supervisor to restart a killed mirror, whose run then continues. */
 const BACK_WITHIN_MS = 60_000;
-/** Only a person can end these; waiting would be in vain. */
+/** Waiting does not end these. */
 const NEEDS_A_PERSON: ReadonlySet<string> = new Set(['credentials', 'wrong_store']);
 
-const GOES_ON =
-  'goes on: it began earlier, and does not read again the products that it had read before now. To be sure of this moment, ' +
-  'run resync again when it has ended';
+const CONTINUES =
+  'is already under way: products that it has read are not read again. To compare every product as of now, run resync ' +
+  'again when it has ended';
 
 export function resyncCommand(): Command {
   const command = new Command('resync')
     .option('--product <id...>', 'only these products', productIds)
-    .option('--detach', 'hand the run to the running mirror and return at once')
-    .option(
-      '--allow-removals',
-      'allow a large part of the catalogue to be removed, if the store no longer has it',
-    )
+    .option('--detach', 'start the run in the running mirror, and return at once')
+    .option('--allow-removals', 'carry out removals that the mass-removal guard holds back')
     .option('--json', 'print the finished run as JSON')
     .action(async (options: ResyncOptions) => {
       process.exitCode = await resync(options, loadLocalConfig());
@@ -73,7 +67,7 @@ export function resyncCommand(): Command {
     examples: [
       { what: 'the whole catalogue', run: 'stock-mirror resync' },
       { what: 'two products', run: 'stock-mirror resync --product 123 456' },
-      { what: 'begun in the running mirror and left to it', run: 'stock-mirror resync --detach' },
+      { what: 'the whole catalogue, without waiting', run: 'stock-mirror resync --detach' },
     ],
   });
 }
@@ -92,7 +86,7 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
     process.stdout.write(
       options.json === true
         ? `${JSON.stringify(accepted)}\n`
-        : `run ${accepted.run_id} ${accepted.joined ? GOES_ON : 'has begun in the running mirror'}\n`,
+        : `run ${accepted.run_id} ${accepted.joined ? CONTINUES : 'has begun in the running mirror'}\n`,
     );
     return EXIT.done;
   }
@@ -103,8 +97,8 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
   try {
     if (accepted === null) run = await resyncHere(options, loadConfig(), progress, interrupted);
     else {
-      if (accepted.joined) progress.say(`run ${accepted.run_id} ${GOES_ON}`);
-      run = await follow(() => lookThere(ops, accepted.run_id), progress, interrupted);
+      if (accepted.joined) progress.say(`run ${accepted.run_id} ${CONTINUES}`);
+      run = await follow({ look: () => lookThere(ops, accepted.run_id), progress, interrupted });
     }
   } finally {
     progress.end();
@@ -113,7 +107,7 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
     progress.say(
       accepted === null
         ? 'stopped; the next resync, or the next start of the mirror, continues from here'
-        : 'no longer followed; the run continues in the running mirror',
+        : 'no longer shown; the run continues in the running mirror',
     );
     return EXIT.interrupted;
   }
@@ -122,8 +116,8 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
   return run.state === 'done' && run.failed === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** @returns null while the mirror gives no answer. */
-async function lookThere(ops: OpsClient, runId: number): Promise<Sight | null> {
+/** @returns null while the mirror does not answer. */
+async function lookThere(ops: OpsClient, runId: number) {
   try {
     const run = await ops.get(`/api/runs/${runId}`, runViewSchema);
     const status = await ops.get('/api/status', stateSchema);
@@ -135,23 +129,30 @@ async function lookThere(ops: OpsClient, runId: number): Promise<Sight | null> {
   }
 }
 
+interface FollowDeps<S extends Sight> {
+  /** null: the mirror does not answer. */
+  readonly look: () => Promise<S | null>;
+  readonly progress: Pick<Progress, 'show' | 'say'>;
+  readonly interrupted: AbortSignal;
+  /** Monotonic. */
+  readonly now?: () => number;
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+
 /**
- * Shows the progress of a run until it has ended, or why it waits.
+ * Shows the progress of a run, or the cause that holds it back, until it has ended.
  *
  * @returns the finished run; null when interrupted.
- * @throws Error when the mirror stays away, or only a person can let the run continue.
+ * @throws Error when the mirror stays away, or when only an operator can let the run continue.
  */
-async function follow(
-  look: () => Promise<Sight | null>,
-  progress: Progress,
-  interrupted: AbortSignal,
-): Promise<RunView | null> {
+export async function follow<S extends Sight>(deps: FollowDeps<S>): Promise<S['run'] | null> {
+  const { look, progress, interrupted, now = () => performance.now(), pause = wait } = deps;
   let said: string | null = null;
-  let seenAtMs = performance.now();
+  let seenAtMs = now();
   while (!interrupted.aborted) {
     const sight = await look();
-    if (sight !== null) seenAtMs = performance.now();
-    else if (performance.now() - seenAtMs > BACK_WITHIN_MS) {
+    if (sight !== null) seenAtMs = now();
+    else if (now() - seenAtMs > BACK_WITHIN_MS) {
       throw new Error('the mirror did not come back: start it, or run resync again without it');
     }
     const { run, hold } = sight ?? { run: null, hold: MIRROR_AWAY };
@@ -164,10 +165,13 @@ async function follow(
     if (run !== null && hold === null) progress.show(run);
     if (hold !== null && hold.code !== said) progress.say(`waiting: ${text}`);
     said = hold?.code ?? null;
-    await sleep(LOOK_EVERY_MS, undefined, { signal: interrupted }).catch(() => undefined);
+    await pause(LOOK_EVERY_MS, interrupted);
   }
   return null;
 }
+
+const wait = (ms: number, signal: AbortSignal): Promise<unknown> =>
+  sleep(ms, undefined, { signal }).catch(() => undefined);
 
 /** @returns null when interrupted. */
 async function resyncHere(
@@ -185,22 +189,22 @@ async function resyncHere(
     const { id, joined } = await reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,
     });
-    if (joined) progress.say(`run ${id} ${GOES_ON}`);
-    const look = async (): Promise<Sight> => {
+    if (joined) progress.say(`run ${id} ${CONTINUES}`);
+    const look = async () => {
       died.signal.throwIfAborted();
       const run = await store.reader.ask('runById', { id });
       if (run === null) throw new Error(`run ${id} is no longer in the database: run resync again`);
       const { blocked } = reconciler;
       return { run: viewRun(run), hold: blocked && storeCause(blocked) };
     };
-    return await follow(look, progress, interrupted);
+    return await follow({ look, progress, interrupted });
   } finally {
     await mirror.close();
   }
 }
 
 async function openHere(config: Config, onDeath: (error: Error) => void): Promise<OpenMirror> {
-  // The bar shows the progress. Problems are still printed, on stderr.
+  // The bar shows the progress; problems go to stderr.
   const log = createLog('error', process.stderr);
   const schedules = { ...config.schedules, reconcileCron: null, resyncCron: null };
   try {
@@ -208,8 +212,8 @@ async function openHere(config: Config, onDeath: (error: Error) => void): Promis
   } catch (error) {
     if (!(error instanceof StoreError) || error.kind !== 'in_use') throw error;
     throw new Error(
-      `another stock-mirror uses ${config.database.path}, and no mirror listens at ${addressOf(config)}: ` +
-        'if it is a running mirror, set OPS_HOST and OPS_PORT to its values; if it is another resync, wait until it ends',
+      `another stock-mirror process uses ${config.database.path}, and no mirror listens at ${addressOf(config)}: ` +
+        'if it is a mirror, set OPS_HOST and OPS_PORT to its values; if it is a resync, wait until it ends',
       { cause: error },
     );
   }

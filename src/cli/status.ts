@@ -75,8 +75,8 @@ async function askServer({ ops }: LocalConfig): Promise<Status | null> {
   try {
     return await opsClient(ops).get('/api/status', stateSchema);
   } catch (error) {
-    // Without a token of its own an account may still read the file.
-    if (error instanceof WrongTokenError && ops.token === null) return null;
+    // An account without a token may still read the file.
+    if (error instanceof WrongTokenError && (ops.token ?? ops.readToken) === null) return null;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** What a person at a terminal sees. */
+/** Output at a terminal. */
 import { expect, test } from 'vitest';
 import { plainVariants } from '../process/harness.ts';
 import {
@@ -18,11 +18,23 @@ test.runIf(hasTerminal)(
   'a terminal shows a bar with percent, rate and time left; NO_COLOR is respected',
   async () => {
     const sandbox = await startService({ products: 20 });
-    sandbox.reads.latencyMs = { min: 100, max: 200 };
-    const home = await homeOf(sandbox, { SERVICE_MAX_CONCURRENCY: '4' });
-    const coloured = await startAtTerminal(home, 'resync').ended;
+    const [first, last] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let details = 0;
+    sandbox.reads.intercept = async (endpoint) => {
+      if (endpoint !== '/v1/product/detail') return undefined;
+      details += 1;
+      await (details === 20 ? last : first).promise;
+      return undefined;
+    };
+    const home = await homeOf(sandbox);
+    const command = startAtTerminal(home, 'resync');
+    await untilPrinted(command, /0% {2}0\/20 products/);
+    first.resolve();
+    await untilPrinted(command, /95% {2}19\/20 products, [\d.]+\/s, \d+ s left/);
+    last.resolve();
+    const coloured = await command.ended;
     expect(coloured.code).toBe(0);
-    expect(coloured.stdout).toMatch(/[█░]{24}\S* \d+% {2}\d+\/20 products, [\d.]+\/s, \d+ s left/);
+    expect(coloured.stdout).toMatch(/[█░]{24}\S* 95% {2}19\/20 products, /);
     expect(coloured.stdout).toMatch(/█{24}\S* 100% {2}20\/20 products, [\d.]+\/s/);
     expect(coloured.stdout).toMatch(/run 1 done: 20 products read, 0 differences corrected\r\n$/);
     expect(coloured.stdout).toMatch(COLOUR);
@@ -53,6 +65,6 @@ test.runIf(hasTerminal)(
     await sandbox.network.idle();
     expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
     server.type('\u0011');
-    await eventually(() => server.stdout.includes('were refused'), { what: 'the log goes on' });
+    await eventually(() => server.stdout.includes('were refused'), { what: 'the log continues' });
   },
 );

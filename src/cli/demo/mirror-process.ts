@@ -74,7 +74,7 @@ export async function startMirror(options: MirrorProcessOptions) {
   return {
     port: Number(new URL(webhooks).port),
     opsPort,
-    ops: opsClient({ host: '127.0.0.1', port: opsPort, token: null }),
+    ops: opsClient({ host: '127.0.0.1', port: opsPort, token: null, readToken: null }),
     /** Resolves when the process has ended. */
     async kill(signal: NodeJS.Signals): Promise<void> {
       isKilled = true;

@@ -21,7 +21,7 @@ export const runViewSchema = z.object({
 });
 export type RunView = z.infer<typeof runViewSchema>;
 
-/** The part of `/api/status` that is never missing. */
+/** The fields of `/api/status` that are always present. */
 export const stateSchema = z.looseObject({
   state: z.enum(MIRROR_STATES),
   causes: z
@@ -40,22 +40,18 @@ export const stateSchema = z.looseObject({
 
 export interface OpsClient {
   /**
-   * null: nothing listens there.
-   *
-   * @throws NoAnswerError when the connection breaks or times out, or the mirror cannot answer at the moment.
-   * @throws Error when the mirror refuses, or when another program listens there.
+   * @returns null if nothing listens there.
+   * @throws NoAnswerError, or Error if the mirror refuses or another program listens there.
    */
   get<T>(path: string, schema: z.ZodType<T>): Promise<T | null>;
-  /** Like `get`. */
   post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T | null>;
 }
 
-/** The listener gave no answer, or cannot answer at the moment. */
+/** The connection broke or timed out, or the mirror cannot answer at the moment. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
-/** The mirror asks for a token that this command does not have. */
 export class WrongTokenError extends Error {
   override readonly name = 'WrongTokenError';
 }
@@ -63,11 +59,12 @@ export class WrongTokenError extends Error {
 const TIMEOUT_MS = 10_000;
 const errorSchema = z.object({ error: z.string(), error_description: z.string() });
 
-export function opsClient({ host, port, token }: Omit<Config['ops'], 'readToken'>): OpsClient {
+export function opsClient({ host, port, token, readToken }: Config['ops']): OpsClient {
   const base = baseUrlOf({ host, port });
+  const bearer = token ?? readToken;
   const headers = {
     'content-type': 'application/json',
-    ...(token === null ? {} : { authorization: `Bearer ${token.reveal()}` }),
+    ...(bearer === null ? {} : { authorization: `Bearer ${bearer.reveal()}` }),
   };
   const call = async <T>(
     path: string,
@@ -84,7 +81,7 @@ export function opsClient({ host, port, token }: Omit<Config['ops'], 'readToken'
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
       if ((cause as NodeJS.ErrnoException).code === 'ECONNREFUSED') return null;
-      const message = `${base} gives no answer: if it is OPS_HOST and OPS_PORT of the mirror, see its log, or restart it`;
+      const message = `${base} does not answer: if OPS_HOST and OPS_PORT are those of the mirror, see its log or restart it`;
       throw new NoAnswerError(message, { cause });
     }
     const json = parseJson(text);
@@ -100,19 +97,18 @@ export function opsClient({ host, port, token }: Omit<Config['ops'], 'readToken'
 
 function refusal(base: string, status: number, json: unknown): Error {
   const { success, data } = errorSchema.safeParse(json);
-  // The paths asked for exist in every mirror.
+  // Every mirror has the paths used here.
   if (!success || status === 404) {
     return new Error(
-      `another program listens at ${base}, not this mirror (it answered ${status}): correct OPS_HOST and OPS_PORT`,
+      `the program at ${base} is not this mirror (it answered ${status}): correct OPS_HOST and OPS_PORT`,
     );
   }
   if (status === 401) {
     return new WrongTokenError(
-      `the mirror at ${base} has another OPS_TOKEN: give this command the same token`,
+      `the mirror at ${base} requires its OPS_TOKEN, or OPS_READ_TOKEN for commands that only read: give this command the same value`,
     );
   }
-  const { error, error_description: description } = data;
-  const message = `the mirror at ${base} refused the request: ${error}: ${description}`;
+  const message = `the mirror at ${base} refused the request: ${data.error_description}`;
   return status === 503 ? new NoAnswerError(message) : new Error(message);
 }
 

@@ -82,18 +82,18 @@ export function pendingReads(db: Db): PendingReads {
 interface NotedMinute {
   /** Minutes since 1970. */
   readonly minute: number;
-  readonly figures: Readonly<Record<string, number>>;
+  readonly values: Readonly<Record<string, number>>;
 }
 
 /** What the plots showed of the minutes since then, oldest first. */
 export function notedMinutes(db: Db, args: { readonly sinceMs: number }): NotedMinute[] {
-  return prepared<object, { minute: number; figuresJson: string }>(
+  return prepared<object, { minute: number; valuesJson: string }>(
     db,
-    'SELECT minute, figures_json AS figuresJson FROM minutes WHERE minute >= @sinceMs / 60000 ORDER BY minute',
+    'SELECT minute, figures_json AS valuesJson FROM minutes WHERE minute >= @sinceMs / 60000 ORDER BY minute',
   )
     .all(args)
-    .map(({ minute, figuresJson }) => ({
+    .map(({ minute, valuesJson }) => ({
       minute,
-      figures: JSON.parse(figuresJson) as NotedMinute['figures'],
+      values: JSON.parse(valuesJson) as NotedMinute['values'],
     }));
 }

@@ -16,7 +16,7 @@ interface RunProgress {
 /** Counted from 1970. */
 interface MinuteNote {
   readonly minute: number;
-  readonly figures: Readonly<Record<string, number>>;
+  readonly values: Readonly<Record<string, number>>;
 }
 
 /** A day of minutes. */
@@ -73,7 +73,7 @@ export function prepareCommands(db: Db) {
   return {
     alive: (args: { atMs: number; clockMs: number }): void => void alive.run(args),
     noteMinute: (at: MinuteNote): void => {
-      noteMinute.run(at.minute, JSON.stringify(at.figures));
+      noteMinute.run(at.minute, JSON.stringify(at.values));
       forgetMinutes.run(at.minute - MINUTES_KEPT);
     },
     /** By id: all that have a name. */

@@ -107,8 +107,8 @@ export class Timeline {
     const { reader, now, log } = this.#deps;
     try {
       const sinceMs = now() - KEPT_MINUTES * MINUTE_MS;
-      for (const { minute, figures } of await reader.ask('notedMinutes', { sinceMs })) {
-        for (const [measure, value] of Object.entries(figures)) {
+      for (const { minute, values } of await reader.ask('notedMinutes', { sinceMs })) {
+        for (const [measure, value] of Object.entries(values)) {
           if (Object.hasOwn(MEASURES, measure)) this.#add(measure as Measure, value, minute);
         }
       }
@@ -122,9 +122,9 @@ export class Timeline {
       const minute = this.#nextNoted;
       // A failed write only leaves a gap in the plots after a restart.
       this.#noting = this.#noting.then(async () => {
-        const figures = this.#minutes.get(minute);
-        if (figures === undefined) return;
-        await this.#deps.writer.command('noteMinute', { minute, figures }).catch(() => undefined);
+        const values = this.#minutes.get(minute);
+        if (values === undefined) return;
+        await this.#deps.writer.command('noteMinute', { minute, values }).catch(() => undefined);
       });
     }
   }

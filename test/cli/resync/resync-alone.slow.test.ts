@@ -34,7 +34,7 @@ test('reads everything, and the mirror equals the truth', async () => {
   expect(JSON.parse(single.stdout)).toMatchObject({ kind: 'products', done: 1, total: 1, state: 'done' });
 });
 
-test('Ctrl-C stops it in order, and says that it goes on next time', async () => {
+test('Ctrl-C stops it in order, and says that the next one continues', async () => {
   const sandbox = await startService({ products: 40 });
   const home = await homeOf(sandbox);
   const hold = holdNext(sandbox, present(sandbox.truth.products[0]).id);
@@ -51,7 +51,7 @@ test('Ctrl-C stops it in order, and says that it goes on next time', async () =>
 });
 
 describe('what mostly waits, side by side', () => {
-  test.concurrent('killed with -9 in the middle, the next one goes on with the same run', async () => {
+  test.concurrent('killed with -9 in the middle, the next one continues the same run', async () => {
     const sandbox = await startService({ products: 60 });
     const home = await homeOf(sandbox, { SERVICE_MAX_CONCURRENCY: '2' });
     const server = await startServer(home, sandbox);
@@ -70,7 +70,7 @@ describe('what mostly waits, side by side', () => {
 
     const { code, stdout, stderr } = await run(home, 'resync', '--json');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^run 2 goes on: .* run resync again when it has ended$/m);
+    expect(stderr).toMatch(/^run 2 is already under way: .* run resync again when it has ended$/m);
     expect(JSON.parse(stdout)).toMatchObject({ run_id: 2, state: 'done', done: 60, total: 60 });
     // What was left, and what was on its way or not yet on disk when the first one was killed.
     expect(detailsRead(sandbox) - atStart).toBeLessThanOrEqual(60 + 4);

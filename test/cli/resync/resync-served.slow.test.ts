@@ -33,8 +33,8 @@ async function changeUnseen(sandbox: Sandbox, count: number): Promise<string[]> 
   return [...new Set(own.map((variant) => variant.product.id))];
 }
 
-/** Said of a run that had begun before. */
-const GOES_ON = /^run \d+ goes on: .* run resync again when it has ended$/m;
+/** Printed for a run that had begun before. */
+const CONTINUES = /^run \d+ is already under way: .* run resync again when it has ended$/m;
 
 describe('with a server', () => {
   let sandbox: Sandbox;
@@ -42,12 +42,15 @@ describe('with a server', () => {
 
   beforeAll(async () => {
     sandbox = await startService({ products: 20 });
-    home = await homeOf(sandbox, { OPS_TOKEN: 'the-right-token-for-this-server' });
+    home = await homeOf(sandbox, {
+      OPS_TOKEN: 'the-right-token-for-this-server',
+      OPS_READ_TOKEN: 'the-token-of-programs-that-read',
+    });
     await startServer(home, sandbox);
     await untilQuiet(home);
   });
 
-  test('the run is handed over, followed line by line, and summed up', async () => {
+  test('the server does the run, and the command shows its progress and result', async () => {
     await changeUnseen(sandbox, 3);
     sandbox.reads.latencyMs = { min: 50, max: 100 };
     onTestFinished(() => {
@@ -78,7 +81,7 @@ describe('with a server', () => {
     expect(differencesOf(home, sandbox)).toEqual([]);
   });
 
-  test('--detach returns while the run goes on; who asks meanwhile is given the same run', async () => {
+  test('--detach returns during the run; a second resync meanwhile joins the same run', async () => {
     const hold = holdNext(sandbox, present(sandbox.truth.products[0]).id);
     const detached = await run(home, 'resync', '--detach');
     expect(detached.code).toBe(0);
@@ -87,39 +90,47 @@ describe('with a server', () => {
 
     const again = await run(home, 'resync', '--detach', '--json');
     expect(JSON.parse(again.stdout)).toEqual({ run_id: runId, joined: true });
-    expect((await run(home, 'resync', '--detach')).stdout).toMatch(GOES_ON);
+    expect((await run(home, 'resync', '--detach')).stdout).toMatch(CONTINUES);
     const followers = [start(home, 'resync', '--json'), start(home, 'resync', '--json')];
     for (const follower of followers) await untilPrinted(follower, /19\/20 products/);
     hold.release();
     for (const follower of followers) {
       const { code, stdout, stderr } = await follower.ended;
       expect(code).toBe(0);
-      expect(stderr).toMatch(GOES_ON);
+      expect(stderr).toMatch(CONTINUES);
       expect(JSON.parse(stdout)).toMatchObject({ run_id: runId, state: 'done' });
     }
   });
 
-  test('Ctrl-C ends the following, not the run', async () => {
+  test('Ctrl-C ends the command, not the run', async () => {
     const hold = holdNext(sandbox);
     const follower = start(home, 'resync');
     await untilPrinted(follower, /\d\/20 products/);
     follower.signal('SIGINT');
     expect(await follower.ended).toMatchObject({ code: 130, signal: null });
-    expect(follower.stdout).toContain('no longer followed; the run continues in the running mirror');
+    expect(follower.stdout).toContain('no longer shown; the run continues in the running mirror');
     hold.release();
     expect((await run(home, 'resync')).code).toBe(0);
   });
 
-  test('another OPS_TOKEN is refused in clear words, and nothing is read', async () => {
+  test('refuses another OPS_TOKEN, and changes with OPS_READ_TOKEN', async () => {
     const before = detailsRead(sandbox);
-    const { code, stderr } = await run(
-      withEnv(home, { OPS_TOKEN: 'another-token-than-the-server-has' }),
-      'resync',
-    );
-    expect(code).toBe(1);
-    expect(stderr).toBe(
-      `error: the mirror at http://127.0.0.1:${home.env['OPS_PORT']} has another OPS_TOKEN: give this command the same token\n`,
-    );
+    const base = `http://127.0.0.1:${home.env['OPS_PORT']}`;
+    const other = withEnv(home, { OPS_TOKEN: 'another-token-than-the-server-has' });
+    expect(await run(other, 'resync')).toMatchObject({
+      code: 1,
+      stderr: `error: the mirror at ${base} requires its OPS_TOKEN, or OPS_READ_TOKEN for commands that only read: give this command the same value\n`,
+    });
+    const { OPS_TOKEN: _, ...reader } = home.env;
+    expect(await run({ ...home, env: reader }, 'resync')).toMatchObject({
+      code: 1,
+      stderr: `error: the mirror at ${base} refused the request: OPS_READ_TOKEN only reads: send OPS_TOKEN\n`,
+    });
     expect(detailsRead(sandbox)).toBe(before);
+    const { code, stdout } = await run({ ...home, env: reader }, 'status', '--json');
+    expect({ code, status: JSON.parse(stdout) as unknown }).toMatchObject({
+      code: 0,
+      status: { serving: true },
+    });
   });
 });
