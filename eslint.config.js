@@ -6,7 +6,7 @@ import ts from 'typescript-eslint';
 
 const STORE_API = ['core', 'platform', 'contract', 'store-api'];
 const MIRROR = [...STORE_API, 'sqlite', 'inbox', 'mirror'];
-const APP = [...MIRROR, 'intake', 'reconcile', 'ops', 'config', 'app'];
+const APP = [...MIRROR, 'intake', 'reconcile', 'stream', 'ops', 'config', 'app'];
 
 /** What each folder of src/ may import besides itself. `contract` is src/store-api/contract. */
 const IMPORTS = {
@@ -20,6 +20,7 @@ const IMPORTS = {
   mirror: MIRROR,
   intake: MIRROR,
   reconcile: MIRROR,
+  stream: [...STORE_API, 'sqlite', 'inbox'],
   ops: [...MIRROR, 'web'],
   // It stands for the store, so it shares only the shapes of bodies and answers with the mirror.
   sandbox: ['contract', 'web'],

@@ -79,6 +79,7 @@ export async function startService(
           clockMs: now(),
           missedSinceMs,
           changeSeq: store.mirror.position.changeSeq,
+          stream: null,
         });
       },
       show,

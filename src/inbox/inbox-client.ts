@@ -1,7 +1,7 @@
 /** The inbox as the main thread sees it: promises that resolve once a delivery is on disk. */
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
-import type { Arrival, Heartbeat, InboxMetadata, PrunedInbox, PruneInbox } from './inbox.ts';
+import type { Arrival, Heartbeat, InboxMetadata, PrunedInbox, PruneInbox, Unpublished } from './inbox.ts';
 import type { InboxCalls, InboxCommit } from './serve-inbox.ts';
 
 export type InboxThread = Asked<InboxCalls, InboxCommit>;
@@ -47,12 +47,12 @@ export class InboxClient {
   }
 
   /** Resolves once it is on disk, or was there already. @throws StoreError */
-  append(body: Uint8Array, arrivedAtMs: number): Promise<void> {
+  append(body: Uint8Array, arrivedAtMs: number, fromStream = false): Promise<void> {
     if (this.#batch === null) {
       this.#batch = { arrivals: [], ...Promise.withResolvers() };
       setImmediate(() => this.#send());
     }
-    this.#batch.arrivals.push({ body, arrivedAtMs });
+    this.#batch.arrivals.push({ body, arrivedAtMs, fromStream });
     return this.#batch.promise;
   }
 
@@ -64,6 +64,11 @@ export class InboxClient {
   /** @throws StoreError */
   beginEpoch(epoch: string, changeSeq: number): Promise<void> {
     return this.#requests.call('beginEpoch', { epoch, changeSeq });
+  }
+
+  /** The oldest rows after `afterSeq` that are to be published. @throws StoreError */
+  unpublished(afterSeq: number): Promise<Unpublished> {
+    return this.#requests.call('unpublished', { afterSeq });
   }
 
   /** @throws StoreError */
@@ -85,9 +90,9 @@ export class InboxClient {
     this.#batch = null;
     const bytes = new Uint8Array(batch.arrivals.reduce((sum, { body }) => sum + body.byteLength, 0));
     let at = 0;
-    const arrivals = batch.arrivals.map(({ body, arrivedAtMs }) => {
+    const arrivals = batch.arrivals.map(({ body, ...arrival }) => {
       bytes.set(body, at);
-      return { body: bytes.subarray(at, (at += body.byteLength)), arrivedAtMs };
+      return { ...arrival, body: bytes.subarray(at, (at += body.byteLength)) };
     });
     this.#requests.call('append', arrivals, [bytes.buffer]).then(batch.resolve, batch.reject);
   }

@@ -25,10 +25,14 @@ const TABLES = `
     seq INTEGER PRIMARY KEY,
     arrived_at_ms INTEGER NOT NULL,
     body_hash BLOB NOT NULL UNIQUE,
+    -- 1: taken from the stream, so that it is not published again.
+    from_stream INTEGER NOT NULL DEFAULT 0,
     body BLOB NOT NULL
   ) STRICT;
   CREATE TABLE metadata (
     id INTEGER PRIMARY KEY CHECK (id = 1),
+    -- Names this host in the stream.
+    host_id TEXT NOT NULL,
     -- Identifies one numbering of the change feed.
     epoch TEXT NOT NULL,
     -- The heartbeat: until when the public port was open.
@@ -38,12 +42,28 @@ const TABLES = `
     -- Deliveries may be missing since then, and the mirror does not know yet; null: it does.
     missed_since_ms INTEGER,
     -- The highest change number that readers of the mirror may have seen.
-    change_seq INTEGER NOT NULL DEFAULT 0
+    change_seq INTEGER NOT NULL DEFAULT 0,
+    -- Every row up to here is in the stream.
+    published_seq INTEGER NOT NULL DEFAULT 0,
+    -- The stream that deliveries are taken from, and up to which of its messages they are here.
+    stream_id TEXT,
+    stream_seq INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   PRAGMA application_id = ${APPLICATION_ID};`;
 
+/** How far this host has got with the stream. What happened after it was noted happens again. */
+export interface StreamPlace {
+  /** Every row up to here is in the stream. */
+  readonly publishedSeq: number;
+  /** The stream that deliveries are taken from; null: none yet. */
+  readonly streamId: string | null;
+  /** Its last message of which this and all before it are here. */
+  readonly streamSeq: number;
+}
+
 /** The columns of `metadata`, and the last row of the inbox. */
-export interface InboxMetadata {
+export interface InboxMetadata extends StreamPlace {
+  readonly hostId: string;
   readonly epoch: string;
   /** null before the first heartbeat. */
   readonly aliveAtMs: number | null;
@@ -60,11 +80,14 @@ export interface Heartbeat extends Pick<InboxMetadata, 'missedSinceMs' | 'change
   /** Wall clock. */
   readonly atMs: number;
   readonly clockMs: number;
+  /** null: no stream is configured, so nothing waits to be published. */
+  readonly stream: StreamPlace | null;
 }
 
 export interface Arrival {
   readonly body: Uint8Array;
   readonly arrivedAtMs: number;
+  readonly fromStream?: boolean;
 }
 
 /** A row of the inbox. */
@@ -74,10 +97,23 @@ export interface InboxRow {
   readonly body: Buffer;
 }
 
-/** At most `limit` of the oldest rows that arrived before an instant and are applied. */
+/** A delivery that this host received and has not published yet. */
+export interface UnpublishedRow extends InboxRow {
+  /** The hash of its body, in hexadecimal. */
+  readonly id: string;
+}
+
+export interface Unpublished {
+  /** The oldest ones. */
+  readonly rows: readonly UnpublishedRow[];
+  /** Up to here, no other row needs to be published. */
+  readonly upToSeq: number;
+}
+
+/** At most `limit` of the oldest rows that arrived before an instant and are applied and published. */
 export interface PruneInbox {
   readonly beforeMs: number;
-  readonly appliedSeq: number;
+  readonly doneSeq: number;
   readonly limit: number;
 }
 
@@ -109,7 +145,7 @@ export function openInbox(path: string): Db {
       if (isEmpty) {
         db.transaction(() => {
           db.exec(TABLES);
-          db.prepare('INSERT INTO metadata (id, epoch) VALUES (1, ?)').run(newEpochName());
+          db.prepare('INSERT INTO metadata (id, host_id, epoch) VALUES (1, ?, ?)').run(newName(), newName());
         }).immediate();
       }
       return db;
@@ -120,12 +156,12 @@ export function openInbox(path: string): Db {
   });
 }
 
-export function newEpochName(): string {
+export function newName(): string {
   return randomBytes(8).toString('hex');
 }
 
-const METADATA = `SELECT epoch, alive_at_ms AS aliveAtMs, clock_ms AS clockMs, missed_since_ms AS missedSinceMs,
-  change_seq AS changeSeq, coalesce((SELECT max(seq) FROM inbox), 0) AS lastSeq FROM metadata`;
+const METADATA = `SELECT host_id AS hostId, epoch, alive_at_ms AS aliveAtMs, clock_ms AS clockMs, missed_since_ms AS missedSinceMs,
+  change_seq AS changeSeq, published_seq AS publishedSeq, stream_id AS streamId, stream_seq AS streamSeq, coalesce((SELECT max(seq) FROM inbox), 0) AS lastSeq FROM metadata`;
 
 /** @throws StoreError */
 export function readMetadata(db: Db): InboxMetadata {
@@ -133,6 +169,10 @@ export function readMetadata(db: Db): InboxMetadata {
   if (row === undefined) throw new StoreError('damaged', `${db.name} has no metadata: move it away.`);
   return row;
 }
+
+/** In flight to the stream at once. */
+const PUBLISHED_AT_ONCE = 256;
+const PUBLISHED_BYTES = 4 << 20;
 
 export class Inbox {
   readonly #db: Db;
@@ -143,12 +183,18 @@ export class Inbox {
   constructor(db: Db) {
     this.#db = db;
     this.#sql = {
-      insert: db.prepare<[number, number, Buffer, Uint8Array]>(
-        'INSERT INTO inbox (seq, arrived_at_ms, body_hash, body) VALUES (?, ?, ?, ?) ON CONFLICT (body_hash) DO NOTHING',
+      insert: db.prepare<[number, number, Buffer, number, Uint8Array]>(
+        `INSERT INTO inbox (seq, arrived_at_ms, body_hash, from_stream, body) VALUES (?, ?, ?, ?, ?)
+           ON CONFLICT (body_hash) DO NOTHING`,
       ),
-      beat: db.prepare<[Heartbeat]>(
+      beat: db.prepare<[Omit<Heartbeat, 'stream'> & StreamPlace]>(
         `UPDATE metadata SET alive_at_ms = @atMs, clock_ms = @clockMs, missed_since_ms = @missedSinceMs,
-           change_seq = max(change_seq, @changeSeq)`,
+           change_seq = max(change_seq, @changeSeq), published_seq = @publishedSeq, stream_id = @streamId,
+           stream_seq = @streamSeq`,
+      ),
+      unpublished: db.prepare<[number], UnpublishedRow>(
+        `SELECT seq, arrived_at_ms AS arrivedAtMs, lower(hex(body_hash)) AS id, body FROM inbox
+           WHERE seq > ? AND from_stream = 0 ORDER BY seq LIMIT ${PUBLISHED_AT_ONCE}`,
       ),
       beginEpoch: db.prepare<[string, number]>(
         'UPDATE metadata SET epoch = ?, change_seq = max(change_seq, ?)',
@@ -157,7 +203,7 @@ export class Inbox {
       lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM inbox').pluck(),
       // The last row stays whatever its age: numbers continue from it.
       prune: db.prepare<[PruneInbox]>(
-        `DELETE FROM inbox WHERE arrived_at_ms < @beforeMs AND seq <= @appliedSeq AND seq < (SELECT max(seq) FROM inbox)
+        `DELETE FROM inbox WHERE arrived_at_ms < @beforeMs AND seq <= @doneSeq AND seq < (SELECT max(seq) FROM inbox)
            AND seq IN (SELECT seq FROM inbox ORDER BY seq LIMIT @limit)`,
       ),
     };
@@ -169,16 +215,31 @@ export class Inbox {
     this.lastSeq = this.#transact(() => {
       // A commit that was reported as failed may be there all the same.
       let seq = this.#sql.lastSeq.get() ?? 0;
-      for (const { body, arrivedAtMs } of arrivals) {
-        seq += this.#sql.insert.run(seq + 1, arrivedAtMs, bodyHash(body), body).changes;
+      for (const { body, arrivedAtMs, fromStream } of arrivals) {
+        const isForeign = fromStream === true ? 1 : 0;
+        seq += this.#sql.insert.run(seq + 1, arrivedAtMs, bodyHash(body), isForeign, body).changes;
       }
       return seq;
     });
   }
 
   /** Shows that a delivery could be committed now. @throws SqliteError */
-  beat(heartbeat: Heartbeat): void {
-    this.#transact(() => this.#sql.beat.run(heartbeat));
+  beat({ stream, ...heartbeat }: Heartbeat): void {
+    const place = stream ?? { publishedSeq: this.lastSeq, streamId: null, streamSeq: 0 };
+    this.#transact(() => this.#sql.beat.run({ ...heartbeat, ...place }));
+  }
+
+  /** The oldest rows after `afterSeq` that are to be published. @throws SqliteError */
+  unpublished(afterSeq: number): Unpublished {
+    const rows: UnpublishedRow[] = [];
+    let bytes = 0;
+    for (const row of this.#sql.unpublished.iterate(afterSeq)) {
+      rows.push(row);
+      bytes += row.body.byteLength;
+      if (bytes > PUBLISHED_BYTES) break;
+    }
+    const isAll = rows.length < PUBLISHED_AT_ONCE && bytes <= PUBLISHED_BYTES;
+    return { rows, upToSeq: isAll ? this.lastSeq : (rows.at(-1)?.seq ?? this.lastSeq) };
   }
 
   /** Another numbering of the change feed has begun, above `changeSeq`. @throws SqliteError */

@@ -18,6 +18,7 @@ import {
   type InboxMetadata,
   type PruneInbox,
   type PrunedInbox,
+  type Unpublished,
 } from './inbox.ts';
 
 export type InboxCalls = {
@@ -27,6 +28,7 @@ export type InboxCalls = {
   append: { args: readonly Arrival[]; result: undefined };
   beat: { args: Heartbeat; result: undefined };
   beginEpoch: { args: { readonly epoch: string; readonly changeSeq: number }; result: undefined };
+  unpublished: { args: { readonly afterSeq: number }; result: Unpublished };
   prune: { args: PruneInbox; result: PrunedInbox };
   close: { args: undefined; result: undefined };
 };
@@ -158,6 +160,9 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
         break;
       case 'beginEpoch':
         answer(id, () => inbox.beginEpoch(args.epoch, args.changeSeq));
+        break;
+      case 'unpublished':
+        answer(id, () => inbox.unpublished(args.afterSeq));
         break;
       case 'prune':
         answer(id, () => inbox.prune(args));

@@ -49,7 +49,7 @@ async function pruneAll(
   for (;;) {
     const { deleted, firstSeq } = await inbox.prune({
       beforeMs,
-      appliedSeq: mirror.position.inboxSeq,
+      doneSeq: mirror.position.inboxSeq,
       limit: AT_ONCE,
     });
     const rows = await mirror.command('prune', { beforeMs, limit: AT_ONCE, inboxFirstSeq: firstSeq });

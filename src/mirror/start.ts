@@ -3,7 +3,7 @@
  * every start again after a fault, runs it.
  */
 import { existsSync, renameSync } from 'node:fs';
-import { newEpochName, readMetadata, type InboxMetadata } from '../inbox/inbox.ts';
+import { newName, readMetadata, type InboxMetadata } from '../inbox/inbox.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
 import { removeDatabase } from '../sqlite/database-files.ts';
 import { isDamage, StoreError } from '../sqlite/errors.ts';
@@ -129,7 +129,7 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
   }
   // No reader has seen anything, though deliveries may be waiting: the inbox's first epoch is the mirror's.
   const isFirst = kept === null && movedTo === null && changeSeq === 0;
-  const epoch = isFirst ? inboxAt.epoch : newEpochName();
+  const epoch = isFirst ? inboxAt.epoch : newName();
   if (!isFirst) changeSeq += UNNOTED_CHANGES;
   const { nowMs } = options;
   const trustedAfterMs = isFirst ? EARLIEST_MS : nowMs + REPLICA_LAG_MS;

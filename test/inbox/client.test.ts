@@ -36,7 +36,7 @@ async function open(path = newPath(), inbox: () => OpenInbox = () => lockAndOpen
   return { client, commits, deaths, path, end };
 }
 
-const BEAT = { atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: 0 };
+const BEAT = { atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: 0, stream: null };
 
 const body = (n: number): Uint8Array => delivery(`r${n}`, item({ id: String(n) }));
 

@@ -91,8 +91,8 @@ test('numbers continue after a commit that was reported as failed and is there a
 test('prunes the oldest rows that are applied, a few at a time, and never the last', () => {
   const { db, inbox, path } = open();
   inbox.append(Array.from({ length: 6 }, (_, n) => arrival(`r${n}`, T0 + n)));
-  const prune = (beforeMs: number, appliedSeq: number, limit = 9) =>
-    inbox.prune({ beforeMs: T0 + beforeMs, appliedSeq, limit });
+  const prune = (beforeMs: number, doneSeq: number, limit = 9) =>
+    inbox.prune({ beforeMs: T0 + beforeMs, doneSeq, limit });
   expect(prune(3, 99, 2)).toEqual({ deleted: 2, firstSeq: 3 });
   expect(prune(3, 99)).toEqual({ deleted: 1, firstSeq: 4 });
   expect(prune(99, 4)).toEqual({ deleted: 1, firstSeq: 5 });
@@ -105,14 +105,24 @@ test('prunes the oldest rows that are applied, a few at a time, and never the la
 
 test('keeps the heartbeat, the downtime to make up for, the epoch and the highest change number', () => {
   const { db, inbox } = open();
-  const { epoch, ...fresh } = readMetadata(db);
-  expect(fresh).toEqual({ aliveAtMs: null, clockMs: null, missedSinceMs: null, changeSeq: 0, lastSeq: 0 });
+  const { epoch, hostId, ...fresh } = readMetadata(db);
+  expect(fresh).toEqual({
+    aliveAtMs: null,
+    clockMs: null,
+    missedSinceMs: null,
+    changeSeq: 0,
+    lastSeq: 0,
+    publishedSeq: 0,
+    streamId: null,
+    streamSeq: 0,
+  });
   const beat = (clockMs: number, missedSinceMs: number | null, changeSeq: number): void =>
-    inbox.beat({ atMs: clockMs + 1, clockMs, missedSinceMs, changeSeq });
+    inbox.beat({ atMs: clockMs + 1, clockMs, missedSinceMs, changeSeq, stream: null });
   beat(T0 + 1, T0, 7);
   beat(T0 + 2, T0, 6);
   expect(readMetadata(db)).toMatchObject({
     epoch,
+    hostId,
     aliveAtMs: T0 + 3,
     clockMs: T0 + 2,
     missedSinceMs: T0,
@@ -126,6 +136,30 @@ test('keeps the heartbeat, the downtime to make up for, the epoch and the highes
     missedSinceMs: null,
     changeSeq: 9,
   });
+});
+
+test('publishes what was received here, oldest first and a little at a time, and nothing from the stream', () => {
+  const { db, inbox } = open();
+  const large = (id: string): Arrival => ({
+    body: delivery(id, item({ sku: 'x'.repeat(3 << 20) })),
+    arrivedAtMs: T0,
+  });
+  inbox.append([arrival('a'), { ...arrival('b'), fromStream: true }, large('c'), large('d'), arrival('e')]);
+  inbox.append([
+    { ...arrival('a'), fromStream: true },
+    { ...arrival('f'), fromStream: true },
+  ]);
+  const first = inbox.unpublished(0);
+  expect(first.rows.map(({ seq }) => seq)).toEqual([1, 3, 4]);
+  expect(first.rows[0]?.id).toBe(bodyHash(arrival('a').body).toString('hex'));
+  expect(first.upToSeq).toBe(4);
+  expect(inbox.unpublished(4)).toMatchObject({ rows: [{ seq: 5 }], upToSeq: 6 });
+  expect(inbox.unpublished(6)).toEqual({ rows: [], upToSeq: 6 });
+  const beat = { atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: 0 };
+  inbox.beat({ ...beat, stream: { publishedSeq: 4, streamId: 's', streamSeq: 9 } });
+  expect(readMetadata(db)).toMatchObject({ publishedSeq: 4, streamId: 's', streamSeq: 9 });
+  inbox.beat({ ...beat, stream: null });
+  expect(readMetadata(db)).toMatchObject({ publishedSeq: 6, streamId: null });
 });
 
 test.each<[string, (path: string) => void]>([

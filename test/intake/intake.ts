@@ -105,7 +105,8 @@ async function listenOver(store: Files, hasBegun = true): Promise<Intake> {
   const unstored = new UnstoredDeliveries({ writer: store.writer, now, log: logger });
   const heartbeat = createHeartbeat(
     {
-      beat: (atMs) => store.inbox.beat({ atMs, clockMs: atMs, missedSinceMs: null, changeSeq: 0 }),
+      beat: (atMs) =>
+        store.inbox.beat({ atMs, clockMs: atMs, missedSinceMs: null, changeSeq: 0, stream: null }),
       show: (atMs) => store.writer.command('alive', { atMs, clockMs: atMs }),
     },
     now,

@@ -56,7 +56,7 @@ test('answers 503 in time for a late commit, and loses nothing either way', asyn
   const lock = lockInbox(intake);
   // A heartbeat waits for the lock first, so that the delivery's own wait is not over when its answer is due.
   const beat = intake.store.inbox
-    .beat({ atMs: 1, clockMs: 1, missedSinceMs: null, changeSeq: 0 })
+    .beat({ atMs: 1, clockMs: 1, missedSinceMs: null, changeSeq: 0, stream: null })
     .catch(() => undefined);
   const { status } = await intake.post(delivery('late', item()));
   lock.release();

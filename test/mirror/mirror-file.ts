@@ -193,7 +193,7 @@ export class DirectWriter {
   /** What came before an instant. */
   prune(beforeMs: number, limit = 100): PrunedRows {
     const { inbox, applier } = this.writer;
-    const { firstSeq } = inbox.prune({ beforeMs, appliedSeq: applier.position.inboxSeq, limit });
+    const { firstSeq } = inbox.prune({ beforeMs, doneSeq: applier.position.inboxSeq, limit });
     return this.command('prune', { beforeMs, limit, inboxFirstSeq: firstSeq }) as PrunedRows;
   }
 

@@ -96,7 +96,13 @@ function live(path: string, isSuspect = false): Life {
     deliver: (requestId, old, to) => {
       inbox.append([{ body: delivery(requestId, item({ old, new: to })), arrivedAtMs: T0 }]);
       while (applier.step([]) !== null);
-      inbox.beat({ atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: applier.position.changeSeq });
+      inbox.beat({
+        atMs: T0,
+        clockMs: T0,
+        missedSinceMs: null,
+        changeSeq: applier.position.changeSeq,
+        stream: null,
+      });
     },
     end,
   };

@@ -99,7 +99,7 @@ test.each(['while it runs', 'at a start'])(
     if (when === 'at a start') store = await inboxAt(path);
     const { inbox, mirror } = store;
     await Promise.all(bodies(200).map((body) => inbox.append(body, T0)));
-    await inbox.beat({ atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: 0 });
+    await inbox.beat({ atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: 0, stream: null });
     await eventually(() => mirror.fault !== null, { what: 'the fault is known' });
     expect(mirror.fault).toMatchObject({ kind: 'busy' });
     await expect(mirror.ask('status')).rejects.toMatchObject({ kind: 'busy' });
@@ -121,6 +121,7 @@ async function filled(): Promise<Watched> {
     clockMs: T0,
     missedSinceMs: null,
     changeSeq: store.mirror.position.changeSeq,
+    stream: null,
   });
   return store;
 }

@@ -1,0 +1,68 @@
+/**
+ * The part of a stream engine that the mirrors need. src/stream/nats.ts has it from NATS JetStream; simulations keep it
+ * in memory.
+ *
+ * The engine keeps two streams. The log has subjects `deliveries` and `notices`, and keeps every message for days. The
+ * other has subjects `heartbeat.<host>`, `start.<host>` and `credentials.<fingerprint>`, and keeps the last message of
+ * each.
+ */
+export type LogSubject = 'deliveries' | 'notices';
+export type LastSubject = `heartbeat.${string}` | `start.${string}` | `credentials.${string}`;
+
+export interface Engine {
+  /** Creates the streams that are missing, and leaves the others as they are. */
+  prepare(): Promise<void>;
+  /**
+   * Resolves once the message is stored.
+   * @param id a message with the same id within two minutes is stored once.
+   */
+  publish(subject: LogSubject | LastSubject, body: Uint8Array, options?: PublishOptions): Promise<void>;
+  /** The last message of each subject that matches; `*` stands for any last part. */
+  last(subject: LastSubject): Promise<readonly LastMessage[]>;
+  /** Calls the listener with each heartbeat when it is published. */
+  hear(listener: (hostId: string, body: Uint8Array) => void): void;
+  /** @param consumer the name of a durable consumer. */
+  log(consumer: string): Promise<Log>;
+  /** Creates the consumer, or moves it: it gets the messages from `fromSeq` on. */
+  moveConsumer(consumer: string, fromSeq: number): Promise<void>;
+  /** Delivers messages, those that are not acknowledged again after a while. @returns a function that ends it. */
+  consume(consumer: string, onMessage: (message: LogMessage) => void): Promise<() => Promise<unknown>>;
+  close(): Promise<void>;
+}
+
+export interface PublishOptions {
+  readonly id: string;
+  /** For people who look into the stream. */
+  readonly arrivedAtMs?: number;
+}
+
+export interface LastMessage {
+  readonly subject: string;
+  readonly body: Uint8Array;
+  /** The engine's time of storing it. */
+  readonly atMs: number;
+}
+
+/** The log, and the place of one consumer in it. */
+export interface Log {
+  /** Differs after the stream was deleted and created again. */
+  readonly id: string;
+  /** The oldest message; `lastSeq + 1` if there is none. */
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** null: there is no such consumer. */
+  readonly consumer: {
+    /** This message and all before it are acknowledged. */
+    readonly ackedSeq: number;
+  } | null;
+}
+
+export interface LogMessage {
+  readonly subject: LogSubject;
+  readonly body: Uint8Array;
+  /** Messages after this one that this consumer has not been sent yet. */
+  readonly left: number;
+  ack(): void;
+  /** Has it delivered again, some seconds later. */
+  retry(): void;
+}
