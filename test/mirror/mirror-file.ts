@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Reason } from '../../src/core/reasons.ts';
 import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { openStore, realThreads, type Store, type StoreEvents } from '../../src/mirror/store.ts';
@@ -190,7 +191,10 @@ export class DirectWriter {
     return this.append(readInput(productId, found, { sentAtMs, s0: this.writer.s0 }));
   }
 
-  /** What came before an instant. */
+  requestReads(reason: Reason, productIds: readonly string[], atMs = T0 + 1): void {
+    this.append({ kind: 'request_reads', atMs, reason, productIds, variantIds: [] });
+  }
+
   prune(beforeMs: number, limit = 100): PrunedRows {
     const { inbox, applier } = this.writer;
     const { firstSeq } = inbox.prune({ beforeMs, doneSeq: applier.position.inboxSeq, limit });

@@ -96,7 +96,7 @@ async function pause(): Promise<number> {
   return ms;
 }
 
-test('a failed thread ends both, and both are started again after a pause that doubles up to a minute', async () => {
+test('restarts both threads after one fails, with pauses doubling up to a minute', async () => {
   start();
   opens();
   const pauses: number[] = [];
@@ -115,7 +115,7 @@ test('a failed thread ends both, and both are started again after a pause that d
   expect(faults).toEqual([DISK.message, null, 'the mirror’s query thread has ended: out of memory']);
 });
 
-test('while it has failed, what it is asked is refused with the fault', async () => {
+test('refuses calls with the fault while it has failed', async () => {
   const mirror = start();
   const asked = mirror.ask('status');
   opens();
@@ -140,7 +140,7 @@ test('while it has failed, what it is asked is refused with the fault', async ()
   expect(faults).toEqual([DISK.message, null]);
 });
 
-test('a fault that shows only at the first commit is announced once, until a commit succeeds', async () => {
+test('reports a fault of the first commit once until a commit succeeds', async () => {
   const mirror = start();
   for (let n = 0; n < 3; n += 1) {
     opens();
@@ -155,7 +155,7 @@ test('a fault that shows only at the first commit is announced once, until a com
   expect(faults).toEqual([DISK.message, null]);
 });
 
-test('callers who wait for the first opening hear why it failed, and the next opening answers', async () => {
+test('reports a failed first opening to its callers and answers after the next', async () => {
   const mirror = start();
   const early = mirror.ask('status');
   fails();
@@ -171,7 +171,7 @@ test('callers who wait for the first opening hear why it failed, and the next op
   expect(await asked).toBe('the status');
 });
 
-test('an input that was begun before the mirror was opened again is refused: its numbers mean nothing now', async () => {
+test('refuses an input begun before the mirror was reopened', async () => {
   const mirror = start();
   opens();
   const { s0 } = mirror;
@@ -187,7 +187,7 @@ test('an input that was begun before the mirror was opened again is refused: its
   await vi.waitUntil(() => applier().posted.length === 1);
 });
 
-test('the start after damage checks the whole file, and the one after that does not', async () => {
+test('checks the whole file only at the start after damage', async () => {
   const mirror = start();
   opens();
   const asked = mirror.ask('status');
@@ -203,7 +203,7 @@ test('the start after damage checks the whole file, and the one after that does 
   expect(applying.map(({ isSuspect }) => isSuspect)).toEqual([false, true, false, true]);
 });
 
-test('listeners hear of each transaction before its callers, until they stop', async () => {
+test('calls listeners before the callers of a transaction', async () => {
   const mirror = start();
   opens();
   const heard: unknown[] = [];
@@ -223,7 +223,7 @@ test('listeners hear of each transaction before its callers, until they stop', a
   expect(mirror.position.inboxSeq).toBe(5);
 });
 
-test('a mirror that is closed while it has failed is not started again', async () => {
+test('does not restart once closed', async () => {
   const mirror = start();
   fails();
   await vi.advanceTimersByTimeAsync(500);
@@ -234,7 +234,7 @@ test('a mirror that is closed while it has failed is not started again', async (
   await expect(mirror.ask('status')).rejects.toMatchObject({ kind: 'closed' });
 });
 
-test('deliveries are appended while the mirror has failed; a new epoch is noted in the inbox', async () => {
+test('appends deliveries while the mirror has failed and notes a new epoch in the inbox', async () => {
   const path = newPath();
   const { thread } = fakeThread<Request<InboxCalls>, Reply<InboxCommit>>((owner) =>
     serveInbox(owner, () => lockAndOpen(path)),

@@ -56,11 +56,11 @@ test.each<[string, Partial<MirrorPosition>, ReturnType<typeof judge>['start'], s
     'new_epoch',
     'the mirror is older than what its readers have seen',
   ],
-])('a mirror that is %s', (_, over, start, why) => {
+])('judges a mirror that is %s', (_, over, start, why) => {
   expect(judge({ ...MIRROR, ...over }, INBOX)).toEqual(why === undefined ? { start } : { start, why });
 });
 
-test('a mirror that is where an empty inbox ends continues', () => {
+test('continues a mirror at the end of an empty inbox', () => {
   const inbox = { epoch: 'e', firstSeq: 0, lastSeq: 0, changeSeq: 0 };
   expect(judge({ ...MIRROR, inboxSeq: 0, changeSeq: 5 }, inbox)).toEqual({ start: 'continue' });
 });
@@ -174,32 +174,29 @@ test.each<Case>([
       copyFileSync(older, path);
     },
   ],
-])(
-  'a mirror that is %s begins a new epoch above every number that readers saw',
-  async (_, why, isKept, change) => {
-    const { path, older, position } = filled();
-    await change(path, older);
-    const found = existsSync(path) ? readFileSync(path) : null;
+])('begins a new epoch above every number seen if the mirror is %s', async (_, why, isKept, change) => {
+  const { path, older, position } = filled();
+  await change(path, older);
+  const found = existsSync(path) ? readFileSync(path) : null;
 
-    const life = live(path, true);
-    expect(life.newEpoch?.why).toMatch(why);
-    expect(life.newEpoch?.movedTo).toBe(isKept || found === null ? null : path + ASIDE);
-    if (!isKept && found !== null) expect(readFileSync(path + ASIDE).equals(found)).toBe(true);
-    expect(life.position).toMatchObject({ epoch: life.newEpoch?.epoch, isBackup: false });
-    expect(life.position.epoch).not.toBe(position.epoch);
-    expect(life.position.changeSeq).toBeGreaterThanOrEqual(position.changeSeq + 1_000_000);
-    expect(levels(life.db)).toHaveLength(isKept ? 1 : 0);
-    expect(suspects(life.db)).toEqual([isKept ? 1 : 0]);
-    // Deliveries of the inbox that the mirror has not seen are applied again.
-    life.deliver('c', 3, 2);
-    expect(levels(life.db)).toEqual([2]);
-    expect(mirrorPosition(life.db).changeSeq).toBeGreaterThan(life.position.changeSeq);
-    life.end();
-    expect(live(path).newEpoch).toBeNull();
-  },
-);
+  const life = live(path, true);
+  expect(life.newEpoch?.why).toMatch(why);
+  expect(life.newEpoch?.movedTo).toBe(isKept || found === null ? null : path + ASIDE);
+  if (!isKept && found !== null) expect(readFileSync(path + ASIDE).equals(found)).toBe(true);
+  expect(life.position).toMatchObject({ epoch: life.newEpoch?.epoch, isBackup: false });
+  expect(life.position.epoch).not.toBe(position.epoch);
+  expect(life.position.changeSeq).toBeGreaterThanOrEqual(position.changeSeq + 1_000_000);
+  expect(levels(life.db)).toHaveLength(isKept ? 1 : 0);
+  expect(suspects(life.db)).toEqual([isKept ? 1 : 0]);
+  // Deliveries of the inbox that the mirror has not seen are applied again.
+  life.deliver('c', 3, 2);
+  expect(levels(life.db)).toEqual([2]);
+  expect(mirrorPosition(life.db).changeSeq).toBeGreaterThan(life.position.changeSeq);
+  life.end();
+  expect(live(path).newEpoch).toBeNull();
+});
 
-test('an inbox that is lost begins a new epoch, and the mirror of before is moved aside', () => {
+test('begins a new epoch and moves the mirror aside if the inbox is lost', () => {
   const { path, position } = filled();
   for (const side of ['', '-wal', '-shm']) rmSync(inboxPath(path) + side, { force: true });
   const life = live(path);
@@ -207,7 +204,7 @@ test('an inbox that is lost begins a new epoch, and the mirror of before is move
   expect(life.position.changeSeq).toBeGreaterThan(position.changeSeq);
 });
 
-test('an epoch that a killed start did not note is noted by the next one', () => {
+test('notes the epoch that a killed start began', () => {
   const { path } = filled();
   rmSync(path);
   const killed = startMirror(path, openedInbox(path), { nowMs: T0, isSuspect: false, inboxEndSeq: null });
@@ -219,7 +216,7 @@ test('an epoch that a killed start did not note is noted by the next one', () =>
   expect(live(path).newEpoch).toBeNull();
 });
 
-test('deliveries that arrive before the first mirror is made belong to its first epoch', () => {
+test('counts deliveries before the first mirror to its first epoch', () => {
   const path = newPath();
   const first = live(path);
   first.inbox.append([{ arrivedAtMs: T0, body: Buffer.from('{}') }]);
@@ -228,7 +225,7 @@ test('deliveries that arrive before the first mirror is made belong to its first
   expect(live(path).newEpoch).toBeNull();
 });
 
-test('a first start that is killed while it makes the file leaves no trace', () => {
+test('removes the unfinished file of a killed first start', () => {
   const path = newPath();
   openWriter(`${path}.new`).close();
   const life = live(path);
@@ -238,7 +235,7 @@ test('a first start that is killed while it makes the file leaves no trace', () 
   life.end();
 });
 
-test('a start does not pass for live on the heartbeat of the run before', () => {
+test('is not live by the heartbeat of the previous run', () => {
   const path = newPath();
   const atMs = Date.now();
   const killed = live(path);
@@ -253,7 +250,7 @@ test('a start does not pass for live on the heartbeat of the run before', () => 
   next.end();
 });
 
-test('only the newest file that was moved aside is kept', () => {
+test('keeps only the newest file moved aside', () => {
   const { path } = filled();
   for (const text of ['first'.repeat(1_000), 'second'.repeat(1_000)]) {
     writeFileSync(path, text);
@@ -262,7 +259,7 @@ test('only the newest file that was moved aside is kept', () => {
   }
 });
 
-test('damage inside a file is found by the start that suspects it', () => {
+test('finds damage inside a file at a suspicious start', () => {
   const { path } = filled();
   const db = new Database(path);
   const page = values<number>(db, `SELECT rootpage FROM sqlite_master WHERE name = 'stock_levels'`)[0] ?? 0;
@@ -309,7 +306,7 @@ test.each<Unusable>([
     (path) => hold(path, 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE'),
   ],
   ['a file whose write lock another program holds', 'busy', (path) => hold(path, 'BEGIN IMMEDIATE')],
-])('%s is left where it is, and named', (_, kind, change) => {
+])('leaves and names %s', (_, kind, change) => {
   const { path } = filled();
   change(path);
   const before = readFileSync(path);
@@ -318,7 +315,7 @@ test.each<Unusable>([
   expect(existsSync(path + ASIDE)).toBe(false);
 });
 
-test('before anything was ever mirrored, a file that cannot be used is somebody else’s', () => {
+test('does not move a foreign file aside at the first start', () => {
   const path = newPath();
   writeFileSync(path, 'notes\n'.repeat(1_000));
   expect(() => live(path)).toThrow(expect.objectContaining({ kind: 'not_a_database' }));

@@ -1,5 +1,5 @@
 /** Inbox and mirror with their real threads. */
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -43,7 +43,7 @@ async function watched(path?: string): Promise<Watched> {
   return { ...store, epochs, faults };
 }
 
-test('an appended delivery is on disk, and is applied in order', async () => {
+test('stores each appended delivery before it resolves and applies them in order', async () => {
   const store = await storeAt();
   const { inbox, mirror, path } = store;
   const found = readerDb(path).prepare('SELECT 1 FROM inbox WHERE seq = ?').pluck();
@@ -60,7 +60,7 @@ test('an appended delivery is on disk, and is applied in order', async () => {
   expect(changesIn(path)).toBe(300);
 });
 
-test('a read is applied after every delivery that was appended before it', async () => {
+test('applies a read after every earlier delivery', async () => {
   const { inbox, writer, path } = await storeAt();
   const db = readerDb(path);
   await Promise.all(bodies(100).map((body) => inbox.append(body, T0)));
@@ -71,7 +71,7 @@ test('a read is applied after every delivery that was appended before it', async
   expect(values(db, `SELECT product_id FROM variants WHERE variant_id = '7'`)).toEqual(['10']);
 });
 
-test('closing commits what waits, and the next start continues from there', async () => {
+test('commits pending deliveries on close and continues from there', async () => {
   const path = newPath();
   const store = await storeAt(path);
   const waiting = bodies(200).map((body) => store.inbox.append(body, T0));
@@ -87,7 +87,7 @@ test('closing commits what waits, and the next start continues from there', asyn
 });
 
 test.each(['while it runs', 'at a start'])(
-  'a mirror that another program holds %s takes up afterwards what was delivered meanwhile',
+  'applies the deliveries that arrived while another program held the mirror %s',
   async (when) => {
     const path = newPath();
     let store = await inboxAt(path);
@@ -126,7 +126,7 @@ async function filled(): Promise<Watched> {
   return store;
 }
 
-test('a mirror that is deleted while it runs begins a new epoch, and no delivery is refused', async () => {
+test('begins a new epoch if the mirror is deleted while it runs, and refuses no delivery', async () => {
   const store = await filled();
   const before = await store.reader.ask('status');
   rmSync(store.path);
@@ -142,29 +142,7 @@ test('a mirror that is deleted while it runs begins a new epoch, and no delivery
   expect([store.mirror.fault, store.deaths]).toEqual([null, []]);
 });
 
-test('a mirror whose damage shows only while it runs is moved aside', async () => {
-  const first = await filled();
-  const { path } = first;
-  await first.close();
-  const db = new Database(path);
-  const page = values<number>(db, `SELECT rootpage FROM sqlite_master WHERE name = 'stock_levels'`)[0] ?? 0;
-  db.close();
-  const bytes = readFileSync(path);
-  bytes.fill(0x5a, (page - 1) * 4_096, page * 4_096);
-  writeFileSync(path, bytes);
-
-  const store = await watched(path);
-  expect(store.epochs).toEqual([null]);
-  await store.inbox.append(delivery('b', item({ old: 4, new: 3 })), T0);
-  await eventually(() => store.epochs.length === 2, { what: 'a new epoch' });
-  expect(store.epochs[1]).toMatchObject({
-    why: expect.stringContaining('damaged'),
-    movedTo: `${path}.aside`,
-  });
-  expect(store.deaths).toEqual([]);
-});
-
-test('an apply thread that dies is started again; the inbox’s ends the store', async () => {
+test('restarts a dead apply thread and ends with a dead inbox thread', async () => {
   const workers: Worker[] = [];
   const note = (worker: Worker): void => void workers.push(worker);
   process.on('worker', note);
@@ -188,7 +166,7 @@ test.each<[string, string, (path: string) => unknown]>([
     'not_a_database',
     (path) => new Database(inboxPath(path)).exec('CREATE TABLE theirs (x)').close(),
   ],
-])('%s is refused by name', async (_, kind, make) => {
+])('names %s', async (_, kind, make) => {
   const path = newPath();
   await make(path);
   await expect(inboxAt(path)).rejects.toMatchObject({

@@ -20,22 +20,10 @@ export function suspectMirror(): DirectWriter {
       LATER,
     );
   // Suspect as a whole, one of them with a gap besides.
-  writer.append({
-    kind: 'request_reads',
-    atMs: LATER,
-    reason: 'conflict',
-    productIds: ['1', '2'],
-    variantIds: [],
-  });
+  writer.requestReads('conflict', ['1', '2'], LATER);
   change('100', { old: 9, new: 8 });
   // Merely wanted: no ground at all.
-  writer.append({
-    kind: 'request_reads',
-    atMs: LATER,
-    reason: 'stale',
-    productIds: ['3', '4'],
-    variantIds: [],
-  });
+  writer.requestReads('stale', ['3', '4'], LATER);
   // Gaps, of one variant in two warehouses.
   for (const [id, warehouse_id] of [
     ['500', '1'],

@@ -20,7 +20,7 @@ function cookieOf(answer: Answer): string {
   return present(line.split(';')[0]);
 }
 
-test('refuses programs without the token, and sends people to the form', async () => {
+test('refuses programs without the token and redirects browsers to the form', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   for (const headers of [
     {},
@@ -87,7 +87,7 @@ test('marks the cookie Secure where TLS was used', async () => {
   }
 });
 
-test('ends a session after 12 hours, and with the process', async () => {
+test('ends a session after 12 hours or with the process', async () => {
   let nowMs = 1_790_000_000_000;
   const store = newStore();
   const ops = await startOps(store, { token: TOKEN, now: () => nowMs });
@@ -107,7 +107,7 @@ test('ends a session after 12 hours, and with the process', async () => {
   expect(await status(`${name}=${kept.split('=')[1]}`, other)).toBe(401);
 });
 
-test('logs a wrong token by its address, without the token', async () => {
+test('logs the address of a wrong token, without the token', async () => {
   const warn = vi.fn();
   const ops = await startOps(newStore(), { token: TOKEN, log: { warn } as never });
   expect((await signIn(ops, 'a guess')).status).toBe(401);
@@ -115,7 +115,7 @@ test('logs a wrong token by its address, without the token', async () => {
   expect(warn.mock.calls).toEqual([[{ address: '127.0.0.1' }, expect.not.stringContaining('guess')]]);
 });
 
-test('lets the read token read, and change nothing', async () => {
+test('lets the read token read and change nothing', async () => {
   const readToken = `read-${TOKEN}`;
   const ops = await startOps(newStore(), { token: TOKEN, readToken });
   const headers = { authorization: `Bearer ${readToken}`, 'content-type': 'application/json' };
@@ -129,7 +129,7 @@ test('lets the read token read, and change nothing', async () => {
   expect((await signIn(ops, readToken)).status).toBe(401);
 });
 
-test('releases held removals only for the token itself', async () => {
+test('releases held removals only for the bearer token', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   const order = (headers: Record<string, string>) =>
     ops.ask('/api/resync', {
@@ -142,7 +142,7 @@ test('releases held removals only for the token itself', async () => {
   expect((await order({ authorization: `Bearer ${TOKEN}` })).status).toBe(202);
 });
 
-test('refuses changes that pages of other sites send', async () => {
+test('refuses changes sent by other sites', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   const evil = { origin: 'http://elsewhere.example' };
   expect((await signIn(ops, TOKEN, evil)).status).toBe(403);
@@ -158,7 +158,7 @@ test('refuses changes that pages of other sites send', async () => {
   expect((await order({ 'content-type': 'application/json', origin: ops.url })).status).toBe(202);
 });
 
-test('answers only to names of this machine where no token is set', async () => {
+test('answers only to loopback names if no token is set', async () => {
   const ops = await startOps(newStore());
   const status = async (host: string) => (await ops.ask('/api/status', { headers: { host } })).status;
   for (const host of [
@@ -187,7 +187,7 @@ test('answers only to names of this machine where no token is set', async () => 
   expect((await guarded.ask('/api/status', { headers })).status).toBe(200);
 });
 
-test('tells browsers not to load, frame, guess or store anything', async () => {
+test('sends security headers', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
   for (const path of ['/login', '/api/status', '/nowhere']) {
     const { headers } = await ops.ask(path);

@@ -33,7 +33,7 @@ const drift = (cause: 'gap' | 'derived', n = 1): Fact => ({
 });
 const levels = (): string[] => said.map(([level]) => level);
 
-test('everyday facts are for debugging, with the place in the log', () => {
+test('logs everyday facts at debug level with their input number', () => {
   factLog.tell({ kind: 'met', productId: '10', reason: 'operator', ageMs: 5 }, 7);
   factLog.tell(drift('derived'), 8);
   expect(said.map(([level, { seq, kind }]) => [level, seq, kind])).toEqual([
@@ -42,7 +42,7 @@ test('everyday facts are for debugging, with the place in the log', () => {
   ]);
 });
 
-test('a flood of one kind is reported by its beginning and its number, and hides no other kind', () => {
+test('limits one kind of line to its first 20 and a count', () => {
   for (let n = 1; n <= 1_000; n += 1) factLog.tell(drift('gap', n), n);
   factLog.tell({ kind: 'dead_letter', variantId: null, problem: 'no items' }, 1_001);
   expect(levels().filter((level) => level === 'info')).toHaveLength(20);
@@ -64,7 +64,7 @@ test('a flood of one kind is reported by its beginning and its number, and hides
   expect(levels()).toEqual(['info']);
 });
 
-test('a Date that is dropped warns, and names who can mend it', () => {
+test('warns of an ignored Date header and names the owner', () => {
   factLog.tell({ kind: 'date', isDropped: true }, 7);
   factLog.tell({ kind: 'date', isDropped: false }, 8);
   expect(levels()).toEqual(['warn', 'info']);

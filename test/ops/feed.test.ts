@@ -31,7 +31,7 @@ async function changes(ops: Ops, query: string): Promise<{ status: number; body:
   return { status, body: json as Json };
 }
 
-test('gives every change once, in order, by pages', async () => {
+test('pages through every change once, in order', async () => {
   const store = newStore();
   const ops = await startOps(store);
   expect(await changes(ops, 'after=0')).toMatchObject({
@@ -56,7 +56,7 @@ test('gives every change once, in order, by pages', async () => {
   expect((await changes(ops, 'limit=1')).body['changes']).toEqual(found.slice(0, 1));
 });
 
-test('streams every change once, in order, over any number of reconnections', async () => {
+test('streams every change once, in order, over reconnections', async () => {
   const store = newStore();
   const ops = await startOps(store);
   const change = changer(store);
@@ -87,7 +87,7 @@ test('streams every change once, in order, over any number of reconnections', as
   );
 });
 
-test('moves a reader past numbers without a row', async () => {
+test('moves a stream past numbers without a change', async () => {
   const store = newStore();
   const ops = await startOps(store);
   const renamed = { ...detail('10', [{ id: '100', levels: { 1: 5 } }]) };
@@ -133,7 +133,7 @@ test('refuses consumers of another epoch, of pruned changes and of numbers never
   await eventually(() => reader.status === 410, { what: 'the refusal' });
 });
 
-test('continues a consumer that has seen all pruned changes, also over numbers without a row', async () => {
+test('continues a consumer that has seen all pruned changes', async () => {
   const store = newStore();
   const ops = await startOps(store);
   const named = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 }, more: { name } }]);
@@ -159,7 +159,7 @@ test('continues a consumer that has seen all pruned changes, also over numbers w
   expect(await changes(ops, `after=${pruned - 1}`)).toMatchObject({ status: 410, body: { error: 'pruned' } });
 });
 
-test('answers a long poll with the first change, or empty when the time is over', async () => {
+test('answers a long poll with the first change, or empty after its time', async () => {
   const store = newStore();
   const ops = await startOps(store);
   const change = changer(store);
@@ -179,7 +179,7 @@ test('answers a long poll with the first change, or empty when the time is over'
   });
 });
 
-test('reads the database once per commit for all streams, and bounds the streams of a client', async () => {
+test('reads the database once per commit for all streams and limits the streams of a client', async () => {
   const store = newStore();
   const asked = vi.spyOn(store.reader, 'ask');
   const ops = await startOps(store);

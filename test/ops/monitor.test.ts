@@ -42,7 +42,7 @@ function watched(now: () => number = Date.now): Watched {
 
 const one = (id: string, qty = 5) => [{ id, levels: { 1: qty } }];
 
-test('counts deliveries by answer and reason, and times the authentic ones', async () => {
+test('counts deliveries by answer and reason and times authentic ones', async () => {
   const { observer, value } = watched(() => T0);
   const refused = { tookMs: 4, remoteAddress: '10.0.0.9', bytes: 12 };
   expect(await value('stock_mirror_deliveries_total{answer="503",reason="not_stored"}')).toBe(0);
@@ -91,7 +91,7 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   expect(await value('stock_mirror_database_bytes')).toBeGreaterThan(0);
 });
 
-test('causes hold while their reason does, in the state and as a metric', async () => {
+test('shows a cause in state and metric while its reason lasts', async () => {
   const { watch, observer, sampler, operator, value } = watched();
   watch.start();
   sampler.start();

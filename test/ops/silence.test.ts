@@ -14,7 +14,7 @@ test('sends a comment after 15 s without a change', async () => {
   expect(newsWithin).toHaveBeenCalledExactlyOnceWith(feed.news, 15_000, expect.anything());
 });
 
-test('takes no commit for news that adds no change, such as the heartbeat', () => {
+test('does not wake streams for a commit without a change', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const position = { inboxSeq: 0, inputSeq: 0, changeSeq: 4 };

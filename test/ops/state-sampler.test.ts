@@ -28,7 +28,7 @@ test('counts at each request while counting is quick', async () => {
   }
 });
 
-test('reports a failed query to its caller, and asks again', async () => {
+test('reports a failed query to its caller and retries', async () => {
   const store = newStore();
   let isBroken = true;
   const sampler = new StateSampler({

@@ -17,7 +17,7 @@ function timelineOf(store: OpenedStore, startMs: number, over: Partial<TimelineD
   return { timeline, sampler, pass: (ms: number) => void (nowMs += ms) };
 }
 
-test('counts answers by minute, with the slowest', () => {
+test('counts answers and the slowest one per minute', () => {
   const { timeline, pass } = timelineOf(newStore(), T0);
   timeline.answered(204, 3.2);
   timeline.answered(204, 44);
@@ -31,7 +31,7 @@ test('counts answers by minute, with the slowest', () => {
   ]);
 });
 
-test('keeps the minutes in the mirror, so that a restart forgets none', async () => {
+test('keeps the minutes over a restart', async () => {
   const store = newStore();
   const { timeline, sampler, pass } = timelineOf(store, T0);
   timeline.start();

@@ -5,7 +5,7 @@ import { checkAnswer } from '../contract/openapi.ts';
 import { newStore } from '../reconcile/mirror.ts';
 import { startOps } from './harness.ts';
 
-test('names the cause in status and page, and answers 503 where rows are needed', async () => {
+test('names the cause in status and page and answers 503 elsewhere', async () => {
   const store = newStore();
   const reason = 'another program deleted, moved or replaced mirror.db';
   const away = { ask: () => Promise.reject(new StoreError('unreachable', reason)) };

@@ -5,7 +5,7 @@ import { dump } from '../projected.ts';
 
 const LEVELS = 'SELECT warehouse_id, warehouse_name FROM mirror_stock ORDER BY warehouse_id';
 
-test('a name is in the views from when it is given until it is taken away', async () => {
+test('shows warehouse names in the views until they are removed', async () => {
   const store = await storeAt();
   const found = detail('1', [{ id: '100', levels: { 11: 5, 12: 0 } }]);
   await store.writer.append(readInput('1', found, { sentAtMs: T0 - 60_000, s0: 0 }));

@@ -8,9 +8,8 @@ import {
   type StockKey,
 } from '../../../src/mirror/queries/stock.ts';
 import { present } from '../../shared/present.ts';
-import { fillMirror } from '../large-mirror.ts';
 import { LATER, suspectMirror } from '../suspect-mirror.ts';
-import { T0, values, writerDb } from '../mirror-file.ts';
+import { T0, values } from '../mirror-file.ts';
 
 const FIRST = { variantId: '', warehouseId: '' };
 const LIMITS = [1, 2, 3, 5, 40];
@@ -57,7 +56,7 @@ function expectAll(db: Db): void {
   }
 }
 
-test('every ground for suspicion, page by page', () => {
+test('lists every kind of suspect row in pages', () => {
   const { db } = suspectMirror();
   expectAll(db);
   expect(allStock(db, 2, { warehouseId: '2' })).toEqual(stockOf(db, `AND warehouse_id = '2'`));
@@ -65,27 +64,15 @@ test('every ground for suspicion, page by page', () => {
   expect(allStock(db, 2, { variantId: '500' })).toEqual(['500/1', '500/2']);
 });
 
-test('after a downtime, when all is', () => {
+test('lists all rows after a downtime', () => {
   const writer = suspectMirror();
   writer.append({ kind: 'downtime', atMs: T0 + 90_000, downSinceMs: null });
   expectAll(writer.db);
 });
 
-test('more suspects than are listed one by one', () => {
+test('lists more than 2,000 suspect products', () => {
   const writer = suspectMirror();
   const productIds = Array.from({ length: 2_001 }, (_, i) => String(1_000_000 + i));
-  writer.append({ kind: 'request_reads', atMs: LATER, reason: 'conflict', productIds, variantIds: [] });
+  writer.requestReads('conflict', productIds, LATER);
   expectAll(writer.db);
-});
-
-test('the few that are suspect are found at once, and the many others are not looked at', () => {
-  const db = writerDb();
-  fillMirror(db, { products: 4_000, deliveries: 1 });
-  db.exec('DELETE FROM read_requests; DELETE FROM gaps');
-  db.exec(`INSERT INTO read_requests (product_id, reason, priority, is_suspect, made_seq, made_at_ms, first_made_at_ms,
-    not_before_ms) VALUES ('10003999', 'conflict', 1, 1, 0, ${T0}, ${T0}, ${T0})`);
-  const { rows, hasMore } = stockRows(db, { suspect: 1, after: FIRST, limit: 10 });
-  expect(rows.map((row) => `${row.variant_id}/${row.warehouse_id}`)).toEqual(stockOf(db));
-  expect(rows).toHaveLength(4);
-  expect(hasMore).toBe(false);
 });

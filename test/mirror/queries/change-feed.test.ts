@@ -4,8 +4,10 @@
  */
 import { expect, test } from 'vitest';
 import { SHARE_BITS } from '../../../src/mirror/file/statements.ts';
-import { changesOf } from '../../../src/mirror/queries/changes.ts';
+import { changesAfter, changesOf } from '../../../src/mirror/queries/changes.ts';
 import {
+  DirectWriter,
+  values,
   allApplied,
   delivery,
   detail,
@@ -26,7 +28,7 @@ const VALUES =
 const CHANGE =
   'seq, variant_id, warehouse_id, sku, old_qty, new_qty, delta, source, reason, order_id, user_id, update_time, recorded_at, request_id';
 
-test('a consumer that polls while others write sees each change once, in order, and keeps an equal copy', async () => {
+test('gives a polling consumer each change once, in order', async () => {
   const store = await storeAt();
   const { inbox, writer, path } = store;
   const consumer = readerDb(path);
@@ -90,7 +92,7 @@ test('a consumer that polls while others write sees each change once, in order, 
   }
 });
 
-test('the history of one variant, newest first, across the parts of the feed in which it is indexed', () => {
+test('lists the history of one variant, newest first, across index shares', () => {
   const db = writerDb();
   const share = 2 ** SHARE_BITS;
   const insert = db.prepare(
@@ -104,4 +106,24 @@ test('the history of one variant, newest first, across the parts of the feed in 
   expect(history(Number.MAX_SAFE_INTEGER, 9)).toEqual(own.toReversed());
   expect(history(share + 7, 2)).toEqual([share, share - 1]);
   expect(history(3, 2)).toEqual([]);
+});
+
+test('reports pruned changes also if a later change arrived earlier', () => {
+  const writer = new DirectWriter();
+  const at = [T0, T0 + 50, T0 + 20, T0 + 60, T0 + 70];
+  for (const [n, atMs] of at.entries()) {
+    const change = item({ old: 100 - n, new: 99 - n, update_time: T0 - 10_000 + n });
+    writer.deliver(delivery(`r${n}`, change), atMs);
+  }
+  const kept = (): number[] => values(writer.db, 'SELECT inbox_seq FROM changes ORDER BY seq');
+  const keptAfter = () => changesAfter(writer.db, { after: 0, limit: 1 }).keptAfterSeq;
+  expect(keptAfter()).toBe(0);
+  writer.prune(T0 + 30);
+  expect(kept()).toEqual([2, 4, 5]);
+  const [second = 0, fourth = 0] = values<number>(writer.db, 'SELECT seq FROM changes ORDER BY seq');
+  expect(keptAfter()).toBeGreaterThan(second);
+  expect(keptAfter()).toBeLessThan(fourth);
+  writer.prune(T0 + 1_000_000);
+  expect(kept()).toEqual([]);
+  expect(keptAfter()).toBe(values<number>(writer.db, 'SELECT last_seq FROM mirror_status')[0]);
 });

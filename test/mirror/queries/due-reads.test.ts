@@ -53,7 +53,7 @@ const due = (db: Db, limit = 100, exclude: readonly string[] = []): string[] =>
   dueReads(db, { nowMs: NOW, limit, exclude }).map(({ productId }) => productId);
 
 describe('a re-read request', () => {
-  test('comes by priority, and within it the oldest request first', () => {
+  test('comes by priority, then by age', () => {
     const { db } = new DirectWriter();
     requestRead(db, '1', { priority: 4 });
     requestRead(db, '2', { priority: 1, firstMadeAtMs: T0 + 5 });
@@ -70,7 +70,7 @@ describe('a re-read request', () => {
     expect(due(db)).toEqual(['1']);
   });
 
-  test('of a product under way or failed lately waits, a parked one until somebody asks for it', () => {
+  test('waits while its product is being read, failed lately or is given up', () => {
     const writer = new DirectWriter();
     for (const id of ['1', '2', '3', '4', '5']) requestRead(writer.db, id);
     failed(writer, '2', NOW + 1);
@@ -115,7 +115,7 @@ describe('a gap', () => {
     });
   }
 
-  test('is read about once its grace is over, after requests and before the rest; the longest due first', () => {
+  test('is read after its grace, after requests and before the rest, longest due first', () => {
     const writer = new DirectWriter();
     product(writer.db, '9', T0);
     writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
@@ -133,7 +133,7 @@ describe('a gap', () => {
 });
 
 describe('after downtime', () => {
-  test('every live product is read, the most recently active first', () => {
+  test('reads every live product, most recently active first', () => {
     const writer = new DirectWriter();
     for (const [productId, variantId] of [
       ['10', '100'],
@@ -157,7 +157,7 @@ describe('after downtime', () => {
 });
 
 describe('a scan of the catalogue', () => {
-  test('reads what was not read since it began, at the urgency of its kind, until it ends', () => {
+  test('reads each product once with the priority of its kind', () => {
     const writer = new DirectWriter();
     product(writer.db, '1', T0);
     product(writer.db, '2', T0 + 50);
@@ -171,7 +171,7 @@ describe('a scan of the catalogue', () => {
   });
 });
 
-test('the fair share goes to the product read longest ago', () => {
+test('gives the fair share to the product read longest ago', () => {
   const writer = new DirectWriter();
   product(writer.db, '1', T0 + 2);
   product(writer.db, '2', T0 + 1);
@@ -187,7 +187,7 @@ test('the fair share goes to the product read longest ago', () => {
   expect(next(T0 + 1)).toEqual(['8', '9']);
 });
 
-test('a product not yet tried goes before a retry, if it is as urgent', () => {
+test('reads an untried product before a retry of the same priority', () => {
   const writer = new DirectWriter();
   for (const [id, priority] of [
     ['1', 0],
@@ -205,7 +205,7 @@ test('a product not yet tried goes before a retry, if it is as urgent', () => {
   expect(due(writer.db, 2)).toEqual(['1', '4']);
 });
 
-test('the oldest evidence is that of the product whose last read and last delivery are both longest ago', () => {
+test('orders products by their last read or delivery, whichever is later', () => {
   const writer = new DirectWriter();
   const read = (n: number, atMs: number) =>
     writer.read(`1${n}`, detail(`1${n}`, [{ id: `1${n}0`, levels: { 1: 5 } }]), atMs);

@@ -6,14 +6,12 @@ import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
 
 const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
 
-test('a sample is the status, and what the files say of their size', () => {
+test('samples the status and file sizes', () => {
   const writer = new DirectWriter();
   const { db } = writer;
   for (const n of ['10', '11']) writer.read(n, detail(n, one(`${n}0`, 5)), T0);
   writer.deliver(delivery('a', item({ id: '110', old: 3, new: 2, update_time: T0 + 11_000 })), T0 + 11_000);
-  const request = { kind: 'request_reads', reason: 'not_stored', variantIds: [] } as const;
-  writer.append({ ...request, atMs: T0 + 20_000, productIds: ['10'] });
-  writer.append({ ...request, atMs: T0 + 30_000, productIds: ['11'] });
+  writer.requestReads('not_stored', ['10', '11'], T0 + 20_000);
   const { status, ...sample } = queries.stateSample(db);
   expect(status).toEqual(queries.status(db));
   expect(status).toMatchObject({ open_gaps: 1, suspect_count: 2, pending_reads: 2 });
@@ -25,7 +23,7 @@ test('a sample is the status, and what the files say of their size', () => {
 
 const MINUTE = 60_000;
 
-test('deliveries are counted by stretches of time', () => {
+test('counts deliveries per time slot', () => {
   const writer = new DirectWriter();
   const counts = (fromMs: number, slots: number) =>
     queries.deliveryCounts(writer.db, { fromMs, slotMs: MINUTE, slots });
@@ -40,7 +38,7 @@ test('deliveries are counted by stretches of time', () => {
   expect(counts(start - 2 * MINUTE, 4)).toEqual({ knownFromMs: start, counts: [0, 0, 2, 0] });
 });
 
-test('what was pruned is not known', () => {
+test('reports from when on deliveries are known', () => {
   const writer = new DirectWriter();
   const start = Math.ceil(T0 / MINUTE) * MINUTE;
   for (let i = 0; i < 10; i += 1) {

@@ -12,7 +12,7 @@ const page = (made: DirectWriter, over: Partial<Parameters<typeof deliveryPage>[
 
 const seqsOf = (made: DirectWriter, over = {}): number[] => page(made, over).deliveries.map(({ seq }) => seq);
 
-test('a delivery shows what each of its items did, once it is applied', () => {
+test('shows the outcome of each item once applied', () => {
   const made = new DirectWriter();
   made.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);
   const body = delivery('a', item(), item({ old: 'x' }), item({ id: '101' }), item());
@@ -37,7 +37,7 @@ test('a delivery shows what each of its items did, once it is applied', () => {
   expect(deliveryAt(made.db, { seq: 2 })).toBeNull();
 });
 
-test('a body that is not JSON, or not UTF-8, is shown as it came', () => {
+test('shows a body that is not JSON or not UTF-8', () => {
   const made = new DirectWriter();
   made.deliver(bytes('"request_time": 1790000000000 }{'));
   made.deliver(Uint8Array.of(0xff, 0x7b));
@@ -45,7 +45,7 @@ test('a body that is not JSON, or not UTF-8, is shown as it came', () => {
   expect(deliveryAt(made.db, { seq: 2 })).toMatchObject({ sentAtMs: null, isUtf8: false, body: '\ufffd{' });
 });
 
-test('pages go from the newest to the oldest, also among those with dead letters', () => {
+test('pages from the newest to the oldest, also with dead letters only', () => {
   const made = new DirectWriter();
   for (let n = 1; n <= 6; n += 1) {
     made.deliver(n % 2 === 0 ? bytes(`no JSON ${n}`) : delivery(`r${n}`, item({ id: String(n) })), T0 + n);
@@ -61,7 +61,7 @@ test('pages go from the newest to the oldest, also among those with dead letters
   expect(seqsOf(made)).toEqual([6, 5, 4, 3]);
 });
 
-test('a page parses no more than it may, and a body that is too large not at all', () => {
+test('limits the bytes that a page parses', () => {
   const made = new DirectWriter();
   const many = Array.from({ length: 170 }, (_, n) => item({ warehouse_id: String(n) }));
   for (const id of ['a', 'b', 'c', 'd']) made.deliver(delivery(id, ...many));
@@ -74,7 +74,7 @@ test('a page parses no more than it may, and a body that is too large not at all
   expect(deliveryAt(made.db, { seq: 5 })).toMatchObject({ items: null, isBodyWhole: false });
 });
 
-test('the lag is what is in the inbox and not applied', () => {
+test('counts deliveries not yet applied as lag', () => {
   const made = new DirectWriter();
   expect(lag(made.db)).toEqual({ deliveries: 0, sinceMs: null });
   made.deliver(delivery('a', item()), T0);

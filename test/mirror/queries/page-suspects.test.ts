@@ -24,7 +24,7 @@ const suspects = (db: Db): string[] =>
        WHERE suspect = 1 ORDER BY 1`,
   );
 
-test.each([1, 2, 3, 5, 40])('%i a page', (limit) => {
+test.each([1, 2, 3, 5, 40])('lists all suspect variants, %i per page', (limit) => {
   const { db } = suspectMirror();
   const truth = suspects(db);
   expect(truth.length).toBeGreaterThan(12);
@@ -33,7 +33,7 @@ test.each([1, 2, 3, 5, 40])('%i a page', (limit) => {
   expect(Math.max(...pages.map((page) => page.length))).toBeLessThanOrEqual(limit);
 });
 
-test('products that were not read since nobody listened, many of one instant among them', () => {
+test('lists products not read since a downtime', () => {
   const writer = suspectMirror();
   writer.append({ kind: 'downtime', atMs: T0 + 90_000, downSinceMs: null });
   expect(new Set(values(writer.db, 'SELECT read_at_ms FROM products')).size).toBe(2);
@@ -42,7 +42,7 @@ test('products that were not read since nobody listened, many of one instant amo
   }
 });
 
-test('only what fits the search and the warehouse', () => {
+test('filters by text and warehouse', () => {
   const { db } = suspectMirror();
   expect(pagesOf(db, 2, { text: 's-60' }).flat()).toEqual(['600', '601']);
   expect(pagesOf(db, 2, { text: '1' }).flat()).toContain('101');

@@ -12,7 +12,7 @@ function park(writer: DirectWriter, productId: string): void {
   writer.giveUp(productId, { attempts: 3, nextAtMs: T0 + 1 });
 }
 
-test('the clock brings lookups in the order they fall due, and postponed orders', () => {
+test('lists due lookups and bundles', () => {
   const writer = new DirectWriter();
   const chores = (nowMs: number) => queries.dueChores(writer.db, { nowMs });
   writer.deliver(delivery('a', item({ id: '102' })), T0 + 5);
@@ -32,7 +32,7 @@ test('the clock brings lookups in the order they fall due, and postponed orders'
   expect(chores(T0 + 10 * 60_000 + 20_000).bundles).toBe(true);
 });
 
-test('which products were not read since, and which are not mirrored', () => {
+test('finds products not read since an instant and products not mirrored', () => {
   const writer = new DirectWriter();
   writer.read('10', detail('10', one('100')), T0);
   writer.read('11', detail('11', one('110')), T0 + 5);
@@ -45,7 +45,7 @@ test('which products were not read since, and which are not mirrored', () => {
   expect(queries.notMirrored(writer.db, { productIds: ['12', '10', '11'] })).toEqual(['12', '11']);
 });
 
-test('what is left of a scan of the catalogue, and of a run of named products', () => {
+test('counts the remaining reads of a scan and of a run of named products', () => {
   const writer = new DirectWriter();
   const readAfterMs = T0 + 1_000;
   for (const n of ['10', '11', '12', '13']) writer.read(n, detail(n, one(`${n}0`)), T0);
@@ -60,13 +60,7 @@ test('what is left of a scan of the catalogue, and of a run of named products', 
   expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1 });
 
   const named = ['11', '12', '77'];
-  writer.append({
-    kind: 'request_reads',
-    atMs: readAfterMs,
-    reason: 'operator',
-    productIds: named,
-    variantIds: [],
-  });
+  writer.requestReads('operator', named, readAfterMs);
   expect(left(named)).toEqual({ total: 3, unread: 2, parked: 1 });
   writer.read('77', null, T0 + 200_000);
   writer.read('11', detail('11', one('110')), T0 + 200_000);

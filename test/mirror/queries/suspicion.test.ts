@@ -28,22 +28,16 @@ const suspects = (writer: DirectWriter): string[] =>
   );
 const ALL = ['100', '100/1', '100/2', '101', '101/1'];
 
-describe('a row is under suspicion', () => {
-  test('never while nothing speaks against it', () => {
+describe('a row is suspect', () => {
+  test('never without a reason', () => {
     expect(suspects(quiet())).toEqual([]);
     const writer = quiet();
-    writer.append({
-      kind: 'request_reads',
-      atMs: T0 + 1,
-      reason: 'stale',
-      productIds: ['10'],
-      variantIds: [],
-    });
+    writer.requestReads('stale', ['10']);
     expect(suspects(writer)).toEqual([]);
     expect(status(writer.db).suspect_count).toBe(0);
   });
 
-  test('while its chain has a gap: this stock level, and its variant’s total', () => {
+  test('while its chain has a gap, with its variant’s total', () => {
     const writer = quiet();
     writer.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
     expect(suspects(writer)).toEqual(['100', '100/1']);
@@ -52,20 +46,14 @@ describe('a row is under suspicion', () => {
     expect(suspects(writer)).toEqual([]);
   });
 
-  test('while a re-read request says so', () => {
+  test('while a read request marks it', () => {
     const writer = quiet();
-    writer.append({
-      kind: 'request_reads',
-      atMs: T0 + 1,
-      reason: 'not_stored',
-      productIds: ['10'],
-      variantIds: [],
-    });
+    writer.requestReads('not_stored', ['10']);
     expect(suspects(writer)).toEqual(ALL);
     expect(status(writer.db).suspect_count).toBe(3);
   });
 
-  test('while its product was not read since nobody listened', () => {
+  test('while its product was not read since a downtime', () => {
     const writer = quiet();
     writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
     expect(suspects(writer)).toEqual(ALL);
@@ -74,7 +62,7 @@ describe('a row is under suspicion', () => {
     expect(suspects(writer)).toEqual([]);
   });
 
-  test('while a read that does not tell warehouses moved its total: until a change sets it', () => {
+  test('after a read without warehouses moved its total, until a change sets it', () => {
     const pulled = (total: number) => detail('10', [{ id: '100', levels: null, total }]);
     const writer = new DirectWriter();
     writer.read('10', pulled(5), T0);
@@ -82,13 +70,7 @@ describe('a row is under suspicion', () => {
     writer.read('10', pulled(3), T0 + 60_000);
     expect(suspects(writer)).toEqual(['100/1']);
     expect(status(writer.db).suspect_count).toBe(1);
-    const request = {
-      kind: 'request_reads',
-      reason: 'not_stored',
-      productIds: ['10'],
-      variantIds: [],
-    } as const;
-    writer.append({ ...request, atMs: T0 + 61_000 });
+    writer.requestReads('not_stored', ['10'], T0 + 61_000);
     expect(suspects(writer)).toEqual(['100', '100/1']);
     expect(status(writer.db).suspect_count).toBe(1);
     writer.read('10', pulled(3), T0 + 90_000);
@@ -99,7 +81,7 @@ describe('a row is under suspicion', () => {
     expect(status(writer.db).suspect_count).toBe(0);
   });
 
-  test('while two changes of one instant leave its order open, and no read tells warehouses', () => {
+  test('while the order of two changes of one instant is unknown and no read lists warehouses', () => {
     const pulled = (total: number) =>
       detail('10', [{ id: '100', levels: null, total, more: { pulled_from_product_variant_id: '9' } }]);
     const writer = new DirectWriter();
@@ -121,7 +103,7 @@ describe('a row is under suspicion', () => {
     expect(suspects(writer)).toEqual(['100/2']);
   });
 
-  test('while no read has shown its product', () => {
+  test('while no read has shown its variant', () => {
     const writer = quiet();
     writer.deliver(delivery('a', item({ id: '999' })), T0);
     expect(suspects(writer)).toEqual(['999/1']);
@@ -138,20 +120,20 @@ describe('the mirror is', () => {
   }
   const state = (writer: DirectWriter) => status(writer.db).state;
 
-  test('stale before it was ever kept, and when nobody keeps it any more', () => {
+  test('stale before the first heartbeat and after the last', () => {
     const writer = quiet();
     expect(state(writer)).toBe('stale');
     alive(writer, 11_000);
     expect(state(writer)).toBe('stale');
   });
 
-  test('live while it is kept', () => {
+  test('live with a heartbeat', () => {
     const writer = quiet();
-    alive(writer, 2_000);
+    alive(writer);
     expect(state(writer)).toBe('live');
   });
 
-  test('catching up until the catalogue was read whole, and after downtime until every product was read', () => {
+  test('catching up until every product was read, also after downtime', () => {
     const writer = quiet();
     writer.db.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now());
     expect(state(writer)).toBe('catching_up');
@@ -162,25 +144,13 @@ describe('the mirror is', () => {
     expect(state(writer)).toBe('live');
   });
 
-  test('stale when a re-read request has waited for a quarter of an hour; a mere wish may wait', () => {
+  test('stale when a suspect read request has waited for a quarter of an hour', () => {
     const writer = quiet();
     alive(writer);
     const longAgo = Date.now() - 16 * 60_000;
-    writer.append({
-      kind: 'request_reads',
-      atMs: longAgo,
-      reason: 'stale',
-      productIds: ['10'],
-      variantIds: [],
-    });
+    writer.requestReads('stale', ['10'], longAgo);
     expect(state(writer)).toBe('live');
-    writer.append({
-      kind: 'request_reads',
-      atMs: longAgo,
-      reason: 'not_stored',
-      productIds: ['10'],
-      variantIds: [],
-    });
+    writer.requestReads('not_stored', ['10'], longAgo);
     expect(state(writer)).toBe('stale');
   });
 
@@ -189,13 +159,7 @@ describe('the mirror is', () => {
     (aheadMs) => {
       const writer = quiet();
       const atMs = Date.now() + aheadMs;
-      writer.append({
-        kind: 'request_reads',
-        atMs,
-        reason: 'not_stored',
-        productIds: ['10'],
-        variantIds: [],
-      });
+      writer.requestReads('not_stored', ['10'], atMs);
       alive(writer, 0, atMs + 15 * 60_000);
       expect(state(writer)).toBe('live');
       alive(writer, 0, atMs + 15 * 60_000 + 1);
@@ -204,7 +168,7 @@ describe('the mirror is', () => {
   );
 });
 
-describe('a read that the service refuses', () => {
+describe('a refused read', () => {
   function kept(products: number): DirectWriter {
     const writer = new DirectWriter();
     for (let n = 0; n < products; n += 1) {
@@ -220,7 +184,7 @@ describe('a read that the service refuses', () => {
   const state = (writer: DirectWriter) => status(writer.db).state;
   const downtime = { kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null } as const;
 
-  test('leaves its own rows suspect, and the mirror live once all others are read', () => {
+  test('leaves only its rows suspect and the mirror live', () => {
     const writer = kept(2);
     writer.append(downtime);
     writer.giveUp('0');
@@ -234,7 +198,7 @@ describe('a read that the service refuses', () => {
     expect(state(writer)).toBe('live');
   });
 
-  test('is no longer about one product when it is about more than one and than 5 %', () => {
+  test('makes the mirror stale beyond one product and 5 %', () => {
     const writer = kept(40);
     for (const id of ['0', '1']) writer.giveUp(id);
     expect(state(writer)).toBe('live');
@@ -242,7 +206,7 @@ describe('a read that the service refuses', () => {
     expect(state(writer)).toBe('stale');
   });
 
-  test('is no longer about one product when there is no other to prove it', () => {
+  test('makes the mirror stale if it is the only product', () => {
     const writer = kept(1);
     writer.giveUp('0');
     expect(state(writer)).toBe('stale');
@@ -250,7 +214,7 @@ describe('a read that the service refuses', () => {
     expect(state(writer)).toBe('live');
   });
 
-  test.each([0, 1, 2, 3, 19, 20, 39, 40, 41, 60])('of %i products: as a run has it', (products) => {
+  test.each([0, 1, 2, 3, 19, 20, 39, 40, 41, 60])('of %i products is judged as by a run', (products) => {
     const writer = kept(products);
     for (let givenUp = 0; givenUp <= Math.min(products, 5); givenUp += 1) {
       expect([givenUp, state(writer)]).toEqual([givenUp, isIsolated(givenUp, products) ? 'live' : 'stale']);
@@ -259,7 +223,7 @@ describe('a read that the service refuses', () => {
   });
 });
 
-test('the status tells what an operator asks', () => {
+test('reports every value of the status', () => {
   const writer = quiet();
   writer.deliver(delivery('a', item({ old: 5, new: 3 }), item({ id: 5 })), T0 + 20_000);
   expect(status(writer.db)).toMatchObject({

@@ -61,12 +61,9 @@ function fill(writer: DirectWriter): void {
   writer.deliver(delivery('r3', item({ old: 9, new: 8, update_time: T0 + 20 })), T0 + 30);
 }
 
-test.each(Object.entries(VIEWS))(
-  '%s has exactly the columns of the contract, in their order',
-  (view, columns) => {
-    expect(values(writerDb(), 'SELECT name FROM pragma_table_info(?)', view)).toEqual(columns.split(', '));
-  },
-);
+test.each(Object.entries(VIEWS))('%s has exactly the columns of the contract', (view, columns) => {
+  expect(values(writerDb(), 'SELECT name FROM pragma_table_info(?)', view)).toEqual(columns.split(', '));
+});
 
 /** Whatever is neither of these is text. */
 const INTEGERS = new Set(
@@ -77,25 +74,22 @@ const INTEGERS = new Set(
   ).split(' '),
 );
 
-test.each(Object.entries(VIEWS))(
-  'every value of %s is an INTEGER or TEXT as promised, or absent',
-  (view, columns) => {
-    const writer = new DirectWriter();
-    fill(writer);
-    writer.command('alive', { atMs: T0, clockMs: T0 });
-    const names = columns.split(', ');
-    const found = rows(
-      writer.db,
-      `SELECT ${names.map((name) => `typeof("${name}") AS "${name}"`).join(', ')} FROM ${view}`,
-    );
-    expect(found.length).toBeGreaterThan(0);
-    for (const row of found) {
-      for (const name of names) {
-        expect([INTEGERS.has(name) ? 'integer' : 'text', 'null'], name).toContain(row[name]);
-      }
+test.each(Object.entries(VIEWS))('every value of %s has the documented type', (view, columns) => {
+  const writer = new DirectWriter();
+  fill(writer);
+  writer.command('alive', { atMs: T0, clockMs: T0 });
+  const names = columns.split(', ');
+  const found = rows(
+    writer.db,
+    `SELECT ${names.map((name) => `typeof("${name}") AS "${name}"`).join(', ')} FROM ${view}`,
+  );
+  expect(found.length).toBeGreaterThan(0);
+  for (const row of found) {
+    for (const name of names) {
+      expect([INTEGERS.has(name) ? 'integer' : 'text', 'null'], name).toContain(row[name]);
     }
-  },
-);
+  }
+});
 
 interface OldSqlite {
   readonly Database: new (file: Uint8Array) => {
@@ -123,7 +117,7 @@ test('SQLite 3.31 reads the same rows', async () => {
   }
 });
 
-test('one row is one variant and warehouse, with what the webhook and the read each know', () => {
+test('combines webhook and read in one row per variant and warehouse', () => {
   const writer = new DirectWriter();
   fill(writer);
   expect(rows(writer.db, `SELECT * FROM mirror_stock WHERE variant_id = '101'`)).toEqual([
@@ -155,7 +149,7 @@ test('one row is one variant and warehouse, with what the webhook and the read e
   ]);
 });
 
-test('what is removed leaves the views and leaves a change that says so', () => {
+test('removes rows from the views and adds a change', () => {
   const writer = new DirectWriter();
   const before = detail('10', [
     { id: '100', levels: { 1: 5, 2: 1 } },
@@ -178,7 +172,7 @@ test('what is removed leaves the views and leaves a change that says so', () => 
   ]);
 });
 
-test('the feed has names and differences, also of what was removed since', () => {
+test('shows names and differences in the feed, also of removed variants', () => {
   const writer = new DirectWriter();
   const of = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 } }], { name });
   writer.read('10', of('Tea'), T0);
@@ -210,7 +204,7 @@ test('the feed has names and differences, also of what was removed since', () =>
   ]);
 });
 
-test('a reader cannot write, whatever it tries', () => {
+test('refuses every write of a reader', () => {
   const path = newPath();
   const writer = new DirectWriter(writerDb(path));
   fill(writer);

@@ -35,7 +35,7 @@ function failOn(db: Db, variantId: string, ...tables: readonly ('stock_levels' |
 
 const stored = (db: Db): unknown => rows(db, 'SELECT inbox_seq, applied_seq FROM mirror_state')[0];
 
-test('one transaction covers many inputs and stores the position that they reached', () => {
+test('applies many inputs in one transaction and stores the position reached', () => {
   const made = new DirectWriter();
   arrived(made, delivery('a', item()), delivery('b', item({ id: '101' })));
   const commits = vi.spyOn(made.db, 'exec');
@@ -47,7 +47,7 @@ test('one transaction covers many inputs and stores the position that they reach
   expect(made.writer.applier.step([])).toBeNull();
 });
 
-test('everything in the inbox is applied before a read, however many transactions that takes', () => {
+test('applies the whole inbox before a read', () => {
   const made = new DirectWriter();
   const { applier } = made.writer;
   const chain = Array.from({ length: 600 }, (_, n) =>
@@ -67,7 +67,7 @@ test('everything in the inbox is applied before a read, however many transaction
   expect(values(made.db, 'SELECT qty FROM stock_levels')).toEqual([400]);
 });
 
-test('an input that breaks the rules fails alone', () => {
+test('fails only the input that throws', () => {
   const made = new DirectWriter();
   failOn(made.db, '666', 'stock_levels');
   const broken = readInput('66', detail('66', [{ id: '666', levels: { 1: 1 } }]), { sentAtMs: T0, s0: 0 });
@@ -88,7 +88,7 @@ test('an input that breaks the rules fails alone', () => {
   expect(values(made.db, 'SELECT alive_at_ms FROM service_state')).toEqual([T0]);
 });
 
-test('a delivery that breaks the rules becomes dead letters, and every product that it names is read', () => {
+test('turns a delivery that throws into dead letters and reads of its products', () => {
   const made = new DirectWriter();
   made.read('10', tea, T0 - 60_000);
   failOn(made.db, '666', 'stock_levels');
@@ -115,7 +115,7 @@ test('a delivery that breaks the rules becomes dead letters, and every product t
   expect(stored(made.db)).toEqual({ inbox_seq: 2, applied_seq: 3 });
 });
 
-test('where not even that can be written the delivery may have been about anything, and what follows is applied', () => {
+test('suspects a loss if the dead letters cannot be written, and applies the next delivery', () => {
   const made = new DirectWriter();
   made.read('10', tea, T0 - 60_000);
   failOn(made.db, '666', 'stock_levels', 'variants');
@@ -132,7 +132,7 @@ test.each([
   ['leaves the transaction open', []],
   ['has rolled it back', ['ROLLBACK']],
   ['is on disk all the same', ['COMMIT']],
-])('after a commit that fails and %s, the next start applies each delivery once', (_, instead) => {
+])('applies each delivery once after a failed commit that %s', (_, instead) => {
   const made = new DirectWriter();
   made.read('10', tea, T0 - 60_000);
   arrived(made, delivery('a', item()), delivery('b', item({ id: '101' })));
@@ -163,7 +163,7 @@ test.each([
   ]);
 });
 
-test('on a full disk nothing is half written, and the next start applies all of it once there is room', () => {
+test('writes nothing on a full disk and applies all once there is room', () => {
   const made = new DirectWriter();
   made.read('10', tea, T0 - 60_000);
   const before = dump(made.db);
@@ -179,7 +179,7 @@ test('on a full disk nothing is half written, and the next start applies all of 
   expect(made.db.pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
-test('a write lock that another program holds is named', () => {
+test('names a write lock of another program', () => {
   const made = new DirectWriter();
   arrived(made, delivery('a', item()));
   const other = new Database(made.db.name);
@@ -196,7 +196,7 @@ test('a write lock that another program holds is named', () => {
   expect(stored(made.db)).toEqual({ inbox_seq: 1, applied_seq: 1 });
 });
 
-test('stores what each item did in the order of the items, and reports no everyday branch', () => {
+test('stores the outcome of each item in order', () => {
   const made = new DirectWriter();
   made.read('10', tea, T0 - 60_000);
   const { facts } = made.deliver(delivery('a', item(), item({ id: 'odd' }), item({ id: '101' }), item()));

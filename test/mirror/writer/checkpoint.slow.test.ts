@@ -24,7 +24,7 @@ function append({ inbox }: OpenStore, bytes: number): Promise<void> {
   return inbox.append(delivery(`r${n}`, item({ id: String(n), sku: 'x'.repeat(bytes) })), T0);
 }
 
-test('under a steady stream of deliveries the logs of inbox and mirror begin again', async () => {
+test('restarts the logs of inbox and mirror under a steady stream of deliveries', async () => {
   const store = await storeAt();
   const paths = [store.path, inboxPath(store.path)];
   await append(store, 1);
@@ -39,7 +39,7 @@ test('under a steady stream of deliveries the logs of inbox and mirror begin aga
   for (const path of paths) expect(walBytes(path)).toBeLessThan(256 << 20);
 });
 
-test('a log that a reader held is shortened when it lets go', async () => {
+test('shortens the log after a long reader ends', async () => {
   const store = await storeAt();
   const { path } = store;
   await append(store, 1);
@@ -60,4 +60,4 @@ test('a log that a reader held is shortened when it lets go', async () => {
     { what: 'it is short again' },
   );
   expect(readerDb(path).pragma('integrity_check', { simple: true })).toBe('ok');
-}, 120_000);
+});

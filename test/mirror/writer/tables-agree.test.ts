@@ -151,13 +151,13 @@ const answers = (tables: MemoryTables | SqliteTables) => ({
   gaps: ['100', '90'].map((id) => tables.gapsOf(id)),
   product: tables.product('10'),
   level: tables.stockLevel('100', '1'),
-  variant: tables.variant('nobody'),
+  variant: tables.variant('none'),
   readRequest: tables.readRequest('10'),
 });
 
 const flag = (value: unknown): boolean => value === 1;
 
-test('hold and answer the same after any inputs', () => {
+test('SQLite and in-memory tables agree after any inputs', () => {
   const db = writerDb();
   db.prepare('UPDATE mirror_state SET trusted_after_ms = ?').run(EARLIEST_MS);
   const sqlite = new SqliteTables(db);

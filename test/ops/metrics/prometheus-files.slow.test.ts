@@ -31,7 +31,7 @@ async function scrape(): Promise<ReadonlySet<string>> {
   return seriesOf(await monitor.registry.metrics());
 }
 
-test('every metric that the rules and the dashboard name is one of /metrics', async () => {
+test('rules and dashboard name only metrics of /metrics', async () => {
   const scraped = await scrape();
   const inRules = namesIn(rules);
   const inPanels = dashboard.panels.flatMap(({ targets }) =>
@@ -47,11 +47,11 @@ describe.skipIf(lacks)(`promtool${lacks}`, () => {
   const run = (...args: readonly string[]): string =>
     execFileSync('promtool', args, { cwd: join(deploy, 'prometheus'), encoding: 'utf8' });
 
-  test('understands the rules', () => {
+  test('accepts the rules', () => {
     expect(run('check', 'rules', 'alerts.yml')).toContain('SUCCESS: ');
   });
 
-  test('finds that each alert comes when it should, and not otherwise', () => {
+  test('raises each alert only when due', () => {
     expect(run('test', 'rules', 'alerts.test.yml')).toContain('SUCCESS');
   });
 });

@@ -34,7 +34,7 @@ test.each([
   ['a product', '501', '/stock?q=501'],
   ['a request', 'req-first-0001', '/deliveries/1'],
   ['the latest delivery of an order', '777', '/deliveries/2'],
-])('leads to the page of %s', async (_what, text, to) => {
+])('redirects to the page of %s', async (_what, text, to) => {
   const ops = await shop();
   const { status, headers } = await ops.ask(`/search?${new URLSearchParams({ q: text }).toString()}`);
   expect([status, headers['location']]).toEqual([302, to]);

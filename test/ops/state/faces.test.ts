@@ -7,7 +7,7 @@ import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/ops/state/store-cause.ts';
-import { StoreError } from '../../../src/sqlite/errors.ts';
+import type { StoreError } from '../../../src/sqlite/errors.ts';
 import { newStore, type OpenedStore } from '../../reconcile/mirror.ts';
 import { startOps, type Ops } from '../harness.ts';
 import { valueOf } from '../metrics/exposition.ts';
@@ -91,13 +91,7 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
       for (let n = 0; n < 3; n += 1) monitor.observer(() => nowMs).refused(refused);
     },
   ],
-  [
-    'a wrong client secret',
-    'credentials',
-    ({ facts }) => (facts.blocked = { kind: 'credentials', message: 'refused', untilMs: null }),
-  ],
   ['a store that is down', 'store_down', ({ facts }) => (facts.blocked = failing('ECONNREFUSED'))],
-  ['a slow store', 'store_slow', ({ facts }) => (facts.blocked = failing('ERR_DEADLINE'))],
   [
     'a full disk',
     'disk_full',
@@ -105,19 +99,6 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
       const error = { kind: 'no_room', message: 'the database has no room on its disk' } as const;
       monitor.onCommit({ lastSeq: 0, deliveries: 1, tookMs: 1, error });
       facts.nowMs += 2_500;
-    },
-  ],
-  [
-    'another program’s lock',
-    'mirror_locked',
-    ({ facts }) => (facts.fault = new StoreError('busy', '/data/mirror.db is locked by another program')),
-  ],
-  [
-    'a wrong clock',
-    'clock_wrong',
-    ({ monitor, facts: { nowMs } }) => {
-      const times = { sentAtMs: nowMs, receivedAtMs: nowMs, serverDateMs: nowMs - 3_600_000 };
-      for (let n = 0; n < 3; n += 1) monitor.onAnswer('/v1/product/list', 200, times);
     },
   ],
   [

@@ -46,7 +46,7 @@ test('counts a burst as a few deliveries', () => {
   expect(days.isSilenceUnusual(NOON - HOUR, NOON)).toBe(false);
 });
 
-test('a store that sleeps from one to eight', () => {
+test('expects silence of a store that sleeps from one to eight', () => {
   const days = new DeliveryHistory(NOON - 9 * DAY);
   const deliver = (fromMs: number, untilMs: number): void => {
     for (let atMs = fromMs; atMs < untilMs; atMs += MINUTE) days.count(atMs);

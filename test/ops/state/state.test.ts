@@ -172,17 +172,14 @@ test.each<[string, Partial<Facts>, MirrorState['state'], CauseCode[], RegExp?]>(
   if (codes.length > 0) expect(found.causes.map((cause) => cause.message).join(' ')).toMatch(message);
 });
 
-test.each(Object.entries(STATE_OF_CAUSE))(
-  'SQL and the process agree on the state during %s',
-  (code, state) => {
-    const held_removals = code === 'held_removals' ? 1 : 0;
-    const facts = because(code as StateCause, { held_removals });
-    expect(stateOf({ ...WELL, ...facts, own: null }).state).toBe(state);
-    expect(CAUSES[code as StateCause].severity === 'critical').toBe(state === 'stale');
-  },
-);
+test.each(Object.entries(STATE_OF_CAUSE))('SQL and process agree on the state during %s', (code, state) => {
+  const held_removals = code === 'held_removals' ? 1 : 0;
+  const facts = because(code as StateCause, { held_removals });
+  expect(stateOf({ ...WELL, ...facts, own: null }).state).toBe(state);
+  expect(CAUSES[code as StateCause].severity === 'critical').toBe(state === 'stale');
+});
 
-test('clocks differ only when three answers in a row agree that they do', () => {
+test('reports a clock difference after three answers in a row', () => {
   const skew = new ClockSkew();
   const note = (dateMs: number | null): number | null => {
     skew.note({ sentAtMs: NOW, receivedAtMs: NOW + 100, serverDateMs: dateMs });
@@ -217,7 +214,7 @@ test.each<[string, quarter: [number, number], earlier: [number, number], boolean
   expect(signatures.bad(NOW)).toEqual(isBad ? counts : null);
 });
 
-test('counts per slot, while time may leap', () => {
+test('counts per slot while the clock jumps', () => {
   const counts = new SlotCounts(10, 4);
   counts.add(100);
   counts.add(109, 2);
