@@ -34,12 +34,12 @@ const ofThread = (before: string): number =>
     new Worker(thread, { eval: true, execArgv: [], resourceLimits: limits }).on('message', (found) => console.log(found));
   `);
 
-test('the young generation of the main thread is limited when Node starts', () => {
+test('limits the young generation of the main thread', () => {
   const program = `import { keepHeapsSmall } from ${HEAP}; keepHeapsSmall(); console.log(${YOUNG_MB});`;
   expect(printed(program)).toBeLessThanOrEqual(33);
 });
 
-test('those of other threads have limits of their own, which the one for all does not overrule', () => {
+test('does not override the limits of other threads', () => {
   expect(ofThread('keepHeapsSmall();')).toBeLessThanOrEqual(8);
   // Else the other figure would say nothing.
   expect(ofThread('')).toBeGreaterThan(12);

@@ -20,31 +20,28 @@ function pauses() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test.each(['gives a mirror', 'fails'])(
-  'a start says that it goes on, and no more once it %s',
-  async (how) => {
-    const said: string[] = [];
-    const { pause, waiting } = pauses();
-    const start = Promise.withResolvers<string>();
-    const log = { warn: (_fields: unknown, text: string) => said.push(text) };
-    const started = startInTime(start.promise, log as never, pause as never);
-    for (let notices = 1; notices <= 2; notices += 1) {
-      waiting.shift()?.();
-      await settled();
-      expect(said).toHaveLength(notices);
-    }
-    expect(said[0]).toContain('still starting');
-    expect(waiting).toHaveLength(1);
-    if (how === 'fails') start.reject(new Error('no disk'));
-    else start.resolve('the mirror');
-    await (how === 'fails'
-      ? expect(started).rejects.toThrow('no disk')
-      : expect(started).resolves.toBe('the mirror'));
-    expect(waiting).toEqual([]);
-  },
-);
+test.each(['gives a mirror', 'fails'])('reports a slow start until it %s', async (how) => {
+  const said: string[] = [];
+  const { pause, waiting } = pauses();
+  const start = Promise.withResolvers<string>();
+  const log = { warn: (_fields: unknown, text: string) => said.push(text) };
+  const started = startInTime(start.promise, log as never, pause as never);
+  for (let notices = 1; notices <= 2; notices += 1) {
+    waiting.shift()?.();
+    await settled();
+    expect(said).toHaveLength(notices);
+  }
+  expect(said[0]).toContain('still starting');
+  expect(waiting).toHaveLength(1);
+  if (how === 'fails') start.reject(new Error('no disk'));
+  else start.resolve('the mirror');
+  await (how === 'fails'
+    ? expect(started).rejects.toThrow('no disk')
+    : expect(started).resolves.toBe('the mirror'));
+  expect(waiting).toEqual([]);
+});
 
-test('a start that takes a minute is given up', async () => {
+test('gives up a start after a minute', async () => {
   const { pause, waiting } = pauses();
   const never = new Promise<string>(() => undefined);
   const started = startInTime(never, { warn: () => undefined }, pause as never);

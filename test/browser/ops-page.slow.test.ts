@@ -64,7 +64,7 @@ function deliver(mirror: RunningMirror, body: string, signature: string | null):
 }
 
 describe.skipIf(!hasChromium)('in Chromium', () => {
-  test('one signs in, finds a SKU, and sees how it moved', async (t) => {
+  test('signs in, finds a SKU and shows its changes', async (t) => {
     const { sandbox, mirror } = await startMirror(t, 30);
     const { sku, variant, ...level } = namedLevel(sandbox);
     await untilPastReads(mirror, sandbox);
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await textOf(page, '#message')).toBe('');
   });
 
-  test('fits a phone, works in the dark and without scripts, and asks no other host', async (t) => {
+  test('fits a phone, works in the dark and without scripts, and loads from no other host', async (t) => {
     const { sandbox, mirror } = await startMirror(t, 45);
     const level = await liven(mirror, sandbox);
     const routes = {

@@ -45,17 +45,17 @@ function statusOf(path: string): StatusRow {
   }
 }
 
-/** Of what webhooks told, the copy lacks the last: no read tells the warehouses of a pulled variant among them. */
+/** Of what webhooks report, the copy lacks the last: no read tells the warehouses of a pulled variant among them. */
 function differencesOf(path: string, { truth, deliveries }: Sandbox): readonly string[] {
-  const told = deliveries.records.flatMap(({ delivery }) => delivery.items.map(({ id }) => id));
-  return compareWithTruth(path, truth, new Set(told)).differences;
+  const report = deliveries.records.flatMap(({ delivery }) => delivery.items.map(({ id }) => id));
+  return compareWithTruth(path, truth, new Set(report)).differences;
 }
 
 function leftIn(home: Home): string[] {
   return readdirSync(home.folder).filter((name) => !OUR_FILES.test(name));
 }
 
-test('a copy while the server takes webhooks is whole, and a mirror that is started on it begins a new epoch', async () => {
+test('copies a served mirror whole, and a mirror started on the copy begins a new epoch', async () => {
   const sandbox = await startService({ products: 30 });
   const home = await homeOf(sandbox);
   const server = await startServer(home, sandbox);
@@ -65,14 +65,14 @@ test('a copy while the server takes webhooks is whole, and a mirror that is star
   sandbox.traffic.stop();
   expect(made).toMatchObject({ code: 0, stderr: '' });
   const copy = join(home.folder, 'copy.db');
-  const told = JSON.parse(made.stdout) as { epoch: string; last_seq: number; bytes: number };
-  expect(told).toMatchObject({ path: copy, bytes: statSync(copy).size });
+  const report = JSON.parse(made.stdout) as { epoch: string; last_seq: number; bytes: number };
+  expect(report).toMatchObject({ path: copy, bytes: statSync(copy).size });
   expect(leftIn(home)).toEqual(['copy.db']);
 
   const original = statusOf(databaseOf(home));
-  expect(statusOf(copy)).toMatchObject({ epoch: told.epoch, last_seq: told.last_seq });
-  expect(told.epoch).toBe(original.epoch);
-  expect(told.last_seq).toBeLessThanOrEqual(original.last_seq);
+  expect(statusOf(copy)).toMatchObject({ epoch: report.epoch, last_seq: report.last_seq });
+  expect(report.epoch).toBe(original.epoch);
+  expect(report.last_seq).toBeLessThanOrEqual(original.last_seq);
   const db = openReader(copy);
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
   expect(db.pragma('journal_mode', { simple: true })).toBe('delete');
@@ -92,7 +92,7 @@ test('a copy while the server takes webhooks is whole, and a mirror that is star
   expect(differencesOf(databaseOf(home), sandbox)).toEqual([]);
 });
 
-describe('of a mirror that nobody serves', () => {
+describe('of a stopped mirror', () => {
   let home: Home;
   beforeAll(async () => {
     home = await homeOf(await startService());
@@ -100,7 +100,7 @@ describe('of a mirror that nobody serves', () => {
     chmodSync(databaseOf(home), 0o640);
   });
 
-  test('what is there is replaced with --force only', async () => {
+  test('replaces a file only with --force', async () => {
     const path = join(home.folder, 'there.db');
     writeFileSync(path, 'something else');
     const refused = await run(home, 'backup', 'there.db');
@@ -111,7 +111,7 @@ describe('of a mirror that nobody serves', () => {
     expect(statusOf(path).last_seq).toBe(0);
   });
 
-  test('the database and its companions are never replaced, by whatever name', async () => {
+  test('never replaces the database or its companions, under any name', async () => {
     const size = statSync(databaseOf(home)).size;
     symlinkSync('mirror.db', join(home.folder, 'by-symlink'));
     linkSync(databaseOf(home), join(home.folder, 'by-link'));

@@ -38,6 +38,6 @@ test.each([
     /newer\.db has schema version \d+, this program knows up to \d+: install the newer stock-mirror/,
   ],
   ['older.db', /older\.db has schema version \d+, this program reads \d+: start the mirror, which brings it/],
-])('%s', (name, said) => {
+])('names %s with a remedy', (name, said) => {
   expect(() => openMirrorFile(at(name))).toThrow(said);
 });

@@ -12,11 +12,11 @@ function help(into: string): { status: number | null; stdout: string; stderr: st
 
 const lacks = lacking('bash');
 
-test.skipIf(lacks)(`who stops reading, as head does${lacks}`, () => {
+test.skipIf(lacks)(`exits 0 if the reader stops, as head does${lacks}`, () => {
   expect(help('| true')).toMatchObject({ status: 0, stdout: '', stderr: '' });
 });
 
-test.skipIf(lacks)(`a full disk${lacks}`, () => {
+test.skipIf(lacks)(`reports a full disk${lacks}`, () => {
   const { status, stderr } = help('> /dev/full');
   expect({ status, stderr }).toEqual({
     status: 1,
@@ -24,7 +24,7 @@ test.skipIf(lacks)(`a full disk${lacks}`, () => {
   });
 });
 
-test('no colours in a pipe, whatever a CI job’s environment says', () => {
+test('prints no colours into a pipe, also under CI', () => {
   const { stdout } = spawnSync(process.execPath, [CLI, 'doctor'], {
     cwd: temporaryFolder(),
     env: { CI: 'true' },

@@ -47,14 +47,14 @@ describe('exit codes', () => {
     expect(stderr).toMatch(err);
   });
 
-  it('is 1 for a command that throws, with the error and its causes on one line', async () => {
+  it('is 1 for an error, printed with its causes on one line', async () => {
     const cause = new Error('connect ECONNREFUSED');
     const action = () => Promise.reject<void>(new Error('cannot read the product', { cause }));
     expect(await run(['verb', 'inner'], action)).toBe(1);
     expect(stderr).toBe('error: cannot read the product: connect ECONNREFUSED\n');
   });
 
-  it('is 1 for the store, which names cause and remedy itself, and for SQLite, with the remedy', async () => {
+  it('is 1 for errors of store and SQLite, printed with their remedy', async () => {
     const cause = Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
     const refused = new StoreError('damaged', 'mirror.db is\n damaged: restore a backup.', { cause });
     expect(await run(['verb', 'inner'], () => Promise.reject<void>(refused))).toBe(1);
@@ -64,7 +64,7 @@ describe('exit codes', () => {
     expect(stderr).toMatch(/^error: the database is damaged \(SQLITE_CORRUPT\): stop the mirror, /);
   });
 
-  it('is 2 for a wrong configuration, with each problem and its remedy', async () => {
+  it('is 2 for a wrong configuration, printed with every problem and remedy', async () => {
     const error = new ConfigError([{ name: 'PORT', problem: 'is "x"', remedy: 'Use a port.' }]);
     expect(await run(['verb', 'inner'], () => Promise.reject<void>(error))).toBe(2);
     expect(stderr).toMatch(/^The configuration has a problem:\n {2}PORT is "x"\n {4}Use a port\.\n/);

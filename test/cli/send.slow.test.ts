@@ -54,7 +54,7 @@ async function receiver(status = 204): Promise<{ url: string; received: Received
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
 }
 
-test('by default an authentic delivery without any change', async () => {
+test('sends an authentic delivery without changes by default', async () => {
   const { url, received } = await receiver();
   const { code, stdout } = await run(home, 'send', '--url', url, '--json');
   const answer = JSON.parse(stdout) as { readonly took_ms: number };
@@ -71,7 +71,7 @@ test('by default an authentic delivery without any change', async () => {
   });
 });
 
-test('a file is sent byte for byte', async () => {
+test('sends a file byte for byte', async () => {
   const { url, received } = await receiver();
   const bytes = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0xff, 0x7d, 0x0a]);
   writeFileSync(join(home.folder, 'body'), bytes);
@@ -83,7 +83,7 @@ test('a file is sent byte for byte', async () => {
   expect(verifySignature([present(home.env['SERVICE_WEBHOOK_SECRET'])], body, signature)).toBe(true);
 });
 
-describe('wrong usage is exit code 2', () => {
+describe('exits 2 for wrong usage', () => {
   test.each<[args: string[], said: string]>([
     [['--variant', '1', '--old', '2'], 'a change needs --warehouse, --new too'],
     [['--variant', 'x'], 'An id has digits only.'],
@@ -98,7 +98,7 @@ describe('wrong usage is exit code 2', () => {
   });
 });
 
-test('to a live mirror: nothing changes by default, and a change counts, until the product is read', async () => {
+test('changes a live mirror only with values, and until the product is read', async () => {
   const sandbox = await startService({ products: 5 });
   const served = await homeOf(sandbox, { PORT: String(await freePort()) });
   await startServer(served, sandbox);

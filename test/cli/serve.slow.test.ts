@@ -8,7 +8,7 @@ import { homeOf, run, startServer, startService, untilPrinted, watch, withEnv } 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-test('stopped by SIGTERM it exits 0; a second one on the same database, or a taken port, is 1, as from main.ts', async () => {
+test('exits 0 on SIGTERM and 1 on a database or port in use, like main.ts', async () => {
   const sandbox = await startService();
   const home = await homeOf(sandbox);
   const server = await startServer(home, sandbox);
@@ -30,21 +30,18 @@ test('stopped by SIGTERM it exits 0; a second one on the same database, or a tak
 test.each<[signal: NodeJS.Signals, shell: string]>([
   ['SIGTERM', '/bin/sh'],
   ['SIGTERM', '/bin/bash'],
-])(
-  'npm hands a %s on, through %s: whoever ends `npm start` ends the service, in order',
-  async (signal, shell) => {
-    const sandbox = await startService({ products: 1 });
-    const { folder, env } = await homeOf(sandbox);
-    const home = { ...env, DATABASE_PATH: join(folder, 'mirror.db') };
-    const npm = watch(
-      spawn('npm', ['start', '--silent', '--script-shell', shell], {
-        cwd: ROOT,
-        env: { PATH: process.env['PATH'], ...home },
-      }),
-    );
-    await untilPrinted(npm, /"listening"/);
-    npm.signal(signal);
-    const { stdout } = await npm.ended;
-    expect(stdout).toMatch(/"cause":"stopped","msg":"stopped"\}\n$/);
-  },
-);
+])('ends in order when npm start receives %s through %s', async (signal, shell) => {
+  const sandbox = await startService({ products: 1 });
+  const { folder, env } = await homeOf(sandbox);
+  const home = { ...env, DATABASE_PATH: join(folder, 'mirror.db') };
+  const npm = watch(
+    spawn('npm', ['start', '--silent', '--script-shell', shell], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'], ...home },
+    }),
+  );
+  await untilPrinted(npm, /"listening"/);
+  npm.signal(signal);
+  const { stdout } = await npm.ended;
+  expect(stdout).toMatch(/"cause":"stopped","msg":"stopped"\}\n$/);
+});

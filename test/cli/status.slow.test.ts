@@ -7,7 +7,7 @@ import { holdNext } from '../sandbox/harness.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
 import { databaseOf, homeOf, run, startServer, startService, untilQuiet, withEnv } from './harness.ts';
 
-test('without a server and without a database it says what to do', async () => {
+test('names the remedy without a server and a database', async () => {
   const home = await homeOf(await startService());
   const { code, stdout, stderr } = await run(home, 'status', '--json');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -16,7 +16,7 @@ test('without a server and without a database it says what to do', async () => {
   );
 });
 
-test('with a server it shows the server’s state; exit code 0 only when live', async () => {
+test('shows the server’s state and exits 0 only if live', async () => {
   const sandbox = await startService({ products: 20 });
   const home = await homeOf(sandbox);
   const hold = holdNext(sandbox);

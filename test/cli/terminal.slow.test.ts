@@ -49,22 +49,19 @@ test.runIf(hasTerminal)(
   },
 );
 
-test.runIf(hasTerminal)(
-  'deliveries are answered while the terminal’s output is paused (Ctrl-S)',
-  async () => {
-    const sandbox = await startService({ ackTimeoutMs: 30_000 });
-    const home = withEnv(await homeOf(sandbox), { LOG_LEVEL: 'debug' });
-    const server = startAtTerminal(home, 'serve');
-    const listening = await untilPrinted(server, /webhooks[^"]+"([^"]+)"/);
-    const url = listening[1] ?? '';
-    server.type('\u0013');
-    // A refused request is a line of the log.
-    expect((await fetch(url, { method: 'POST', signal: AbortSignal.timeout(30_000) })).status).toBe(401);
-    sandbox.webhookUrl = url;
-    sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 1 });
-    await sandbox.network.idle();
-    expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
-    server.type('\u0011');
-    await eventually(() => server.stdout.includes('were refused'), { what: 'the log continues' });
-  },
-);
+test.runIf(hasTerminal)('answers deliveries while the terminal is paused (Ctrl-S)', async () => {
+  const sandbox = await startService({ ackTimeoutMs: 30_000 });
+  const home = withEnv(await homeOf(sandbox), { LOG_LEVEL: 'debug' });
+  const server = startAtTerminal(home, 'serve');
+  const listening = await untilPrinted(server, /webhooks[^"]+"([^"]+)"/);
+  const url = listening[1] ?? '';
+  server.type('\u0013');
+  // A refused request is a line of the log.
+  expect((await fetch(url, { method: 'POST', signal: AbortSignal.timeout(30_000) })).status).toBe(401);
+  sandbox.webhookUrl = url;
+  sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 1 });
+  await sandbox.network.idle();
+  expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });
+  server.type('\u0011');
+  await eventually(() => server.stdout.includes('were refused'), { what: 'the log continues' });
+});

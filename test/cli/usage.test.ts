@@ -34,17 +34,7 @@ test.each<[verb: string, options: readonly string[]]>([
     ['--format <format>', '--changes', '--after <seq>', '--output <file>', '--force', '--spreadsheet'],
   ],
   ['backup', ['--force', '--json']],
-  [
-    'send',
-    [
-      '--variant <id>',
-      '--warehouse <id>',
-      '--old <number>',
-      '--file <path>',
-      '--url <url>',
-      '--secret-previous',
-    ],
-  ],
+  ['send', ['--variant <id>', '--old <number>', '--file <path>', '--url <url>', '--secret-previous']],
   ['sandbox', ['--port <port>', '--products <count>', '--faults <json>']],
   ['demo', ['--seconds <number>', '--products <count>', '--rate <changes>', '--seed <number>']],
 ])('%s --help lists its options', async (verb, options) => {
@@ -54,94 +44,34 @@ test.each<[verb: string, options: readonly string[]]>([
   for (const option of [...options, '-h, --help']) expect(stdout).toContain(`  ${option} `);
 });
 
-test.each<[args: string[], said: string[]]>([
-  [
-    ['resync', '--all'],
-    [`unknown option '--all'`, '--help'],
-  ],
-  [
-    ['resync', '--product', 'abc'],
-    ['--product', `'abc'`, 'An id has digits only.'],
-  ],
-  [
-    ['resync', '--product', '12', '1.5'],
-    ['--product', `'1.5'`, 'An id has digits only.'],
-  ],
-  [
-    ['resync', '--product'],
-    ['--product <id...>', 'argument missing'],
-  ],
-  [['resync', '12'], ['too many arguments']],
-  [
-    ['demo', '--seconds', '9'],
-    ['--seconds', 'It takes a whole number from 10 to 86400.'],
-  ],
-  [
-    ['demo', '--rate', '1e3'],
-    ['--rate', 'It takes a number from 0.1 to 1000.'],
-  ],
-  [
-    ['demo', '--products', '-5'],
-    ['--products', 'It takes a whole number from 5 to 100000.'],
-  ],
-  [
-    ['demo', '--seed', '1.5'],
-    ['--seed', 'It takes a whole number from 0 to 4294967295.'],
-  ],
-  [['status', '--json=yes'], ['--json']],
-  [['export'], ['--format <format>']],
-  [
-    ['export', '--format', 'xml'],
-    ['xml', 'csv, json'],
-  ],
-  [
-    ['export', '--format', 'csv', '--after', '-1'],
-    ['--after', 'It takes a whole number from 0'],
-  ],
-  [
-    ['verify', '--sample', '0'],
-    ['--sample', 'It takes a whole number from 1 to 10000000.'],
-  ],
-  [
-    ['verify', '--sample', '5', '--product', '1'],
-    ['--sample', '--product'],
-  ],
-  [
-    ['sandbox', '--port', '70000'],
-    ['--port', '0 to 65535'],
-  ],
-  [
-    ['sandbox', '--port', '80x'],
-    ['--port', '0 to 65535'],
-  ],
-  [
-    ['sandbox', '--faults', 'loss'],
-    ['--faults', '{"loss": 0.1}'],
-  ],
-  [
-    ['sandbox', '--faults', '{"loss": 1.5}'],
-    ['--faults', 'loss'],
-  ],
-  [
-    ['sandbox', '--rate', 'fast'],
-    ['--rate', '0 to 10000'],
-  ],
-  [
-    ['sandbox', '--products', '0'],
-    ['--products', '1 to 1000000'],
-  ],
-  [
-    ['sandbox', '--seed', '-1'],
-    ['--seed', '0 to 4294967295'],
-  ],
-  [
-    ['sandbox', '--webhook-url', 'localhost'],
-    ['--webhook-url', 'http'],
-  ],
-])('%j is wrong usage, and what would be right is said', async (args, said) => {
-  expect(await run(...args)).toBe(2);
+test.each([
+  ['resync --all', `unknown option '--all'`],
+  ['resync --product abc', `argument 'abc' is invalid. An id has digits only.`],
+  ['resync --product 12 1.5', 'An id has digits only.'],
+  ['resync --product', `'--product <id...>' argument missing`],
+  ['resync 12', 'too many arguments'],
+  ['demo --seconds 9', 'It takes a whole number from 10 to 86400.'],
+  ['demo --rate 1e3', 'It takes a number from 0.1 to 1000.'],
+  ['demo --products -5', 'It takes a whole number from 5 to 100000.'],
+  ['demo --seed 1.5', 'It takes a whole number from 0 to 4294967295.'],
+  ['status --json=yes', '--json'],
+  ['export', '--format <format>'],
+  ['export --format xml', 'csv, json'],
+  ['export --format csv --after -1', 'It takes a whole number from 0'],
+  ['verify --sample 0', 'It takes a whole number from 1 to 10000000.'],
+  ['verify --sample 5 --product 1', '--product'],
+  ['sandbox --port 70000', '0 to 65535'],
+  ['sandbox --port 80x', '0 to 65535'],
+  ['sandbox --faults loss', '{"loss": 0.1}'],
+  ['sandbox --faults {"loss":1.5}', 'loss'],
+  ['sandbox --rate fast', '0 to 10000'],
+  ['sandbox --products 0', '1 to 1000000'],
+  ['sandbox --seed -1', '0 to 4294967295'],
+  ['sandbox --webhook-url localhost', 'http'],
+])('refuses `%s` and names the right usage', async (line, said) => {
+  expect(await run(...line.split(' '))).toBe(2);
   expect(stdout).toBe('');
-  for (const text of said) expect(stderr).toContain(text);
+  expect(stderr).toContain(said);
 });
 
 describe('as a command', () => {
@@ -151,29 +81,13 @@ describe('as a command', () => {
   test('--help lists every verb', async () => {
     const { code, stdout: text } = await runChild(bare, '--help');
     expect(code).toBe(0);
-    for (const verb of [
-      'serve',
-      'resync',
-      'verify',
-      'status',
-      'export',
-      'backup',
-      'send',
-      'sandbox',
-      'demo',
-    ]) {
+    for (const verb of 'serve resync verify status doctor export backup send sandbox demo'.split(' ')) {
       expect(text).toMatch(new RegExp(`^  ${verb} .*\\S$`, 'm'));
     }
   });
 
-  test('an unknown verb is exit code 2', async () => {
-    const ended = await runChild(bare, 'mirror');
-    expect(ended).toMatchObject({ code: 2, stdout: '' });
-    expect(ended.stderr).toContain(`unknown command 'mirror'`);
-  });
-
   test.each(['serve', 'resync', 'verify', 'send'])(
-    '%s without a configuration is exit code 2, naming every variable',
+    '%s without a configuration exits 2 and names every variable',
     async (verb) => {
       const ended = await runChild(bare, verb);
       expect(ended).toMatchObject({ code: 2, stdout: '' });

@@ -64,7 +64,7 @@ function errorOf(env: Env, files: Files = {}): ConfigError {
   throw new Error('the configuration was accepted');
 }
 
-it('follows links to a database that does not exist yet, as it does later', () => {
+it('follows links to a database that does not exist yet', () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'stock-mirror-config-')));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [link, file] = [join(folder, 'link.db'), join(folder, 'mirror.db')];
@@ -76,13 +76,13 @@ it('follows links to a database that does not exist yet, as it does later', () =
 });
 
 describe('without the settings of the store', () => {
-  it('an account that only reads the file needs none of them', () => {
+  it('accepts none of them', () => {
     const local = loadLocal({ DATABASE_PATH: '/data/mirror.db', OPS_PORT: '9000' });
     expect(local.database.path).toBe('/data/mirror.db');
     expect(local.ops).toMatchObject({ port: 9000, token: null });
   });
 
-  it('secrets that this account may not read are no obstacle, nor is a listener that it does not open', () => {
+  it('ignores unreadable secrets and an unused listener', () => {
     const env = { SERVICE_CLIENT_SECRET_FILE: '/secret', OPS_TOKEN_FILE: '/token', OPS_HOST: '10.0.0.1' };
     const files = {
       '/secret': fileError('EACCES'),
@@ -100,7 +100,7 @@ describe('without the settings of the store', () => {
 });
 
 describe('defaults', () => {
-  it('fills in everything but what only the integrator knows', () => {
+  it('fills in every optional setting', () => {
     const config = load(REQUIRED);
     expect(JSON.parse(JSON.stringify(config))).toEqual({
       service: {
@@ -253,7 +253,7 @@ describe('secrets from files', () => {
     ]);
   });
 
-  it('does not ask for a token whose file could not be read', () => {
+  it('does not report a token as missing whose file cannot be read', () => {
     expect(problemsOf({ ...REQUIRED, OPS_HOST: '0.0.0.0', OPS_TOKEN_FILE: '/nowhere' })).toEqual([
       'OPS_TOKEN_FILE names /nowhere, which cannot be read (ENOENT)',
     ]);
@@ -272,7 +272,7 @@ describe('.env', () => {
     expect(config.service.baseUrl).toBe('https://service.example');
   });
 
-  it('gives way to the real environment, even to an empty variable there', () => {
+  it('yields to the real environment, even to an empty variable', () => {
     const dotenv = { '/app/.env': [...all, 'RETENTION_DAYS=7', 'LOG_LEVEL=warn'].join('\n') };
     expect(load({ LOG_LEVEL: 'debug', RETENTION_DAYS: '' }, dotenv)).toMatchObject({
       logLevel: 'debug',
@@ -280,7 +280,7 @@ describe('.env', () => {
     });
   });
 
-  it('is reported when it is there but cannot be read', () => {
+  it('is reported if it cannot be read', () => {
     expect(problemsOf(REQUIRED, { '/app/.env': fileError('EACCES') })).toEqual([
       '/app/.env cannot be read (EACCES)',
     ]);
@@ -334,7 +334,7 @@ it('shows no secret when the configuration is printed', () => {
 describe('.env.example', () => {
   const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
 
-  it('is a configuration that works, for the sandbox', () => {
+  it('is a working configuration for the sandbox', () => {
     const { service } = load({}, { '/app/.env': text });
     expect({
       ...service,
@@ -348,12 +348,12 @@ describe('.env.example', () => {
   });
 });
 
-describe('sockets passed by whoever starts the process', () => {
+describe('passed sockets', () => {
   const LISTEN_PID = String(process.pid);
   const passed = (env: Env): Config =>
     loadConfig({ env: { ...REQUIRED, LISTEN_PID, ...env }, cwd: '/nowhere' });
 
-  it('takes them by their names, from descriptor 3 on', () => {
+  it('are found by name, from descriptor 3 on', () => {
     const { webhook, ops } = passed({ LISTEN_FDS: '2', LISTEN_FDNAMES: 'ops:webhooks' });
     expect({ webhook: webhook.fd, ops: ops.fd }).toEqual({ webhook: 4, ops: 3 });
   });
@@ -369,7 +369,7 @@ describe('sockets passed by whoever starts the process', () => {
   });
 });
 
-describe('values that are accepted but look wrong', () => {
+describe('suspicious values', () => {
   const warningsOf = (env: Env, files: Files = {}): string[] =>
     load({ ...REQUIRED, ...env }, files).warnings.map(({ name, problem }) => `${name} ${problem}`);
 

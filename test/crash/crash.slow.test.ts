@@ -17,7 +17,7 @@ function run(options: Pick<CrashOptions, 'kills' | 'folder' | 'onKilled'>): Prom
   return crash({ seed: 11, rate: 200, products: 30, ...options });
 }
 
-test.concurrent('five kills under load lose nothing', { timeout: LIMIT_MS }, async (t) => {
+test.concurrent('loses nothing over five kills under load', { timeout: LIMIT_MS }, async (t) => {
   const report = await run({ kills: 5, folder: temporaryFolder(t), onKilled: () => undefined });
   expect(report.problems).toEqual([]);
   expect(report.answered).toBeGreaterThan(50);
@@ -25,7 +25,7 @@ test.concurrent('five kills under load lose nothing', { timeout: LIMIT_MS }, asy
   expect(report.changesSeen).toBeGreaterThan(50);
 });
 
-test.concurrent('finds answered deliveries that are gone after a kill', { timeout: LIMIT_MS }, async (t) => {
+test.concurrent('detects answered deliveries lost by a kill', { timeout: LIMIT_MS }, async (t) => {
   const folder = temporaryFolder(t);
   const older = temporaryFolder(t);
   let keptAt: CrashReport | null = null;

@@ -34,7 +34,7 @@ describe('systemd', () => {
     expect(verify('stock-mirror.service').stderr).toContain('ProtectSytem');
   });
 
-  test('an operator’s commands run with the command, user, files and database of the unit', () => {
+  test('runs operator commands with the user, files and database of the unit', () => {
     const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-run-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // In the place of systemd-run: says what it is asked for, and runs the command of it.
@@ -69,7 +69,7 @@ describe('systemd', () => {
   });
 });
 
-test('the files that the image is built from exist and reach the builder', () => {
+test('passes existing files to the image builder', () => {
   const ignored = read('container/Dockerfile.dockerignore').split('\n');
   const copied = [...read('container/Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
     ([, paths]) => present(paths).split(' '),
@@ -81,7 +81,7 @@ test('the files that the image is built from exist and reach the builder', () =>
   }
 });
 
-test('the health check of the image reports a listener that is not there', () => {
+test('the image’s health check fails without a listener', () => {
   const [, command] = present(/^HEALTHCHECK [^\n]*\\\n {2}CMD (.+)$/m.exec(read('container/Dockerfile')));
   const [, , program] = JSON.parse(present(command)) as string[];
   const { status, stderr } = spawnSync(process.execPath, ['-e', present(program)], {

@@ -1,5 +1,5 @@
 /** Inbox and mirror with their real threads. */
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -84,62 +84,6 @@ test('commits pending deliveries on close and continues from there', async () =>
   expect([next.inbox.lastSeq, next.epochs]).toEqual([200, [null]]);
   await allApplied(next);
   expect(changesIn(path)).toBe(200);
-});
-
-test.each(['while it runs', 'at a start'])(
-  'applies the deliveries that arrived while another program held the mirror %s',
-  async (when) => {
-    const path = newPath();
-    let store = await inboxAt(path);
-    await store.mirror.opened;
-    if (when === 'at a start') await store.close();
-    const other = new Database(path, { timeout: 10_000 });
-    onTestFinished(() => void other.close());
-    other.exec('BEGIN EXCLUSIVE');
-    if (when === 'at a start') store = await inboxAt(path);
-    const { inbox, mirror } = store;
-    await Promise.all(bodies(200).map((body) => inbox.append(body, T0)));
-    await inbox.beat({ atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: 0, stream: null });
-    await eventually(() => mirror.fault !== null, { what: 'the fault is known' });
-    expect(mirror.fault).toMatchObject({ kind: 'busy' });
-    await expect(mirror.ask('status')).rejects.toMatchObject({ kind: 'busy' });
-    other.exec('COMMIT');
-    await allApplied(store);
-    expect([mirror.fault, changesIn(path)]).toEqual([null, 200]);
-  },
-);
-
-/** Mirrored: variant 100 with a read and a change, both noted by the inbox. */
-async function filled(): Promise<Watched> {
-  const store = await watched();
-  const found = detail('10', [{ id: '100', levels: { 1: 5 } }]);
-  await store.writer.append(readInput('10', found, { sentAtMs: T0 - 60_000, s0: 0 }));
-  await store.inbox.append(delivery('a', item()), T0);
-  await allApplied(store);
-  await store.inbox.beat({
-    atMs: T0,
-    clockMs: T0,
-    missedSinceMs: null,
-    changeSeq: store.mirror.position.changeSeq,
-    stream: null,
-  });
-  return store;
-}
-
-test('begins a new epoch if the mirror is deleted while it runs, and refuses no delivery', async () => {
-  const store = await filled();
-  const before = await store.reader.ask('status');
-  rmSync(store.path);
-  await eventually(() => store.faults.length > 0, { what: 'the loss is known' });
-  expect(store.faults[0]?.message).toContain(store.path);
-  await store.inbox.append(delivery('b', item({ old: 4, new: 3 })), T0);
-  await eventually(() => store.epochs.length === 2, { what: 'the mirror is open again' });
-  expect(store.epochs[1]).toMatchObject({ why: expect.stringContaining('missing'), movedTo: null });
-  await allApplied(store);
-  const after = await store.reader.ask('status');
-  expect(after.epoch).not.toBe(before.epoch);
-  expect(after.last_seq).toBeGreaterThan(before.last_seq);
-  expect([store.mirror.fault, store.deaths]).toEqual([null, []]);
 });
 
 test('restarts a dead apply thread and ends with a dead inbox thread', async () => {

@@ -35,7 +35,7 @@ const known = (store: OpenedStore): Set<string> =>
 const reload = async (store: OpenedStore, run: Run): Promise<Run> =>
   present(await store.reader.ask('runById', { id: run.id }));
 
-test('pages overlap by one product, and the run knows the list is at its end', async () => {
+test('reads overlapping pages to the end of the list', async () => {
   const { store, service, deps, begin } = setUp(productIds(250));
   const run = await begin();
   await scanCatalogue(deps, run, signal);
@@ -44,7 +44,7 @@ test('pages overlap by one product, and the run knows the list is at its end', a
   expect(await reload(store, run)).toMatchObject({ listDone: true, total: 250 });
 });
 
-test.each([0, 1, 99, 100, 101])('a list of %i products comes to an end', async (count) => {
+test.each([0, 1, 99, 100, 101])('ends after a list of %i products', async (count) => {
   const { store, service, deps, begin } = setUp(productIds(count));
   await scanCatalogue(deps, await begin(), signal);
   expect(known(store)).toEqual(new Set(service.ids));
@@ -93,7 +93,7 @@ test('continues an interrupted scan from its last page', async () => {
   expect(known(store)).toEqual(new Set(service.ids));
 });
 
-test('steps back after deletions during an interruption, and misses nothing', async () => {
+test('steps back after deletions during an interruption and misses nothing', async () => {
   const { store, service, deps, begin } = setUp(productIds(350));
   const run = await begin();
   await cutOffAt(service, deps, run, 198);

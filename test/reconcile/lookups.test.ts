@@ -1,30 +1,14 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import { expect, test } from 'vitest';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
-import { fakeService, virtualTime, log, newStore, productIds, serviceError } from './mirror.ts';
+import { fakeService, virtualTime, newReconciler, newStore, productIds, serviceError } from './mirror.ts';
 
 function setUp(ids: readonly string[]) {
   const { now, eventually } = virtualTime();
   const store = newStore();
   const service = fakeService(now, ids);
-  const reconciler = new Reconciler({
-    store,
-    client: service,
-    tokens: {
-      getToken: () => Promise.resolve('token'),
-      invalidate: () => undefined,
-      retryCredentials: () => Promise.resolve(),
-    },
-    now,
-    random: () => 0.5,
-    log,
-    maxConcurrency: 8,
-    maxRps: 10_000,
-    schedules: { reconcileCron: null, resyncCron: null },
-  });
+  const reconciler = newReconciler({ store, client: service, now });
   reconciler.start();
-  onTestFinished(() => reconciler.stop());
   const name = (variantId: string) =>
     store.writer.append({
       kind: 'request_reads',
@@ -87,7 +71,7 @@ test('finds a product that changes its place in the list between two pages', asy
   expect(variant(variantOf(moving))).toMatchObject({ product: moving, gone: null });
 });
 
-test('gives up a variant without a product after two runs, then searches ever more rarely', async () => {
+test('gives up a variant without a product after two runs, then searches less often', async () => {
   const { eventually, now, store, service, reconciler, name, variant, runs } = setUp(productIds(120));
   await name('999999');
   await eventually(() => variant('999999')?.gone !== null, { what: 'given up' });

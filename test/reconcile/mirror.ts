@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
+import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { Throttle } from '../../src/reconcile/throttle.ts';
 import type { CatalogueClient } from '../../src/store-api/endpoints/products.ts';
 import { ServiceError, type ServiceErrorKind } from '../../src/store-api/transport/errors.ts';
@@ -183,6 +184,29 @@ function detailOf(productId: string) {
       },
     ],
   };
+}
+
+/** Without schedules; stopped when the test ends. */
+export function newReconciler(
+  deps: Pick<ConstructorParameters<typeof Reconciler>[0], 'store' | 'client' | 'now'> & {
+    random?: () => number;
+  },
+): Reconciler {
+  const reconciler = new Reconciler({
+    random: () => 0.5,
+    ...deps,
+    tokens: {
+      getToken: () => Promise.resolve('token'),
+      invalidate: () => undefined,
+      retryCredentials: () => Promise.resolve(),
+    },
+    log,
+    maxConcurrency: 8,
+    maxRps: 10_000,
+    schedules: { reconcileCron: null, resyncCron: null },
+  });
+  onTestFinished(() => reconciler.stop());
+  return reconciler;
 }
 
 export function newThrottle(

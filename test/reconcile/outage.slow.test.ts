@@ -1,34 +1,15 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
-import { fakeService, log, newStore, productIds, serviceError, virtualTime } from './mirror.ts';
+import { fakeService, newReconciler, newStore, productIds, serviceError, virtualTime } from './mirror.ts';
 
 const HOUR_MS = 3_600_000;
 
-test('sends a few hundred requests in an hour of failures, merges webhooks, and reads everything soon after', async () => {
+test('limits requests in an hour of failures, merges webhooks and reads everything soon after', async () => {
   const { now, eventually, pass } = virtualTime();
   const store = newStore();
   const service = fakeService(now, productIds(200));
-  const reconciler = new Reconciler({
-    store,
-    client: service,
-    tokens: {
-      getToken: () => Promise.resolve('token'),
-      invalidate: () => undefined,
-      retryCredentials: () => Promise.resolve(),
-    },
-    now,
-    random: Math.random,
-    log,
-    maxConcurrency: 8,
-    maxRps: 10_000,
-    schedules: {
-      reconcileCron: null,
-      resyncCron: null,
-    },
-  });
-  onTestFinished(() => reconciler.stop());
+  const reconciler = newReconciler({ store, client: service, now, random: Math.random });
   let isDown = true;
   service.onDetail = () => {
     if (isDown) throw serviceError('unavailable');

@@ -142,7 +142,7 @@ test('ends hanging reads when it stops, and keeps their requests', async () => {
   expect(store.rows('SELECT 1 FROM read_failures')).toEqual([]);
 });
 
-test('retries a failed read ever more rarely, and parks a refused one', async () => {
+test('retries a failed read less and less often and parks a refused one', async () => {
   const { eventually, now, store, service, queue, failures } = setUp();
   const [flaky, refused, odd] = service.ids;
   const kinds = {

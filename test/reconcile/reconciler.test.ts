@@ -1,34 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { Reconciler } from '../../src/reconcile/reconciler.ts';
-import type { TokenProvider } from '../../src/store-api/token/token.ts';
+import { expect, test } from 'vitest';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
-import { fakeService, log, newStore, productIds, serviceError, virtualTime } from './mirror.ts';
+import { fakeService, newReconciler, newStore, productIds, serviceError, virtualTime } from './mirror.ts';
 
 function setUp(ids: readonly string[] = productIds(30)) {
   const { now, eventually, pass } = virtualTime();
   const store = newStore();
   const service = fakeService(now, ids);
-  const tokens: TokenProvider = {
-    getToken: () => Promise.resolve('token'),
-    invalidate: () => undefined,
-    retryCredentials: () => Promise.resolve(),
-  };
-  const reconciler = new Reconciler({
-    store,
-    client: service,
-    tokens,
-    now,
-    random: () => 0.5,
-    log,
-    maxConcurrency: 8,
-    maxRps: 10_000,
-    schedules: {
-      reconcileCron: null,
-      resyncCron: null,
-    },
-  });
-  onTestFinished(() => reconciler.stop());
+  const reconciler = newReconciler({ store, client: service, now });
   const resync = () => reconciler.resync(null, { allowRemovals: false });
   const state = async (id: number) => present(await store.reader.ask('runById', { id }));
   return { eventually, pass, store, service, reconciler, resync, state };

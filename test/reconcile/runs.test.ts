@@ -42,14 +42,14 @@ test.each([
   ['operator', 'scheduled', 'joins'],
   ['scheduled', 'scheduled', 'joins'],
   // These are read at leisure; the operator is in a hurry.
-  ['scheduled', 'operator', 'runs beside'],
+  ['scheduled', 'operator', 'runs next to it'],
   // Nobody listened in between: what was read before must be read again.
   ['initial', 'initial', 'takes over'],
   ['downtime', 'downtime', 'takes over'],
   ['scheduled', 'downtime', 'takes over'],
   // One at leisure does not cover one in a hurry, and an operator’s order stands.
-  ['operator', 'downtime', 'runs beside'],
-] as const)('with a run of kind %s under way, %s %s', async (first, second, what) => {
+  ['operator', 'downtime', 'runs next to it'],
+] as const)('with a run of kind %s in progress, %s %s', async (first, second, what) => {
   const { begin, reload } = setUp();
   const one = await begin(first);
   const two = await begin(second);
@@ -97,7 +97,7 @@ test('ends a run when its list is complete and every product was read since its 
   expect(await store.reader.ask('lastFullSync')).toBe(time.nowMs);
 });
 
-describe('when the service refuses', () => {
+describe('after a refusal', () => {
   async function refuse(refused: number, of: number) {
     const set = setUp();
     const ids = Array.from({ length: of }, (_, i) => String(i + 1));
@@ -116,7 +116,7 @@ describe('when the service refuses', () => {
   test.each([
     ['one product', 1, 2],
     ['one in twenty', 2, 40],
-  ])('%s, a scan is done all the same, and says how many it could not read', async (_, refused, of) => {
+  ])('of %s, a scan is done and counts it as failed', async (_, refused, of) => {
     const { ended, store, time } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'done', done: of - refused, failed: refused, error: null });
     expect(await store.reader.ask('lastFullSync')).toBe(time.nowMs);
@@ -125,14 +125,14 @@ describe('when the service refuses', () => {
   test.each([
     ['more than that', 3, 40],
     ['everything', 1, 1],
-  ])('%s, a scan has failed', async (_, refused, of) => {
+  ])('of %s, a scan fails', async (_, refused, of) => {
     const { ended, store } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'failed', done: of - refused, failed: refused });
     expect(ended.error).toContain(`${refused} product`);
     expect(await store.reader.ask('lastFullSync')).toBeNull();
   });
 
-  test('a product that is about to be tried again, the scan waits for it', async () => {
+  test('of a product about to be retried, a scan waits', async () => {
     const { store, begin, follow, reload, listed, know, fail } = setUp();
     await know(['1', '2']);
     await fail('1', 'rejected');

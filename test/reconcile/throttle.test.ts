@@ -75,7 +75,7 @@ describe('concurrency', () => {
 });
 
 describe('the breaker', () => {
-  test('opens after five failures in a row, probes once at a time, ever more rarely, and closes with a success', async () => {
+  test('opens after five failures in a row, probes less and less often and closes with a success', async () => {
     const { throttle, time, news, ok, fail } = throttleWith();
     for (let i = 0; i < 5; i += 1) await fail(serviceError('unavailable'));
     expect(throttle.free()).toBe(0);
@@ -178,7 +178,7 @@ describe('a pause', () => {
     expect(throttle.free()).toBeGreaterThan(0);
   });
 
-  test('after another store’s answer does not end, not even by an operator’s request', async () => {
+  test('after another store’s answer never ends', async () => {
     const { throttle, time } = throttleWith();
     throttle.stopForWrongStore('store 2 answers');
     throttle.release();

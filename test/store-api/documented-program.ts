@@ -37,7 +37,7 @@ export async function runProgram(
   const { stdout } = await promisify(execFile)(process.execPath, [path], {
     cwd: folder,
     env: { ...process.env, ...env },
-    timeout: 60_000,
+    timeout: 120_000,
   });
   return stdout;
 }

@@ -80,7 +80,7 @@ test('leaves out a pulled level that is suspect, missing or missed a webhook', (
   );
 });
 
-test('a mirror is equal only without a difference and at rest', () => {
+test('judges a mirror equal only without a difference and at rest', () => {
   const equal = { values: 4, certain: 4, leftOut: 0, differences: [] };
   expect(judge(equal, true).exitCode).toBe(0);
   expect(judge(equal, false).exitCode).toBe(1);

@@ -37,7 +37,7 @@ function startDemo(...args: string[]): Demo {
 
 const SELLING = /the store sells/;
 
-test.concurrent('through loss, disorder and a kill it ends equal', async () => {
+test.concurrent('ends equal after losses, disorder and a kill', async () => {
   const demo = startDemo('--seconds', '10', '--products', '15', '--rate', '10');
   await untilPrinted(demo, SELLING);
   demo.mirror();
@@ -50,7 +50,7 @@ test.concurrent('through loss, disorder and a kill it ends equal', async () => {
   expect(demo.leftovers()).toEqual([]);
 });
 
-test.concurrent('a mirror that dies ends it with the reason', async () => {
+test.concurrent('ends with the reason if the mirror dies', async () => {
   const demo = startDemo('--products', '5');
   await untilPrinted(demo, SELLING);
   process.kill(demo.mirror(), 'SIGKILL');
@@ -64,7 +64,7 @@ test.concurrent('a mirror that dies ends it with the reason', async () => {
 test.concurrent.each([
   ['Ctrl-C twice', ['SIGINT', 'SIGINT'], 130],
   ['SIGTERM', ['SIGTERM'], 1],
-] as const)('%s ends it at once, and nothing is left', async (_, signals, code) => {
+] as const)('ends at once on %s and leaves nothing', async (_, signals, code) => {
   const demo = startDemo('--products', '5');
   await untilPrinted(demo, SELLING);
   demo.mirror();

@@ -43,7 +43,7 @@ const named = ({ checks }: Report, name: string): Check | undefined =>
 const failedIn = ({ checks }: Report): string[] =>
   checks.filter(({ status }) => status === 'fail').map(({ name }) => name);
 
-test('beside a live server all is well: one line each, every variable, no secret, and no token asked for', async () => {
+test('reports a live server in order, without secrets or token requests', async () => {
   const sandbox = await startService({ products: 5 });
   const home = await homeOf(sandbox, { PORT: String(await freePort()), OPS_TOKEN: 'token-of-the-operator' });
   await startServer(home, sandbox);
@@ -74,7 +74,7 @@ test('beside a live server all is well: one line each, every variable, no secret
   );
 });
 
-test('a wrong configuration is exit code 2, each problem a check', async () => {
+test('exits 2 for a wrong configuration, with a check per problem', async () => {
   const home = await homeOf(await startService({ products: 1 }));
   const report = await examine(withEnv(home, { SERVICE_BASE_URL: '', RETENTION_DAYS: 'x' }));
   expect(report).toMatchObject({ ok: false, ended: { code: 2 } });
@@ -86,7 +86,7 @@ test('a wrong configuration is exit code 2, each problem a check', async () => {
   for (const { remedy } of problems) expect(remedy).not.toBeNull();
 });
 
-test('a refused secret: one attempt, then locked out, and no further one', async () => {
+test('tries a refused secret once', async () => {
   const sandbox = await startService({ products: 1 });
   const home = await homeOf(sandbox, { SERVICE_CLIENT_SECRET: 'not-the-secret-of-this-app' });
   const first = await examine(home);
@@ -97,7 +97,7 @@ test('a refused secret: one attempt, then locked out, and no further one', async
   expect(sandbox.requests['/oauth/token']).toBe(1);
 });
 
-test('a store that cannot be reached', async () => {
+test('fails for an unreachable store', async () => {
   const home = await homeOf(await startService({ products: 1 }));
   const report = await examine(withEnv(home, { SERVICE_BASE_URL: `http://127.0.0.1:${await freePort()}` }));
   expect(report.ended.code).toBe(1);
@@ -111,7 +111,7 @@ describe('the database', () => {
     return home;
   }
 
-  test('a damaged page', async () => {
+  test('fails for a damaged page', async () => {
     const home = await stopped();
     const path = databaseOf(home);
     const db = openReader(path);
@@ -128,7 +128,7 @@ describe('the database', () => {
     expect(named(report, 'database')?.remedy).toContain('it moves the file aside and reads everything again');
   });
 
-  test('another program’s file; files open to everybody', async () => {
+  test('fails for a foreign file and warns of open permissions', async () => {
     const home = await stopped();
     const path = databaseOf(home);
     chmodSync(path, 0o666);
@@ -150,7 +150,7 @@ describe('the database', () => {
     expect(named(foreign, 'database')?.message).toContain('is not a SQLite database');
   });
 
-  test('an inbox that is damaged, or gone', async () => {
+  test('fails for a damaged inbox and warns of a missing one', async () => {
     const home = await stopped();
     const file = inboxPath(databaseOf(home));
     const db = openInbox(file);

@@ -90,7 +90,7 @@ const fieldsOf = (rows: readonly object[]): string[][] =>
   rows.map((row) => Object.values(row).map((value) => (value === null ? '' : String(value))));
 
 describe('csv', () => {
-  test('the columns and rows of the view, whatever the texts hold', async () => {
+  test('writes columns and rows of the view with any text', async () => {
     const { code, stdout, stderr } = await run(home, 'export', '--format', 'csv');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const rows = db.prepare<[], object>('SELECT * FROM mirror_stock ORDER BY change_seq').all();
@@ -100,7 +100,7 @@ describe('csv', () => {
     expect(rows).toHaveLength(AWKWARD.length);
   });
 
-  test('for a spreadsheet: a byte order mark, no formulas, and numbers below zero as they are', async () => {
+  test('writes a byte order mark and no formulas with --spreadsheet', async () => {
     const { code, stdout } = await run(home, 'export', '--format', 'csv', '--spreadsheet');
     expect(code).toBe(0);
     expect(stdout.startsWith('\uFEFFvariant_id,')).toBe(true);
@@ -111,7 +111,7 @@ describe('csv', () => {
   });
 });
 
-test('json: a line for each row; --changes is the feed; --after leaves out what is known', async () => {
+test('json writes a line per row of stock or, with --changes, of the feed', async () => {
   const linesOf = async (...args: string[]): Promise<unknown[]> => {
     const { code, stdout } = await run(home, 'export', '--format', 'json', ...args);
     expect(code).toBe(0);
@@ -127,7 +127,7 @@ test('json: a line for each row; --changes is the feed; --after leaves out what 
   expect(await linesOf('--after', '100')).toEqual([]);
 });
 
-test('--output replaces a file whole, only with --force, and keeps its links and mode', async () => {
+test('--output replaces a file only with --force and keeps links and mode', async () => {
   const path = join(home.folder, 'stock.csv');
   const real = join(home.folder, 'real.csv');
   writeFileSync(real, 'old', { mode: 0o640 });

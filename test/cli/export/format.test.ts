@@ -10,7 +10,7 @@ function fields(forSpreadsheet: boolean, texts: readonly string[]): string[] {
   return text.split(',-1\r\n').slice(0, -1);
 }
 
-test('a lone line feed or carriage return is quoted', () => {
+test('quotes a lone line feed or carriage return', () => {
   expect(fields(false, ['a\nb', 'a\rb', 'a\r\nb', 'plain'])).toEqual([
     '"a\nb"',
     '"a\rb"',
@@ -32,7 +32,7 @@ test('--spreadsheet marks what would become another number, a date or a truth va
   expect(marked).toEqual([...changed, ...words].map((text) => `'${text}`));
 });
 
-test('--spreadsheet leaves numbers, short ids and other texts as they are', () => {
+test('--spreadsheet does not mark numbers, short ids and other texts', () => {
   const texts = ['', '0', '7003', '123456789012345', 'TS-RED-M', 'Mug 30 cl', 'Marble 12', 'May', '3M tape'];
   expect(fields(true, texts)).toEqual(texts);
 });

@@ -64,7 +64,7 @@ describe('with a server', () => {
     expect(differencesOf(home, sandbox)).toEqual([]);
   });
 
-  test('--product reads only these', async () => {
+  test('--product reads only the named products', async () => {
     // Of two reads within the replicas' lag neither is known to have seen more: a difference would be read about again.
     const calledAt = performance.now();
     await eventually(() => performance.now() - calledAt > REPLICA_LAG_MS, {

@@ -144,7 +144,7 @@ describe('lookAtAll', () => {
     expect(isEqual(verdict)).toBe(false);
   });
 
-  test('counts a value as equal that was once equal while it moved', async () => {
+  test('counts a moving value as equal once it was equal', async () => {
     const { verdict } = await verdictOf((look) => [look, look + (look === 3 ? 0 : 5), look + 5]);
     expect(verdict).toMatchObject({ drift: [], undecided: [{ variant_id: '8' }] });
   });

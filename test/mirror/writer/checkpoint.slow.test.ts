@@ -2,8 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { inboxPath } from '../../../src/inbox/inbox.ts';
-import { eventually } from '../../process/wait.ts';
-import { allApplied, delivery, item, readerDb, storeAt, T0, values, type OpenStore } from '../mirror-file.ts';
+import { allApplied, delivery, item, storeAt, T0, type OpenStore } from '../mirror-file.ts';
 
 const walBytes = (path: string): number => statSync(`${path}-wal`).size;
 
@@ -37,27 +36,4 @@ test('restarts the logs of inbox and mirror under a steady stream of deliveries'
   await Promise.all(Array.from({ length: 8 }, write));
   for (const salt of first) expect(salt).toHaveLength(16);
   for (const path of paths) expect(walBytes(path)).toBeLessThan(256 << 20);
-});
-
-test('shortens the log after a long reader ends', async () => {
-  const store = await storeAt();
-  const { path } = store;
-  await append(store, 1);
-  await allApplied(store);
-  const reader = readerDb(path);
-  reader.exec('BEGIN');
-  expect(values(reader, 'SELECT count(*) FROM changes')).toHaveLength(1);
-  while (walBytes(path) < 300 << 20) {
-    await append(store, 900_000);
-    await allApplied(store);
-  }
-  reader.exec('COMMIT');
-  await eventually(
-    async () => {
-      await append(store, 1);
-      return walBytes(path) <= 16 << 20;
-    },
-    { what: 'it is short again' },
-  );
-  expect(readerDb(path).pragma('integrity_check', { simple: true })).toBe('ok');
 });

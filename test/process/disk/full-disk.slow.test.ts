@@ -29,7 +29,7 @@ const isAble = canMount();
 const needs = isAble ? '' : ' (skipped: file systems cannot be mounted here)';
 
 test.skipIf(!isAble)(
-  `a disk that fills up under load: 503 within the second, and once there is room it repairs itself${needs}`,
+  `answers 503 on a full disk and repairs itself once there is room${needs}`,
   async (t) => {
     const disk = smallDisk(t, 48 * MB);
     const sandbox = await startService(t, { products: 20 });
@@ -62,37 +62,34 @@ test.skipIf(!isAble)(
   },
 );
 
-test.skipIf(!isAble)(
-  `a start on a full disk names file and remedy, and ends with 1; with room the next one makes everything${needs}`,
-  async (t) => {
-    const sandbox = await startService(t);
-    const disk = smallDisk(t, 12 * MB);
-    const path = join(disk.folder, 'mirror.db');
-    const env = environmentFor(sandbox, path);
-    disk.fill();
-    const refused = spawnMirror(t, env, disk.folder);
-    expect(await refused.ended).toEqual({ code: 1, signal: null });
-    expect(refused.stderr).toBe(
-      `error: ${inboxPath(path)} has no room on its disk (SQLITE_FULL): free disk space there.\n`,
-    );
+test.skipIf(!isAble)(`exits 1 at a start on a full disk and names file and remedy${needs}`, async (t) => {
+  const sandbox = await startService(t);
+  const disk = smallDisk(t, 12 * MB);
+  const path = join(disk.folder, 'mirror.db');
+  const env = environmentFor(sandbox, path);
+  disk.fill();
+  const refused = spawnMirror(t, env, disk.folder);
+  expect(await refused.ended).toEqual({ code: 1, signal: null });
+  expect(refused.stderr).toBe(
+    `error: ${inboxPath(path)} has no room on its disk (SQLITE_FULL): free disk space there.\n`,
+  );
 
-    disk.free();
-    const mirror = await startMirror(t, sandbox, { folder: disk.folder });
-    await untilLive(mirror);
-    await untilEqual(mirror, sandbox);
-    await mirror.stop();
+  disk.free();
+  const mirror = await startMirror(t, sandbox, { folder: disk.folder });
+  await untilLive(mirror);
+  await untilEqual(mirror, sandbox);
+  await mirror.stop();
 
-    disk.fill();
-    const again = spawnMirror(t, env, disk.folder);
-    expect(await again.ended).toEqual({ code: 1, signal: null });
-    expect(again.stderr).toMatch(
-      /^error: \S+mirror\.inbox\.db has no room on its disk \(SQLITE_\w+\): free disk space there\.\n$/,
-    );
-  },
-);
+  disk.fill();
+  const again = spawnMirror(t, env, disk.folder);
+  expect(await again.ended).toEqual({ code: 1, signal: null });
+  expect(again.stderr).toMatch(
+    /^error: \S+mirror\.inbox\.db has no room on its disk \(SQLITE_\w+\): free disk space there\.\n$/,
+  );
+});
 
 test.skipIf(!isAble)(
-  `a disk of the mirror alone that fills up: 204 throughout, while it runs and at a start${needs}`,
+  `answers 204 while only the mirror’s disk is full, running and at a start${needs}`,
   async (t) => {
     const disk = smallDisk(t, 24 * MB);
     const { folder } = disk;

@@ -24,7 +24,7 @@ import {
   type Owner,
 } from '../harness.ts';
 
-const NOBODY = 65_534;
+const OTHER_UID = 65_534;
 const isRoot = process.getuid?.() === 0;
 
 interface Epoch {
@@ -81,30 +81,33 @@ const CASES: readonly Case[] = [
   },
 ];
 
-test.concurrent('an inbox that cannot be used ends the start; moved away, everything is read', async (t) => {
-  const { sandbox, mirror } = await startBoth(t, { products: 12 });
-  await mirror.stop();
-  const path = mirror.databasePath;
-  for (const { name, happen, words } of CASES) {
-    const before = epochOf(path);
-    const repair = happen(inboxPath(path));
-    const refused = spawnMirror(t, environmentFor(sandbox, path), dirname(path));
-    expect([name, await refused.ended]).toEqual([name, { code: 1, signal: null }]);
-    expect(refused.stderr).toMatch(words);
-    repair();
-    await expectNewEpoch(t, sandbox, path, before);
-  }
-});
+test.concurrent(
+  'refuses to start on an unusable inbox and reads everything once it is moved away',
+  async (t) => {
+    const { sandbox, mirror } = await startBoth(t, { products: 12 });
+    await mirror.stop();
+    const path = mirror.databasePath;
+    for (const { name, happen, words } of CASES) {
+      const before = epochOf(path);
+      const repair = happen(inboxPath(path));
+      const refused = spawnMirror(t, environmentFor(sandbox, path), dirname(path));
+      expect([name, await refused.ended]).toEqual([name, { code: 1, signal: null }]);
+      expect(refused.stderr).toMatch(words);
+      repair();
+      await expectNewEpoch(t, sandbox, path, before);
+    }
+  },
+);
 
-test.skipIf(!isRoot).concurrent('an inbox that is not writable ends the start', async (t) => {
+test.skipIf(!isRoot).concurrent('refuses to start on an inbox that is not writable', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 20 });
   await mirror.stop();
   const path = mirror.databasePath;
   const folder = dirname(path);
   const own = [folder, path, `${path}.token`, inboxPath(path), `${inboxPath(path)}.lock`];
-  for (const each of own) chownSync(each, NOBODY, NOBODY);
+  for (const each of own) chownSync(each, OTHER_UID, OTHER_UID);
   chmodSync(folder, 0o755);
-  const user = { uid: NOBODY, gid: NOBODY };
+  const user = { uid: OTHER_UID, gid: OTHER_UID };
   for (const file of [inboxPath(path), `${inboxPath(path)}.lock`]) {
     chownSync(file, 0, 0);
     chmodSync(file, 0o644);
@@ -112,13 +115,13 @@ test.skipIf(!isRoot).concurrent('an inbox that is not writable ends the start', 
     expect(await refused.ended).toEqual({ code: 1, signal: null });
     expect(refused.stderr).toMatch(/^error: [^\n]*mirror\.inbox\.db[^\n]*\n$/);
     expect(refused.stderr).toContain('make the file and its folder writable');
-    chownSync(file, NOBODY, NOBODY);
+    chownSync(file, OTHER_UID, OTHER_UID);
   }
   const again = await startMirror(t, sandbox, { folder, user });
   await untilLive(again);
 });
 
-test.concurrent('an inbox deleted while it is served ends the process', async (t) => {
+test.concurrent('ends if the inbox is deleted while it runs', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 12 });
   const path = mirror.databasePath;
   const before = epochOf(path);
@@ -129,7 +132,7 @@ test.concurrent('an inbox deleted while it is served ends the process', async (t
   await expectNewEpoch(t, sandbox, path, before);
 });
 
-test.concurrent('an inbox that has lost its latest rows begins a new epoch', async (t) => {
+test.concurrent('begins a new epoch if the inbox has lost its latest rows', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 12 });
   const path = mirror.databasePath;
   for (const level of plainVariants(sandbox, 4)) sandbox.operations.add({ ...level, by: 1 });
@@ -141,7 +144,7 @@ test.concurrent('an inbox that has lost its latest rows begins a new epoch', asy
   await expectNewEpoch(t, sandbox, path, before);
 });
 
-test.concurrent('shared memory that is lost with a kill changes nothing', async (t) => {
+test.concurrent('continues after a kill that loses the shared memory', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 20 });
   const path = mirror.databasePath;
   for (const level of plainVariants(sandbox, 2)) sandbox.operations.add({ ...level, by: 1 });

@@ -16,7 +16,7 @@ const BODY_BYTES = 900_000;
 /** How many deliveries are on their way at once. */
 const LANES = 2;
 
-test('a reader that holds its transaction: answers stay in time, the log names it, and the file shrinks when it ends', async (t) => {
+test('names a long reader in the log and shrinks the file when it ends', async (t) => {
   const sandbox = await startService(t);
   const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
   await untilLive(mirror);

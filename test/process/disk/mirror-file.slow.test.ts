@@ -28,7 +28,7 @@ import {
 import { startLoad } from '../load.ts';
 
 const HOLD_LOCK = fileURLToPath(new URL('fixtures/hold-lock.ts', import.meta.url));
-const NOBODY = 65_534;
+const OTHER_UID = 65_534;
 const isRoot = process.getuid?.() === 0;
 
 interface Files {
@@ -161,7 +161,7 @@ const FOREIGN: Case = {
 };
 
 test.concurrent.for([{ cases: RUNNING }, { cases: [FOREIGN] }])(
-  'while it runs: $cases.0.name and the like: 204 throughout, and equal afterwards',
+  'answers 204 and ends equal if the running mirror is $cases.0.name and the like',
   async ({ cases }, t) => {
     const sandbox = await startService(t, { products: 30, ackTimeoutMs: 30_000 });
     const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
@@ -209,7 +209,7 @@ const STARTS: readonly Case[] = [
   FOREIGN,
   { name: 'truncated', happen: truncate, words: /mirror\.db is damaged/, epoch: 'new', isMovedAside: true },
 ];
-const STARTS_OF_NOBODY: readonly Case[] = [
+const STARTS_OF_OTHER_USER: readonly Case[] = [
   {
     name: 'not writable',
     happen: makeReadOnly,
@@ -226,9 +226,9 @@ const STARTS_OF_NOBODY: readonly Case[] = [
 
 test.concurrent.for([
   { cases: STARTS, user: {} },
-  ...(isRoot ? [{ cases: STARTS_OF_NOBODY, user: { uid: NOBODY, gid: NOBODY } }] : []),
+  ...(isRoot ? [{ cases: STARTS_OF_OTHER_USER, user: { uid: OTHER_UID, gid: OTHER_UID } }] : []),
 ])(
-  'before a start: $cases.0.name and the like: 204 from the start on, and equal afterwards',
+  'answers 204 and ends equal after a start on a mirror $cases.0.name and the like',
   async ({ cases, user }, t) => {
     const sandbox = await startService(t, { products: 12, ackTimeoutMs: 30_000 });
     const folder = memoryFolder(t);
@@ -261,21 +261,18 @@ const READ_STATE = `const { DatabaseSync } = require('node:sqlite');
   const db = new DatabaseSync(process.argv[1], { readOnly: true });
   console.log(db.prepare('SELECT state FROM mirror_status').get().state);`;
 
-test.runIf(isRoot)(
-  'a stopped mirror is read under an account that may not write to its folder',
-  async (t) => {
-    const sandbox = await startService(t);
-    const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
-    await untilLive(mirror);
-    expect(await mirror.stop()).toEqual({ code: 0, signal: null });
-    const state = execFileSync(process.execPath, ['-e', READ_STATE, mirror.databasePath], {
-      uid: NOBODY,
-      gid: NOBODY,
-      encoding: 'utf8',
-    });
-    expect(state).toBe('stale\n');
-  },
-);
+test.runIf(isRoot)('a stopped mirror can be read without write access to its folder', async (t) => {
+  const sandbox = await startService(t);
+  const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
+  await untilLive(mirror);
+  expect(await mirror.stop()).toEqual({ code: 0, signal: null });
+  const state = execFileSync(process.execPath, ['-e', READ_STATE, mirror.databasePath], {
+    uid: OTHER_UID,
+    gid: OTHER_UID,
+    encoding: 'utf8',
+  });
+  expect(state).toBe('stale\n');
+});
 
 async function deliver(sandbox: Sandbox): Promise<void> {
   for (const level of plainVariants(sandbox, 4)) sandbox.operations.add({ ...level, by: 1 });

@@ -14,7 +14,7 @@ import { startLoad, withStatus } from '../load.ts';
 import { canBeOdd, needsForOdd, oddDisk } from './odd-disk.ts';
 
 test.skipIf(!canBeOdd)(
-  `what is committed after its 503 is stored, and asks for no read${needsForOdd}`,
+  `stores a delivery committed after its 503 and requests no read${needsForOdd}`,
   async (t) => {
     const folder = temporaryFolder(t);
     const disk = oddDisk(folder, 'slow');

@@ -15,7 +15,7 @@ const MAIN = join(import.meta.dirname, '../../../src/main.ts');
 /** More than a pipe and its reader's buffer hold, in lines of some hundred bytes. */
 const LINES = 2_000;
 
-test.concurrent('deliveries are answered, and SIGTERM ends it in time', async (t) => {
+test.concurrent('answers deliveries and ends on SIGTERM while the log’s reader hangs', async (t) => {
   // A busy machine may take longer than the service waits; a thread that stands still does not answer at all.
   const sandbox = await startService(t, { products: 20, ackTimeoutMs: 10_000 });
   const folder = temporaryFolder(t);

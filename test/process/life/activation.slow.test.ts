@@ -103,7 +103,7 @@ async function activate(t: Owner, sandbox: Sandbox): Promise<Activated> {
   };
 }
 
-test('each delivery is stored over restarts under load while the socket is held', async (t) => {
+test('stores each delivery over restarts while another process holds the socket', async (t) => {
   const sandbox = await startService(t, { products: 20, ackTimeoutMs: 60_000 });
   const service = await activate(t, sandbox);
   const { databasePath } = service;

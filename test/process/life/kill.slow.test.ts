@@ -19,7 +19,7 @@ interface RunRow {
   readonly done: number;
 }
 
-test.concurrent('a resync killed in its middle goes on after the restart where it stood', async (t) => {
+test.concurrent('continues a killed resync from its last page', async (t) => {
   const sandbox = await startService(t, { products: 250 });
   const first = await startMirror(t, sandbox);
   await untilLive(first);
@@ -68,7 +68,7 @@ test.concurrent('a resync killed in its middle goes on after the restart where i
   expect(compareWithTruth(again.databasePath, sandbox)).toEqual([]);
 });
 
-test.concurrent('what was answered before a kill is in the mirror after it', async (t) => {
+test.concurrent('keeps every answered delivery over a kill', async (t) => {
   const sandbox = await startService(t, { products: 20 });
   const mirror = await startMirror(t, sandbox);
   await untilLive(mirror);

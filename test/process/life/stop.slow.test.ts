@@ -6,7 +6,7 @@ for (const [signal, code] of [
   ['SIGHUP', 0],
   ['SIGINT', 130],
 ] as const) {
-  test.concurrent(`${signal} under load: ends with ${code}, and what was answered is on disk`, async (t) => {
+  test.concurrent(`exits ${code} on ${signal} under load with every answered delivery on disk`, async (t) => {
     const { sandbox, mirror } = await startBoth(t, { products: 20 });
     sandbox.network.concurrency = 16;
     sandbox.reads.latencyMs = { min: 200, max: 400 };

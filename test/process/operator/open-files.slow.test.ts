@@ -10,7 +10,7 @@ import { environmentFor, eventually, startService, temporaryFolder, type Json } 
 const MAIN = join(import.meta.dirname, '../../../src/main.ts');
 
 test.skipIf(process.platform !== 'linux')(
-  'too many connections for the limit of open files are a cause',
+  'reports connections beyond the limit of open files as a cause',
   async (t) => {
     const sandbox = await startService(t, { ackTimeoutMs: 10_000 });
     const folder = temporaryFolder(t);

@@ -10,7 +10,7 @@ import {
   untilNone,
 } from '../harness.ts';
 
-test('with every fault at once the mirror ends equal to the service, with nothing left suspect', async (t) => {
+test('ends equal and without suspects after every fault at once', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 40, clockOffsetMs: 90_000, seed: 7 });
   const { network, reads } = sandbox;
   network.concurrency = 32;
@@ -42,7 +42,6 @@ test('with every fault at once the mirror ends equal to the service, with nothin
   reads.stale.probability = 0;
   await resync(mirror);
   // A product deleted within the last half minute waits for its second sighting.
-  const deleted = sandbox.truth.products.filter((product) => product.deleted).map(({ id }) => id);
   await untilNone(
     () =>
       compareWithTruth(mirror.databasePath, sandbox).filter((line) => !line.includes('the store has none')),
@@ -64,5 +63,4 @@ test('with every fault at once the mirror ends equal to the service, with nothin
     { what: 'nothing left suspect' },
   );
   expect(statusOf(mirror.databasePath).state).toBe('live');
-  expect(deleted.length + 1).toBeGreaterThan(0);
 });

@@ -88,7 +88,7 @@ function sellableOf(databasePath: string, sku: string): number {
   return total?.qty ?? Number.NaN;
 }
 
-test('the documented commands order by SKU, wait for the shipment, and show what the order took', async (t) => {
+test('the documented commands place an order and show its shipment and stock', async (t) => {
   const { baseUrl, databasePath } = await startShop(t);
   const commands = blockWith(documentAt('docs/sandbox.md'), 'sh', 'base=')
     .text.replace('http://127.0.0.1:8790', baseUrl)
@@ -96,14 +96,14 @@ test('the documented commands order by SKU, wait for the shipment, and show what
   expect(commands).toContain(baseUrl);
 
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -e -o pipefail\n${commands}`], {
-    timeout: 30_000,
+    timeout: 120_000,
   });
 
   expect(stderr).toBe('');
   const lines = stdout.trimEnd().split('\n');
   const shipment = lines.findIndex((line) => /^"shipments":.*"tracking_number":"TH\d+"/.test(line));
   const stock = (from: readonly string[]) => from.map((line) => Number(line.split('|')[2]));
-  const sum = (figures: readonly number[]) => figures.reduce((total, figure) => total + figure, 0);
+  const sum = (quantities: readonly number[]) => quantities.reduce((total, qty) => total + qty, 0);
   const [before, after] = [stock(lines.slice(0, shipment)), stock(lines.slice(shipment + 1, -1))];
   expect(before.length).toBeGreaterThan(0);
   expect(sum(before) - sum(after)).toBe(2);
@@ -111,7 +111,7 @@ test('the documented commands order by SKU, wait for the shipment, and show what
   expect([Number(old) - Number(now), reason]).toEqual([2, 'order_reserved']);
 });
 
-test('the documented program orders at the sandbox, and the mirror beside it shows what it took', async (t) => {
+test('the documented program places an order that the mirror shows', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 3 });
   sandbox.courier.bookingDelayMs = 300;
   const [warehouseId = ''] = sandbox.truth.warehouseIds;
