@@ -1,4 +1,4 @@
-/** `stock-mirror backup FILE`: an online copy of the mirror, while it runs or not. */
+/** `stock-mirror backup FILE`: copies the mirror, whether it runs or not. */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
@@ -18,19 +18,19 @@ export function backupCommand(): Command {
   const command = new Command('backup')
     .argument('<file>', 'the copy of the mirror; it appears whole or not at all')
     .option('--force', 'replace FILE')
-    .option('--json', 'print what was copied as JSON')
+    .option('--json', 'print the result as JSON')
     .action(async (file: string, options: BackupOptions) => {
       process.exitCode = await backup(file, options, loadLocalConfig());
     });
   return explained(command, {
     notes: `
-The copy is of one instant. The inbox is not copied: its deliveries are applied, and the store can be read again.
+The copy shows one instant. The inbox is not copied, since a restored mirror reads everything from the store.
 
-To restore, stop the mirror, put the copy in the place of its file, and start it: a new epoch begins, every row is suspect
-until it is read, and every product is read.`,
+To restore, stop the mirror, replace its file with the copy, and start it. A new epoch begins, and every row is suspect until
+its product has been read.`,
     examples: [
       {
-        what: 'a copy that replaces the one of yesterday',
+        what: 'a copy that replaces yesterday’s',
         run: 'stock-mirror backup /backup/mirror.db --force',
       },
     ],
@@ -39,7 +39,8 @@ until it is read, and every product is read.`,
 
 async function backup(file: string, options: BackupOptions, config: LocalConfig): Promise<number> {
   const from = config.database.path;
-  if (!isThere(from)) throw new Error(`${from} does not exist: there is nothing to copy yet`);
+  if (!isThere(from))
+    throw new Error(`${from} does not exist: start the mirror first, or correct DATABASE_PATH`);
   const progress = createProgress(process.stderr, { unit: 'pages', atFirst: 'copying' });
   const startedAtMs = performance.now();
   let made;
@@ -53,7 +54,7 @@ async function backup(file: string, options: BackupOptions, config: LocalConfig)
     progress.end();
   }
   if (made === null) {
-    process.stderr.write('stopped; there is no copy\n');
+    process.stderr.write('stopped; no copy was made\n');
     return EXIT.interrupted;
   }
   const tookMs = Math.round(performance.now() - startedAtMs);
@@ -63,7 +64,7 @@ async function backup(file: string, options: BackupOptions, config: LocalConfig)
   } else {
     const size = `${(made.bytes / 1e6).toFixed(1)} MB`;
     process.stdout.write(
-      `${made.path}: ${size} in ${(tookMs / 1_000).toFixed(1)} s, checked; its change feed ends at ${made.lastSeq}\n`,
+      `${made.path}: ${size} in ${(tookMs / 1_000).toFixed(1)} s, checked; last change ${made.lastSeq}\n`,
     );
   }
   return EXIT.done;

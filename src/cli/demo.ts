@@ -29,16 +29,16 @@ interface DemoOptions {
   readonly seed: number;
 }
 
-/** Those of `sandbox` and `serve`; free ones if another program has them. */
+/** The ports of `sandbox` and `serve`; if another program has them, free ones. */
 const PORTS = { store: 8790, webhooks: 8787, ops: 8788 };
 const SECONDS = 40;
-/** The part of it reserved for repair and comparison. */
+/** Reserved for repair and comparison. */
 const ENDING_MS = 18_000;
 const TROUBLE_AT_LEAST_MS = 3_000;
 const REST_WITHIN_MS = 90_000;
 const LOOK_EVERY_MS = 200;
 const SUMMARY_EVERY_MS = 5_000;
-/** Changes a second after the verdict: few enough that a single loss can be watched. */
+/** Changes per second after the verdict: slow enough to watch a single loss. */
 const CALM_RATE = 1;
 /** Losses shown one by one before the verdict. */
 const EXAMPLES = 3;
@@ -61,7 +61,7 @@ export function demoCommand(): Command {
   const command = new Command('demo')
     .option(
       '--seconds <number>',
-      'end with a verdict after about this time; without it, the verdict comes after 40 s, and Ctrl-C ends the demo',
+      'end after about this time; without it, the verdict comes after 40 s, and Ctrl-C ends the demo',
       whole(10, 86_400),
     )
     .option('--products <count>', 'products in the store', whole(5, 100_000), 60)
@@ -80,12 +80,12 @@ export function demoCommand(): Command {
 
 async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-demo-'));
-  // The mirror, killed a moment before, may still create a file meanwhile.
+  // The killed mirror may still create a file.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(EXIT.failed));
   }
-  /** Ends the faults early; the verdict still follows. After the verdict it ends the demo. */
+  /** Ends the faults early; after the verdict, ends the demo. */
   const interrupted = new AbortController();
   process.once('SIGINT', () => {
     interrupted.abort();
@@ -117,7 +117,7 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     write(
       `  the store   ${colours.cyan(`${sandbox.baseUrl}/`)}\n  the mirror  ${colours.cyan(sandbox.mirrorUrl)}\n`,
     );
-    if (!(await comesToRest(mirror.ops, wait))) throw new Error('the first sync did not finish in time');
+    if (!(await comesToRest(mirror.ops, wait))) throw new Error('the first read did not finish in time');
     story.say(
       `the mirror has read every product: ${counted(story.compare().differences.length, 'difference')}`,
     );
@@ -127,7 +127,7 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     sandbox.traffic.start(rate);
     summary = setInterval(() => story.say(colours.dim(story.summary())), SUMMARY_EVERY_MS);
     story.say(
-      colours.bold('the store sells; webhooks are lost, duplicated and delayed; reads are slow or fail'),
+      colours.bold('stock changes; webhooks are lost, duplicated and delayed; reads are slow or fail'),
     );
     const troubleMs = (seconds ?? SECONDS) * 1_000 - ENDING_MS - story.ageMs;
     const halfMs = Math.max(TROUBLE_AT_LEAST_MS, troubleMs) / 2;
@@ -135,19 +135,20 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     if (!interrupted.signal.aborted) {
       story.say(colours.bold('the mirror is killed (kill -9) and started again'));
       await mirror.kill('SIGKILL');
-      // At the same address, as in real operation.
       mirror = await start(mirror.port, mirror.opsPort);
-      story.say(colours.green('the mirror is back, with every webhook that it had answered'));
+      story.say(colours.green('the mirror is back, with every webhook that it had acknowledged'));
     }
     await wait(halfMs, interrupted.signal);
     if (interrupted.signal.aborted) {
-      story.say(colours.bold('Ctrl-C: the store stops, and the mirror repairs what still differs'));
+      story.say(
+        colours.bold('Ctrl-C: stock stops changing, and the mirror repairs the remaining differences'),
+      );
     }
     sandbox.traffic.stop();
     setFaults(sandbox, calm);
     await sandbox.network.flush();
-    story.say(colours.bold('the store has stopped selling, and the network works again'));
-    story.say('an operator starts a resync: no later webhook would reveal the loss of the very last ones');
+    story.say(colours.bold('stock has stopped changing, and the network works again'));
+    story.say('a resync starts, because no later webhook can reveal the loss of the last ones');
     let isAtRest = false;
     // A request may join a run that began before the store stopped.
     for (let joined = true; joined; isAtRest = await comesToRest(mirror.ops, wait)) {
@@ -158,7 +159,7 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     const isWatched = process.stdout.isTTY && process.stdin.isTTY && !runsUnattended();
     if (seconds === undefined && isWatched) {
       write(
-        `\nThe store continues to sell, without faults. Lose a webhook yourself: the button is on ${sandbox.baseUrl}/\n` +
+        `\nStock continues to change, without faults. To lose a webhook, press the button on ${sandbox.baseUrl}/\n` +
           `Its repair shows there, here and on ${sandbox.mirrorUrl}. Ctrl-C ends the demo.\n`,
       );
       story.examples = Number.POSITIVE_INFINITY;
@@ -173,7 +174,7 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
   }
 }
 
-/** Waits until no run is under way, no read is due, and the mirror is live. @returns false on a timeout. */
+/** @returns false if the mirror is not live and without pending reads in time. */
 async function comesToRest(ops: OpsClient, wait: (ms: number) => Promise<void>): Promise<boolean> {
   const isAtRest = async (): Promise<boolean> => {
     const answer = await ops.get('/api/runs', runsSchema);
@@ -193,16 +194,14 @@ async function comesToRest(ops: OpsClient, wait: (ms: number) => Promise<void>):
   return false;
 }
 
-/** Prints what happens, and counts it. */
 class Story {
-  /** How many more losses are shown one by one. */
+  /** Losses still to be shown one by one. */
   examples = EXAMPLES;
   readonly #sandbox: Sandbox;
   readonly #databasePath: string;
   readonly #startedMs = performance.now();
-  /** Only webhooks report their levels, and one may be lost: the levels are left out of the comparison. */
+  /** Left out of the comparison: only webhooks report their levels, and one may be lost. */
   readonly #pulled: ReadonlySet<string>;
-  /** Gaps by the fact that ended them: the webhook came late, or a read proved it lost. Values that a read corrected. */
   readonly #counts = { gap_closed: 0, gap_proved: 0, drift: 0 };
 
   constructor(sandbox: Sandbox, databasePath: string) {
@@ -228,7 +227,7 @@ class Story {
   log(line: LogLine): void {
     if (line.level === 'error' || line.level === 'fatal') this.say(`${colours.red(line.level)}  ${line.msg}`);
     const fact = line as unknown as Fact;
-    // A bundle's total moves with its components and has no webhook of its own.
+    // A bundle's total follows its components without a webhook: no repair.
     if (fact.kind === 'drift' && fact.cause === 'derived') return;
     if (fact.kind === 'gap_closed' || fact.kind === 'gap_proved' || fact.kind === 'drift') {
       this.#counts[fact.kind] += 1;
@@ -239,16 +238,16 @@ class Story {
     const name = this.#sandbox.truth.variant(variantId)?.product.name ?? `variant ${variantId}`;
     const seconds = ((Date.now() - openedAtMs) / 1_000).toFixed(1);
     this.say(
-      `${colours.red('lost')} ${name}: a webhook ${fromQty} → ${toQty}. ${colours.cyan('Found:')} the next one began at ` +
-        `${toQty}, the mirror held ${fromQty}. ${colours.green('Repaired')} by a read, ${seconds} s later`,
+      `${colours.red('lost')} a webhook of ${name}, ${fromQty} → ${toQty}. ${colours.cyan('Found:')} the next one began at ` +
+        `${toQty}, the mirror had ${fromQty}. ${colours.green('Repaired')} by a read ${seconds} s later`,
     );
   }
 
   summary(): string {
     const { values, certain, differences } = this.compare();
-    // Rounded down: only all of them are 100 %.
+    // Rounded down, so that 100 % means all.
     const percent = Math.floor((1_000 * certain) / values) / 10;
-    return `${this.totals()}; right now ${differences.length} of ${values} values wrong, ${percent} % certain`;
+    return `${this.totals()}; now ${differences.length} of ${values} values are wrong, ${percent} % are not suspect`;
   }
 
   totals(): string {
@@ -264,14 +263,14 @@ class Story {
 /** @param isAtRest no read was due when the values were compared. */
 export function judge({ differences, values, leftOut }: Comparison, isAtRest: boolean) {
   const lines = [
-    `${values} stock levels, totals and products compared with the store's; left out: ${leftOut} levels of resold products of other stores, which only webhooks report`,
+    `${values} stock levels, totals and products compared with the store's; left out: ${leftOut} levels of resold products, which only webhooks report`,
     ...differences.slice(0, DIFFERENCES_SHOWN).map((line) => colours.red(line)),
   ];
   if (differences.length > DIFFERENCES_SHOWN)
     lines.push(`and ${differences.length - DIFFERENCES_SHOWN} more`);
   const isEqual = differences.length === 0 && isAtRest;
   const verdict = isEqual
-    ? 'equal. The mirror holds exactly what the store holds.'
+    ? 'equal. The mirror has exactly the store’s values.'
     : `${isAtRest ? 'different' : 'unfinished. The mirror still has products to read'}: ${counted(differences.length, 'difference')}.`;
   lines.push(colours.bold((isEqual ? colours.green : colours.red)(`VERDICT: ${verdict}`)));
   return { text: lines.join('\n'), exitCode: isEqual ? EXIT.done : EXIT.failed };

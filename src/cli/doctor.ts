@@ -1,7 +1,4 @@
-/**
- * `stock-mirror doctor`: what could keep the mirror from being right, each with its remedy
- * (docs/operating.md#commands).
- */
+/** `stock-mirror doctor`: checks everything that can prevent correct values (docs/operating.md#commands). */
 import { Command } from 'commander';
 import {
   ConfigError,
@@ -47,13 +44,12 @@ export function doctorCommand(): Command {
     });
   return explained(command, {
     notes: `
-It changes nothing, and may run next to the mirror. It requests a token from the store only when no cached token is valid,
-and never during a credential lockout: when the store has refused the credentials and they have not been corrected. A wrong
-configuration is exit code 2.`,
+It changes nothing, and may run while the mirror runs. It requests a token from the store only if no cached token is valid,
+and never after the store has refused the present credentials. Exit code 2: the configuration is wrong.`,
     examples: [
       { what: 'all checks, each with its remedy', run: 'stock-mirror doctor' },
       {
-        what: 'what is wrong, for a program',
+        what: 'problems only, as JSON',
         run: 'stock-mirror doctor --json | jq \'.checks[] | select(.status != "ok")\'',
       },
     ],
@@ -76,7 +72,6 @@ async function doctor({ full = false, json = false }: DoctorOptions): Promise<nu
       try {
         show(name, await look(config, { full }));
       } catch (error) {
-        // The other checks are still made.
         show(name, fail(messageOf(error), null));
       }
     }

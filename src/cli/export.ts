@@ -1,4 +1,4 @@
-/** `stock-mirror export`: stock rows or the change feed, as CSV or JSON lines. */
+/** `stock-mirror export`: writes stock rows or the change feed as CSV or JSON lines. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, createReadStream, createWriteStream, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -34,27 +34,27 @@ export function exportCommand(): Command {
     .option('--changes', 'the change feed (mirror_changes) instead of the stock levels (mirror_stock)')
     .option('--after <seq>', 'only rows with a higher number than this', whole(0, Number.MAX_SAFE_INTEGER))
     .option('--output <file>', 'write to this file; it appears whole or not at all')
-    .option('--force', 'replace that file; the old one stays in place until the export is complete')
+    .option('--force', 'replace the file, once the export is complete')
     .option(
       '--spreadsheet',
-      'CSV for a spreadsheet: a byte order mark, and an apostrophe before text that it would change',
+      'CSV for a spreadsheet: with a byte order mark, and an apostrophe before text that it would change',
     )
     .action(async (options: ExportOptions, command: Command) => {
       if (options.spreadsheet === true && options.format !== 'csv') {
-        command.error('error: --spreadsheet goes with --format csv');
+        command.error('error: --spreadsheet needs --format csv');
       }
       if (options.force === true && options.output === undefined) {
-        command.error('error: --force goes with --output');
+        command.error('error: --force needs --output');
       }
       process.exitCode = await exportRows(options, loadLocalConfig());
     });
   return explained(command, {
     notes: `
-The columns are those of the view. All rows are as of one instant, even while the mirror writes: they are first written to
-a temporary file, next to FILE or in TMPDIR, so that a slow reader of the standard output does not hold up the database. CSV
-follows RFC 4180, with a header; an absent value is an empty field. Texts stay as they are: a spreadsheet computes a SKU like
-=1+1, and shows 00123, 1E5 or an id of 19 digits as another number. For files that people open, use --spreadsheet, which
-puts an apostrophe before such texts; or import the file with its columns set to text. It needs no settings of the store.`,
+The columns are those of the view, and all rows show one instant. They are first written to a temporary file, next to FILE or
+in TMPDIR. CSV follows RFC 4180, with a header; null is an empty field. It needs no settings of the store.
+
+A spreadsheet computes a SKU like =1+1, and shows 00123, 1E5 or an id of 19 digits as another number. For files that people
+open in one, use --spreadsheet, which puts an apostrophe before such texts, or import the columns as text.`,
     examples: [
       {
         what: 'the stock for a spreadsheet',
@@ -85,7 +85,7 @@ async function exportRows(options: ExportOptions, { database }: LocalConfig): Pr
   const statement = changes
     ? db.prepare<[number], Row>('SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq')
     : db.prepare<[number], Row>('SELECT * FROM mirror_stock WHERE change_seq > ? ORDER BY change_seq');
-  // One statement is one read transaction, so all rows are of one instant.
+  // One statement is one read transaction. The draft file keeps a slow reader of the output from prolonging it.
   const rows = statement.iterate(after);
   try {
     const old = target === null ? undefined : statSync(target, { throwIfNoEntry: false });
@@ -109,7 +109,7 @@ async function exportRows(options: ExportOptions, { database }: LocalConfig): Pr
     if (signal.aborted) return EXIT.interrupted;
     throw named(error, folder);
   } finally {
-    // While it iterates, the connection cannot be closed.
+    // An open iterator prevents closing.
     rows.return?.();
     db.close();
     await rm(draft, { force: true });
@@ -121,25 +121,23 @@ function* jsonLines(rows: Iterable<Row>): Generator<string> {
 }
 
 const FORMULA = /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/u;
-/** Digits with the marks of numbers, dates and times. A whole number of at most 15 digits is shown as it is. */
+/** Numbers, dates and times, except whole numbers of at most 15 digits, which are shown as they are. */
 const NUMBER = /^(?!(?:0|[1-9]\d{0,14})$)(?=.*\d)[\d\s.,:/e+%()-]+$/i;
 const MONTH =
   'jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?';
 const DATE = new RegExp(`^(?=.*\\d)\\d{0,2}[\\s/.-]*(?:${MONTH})[\\s/.,-]*[\\d\\s,/.-]*$`, 'i');
 const TRUTH = /^(?:true|false)$/i;
 
-/** Spreadsheets would compute it, or show another text. */
 const isChanged = (text: string): boolean =>
   [FORMULA, NUMBER, DATE, TRUTH].some((pattern) => pattern.test(text));
 
-/** RFC 4180. */
 export function csvOptions({ spreadsheet = false }: { readonly spreadsheet?: boolean }): Options {
   return {
     bom: spreadsheet,
     record_delimiter: 'windows',
-    // A lone one too (RFC 4180).
+    // RFC 4180, also for a lone CR or LF.
     quoted_match: /[\r\n]/,
-    // Of texts only: negative numbers stay numbers.
+    // Negative numbers stay numbers.
     cast: { string: (text: string) => (spreadsheet && isChanged(text) ? `'${text}` : text) },
   };
 }
@@ -148,15 +146,15 @@ async function toStandardOutput(draft: string, signal: AbortSignal): Promise<voi
   try {
     await pipeline(createReadStream(draft), process.stdout, { end: false, signal });
   } catch (error) {
-    // output.ts handles an output that takes no more, where that is a failure.
+    // output.ts reports an output that cannot be written.
     if (signal.aborted || (error as NodeJS.ErrnoException).syscall !== 'write') throw error;
   }
 }
 
-/** A full disk and the like, named with its folder. SQLite's own errors are named already. */
+/** Adds folder and remedy to errors of the file system, such as a full disk. */
 function named(error: unknown, folder: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return error;
-  const remedy = 'check that there is room and that this user may write there, or use another folder';
+  const remedy = 'check disk space and permissions, or use another folder';
   return new Error(`cannot write in ${folder} (${code}): ${remedy} (--output or TMPDIR)`, { cause: error });
 }

@@ -7,17 +7,14 @@ import { explained } from '../sqlite/explain.ts';
 import { visible } from '../platform/visible.ts';
 import { EXIT } from './shared/exit-codes.ts';
 
-/**
- * Runs the program and returns the exit code for its errors; `undefined` when there was none, which leaves a code
- * that the command itself put in `process.exitCode`. Each error is printed to stderr once.
- */
+/** Prints an error once, to stderr. @returns its exit code; undefined without an error: the command has set its own. */
 export async function runProgram(program: Command, args: readonly string[]): Promise<number | undefined> {
   try {
     await program.parseAsync(args, { from: 'user' });
     return undefined;
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has printed it. Its only other code is 1; wrong usage is 2 here.
+      // Commander has printed it.
       return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     }
     if (error instanceof ConfigError) {
@@ -30,7 +27,6 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
 }
 
 function explainError(error: unknown): string {
-  // The error names its cause and the remedy.
   if (error instanceof StoreError) return oneLine(error.message);
   const isExplained = error instanceof Error && error.cause instanceof StoreError;
   if (isExplained || sqliteCode(error) === null) return describeError(error);

@@ -1,4 +1,4 @@
-/** `stock-mirror sandbox`: a simulated store, until Ctrl-C or SIGTERM. */
+/** `stock-mirror sandbox`: runs a simulated store until a signal. */
 import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ import { interruptible } from './shared/interrupt.ts';
 interface SandboxOptions {
   readonly port: number;
   readonly products: number;
-  /** Changes per second. */
+  /** Stock changes per second. */
   readonly rate: number;
   readonly seed: number;
   readonly webhookUrl: string;
@@ -22,7 +22,6 @@ interface SandboxOptions {
   readonly faults: z.output<typeof faultsSchema>;
 }
 
-/** More lines a second are not readable; the rest are counted. */
 const LINES_PER_SECOND = 10;
 const SEED_TEXT = 'the same seed gives the same catalogue, operations and faults';
 
@@ -32,7 +31,7 @@ export function sandboxCommand(): Command {
     .option('--products <count>', 'products in the catalogue', whole(1, 1_000_000), 50)
     .option('--rate <changes>', 'stock changes per second; 0 for none', decimal(0, 10_000), 2)
     .option('--seed <number>', SEED_TEXT, whole(0, 4_294_967_295), 1)
-    .option('--webhook-url <url>', 'where webhooks are sent', webUrl, 'http://127.0.0.1:8787/webhooks')
+    .option('--webhook-url <url>', 'the receiver of webhooks', webUrl, 'http://127.0.0.1:8787/webhooks')
     .option(
       '--mirror-url <url>',
       'the mirror’s page, for links to its rows',
@@ -43,29 +42,27 @@ export function sandboxCommand(): Command {
     .action(runSandbox);
   return explained(command, {
     notes: `
-Faults can also be set on the page and by POST /sandbox/faults while it runs; --faults takes the same JSON. Its fields:
-${Object.keys(faultsSchema.shape).join(', ')}. GET /sandbox/faults shows all of them with their values.`,
+While it runs, faults can be changed on its page and by POST /sandbox/faults, which takes the same JSON as --faults. Its
+fields: ${Object.keys(faultsSchema.shape).join(', ')}. GET /sandbox/faults shows their values.`,
     examples: [
       { what: 'a store with 50 products and two changes a second', run: 'stock-mirror sandbox' },
       {
-        what: 'a bad network: webhooks are lost, doubled and late',
+        what: 'a bad network: webhooks are lost, duplicated and late',
         run: `stock-mirror sandbox --faults '{"loss": 0.1, "duplicate": 0.1, "delay_ms": {"min": 0, "max": 5000}}'`,
       },
       {
-        what: 'the same store each time, without changes of its own',
+        what: 'the same store each time, without random changes',
         run: 'stock-mirror sandbox --seed 7 --rate 0',
       },
     ],
   });
 }
 
-/** Runs until a signal; then `process.exitCode` is 130 after Ctrl-C, else unchanged. */
 async function runSandbox(options: SandboxOptions): Promise<void> {
   const { port, rate } = options;
   const sandbox = await startSandbox(options).catch((cause: unknown) => {
     if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause;
-    const problem = `port ${port} on 127.0.0.1 is already in use by another program; choose another one with --port`;
-    throw new Error(problem, { cause });
+    throw new Error(`port ${port} on 127.0.0.1 is already in use: choose another one with --port`);
   });
   setFaults(sandbox, options.faults);
   write(intro(sandbox, options));
@@ -94,7 +91,7 @@ SERVICE_WEBHOOK_SECRET=${sandbox.webhookSecret}
 `;
 }
 
-/** A line per webhook; above a readable rate, the rest are counted once a second. */
+/** Prints a line per webhook; above a readable rate, counts the rest once a second. */
 function reportDeliveries(sandbox: Sandbox): NodeJS.Timeout {
   let settled = 0;
   sandbox.deliveries.onSettled((record) => {
@@ -121,7 +118,7 @@ function faults(value: string): z.output<typeof faultsSchema> {
   try {
     json = JSON.parse(value);
   } catch {
-    throw new InvalidArgumentError('It takes JSON such as {"loss": 0.1}.');
+    throw new InvalidArgumentError('It must be JSON such as {"loss": 0.1}.');
   }
   const { data, error } = faultsSchema.safeParse(json);
   if (data === undefined) throw new InvalidArgumentError(z.prettifyError(error));

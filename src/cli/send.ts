@@ -1,4 +1,4 @@
-/** `stock-mirror send`: one signed webhook to the mirror, as the store would send it, and the answer. */
+/** `stock-mirror send`: sends one signed webhook to the mirror, as the store would, and prints the answer. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
@@ -26,7 +26,7 @@ interface SendOptions {
 }
 
 const LEVEL = whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-/** The store takes a 2xx for an acknowledgement only within this time (docs/store-api.md#delivery-rules, 1). */
+/** The store accepts a 2xx only within this time (docs/store-api.md#delivery-rules, 1). */
 const ACKNOWLEDGED_WITHIN_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 
@@ -34,14 +34,14 @@ export function sendCommand(): Command {
   const command = new Command('send')
     .option(
       '--variant <id>',
-      'a stock change of this variant; without it the delivery holds no change',
+      'the variant whose stock changes; without it, the webhook contains no change',
       digits,
     )
-    .option('--warehouse <id>', 'its warehouse', digits)
-    .option('--old <number>', 'available before', LEVEL)
-    .option('--new <number>', 'available after', LEVEL)
-    .option('--file <path>', 'send exactly the bytes of this file instead; - is the standard input')
-    .option('--url <url>', 'send it to this address instead of HOST and PORT', webUrl)
+    .option('--warehouse <id>', 'the warehouse', digits)
+    .option('--old <number>', 'available quantity before', LEVEL)
+    .option('--new <number>', 'available quantity after', LEVEL)
+    .option('--file <path>', 'send the bytes of this file instead; - is the standard input')
+    .option('--url <url>', 'the address, instead of HOST and PORT', webUrl)
     .option('--secret-previous', 'sign it with SERVICE_WEBHOOK_SECRET_PREVIOUS')
     .option('--json', 'print the answer as JSON')
     .action(async (options: SendOptions, command: Command) => {
@@ -49,16 +49,15 @@ export function sendCommand(): Command {
     });
   return explained(command, {
     notes: `
-Without values nothing in the mirror changes, except that it has received a delivery. With --variant, --warehouse,
---old and --new the mirror believes the change until it next reads the product: \`stock-mirror resync --product\`.
-Exits 0 when the answer is a 2xx within a second, which is as long as the store waits.`,
+A webhook without a change is received, and changes no stock value. A change is believed until the mirror next reads the
+product: run \`stock-mirror resync --product\`. Exit code 0: a 2xx answer came within a second, as the store requires.`,
     examples: [
       {
-        what: 'a webhook without a change, the way that the store’s take',
+        what: 'a webhook without a change, by way of the public address',
         run: 'stock-mirror send --url https://mirror.example/webhooks',
       },
       {
-        what: 'a change that the mirror believes until it reads the product',
+        what: 'a change, believed until the product is read',
         run: 'stock-mirror send --variant 123 --warehouse 1 --old 5 --new 4',
       },
       { what: 'the bytes of a file, signed', run: 'stock-mirror send --file webhook.json' },
@@ -72,7 +71,7 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
   if (secret === undefined) command.error('error: SERVICE_WEBHOOK_SECRET_PREVIOUS is not set');
   const url = options.url ?? urlOf(config.webhook, '/webhooks');
   if (url === null) {
-    command.error('error: PORT is 0, a different port at each start: name the address with --url');
+    command.error('error: PORT is 0, so each start takes another port: give the address with --url');
   }
   const fetch = options.url === undefined ? fetchDirectly : fetchThroughProxy;
   const startedAtMs = performance.now();
@@ -82,7 +81,7 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
     headers: {
       'content-type': 'application/json',
       'x-service-signature': signBody(secret.reveal(), body),
-      // The store's, so that a firewall treats both alike.
+      // The store's agent, so that a firewall treats both alike.
       'user-agent': 'service-webhook/1.0',
     },
     body,
@@ -90,7 +89,7 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
   })
     .then(async (answer) => ({ status: answer.status, ok: answer.ok, text: await answer.text() }))
     .catch((cause: unknown) => {
-      const remedy = 'is the mirror running, and are HOST and PORT, or --url, right?';
+      const remedy = 'check that the mirror runs, and that HOST and PORT, or --url, are right';
       throw new Error(`no answer from ${url}: ${remedy}`, { cause });
     });
   const tookMs = Math.round((performance.now() - startedAtMs) * 10) / 10;
@@ -104,7 +103,8 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
     process.stdout.write(`${paint(String(status))} in ${tookMs} ms from ${url}\n`);
     if (answer !== '') process.stdout.write(`${visible(answer)}\n`);
   }
-  if (ok && !acknowledged) process.stderr.write('later than a second: the store would not count it\n');
+  if (ok && !acknowledged)
+    process.stderr.write('the answer took more than a second: the store would not accept it\n');
   if (ok) process.stderr.write(warningOf(options));
   return acknowledged ? EXIT.done : EXIT.failed;
 }
@@ -114,7 +114,7 @@ function bodyOf(options: SendOptions, command: Command): Buffer {
   const values = { '--variant': variant, '--warehouse': warehouse, '--old': old, '--new': level };
   const isChange = Object.values(values).some((value) => value !== undefined);
   if (file !== undefined) {
-    if (isChange) command.error('error: --file sends its own values: leave out the others');
+    if (isChange) command.error(`error: --file cannot be combined with ${Object.keys(values).join(', ')}`);
     try {
       return readFileSync(file === '-' ? 0 : file);
     } catch (cause) {
@@ -123,7 +123,7 @@ function bodyOf(options: SendOptions, command: Command): Buffer {
   }
   const missing = Object.entries(values).filter(([, value]) => value === undefined);
   if (isChange && missing.length > 0) {
-    command.error(`error: a change needs ${missing.map(([name]) => name).join(', ')} too`);
+    command.error(`error: a change also needs ${missing.map(([name]) => name).join(', ')}`);
   }
   const nowMs = Date.now();
   const change = {
@@ -132,7 +132,7 @@ function bodyOf(options: SendOptions, command: Command): Buffer {
   };
   const envelope = {
     request_id: `test-${randomUUID()}`,
-    // An event of an unknown type would make the mirror read products to find out its meaning.
+    // An unknown event type would make the mirror read products.
     event_type: STOCK_AVAILABLE_UPDATED,
     request_time: nowMs,
     data: { items: isChange ? [change] : [] },
@@ -140,10 +140,9 @@ function bodyOf(options: SendOptions, command: Command): Buffer {
   return Buffer.from(JSON.stringify(envelope));
 }
 
-/** @returns nothing for a delivery that changes nothing. */
 function warningOf({ variant, warehouse, new: level, file }: SendOptions): string {
-  const untilRead = 'until it reads the product; `stock-mirror resync --product <id>` makes it do so\n';
-  if (file !== undefined) return `if the file holds changes, the mirror believes them ${untilRead}`;
+  const untilRead = 'until the product is read: run `stock-mirror resync --product <id>`\n';
+  if (file !== undefined) return `if the file contains changes, the mirror shows them ${untilRead}`;
   if (variant === undefined) return '';
-  return `the mirror now shows ${level} as the stock level of variant ${variant} in warehouse ${warehouse}, true or not, ${untilRead}`;
+  return `the mirror shows ${level} for variant ${variant} in warehouse ${warehouse} ${untilRead}`;
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { runService } from '../app/serve.ts';
 import { explained } from './shared/explained.ts';
 
-/** `stock-mirror serve`: the mirror in the foreground, as `npm start` runs it. */
+/** `stock-mirror serve`: runs the mirror in the foreground. */
 export function serveCommand(): Command {
   const command = new Command('serve').action(async () => {
     process.exitCode = await runService();

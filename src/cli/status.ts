@@ -1,4 +1,4 @@
-/** `stock-mirror status`: the mirror's state, from the running mirror, or from the database when none runs. */
+/** `stock-mirror status`: shows the state of the running mirror, or of the database when none runs. */
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
@@ -21,7 +21,7 @@ import { table } from './shared/table.ts';
 
 type Status = z.infer<typeof stateSchema>;
 
-/** Missing while the mirror's file cannot be read. */
+/** Absent while the mirror's file cannot be read. */
 const countsSchema = z.object({
   epoch: z.string(),
   last_seq: z.number(),
@@ -58,19 +58,18 @@ export function statusCommand(): Command {
     });
   return explained(command, {
     notes: `
-It needs no settings of the store. Exit code 0 only when a mirror runs and its values can be relied on, except those marked
-suspect.`,
+It needs no settings of the store. Exit code 0: a mirror runs, and all values can be relied on except suspect ones.`,
     examples: [
       { what: 'the state of the mirror', run: 'stock-mirror status' },
       {
-        what: 'whether it can be relied on, for a program',
+        what: 'state, causes and suspect levels, as JSON',
         run: "stock-mirror status --json | jq '{state, causes: [.causes[].code], suspect_count}'",
       },
     ],
   });
 }
 
-/** @returns null when nothing answers that this user may ask. */
+/** @returns null if nothing answers, or if this user has no token. */
 async function askServer({ ops }: LocalConfig): Promise<Status | null> {
   try {
     return await opsClient(ops).get('/api/status', stateSchema);
@@ -83,7 +82,9 @@ async function askServer({ ops }: LocalConfig): Promise<Status | null> {
 
 function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Status {
   if (!isThere(path)) {
-    throw new Error(`no mirror runs and ${path} does not exist: start it with \`stock-mirror serve\``);
+    throw new Error(
+      `no mirror runs, and ${path} does not exist: run \`stock-mirror serve\`, or correct DATABASE_PATH`,
+    );
   }
   const db = openMirrorFile(path);
   try {
@@ -103,7 +104,7 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
   }
 }
 
-/** true also where this user may not look: the heartbeat in the file decides then. */
+/** true also if this user may not test the lock; the heartbeat then decides. */
 function isHeldByProcess(path: string): boolean {
   try {
     return isDatabaseLocked(inboxPath(path));
@@ -117,7 +118,7 @@ const PAINT = { live: colours.green, catching_up: colours.yellow, stale: colours
 
 interface Place {
   readonly path: string;
-  /** Where a mirror that holds the file should listen, and does not; null: it answers, or none runs. */
+  /** The expected address of a mirror that holds the file but does not answer there. */
   readonly hidden: LocalConfig['ops'] | null;
 }
 
@@ -131,7 +132,10 @@ function describe(status: Status, { path, hidden }: Place): string {
   }
   if (hidden !== null) {
     const address = `${hidden.host}:${hidden.port}`;
-    rows.push(['mirror', `a process holds the database, but none answers at ${address}: is it OPS_PORT?`]);
+    rows.push([
+      'mirror',
+      `a process holds the database but does not answer at ${address}: check OPS_HOST and OPS_PORT`,
+    ]);
   }
   rows.push(['database', path]);
   const counted = countsSchema.safeParse(status);
@@ -143,13 +147,13 @@ function describe(status: Status, { path, hidden }: Place): string {
     ['pending reads', String(counts.pending_reads)],
     ['open gaps', String(counts.open_gaps)],
     ['last delivery', ago(counts.last_delivery_at)],
-    ['last full sync', ago(counts.last_full_sync_at)],
-    ['oldest verified', ago(counts.oldest_verified_at)],
-    ['change feed', `at ${counts.last_seq}, epoch ${counts.epoch}`],
+    ['last full read', ago(counts.last_full_sync_at)],
+    ['oldest read', ago(counts.oldest_verified_at)],
+    ['change feed', `last change ${counts.last_seq}, epoch ${counts.epoch}`],
   );
   const behind = counts.deliveries_behind ?? 0;
   if (behind > 0) {
-    rows.push(['inbox', `${behind} deliveries not applied yet, the first ${ago(counts.behind_since)}`]);
+    rows.push(['inbox', `${behind} deliveries not applied yet, the oldest from ${ago(counts.behind_since)}`]);
   }
   if (counts.dead_letters > 0) rows.push(['dead letters', `${counts.dead_letters} deliveries or items`]);
   if (counts.last_read_error !== null) rows.push(['failed read', counts.last_read_error]);

@@ -1,7 +1,4 @@
-/**
- * `stock-mirror verify`: compares every quantity of the store with the mirror's, changing nothing
- * (docs/operating.md#commands).
- */
+/** `stock-mirror verify`: compares the store's quantities with the mirror's (docs/operating.md#commands). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
@@ -42,11 +39,12 @@ export function verifyCommand(): Command {
     });
   return explained(command, {
     notes: `
-A difference counts when two looks, at least 3 s apart, see the same difference and neither side has moved: a change on its
-way is no difference. A value that differs at six looks but keeps moving is undecided: exit code 1, look again when the store
-is calmer. It compares the available quantities of variants and of their warehouses. Without --sample and --product it also
-reads the store's product list, and a product that only one side has is a difference. Its reads come on top of the running
-mirror's, with limits of their own: SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY.`,
+It compares the available quantities of variants and of their warehouses. A difference counts if two looks, at least 3 s
+apart, show the same one and neither side has changed: a change may be on its way. A value that differs at six looks and keeps
+changing is undecided, with exit code 1: run verify again when the store is calmer.
+
+Without --sample and --product it also reads the store's product list; a product that only one side has is a difference.
+SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY limit its reads, which come on top of a running mirror's.`,
     examples: [
       { what: 'the whole catalogue', run: 'stock-mirror verify' },
       { what: '200 products chosen at random, for a cron job', run: 'stock-mirror verify --sample 200' },
@@ -73,7 +71,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
     },
   });
   const interrupted = interruptible();
-  /** Also ends the waits of the other workers when one has failed. */
+  /** Ends the waits of the other workers when one has failed. */
   const over = new AbortController();
   const signal = AbortSignal.any([interrupted, over.signal]);
   const store = { client, throttle, signal };
@@ -82,7 +80,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
   try {
     progress.show({ done: 0, total: 0 });
     const drawn = sample === undefined ? [] : pluck(`${PRODUCT_IDS} ORDER BY random() LIMIT ${sample}`);
-    // An empty mirror equals an empty store only.
+    // An empty mirror equals only an empty store.
     const chosen =
       product ??
       (drawn.length > 0 ? drawn : [...(await listed(store)), ...pluck(PRODUCT_IDS)].slice(0, sample));
@@ -98,7 +96,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
     );
   } catch (error) {
     if (!interrupted.aborted) throw error;
-    progress.say('stopped; nothing was proven');
+    progress.say('stopped without a verdict');
     return EXIT.interrupted;
   } finally {
     over.abort();
@@ -116,14 +114,12 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
 
 const PRODUCT_IDS = 'SELECT product_id FROM mirror_products';
 
-/** The store, asked within the limits of the configuration. */
 interface PacedStore {
   readonly client: ServiceClient;
   readonly throttle: Throttle;
   readonly signal: AbortSignal;
 }
 
-/** The ids of all products, from the store's list. */
 async function listed({ client, throttle, signal }: PacedStore): Promise<string[]> {
   const paced: ServiceClient = {
     ...client,
@@ -156,14 +152,13 @@ function sightsOf(
     const { store_id: storeId } = answer.product;
     if (mirrored !== undefined && storeId !== mirrored) {
       throw new Error(
-        `the credentials are those of store ${storeId}, but this mirror holds store ${mirrored}: set the credentials of that store`,
+        `the credentials belong to store ${storeId}, but this mirror holds store ${mirrored}: correct SERVICE_CLIENT_ID or DATABASE_PATH`,
       );
     }
     return { before, answer: snapshotOf(answer.product, ''), after };
   };
 }
 
-/** A value that could not be decided is not equal. */
 export function isEqual({ drift, undecided, unread }: Verdict): boolean {
   return drift.length + undecided.length + unread.length === 0;
 }
@@ -196,7 +191,7 @@ function describeFound(found: Found, names: ReadonlyMap<string, string>): string
   }
   const name = names.get(warehouse ?? '');
   const id = what === 'total' ? variant : `${variant}/${warehouse}${name === undefined ? '' : ` (${name})`}`;
-  const values = `the mirror has ${found.mirror ?? 'no row'}, the store ${found.service ?? 'none'}`;
+  const values = `mirror ${found.mirror ?? 'none'}, store ${found.service ?? 'none'}`;
   const trust =
     found.suspect === null
       ? ''

@@ -30,16 +30,16 @@ import { Truth } from './world/truth.ts';
 export interface SandboxOptions extends StoreOptions {
   /** Default 0: any free port. Always on 127.0.0.1. */
   readonly port?: number;
-  /** How long a webhook waits for its answer. Default 1000, as documented. */
+  /** The time for a receiver's answer. Default 1000, as documented. */
   readonly ackTimeoutMs?: number;
 }
 
-/** The whole simulated store without a socket: `api.fetch` answers. */
+/** The simulated store without a socket: `api.fetch` answers. */
 export type SimulatedService = Store & { readonly api: Hono<ApiEnv> };
 
 export type Sandbox = SimulatedService & { readonly baseUrl: string; readonly port: number };
 
-/** Starts the simulated store on 127.0.0.1. Rejects when the port is in use. */
+/** Rejects when the port is in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { timers = systemTimers, ackTimeoutMs = 1_000 } = options;
   const service = createService(options, createTransmitter({ timers, ackTimeoutMs }));
@@ -61,7 +61,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   });
 }
 
-/** @param transmitter sends its webhooks. */
 export function createService(options: StoreOptions, transmitter: Transmitter): SimulatedService {
   const store = createStore(options, transmitter);
   const api = createApi(store);
@@ -74,7 +73,6 @@ export function createService(options: StoreOptions, transmitter: Transmitter): 
 export interface StoreOptions {
   /** The same seed gives the same catalogue, operations and faults. Default 1. */
   readonly seed?: number;
-  /** Default 50. */
   readonly products?: number;
   readonly webhookUrl?: string | null;
   /** The address of the mirror's page, for links to its rows. Default: no links. */
@@ -82,24 +80,20 @@ export interface StoreOptions {
   readonly clientSecret?: string;
   readonly webhookSecret?: string;
   readonly clockOffsetMs?: number;
-  /** Epoch ms; default `Date.now`. */
   readonly now?: () => number;
   readonly timers?: Timers;
 }
 
-/** One of the store's apps: a channel with its own credentials, webhook settings and webhook secret ("Events"). */
+/** A channel with its credentials and webhook settings ("Events"). */
 interface App {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly webhookSecret: string;
-  /** null or empty until it is set. */
   readonly webhookUrl: string | null;
 }
 
-/** The parts of the simulated store, as the API, the control API, the page and tests use them. */
 export type Store = ReturnType<typeof createStore>;
 
-/** @param transmitter sends its webhooks. */
 function createStore(options: StoreOptions, transmitter: Transmitter) {
   const { seed = 1, timers = systemTimers } = options;
   const stream = (label: string) => createRandom(seed, label);
@@ -143,7 +137,7 @@ function createStore(options: StoreOptions, transmitter: Transmitter) {
     },
   });
   const traffic = createTraffic({ truth, operations, random: stream('traffic'), timers });
-  // A separate stream of ids, so that an order does not change the ids of later products.
+  // A separate stream, so that orders do not change the ids of later products.
   const recordIds = new Ids(stream('records'));
   const addresses = new AddressBook({ ids: recordIds });
   const orderDesk = createOrderDesk({ truth, operations, addresses, access, clock, ids: recordIds });
@@ -174,7 +168,7 @@ function createStore(options: StoreOptions, transmitter: Transmitter) {
     set webhookUrl(url) {
       network.webhookUrl = url;
     },
-    /** Stops traffic, and drops what has not been sent. */
+    /** Drops unsent webhooks. */
     stop: async () => {
       traffic.stop();
       clock.stop();
@@ -184,7 +178,7 @@ function createStore(options: StoreOptions, transmitter: Transmitter) {
   };
 }
 
-/** Loopback only: the sandbox's credentials are public, and its control API is open. */
+/** Loopback only: the credentials are public, and the control API is open. */
 function listen({ fetch }: Hono<ApiEnv>, port: number): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = serve({ fetch, hostname: '127.0.0.1', port }) as Server;

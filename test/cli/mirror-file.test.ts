@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 
 test.each([
-  ['missing.db', /missing\.db does not exist: start the mirror with `stock-mirror serve` first$/],
+  ['missing.db', /missing\.db does not exist: run `stock-mirror serve` first, or correct DATABASE_PATH$/],
   ['empty.db', /empty\.db is empty: start the mirror, which fills it\.$/],
   ['text.db', /text\.db is not a SQLite database \(SQLITE_NOTADB\): move it away, or set DATABASE_PATH/],
   ['folder.db', /folder\.db is a folder: set DATABASE_PATH to a file\.$/],

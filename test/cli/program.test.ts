@@ -35,7 +35,7 @@ describe('exit codes', () => {
     [['verb', 'inner', '--help'], 0, /^Usage: stock-mirror verb inner /, /^$/],
     [[], 2, /^$/, /^Usage: stock-mirror /],
     [['verb'], 2, /^$/, /^Usage: stock-mirror verb /],
-    [['frobnicate'], 2, /^$/, /^error: unknown command 'frobnicate'\nRun it with --help/],
+    [['frobnicate'], 2, /^$/, /^error: unknown command 'frobnicate'\nUse --help to list/],
     [['--frobnicate'], 2, /^$/, /^error: unknown option '--frobnicate'/],
     [['verb', 'inner', '--frobnicate'], 2, /^$/, /^error: unknown option '--frobnicate'/],
     [['verb', 'inner', '--port'], 2, /^$/, /^error: option '--port <n>' argument missing/],

@@ -77,7 +77,7 @@ test('sends a file byte for byte', async () => {
   writeFileSync(join(home.folder, 'body'), bytes);
   const { stdout, stderr } = await run(home, 'send', '--url', url, '--file', 'body');
   expect(stdout).toMatch(/^204 in [\d.]+ ms from http:\S+\n$/);
-  expect(stderr).toContain('if the file holds changes');
+  expect(stderr).toContain('if the file contains changes');
   const [{ body, signature }] = received as [Received];
   expect(body.equals(bytes)).toBe(true);
   expect(verifySignature([present(home.env['SERVICE_WEBHOOK_SECRET'])], body, signature)).toBe(true);
@@ -85,11 +85,11 @@ test('sends a file byte for byte', async () => {
 
 describe('exits 2 for wrong usage', () => {
   test.each<[args: string[], said: string]>([
-    [['--variant', '1', '--old', '2'], 'a change needs --warehouse, --new too'],
-    [['--variant', 'x'], 'An id has digits only.'],
-    [['--variant', '1', '--warehouse', '1', '--old', '1.5', '--new', '1'], 'It takes a whole number from'],
-    [['--file', 'body', '--new', '1'], '--file sends its own values'],
-    [['--url', 'mirror'], 'It takes an address'],
+    [['--variant', '1', '--old', '2'], 'a change also needs --warehouse, --new'],
+    [['--variant', 'x'], 'An id consists of digits.'],
+    [['--variant', '1', '--warehouse', '1', '--old', '1.5', '--new', '1'], 'It must be a whole number from'],
+    [['--file', 'body', '--new', '1'], '--file cannot be combined with --variant, --warehouse, --old, --new'],
+    [['--url', 'mirror'], 'It must be an address'],
     [[], 'PORT is 0'],
   ])('%j', async (args, said) => {
     const { code, stdout, stderr } = await run(home, 'send', ...args);
@@ -121,7 +121,7 @@ test('changes a live mirror only with values, and until the product is read', as
     served,
     ...['send', ...values, '--old', String(stockLevel.availableQty), '--new', '-7'],
   );
-  expect(changed.stderr).toContain(`now shows -7 as the stock level of variant ${stockLevel.variantId}`);
+  expect(changed.stderr).toContain(`the mirror shows -7 for variant ${stockLevel.variantId}`);
   const level = db
     .prepare<[string, string], number>(
       'SELECT available_qty FROM mirror_stock WHERE variant_id = ? AND warehouse_id = ?',

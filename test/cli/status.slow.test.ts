@@ -12,7 +12,7 @@ test('names the remedy without a server and a database', async () => {
   const { code, stdout, stderr } = await run(home, 'status', '--json');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
-    `error: no mirror runs and ${databaseOf(home)} does not exist: start it with \`stock-mirror serve\`\n`,
+    `error: no mirror runs, and ${databaseOf(home)} does not exist: run \`stock-mirror serve\`, or correct DATABASE_PATH\n`,
   );
 });
 
@@ -31,14 +31,16 @@ test('shows the server’s state and exits 0 only if live', async () => {
   expect(live.code).toBe(0);
   expect(live.stdout).toMatch(/^state +live$/m);
   expect(live.stdout).toMatch(/^mirrored +20 products, \d+ variants, \d+ stock levels$/m);
-  expect(live.stdout).toMatch(/^last full sync +\d+ s ago$/m);
+  expect(live.stdout).toMatch(/^last full read +\d+ s ago$/m);
   expect(live.stdout).toMatch(/^last delivery +never$/m);
   const json = await run(home, 'status', '--json');
   expect(json.stdout).toMatch(/^\{.*\}\n$/);
   expect(JSON.parse(json.stdout)).toMatchObject({ state: 'live', serving: true, products: 20 });
 
   const lost = await run(withEnv(home, { OPS_PORT: '0' }), 'status');
-  expect(lost.stdout).toMatch(/^mirror +a process holds the database, but none answers at 127\.0\.0\.1:0: /m);
+  expect(lost.stdout).toMatch(
+    /^mirror +a process holds the database but does not answer at 127\.0\.0\.1:0: /m,
+  );
 
   server.signal('SIGTERM');
   await server.ended;
@@ -57,7 +59,7 @@ test('shows the server’s state and exits 0 only if live', async () => {
   new Inbox(db).append([{ body: delivery('kept', item()), arrivedAtMs: atMs }]);
   db.close();
   expect((await run(home, 'status')).stdout).toMatch(
-    /^inbox +1 deliveries not applied yet, the first \d+ s ago$/m,
+    /^inbox +1 deliveries not applied yet, the oldest from \d+ s ago$/m,
   );
   const kept = await run(home, 'status', '--json');
   expect(JSON.parse(kept.stdout)).toMatchObject({ deliveries_behind: 1, behind_since: atMs });

@@ -1,15 +1,14 @@
-/** Compares all values of the mirror's public views with the simulated store. */
 import { openReader } from '../../sqlite/open.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 type Truth = Pick<Sandbox['truth'], 'snapshot'>;
 
 export interface Comparison {
-  /** The stock levels, totals and products compared. */
+  /** Stock levels, totals and products compared. */
   readonly values: number;
-  /** Of these, those that the mirror has and does not mark as suspect. */
+  /** Values that the mirror has and does not mark as suspect. */
   readonly certain: number;
-  /** Levels left out because only webhooks report them, and one may be missing. */
+  /** Levels that only webhooks report, where one may be missing. */
   readonly leftOut: number;
   readonly differences: readonly string[];
 }
@@ -28,7 +27,7 @@ const ROWS = `
   FROM mirror_variants
   UNION ALL SELECT 'product ' || product_id, 0, name FROM mirror_products`;
 
-/** Variants with a webhook that was not acknowledged. For the levels of a pulled one, no read can replace it. */
+/** Variants with an unacknowledged webhook. For the levels of a pulled variant, no read can replace it. */
 export function missedVariants({ records }: Pick<Sandbox['deliveries'], 'records'>): Set<string> {
   const missed = records.filter(({ outcome, status }) => outcome !== 'answered' || status !== 204);
   return new Set(missed.flatMap(({ delivery }) => delivery.items.map((item) => item.id)));
@@ -57,7 +56,7 @@ export function compareWithTruth(
   let leftOut = 0;
   for (const { variantId, warehouseId, availableQty, productId, sku, kind } of levels) {
     const id = `level ${variantId}/${warehouseId}`;
-    // Two losses may cancel out in the total that reads show: then the row is not even marked suspect.
+    // Two losses may cancel out in the total that reads show, and leave the row unsuspected.
     if (kind === 'pulled' && (held.get(id)?.suspect !== 0 || missed.has(variantId))) {
       held.delete(id);
       leftOut += 1;

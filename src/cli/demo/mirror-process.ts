@@ -1,4 +1,3 @@
-/** The real mirror as a child process. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +7,6 @@ import { opsClient } from '../shared/ops-client.ts';
 
 export type MirrorProcess = Awaited<ReturnType<typeof startMirror>>;
 
-/** A line of the mirror's log; `kind` says what happened. */
 export interface LogLine {
   readonly level: string;
   readonly msg: string;
@@ -18,24 +16,24 @@ export interface LogLine {
 interface MirrorProcessOptions {
   readonly sandbox: Sandbox;
   readonly folder: string;
-  /** 0 takes a free one, as for `opsPort`. */
+  /** 0: any free port, also for `opsPort`. */
   readonly port: number;
   readonly opsPort: number;
   readonly onLog: (line: LogLine) => void;
-  /** Called when the process ends without `kill` after it has begun to listen. */
+  /** Called if the process ends without `kill` after it has begun to listen. */
   readonly onDeath: (error: Error) => void;
 }
 
 export const DATABASE = 'stock-mirror.db';
 
-/** The sandbox's webhooks go there. @throws Error when it ends before it listens. */
+/** Starts the mirror and sends the sandbox's webhooks to it. @throws Error if it ends before it listens. */
 export async function startMirror(options: MirrorProcessOptions) {
   const { sandbox, folder, onLog, onDeath } = options;
   const child = spawn(process.execPath, [fileURLToPath(programFile('main'))], {
-    // Ignores a .env file of the caller.
+    // Ignores the caller's .env file.
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // In a process group of its own, Ctrl-C reaches only the demo, which then stops its mirror in order.
+    // Ctrl-C must not reach the mirror; the demo stops it.
     detached: true,
     env: {
       SERVICE_BASE_URL: sandbox.baseUrl,

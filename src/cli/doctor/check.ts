@@ -1,11 +1,10 @@
-/** The result of one check. */
 import { visible } from '../../platform/visible.ts';
 import { colours } from '../shared/colours.ts';
 
 export interface Finding {
   readonly status: 'ok' | 'warn' | 'fail';
   readonly message: string;
-  /** null: nothing needs to be done, or the message says what. */
+  /** null: none is needed, or the message contains it. */
   readonly remedy: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** The mirror's files: present, undamaged, with room to grow, readable by the right users only. */
+/** Checks the mirror's files: presence, integrity, disk space, permissions. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inboxPath } from '../../inbox/inbox.ts';
@@ -8,11 +8,11 @@ import { openMirrorFile } from '../shared/mirror-file.ts';
 import { fail, ok, warn, type Finding } from './check.ts';
 
 const LITTLE_ROOM_BYTES = 100e6;
-/** The mirror starts its write-ahead log over at a smaller size, unless a reader holds it. */
+/** The mirror restarts its write-ahead log at a smaller size, unless a reader's transaction prevents it. */
 const HELD_WAL_BYTES = 32e6;
 
 interface Depth {
-  /** Also checks every index against its table, which takes several times as long. */
+  /** Also checks every index against its table: several times slower. */
   readonly full: boolean;
 }
 
@@ -26,7 +26,7 @@ export function checkDatabase(path: string, depth: Depth): Finding[] {
   if (walBytes >= HELD_WAL_BYTES) {
     found.push(
       warn(
-        `its write-ahead log has ${megabytes(walBytes)}: a reader's transaction may keep it from being reused`,
+        `its write-ahead log has ${megabytes(walBytes)}, probably because of a reader's long transaction`,
         `find the reader with \`fuser -v ${path}-shm\`, and end its transaction`,
       ),
     );
@@ -47,7 +47,7 @@ export function checkInbox(path: string, depth: Depth): Finding {
   return checkPages(file, openReader(file), depth, remedy);
 }
 
-/** Closes the database. */
+/** @param db is closed. */
 function checkPages(path: string, db: Db, { full: isFull }: Depth, remedy: string): Finding {
   const pragma = isFull ? 'integrity_check' : 'quick_check';
   try {
@@ -76,7 +76,7 @@ export function checkDisk(path: string): Finding[] {
   return [room, ...checkFileSystem(folder, type)];
 }
 
-/** By the number that Linux gives it (statfs(2)). */
+/** By Linux's magic number (statfs(2)). */
 const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
   0x6969: 'NFS',
   0x517b: 'SMB',
@@ -88,7 +88,7 @@ const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
 export function checkFileSystem(folder: string, type: number): Finding[] {
   const name = NETWORK_FILE_SYSTEMS[type >>> 0];
   if (name === undefined) return [];
-  const message = `${folder} is on ${name}, where SQLite's locks, shared memory and syncs cannot be relied on`;
+  const message = `${folder} is on ${name}, where SQLite's locks, shared memory and syncs are unreliable`;
   return [fail(message, 'set DATABASE_PATH to a file on a local disk')];
 }
 

@@ -1,4 +1,4 @@
-/** The running mirror: does one hold the database, do its two listeners answer, and what is its state? */
+/** Checks the running mirror: its lock, its two listeners, its state. */
 import type { Config } from '../../config/config.ts';
 import { inboxPath } from '../../inbox/inbox.ts';
 import { CAUSES } from '../../ops/state/causes.ts';
@@ -18,10 +18,10 @@ export async function checkMirror({ ops, database }: Config): Promise<Finding[]>
     return [(isThere(database.path) ? fail : warn)(message, remedy)];
   }
   const url = urlOf(ops);
-  if (url === null) return [warn('OPS_PORT is 0, a different port at each start', 'set a fixed OPS_PORT')];
+  if (url === null) return [warn('OPS_PORT is 0: each start takes another port', 'set a fixed OPS_PORT')];
   const status = await opsClient(ops).get('/api/status', stateSchema);
   if (status === null) {
-    return [fail(`a mirror runs, but not at ${url}`, 'give this command its OPS_HOST and OPS_PORT')];
+    return [fail(`a mirror runs, but not at ${url}`, 'set OPS_HOST and OPS_PORT to its values')];
   }
   const { state, causes } = status;
   if (causes.length === 0) return [ok(`${url}: ${state}`)];
@@ -33,16 +33,16 @@ export async function checkMirror({ ops, database }: Config): Promise<Finding[]>
 export async function checkWebhookListener({ webhook, database }: Config): Promise<Finding[]> {
   if (!isDatabaseLocked(inboxPath(database.path))) return [];
   const url = urlOf(webhook, '/healthz');
-  if (url === null) return [warn('PORT is 0, a different port at each start', 'set a fixed PORT')];
+  if (url === null) return [warn('PORT is 0: each start takes another port', 'set a fixed PORT')];
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const { status } = await fetchDirectly(url, { redirect: 'manual', signal });
-    if (status === 200) return [ok(`${url} can accept and commit a delivery`)];
-    const remedy = 'see the log of the mirror, and the disk; if another program listens there, correct PORT';
-    return [fail(`${url} answers ${status}: it cannot commit a delivery`, remedy)];
+    if (status === 200) return [ok(`${url} accepts deliveries`)];
+    const remedy = 'see the mirror’s log, and check the disk; if another program listens there, correct PORT';
+    return [fail(`${url} answers ${status}: it cannot accept deliveries`, remedy)];
   } catch (error) {
     const cause = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
-    const remedy = 'give this command the HOST and PORT of the mirror; if they are right, restart the mirror';
-    return [fail(`a mirror runs, but ${url} gives no answer (${cause})`, remedy)];
+    const remedy = 'set HOST and PORT to the mirror’s values; if they are right, restart the mirror';
+    return [fail(`a mirror runs, but ${url} does not answer (${cause})`, remedy)];
   }
 }

@@ -1,4 +1,4 @@
-/** The store: are the credentials accepted, can the catalogue be read, and do the clocks agree? */
+/** Checks the store: credentials, catalogue, clock. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -11,7 +11,6 @@ import { fail, ok, warn, type Finding } from './check.ts';
 
 const CLOCK_WARN_MS = 5_000;
 
-/** Requests no token while a cached one is valid, or while the credentials are locked out. */
 export async function checkStore({ service, database }: Config): Promise<Finding[]> {
   const { baseUrl, clientId } = service;
   const proxy = describeProxy(baseUrl);
@@ -22,7 +21,7 @@ export async function checkStore({ service, database }: Config): Promise<Finding
     baseUrl,
     clientId,
     clientSecret: service.clientSecret.reveal(),
-    // The mirror creates the folder when it starts.
+    // A mirror that has never started has no folder.
     ...(hasFolder ? { tokenFilePath } : {}),
     maxConcurrency: 1,
     onTokenFileError: (error) =>
@@ -46,11 +45,11 @@ export async function checkStore({ service, database }: Config): Promise<Finding
   }
 }
 
-/** null: the message has the remedy. */
+/** @returns null if the message contains the remedy. */
 function remedyFor({ kind }: ServiceError, baseUrl: string): string | null {
-  if (kind === 'credentials') return 'If the store was wrong, `stock-mirror resync` tries once more';
+  if (kind === 'credentials') return 'If the store was at fault, `stock-mirror resync` tries once more';
   if (kind !== 'unavailable') return null;
-  return `Check that ${baseUrl} can be reached from this machine; if it has a private CA, name its certificate in NODE_EXTRA_CA_CERTS`;
+  return `Check that this machine can reach ${baseUrl}; if it uses a private CA, set NODE_EXTRA_CA_CERTS to its certificate`;
 }
 
 export function checkClock(aheadMs: number): Finding {
@@ -58,6 +57,6 @@ export function checkClock(aheadMs: number): Finding {
   const by = `${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${aheadMs > 0 ? 'ahead' : 'behind'}`;
   return warn(
     `the store's clock is ${by}`,
-    'synchronise the clock of this machine with NTP; the values stay right, but the mirror reads more than it needs to',
+    'synchronise this machine’s clock with NTP; values stay right, but more products are read than necessary',
   );
 }

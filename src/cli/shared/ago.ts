@@ -1,4 +1,3 @@
-/** How long ago an instant was, for people. */
 export function ago(atMs: number | null, nowMs = Date.now()): string {
   if (atMs === null) return 'never';
   const seconds = Math.max(0, Math.round((nowMs - atMs) / 1_000));

@@ -1,9 +1,4 @@
-/**
- * Colours of the standard output: only on a terminal, and only where neither it nor its user objects (NO_COLOR,
- * TERM=dumb).
- */
 import pc from 'picocolors';
 
-// Left to itself the library also colours what a CI job writes to a pipe or a file. In a pipe `isTTY` is undefined,
-// which the library would take for no answer.
+/** Colours only on a terminal. By default the library also colours a CI job's pipes; `undefined` leaves it the choice. */
 export const colours = pc.createColors(process.stdout.isTTY ? pc.isColorSupported : false);

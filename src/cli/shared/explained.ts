@@ -2,9 +2,8 @@
 import type { Command } from 'commander';
 
 interface Explanation {
-  /** Paragraphs, separated by an empty line. Line breaks within one mean nothing. */
+  /** Paragraphs, separated by empty lines; wrapped to the terminal. */
   readonly notes?: string;
-  /** `run` is what is typed; parts of a shell, such as a pipe, may follow. */
   readonly examples: readonly { readonly run: string; readonly what: string }[];
 }
 

@@ -1,4 +1,4 @@
-/** Strict values on the command line: a refusal names what is accepted. */
+/** Values on the command line. */
 import { InvalidArgumentError } from 'commander';
 
 export function whole(min: number, max: number): (value: string) => number {
@@ -13,21 +13,20 @@ function checked(form: RegExp, what: string, min: number, max: number): (value: 
   return (value) => {
     const number = Number(value);
     if (form.test(value) && number >= min && number <= max) return number;
-    throw new InvalidArgumentError(`It takes ${what}.`);
+    throw new InvalidArgumentError(`It must be ${what}.`);
   };
 }
 
 export function digits(value: string): string {
   if (/^[0-9]+$/.test(value)) return value;
-  throw new InvalidArgumentError('An id has digits only.');
+  throw new InvalidArgumentError('An id consists of digits.');
 }
 
-/** Collects the ids of an option that takes several of them and may be given several times. */
 export function productIds(value: string, previous: string[] = []): string[] {
   return [...previous, digits(value)];
 }
 
 export function webUrl(value: string): string {
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) return value;
-  throw new InvalidArgumentError('It takes an address such as https://mirror.example/webhooks.');
+  throw new InvalidArgumentError('It must be an address such as https://mirror.example/webhooks.');
 }

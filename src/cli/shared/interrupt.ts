@@ -1,4 +1,4 @@
-/** Aborted by Ctrl-C, `timeout`, a container that stops or a terminal that closes. A second signal ends the process at once. */
+/** Aborted by the first signal; a second one ends the process. */
 export function interruptible(): AbortSignal {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

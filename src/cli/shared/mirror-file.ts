@@ -1,13 +1,12 @@
-/** The mirror's file, opened by a command that only reads it. */
 import { explain } from '../../sqlite/explain.ts';
 import { refuseFolder, refuseNoMirror, refuseOlderSchema } from '../../mirror/file/known-mirror.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 
-/** @throws StoreError, or Error when there is none. */
+/** Opens the mirror's file read-only. @throws StoreError, or Error if there is none. */
 export function openMirrorFile(path: string): Db {
   if (!isThere(path))
-    throw new Error(`${path} does not exist: start the mirror with \`stock-mirror serve\` first`);
+    throw new Error(`${path} does not exist: run \`stock-mirror serve\` first, or correct DATABASE_PATH`);
   refuseFolder(path);
   const db = openReader(path);
   try {

@@ -1,4 +1,4 @@
-/** Progress of lengthy work: a bar on a terminal, elsewhere a line every few seconds. */
+/** Progress of long work: a bar on a terminal, elsewhere a line every few seconds. */
 import { SingleBar } from 'cli-progress';
 import pc from 'picocolors';
 import { counted } from '../../platform/counted.ts';
@@ -6,25 +6,22 @@ import { visible } from '../../platform/visible.ts';
 
 interface Work {
   readonly done: number;
-  /** Zero while it is not known. */
+  /** 0 while unknown. */
   readonly total: number;
-  /** Differences found so far. */
   readonly drift?: number;
 }
 
 export interface Progress {
   readonly show: (work: Work) => void;
-  /** Prints a remark between two states. */
   readonly say: (text: string) => void;
-  /** Must be called on every way out: a bar left alone keeps the process alive and the cursor hidden. */
+  /** Must always be called: a bar keeps the process alive and the cursor hidden. */
   readonly end: () => void;
 }
 
-/** `atFirst` is shown while the total is unknown. */
+/** `atFirst`: shown while the total is unknown. */
 const PRODUCTS = { unit: 'products', atFirst: 'reading the list of products' };
 const LINE_EVERY_MS = 3_000;
 
-/** Without a terminal, work that ends within seconds prints nothing. */
 export function createProgress(stream: NodeJS.WriteStream, words = PRODUCTS): Progress {
   const describe = describer(words);
   let bar: SingleBar | null = null;
@@ -66,7 +63,7 @@ function startBar(stream: NodeJS.WriteStream, text: string): SingleBar {
   return bar;
 }
 
-/** Measures the rate from the first call on: a resumed run does not start at zero. */
+/** Measures the rate from the first call, since a resumed run does not start at zero. */
 function describer({ unit, atFirst }: typeof PRODUCTS): (work: Work) => string {
   let first: { atMs: number; done: number } | null = null;
   return ({ done, total, drift = 0 }) => {

@@ -1,4 +1,3 @@
-/** Names and values in two columns. */
 import { stripVTControlCharacters } from 'node:util';
 
 export function table(rows: readonly (readonly [name: string, value: string])[]): string {

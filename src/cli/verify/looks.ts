@@ -1,4 +1,4 @@
-/** Compares products in the store and in the mirror, and looks again where a change may be on its way. */
+/** Compares products in the store and in the mirror, and looks again where a change may be in transit. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProductSnapshot } from '../../core/input.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -12,36 +12,35 @@ interface Value {
   readonly qty: number | null;
 }
 
-/** A value in the mirror. The last five are null for a product. */
+/** A value in the mirror. A product has only `is_settling`. */
 export interface Row extends Value {
-  /** 1: a component of the bundle has moved, and the mirror reads the bundle within minutes. */
+  /** 1: a component of the bundle has changed, and the mirror reads the bundle within minutes. */
   readonly is_settling: number;
   readonly sku: string | null;
-  /** Grows with each change of the row. */
   readonly change_seq: number | null;
   readonly suspect: number | null;
   readonly as_of: number | null;
   readonly verified_at: number | null;
 }
 
-/** One product in the mirror at one instant, by `keyOf`; empty if the mirror does not have it. */
+/** A product in the mirror at one instant, by `keyOf`; empty if the mirror lacks it. */
 export type Rows = ReadonlyMap<string, Row>;
 
 export interface Sight {
-  /** The mirror just before the request and just after the answer. */
+  /** The mirror before the request, and after the answer. */
   readonly before: Rows;
   readonly after: Rows;
-  /** null if the store has no such product. */
+  /** null if the store lacks the product. */
   readonly answer: ProductSnapshot | null;
 }
 
-/** A value that differs, in the form that `verify --json` prints. */
+/** A difference, as `verify --json` prints it. */
 export type Found = ReturnType<typeof foundOf>;
 
 interface Difference {
   readonly key: string;
   readonly found: Found;
-  /** Equal for two looks between which neither side moved; null if the mirror moved during this look. */
+  /** Equal for two looks if neither side changed between them; null if the mirror changed during this look. */
   readonly mark: string | null;
 }
 
@@ -49,11 +48,10 @@ export interface Verdict {
   products: number;
   totals: number;
   levels: number;
-  /** Differed twice while neither side moved. */
+  /** Differed twice while neither side changed. */
   readonly drift: Found[];
-  /** Differed at every look, and moved between them. */
+  /** Differed at every look, and changed between them. */
   readonly undecided: Found[];
-  /** The store did not show it. */
   readonly unread: { readonly product_id: string; readonly error: string }[];
 }
 
@@ -68,9 +66,8 @@ function byKey<T extends Value>(values: readonly T[]): Map<string, T> {
   return new Map(values.map((value) => [keyOf(value), value]));
 }
 
-/** @returns a function that reads all rows of one product. */
 export function rowsIn(db: Db): (productId: string) => Rows {
-  // One statement, so that all rows are from one instant.
+  // One statement, for one instant.
   const rows = db.prepare<{ id: string }, Row>(`
     SELECT 'product' AS what, NULL AS variant_id, NULL AS warehouse_id, NULL AS qty, 0 AS is_settling, NULL AS sku,
       NULL AS change_seq, NULL AS suspect, NULL AS as_of, NULL AS verified_at
@@ -87,10 +84,10 @@ export function rowsIn(db: Db): (productId: string) => Rows {
 /** A value is equal if the mirror had the store's quantity before the request or after the answer. */
 export function compare(productId: string, { before, answer, after }: Sight) {
   const service = byKey(answer === null ? [] : valuesOf(answer));
-  // Levels that the store omits are unknown, not none.
+  // Omitted levels are unknown, not absent.
   const shown = new Set(answer?.variants.flatMap((each) => (each.levels === null ? [] : [each.variantId])));
   const isOnBoth = service.has(PRODUCT_KEY) && after.has(PRODUCT_KEY);
-  // A product or variant that the mirror lacks is one difference, not one for each warehouse.
+  // A missing product or variant is one difference, not one for each warehouse.
   const isCompared = ({ what, variant_id: id }: Value): boolean => {
     if (!isOnBoth || what !== 'level' || id === null) return isOnBoth || what === 'product';
     const key = keyOf(totalOf(id, null));
@@ -138,13 +135,12 @@ function foundOf(productId: string, value: Value, row: Row | undefined, service:
 
 interface LooksDeps {
   readonly see: (productId: string) => Promise<Sight>;
-  /** Products looked at concurrently. */
   readonly concurrency: number;
-  /** The user named the products: one that neither side has is a mistake. */
+  /** The user named the products, so one that neither side has is an error. */
   readonly isNamed: boolean;
   readonly onProgress: (done: number, drift: number) => void;
   readonly signal: AbortSignal;
-  /** Longer than replicas lag (2 s) and than webhooks take. */
+  /** Longer than the replicas' lag (2 s) and a webhook's transit. */
   readonly againAfterMs?: number;
 }
 
@@ -152,23 +148,22 @@ const AGAIN_AFTER_MS = 3_000;
 const MAX_LOOKS = 6;
 const MAX_FAILURES = 6;
 const IDLE_MS = 50;
-/** Failures of other kinds mean that further requests would fail too. */
+/** Other failures would also affect further requests. */
 const OF_ONE_PRODUCT: ReadonlySet<string> = new Set(['rejected', 'contract', 'unavailable', 'rate_limited']);
 
 interface Task {
   readonly productId: string;
   readonly notBeforeMs: number;
   readonly failures: number;
-  /** The differences at each look before. */
   readonly earlier: readonly (readonly Difference[])[];
 }
 
-/** @throws ServiceError if further requests would fail too, Error for another store, or the signal's reason. */
+/** @throws ServiceError if further requests would fail too; Error for another store; the signal's reason. */
 export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]): Promise<Verdict> {
   const { see, concurrency, isNamed, onProgress, signal, againAfterMs = AGAIN_AFTER_MS } = deps;
   const verdict: Verdict = { products: 0, totals: 0, levels: 0, drift: [], undecided: [], unread: [] };
   const fresh = productIds.values();
-  /** All wait equally long: the first of them is due first. */
+  /** In the order in which they are due. */
   const again: Task[] = [];
   let underWay = 0;
 
@@ -177,7 +172,7 @@ export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]):
     const { value, done } = fresh.next();
     return done === true ? undefined : { productId: value, notBeforeMs: 0, failures: 0, earlier: [] };
   };
-  /** @returns the task if the product must be looked at again, else null. */
+  /** @returns the task for the next look; null if none is needed. */
   const lookAt = async (task: Task): Promise<Task | null> => {
     const { productId, failures, earlier } = task;
     let sight;

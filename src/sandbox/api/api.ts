@@ -16,15 +16,13 @@ export interface ApiEnv {
   readonly Bindings: HttpBindings;
   readonly Variables: {
     readonly requestId: string;
-    /** Only for requests to the store's API, not to the sandbox's page and controls. */
+    /** Absent for the sandbox's page and controls. */
     readonly call?: Call;
   };
 }
 
-/** The paths of the store itself; the rest is the sandbox's. */
 const STORE = /^\/(oauth|v1)\//;
 
-/** The store's HTTP API: common conventions and errors around a table of endpoints. */
 export function createApi(store: Store): Hono<ApiEnv> {
   const { clock, oauth, reads, requests, calls } = store;
   const endpoints = endpointsOf(store);
@@ -36,7 +34,7 @@ export function createApi(store: Store): Hono<ApiEnv> {
       ...answer.headers,
       'Content-Type': 'application/json; charset=utf-8',
       'X-Request-Id': context.get('requestId'),
-      // From the store's own clock: an offset must show where a client would look for it.
+      // By the store's clock, so that clients see its offset.
       Date: new Date(clock.now()).toUTCString(),
     };
     calls.ended(context.get('call'), { status: answer.status, headers, text });
@@ -50,7 +48,6 @@ export function createApi(store: Store): Hono<ApiEnv> {
   };
 
   app.use(async (context, next) => {
-    // An empty header counts as absent.
     context.set('requestId', context.req.header('X-Request-Id') || randomUUID());
     const { method, path, url } = context.req;
     if (STORE.test(path)) {
@@ -81,7 +78,7 @@ export function createApi(store: Store): Hono<ApiEnv> {
         optional: endpoint.bodyOptional === true,
       });
       const requestId = context.get('requestId');
-      // A miss is sampled like any answer: holding or delaying it must not turn it into a hit.
+      // A miss is sampled like other answers: delaying it must not turn it into a hit.
       const sample = (ageMs: number): Answer => {
         try {
           return endpoint.answer(body, { requestId, clientId, ageMs });

@@ -19,23 +19,20 @@ import { Listing, pageOf } from '../world/listing.ts';
 import { renderOrder } from '../world/order-render.ts';
 import { imageUrl } from '../world/render.ts';
 
-/** The caller, and the age of the truth that it is shown. */
 interface Asked {
   readonly requestId: string;
   readonly clientId: string;
   readonly ageMs: number;
 }
 
-/** The errors of an endpoint, besides those of every endpoint, with their codes. */
+/** The error codes of an endpoint, in addition to common ones. */
 export type DocumentedErrors = Readonly<Partial<Record<ErrorStatus, readonly ErrorCode[]>>>;
 
-/** One `/v1` endpoint: its request and its answer. */
 export interface Endpoint {
   readonly path: string;
   readonly summary: string;
   readonly schema: z.ZodObject;
   readonly bodyOptional?: boolean;
-  /** The body of a 200. */
   readonly answers: z.ZodObject;
   readonly errors?: DocumentedErrors;
   answer(body: Record<string, unknown>, asked: Asked): Answer;
@@ -46,12 +43,11 @@ export function endpointsOf(store: Store): Endpoint[] {
   const { orders } = store.operations;
   const listing = new Listing(truth);
 
-  /** Checks the bodies' types against their schemas, then erases them, so that endpoints share one table. */
+  /** Checks the types of the bodies, then erases them, so that endpoints fit one table. */
   const endpoint = <Schema extends z.ZodObject, Answers extends z.ZodObject>(
     definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
       readonly schema: Schema;
       readonly answers: Answers;
-      /** Throws ApiError for the errors. */
       answer(body: z.output<Schema>, asked: Asked): z.input<Answers>;
     },
   ): Endpoint => ({
@@ -71,7 +67,7 @@ export function endpointsOf(store: Store): Endpoint[] {
       schema: createOrderRequestSchema,
       answers: orderEnvelope,
       errors: { 403: ['access_denied', 'quota_exceeded'] },
-      // Nothing here waits, so two requests with the same external_order_id cannot both find none.
+      // Synchronous, so two requests with the same external_order_id cannot both find none.
       answer: (body, { requestId, clientId }) => {
         return { request_id: requestId, order: renderOrder(orderDesk.place(body, clientId)) };
       },

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ApiError } from '../shared/errors.ts';
 import type { Clock } from '../world/clock.ts';
 
-/** The form. Other fields are refused ("Conventions" 5), as are empty and repeated ones. */
+/** Other fields are refused ("Conventions" 5), as are empty and repeated ones. */
 export const tokenRequestSchema = z
   .strictObject({
     grant_type: z.literal('client_credentials'),
@@ -27,17 +27,16 @@ const BLOCK_MS = 15 * MINUTE_MS;
 const OLD_SECRET_MS = 24 * 60 * MINUTE_MS;
 const TOKEN_LIFETIME_S = 14_400;
 
-/** A secret or the client id of a token, and until when it is valid. */
+/** A secret, or the client id of a token. */
 interface Valid {
   readonly text: string;
   readonly untilMs: number;
 }
 
 export class TokenIssuer {
-  /** An expired first channel is answered like wrong credentials. */
   channelExpired = false;
   readonly #clock: Clock;
-  /** By client id, the one in force last. */
+  /** By client id; the current one last. */
   readonly #secrets = new Map<string, readonly Valid[]>();
   readonly #tokens = new Map<string, Valid>();
   readonly #requests = new Windows();
@@ -48,17 +47,16 @@ export class TokenIssuer {
     this.#clock = clock;
   }
 
-  /** The first channel's secret in force. */
+  /** The first channel's current secret. */
   get clientSecret(): string {
     return this.#first[1].at(-1)?.text ?? '';
   }
 
-  /** Adds a channel of the same store, which may request tokens from now on. */
   addChannel(clientId: string, clientSecret: string): void {
     this.#secrets.set(clientId, [{ text: clientSecret, untilMs: Infinity }]);
   }
 
-  /** Sets a new secret of the first channel; the old one stays valid for another 24 hours. */
+  /** For the first channel; the old secret stays valid for 24 hours. */
   replaceSecret(): string {
     const text = randomBytes(24).toString('base64url');
     const untilMs = this.#now() + OLD_SECRET_MS;
@@ -72,12 +70,10 @@ export class TokenIssuer {
     this.#tokens.clear();
   }
 
-  /** Counts a request from this address, before its body is read. */
   admitIp(ip: string): void {
     this.#admit(`ip ${ip}`, PER_IP);
   }
 
-  /** The body of the 200. */
   issue({ raw, contentType, ip }: TokenRequest) {
     const { grant_type: grantType, client_id: clientId, client_secret: secret } = readForm(raw, contentType);
     const clientKey = `client ${clientId}`;
@@ -96,7 +92,6 @@ export class TokenIssuer {
     return { access_token: token, token_type: 'Bearer', expires_in: TOKEN_LIFETIME_S };
   }
 
-  /** The client id of the channel that a valid token identifies. */
   channelOf(token: string): string | undefined {
     const found = this.#tokens.get(token);
     return found === undefined || found.untilMs <= this.#now() ? undefined : found.text;
@@ -107,13 +102,13 @@ export class TokenIssuer {
     return first;
   }
 
-  /** Durations use the base clock: stepping the store's clock must not lift a block. */
+  /** The base clock: stepping the store's clock must not lift a block. */
   #now(): number {
     return this.#clock.baseNow();
   }
 
   #admit(key: string, limit: typeof PER_CLIENT): void {
-    // The contract does not say how a blocked caller is answered; slow_down with the rest of the block makes a
+    // The contract leaves the answer to a blocked caller open; slow_down with the rest of the block makes a
     // well-behaved client wait.
     const blockedUntilMs = this.#blocks.get(key) ?? 0;
     if (blockedUntilMs > this.#now()) {
@@ -142,12 +137,11 @@ export class TokenIssuer {
   }
 }
 
-/** Times of recent events by key. */
 class Windows {
   readonly #byKey = new Map<string, number[]>();
 
   within(key: string, sinceMs: number): number[] {
-    // Invented client ids must not fill the memory: forgetting all counts is better than growing.
+    // Invented client ids must not fill the memory.
     if (this.#byKey.size > 10_000) this.#byKey.clear();
     const times = (this.#byKey.get(key) ?? []).filter((time) => time > sinceMs);
     this.#byKey.set(key, times);
@@ -155,7 +149,6 @@ class Windows {
   }
 }
 
-/** Credentials are accepted in a form body only. */
 function readForm(raw: Buffer, contentType = ''): Record<keyof typeof tokenRequestSchema.shape, string> {
   const refuse = (description: string): never => {
     throw new ApiError(400, 'invalid_request', description);

@@ -9,7 +9,7 @@ import { tokenRequestSchema } from './oauth.ts';
 
 type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
 
-/** The meaning of each status in the "Errors" table, for all its codes. */
+/** From the "Errors" table. */
 const MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is wrong; `error_description` names the field',
   401: 'The credentials or the access token are not valid',
@@ -19,7 +19,6 @@ const MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   429: 'Too many token requests, or too many failed ones',
   500: 'Something failed in the store: try again',
 };
-/** "Limits" and "Errors" of every endpoint. */
 const EVERYWHERE: DocumentedErrors = { 413: ['invalid_request'], 500: ['server_error'] };
 const EVERY_V1: DocumentedErrors = { 400: ['invalid_request'], 401: ['invalid_token'], ...EVERYWHERE };
 const TOKEN_ERRORS: DocumentedErrors = {
@@ -52,7 +51,7 @@ const webhookHeaders = z.object({
   'User-Agent': z.literal('service-webhook/1.0'),
 });
 
-/** The store's API as an OpenAPI 3.1 document without a server address: `/oauth/token`, the endpoints and the webhooks. */
+/** The store's API as an OpenAPI 3.1 document without a server address. */
 export function describeService(endpoints: readonly Endpoint[]): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   registry.registerComponent('securitySchemes', BEARER, {
@@ -110,7 +109,6 @@ function answered(meaning: string, schema: z.ZodObject): ResponseConfig {
   return { description: meaning, headers: answerHeaders, content: { 'application/json': { schema } } };
 }
 
-/** Every error has the same form; the possible codes depend on the endpoint and the status. */
 function errors(documented: DocumentedErrors): Record<string, ResponseConfig> {
   return Object.fromEntries(
     Object.entries(documented).map(([status, codes]) => [

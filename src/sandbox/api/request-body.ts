@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from '../shared/errors.ts';
 
-/** 1 MB ("Limits"), taken as 2^20 bytes: the contract does not say which megabyte it means. */
+/** 1 MB ("Limits"), which the contract does not define further. */
 const MAX_BODY_BYTES = 1_048_576;
 
 /**
@@ -39,7 +39,6 @@ export function parseJsonBody<Shape extends z.ZodRawShape>(
   return parseFields(schema, body);
 }
 
-/** @param nameOf gives the caller's name of a key. */
 export function parseFields<Schema extends z.ZodObject>(
   schema: Schema,
   fields: object,
@@ -84,7 +83,7 @@ function parseJson(raw: Buffer): unknown {
   }
 }
 
-/** What is wrong, beginning with the field: `products[1].qty: …`. */
+/** Begins with the field: `products[1].qty: …`. */
 function describe(error: z.ZodError, nameOf: (key: string) => string): string {
   const pathOf = (parts: readonly PropertyKey[]): string =>
     parts

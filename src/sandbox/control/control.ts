@@ -14,19 +14,18 @@ import type { Store } from '../sandbox.ts';
 import { faultsSchema, ms, readFaults, setFaults } from './faults.ts';
 import { renameKeys, runOperation, toSnakeCase } from './operations.ts';
 
-/** What people and scripts can do to the sandbox: with JSON, and with the forms of the page. */
+/** A control of the sandbox, for JSON and for the forms of the page. */
 interface Action<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema;
-  /** What `GET` answers, and `POST` if `run` returns nothing. */
+  /** The answer to `GET`, and to `POST` if `run` returns nothing. */
   readonly show?: (store: Store, network: Network) => Record<string, unknown>;
-  /** @param network of the app that it is about. */
   run(store: Store, body: z.output<Schema>, network: Network): object | void | Promise<object>;
 }
 
-/** Checks the body's type against its schema, then erases it, so that the actions share one table. */
+/** Checks the body's type, then erases it, so that the actions fit one table. */
 const action = <Schema extends z.ZodObject>(of: Action<Schema>): Action => of;
 
-/** The default of `?limit=`: how many deliveries or calls are listed. */
+/** The default of `?limit=`. */
 const MOST_SHOWN = 100;
 const YEAR_MS = 31_536_000_000;
 
@@ -43,21 +42,18 @@ export const ACTIONS = {
       traffic.start(rate);
     },
   }),
-  /** The store owner's settings of an app. Omitted fields keep their values. */
+  /** Omitted fields keep their values. */
   settings: action({
     schema: z.strictObject({
-      /** Empty: no webhooks, regardless of the switches. */
       webhook_url: z
         .union([z.literal(''), z.url({ protocol: /^https?$/ })])
         .optional()
         .describe('webhook URL; empty for none'),
-      /** One switch per event; off stops its delivery and keeps the URL. */
       events: z
         .strictObject({
           stock_available_updated: z.boolean().optional().describe('send stock_available_updated'),
         })
         .optional(),
-      /** The couriers for which booking is set up. */
       couriers: z.array(z.enum(shippingTypes)).optional(),
       booking_delay_ms: ms.optional().describe('from ready-to-ship to shipment, ms'),
     }),
@@ -88,7 +84,6 @@ export const ACTIONS = {
     },
   }),
   'lose-webhook': action({ schema: z.strictObject({}), run: ({ losses }) => showLoss(losses.lose()) }),
-  /** Sends a webhook again, the same bytes, to any address. */
   replay: action({
     schema: z.strictObject({
       request_id: z.string().min(1),
@@ -131,7 +126,7 @@ export function createControl(store: Store): Hono<ApiEnv> {
     const limit = Number(context.req.query('limit') ?? MOST_SHOWN);
     return Number.isSafeInteger(limit) && limit > 0 ? limit : MOST_SHOWN;
   };
-  /** The network of the app that `?client_id=` names, by default the first one. */
+  /** Of the app `?client_id=`, by default the first. */
   const networkOf = (context: Context<ApiEnv>): Network => {
     const found = store.networks.get(context.req.query('client_id') ?? store.clientId);
     if (found === undefined) throw new ApiError(404, 'not_found', 'client_id: no such app');

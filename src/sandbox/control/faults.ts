@@ -10,7 +10,7 @@ const range = (what: string) =>
     .strictObject({ min: ms.describe(`shortest ${what}, ms`), max: ms.describe(`longest ${what}, ms`) })
     .refine(({ min, max }) => min <= max, 'min must not exceed max');
 
-/** Body of `POST /sandbox/faults`, and the form of the page. Omitted fields keep their values. */
+/** The body of `POST /sandbox/faults`. Omitted fields keep their values. */
 export const faultsSchema = z
   .strictObject({
     loss: probability.describe('webhook lost'),
@@ -53,7 +53,7 @@ export const faultsSchema = z
 
 type Owner = Record<string, unknown>;
 
-/** The part of the store that has the fault as a property, and that property. */
+/** The part of the store with the fault as a property, and that property. */
 function placeOf({ network, reads, access, clock }: Store, fault: string): readonly [Owner, string] {
   const property = fault === 'clock_offset_ms' ? 'offsetMs' : toCamelCase(fault);
   const owner = [network, reads, access, clock].find((part) => property in part);
@@ -61,7 +61,6 @@ function placeOf({ network, reads, access, clock }: Store, fault: string): reado
   return [owner as unknown as Owner, property];
 }
 
-/** The current faults, in the form in which they are set. */
 export function readFaults(store: Store): Record<string, unknown> {
   return renameKeys(
     Object.fromEntries(

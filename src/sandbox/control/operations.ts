@@ -14,7 +14,7 @@ interface Operation {
   run(store: Store, body: unknown): object | void;
 }
 
-/** Checks the body's type against its schema, then erases it, so that the operations share one table. */
+/** Checks the body's type, then erases it, so that the operations fit one table. */
 function operation<Shape extends z.ZodRawShape>(
   shape: Shape,
   run: (store: Store, body: z.output<z.ZodObject<Shape>>) => object | void,
@@ -22,7 +22,6 @@ function operation<Shape extends z.ZodRawShape>(
   return { schema: z.strictObject(shape), run };
 }
 
-/** An operation that answers only its changes. */
 function changing<Shape extends z.ZodRawShape>(
   shape: Shape,
   run: (operations: Operations, body: z.output<z.ZodObject<Shape>>) => SentItem[] | void,
@@ -36,7 +35,6 @@ const level = { variantId: idSchema, warehouseId: idSchema.optional() };
 const oneLevel = { variantId: idSchema, warehouseId: idSchema };
 const order = { orderId: idSchema };
 const product = { productId: idSchema };
-/** The reason of a change, and the order that caused it, if any. */
 const cause = { reason: z.string().optional(), orderId: idSchema.optional() };
 const newVariant = {
   name: z.string().optional(),
@@ -52,7 +50,7 @@ const newProduct = {
 };
 const shown = (found: Order) => ({ order: renderOrder(found) });
 
-/** What the store's staff do. Field names are snake_case in bodies. */
+/** Field names are snake_case in bodies. */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   reserve: operation(
     { lines: z.array(z.strictObject({ ...level, qty: count })).min(1) },
@@ -87,7 +85,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   delete_variant: changing({ variantId: idSchema }, (store, { variantId }) => store.deleteVariant(variantId)),
   delete_product: changing(product, (store, { productId }) => store.deleteProduct(productId)),
   restore_product: changing(product, (store, { productId }) => store.restoreProduct(productId)),
-  // Keyed in by hand: the order does not belong to the API's channel, which therefore does not know its external id.
+  // Keyed in by hand: the order belongs to no channel.
   place_order: operation({ order: createOrderRequestSchema }, ({ orderDesk }, body) =>
     shown(orderDesk.place(body.order, null)),
   ),
@@ -108,7 +106,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   }),
 };
 
-/** Carries out the operation. Throws ApiError 400 that names the wrong field or says why it is impossible. */
+/** @throws ApiError 400 that names the wrong field, or the reason why the operation is impossible. */
 export function runOperation(
   store: Store,
   { operation: name, ...body }: Readonly<Record<string, unknown>>,
@@ -122,10 +120,10 @@ export function runOperation(
   return renameKeys({ changes: [], ...found.run(store, parsed) }, toSnakeCase);
 }
 
-/** Bodies in the store's own form keep their names. */
+/** Their content is in the store's form already. */
 const AS_THE_STORE = ['order', 'address', 'addresses'];
 
-/** The control API uses snake_case like the store's API; the code does not. */
+/** The control API uses snake_case, like the store's API. */
 export function renameKeys(value: object, rename: (key: string) => string): Record<string, unknown> {
   const renamed = (inner: unknown): unknown => {
     if (Array.isArray(inner)) return inner.map(renamed);

@@ -18,14 +18,14 @@ interface Lost {
   readonly variant: Variant;
   readonly warehouseId: string;
   readonly lost: DeliveryRecord;
-  /** The change of which no webhook was sent. */
+  /** The change in the lost webhook. */
   readonly change: SentItem;
-  /** When a product detail was answered that shows the change, after it was revealed. Base clock. */
+  /** The first answer with the change after the loss was revealed. Base clock. */
   readAtMs: number | null;
 }
 
 export interface Loss extends Readonly<Lost> {
-  /** The first later webhook of the stock level that the receiver took: its `old` shows the loss. */
+  /** The next acknowledged webhook of the stock level, whose `old` shows the loss. */
   readonly revealedBy: { readonly record: DeliveryRecord; readonly change: SentItem } | null;
 }
 
@@ -41,7 +41,7 @@ interface LossesDeps {
 const KEPT = 20;
 const NEXT_CHANGE_AFTER_MS = 1_000;
 const UNITS = { min: 1, max: 9 };
-/** The page shows the first products without a search. */
+/** The page shows these without a search. */
 const AMONG_VARIANTS = 40;
 
 export class Losses {
@@ -84,14 +84,14 @@ export class Losses {
       try {
         sell();
       } catch (error) {
-        // The variant has been deleted meanwhile: nothing reveals the loss then.
+        // The variant has been deleted: nothing reveals the loss.
         if (!(error instanceof OperationError)) throw error;
       }
     });
     return { ...loss, revealedBy: null };
   }
 
-  /** To be called for each product detail that is answered with the truth of `ageMs` ago. */
+  /** Call for each product detail answered with the truth of `ageMs` ago. */
   shown(productId: string, ageMs: number): void {
     const nowMs = this.#deps.clock.baseNow();
     for (const loss of this.#losses) {

@@ -14,10 +14,9 @@ export interface Range {
 type Verdict = 'send' | 'lose' | { readonly delayMs: number };
 
 interface NetworkDeps {
-  /** Of the app that it delivers to. */
   readonly clientId: string;
   readonly webhookSecret: string;
-  /** Tells the request ids of several apps apart. */
+  /** Distinguishes the request ids of several apps. */
   readonly serial: number;
   readonly transmitter: Transmitter;
   readonly log: DeliveryLog;
@@ -26,40 +25,34 @@ interface NetworkDeps {
   readonly webhookUrl: string | null;
 }
 
-/** Long enough for later deliveries to overtake. */
 const REORDER_MS = { min: 50, max: 300 };
 const DUPLICATE_AFTER_MS = { min: 0, max: 60 };
 
-/** The network between the store and the webhook receiver, with its faults. */
 export class Network {
   readonly clientId: string;
-  /** Set it to sign later deliveries with another one. */
   webhookSecret: string;
-  /** Probability that a delivery is never sent. */
   loss = 0;
   delayMs: Range = { min: 0, max: 0 };
-  /** A heavy tail: with `probability`, up to `maxMs` more. */
+  /** Up to `maxMs` more. */
   tail = { probability: 0, maxMs: 0 };
-  /** Probability that later deliveries overtake one. */
   reorder = 0;
-  /** Probability that the same bytes are sent again shortly afterwards. */
   duplicate = 0;
-  /** Changes within this window share a delivery. 0: one delivery per operation. */
+  /** Changes within this time share a delivery. 0: one delivery per operation. */
   batchMs = 0;
-  /** Where deliveries go. Null or empty: nothing is delivered, and nothing is recorded. */
+  /** null or empty: nothing is delivered or recorded. */
   webhookUrl: string | null;
-  /** The app's switch for `stock_available_updated`: off stops its deliveries and keeps the URL. */
+  /** The app's switch for `stock_available_updated`. */
   enabled = true;
-  /** How many deliveries are in transit at once. 1 keeps them strictly in order. */
+  /** Deliveries in transit at once. 1 keeps them in order. */
   concurrency = 64;
-  /** Called first for every delivery; 'send' leaves it to the other faults. */
+  /** 'send' leaves the delivery to the other faults. */
   intercept: ((delivery: Delivery) => Verdict) | null = null;
   readonly #deps: NetworkDeps;
   readonly #idPrefix: string;
   #sealed = 0;
   #toLose = 0;
   #batch: SentItem[] = [];
-  /** What waits for its time; calling it does it at once. */
+  /** Delayed actions; calling one carries it out at once. */
   readonly #waiting = new Set<() => void>();
   readonly #ready: DeliveryRecord[] = [];
   #inFlight = 0;
@@ -74,12 +67,11 @@ export class Network {
     this.#idPrefix = `whk_${Math.round(deps.clock.baseNow()).toString(36)}_${deps.serial}`;
   }
 
-  /** Loses what the next `count` operations change. */
+  /** Loses the webhooks of the next `count` operations. */
   loseNext(count: number): void {
     this.#toLose = count;
   }
 
-  /** Whether a change makes a delivery at all. */
   get sends(): boolean {
     return this.enabled && this.webhookUrl !== null && this.webhookUrl !== '';
   }
@@ -105,14 +97,13 @@ export class Network {
     });
   }
 
-  /** Sends everything that waits now, and resolves when it has been answered. */
+  /** Sends everything that waits, and resolves after the last answer. */
   flush(): Promise<void> {
     this.#closeBatch();
     for (const act of this.#waiting) act();
     return this.idle();
   }
 
-  /** What waits is not sent. */
   stop(): void {
     this.#batch = [];
     this.#ready.length = 0;
@@ -120,7 +111,7 @@ export class Network {
     this.#pump();
   }
 
-  /** Sends the same bytes once more, to any address, past all faults. */
+  /** Sends the same bytes again, to any address, without faults. */
   async resend(delivery: Delivery, url: string): Promise<DeliveryRecord> {
     const record = this.#log(delivery, { duplicate: true });
     await this.#transmit(record, url);
@@ -188,7 +179,6 @@ export class Network {
     this.#waiting.add(act);
   }
 
-  /** Sends what is ready, or reports that nothing is left. */
   #pump(): void {
     while (this.#inFlight < this.concurrency) {
       const record = this.#ready.shift();

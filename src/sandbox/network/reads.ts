@@ -9,38 +9,37 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An interceptor's decision: an answer, a cut connection, or nothing to leave it to the faults. */
+/** undefined leaves the request to the faults. */
 type Intercepted = Answer | 'reset' | undefined;
 
 type Intercept = (
   endpoint: string,
   body: Readonly<Record<string, unknown>>,
-  /** Samples the real answer at each call. A request that creates something is carried out by each call. */
+  /** Each call carries out the request. */
   respond: () => Answer,
 ) => Promise<Intercepted>;
 
 interface Asked {
   readonly endpoint: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Answers from the truth of that time. */
   readonly sample: (ageMs: number) => Answer;
 }
 
-/** The way of every request to its answer, with its faults. */
+/** Answers requests, with faults. */
 export class Reads {
-  /** The wait before the truth is read. */
+  /** Before the answer is sampled. */
   latencyMs: Range = { min: 0, max: 0 };
-  /** The answer is sampled on arrival and delivered `ms` later. */
+  /** After the answer is sampled. */
   slow = { probability: 0, ms: 0 };
-  /** The answer shows the truth of `ageMs` ago (at most 5 s), like a lagging replica. Details only. */
+  /** Product details of `ageMs` ago (at most 5 s), as from a lagging replica. */
   stale = { probability: 0, ageMs: 2_000 };
-  /** The probability of each failure, per read. */
+  /** Probabilities per request. */
   fail = {
     serverError: 0,
     slowDown: 0,
     invalidToken: 0,
     reset: 0,
-    /** Carries out the request, then cuts the connection instead of answering: an order may exist nevertheless. */
+    /** The request is carried out, then the connection is cut. */
     lostAnswer: 0,
     retryAfterS: 1,
   };
@@ -53,7 +52,6 @@ export class Reads {
     this.#clock = clock;
   }
 
-  /** Passes a request through the faults. */
   async serve({ endpoint, body, sample }: Asked): Promise<Answer | 'reset'> {
     const random = this.#random;
     const intercepted = await this.intercept?.(endpoint, body, () => sample(0));

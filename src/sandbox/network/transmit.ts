@@ -34,11 +34,10 @@ export function createTransmitter(deps: {
           dispatcher: agent,
           signal: abort.signal,
         });
-        // The status is the acknowledgement. The body is drained to free the connection; how it ends does not matter.
+        // Drains the body to free the connection.
         response.body.dump({ limit: 16_384 }).catch(() => undefined);
         return { outcome: 'answered', status: response.statusCode };
       } catch (error) {
-        // Whatever went wrong, the store only knows that no answer came.
         return abort.signal.aborted
           ? { outcome: 'timeout' }
           : { outcome: 'failed', problem: reasonOf(error) };
@@ -51,7 +50,7 @@ export function createTransmitter(deps: {
 }
 
 function reasonOf(error: unknown): string {
-  // A name with several addresses fails with one error for each.
+  // A name with several addresses fails with one error per address.
   const [first = error] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
   return first instanceof Error ? first.message : String(first);
 }

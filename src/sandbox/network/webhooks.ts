@@ -4,7 +4,6 @@ import type { SentItem } from '../world/answers.ts';
 
 export type { SentItem };
 
-/** One webhook request, ready to send: a repeat sends the same bytes. */
 export interface Delivery {
   readonly requestId: string;
   readonly requestTimeMs: number;
@@ -13,7 +12,7 @@ export interface Delivery {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Makes a signed delivery ("Events": Request, stock_available_updated payload, Signature). */
+/** A signed delivery ("Events": Request, stock_available_updated payload, Signature). */
 export function seal(
   items: readonly SentItem[],
   by: { readonly requestId: string; readonly requestTimeMs: number; readonly secret: string },
@@ -35,7 +34,6 @@ export function seal(
   return { requestId, requestTimeMs, items, body, headers };
 }
 
-/** Lowercase hex HMAC-SHA256 over the raw bytes. */
 export function sign(body: Uint8Array, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }

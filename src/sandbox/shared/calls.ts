@@ -1,28 +1,26 @@
-/** The requests to the store's API with their answers, for the people who write the programs that send them. */
+/** Requests to the store's API with their answers, for developers of clients. */
 
 export interface Call {
   readonly id: number;
   /** Base clock. */
   readonly atMs: number;
   readonly method: string;
-  /** Path and query. */
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   body: string;
-  /** null: not yet, or the connection was cut. */
+  /** null: none yet, or the connection was cut. */
   answer: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly text: string;
   } | null;
-  /** From the request to its answer or its cut connection; null until then. */
+  /** From the request to its answer or cut connection; null until then. */
   ms: number | null;
 }
 
-/** A mirror reads product after product: that must not push out the few orders. */
+/** Separate limits, so that a mirror's many reads do not push out the few orders. */
 const KEPT_PER_PATH = 100;
 const PATHS_KEPT = 50;
-/** Characters of a body. */
 const LONGEST = 32_768;
 
 export class CallLog {
@@ -49,7 +47,7 @@ export class CallLog {
       ms: null,
     };
     const path = pathOf(call);
-    // Invented paths share a place, so that they cannot fill the memory.
+    // Further paths share one place, so that they cannot fill the memory.
     const key = this.#byPath.has(path) || this.#byPath.size < PATHS_KEPT ? path : '';
     const kept = this.#byPath.get(key) ?? [];
     this.#byPath.set(key, kept);
@@ -58,12 +56,12 @@ export class CallLog {
     return call;
   }
 
-  /** @param call undefined: it is not logged. */
+  /** @param call undefined: not logged. */
   received(call: Call | undefined, raw: Buffer): void {
     if (call !== undefined) call.body = cut(raw.toString('utf8'));
   }
 
-  /** @param answer null: the connection was cut instead. */
+  /** @param answer null: the connection was cut. */
   ended(call: Call | undefined, answer: Call['answer']): void {
     if (call === undefined) return;
     call.answer = answer && { ...answer, text: cut(answer.text) };
@@ -77,6 +75,6 @@ export function pathOf({ target }: Pick<Call, 'target'>): string {
 
 function cut(text: string): string {
   if (text.length <= LONGEST) return text;
-  // A slice of a string keeps the whole of it in memory.
+  // A slice keeps the whole string in memory.
   return `${Buffer.from(text.slice(0, LONGEST)).toString()}\n… and ${text.length - LONGEST} more`;
 }

@@ -31,17 +31,16 @@ export class ApiError extends Error {
   }
 }
 
-/** An operation that is impossible in the store's current state. Nothing was changed. */
+/** The operation is impossible in the store's current state. Nothing was changed. */
 export class OperationError extends ApiError {
   constructor(description: string) {
     super(400, 'invalid_request', description);
   }
 }
 
-/** Switches for what the channel may not do ("Errors": 403). */
+/** Switches for the refusals 403 ("Errors"). */
 export interface Access {
-  /** The channel may not use the store's orders and addresses. The product endpoints have no 403. */
+  /** For orders and addresses; the product endpoints have no 403. */
   accessDenied: boolean;
-  /** The store's subscription has no orders left. */
   quotaExceeded: boolean;
 }

@@ -5,10 +5,9 @@ import type { Call, CallLog } from '../shared/calls.ts';
 import { curlOf, headerLines, rawText, timeView, took } from './raw-view.ts';
 
 const SHOWN_ON_FRONT = 15;
-/** The list shows no more of a request's body. */
 const BODY_SHOWN = 120;
 
-/** The latest calls without the routine reads of a mirror, or all calls. */
+/** `latest` omits a mirror's successful reads. */
 export function callsView(calls: CallLog, which: 'latest' | 'all'): Html {
   const shown =
     which === 'all'
@@ -46,7 +45,6 @@ function fateOf({ answer, ms }: Call): Html {
   return ms === null ? html`<b class="state">waits</b>` : html`<b class="state odd">cut</b> ${took(ms)}`;
 }
 
-/** One call with its raw texts. */
 export function callView(call: Call, baseUrl: string): Html {
   const { method, target, headers, body, answer } = call;
   const curl = curlOf({ method, url: baseUrl + target, headers, body });

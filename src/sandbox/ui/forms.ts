@@ -5,13 +5,13 @@ import type { Html } from '../../web/html.ts';
 import { parseFields } from '../api/request-body.ts';
 
 interface Field {
-  /** `fail.server_error` */
+  /** Such as `fail.server_error`. */
   readonly path: string;
   readonly label: string;
   readonly schema: z.ZodType;
 }
 
-/** One field for each text, number and switch of the schema; lists have none. */
+/** Lists have no field. */
 function fieldsOf(schema: z.ZodObject, prefix = ''): Field[] {
   return Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, each]) => {
     const inner = each instanceof z.ZodOptional ? (each.unwrap() as z.ZodType) : each;
@@ -22,7 +22,7 @@ function fieldsOf(schema: z.ZodObject, prefix = ''): Field[] {
   });
 }
 
-/** @param typed the form as it was refused, to show it again. */
+/** @param typed the refused form, to show it again. */
 export function fieldsView(schema: z.ZodObject, values: object, typed: URLSearchParams | undefined): Html {
   const input = ({ path, label, schema: of }: Field): Html => {
     const value = path
@@ -40,7 +40,7 @@ export function fieldsView(schema: z.ZodObject, values: object, typed: URLSearch
   return html`<div class="fields">${fieldsOf(schema).map(input)}</div>`;
 }
 
-/** The posted form as a body of the control API. Throws ApiError 400 that names the wrong field. */
+/** @returns the form as a body of the control API. @throws ApiError 400 that names the wrong field. */
 export function bodyOf(schema: z.ZodObject, form: URLSearchParams): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const { path, schema: of } of fieldsOf(schema)) {
@@ -61,7 +61,7 @@ export function textIn(form: URLSearchParams, name: string): string {
   return form.get(name)?.trim() ?? '';
 }
 
-/** NaN for anything else than a number. */
+/** NaN if it is no number. */
 export function numberIn(form: URLSearchParams, name: string): number {
   const text = textIn(form, name);
   return text === '' ? NaN : Number(text);

@@ -34,14 +34,14 @@ const FORMS = {
   traffic: 'Random traffic',
 } as const;
 
-/** A form that was refused, to show it again with the reason. */
+/** A refused form, shown again with the reason. */
 interface Refused {
   readonly name: string;
   readonly typed: URLSearchParams;
   readonly problem: string;
 }
 
-/** `GET /`, the page for people, and its forms. It works without scripts: a form is answered by a redirect. */
+/** The page and its forms. It works without scripts: a form is answered by a redirect. */
 export function createPage(store: Store): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   for (const path of ['/', '/page/*', '/calls', '/calls/*', '/webhooks/*'])
@@ -49,7 +49,7 @@ export function createPage(store: Store): Hono<ApiEnv> {
   app.route('/', pageFiles<ApiEnv>());
 
   const show = (context: Context<ApiEnv>, main: Html, problem?: string) => {
-    // The page is current only now, and contains secrets.
+    // The page contains secrets.
     context.header('Cache-Control', 'no-store');
     const message =
       problem !== undefined
@@ -121,7 +121,7 @@ export function createPage(store: Store): Hono<ApiEnv> {
     }
     return context.redirect(`${back}${back.includes('?') ? '&' : '?'}done`, 303);
   });
-  // A reload of a refused form opens its address.
+  // A reload after a refused form opens this address.
   app.get('/page/:name', (context) => context.redirect('/', 303));
 
   app.onError((error, context) => {
@@ -138,7 +138,7 @@ function queryOf(context: Context<ApiEnv>): string {
   return context.req.query('q')?.trim() ?? '';
 }
 
-/** Throws ApiError with the reason, without changing anything. */
+/** @throws ApiError without having changed anything. */
 async function act(store: Store, name: string, typed: URLSearchParams): Promise<void> {
   if (name === 'stock') {
     const level = { variant_id: textIn(typed, 'variant_id'), warehouse_id: textIn(typed, 'warehouse_id') };
@@ -153,7 +153,7 @@ async function act(store: Store, name: string, typed: URLSearchParams): Promise<
   await action.run(store, bodyOf(action.schema, typed), store.network);
 }
 
-/** Throws ApiError 400 for a body of another type than a form's, with which a browser also sends the origin. */
+/** Refuses other types than a form's, since a browser sends the origin with forms. @throws ApiError 400 */
 async function readForm(context: Context<ApiEnv>): Promise<URLSearchParams> {
   const raw = await readBody(context.env.incoming);
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(context.req.header('Content-Type') ?? '')) {

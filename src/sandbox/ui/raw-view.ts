@@ -1,14 +1,14 @@
 import { html } from 'hono/html';
 import type { Html } from '../../web/html.ts';
 
-/** The time of day to the millisecond, in the machine's time zone, which is also the reader's. */
+/** In the machine's time zone, which is also the reader's. */
 export function timeView(atMs: number): Html {
   const at = new Date(atMs);
   const local = new Date(atMs - at.getTimezoneOffset() * 60_000);
   return html`<time datetime="${at.toISOString()}">${local.toISOString().slice(11, 23)}</time>`;
 }
 
-/** @param copyId adds a button that copies the text; it works with scripts only, and is hidden without. */
+/** @param copyId adds a button that copies the text. */
 export function rawText(text: string, copyId?: string): Html {
   if (copyId === undefined) return html`<pre tabindex="0">${text}</pre>`;
   return html`<pre id="${copyId}" tabindex="0">${text}</pre>
@@ -32,10 +32,9 @@ interface CurlRequest {
   readonly body: string;
 }
 
-/** curl makes these headers itself. */
+/** curl sends these headers itself. */
 const OWN = /^(?:host|content-length|connection|transfer-encoding|accept-encoding|expect|keep-alive)$/i;
 
-/** The same request as a command for a shell. */
 export function curlOf({ method, url, headers, body }: CurlRequest): string {
   const parts = [
     `curl -sS -i ${method === 'POST' ? '' : `-X ${shellWord(method)} `}${shellWord(url)}`,
@@ -47,5 +46,4 @@ export function curlOf({ method, url, headers, body }: CurlRequest): string {
   return parts.join(' \\\n  ');
 }
 
-/** One word for a POSIX shell. */
 const shellWord = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

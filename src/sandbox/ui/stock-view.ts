@@ -4,10 +4,9 @@ import { available, sellable } from '../world/model.ts';
 import type { Product, StockLevel, Variant } from '../world/model.ts';
 import type { Truth } from '../world/truth.ts';
 
-/** A search finds the others. */
 const PRODUCTS_SHOWN = 50;
 
-/** Keeps the search in the address, so that forms return to it. */
+/** Forms return to the search. */
 export function addressOf(path: string, query: string): string {
   return query === '' ? path : `${path}?${new URLSearchParams({ q: query }).toString()}`;
 }
@@ -77,7 +76,6 @@ function productRows(product: Product, action: string): Html {
   </tbody>`;
 }
 
-/** A bundle has no stock of its own. */
 function bundleRow(variant: Variant): Html {
   const parts = variant.components.map((part) => `${part.qty} × ${labelOf(part.variant)}`).join(', ');
   return html`<tr id="stock-${variant.id}">
@@ -90,7 +88,6 @@ function bundleRow(variant: Variant): Html {
 
 function levelRow(variant: Variant, level: StockLevel, action: string): Html {
   const id = `stock-${variant.id}-${level.warehouseId}`;
-  // For a seller's warehouse, the store shows only the available quantity.
   const isOwn = variant.kind !== 'pulled';
   const which = `${labelOf(variant)} in warehouse ${level.warehouseId}`;
   return html`<tr id="${id}">

@@ -9,10 +9,9 @@ import { labelOf } from './stock-view.ts';
 
 const LOSSES_SHOWN = 3;
 const DELIVERIES_SHOWN = 30;
-/** `GET /sandbox/deliveries` has the others. */
 const ITEMS_SHOWN = 8;
 
-/** A button that loses a webhook, and step by step how the latest ones were repaired. */
+/** A button that loses a webhook, and the repairs of the latest losses. */
 export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
   return html`<article id="losses" aria-labelledby="losses-title">
     <header>
@@ -101,7 +100,6 @@ function deliveryCard(record: DeliveryRecord): Html {
   </li>`;
 }
 
-/** One webhook: every time it was sent, its bytes and headers, and a form to send it again. */
 export function webhookView(store: Store, records: readonly DeliveryRecord[], delivery: Delivery): Html {
   const { requestId, body } = delivery;
   const headers = Object.entries(delivery.headers);
@@ -154,7 +152,6 @@ function itemLine(item: Delivery['items'][number], mirrorUrl: string | null): Ht
   </div>`;
 }
 
-/** Leads to the mirror's page of the variant. */
 function mirrorLink(mirrorUrl: string | null, variantId: string): Html | '' {
   if (mirrorUrl === null) return '';
   const url = new URL(`variants/${encodeURIComponent(variantId)}`, `${mirrorUrl.replace(/\/+$/, '')}/`);

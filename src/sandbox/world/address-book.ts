@@ -9,25 +9,25 @@ export type StoredAddress = NewAddress & { readonly id: string };
 
 interface Entry {
   readonly address: StoredAddress;
-  /** null: a customer's. */
+  /** null: a customer's address. */
   isPrimary: boolean | null;
 }
 
-/** The store's own sender addresses and those of its customers. */
+/** The addresses of the store and of its customers. */
 export class AddressBook {
   readonly #ids: Ids;
-  // A map keeps insertion order: oldest first.
+  /** Oldest first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor({ ids }: { readonly ids: Ids }) {
     this.#ids = ids;
-    // The primary address is not the oldest, so that confusing the two shows.
+    // The primary address is not the oldest, so that confusing them shows.
     ownAddresses.forEach((address, index) => {
       this.addOwn(addressInputSchema.parse(address), { isPrimary: index === 1 });
     });
   }
 
-  /** The store's own: primary first, then oldest; the first is the default sender. */
+  /** Primary first, then oldest; the first is the default sender. */
   own() {
     return [...this.#entries.values()]
       .flatMap(({ address, isPrimary }) =>
@@ -40,7 +40,6 @@ export class AddressBook {
     return { ...this.#add(address, isPrimary), is_primary: isPrimary };
   }
 
-  /** None, one or several may be primary. */
   setPrimary(id: string, { isPrimary }: { readonly isPrimary: boolean }): void {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.isPrimary === null)
@@ -57,7 +56,6 @@ export class AddressBook {
     return entry?.isPrimary === null ? undefined : entry?.address;
   }
 
-  /** An address of the store or of a customer. */
   find(id: string): StoredAddress | undefined {
     return this.#entries.get(id)?.address;
   }

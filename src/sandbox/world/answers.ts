@@ -25,7 +25,7 @@ import {
   webhookEnvelopeSchema,
 } from '../../store-api/contract/schemas.ts';
 
-/** A field of the store's answers: present, or absent but never null ("Conventions" 4). */
+/** Present, or absent but never null ("Conventions" 4). */
 type Strict<Field> =
   Field extends z.ZodCatch<infer Inner>
     ? Strict<Inner>
@@ -35,7 +35,7 @@ type Strict<Field> =
         ? z.ZodOptional<Inner>
         : Field;
 
-/** The fields of a client schema without its leniency (`optional`, `lenient`). */
+/** Undoes a client schema's leniency (`optional`, `lenient`). */
 function strict<Shape extends z.ZodRawShape>(shape: Shape) {
   return Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, withoutLeniency(field)])) as {
     [Name in keyof Shape]: Strict<Shape[Name]>;
@@ -57,7 +57,6 @@ export const tokenAnswer = tokenResponseSchema
   .extend({ token_type: z.literal('Bearer') })
   .meta({ id: 'Token', description: 'Lives `expires_in` seconds; no two calls give the same one.' });
 
-/** The form of every error ("Errors"). */
 export const errorAnswer = z
   .looseObject({
     error: z.string().meta({ description: 'Machine code: branch on this.' }),
@@ -148,5 +147,4 @@ export const stockAvailableUpdated = z.looseObject({
 
 export type OrderAnswer = z.input<typeof orderAnswer>;
 export type RenderedProduct = z.input<typeof productDetail>;
-/** One item of a `stock_available_updated` delivery. */
 export type SentItem = z.input<typeof stockChange>;

@@ -1,4 +1,3 @@
-/** The store's first products, and the products that are created later: unspecified values come from the seed. */
 import type { Ids } from './ids.ts';
 import type { Component, Kind, Product, StockLevel, Variant } from './model.ts';
 import type { Random } from './random.ts';
@@ -8,7 +7,7 @@ import { categories, productNames, variantNames } from './wares.ts';
 export interface VariantSpec {
   readonly name?: string | undefined;
   readonly sku?: string | null | undefined;
-  /** Stock per warehouse; ignored for a bundle. */
+  /** Ignored for a bundle. */
   readonly stock?: readonly { readonly warehouseId: string; readonly qty: number }[] | undefined;
   readonly components?: readonly Component[];
   readonly allowNegativeStock?: boolean | undefined;
@@ -21,7 +20,7 @@ interface ProductSpec {
   readonly variants: readonly VariantSpec[];
 }
 
-/** Makes products and variants; unspecified values come from the seed. */
+/** Unspecified values come from the seed. */
 export class Factory {
   readonly #random: Random;
   readonly #ids: Ids;
@@ -100,7 +99,7 @@ function money(satang: number): string {
   return (satang / 100).toFixed(2);
 }
 
-/** 2025-01-01: fixed, so that the same seed gives the same times on any day. */
+/** Fixed, so that the same seed gives the same times on any day. */
 const FIRST_CREATE_MS = Date.UTC(2025, 0, 1);
 const NINETY_DAYS_MS = 90 * 86_400_000;
 
@@ -113,7 +112,6 @@ const PATTERN = (
   'bundle pulled single multi single'
 ).split(' ');
 
-/** Adds `count` products to the truth, made from the seed. */
 export function fillCatalogue(deps: {
   readonly truth: Truth;
   readonly factory: Factory;
@@ -152,7 +150,7 @@ export function fillCatalogue(deps: {
     if (spec === undefined) throw new Error('the pattern has an unknown kind');
     const product = factory.product({ ...spec, createTimeMs });
     if (product.kind === 'own') own.push(...product.variants);
-    // Edited some time after its creation, so that lists by either time differ.
+    // So that lists by either time differ.
     product.updateTimeMs += random.int(0, NINETY_DAYS_MS);
     truth.add(product);
   }

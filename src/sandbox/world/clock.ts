@@ -1,6 +1,5 @@
 import type { Random } from './random.ts';
 
-/** The platform timers that the sandbox uses, so that a test can control time. */
 export interface Timers {
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(handle: unknown): void;
@@ -27,16 +26,16 @@ interface Task {
   timer: unknown;
 }
 
-/** Each node's clock within ±`nodeSkewMs`: both extremes occur, so that a skew shows in full. */
+/** Parts of `nodeSkewMs`, both extremes included. */
 const NODE_SKEWS = [-1, -0.4, 0.3, 1] as const;
-/** A platform timer waits no longer; later tasks wait in several steps. */
+/** The limit of Node's timers; later tasks wait in several steps. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** The clocks of the store, which faults can put wrong, and what the store will do later. */
+/** The store's clocks and its delayed tasks. */
 export class Clock {
-  /** Largest difference between a node's clock and `now()`. 0: every node agrees. */
+  /** Largest difference between a node's clock and `now()`. */
   nodeSkewMs = 0;
-  /** How far the store's clock is from the base clock. Set it at any time to step the clock. */
+  /** Setting it steps the store's clock. */
   offsetMs: number;
   readonly #deps: ClockDeps;
   readonly #tasks = new Set<Task>();
@@ -47,23 +46,22 @@ export class Clock {
     this.offsetMs = deps.offsetMs;
   }
 
-  /** The store's time: the base clock plus the offset. Epoch ms. */
   now(): number {
     return Math.round(this.baseNow() + this.offsetMs);
   }
 
-  /** The base clock, without the offset: for durations and ages, which a stepped clock must not stretch. */
+  /** Without the offset, for durations and ages. */
   baseNow(): number {
     return this.#deps.now() + this.#advancedMs;
   }
 
-  /** The `update_time` that a node of the store gives a change made now. */
+  /** An `update_time`, by the clock of one of the store's nodes. */
   stamp(): number {
     if (this.nodeSkewMs === 0) return this.now();
     return this.now() + Math.round(this.#deps.random.pick(NODE_SKEWS) * this.nodeSkewMs);
   }
 
-  /** Runs `action` after `ms` of the base clock, never within the call. Returns a function that cancels it. */
+  /** Runs `action` after `ms` of the base clock, never within the call. @returns a function that cancels it. */
   after(ms: number, action: () => void): () => void {
     const task: Task = {
       dueMs: this.baseNow() + ms,
@@ -80,7 +78,7 @@ export class Clock {
     };
   }
 
-  /** Moves both clocks ahead at once. Tasks due by then run in order, each at its own time. */
+  /** Moves both clocks ahead. Due tasks run in order, each at its time. */
   advance(ms: number): void {
     let leftMs = ms;
     for (;;) {
@@ -97,7 +95,6 @@ export class Clock {
     for (const task of this.#tasks) this.#arm(task, task.dueMs - this.baseNow());
   }
 
-  /** Forgets what is due later. */
   stop(): void {
     for (const task of this.#tasks) this.#drop(task);
   }

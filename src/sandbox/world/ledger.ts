@@ -6,7 +6,6 @@ import type { Truth } from './truth.ts';
 
 export type Cause = Pick<SentItem, 'reason' | 'order_id' | 'user_id'>;
 
-/** The change of a stock level; omitted quantities stay. */
 export interface Movement {
   readonly onHand?: number;
   readonly reserved?: number;
@@ -18,7 +17,7 @@ interface Place {
   readonly cause: Cause;
 }
 
-/** The one place where stock changes. */
+/** Makes all changes of stock. */
 export class Ledger {
   readonly #truth: Truth;
   readonly #clock: Clock;
@@ -51,7 +50,7 @@ export class Ledger {
     return [{ ...this.change({ ...place, old, new: available(level) }), update_time: updateTimeMs }];
   }
 
-  /** The change as a webhook reports it, at the last time of the stock level. */
+  /** The item of a webhook, at the last time of the stock level. */
   change({ variant, level, cause, ...values }: Place & Pick<SentItem, 'old' | 'new'>): SentItem {
     return {
       ...{ id: variant.id, sku: variant.sku ?? '', ...values },
@@ -59,10 +58,10 @@ export class Ledger {
     };
   }
 
-  /** The `update_time` that a change of the stock level would get now. */
+  /** The `update_time` of a change made now. */
   stamp(level: StockLevel): number {
     const nowMs = this.#clock.stamp();
-    // Times of one stock level never run backwards, unless the nodes' clocks differ.
+    // Times of a stock level never run backwards, unless the nodes' clocks differ.
     return this.#clock.nodeSkewMs === 0 ? Math.max(nowMs, level.stampMs) : nowMs;
   }
 }

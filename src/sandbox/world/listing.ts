@@ -3,7 +3,6 @@ import { compareIds } from './ids.ts';
 import type { Product } from './model.ts';
 import type { Truth } from './truth.ts';
 
-/** One page of a list that is paged by `limit` and `offset`. */
 export function pageOf<T>(all: readonly T[], { offset, limit }: { offset: number; limit: number }) {
   return { page: all.slice(offset, offset + limit), has_more: offset + limit < all.length };
 }
@@ -39,7 +38,7 @@ export class Listing {
       this.#sorted.get(key) ??
       this.#truth.products
         .filter((product) => !product.deleted)
-        // Equal keys are ordered by id, so that pages never overlap by chance.
+        // By id among equals, so that pages never overlap.
         .sort((a, b) => sign * (compare[sortBy](a, b) || compareIds(a.id, b.id)));
     this.#sorted.set(key, sorted);
     const wanted = query.toLowerCase();

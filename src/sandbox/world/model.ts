@@ -2,7 +2,6 @@
 
 export type Kind = 'own' | 'pulled' | 'bundle' | 'assembled';
 
-/** Stock of one variant in one warehouse. Sellable = `onHand` − `reserved`. */
 export interface StockLevel {
   readonly warehouseId: string;
   onHand: number;
@@ -11,7 +10,7 @@ export interface StockLevel {
   stampMs: number;
 }
 
-/** How many units of another variant one unit of a bundle or assembled variant takes. */
+/** Units of another variant in one unit of a bundle or assembled variant. */
 export interface Component {
   readonly variant: Variant;
   readonly qty: number;
@@ -29,11 +28,11 @@ export interface Variant {
   readonly cost: string | null;
   readonly weight: number;
   readonly createTimeMs: number;
-  /** Own and assembled: the store's stock. Pulled: the seller's. Bundle: none, since its components hold the stock. */
+  /** Own and assembled: the store's stock. Pulled: the seller's. Bundle: none. */
   readonly levels: StockLevel[];
   readonly components: readonly Component[];
   readonly pulledFromVariantId: string | null;
-  /** The live bundles that take stock from this variant. */
+  /** Live bundles with this component. */
   readonly bundledBy: Set<Variant>;
   deleted: boolean;
 }
@@ -63,7 +62,7 @@ export function totals({ levels }: Variant) {
   return { onHand, reserved, available: onHand - reserved };
 }
 
-/** Sellable units of a variant; for a bundle, what its scarcest component allows. */
+/** For a bundle, the units that its scarcest component allows. */
 export function sellable(variant: Variant): number {
   if (variant.kind !== 'bundle') return totals(variant).available;
   const units = variant.components.map(({ variant: part, qty }) =>

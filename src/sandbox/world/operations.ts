@@ -13,13 +13,12 @@ import type { Random } from './random.ts';
 import { levelToTakeFrom, requireLevel, requireProduct, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
-/** A stock level, by default that of the variant's first warehouse. */
+/** By default the variant's first warehouse. */
 interface Target {
   readonly variantId: string;
   readonly warehouseId?: string | undefined;
 }
 
-/** The reason of a change, and the order behind it for reasons such as `order_edited`. */
 interface Why {
   readonly reason?: string | undefined;
   readonly orderId?: string | undefined;
@@ -32,7 +31,6 @@ interface NewProduct {
   readonly kind?: Kind | undefined;
   /** By default one empty variant in the first warehouse. */
   readonly variants?: readonly NewVariant[] | undefined;
-  /** For a bundle or an assembled product. */
   readonly components?: readonly { readonly variantId: string; readonly qty: number }[] | undefined;
 }
 
@@ -48,7 +46,6 @@ export function createOperations(deps: {
   readonly ids: Ids;
   readonly factory: Factory;
   readonly random: Random;
-  /** One call is one delivery, unless deliveries are batched. */
   readonly publish: (changes: readonly SentItem[]) => void;
 }) {
   const { truth, clock, ids, factory, random, publish } = deps;
@@ -104,7 +101,7 @@ export function createOperations(deps: {
     const [warehouseId] = kind === 'pulled' ? truth.sellerWarehouseIds : truth.warehouseIds;
     return { ...spec, stock: spec.stock ?? (warehouseId === undefined ? [] : [{ warehouseId, qty: 0 }]) };
   };
-  /** A new variant's stock as changes from 0. A pulled variant's stock is not new, and a bundle has none. */
+  /** The webhook items of a new variant. A pulled variant's stock is not new. */
   const created = (variant: Variant): SentItem[] => {
     if (variant.kind === 'pulled') return [];
     const why = cause('variant_created');
@@ -114,14 +111,13 @@ export function createOperations(deps: {
     });
   };
   const requireOthers = ({ id, product }: Variant): void => {
-    // A product has at least one variant: to delete the last one, delete the product.
+    // To delete the last one, delete the product.
     if (product.variants.filter(({ deleted }) => !deleted).length === 1)
       throw new OperationError(`variant ${id} is the last of its product`);
   };
 
   return {
     ...createOrderOperations({ truth, ledger, clock, ids, published }),
-    /** Sets the available quantity. */
     adjust: ({
       to,
       reason = 'user_adjusted',
@@ -134,20 +130,18 @@ export function createOperations(deps: {
     /** Adds to the quantity on hand; negative quantities subtract. */
     add: ({ by, reason, orderId, ...target }: Target & Why & { readonly by: number }) =>
       published(moved(at(target), by, cause(reason ?? (by < 0 ? 'user_deducted' : 'user_added'), orderId))),
-    /** Several changes of one stock level, all at one `update_time`, each in its own delivery. */
+    /** Several changes of a stock level with one `update_time`, each in a delivery. */
     burst: ({ by, ...target }: Target & { readonly by: readonly number[] }) => {
       const place = at(target);
       const stampMs = ledger.stamp(place.level);
       return by.flatMap((each) => published(moved(place, each, cause('user_adjusted'), stampMs)));
     },
-    /** A→B→A: one change and its opposite, in two deliveries. */
+    /** A change and its opposite, in two deliveries. */
     flip: ({ by, ...target }: Target & { readonly by: number }) => {
       const place = at(target);
       return [by, -by].flatMap((each) => published(moved(place, each, cause('user_set'))));
     },
-    /** Builds units from their components, in one delivery. */
     assemble: (request: Target & { readonly units: number }) => rebuild(request, 1),
-    /** Takes assembled units apart again. */
     disassemble: (request: Target & { readonly units: number }) => rebuild(request, -1),
 
     createProduct: ({ kind = 'own', name, variants = [{}], components = [] }: NewProduct = {}) => {
@@ -176,7 +170,7 @@ export function createOperations(deps: {
       truth.addVariant(variant);
       return { variant, changes: published(created(variant)) };
     },
-    // No webhook is sent for the rest but stock: the contract has no event for it.
+    // The contract has no event for changes other than stock.
     renameProduct: (productId: string, name: string): void => {
       truth.edit(requireProduct(truth, productId), (product) => {
         product.name = name;
@@ -198,7 +192,7 @@ export function createOperations(deps: {
       variant.levels.push(level);
       return published(moved({ variant, level }, qty, cause('user_set')));
     },
-    /** Its stock is first set to 0, which sends a webhook; orders lose their reservations in it. */
+    /** Sends a webhook to 0; orders lose their reservations in it. */
     removeWarehouse: (target: Target): SentItem[] => {
       const { variant, level } = at(target);
       const emptying = { onHand: -level.onHand, reserved: -level.reserved };
@@ -211,7 +205,6 @@ export function createOperations(deps: {
       requireOthers(variant);
       truth.deleteVariant(variant);
     },
-    /** To another own product; the variant keeps its id and its stock. */
     moveVariant: (variantId: string, productId: string): void => {
       const variant = requireVariant(truth, variantId);
       const product = requireProduct(truth, productId);

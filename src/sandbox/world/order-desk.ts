@@ -10,7 +10,6 @@ import { InsufficientStock } from './targets.ts';
 import type { Truth } from './truth.ts';
 import { storeName } from './wares.ts';
 
-/** Creates orders and handles them afterwards. */
 export function createOrderDesk(deps: {
   readonly truth: Truth;
   readonly operations: OrderOperations;
@@ -21,9 +20,9 @@ export function createOrderDesk(deps: {
 }) {
   const { truth, operations, addresses, access, clock, ids } = deps;
   const courier = {
-    /** The time from ready-to-ship to the tracking number: "moments later". */
+    /** From ready-to-ship to the tracking number: "moments later". */
     bookingDelayMs: 2_000,
-    /** The couriers for which the store has set up booking; with the others, nothing is booked automatically. */
+    /** The couriers that are booked automatically. */
     bookable: new Set<ShippingType>(shippingTypes),
   };
   let trackingNumbers = 0;
@@ -46,7 +45,7 @@ export function createOrderDesk(deps: {
     return sender;
   };
 
-  /** Looks up an address given by id; one given in full is stored when everything else is valid. */
+  /** An address given in full is stored once everything else is valid. */
   const recipientOf = (request: NewOrder): (() => StoredAddress) => {
     const { recipient_address_id: id, recipient_address: address } = request;
     if (address !== undefined) return () => addresses.addCustomers(address);
@@ -80,7 +79,7 @@ export function createOrderDesk(deps: {
     const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.terms.request;
     if (!isAutomatic || !courier.bookable.has(shippingType)) return;
     clock.after(courier.bookingDelayMs, () => {
-      // Requested twice: first for `ship_before_pay`, then for the payment.
+      // Booked twice, for `ship_before_pay` and for the payment.
       if (!isWanted(order) || order.terms.shipments.length > 0) return;
       trackingNumbers += 1;
       ship(order, `TH${String(trackingNumbers).padStart(10, '0')}`);
@@ -96,7 +95,7 @@ export function createOrderDesk(deps: {
     place: (request: NewOrder, origin: Origin): PlacedOrder => {
       const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
       const existing = operations.orders.findExternal(origin, externalOrderId);
-      // Before quota and stock: an existing order needs neither.
+      // An existing order needs neither quota nor stock.
       if (existing !== undefined) return existing;
       if (origin !== null && access.quotaExceeded) {
         throw new ApiError(403, 'quota_exceeded', 'the order quota of the store’s subscription is used up');
@@ -127,7 +126,6 @@ export function createOrderDesk(deps: {
       return order;
     },
 
-    /** Confirms complete payment. Throws OperationError, like the others. */
     pay: (orderId: string): PlacedOrder => {
       const order = placed(orderId);
       if (order.terms.paidTimeMs !== null) throw new OperationError(`order ${orderId} is paid already`);
@@ -137,7 +135,7 @@ export function createOrderDesk(deps: {
       return order;
     },
 
-    /** Enters a tracking number by hand, for couriers without automatic booking. */
+    /** For couriers that are not booked automatically. */
     addTrackingNumber: (orderId: string, trackingNumber: string): PlacedOrder => {
       const order = placed(orderId);
       if (!isWanted(order)) throw new OperationError(`order ${orderId} is cancelled`);
@@ -145,7 +143,7 @@ export function createOrderDesk(deps: {
       return order;
     },
 
-    /** An open order is cancelled first, which releases its stock. */
+    /** Cancels an open order first, which releases its stock. */
     delete: (orderId: string): void => {
       const order = find(orderId);
       if (order.state === 'open') operations.cancel(orderId);

@@ -64,10 +64,10 @@ function present<T extends object, Field extends keyof T>(from: T, fields: reado
   ) as Partial<Pick<T, Field>>;
 }
 
-/** Decimal places of an amount, which is exact: binary fractions would make 0.1 + 0.2 differ from 0.3. */
+/** Decimal places of an exact amount. */
 const PLACES = 20;
 
-/** From a number or numeric string, the forms of money in requests ("Conventions" 3). */
+/** Requests have numbers or numeric strings ("Conventions" 3). */
 function amountOf(money: number | string): bigint {
   const format = { useGrouping: false, maximumFractionDigits: PLACES };
   const text = typeof money === 'string' ? money : money.toLocaleString('en', format);
@@ -79,7 +79,7 @@ function amountOfLine({ price, qty }: OrderLine): bigint {
   return amountOf(price) * BigInt(qty);
 }
 
-/** A decimal string with at least two places ("Conventions" 3). */
+/** At least two places ("Conventions" 3). */
 function moneyText(amount: bigint): string {
   const text = String(amount < 0n ? -amount : amount).padStart(PLACES + 1, '0');
   const fraction = text.slice(-PLACES).replace(/0+$/, '').padEnd(2, '0');

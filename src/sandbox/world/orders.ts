@@ -1,4 +1,3 @@
-/** The store's orders: what they reserve, how they end, and how they are found. */
 import type { SentItem } from './answers.ts';
 import type { z } from 'zod';
 import type { createOrderRequestSchema, ShippingType } from '../../store-api/contract/order-schemas.ts';
@@ -14,24 +13,22 @@ import type { Truth } from './truth.ts';
 
 export type NewOrder = z.output<typeof createOrderRequestSchema>;
 
-/** The client id of the channel that made the order; null if it was keyed in by hand. */
+/** The channel's client id; null: keyed in by hand. */
 export type Origin = string | null;
 
-/** One ordered item: a bundle as itself, while the order holds its components. */
 export interface OrderLine {
   readonly variant: Variant;
   readonly qty: number;
   readonly price: number | string;
 }
 
-/** Refers to the stock level itself: a warehouse removed and added again holds nothing for the order. */
+/** Refers to the level itself: a warehouse removed and added again holds nothing for the order. */
 interface Hold {
   readonly variant: Variant;
   readonly level: StockLevel;
   readonly qty: number;
 }
 
-/** One entry of an order's `shipments`. */
 interface Shipment {
   readonly id: string;
   readonly shipping_type: ShippingType;
@@ -50,7 +47,6 @@ export interface Terms {
   readonly shipments: Shipment[];
 }
 
-/** An open order reserves its stock until it is cancelled or shipped. */
 export interface Order {
   readonly id: string;
   readonly lines: readonly OrderLine[];
@@ -70,7 +66,6 @@ export interface PlacedOrder extends Order {
 
 const COUNTER_SALES_KEPT = 10_000;
 
-/** undefined has no order: JSON writes it unlike any text. */
 function externalKey(origin: Origin, externalId: string | undefined): string {
   return JSON.stringify([origin, externalId]);
 }
@@ -83,7 +78,6 @@ interface NewLine {
   readonly variantId: string;
   readonly qty: number;
   readonly warehouseId?: string | undefined;
-  /** By default the store's. */
   readonly price?: number | string | undefined;
 }
 
@@ -102,12 +96,12 @@ export function createOrderOperations(deps: {
   const placed = new Map<string, PlacedOrder>();
   const external = new Map<string, PlacedOrder>();
   const orders = {
-    /** Any order that is not deleted; of the closed counter sales only the last 10,000. */
+    /** Of the closed counter sales only the last 10,000. */
     find: (id: string): Order | undefined => live(placed.get(id) ?? open.get(id) ?? closed.get(id)),
-    /** Within the channel that made it. A deleted order's external id is free again. */
+    /** A deleted order's external id is free again. */
     findExternal: (origin: Origin, externalId: string | undefined): PlacedOrder | undefined =>
       live(external.get(externalKey(origin, externalId))),
-    /** Gives the order its terms; random traffic leaves it alone from now on. */
+    /** Random traffic leaves the order alone from now on. */
     place: (order: Order, terms: Terms): PlacedOrder => {
       const made = Object.assign(order, { terms });
       open.delete(order.id);
@@ -116,14 +110,13 @@ export function createOrderOperations(deps: {
       if (externalId !== undefined) external.set(externalKey(terms.origin, externalId), made);
       return made;
     },
-    /** How many open counter sales `at` can return. */
     get size() {
       return open.size;
     },
     at: (index: number): Order | undefined => [...open.values()][index],
   };
 
-  /** Units per variant and warehouse. Lines with the same variant are added up first, so that they cannot oversell it. */
+  /** Lines with the same variant are added up first, so that they cannot oversell it. */
   const holdsOf = (lines: readonly (OrderLine & NewLine)[]): Hold[] => {
     const wanted = new Map<string, { variant: Variant; qty: number; warehouseId: string | undefined }>();
     for (const { variant, qty, warehouseId } of lines) {
@@ -135,7 +128,7 @@ export function createOrderOperations(deps: {
         wanted.set(key, { variant: part.variant, qty: sum, warehouseId });
       }
     }
-    // A line that names a warehouse may use the stock that a line without one would have taken.
+    // A line with a warehouse may use the stock that a line without one would have taken.
     const taken = new Map<StockLevel, number>();
     const free = (level: StockLevel): number => available(level) - (taken.get(level) ?? 0);
     return [...wanted.values()].map(({ variant, qty, warehouseId }) => {
@@ -154,7 +147,7 @@ export function createOrderOperations(deps: {
     return Object.assign(order, { state, cancelReason, updateTimeMs: clock.now() });
   };
 
-  /** Applies a change to everything that an order holds; deleted variants and levels are skipped. */
+  /** Skips deleted variants and levels. */
   const settle = (order: Order, by: (qty: number) => Movement, reason: string): SentItem[] =>
     order.holds.flatMap(({ variant, level, qty }) => {
       if (truth.variant(variant.id) === undefined || !variant.levels.includes(level)) return [];
@@ -184,10 +177,9 @@ export function createOrderOperations(deps: {
       open.set(orderId, order);
       return { orderId, order, changes: published(changes) };
     },
-    /** Releases an open order's stock. */
     cancel: (orderId: string, reason = 'order_canceled') =>
       published(settle(close(orderId, 'canceled', reason), (qty) => ({ reserved: -qty }), reason)),
-    /** On hand and reserved fall together: the available quantity stays the same, so no webhook is sent. */
+    /** The available quantity stays the same, so no webhook is sent. */
     ship: (orderId: string): void => {
       settle(close(orderId, 'shipped', null), (qty) => ({ onHand: -qty, reserved: -qty }), 'unknown');
     },

@@ -2,9 +2,9 @@
 export interface Random {
   /** In [0, 1). */
   readonly next: () => number;
-  /** A whole number from `min` to `max`, both included. */
+  /** Both bounds included. */
   int(min: number, max: number): number;
-  /** True with the given probability; at 0 and 1 no number is drawn, so that an unused fault changes nothing. */
+  /** At 0 and 1 no number is drawn, so that an unused fault changes nothing. */
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
   shuffle<T>(items: readonly T[]): T[];
@@ -17,7 +17,7 @@ export interface Random {
 export function createRandom(seed: number, label: string): Random {
   let state = mix(seed, label);
 
-  // mulberry32: 32 bits of state are plenty for a simulation, and it is small enough to read.
+  // mulberry32
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
     let t = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -49,7 +49,7 @@ function itemAt<T>(items: readonly T[], index: number): T {
 }
 
 function mix(seed: number, label: string): number {
-  // FNV-1a over the seed and label: neighbouring seeds must not give neighbouring streams.
+  // FNV-1a: neighbouring seeds must not give neighbouring streams.
   let hash = 0x811c9dc5;
   for (const character of `${seed}/${label}`) {
     hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);

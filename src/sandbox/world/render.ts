@@ -9,7 +9,7 @@ export function imageUrl(product: Product, index: number, size = 'full'): string
   return `https://images.example.invalid/${size}/${product.id}/${index}.jpg`;
 }
 
-/** The `product` of `/v1/product/detail` ("ProductDetail"): fields that a record does not have are absent, never null. */
+/** "ProductDetail": fields that a record does not have are absent, never null. */
 export function renderProduct(product: Product): RenderedProduct {
   const { imageCount, createTimeMs } = product;
   const live = product.variants.filter((variant) => !variant.deleted);
@@ -31,7 +31,7 @@ export function renderProduct(product: Product): RenderedProduct {
     update_time: product.updateTimeMs,
     ...(product.category !== null && { category: product.category }),
     price_tier_ids: [PRICE_TIER_ID],
-    // That some products lack these depends on the number of pictures, not on a random number of its own.
+    // The number of pictures decides which products lack these.
     ...(imageCount >= 2 && { pg_vd_ids: [{ price_tier_id: PRICE_TIER_ID, vd_id: `${product.id}7` }] }),
     ...(imageCount >= 1 && { shipping_rates: shippingRates(product, '50.00') }),
     ...(imageCount >= 1 &&
@@ -90,7 +90,7 @@ function renderVariant(variant: Variant): RenderedProduct['variants'][number] {
   };
 }
 
-/** Only own products show `on_hand`, `reserved_qty` and `warehouses`; a bundle has no stock of its own. */
+/** Only these show `on_hand`, `reserved_qty` and `warehouses`. */
 function holdsOwnStock({ kind }: Variant): boolean {
   return kind === 'own' || kind === 'assembled';
 }

@@ -3,7 +3,6 @@ import { available } from './model.ts';
 import type { StockLevel, Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
-/** No warehouse has enough of the variant. */
 export class InsufficientStock extends OperationError {
   readonly variantId: string;
 
@@ -25,7 +24,7 @@ export function requireProduct(truth: Truth, productId: string) {
   return product;
 }
 
-/** A stock level of the variant: in the given warehouse, or in its first one. */
+/** By default in the first warehouse. */
 export function requireLevel(variant: Variant, warehouseId?: string): StockLevel {
   const level =
     warehouseId === undefined
@@ -39,7 +38,7 @@ export function requireLevel(variant: Variant, warehouseId?: string): StockLevel
   );
 }
 
-/** A stock level to take `qty` units from, preferably one that has them. */
+/** A level with `qty` free units, or any if the variant may be negative. */
 export function levelToTakeFrom(
   variant: Variant,
   qty: number,

@@ -7,19 +7,19 @@ import type { Random } from './random.ts';
 import { OperationError } from '../shared/errors.ts';
 import type { Truth } from './truth.ts';
 
-/** The shortest tick: at high rates, one tick does several operations. */
+/** At high rates, a tick does several operations. */
 const SHORTEST_TICK_MS = 10;
-/** Above this many open orders, they are shipped faster than new ones come. */
+/** Above this many open orders, more are shipped than placed. */
 const MANY_ORDERS = 500;
 const STRUCTURAL_SHARE = 0.02;
-/** A catalogue in which hardly any operation succeeds must not block the event loop. */
+/** A limit for catalogues in which hardly any operation succeeds. */
 const FRUITLESS_STEPS = 50;
 
 const incoming = ['returned', 'purchased', 'deposited', 'user_added'] as const;
 const outgoing = ['damaged', 'lost', 'withdrawn', 'user_deducted'] as const;
 const counted = ['user_adjusted', 'user_set', 'stock_counted'] as const;
 
-/** A seeded random mix of operations, like a day in a shop. */
+/** A seeded random mix of operations. */
 export function createTraffic(deps: {
   readonly truth: Truth;
   readonly operations: Operations;
@@ -109,7 +109,6 @@ export function createTraffic(deps: {
     const choice = random.int(0, 7);
     if (choice <= 1) return operations.createProduct({ variants: [{ stock: [level] }] }).changes;
     if (choice <= 3) return operations.createVariant(variant.product.id, { stock: [level] }).changes;
-    // The warehouses of a pulled variant belong to the seller.
     if (choice === 4 && variant.kind !== 'pulled')
       return operations.addWarehouse({ variantId: variant.id, ...level });
     if (choice === 5 && variant.levels.length > 1) {
@@ -136,13 +135,13 @@ export function createTraffic(deps: {
   };
 
   const traffic = {
-    /** Rarely, also creates, deletes and restores products. */
+    /** Also creates, deletes and restores products. */
     structural: false,
-    /** Changes per second while started. */
+    /** Changes per second. */
     get rate() {
       return rate;
     },
-    /** Starts, or continues at another rate. 0 stops. */
+    /** 0 stops. */
     start: (changesPerSecond: number): void => {
       traffic.stop();
       if (changesPerSecond <= 0) return;
@@ -154,12 +153,12 @@ export function createTraffic(deps: {
       dueSteps = 0;
       timers.clearTimeout(timer);
     },
-    /** Does one operation now. Returns how many changes it published. */
+    /** Does one operation. @returns the number of published changes. */
     step: (): number => {
       try {
         return act().length;
       } catch (error) {
-        // Out of stock, already deleted: as in a real shop, some attempts fail.
+        // Some attempts fail: out of stock, already deleted.
         if (error instanceof OperationError) return 0;
         throw error;
       }

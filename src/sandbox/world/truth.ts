@@ -5,7 +5,6 @@ import { available, sellable } from './model.ts';
 import type { Product, Variant } from './model.ts';
 import { renderProduct } from './render.ts';
 
-/** How long past states are kept. */
 const KEEP_MS = 5_000;
 
 interface Past {
@@ -13,13 +12,13 @@ interface Past {
   readonly state: RenderedProduct | null;
 }
 
-/** What the store holds, and what its products were a moment ago. */
+/** The content of the store, with recent states for stale reads. */
 export class Truth {
   readonly warehouseIds: readonly string[];
-  /** Of the sellers of pulled products. */
+  /** The warehouses of pulled products. */
   readonly sellerWarehouseIds: readonly string[];
   readonly #clock: Clock;
-  /** Past states of recently changed products, for stale reads. The product that changed last comes last. */
+  /** By product; the one that changed last comes last. */
   readonly #pasts = new Map<string, Past[]>();
   readonly #products: Product[] = [];
   readonly #variants: Variant[] = [];
@@ -33,7 +32,7 @@ export class Truth {
     this.sellerWarehouseIds = [ids.next(), ids.next()];
   }
 
-  /** Every product, in order of creation, deleted ones included. */
+  /** In order of creation, deleted ones included. */
   get products(): readonly Product[] {
     return this.#products;
   }
@@ -47,7 +46,6 @@ export class Truth {
     return this.#listRevision;
   }
 
-  /** Live products and variants by id; undefined when deleted or unknown. */
   product(id: string): Product | undefined {
     return live(this.#productsById.get(id));
   }
@@ -65,7 +63,7 @@ export class Truth {
     this.#listRevision += 1;
   }
 
-  /** Changes a product otherwise than its stock. */
+  /** For changes other than stock. */
   edit(product: Product, change: (product: Product) => void): void {
     this.#touchProduct(product);
     change(product);
@@ -111,13 +109,13 @@ export class Truth {
     });
   }
 
-  /** Call it before a variant's stock changes: keeps the state for stale reads. */
+  /** Call before a variant's stock changes. */
   touch(variant: Variant): void {
     this.#touchProduct(variant.product);
     for (const bundle of variant.bundledBy) this.#touchProduct(bundle.product);
   }
 
-  /** The product as `/v1/product/detail` shows it now, or showed it `ageMs` ago; null: none. */
+  /** The answer of `/v1/product/detail`, now or `ageMs` ago; null: no such product. */
   detail(productId: string, ageMs = 0): RenderedProduct | null {
     const product = this.#productsById.get(productId);
     if (product === undefined) return null;
@@ -126,7 +124,7 @@ export class Truth {
     return past === undefined ? this.#shown(product) : past.state;
   }
 
-  /** What the mirror must equal at the end. */
+  /** The values that a mirror must equal. */
   snapshot() {
     const products = this.#products.filter(({ deleted }) => !deleted);
     const variants = products.flatMap((product) => product.variants.filter(({ deleted }) => !deleted));
@@ -140,7 +138,7 @@ export class Truth {
         levels.map((level) => ({
           ...{ variantId: id, warehouseId: level.warehouseId, productId: product.id, sku, kind },
           availableQty: available(level),
-          // For a pulled variant the stock is the seller's, and the store shows only the available quantity.
+          // The store shows only the available quantity of a pulled variant.
           onHand: kind === 'pulled' ? null : level.onHand,
           reservedQty: kind === 'pulled' ? null : level.reserved,
         })),
@@ -162,24 +160,23 @@ export class Truth {
     this.#keep(product.id, () => this.#shown(product));
   }
 
-  /** Keeps a product's state up to now. */
   #keep(productId: string, state: () => RenderedProduct | null): void {
     const nowMs = this.#clock.baseNow();
     const pasts = this.#pasts.get(productId) ?? [];
-    // Changes of one instant become visible together, so only the state before the first is kept.
+    // Changes of one instant become visible together: only the state before the first is kept.
     if ((pasts.at(-1)?.untilMs ?? -Infinity) < nowMs) {
       const kept = pasts.filter(({ untilMs }) => untilMs >= nowMs - KEEP_MS);
       this.#pasts.delete(productId);
       this.#pasts.set(productId, [...kept, { untilMs: nowMs, state: state() }]);
     }
-    // A large catalogue that changed once must not stay in memory twice.
+    // Otherwise a large catalogue would stay in memory twice.
     for (const [id, all] of this.#pasts) {
       if ((all.at(-1)?.untilMs ?? 0) >= nowMs - KEEP_MS) break;
       this.#pasts.delete(id);
     }
   }
 
-  /** Components refer to the live bundles that use them (`bundled_by_count`). */
+  /** For `bundled_by_count`. */
   #joinComponents(variant: Variant, change: 'link' | 'unlink'): void {
     if (variant.kind !== 'bundle') return;
     for (const { variant: component } of variant.components) {

@@ -1,4 +1,3 @@
-/** Names and addresses for the simulated store's catalogue. */
 
 export const productNames = [
   'เสื้อยืดคอกลม',

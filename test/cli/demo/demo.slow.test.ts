@@ -35,16 +35,16 @@ function startDemo(...args: string[]): Demo {
   });
 }
 
-const SELLING = /the store sells/;
+const SELLING = /stock changes; webhooks/;
 
 test.concurrent('ends equal after losses, disorder and a kill', async () => {
   const demo = startDemo('--seconds', '10', '--products', '15', '--rate', '10');
   await untilPrinted(demo, SELLING);
   demo.mirror();
-  await untilPrinted(demo, /the mirror is back, with every webhook that it had answered/);
+  await untilPrinted(demo, /the mirror is back, with every webhook that it had acknowledged/);
   demo.mirror();
   const { code, stdout, stderr } = await demo.ended;
-  expect(stdout).toMatch(/\nVERDICT: equal\. The mirror holds exactly what the store holds\.\n$/);
+  expect(stdout).toMatch(/\nVERDICT: equal\. The mirror has exactly the store’s values\.\n$/);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/ s {2}lost .*Found: .* Repaired by a read/);
   expect(demo.leftovers()).toEqual([]);
@@ -70,7 +70,7 @@ test.concurrent.each([
   demo.mirror();
   for (const signal of signals) {
     demo.signal(signal);
-    if (signal === 'SIGINT' && signals.length > 1) await untilPrinted(demo, /Ctrl-C: the store stops/);
+    if (signal === 'SIGINT' && signals.length > 1) await untilPrinted(demo, /Ctrl-C: stock stops changing/);
   }
   expect((await demo.ended).code).toBe(code);
   await eventually(() => demo.leftovers().length === 0, { what: 'nothing is left' });

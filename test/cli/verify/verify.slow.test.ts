@@ -115,7 +115,7 @@ describe.concurrent('verify', () => {
     command.signal('SIGINT');
     const { code, stdout, stderr } = await command.ended;
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
-    expect(stderr).toContain('stopped; nothing was proven');
+    expect(stderr).toContain('stopped without a verdict');
   });
 });
 
