@@ -1,20 +1,38 @@
-/** The HTML document around a page: style and script come from the same server, and nothing else is loaded. */
 import { html, raw } from 'hono/html';
 import { STYLES } from './files.ts';
 import type { Html } from './html.ts';
 
+interface Search {
+  readonly action: string;
+  readonly query: string;
+  readonly label: string;
+  readonly placeholder: string;
+}
+
+export function searchForm({ action, query, label, placeholder }: Search): Html {
+  return html`<form role="search" action="${action}">
+    <input
+      type="search"
+      name="q"
+      value="${query}"
+      aria-label="${label}"
+      placeholder="${placeholder}"
+      autocomplete="off"
+      spellcheck="false"
+    />
+  </form>`;
+}
+
 interface Frame {
-  /** Of the document. */
   readonly title: string;
   readonly brand: string;
-  /** The subject of the script's sentence when no answer comes: `The mirror`. */
+  /** Subject of the script's error messages: `The mirror`. */
   readonly server: string;
-  /** Interval at which the script loads the page again; null: the page has no script. */
+  /** Interval of the script's reloads; null: no script. */
   readonly everyMs: number | null;
   readonly links: readonly (readonly [path: string, words: string])[];
   /** Path of the current link. */
   readonly at: string;
-  /** Beside the links. */
   readonly tools: Html | '';
   readonly message: Html | '';
   readonly main: Html;

@@ -12,6 +12,7 @@ import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/warehouse-names.ts';
 import {
   count,
+  facts,
   idView,
   instant,
   millis,
@@ -78,7 +79,7 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
   const { seq, arrivedAtMs, bytes, requestId, sentAtMs, sha256, items, itemCount } = delivery;
   const { unreadable, unreadableCount, body, isBodyWhole, isUtf8 } = delivery;
   const rest = itemCount - (items?.length ?? 0) + unreadableCount - unreadable.length;
-  const facts: readonly (readonly [name: string, value: Html | string])[] = [
+  const all: readonly (readonly [name: string, value: Html | string])[] = [
     ['Arrived', instant(arrivedAtMs)],
     ['Sent', sentAtMs === null ? 'not stated' : html`${instant(sentAtMs)}, ${apart(arrivedAtMs - sentAtMs)}`],
     ['Request', requestId === null ? 'not stated' : idView(requestId)],
@@ -90,15 +91,7 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
         <h1>Delivery ${seq}</h1>
         ${unreadableCount > 0 ? html`<span class="state bad">not understood</span>` : html`<span class="state good">understood</span>`}
       </header>
-      <dl>
-        ${facts.map(
-          ([name, value]) =>
-            html`<div>
-              <dt>${name}</dt>
-              <dd>${value}</dd>
-            </div>`,
-        )}
-      </dl>
+      ${facts(all)}
     </article>
     <article aria-labelledby="items-title">
       <header><h2 id="items-title">What each item did</h2></header>

@@ -9,7 +9,7 @@ import { reasonWords } from '../shared/words.ts';
 import { OWNER_WORDS, type Cause } from '../state/causes.ts';
 import type { MirrorState } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
-import { ago, count, marked, quantity, table } from './parts.ts';
+import { ago, count, facts, marked, quantity, table } from './parts.ts';
 import { plotsView } from './plots-view.ts';
 import { runningView } from './runs-view.ts';
 
@@ -91,15 +91,7 @@ function valuesView({ status, lag, nowMs }: Overview): Html {
     ['Oldest read', ago(status.oldest_verified_at, nowMs)],
   ];
   return html`<article>
-    <dl class="values">
-      ${values.map(
-        ([name, value]) =>
-          html`<div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>`,
-      )}
-    </dl>
+    ${facts(values, 'values')}
     ${
       status.dead_letters === 0
         ? ''

@@ -6,7 +6,7 @@ import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { StoreError } from '../../sqlite/errors.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
-import { frame } from '../../web/frame.ts';
+import { frame, searchForm } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { OpsDeps } from '../shared/operator.ts';
@@ -177,21 +177,13 @@ function numberIn(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** Beside the links of each page. */
 function toolsView({ state }: MirrorState, query: string, canSignOut: boolean): Html {
-  return html`<span class="state ${state}" role="status">${STATE_NAMES[state]}</span>
-    <form role="search" action="/search">
-      <input
-        type="search"
-        name="q"
-        value="${query}"
-        aria-label="Find a SKU, name, or the id of a variant, product, order or request"
-        placeholder="SKU, name, order, id …"
-        autocomplete="off"
-        spellcheck="false"
-        maxlength="${SEARCHED_CHARACTERS}"
-      />
-    </form>
+  return html`<span class="state ${state}" role="status">${STATE_NAMES[state]}</span> ${searchForm({
+      action: '/search',
+      query,
+      label: 'Find a SKU, name, or the id of a variant, product, order or request',
+      placeholder: 'SKU, name, order, id …',
+    })}
     ${
       canSignOut
         ? html`<form method="post" action="/logout">

@@ -94,6 +94,19 @@ export function table(columns: readonly string[], rows: readonly Row[], none: st
   </table>`;
 }
 
+/** @param look `values`: the values in a larger font. */
+export function facts(all: readonly (readonly [name: string, value: Cell])[], look = ''): Html {
+  return html`<dl class="${look}">
+    ${all.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
 /** @param to addresses of the first page, null on itself, and of the next one, null on the last. */
 export function pager(to: { readonly first: string | null; readonly next: string | null }): Html | '' {
   if (to.first === null && to.next === null) return '';

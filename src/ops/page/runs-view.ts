@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
 import type { Html } from '../../web/html.ts';
 import { runName } from '../shared/words.ts';
-import { ago, count, duration, instant, pager, quantity, table } from './parts.ts';
+import { ago, count, duration, facts, instant, pager, quantity, table } from './parts.ts';
 
 /** Of the page; one more row says whether there are others. */
 export const RUNS_SHOWN = 50;
@@ -48,7 +48,7 @@ const stateView = ({ state }: Run): Html => html`<span class="state ${state}">${
 
 export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
   const { productIds, error, startedAtMs, finishedAtMs } = run;
-  const facts: readonly (readonly [name: string, value: Html | string])[] = [
+  const all: readonly (readonly [name: string, value: Html | string])[] = [
     ['Started', html`${instant(startedAtMs)}, ${ago(startedAtMs, nowMs)}`],
     ['Took', `${duration((finishedAtMs ?? nowMs) - startedAtMs)}${finishedAtMs === null ? ' so far' : ''}`],
     ['Covers', productIds === null ? 'the whole catalogue' : productsOf(productIds)],
@@ -64,15 +64,7 @@ export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
       ${stateView(run)}
     </header>
     ${progressView(run, nowMs, isBlocked)} ${error === null ? '' : html`<p class="problem">${error}</p>`}
-    <dl>
-      ${facts.map(
-        ([name, value]) =>
-          html`<div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>`,
-      )}
-    </dl>
+    ${facts(all)}
   </article>`;
 }
 

@@ -108,8 +108,7 @@ export class TokenIssuer {
   }
 
   #admit(key: string, limit: typeof PER_CLIENT): void {
-    // The contract leaves the answer to a blocked caller open; slow_down with the rest of the block makes a
-    // well-behaved client wait.
+    // The contract leaves this answer open; Retry-After makes a well-behaved client wait.
     const blockedUntilMs = this.#blocks.get(key) ?? 0;
     if (blockedUntilMs > this.#now()) {
       throw this.#slowDown(blockedUntilMs, 'blocked after too many failed authentications');

@@ -129,10 +129,7 @@ function operationIdOf(path: string): string {
   return path.replace('/v1/', '').replaceAll(/\/([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/**
- * Allows null where a request may omit a field: the two mean the same ("Conventions" 4). Only request objects refuse
- * unknown fields, so they are recognized by that.
- */
+/** Allows null where a request may omit a field ("Conventions" 4). Only request objects refuse unknown fields. */
 function nullMeansAbsent<T>(part: T): T {
   if (Array.isArray(part)) return part.map(nullMeansAbsent) as T;
   if (!isRecord(part)) return part;

@@ -5,8 +5,8 @@ import { ApiError } from '../shared/errors.ts';
 const MAX_BODY_BYTES = 1_048_576;
 
 /**
- * The whole body, from Node's own stream: wrapping it in a web stream costs more than the rest of a read. A body that is
- * too large is read to its end before it is refused, so that the caller sees the 413 instead of a broken connection.
+ * Reads Node's stream, since wrapping it in a web stream costs more than the rest of a read. Reads a too large body to its
+ * end, so that the caller sees the 413 instead of a broken connection.
  */
 export async function readBody(incoming: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
@@ -49,10 +49,7 @@ export function parseFields<Schema extends z.ZodObject>(
   throw new ApiError(400, 'invalid_request', describe(parsed.error, nameOf));
 }
 
-/**
- * The value without null fields, at any depth: null means absent. Unknown fields stay, so that they are refused whatever
- * their value; so does null in a list, where it cannot mean absent.
- */
+/** null means absent, except in unknown fields, which are refused, and in lists. */
 function withoutNulls(value: unknown, schema: unknown): unknown {
   if (schema instanceof z.ZodOptional) return withoutNulls(value, schema.unwrap());
   if (schema instanceof z.ZodArray && Array.isArray(value)) {

@@ -114,10 +114,7 @@ export const ACTIONS = {
   }),
 };
 
-/**
- * `/sandbox/*`: lets people and scripts control a running sandbox. It needs no credentials: the listener is on loopback,
- * and a body must have a JSON Content-Type, which a foreign web page cannot send.
- */
+/** `/sandbox/*` needs no credentials: it listens on loopback, and foreign web pages cannot send a JSON Content-Type. */
 export function createControl(store: Store): Hono<ApiEnv> {
   const { calls, deliveries, losses, truth } = store;
   const app = new Hono<ApiEnv>();

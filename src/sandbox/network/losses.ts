@@ -1,7 +1,4 @@
-/**
- * Webhooks lost on purpose, one at a time, and what became of each: the next webhook of the same stock level shows the
- * receiver that one is missing, and a read of the product repairs it.
- */
+/** Loses webhooks on purpose: the next webhook of the same stock level reveals the loss, and a read repairs it. */
 import type { Clock } from '../world/clock.ts';
 import type { DeliveryLog, DeliveryRecord } from './deliveries.ts';
 import type { Variant } from '../world/model.ts';
@@ -58,10 +55,9 @@ export class Losses {
   }
 
   /**
-   * Changes a stock level of one of the first products without its webhook ever being sent, and soon after changes it
-   * again.
+   * Changes a stock level of one of the first products without a webhook, and soon afterwards changes it again.
    *
-   * @throws OperationError when there is no such level, or no webhooks are sent at all.
+   * @throws OperationError if there is no such level, or no webhooks are sent.
    */
   lose(): Loss {
     const { operations, network, deliveries, random, clock } = this.#deps;
@@ -120,7 +116,7 @@ export class Losses {
       .filter(
         ({ id, kind, levels }) => kind === 'own' && levels.length > 0 && truth.variant(id) !== undefined,
       );
-    if (fit.length === 0) throw new OperationError('the first products have no stock of their own');
+    if (fit.length === 0) throw new OperationError('none of the first products has stock');
     return random.pick(fit);
   }
 }

@@ -1,12 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
-import { secureHeaders } from 'hono/secure-headers';
 import type { ApiEnv } from '../api/api.ts';
 import { ApiError } from '../shared/errors.ts';
 
-/**
- * Defeats DNS rebinding: to the browser, a foreign page whose name resolves to 127.0.0.1 has the sandbox's origin, and
- * only the Host header still shows its name.
- */
+/** Defeats DNS rebinding: only the Host header shows that a foreign name resolves to 127.0.0.1. */
 export const refuseForeignHost: MiddlewareHandler<ApiEnv> = async (context, next) => {
   const port = context.env.incoming.socket.localPort;
   const host = context.req.header('Host');
@@ -19,19 +15,3 @@ export const refuseForeignHost: MiddlewareHandler<ApiEnv> = async (context, next
   }
   await next();
 };
-
-export const pageHeaders: MiddlewareHandler<ApiEnv> = secureHeaders({
-  contentSecurityPolicy: {
-    defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    styleSrc: ["'self'"],
-    connectSrc: ["'self'"],
-    imgSrc: ['data:'],
-    formAction: ["'self'"],
-    baseUri: ["'none'"],
-    frameAncestors: ["'none'"],
-  },
-  // Without any policy, a browser would send `Origin: null` with the page's own forms.
-  referrerPolicy: 'same-origin',
-  strictTransportSecurity: false,
-});

@@ -4,6 +4,7 @@ import { csrf } from 'hono/csrf';
 import { html } from 'hono/html';
 import { HTTPException } from 'hono/http-exception';
 import { pageFiles } from '../../web/files.ts';
+import { pageHeaders } from '../../web/headers.ts';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 import type { ApiEnv } from '../api/api.ts';
@@ -14,7 +15,7 @@ import { ApiError } from '../shared/errors.ts';
 import type { Store } from '../sandbox.ts';
 import { callView, callsView } from './calls-view.ts';
 import { bodyOf, fieldsView, numberIn, textIn } from './forms.ts';
-import { pageHeaders, refuseForeignHost } from './guard.ts';
+import { refuseForeignHost } from './guard.ts';
 import { addressOf, stockView } from './stock-view.ts';
 import { lossesView, webhookView, webhooksView } from './webhooks-view.ts';
 
@@ -49,8 +50,6 @@ export function createPage(store: Store): Hono<ApiEnv> {
   app.route('/', pageFiles<ApiEnv>());
 
   const show = (context: Context<ApiEnv>, main: Html, problem?: string) => {
-    // The page contains secrets.
-    context.header('Cache-Control', 'no-store');
     const message =
       problem !== undefined
         ? html`<p class="problem" role="alert"><b>Not done.</b> ${problem}</p>`

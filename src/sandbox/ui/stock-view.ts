@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { searchForm } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 import { available, sellable } from '../world/model.ts';
 import type { Product, StockLevel, Variant } from '../world/model.ts';
@@ -17,16 +18,7 @@ export function stockView(truth: Truth, query: string): Html {
   return html`<article id="stock" aria-labelledby="stock-title">
     <header>
       <h2 id="stock-title">Stock</h2>
-      <form role="search" action="/">
-        <input
-          type="search"
-          name="q"
-          value="${query}"
-          aria-label="Name, SKU or id"
-          placeholder="Name, SKU or id"
-        />
-        <button>Search</button>
-      </form>
+      ${searchForm({ action: '/', query, label: 'Name, SKU or id', placeholder: 'Name, SKU or id' })}
     </header>
     <table>
       <thead>

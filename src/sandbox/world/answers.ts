@@ -1,8 +1,4 @@
-/**
- * The store's answers and webhooks as documented: the fields that are always present, and their values. The client is
- * more lenient, so that one odd field does no harm; the names come from its schemas. New fields may appear at any time
- * ("Versioning" 2).
- */
+/** The store's answers and webhooks as documented, derived from the client's more lenient schemas. */
 import { z } from 'zod';
 import {
   addressInputSchema,

@@ -49,8 +49,8 @@ export class Factory {
     };
     const several = spec.variants.length > 1;
     spec.variants.forEach((variantSpec, index) => {
-      const told = several ? (variantNames[index % variantNames.length] ?? '') : '';
-      const name = variantSpec.name ?? told;
+      const usual = several ? (variantNames[index % variantNames.length] ?? '') : '';
+      const name = variantSpec.name ?? usual;
       product.variants.push(this.variant(product, { ...variantSpec, name }, spec.createTimeMs));
     });
     return product;
@@ -103,10 +103,7 @@ function money(satang: number): string {
 const FIRST_CREATE_MS = Date.UTC(2025, 0, 1);
 const NINETY_DAYS_MS = 90 * 86_400_000;
 
-/**
- * The share of each kind, as a repeating pattern: even a catalogue of six products has one of each. It starts with
- * own products because bundles and assemblies are made of them.
- */
+/** Starts with own products, the components of the others; the first six have one of each kind. */
 const PATTERN = (
   'single multi single pulled bundle assembled single single multi single pulled single single multi single ' +
   'bundle pulled single multi single'

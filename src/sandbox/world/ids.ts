@@ -4,10 +4,7 @@ import type { Random } from './random.ts';
 const SHORT_EVERY = 12;
 const FIRST_LONG = 719_000_000_000_000_000n;
 
-/**
- * Ids as digit strings. Most have 18 digits and are only a few units apart, so that a program that reads them as numbers
- * (exact only up to 2^53) confuses neighbours and reveals its fault.
- */
+/** Most ids have 18 digits and are a few units apart, which reveals programs that read them as numbers (exact to 2^53). */
 export class Ids {
   readonly #random: Random;
   #long: bigint;

@@ -27,12 +27,7 @@ export class Ledger {
     this.#clock = clock;
   }
 
-  /**
-   * Changes a stock level and returns the change of its available quantity; none when that stays the same, for which the
-   * store sends nothing.
-   *
-   * @param stampMs sets the time, for several changes at one instant.
-   */
+  /** @param stampMs the time, for several changes at one instant. @returns none if the available quantity stays the same. */
   move({
     stampMs,
     onHand = 0,

@@ -16,10 +16,7 @@ const compare: Readonly<
   update_time: (a, b) => a.updateTimeMs - b.updateTimeMs,
 };
 
-/**
- * The products of `/v1/product/list`. Each sorted list is kept until the catalogue changes, so that reading every page of
- * 100,000 products sorts once, not a thousand times.
- */
+/** Keeps each sorted list until the catalogue changes, so that reading every page sorts once. */
 export class Listing {
   readonly #truth: Truth;
   readonly #sorted = new Map<string, readonly Product[]>();

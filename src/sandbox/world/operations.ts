@@ -35,8 +35,8 @@ interface NewProduct {
 }
 
 /**
- * What staff and orders do to the store. Each operation changes the truth at once, then publishes the changes that the
- * store would send. Impossible ones throw OperationError and change nothing. Quantities must be whole numbers.
+ * Actions of staff and orders. Each changes the truth, then publishes the changes that the store would send. Impossible ones
+ * throw OperationError and change nothing. Quantities must be whole numbers.
  */
 export type Operations = ReturnType<typeof createOperations>;
 

@@ -88,10 +88,7 @@ export function createOrderDesk(deps: {
 
   return {
     courier,
-    /**
-     * Makes an order and reserves its stock, or returns the one that the channel made with the same `external_order_id`.
-     * Throws ApiError 400 or 403 without changing anything.
-     */
+    /** Returns the channel's existing order for a known `external_order_id`. @throws ApiError without having changed anything. */
     place: (request: NewOrder, origin: Origin): PlacedOrder => {
       const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
       const existing = operations.orders.findExternal(origin, externalOrderId);
@@ -182,10 +179,7 @@ function noSuchAddress(field: string) {
   return refused(field, 'no such address for this store');
 }
 
-/**
- * The contract does not say how an order for more than the available stock is answered when the variant must not be
- * oversold. It is treated like any wrong field: 400, naming the quantity of that line.
- */
+/** The contract leaves the answer to an oversold line open: it is 400, as for any wrong field, and names the quantity. */
 function fieldOf(error: OperationError, lines: readonly OrderLine[]): string {
   if (!(error instanceof InsufficientStock)) return 'products';
   const { variantId } = error;

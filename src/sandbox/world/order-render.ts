@@ -1,10 +1,7 @@
 import type { OrderAnswer } from './answers.ts';
 import type { Order, OrderLine, Terms } from './orders.ts';
 
-/**
- * The order record. The contract shows only `id`, `external_order_id` and `shipments`; the other fields are plausible and
- * named as in the request. Fields that a record does not have are absent, never null.
- */
+/** The contract shows only `id`, `external_order_id` and `shipments`; the other fields are plausible. */
 export function renderOrder(order: Order): OrderAnswer {
   return {
     id: order.id,

@@ -56,7 +56,7 @@ export interface Order {
   state: 'open' | 'shipped' | 'canceled';
   cancelReason: string | null;
   deleted: boolean;
-  /** null: sold over the counter. */
+  /** null for a counter sale. */
   terms: Terms | null;
 }
 
@@ -156,10 +156,7 @@ export function createOrderOperations(deps: {
 
   return {
     orders,
-    /**
-     * Reserves stock for one order, in one delivery. A bundle takes its components' stock. Without a warehouse, the first
-     * one with enough stock is used.
-     */
+    /** A bundle takes its components' stock. Without a warehouse, the first one with enough stock is used. */
     reserve: (requested: readonly NewLine[]) => {
       const lines = requested.map((line) => {
         const variant = requireVariant(truth, line.variantId);

@@ -10,10 +10,7 @@ export interface Random {
   shuffle<T>(items: readonly T[]): T[];
 }
 
-/**
- * One stream of a seed. Each label has a stream of its own, so that, for example, a network fault does not change which
- * product the next order takes.
- */
+/** Each label has a separate stream, so that, for example, a network fault does not change the next order's products. */
 export function createRandom(seed: number, label: string): Random {
   let state = mix(seed, label);
 

@@ -33,7 +33,7 @@ export function requireLevel(variant: Variant, warehouseId?: string): StockLevel
   if (level !== undefined) return level;
   throw new OperationError(
     variant.kind === 'bundle'
-      ? `variant ${variant.id} is a bundle and holds no stock of its own`
+      ? `variant ${variant.id} is a bundle, and only its components hold stock`
       : `variant ${variant.id} has no stock in warehouse ${warehouseId ?? '(any)'}`,
   );
 }
