@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const HEAP = JSON.stringify(join(import.meta.dirname, '../../src/app/heap.ts'));
 
-/** Makes much that is gone a moment later, and tells how large the young generation has become, in MB. */
+/** Allocates much garbage. @returns the size of the young generation in MB. */
 const YOUNG_MB = `(() => {
   const kept = [];
   for (let i = 0; i < 3_000_000; i += 1) kept[i % 400_000] = { text: [i, i, i] };
@@ -41,6 +41,5 @@ test('limits the young generation of the main thread', () => {
 
 test('does not override the limits of other threads', () => {
   expect(ofThread('keepHeapsSmall();')).toBeLessThanOrEqual(8);
-  // Else the other figure would say nothing.
   expect(ofThread('')).toBeGreaterThan(12);
 });

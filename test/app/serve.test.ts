@@ -1,8 +1,7 @@
-/** How long a start may take, and what is said of it meanwhile. */
 import { expect, test } from 'vitest';
 import { startInTime } from '../../src/app/serve.ts';
 
-/** Pauses that end when the test says so, as the real ones do: cut short by their signal. */
+/** Pauses that the test ends, or their signal. */
 function pauses() {
   const waiting: (() => void)[] = [];
   const pause = async <T>(_ms?: number, value?: T, options?: { signal?: AbortSignal }): Promise<T> => {

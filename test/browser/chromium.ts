@@ -1,4 +1,3 @@
-/** The machine's own Chromium, driven from outside as a person would. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -9,10 +8,9 @@ const EXECUTABLE = '/usr/bin/chromium';
 
 export const hasChromium = existsSync(EXECUTABLE);
 
-/** Where screenshots are kept for people to look at; git ignores it. */
+/** Ignored by git. */
 const SCREENSHOTS = join(import.meta.dirname, 'screenshots');
 
-/** With a new, empty profile; it calls nobody but the pages under test. */
 export async function startChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: EXECUTABLE,
@@ -29,7 +27,7 @@ export async function startChromium(): Promise<Browser> {
   });
 }
 
-/** A window of its own. What the page complains of on its console is in `complaints`. */
+/** @returns also the errors and warnings on the page's console. */
 export async function openPage(
   browser: Browser,
   url: string,

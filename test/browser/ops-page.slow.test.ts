@@ -1,4 +1,3 @@
-/** The ops page in a real browser, of a real mirror beside the simulated store: what happens is seen, without a reload. */
 import { request } from 'node:http';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -28,7 +27,7 @@ afterAll(() => browser?.close());
 
 const startMirror = (test: Owner, products: number) => startBoth(test, { products }, { OPS_TOKEN: TOKEN });
 
-/** Set once, and gone after a reload. */
+/** Lost by a reload. */
 const markLoaded = (page: Page) => page.evaluate('window.loadedOnce = true');
 const isStillLoaded = (page: Page) => page.evaluate('window.loadedOnce === true');
 const textOf = (page: Page, selector: string) => page.locator(selector).innerText();
@@ -42,7 +41,6 @@ async function signIn(mirror: RunningMirror, path = '/', options: BrowserContext
   return opened;
 }
 
-/** A plain variant that has a SKU. */
 function namedLevel(sandbox: Sandbox) {
   for (const level of plainVariants(sandbox, 5)) {
     const variant = sandbox.truth.variant(level.variantId);
@@ -51,7 +49,6 @@ function namedLevel(sandbox: Sandbox) {
   throw new Error('none of these variants has a SKU');
 }
 
-/** Posts to the webhook listener, and resolves with the status. */
 function deliver(mirror: RunningMirror, body: string, signature: string | null): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = signature === null ? {} : { 'x-service-signature': signature };
@@ -147,7 +144,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   });
 });
 
-/** Sales, an order, a lost delivery, one that nobody understands, and strangers: something to see on each page. */
+/** Something to show on each page. */
 async function liven(mirror: RunningMirror, sandbox: Sandbox) {
   await untilPastReads(mirror, sandbox);
   const { variant, sku, ...level } = namedLevel(sandbox);
@@ -170,7 +167,6 @@ async function liven(mirror: RunningMirror, sandbox: Sandbox) {
   expect(await deliver(mirror, odd, signBody(sandbox.webhookSecret, Buffer.from(odd)))).toBe(204);
   expect(await deliver(mirror, odd, 'f'.repeat(64))).toBe(401);
   expect(await deliver(mirror, odd, null)).toBe(401);
-  // One that is open while the pictures are taken: its reads fail.
   sandbox.reads.intercept = (_, body) =>
     Promise.resolve(
       body['product_id'] === present(others[2]).productId

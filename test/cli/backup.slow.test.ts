@@ -1,4 +1,3 @@
-/** `backup`: a copy of one instant while the server writes, and what a copy is when it is served. */
 import {
   chmodSync,
   copyFileSync,
@@ -45,7 +44,7 @@ function statusOf(path: string): StatusRow {
   }
 }
 
-/** Of what webhooks report, the copy lacks the last: no read tells the warehouses of a pulled variant among them. */
+/** The copy may lack levels of pulled variants that only webhooks report. */
 function differencesOf(path: string, { truth, deliveries }: Sandbox): readonly string[] {
   const report = deliveries.records.flatMap(({ delivery }) => delivery.items.map(({ id }) => id));
   return compareWithTruth(path, truth, new Set(report)).differences;

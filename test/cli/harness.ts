@@ -1,4 +1,3 @@
-/** The `stock-mirror` command as people start it: a child with a folder and an environment of its own. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -26,15 +25,12 @@ export interface Ended {
 
 export interface RunningCommand {
   readonly pid: number;
-  /** What it has printed so far. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Resolves when it has ended and all that it printed is here. */
   readonly ended: Promise<Ended>;
   signal(name: NodeJS.Signals): void;
 }
 
-/** Where a command is started. */
 export interface Home {
   readonly folder: string;
   readonly env: Environment;
@@ -57,7 +53,7 @@ export async function startService(options: SandboxOptions = {}): Promise<Sandbo
   return sandbox;
 }
 
-/** A configured folder: fast reads, no schedules, and an OPS_PORT that nobody listens on until a server does. */
+/** No schedules; OPS_PORT is free. */
 export async function homeOf(sandbox: Sandbox, env: Environment = {}): Promise<Home> {
   return {
     folder: temporaryFolder(),
@@ -85,10 +81,9 @@ export function databaseOf(home: Home): string {
   return join(home.folder, 'mirror.db');
 }
 
-/** What one command has compiled, the next one of the same file need not. */
+/** Commands share compiled code. */
 const compileCache = temporaryFolder();
 
-/** Starts `stock-mirror` with these arguments; killed at the end of the file, whatever becomes of it. */
 export function start(home: Home, ...args: string[]): RunningCommand {
   return watch(
     spawn(process.execPath, [CLI, ...args], {
@@ -108,7 +103,7 @@ export function startAtTerminal(
   /** As if typed; Ctrl-C is `\u0003`. */
   type(keys: string): void;
 } {
-  // Without a shell that stays: Ctrl-C would end it with a code of its own.
+  // `exec`: the exit code is that of the command.
   const command = `exec ${[process.execPath, CLI, ...args].map((word) => `'${word}'`).join(' ')}`;
   const path = process.env['PATH'] ?? '';
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
@@ -148,7 +143,6 @@ export function watch(child: ChildProcess): RunningCommand {
   };
 }
 
-/** `stock-mirror serve`, once it listens; the sandbox's webhooks go there. */
 export async function startServer(home: Home, sandbox: Sandbox): Promise<RunningCommand> {
   const server = start(home, 'serve');
   const listening = await untilPrinted(server, /"webhooks":"([^"]+)"/);
@@ -156,7 +150,7 @@ export async function startServer(home: Home, sandbox: Sandbox): Promise<Running
   return server;
 }
 
-/** Resolves with the first match in what the command prints on either stream; fails when it ends without one. */
+/** Resolves with the first match in the output; rejects if the command ends without one. */
 export async function untilPrinted(command: RunningCommand, pattern: RegExp): Promise<RegExpExecArray> {
   let ended: Ended | null = null;
   void command.ended.then((end) => (ended = end));
@@ -168,7 +162,6 @@ export async function untilPrinted(command: RunningCommand, pattern: RegExp): Pr
   return found;
 }
 
-/** Waits until the server is live, has applied all, and wants to read nothing. */
 export async function untilQuiet(home: Home): Promise<void> {
   const statusUrl = `http://127.0.0.1:${home.env['OPS_PORT']}/api/status`;
   const token = home.env['OPS_TOKEN'];
@@ -186,7 +179,6 @@ export function differencesOf(home: Home, sandbox: Sandbox): readonly string[] {
   return compareWithTruth(databaseOf(home), sandbox.truth, missedVariants(sandbox.deliveries)).differences;
 }
 
-/** Product details asked for so far. */
 export function detailsRead(sandbox: Sandbox): number {
   return sandbox.requests['/v1/product/detail'] ?? 0;
 }

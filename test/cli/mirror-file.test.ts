@@ -1,4 +1,3 @@
-/** Files that are no mirror, or not one of this program: each is named with what to do. */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';

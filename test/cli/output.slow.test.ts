@@ -1,10 +1,9 @@
-/** Outputs that take no more: a reader that has gone is no failure, a full disk is one, and neither ends the work. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { lacking } from '../shared/programs.ts';
 import { CLI, temporaryFolder } from './harness.ts';
 
-/** @param into what the shell does with the command's output. */
+/** @param into a redirection or pipe of the shell. */
 function help(into: string): { status: number | null; stdout: string; stderr: string } {
   const script = `"$0" "$1" --help ${into}`;
   return spawnSync('bash', ['-o', 'pipefail', '-c', script, process.execPath, CLI], { encoding: 'utf8' });

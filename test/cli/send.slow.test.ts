@@ -1,4 +1,3 @@
-/** `send`: what arrives is signed and understood, and what could falsify the mirror is said. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -32,7 +31,6 @@ beforeAll(async () => {
   home = await homeOf(await startService());
 });
 
-/** A receiver of the test's own. */
 async function receiver(status = 204): Promise<{ url: string; received: Received[] }> {
   const received: Received[] = [];
   const server: Server = createServer((request: IncomingMessage, response) => {

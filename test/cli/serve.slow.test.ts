@@ -1,4 +1,3 @@
-/** `serve` is the service as `npm start` runs it: the same exit codes. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,3 @@
-/** `status`, from the server and from the database. */
-
 import { expect, test } from 'vitest';
 import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 
@@ -44,7 +42,6 @@ test('shows the server’s state and exits 0 only if live', async () => {
 
   server.signal('SIGTERM');
   await server.ended;
-  // At once, while the last heartbeat is still young.
   const after = await run(home, 'status');
   expect(after.code).toBe(1);
   expect(after.stdout).toMatch(/^state +stale$/m);
@@ -53,7 +50,6 @@ test('shows the server’s state and exits 0 only if live', async () => {
   expect(after.stdout).toMatch(/^mirrored +20 products/m);
   expect(after.stdout).not.toContain('not applied yet');
 
-  // As a kill leaves it between the inbox and the mirror.
   const db = openInbox(inboxPath(databaseOf(home)));
   const atMs = Date.now();
   new Inbox(db).append([{ body: delivery('kept', item()), arrivedAtMs: atMs }]);

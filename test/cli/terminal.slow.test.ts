@@ -1,4 +1,3 @@
-/** Output at a terminal. */
 import { expect, test } from 'vitest';
 import { plainVariants } from '../process/harness.ts';
 import {
@@ -38,7 +37,6 @@ test.runIf(hasTerminal)(
     expect(coloured.stdout).toMatch(/█{24}\S* 100% {2}20\/20 products, [\d.]+\/s/);
     expect(coloured.stdout).toMatch(/run 1 done: 20 products read, 0 differences corrected\r\n$/);
     expect(coloured.stdout).toMatch(COLOUR);
-    // The cursor is hidden while the bar moves, and shown again.
     expect(coloured.stdout.lastIndexOf('\u001B[?25h')).toBeGreaterThan(
       coloured.stdout.lastIndexOf('\u001B[?25l'),
     );
@@ -56,7 +54,6 @@ test.runIf(hasTerminal)('answers deliveries while the terminal is paused (Ctrl-S
   const listening = await untilPrinted(server, /webhooks[^"]+"([^"]+)"/);
   const url = listening[1] ?? '';
   server.type('\u0013');
-  // A refused request is a line of the log.
   expect((await fetch(url, { method: 'POST', signal: AbortSignal.timeout(30_000) })).status).toBe(401);
   sandbox.webhookUrl = url;
   sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 1 });

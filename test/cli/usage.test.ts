@@ -1,4 +1,3 @@
-/** What the command says of itself, and of wrong usage and configuration. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { runProgram } from '../../src/cli/run.ts';
@@ -18,7 +17,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Nothing here gets as far as an action. */
 async function run(...args: string[]): Promise<number | undefined> {
   return runProgram(createProgram(await commandsFor(args)), args);
 }

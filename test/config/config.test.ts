@@ -13,7 +13,7 @@ import {
 import type { Config } from '../../src/config/config.ts';
 
 type Env = Record<string, string | undefined>;
-/** Paths and their text; a path that is not there does not exist, an Error is thrown by the read. */
+/** Text by path; an Error is thrown by the read. */
 type Files = Record<string, string | Error>;
 
 const REQUIRED = {
@@ -49,7 +49,6 @@ function fileError(code: string): Error {
   return Object.assign(new Error(`${code}: s3cret should not be quoted`), { code });
 }
 
-/** The problems as `NAME problem`, one string each. */
 function problemsOf(env: Env, files: Files = {}): string[] {
   return errorOf(env, files).problems.map(({ name, problem }) => `${name} ${problem}`);
 }
@@ -241,7 +240,6 @@ describe('secrets from files', () => {
     [fileError('ENOENT'), 'names /app/secret.txt, which cannot be read (ENOENT)'],
     [fileError('EACCES'), 'names /app/secret.txt, which cannot be read (EACCES)'],
   ])('%j is refused', (content, problem) => {
-    // One problem: what could not be read is not also reported as missing.
     expect(problemsOf(env, { '/app/secret.txt': content })).toEqual([
       `SERVICE_CLIENT_SECRET_FILE ${problem}`,
     ]);

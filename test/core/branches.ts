@@ -2,7 +2,6 @@
 import type { ChangeBranch } from '../../src/core/merge/change-outcome.ts';
 import type { LevelBranch } from '../../src/core/merge/merge-read.ts';
 
-/** Those that contradict something: each must leave what a later read has to meet. */
 export const ASKING_FOR_READ: ReadonlySet<string> = new Set<ChangeBranch | LevelBranch>([
   '1 new level',
   '2 stale, yet follows',

@@ -1,4 +1,3 @@
-/** Short ways to the rules' inputs. Own clock and service's clock agree here unless a test says otherwise. */
 import type {
   Input,
   LevelSnapshot,
@@ -13,7 +12,7 @@ import type { ReadContext } from '../../src/core/merge/merge-read.ts';
 import type { StockLevel, Change } from '../../src/core/model.ts';
 import { MemoryTables } from './memory-tables.ts';
 
-/** A whole second, so that a Date header can say it exactly. */
+/** A whole second, as in a Date header. */
 export const T0 = 1_700_000_000_000;
 
 export const PRODUCT = '10';
@@ -77,7 +76,7 @@ export function level(availableQty: number, over: Partial<LevelSnapshot> = {}): 
   return { warehouseId: WAREHOUSE, availableQty, onHand: availableQty, reservedQty: 0, ...over };
 }
 
-/** @param levels available quantity by warehouse; null: omitted. */
+/** @param levels available quantity by warehouse; null if omitted. */
 export function variantSnapshot(
   levels: Readonly<Record<string, number>> | null,
   over: Partial<VariantSnapshot> = {},
@@ -117,7 +116,6 @@ export function productSnapshot(
   };
 }
 
-/** A product of one variant in one warehouse. */
 export function single(qty: number): ProductSnapshot {
   return productSnapshot([variantSnapshot({ [WAREHOUSE]: qty })]);
 }
@@ -132,7 +130,6 @@ interface ReadTimes {
   readonly productId?: string;
 }
 
-/** The tables, and the inputs that made them. */
 export class Mirror {
   readonly tables = new MemoryTables();
   readonly log: Input[] = [];
@@ -142,7 +139,6 @@ export class Mirror {
     return this.log.length;
   }
 
-  /** @returns what this input did. */
   applyInput(unnumbered: Unnumbered<Input>): Fact[] {
     const input: Input = { ...unnumbered, seq: this.seq + 1 };
     this.log.push(input);

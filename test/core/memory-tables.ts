@@ -1,4 +1,3 @@
-/** `Tables` on maps, for the rules' own tests. */
 import type { DeliveryInput, Unreadable } from '../../src/core/input.ts';
 import {
   INITIAL_STATE,

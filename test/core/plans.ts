@@ -1,11 +1,10 @@
-/** What a service may do to its mirror, drawn by fast-check. */
+/** Random faults of a store. */
 import fc from 'fast-check';
 import type { LevelPlan, Plan, ReadPlan, StepPlan } from './simulated-service.ts';
 
 export interface Misfortune {
   /** Deliveries are lost, though never the last of a stock level. */
   readonly losses?: boolean;
-  /** The last ones too. */
   readonly lostTails?: boolean;
   readonly duplicates?: boolean;
   readonly removals?: boolean;
@@ -13,7 +12,7 @@ export interface Misfortune {
   readonly unknownOffset?: boolean;
   /** The clocks of the service's nodes contradict the order of a stock level's changes. */
   readonly unorderedStamps?: boolean;
-  /** Details may tell totals alone. */
+  /** Details may show totals without warehouses. */
   readonly unlisted?: boolean;
   /** The store's clock is set back by more than any delivery is late. */
   readonly clockBack?: boolean;
@@ -40,7 +39,7 @@ function sometimes(oneIn: number, at: boolean | undefined): fc.Arbitrary<boolean
 export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
   const { losses, lostTails, duplicates, removals, unknownOffset, unorderedStamps } = misfortune;
   const { unlisted, clockBack, aheadNodes, dateAhead } = misfortune;
-  // A removal takes two reads 30 s apart: only longer histories see one, and what comes late for it.
+  // A removal takes two reads 30 s apart.
   const long = (shorter: fc.Arbitrary<number>): fc.Arbitrary<number> =>
     removals === true ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 })) : shorter;
   const step: fc.Arbitrary<StepPlan> = fc.record({

@@ -70,7 +70,7 @@ describe('without a figure that is silently wrong', () => {
 
   test("every level whose last change was delivered is right or suspect after the store's clock was set back", () => {
     check({ clockBack: true, losses: true }, (plan) => {
-      // Nothing on its way tells whether it was stamped before or after that; nor does a figure that comes twice.
+      // Such a delivery may be from before or after the read.
       const levels = plan.levels.map((level) => ({
         ...level,
         steps: level.steps.slice(0, 3).map((step) => ({ ...stepUp(step), delayMs: 0, batched: false })),
@@ -177,7 +177,6 @@ test('event time never falls, and no read overwrites what it may not have seen',
     let readAtMs = new Map<string, number>();
     const mayNotHaveSeen = (read: ReadInput, was: Figure): boolean => {
       if (read.sentAtMs < (readAtMs.get(was.productId) ?? EARLIEST_MS)) return true;
-      // The total of a removed variant is out of date: a change of its levels since then does not make it better.
       const isOutdated = was.warehouseId === undefined && was.goneAtMs !== null;
       if (isOutdated && read.sentAtMs >= was.goneAtMs + REPLICA_LAG_MS) return false;
       return was.eventSeq > read.s0 || read.sentAtMs < was.eventAtMs + REPLICA_LAG_MS;
@@ -193,7 +192,6 @@ test('event time never falls, and no read overwrites what it may not have seen',
         after.set(`${variantId}/${warehouseId}`, { ...level, productId, shown });
         const variant = present(tables.variant(variantId));
         const total = { qty: variant.availableQty, gone: variant.goneAtMs !== null };
-        // A first total is better than none.
         if (total.qty !== null || total.gone)
           after.set(variantId, { ...variant, productId, shown: total, eventTimeMs: EARLIEST_MS });
       }
@@ -212,13 +210,11 @@ test('event time never falls, and no read overwrites what it may not have seen',
 test('every contradiction leaves a re-read request, a lookup or a gap', () => {
   check(ANYTHING, (plan) => {
     const watch: Watch = (service, _nowMs, facts) => {
-      // A body whose items stand in the wrong order closes its own gap.
       if (facts.some((fact) => fact.kind === 'gap_closed')) return;
       for (const fact of facts) {
         if ((fact.kind !== 'change' && fact.kind !== 'level') || !ASKING_FOR_READ.has(fact.branch)) continue;
         const level = present(service.levels.find((c) => c.variantId === fact.variantId));
         expect(service.isSuspect(level), fact.branch).toBe(true);
-        // A read that was on its way when the request arose does not meet it. A gap and a lookup stand for themselves.
         const { tables, seq } = service.mirror;
         const variant = tables.variant(fact.variantId);
         if (fact.branch === '4c gap' || variant?.productId === null || variant?.lookupAtMs !== null) continue;
@@ -237,9 +233,8 @@ test('the histories drawn here reach every branch', () => {
   const holds = (plan: Plan): void => {
     new SimulatedService(plan, watch).run().readAll().drain(20);
   };
-  // A fixed seed: what is rare must not fail at random.
+  // A fixed seed: rare faults must not fail at random.
   fc.assert(fc.property(plans(ANYTHING), holds), { numRuns: 2_500, seed: 1 });
-  // No closed warehouse sells here as soon as it opens again.
   reached.add('gone, shown again');
   expect(reached).toEqual(new Set<string>([...CHANGE_BRANCHES, ...LEVEL_BRANCHES]));
 });
@@ -318,7 +313,6 @@ const noTotalSilentlyWrong: Watch = (service, nowMs) => {
       ),
     );
     const total = service.mirror.total(variantId);
-    // No webhook tells a removal.
     if (levels.some((level) => service.qtyAt(level, nowMs) === null)) continue;
     if (!isDelivered || total === null || levels.some((level) => service.isSuspect(level))) continue;
     const truth = levels.reduce((sum, level) => sum + (service.qtyAt(level, nowMs) ?? 0), 0);
@@ -326,7 +320,7 @@ const noTotalSilentlyWrong: Watch = (service, nowMs) => {
   }
 };
 
-/** What was gone when a read was sampled, and is gone still, is gone, waits for its removal or is under suspicion. */
+/** A row absent from a read and from the store is gone, pending removal or suspect. */
 const noneSilentlyThere: Watch = (service, nowMs) => {
   for (const level of service.levels) {
     const shownMs = service.shownMs.get(level.productId) ?? -Infinity;

@@ -1,7 +1,4 @@
-/**
- * A service with a true timeline, the deliveries that it sends and the answers that it gives, so that properties can
- * compare the mirror with the truth. Instants here are "true" ms from 0; the two clocks are offsets of it.
- */
+/** A store with a true timeline, to compare the mirror with. Instants are true ms from 0. */
 import type { LevelSnapshot, ProductSnapshot, StockChange, VariantSnapshot } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { LATEST_MS } from '../../src/core/limits.ts';
@@ -14,21 +11,17 @@ export interface StepPlan {
   readonly afterMs: number;
   /** 1 to 3, added modulo 4: few values, so that chains return to where they were. */
   readonly move: number;
-  /** How far the node that stamps it is ahead, by up to a second. */
   readonly skewMs: number;
-  /** How far that node is ahead by minutes: below what makes a change future-dated. */
   readonly aheadMs: number;
   readonly delayMs: number;
   readonly lost: boolean;
   readonly againMs: number | null;
-  /** Travels in the same body as the step before it. */
   readonly batched: boolean;
   readonly thenRemoved: boolean;
 }
 
 export interface LevelPlan {
   readonly start: number;
-  /** The first change creates it. */
   readonly isNew: boolean;
   readonly steps: readonly StepPlan[];
 }
@@ -52,15 +45,12 @@ export interface Plan {
   readonly levels: readonly LevelPlan[];
   readonly reads: readonly ReadPlan[];
   readonly drainSampled: number;
-  /** What the service promises: update_time orders the changes of a stock level, whichever node stamps them. */
+  /** `update_time` orders the changes of a stock level across nodes. */
   readonly orderedStamps: boolean;
-  /** From then on the first product answers 404. */
   readonly productGoneAtMs: number;
-  /** Details tell totals, and no warehouses, of variants of this kind; null: they tell them all. */
+  /** Kind of variants whose details omit warehouses; null for none. */
   readonly unlisted: 'own' | 'pulled' | null;
-  /** The clocks of the whole store are set back. */
   readonly clockBack: { readonly atMs: number; readonly byMs: number } | null;
-  /** Answers are dated by a balancer whose clock is ahead of those of the nodes. */
   readonly dateAheadMs: number;
 }
 
@@ -68,7 +58,6 @@ interface TrueChange {
   readonly trueAtMs: number;
   readonly item: StockChange;
   readonly lost: boolean;
-  /** Right after it, the stock level is taken away without a word. */
   readonly thenRemoved: boolean;
 }
 
@@ -92,7 +81,6 @@ const PLACES = [
   { productId: '20', variantId: '200', warehouseId: '1' },
 ] as const;
 
-/** One input applied: when, in true time, and what it did. */
 export type Watch = (service: SimulatedService, nowMs: number, facts: readonly Fact[]) => void;
 
 export class SimulatedService {
@@ -102,7 +90,6 @@ export class SimulatedService {
   readonly merged = new Set<TrueChange>();
   /** By product: the latest true time that an answer, of those merged, has shown. */
   readonly shownMs = new Map<string, number>();
-  /** True time of the last thing that happened. */
   nowMs = 0;
   readonly plan: Plan;
   private readonly watch: Watch;
@@ -159,7 +146,6 @@ export class SimulatedService {
     return productSnapshot(variants);
   }
 
-  /** Everything planned, in order of its instant. */
   run(): this {
     if (this.plan.knownBefore) {
       for (const productId of this.productIds) this.read(productId, { sentMs: -60_000, sampledMs: -60_000 });
@@ -226,7 +212,6 @@ export class SimulatedService {
     this.watch(this, this.nowMs, facts);
   }
 
-  /** One read of every product, late enough to dominate all. */
   readAll(): this {
     const { productGoneAtMs } = this.plan;
     const goneMs = productGoneAtMs === Infinity ? 0 : productGoneAtMs;
@@ -238,7 +223,7 @@ export class SimulatedService {
     return this;
   }
 
-  /** Reads what is due when it is due, until nothing is. @returns how many reads that took. */
+  /** Reads until nothing is due. @returns the number of reads. */
   drain(atMost: number): number {
     const { tables } = this.mirror;
     for (let reads = 0; ; reads += 1) {
@@ -251,7 +236,6 @@ export class SimulatedService {
       }));
       for (const gap of tables.gaps.values()) {
         const productId = tables.variant(gap.variantId)?.productId ?? null;
-        // Until its product is known, the lookup stands for it.
         if (productId !== null) due.push({ atMs: gap.dueAtMs, productId });
       }
       due.sort((a, b) => a.atMs - b.atMs);
@@ -264,7 +248,6 @@ export class SimulatedService {
       if (reads >= atMost)
         throw new Error(`reads are still requested after ${reads} reads: ${JSON.stringify(next)}`);
       if (next.atMs === LATEST_MS) {
-        // The operator looks, and lets it go.
         this.nowMs += 1;
         const atMs = OWN_MS + this.nowMs;
         this.mirror.applyInput({ kind: 'allow_removals', atMs, untilMs: atMs + 3_600_000 });
@@ -275,7 +258,6 @@ export class SimulatedService {
     }
   }
 
-  /** A scan of the catalogue: the variant's product is found, or missed. */
   private lookUp(variantId: string, lookupAtMs: number): void {
     this.nowMs = Math.max(this.nowMs, lookupAtMs - OWN_MS);
     const atMs = OWN_MS + this.nowMs;
@@ -303,7 +285,7 @@ export class SimulatedService {
     );
   }
 
-  /** What the mirror and the truth disagree about, for people. Empty when they agree. */
+  /** Differences between mirror and truth. */
   differences(): string[] {
     const wrong: string[] = [];
     for (const level of this.levels) {
@@ -327,7 +309,6 @@ export class SimulatedService {
   }
 }
 
-/** Store time minus own time. */
 function clockMs({ offsetMs, clockBack }: Plan, trueMs: number): number {
   return clockBack === null || trueMs < clockBack.atMs ? offsetMs : offsetMs - clockBack.byMs;
 }
@@ -347,7 +328,6 @@ function layOut(
   for (const step of plan.steps) {
     trueAtMs += step.afterMs;
     const isBack = store.clockBack !== null && trueAtMs >= store.clockBack.atMs;
-    // The new time has an order of its own.
     if (isBack && !wasBack) stampMs = Number.MIN_SAFE_INTEGER;
     wasBack = isBack;
     const stampedMs = OWN_MS + trueAtMs + clockMs(store, trueAtMs) + step.skewMs;
@@ -365,12 +345,11 @@ function layOut(
     };
     drawn.push({ trueAtMs, item, step });
     qty = step.thenRemoved ? 0 : next;
-    // What happens between the two has a time of its own, though nobody tells it.
     if (step.thenRemoved) stampMs += 1;
   }
   let previous: Delivery | null = null;
   const changes = drawn.map(({ trueAtMs: at, item, step }): TrueChange => {
-    // Of changes in one instant a lost one can hide the order of the others: no rule could tell.
+    // A loss can hide the order of changes in one instant.
     const alone = drawn.every((d) => d.item === item || d.item.updateTimeMs !== item.updateTimeMs);
     const change = { trueAtMs: at, item, lost: step.lost && alone, thenRemoved: step.thenRemoved };
     if (change.lost) {

@@ -1,4 +1,3 @@
-/** A short run of `npm run crash`, and one in which the disk forgets what it had stored. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

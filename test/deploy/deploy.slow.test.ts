@@ -1,4 +1,4 @@
-/** The deployment examples, as far as they can be checked without systemd running or a container engine. */
+/** Checks deployment examples without systemd or a container engine. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ describe('systemd', () => {
   test.skipIf(!hasSystemd)(`the units pass systemd-analyze verify${needs}`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-units-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    // The command is not installed here; that it has this name is another test's.
+    // The command is not installed here.
     const installed = unit.replace('ExecStart=/usr/bin/stock-mirror', `ExecStart=${process.execPath}`);
     writeFileSync(join(folder, 'stock-mirror.service'), installed);
     writeFileSync(join(folder, 'stock-mirror.socket'), socket);
@@ -37,7 +37,7 @@ describe('systemd', () => {
   test('runs operator commands with the user, files and database of the unit', () => {
     const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-run-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    // In the place of systemd-run: says what it is asked for, and runs the command of it.
+    // Replaces systemd-run: prints its options and runs the command.
     const standIn = `#!/bin/sh\nwhile :; do case $1 in -*) echo "$1"; shift ;; *) break ;; esac; done; exec "$@"\n`;
     const said = '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $SERVICE_WEBHOOK_SECRET_FILE $#: $*"\n';
     writeFileSync(join(folder, 'systemd-run'), standIn, { mode: 0o755 });
@@ -46,12 +46,10 @@ describe('systemd', () => {
     writeFileSync(join(folder, 'stock-mirror-run'), script, { mode: 0o755 });
     const run = (...secrets: string[]): string[] => {
       for (const name of secrets) writeFileSync(join(folder, name), 'secret');
-      const { stdout, status } = spawnSync(
-        join(folder, 'stock-mirror-run'),
-        ['resync', '--product', '1 2'],
-        // Its files are passed under the names that they have.
-        { env: { PATH: `${folder}:/usr/bin:/bin`, CREDENTIALS_DIRECTORY: folder }, encoding: 'utf8' },
-      );
+      const { stdout, status } = spawnSync(join(folder, 'stock-mirror-run'), ['resync', '--product', '1 2'], {
+        env: { PATH: `${folder}:/usr/bin:/bin`, CREDENTIALS_DIRECTORY: folder },
+        encoding: 'utf8',
+      });
       expect(status).toBe(0);
       return stdout.trimEnd().replaceAll(folder, '/c').split('\n');
     };

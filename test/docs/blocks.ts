@@ -1,23 +1,17 @@
-/** Sections, fenced blocks and tables of a document. Links and anchors: markdown.ts. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { present } from '../shared/present.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** @param path below the root of the repository, as `docs/http-api.md`. */
 export function documentAt(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
 export interface Block {
-  /** What follows the opening fence, as `sql` or `sh`; empty when nothing does. */
   readonly language: string;
-  /** Without the fences; ends with a newline. */
   readonly text: string;
-  /** Of the opening fence, counted from 1. */
   readonly line: number;
-  /** The text of the nearest heading above it; empty when there is none. */
   readonly heading: string;
 }
 
@@ -28,7 +22,6 @@ interface Line {
 
 const FENCE = /^(`{3,})([^`]*)$/;
 
-/** Fenced blocks in their order. @param language only those. */
 export function blocksOf(document: string, language?: string): Block[] {
   const blocks: Block[] = [];
   let heading = '';
@@ -52,7 +45,6 @@ export function blocksOf(document: string, language?: string): Block[] {
   return language === undefined ? blocks : blocks.filter((block) => block.language === language);
 }
 
-/** The one block of a language that contains a text. */
 export function blockWith(document: string, language: string, part: string): Block {
   const found = blocksOf(document, language).filter(({ text }) => text.includes(part));
   const [block] = found;
@@ -72,7 +64,6 @@ function linesOf(document: string): Line[] {
   });
 }
 
-/** The text below a heading, up to the next one of its own level or above; without the heading itself. */
 export function sectionOf(document: string, heading: string): string {
   const lines = linesOf(document);
   const levelOf = ({ text, isCode }: Line): number =>
@@ -85,13 +76,11 @@ export function sectionOf(document: string, heading: string): string {
   return (end === -1 ? rest : rest.slice(0, end)).map(({ text }) => text).join('\n');
 }
 
-/** A table's rows as texts, without its head and the line below it. */
 export interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Tables in their order. Marks of code and emphasis stay. */
 export function tablesOf(document: string): Table[] {
   const tables: { head: string[]; rows: string[][] }[] = [];
   let isTable = false;

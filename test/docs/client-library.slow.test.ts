@@ -1,4 +1,3 @@
-/** The programs of docs/client-library.md compile and run. */
 import { execFile, spawn } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -22,7 +21,7 @@ test('the programs compile against the package’s types', async () => {
     extends: join(ROOT, 'tsconfig.json'),
     compilerOptions: {
       noEmit: true,
-      // As a partner's own may be: none of the rules that only this repository keeps.
+      // Partners need not use this repository's stricter rule.
       noPropertyAccessFromIndexSignature: false,
       paths: {
         'stock-mirror/client': [join(ROOT, 'src/client.ts')],

@@ -1,4 +1,3 @@
-/** Links, citations of documents in code, and the commands that documents name. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,7 +5,6 @@ import { anchorsOf, linksOf } from './markdown.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** What is made, fetched or written by others. */
 const NOT_OURS = new Set(['node_modules', '.git', 'dist', 'coverage', 'data', 'package-lock.json']);
 const TEXT =
   /\.(ts|js|mjs|md|json|sql|ya?ml|py|php|sh|c|service|socket|env|conf|svg|html)$|^[^.]+$|^\.[^.]+$/;
@@ -52,12 +50,11 @@ test('every link of a document leads somewhere', () => {
   expect(broken).toEqual([]);
 });
 
-/** `docs/<file>.md` with or without an anchor, and `<file>.md#<anchor>`, which is in docs/ or beside README. */
+/** `docs/<file>.md` with or without an anchor, or `<file>.md#<anchor>`. */
 const CITATION = /(?<![\w/.-])(?:(docs\/[\w/-]+\.md)(?:#([\w-]+))?|([\w-]+\.md)#([\w-]+))/g;
 
 test('every citation of a document leads somewhere', () => {
   const broken = [...files].flatMap(([path, text]) => {
-    // A document's links are relative, and looked at above. The test's own examples are none.
     if (path.endsWith('.md') || path.startsWith('test/docs/')) return [];
     return [...text.matchAll(CITATION)].flatMap(([cited, inDocs, anchor, bare = '', bareAnchor]) => {
       const at = inDocs ?? (existsSync(join(root, bare)) ? bare : `docs/${bare}`);

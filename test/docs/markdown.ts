@@ -1,6 +1,3 @@
-/** What the tests need to know of a Markdown text: its anchors as GitHub makes them, its links, its code. */
-
-/** Fenced blocks, where neither headings nor links are meant. */
 const FENCED = /^( *)(```+|~~~+).*\n[\s\S]*?^ *\2`* *$/gm;
 const CODE_SPAN = /(`+)([\s\S]*?[^`])\1(?!`)/g;
 
@@ -22,11 +19,9 @@ export function anchorsOf(text: string): Set<string> {
   return anchors;
 }
 
-/** Of the text as it is shown: lower case, without punctuation, a hyphen for each space. */
 function slugOf(heading: string): string {
   const shown = heading
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    // Emphasis goes; an underscore within a word is part of it.
     .replace(/(?<![\w])_([^_]+)_(?![\w])/g, '$1');
   return shown
     .toLowerCase()
@@ -34,17 +29,15 @@ function slugOf(heading: string): string {
     .replaceAll(' ', '-');
 }
 
-/** Targets of inline links, images, references and HTML, as they are written. */
 export function linksOf(text: string): string[] {
   const prose = withoutFences(text).replace(CODE_SPAN, '');
-  // What a link shows may itself be an image: only the end of it is looked at.
+  // Link texts may contain images, so only the end is matched.
   const inline = [...prose.matchAll(/\]\(\s*<?([^()\s>]+(?:\([^()\s]*\))?)>?(?:\s+"[^"]*")?\s*\)/g)];
   const references = [...prose.matchAll(/^ {0,3}\[[^\]]+\]: *<?(\S+?)>?(?: .*)?$/gm)];
   const html = [...prose.matchAll(/<[a-z]+ [^>]*?\b(?:href|src|srcset)="([^"]+)"/g)];
   return [...inline, ...references, ...html].map(([, target = '']) => target);
 }
 
-/** Everything that is set as code: spans and fenced blocks. */
 export function codeOf(text: string): string[] {
   const spans = [...withoutFences(text).matchAll(CODE_SPAN)].map(([, , code = '']) => code);
   return [...(text.match(FENCED) ?? []), ...spans];

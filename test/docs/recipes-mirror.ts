@@ -1,4 +1,3 @@
-/** The mirror that docs/reading-the-mirror.md shows the answers of: a small shop's last three days. */
 import { snapshotOf } from '../../src/store-api/snapshot.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
 import type { Db } from '../../src/sqlite/open.ts';
@@ -17,7 +16,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Recipes ask for "yesterday" by the clock of SQLite, so the days lie before now. */
+/** Recipes use SQLite's clock. */
 class Shop {
   readonly db: Db;
   readonly #writer: DirectWriter;
@@ -29,7 +28,6 @@ class Shop {
     this.#writer = new DirectWriter(this.db);
   }
 
-  /** A product as a read finds it; null: the store has it no more. */
   reads(agoMs: number, productId: string, found: Item | null): void {
     const sentAtMs = this.#nowMs - agoMs;
     this.#writer.append({
@@ -45,7 +43,6 @@ class Shop {
     });
   }
 
-  /** A webhook of one change, 120 ms after it. */
   hears({
     agoMs,
     variant,
@@ -80,7 +77,6 @@ class Shop {
     );
   }
 
-  /** Read whole, and kept by a process: for as long as the test takes. */
   isServed(): void {
     this.#writer.command('nameWarehouses', { names: { 11: 'Bangkok' } });
     this.#writer.endRun(0, { atMs: this.#nowMs - 3 * DAY_MS + MINUTE_MS, fullSync: true });
@@ -107,7 +103,6 @@ function variant({
 
 const order = (reason: string, id: string): Item => ({ reason: `order_${reason}`, order_id: id });
 
-/** @returns its path. */
 export function recipesMirror(): string {
   const path = newPath();
   const shop = new Shop(path);
@@ -129,7 +124,6 @@ export function recipesMirror(): string {
         parent_id: '88',
       },
     );
-  // Three days ago the catalogue is read for the first time.
   shop.reads(3 * DAY_MS, '501', detail('501', [red, blue], { name: 'T-shirt' }));
   shop.reads(
     3 * DAY_MS,
@@ -147,7 +141,6 @@ export function recipesMirror(): string {
     }),
   );
   shop.reads(3 * DAY_MS, '505', detail('505', [sticker], { name: 'Sticker' }));
-  // Two days ago.
   shop.hears({
     agoMs: 2 * DAY_MS,
     variant: '7001 TS-RED-M',
@@ -162,7 +155,6 @@ export function recipesMirror(): string {
     change: [40, 39],
     more: order('reserved', '9001'),
   });
-  // Today.
   shop.hears({
     agoMs: 5 * HOUR_MS,
     variant: '7001 TS-RED-M',
@@ -214,7 +206,6 @@ export function recipesMirror(): string {
   });
   shop.reads(3 * HOUR_MS - 3 * MINUTE_MS, '503', poster(6));
   shop.reads(2 * HOUR_MS, '504', null);
-  // One webhook of the T-shirt is lost, and the next read finds it.
   shop.reads(HOUR_MS, '504', null);
   shop.reads(
     HOUR_MS,
@@ -229,7 +220,6 @@ export function recipesMirror(): string {
     ),
   );
   shop.reads(HOUR_MS, '505', detail('505', [{ ...sticker, levels: { 11: -2 } }], { name: 'Sticker' }));
-  // A minute ago a webhook says that the one before it is missing, and the mug is yet to be read.
   shop.hears({
     agoMs: MINUTE_MS,
     variant: '7003 MUG-01',
@@ -238,7 +228,6 @@ export function recipesMirror(): string {
     more: { reason: 'user_set', user_id: '3' },
   });
   shop.isServed();
-  // Free for a process that serves it.
   shop.db.close();
   return path;
 }

@@ -1,4 +1,3 @@
-/** docs/reading-the-mirror.md: every SQL block is run on a real mirror, and answers what the document shows. */
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, expect, test } from 'vitest';
@@ -11,7 +10,6 @@ const DOCUMENT = documentAt('docs/reading-the-mirror.md');
 const LINES = DOCUMENT.split('\n');
 
 interface Recipe extends Block {
-  /** From the block's end to the next block or heading. */
   readonly below: string;
 }
 
@@ -25,7 +23,7 @@ const isScript = ({ text }: Block): boolean => text.includes('ATTACH');
 const queries = recipes.filter((recipe) => !isScript(recipe));
 const titleOf = ({ heading, line }: Block): string => `${heading} (line ${line})`;
 
-/** What the text below a query says is bound: "`:last` = 30". */
+/** Values that the text below a query binds: "`:last` = 30". */
 function bound({ text, below }: Recipe): Record<string, string | number> {
   const said = new Map(
     [...below.matchAll(/`:(\w+)` = (\w+)/g)].map(([, name, value]) => [name, present(value)]),
@@ -46,7 +44,7 @@ function answerBelow({ below, line }: Recipe): Table {
   return table;
 }
 
-/** Instants and epochs differ from run to run: their form alone is compared. */
+/** Only the form of instants and epochs is compared. */
 type Value = string | number | null;
 const formOf = (value: Value): string => {
   const text = value === null ? 'NULL' : String(value);
@@ -62,7 +60,6 @@ beforeEach(() => {
   path = recipesMirror();
 });
 
-/** As a program asks: read-only. */
 function ask<T>(question: (db: Database.Database) => T): T {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
   try {
@@ -95,12 +92,10 @@ test.each(indexed.map((recipe) => [titleOf(recipe), recipe] as const))(
     expect(
       plan.filter((step) => /^SCAN (c|v|p|stock_levels|variants|products|changes)\b/.test(step)),
     ).toEqual([]);
-    // A few rows may be sorted; what is followed by number comes in its order.
     if (isByNumber(recipe)) expect(plan.join('\n')).not.toContain('TEMP B-TREE');
   },
 );
 
-/** The text of the one script, with another path in the place of the default. */
 function script(): { readonly recipe: Recipe; readonly text: string } {
   const [recipe, ...others] = recipes.filter(isScript);
   expect(others).toEqual([]);
@@ -131,11 +126,9 @@ test('the copying recipe takes changes, and starts over when it must', () => {
 
   run();
   expect(stockIn(copy)).toEqual(expected.rows);
-  // A second run has nothing to do; what it stands on, it keeps.
   run();
   expect(stockIn(copy)).toEqual(expected.rows);
 
-  // A copy of another history, of a number that was pruned, and of one that was never given out: all are replaced.
   for (const position of [`epoch = 'other', seq = 39`, `seq = -1000`, `seq = 1000000`]) {
     const mine = new Database(copy);
     mine.exec(`UPDATE position SET ${position}; UPDATE stock SET available_qty = 99, sku = 'wrong'`);
@@ -144,7 +137,6 @@ test('the copying recipe takes changes, and starts over when it must', () => {
     expect(stockIn(copy), position).toEqual(expected.rows);
   }
 
-  // From a number in between: what was removed after it goes, what changed after it is taken.
   const mine = new Database(copy);
   mine.exec(
     `UPDATE position SET seq = 30; UPDATE stock SET available_qty = 99;

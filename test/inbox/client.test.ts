@@ -1,4 +1,3 @@
-/** The inbox behind its thread, here run on the test's own. */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { inboxPath, openInbox } from '../../src/inbox/inbox.ts';

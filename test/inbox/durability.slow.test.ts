@@ -5,7 +5,6 @@ import { inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { run } from '../mirror/child.ts';
 import { newPath, values } from '../mirror/mirror-file.ts';
 
-/** Milliseconds between the first acknowledgement and the kill. */
 const ROUNDS = [3, 170, 41, 350];
 
 test('after kill -9 at any moment every acknowledged delivery is there, and the numbers have no hole', async () => {

@@ -1,4 +1,3 @@
-/** The public listener, on a free port, over real files. */
 import { request, type OutgoingHttpHeaders } from 'node:http';
 import Database from 'better-sqlite3';
 import { pino } from 'pino';
@@ -22,7 +21,6 @@ interface Answer {
   readonly tookMs: number;
 }
 
-/** A refusal, or a delivery that was committed. */
 type Observed = Refusal | 'committed';
 
 export interface Intake {
@@ -30,17 +28,13 @@ export interface Intake {
   readonly db: Database.Database;
   readonly port: number;
   readonly unstored: UnstoredDeliveries;
-  /** The lines of its log, parsed. */
   readonly log: readonly Record<string, unknown>[];
-  /** What its observer was told, in order. */
   readonly observed: Observed[];
   /** Signed with the present secret unless headers say otherwise. */
   readonly post: (body: Uint8Array, headers?: OutgoingHttpHeaders) => Promise<Answer>;
   readonly ask: (method: string, path: string) => Promise<Answer>;
-  /** As if a connection had been dropped for lack of room. */
   readonly drop: () => void;
   readonly heartbeat: Heartbeat;
-  /** Resolves once the mirror holds all that is in the inbox. */
   readonly applied: () => Promise<void>;
 }
 
@@ -74,7 +68,6 @@ export function startIntake(hasBegun = true): Promise<Intake> {
 
 const soon = <T>(work: () => T): Promise<T> => Promise.resolve().then(work);
 
-/** With the threads of a service. */
 export async function startThreads(): Promise<ThreadedIntake> {
   const store = await storeAt();
   const applied = async (): Promise<void> => {
@@ -187,7 +180,6 @@ export function send(
   });
 }
 
-/** As if the inbox could not be written: another program holds its write lock until released. */
 export function lockInbox({ store }: Pick<ThreadedIntake, 'store'>): { release(): void } {
   const db = new Database(inboxPath(store.path));
   onTestFinished(() => void db.close());

@@ -1,4 +1,3 @@
-/** The observer of the public listener gets one word for each request, never a signature. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';

@@ -1,4 +1,3 @@
-/** One budget bounds the memory of all bodies in transfer. */
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
@@ -6,7 +5,6 @@ import { RequestBodies } from '../../src/intake/request-body.ts';
 
 const MEGABYTE = 1 << 20;
 
-/** A request whose body the test writes. */
 function request(headers: Record<string, string> = {}) {
   const stream = Object.assign(new PassThrough({ highWaterMark: 2 * MEGABYTE }), { headers });
   return { stream, incoming: stream as unknown as IncomingMessage };
@@ -18,7 +16,7 @@ async function turn(): Promise<void> {
 
 test('a body over the budget is refused, and the budget is free again after the others end', async () => {
   const bodies = new RequestBodies();
-  // 64 MB less what the pieces take: the last one finds no room.
+  // Overhead leaves no room for the last megabyte.
   const open = Array.from({ length: 64 }, () => {
     const { stream, incoming } = request();
     stream.write(Buffer.alloc(MEGABYTE));

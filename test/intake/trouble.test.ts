@@ -1,7 +1,4 @@
-/**
- * While the inbox cannot commit: 503 in time, nothing forgotten, and back by itself
- * (docs/architecture.md#when-nothing-can-be-committed).
- */
+/** While the inbox cannot commit (docs/architecture.md#when-nothing-can-be-committed). */
 import { pino } from 'pino';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { UnstoredDeliveries } from '../../src/intake/unstored.ts';
@@ -10,7 +7,6 @@ import { eventually } from '../process/wait.ts';
 import { delivery, detail, item, readInput, values } from '../mirror/mirror-file.ts';
 import { lockInbox, startIntake, startThreads, type Intake, type ThreadedIntake } from './intake.ts';
 
-/** Variant 100 belongs to product 10, of which no read is requested. */
 async function knowTea({ store }: Pick<Intake, 'store'> | ThreadedIntake): Promise<void> {
   const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
   await store.writer.append(readInput('10', tea, { sentAtMs: Date.now() - 60_000, s0: 0 }));
@@ -33,9 +29,7 @@ test('answers 503 within a second when the inbox cannot commit, and reads the pr
     expect(JSON.parse(body)).toMatchObject({ error: 'unavailable' });
   }
   await eventually(() => intake.unstored.noted === 3, { what: 'all three are noted' });
-  // The mirror needs no inbox for it.
   await eventually(() => requested(intake).length === 1, { what: 'the re-read request is recorded' });
-  // Still told, not only counted: what is wrong, once.
   const told = intake.log.filter((line) => JSON.stringify(line).includes('is locked by another program'));
   expect(told).toHaveLength(1);
   expect(['a', 'b', 'c']).toContain(present(told[0])['requestId']);
@@ -54,7 +48,7 @@ test('answers 503 in time for a late commit, and loses nothing either way', asyn
   const intake = await startThreads();
   await knowTea(intake);
   const lock = lockInbox(intake);
-  // A heartbeat waits for the lock first, so that the delivery's own wait is not over when its answer is due.
+  // The heartbeat waits for the lock first, so the delivery waits longer than its answer.
   const beat = intake.store.inbox
     .beat({ atMs: 1, clockMs: 1, missedSinceMs: null, changeSeq: 0, stream: null })
     .catch(() => undefined);

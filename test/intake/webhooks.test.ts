@@ -1,4 +1,4 @@
-/** `POST /webhooks` (docs/http-api.md#public-listener): what is answered, and what is on disk when it is. */
+/** `POST /webhooks` (docs/http-api.md#public-listener). */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +7,6 @@ import { delivery, item, rows, values } from '../mirror/mirror-file.ts';
 import { PREVIOUS, SECRET, send, startIntake } from './intake.ts';
 
 const MEGABYTE = 1 << 20;
-/** An authentic delivery of exactly this size. */
 function ofSize(bytes: number): Uint8Array {
   const frame = delivery('large', item({ sku: '' })).byteLength;
   return delivery('large', item({ sku: 'x'.repeat(bytes - frame) }));
@@ -72,7 +71,7 @@ describe('a signature', () => {
     }
     expect(values(db, 'SELECT count(*) FROM inbox')).toEqual([0]);
     expect(JSON.stringify(log)).not.toContain(right);
-    // Logged at once, then once in a while: their sender must not fill the log.
+    // Unsigned requests must not fill the log.
     expect(log).toHaveLength(1);
   });
 
@@ -87,7 +86,6 @@ describe('a signature', () => {
     const text = Buffer.from(delivery('a', item({ sku: 'เสื้อ' })));
     const body = Buffer.concat([Uint8Array.of(0xef, 0xbb, 0xbf), text, Uint8Array.of(0x0d, 0x0a)]);
     const headers = { 'x-service-signature': signBody(SECRET, body) };
-    // In the middle of a character, and of the byte order mark.
     const cut = body.indexOf('เสื้อ') + 1;
     const pieces = [body.subarray(0, 1), body.subarray(1, cut), body.subarray(cut)];
     expect((await send(port, { method: 'POST', path: '/webhooks', headers, pieces })).status).toBe(204);
@@ -155,7 +153,6 @@ test('answers 404 to everything else', async () => {
 });
 
 describe('unusual requests', () => {
-  /** @returns all that came back. */
   async function exchange(port: number, text: string): Promise<string> {
     const socket = connect({ port, host: '127.0.0.1' });
     const pieces: Buffer[] = [];

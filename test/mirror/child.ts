@@ -1,4 +1,3 @@
-/** A program of fixtures/ as a child process. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
@@ -7,7 +6,6 @@ import { onTestFinished } from 'vitest';
 
 interface Child {
   readonly lines: Interface;
-  /** Resolves with the next line it prints. */
   nextLine(): Promise<string>;
   /** kill -9; resolves when it has ended and all it printed has been read. */
   kill(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Inbox and mirror on one thread: what is written is applied when the call returns. */
+/** Inbox and mirror on one thread: inputs are applied when the call returns. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -16,7 +16,6 @@ export type Input =
 
 export type { AppliedInput, Result };
 
-/** The mirror's file with its inbox attached. */
 export function openBoth(path: string): Db {
   if (!existsSync(path)) {
     fresh ??= filesOf(createBoth(join(mkdtempSync(join(tmpdir(), 'stock-mirror-fresh-')), 'mirror.db')));
@@ -25,12 +24,11 @@ export function openBoth(path: string): Db {
     writeFileSync(inboxPath(path), fresh.inbox, { mode: 0o600 });
   }
   const db = createBoth(path);
-  // No power fails during a test.
   db.pragma('synchronous = OFF');
   return db;
 }
 
-/** A mirror and an inbox without rows. Copies are there sooner than new ones. */
+/** Copying empty files is faster than creating them. */
 let fresh: Readonly<Record<'mirror' | 'inbox', Buffer>> | undefined;
 
 function filesOf(db: Db): NonNullable<typeof fresh> {
@@ -54,7 +52,6 @@ export class Writer {
   readonly inboxDb: Db;
   readonly applier: Applier;
 
-  /** @param db as `openBoth` gives it. */
   constructor(db: Db, inboxDb = openInbox(inboxPath(db.name))) {
     this.inboxDb = inboxDb;
     inboxDb.pragma('synchronous = OFF');
@@ -62,12 +59,10 @@ export class Writer {
     this.applier = new Applier(db, this.inboxDb);
   }
 
-  /** The number of the last input applied. */
   get s0(): number {
     return this.applier.position.inputSeq;
   }
 
-  /** Deliveries are applied first. The results are in the order of the inputs. */
   commit(inputs: readonly Input[]): Result[] {
     const works = inputs.filter((input) => input.kind !== 'delivery');
     let { inputSeq } = this.applier.position;

@@ -1,13 +1,11 @@
-/** A thread whose work runs on the test's own: messages arrive in a later turn of the event loop. */
+/** Runs a thread's work on the test's thread; messages arrive in a later turn of the event loop. */
 import type { Owner, Thread } from '../../src/platform/thread.ts';
 
 export interface FakeThread<In, Out> {
   readonly thread: Thread<In, Out>;
-  /** Ends it by itself. */
   readonly end: (cause?: Error) => void;
 }
 
-/** @param serve the thread's work, run once its owner listens. */
 export function fakeThread<In, Out>(serve: (owner: Owner<In, Out>) => void): FakeThread<In, Out> {
   const queue: In[] = [];
   let isEnded = false;

@@ -1,4 +1,3 @@
-/** A mirror's file in a folder of its own, and short ways to fill it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +13,7 @@ import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
 import { eventually } from '../process/wait.ts';
 import { snapshotOf } from '../../src/store-api/snapshot.ts';
 
-/** A whole second, so that a Date header can say it exactly. */
+/** A whole second, as in a Date header. */
 export const T0 = 1_790_000_000_000;
 
 export function temporaryFolder(): string {
@@ -51,7 +50,7 @@ export async function storeAt(path = newPath(), events: Partial<StoreEvents> = {
   return store;
 }
 
-/** Resolves once deliveries can be kept. */
+/** Resolves once deliveries can be stored. */
 export async function inboxAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
   const deaths: Error[] = [];
   const store = await openStore(
@@ -64,14 +63,12 @@ export async function inboxAt(path = newPath(), events: Partial<StoreEvents> = {
       onHeldBack: () => undefined,
       ...events,
     },
-    // No input of a test was begun before the mirror was opened.
     () => 0,
   );
   onTestFinished(() => store.close());
   return { ...store, path, deaths };
 }
 
-/** Resolves once every delivery in the inbox is applied. */
 export function allApplied({ inbox, mirror }: Store): Promise<unknown> {
   return eventually(() => mirror.position.inboxSeq === inbox.lastSeq, { what: 'all is applied' });
 }
@@ -106,13 +103,12 @@ export function delivery(requestId: string, ...items: readonly Item[]): Uint8Arr
 
 export interface VariantDetail {
   readonly id: string;
-  /** Available quantity by warehouse; null: omitted. */
+  /** Available quantity by warehouse; null if omitted. */
   readonly levels: Readonly<Record<string, number>> | null;
   readonly total?: number;
   readonly more?: Item;
 }
 
-/** A product's detail as the service sends it. */
 export function detail(productId: string, variants: readonly VariantDetail[], more: Item = {}): Item {
   return {
     id: productId,
@@ -144,7 +140,7 @@ interface ReadTimes {
   readonly s0: number;
 }
 
-/** A finished read; `found` null: the service knows no such product. */
+/** A finished read; `found` is null for a 404. */
 export function readInput(productId: string, found: Item | null, { sentAtMs, s0 }: ReadTimes): NewInput {
   return {
     kind: 'read',
@@ -159,7 +155,6 @@ export function readInput(productId: string, found: Item | null, { sentAtMs, s0 
   };
 }
 
-/** The writer without its thread, and what it answers. */
 export class DirectWriter {
   readonly db: Db;
   readonly writer: Writer;
@@ -201,14 +196,12 @@ export class DirectWriter {
     return this.command('prune', { beforeMs, limit, inboxFirstSeq: firstSeq }) as PrunedRows;
   }
 
-  /** @returns its id. */
   beginRun(over: Partial<Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>> = {}): number {
     const run = { run: 'scheduled', atMs: T0, readAfterMs: T0, total: 0, productIds: null } as const;
     const { seq } = this.append({ kind: 'run_begun', ...run, ...over });
     return values<number>(this.db, 'SELECT id FROM runs WHERE started_seq = ?', seq)[0] ?? -1;
   }
 
-  /** Refused by the store. */
   giveUp(productId: string, more: { attempts?: number; nextAtMs?: number } = {}): void {
     const failure = { attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'refused', ...more };
     this.append({ kind: 'given_up', atMs: T0, productId, ...failure });

@@ -1,4 +1,4 @@
-/** The mirror's threads fail and are started again; the inbox needs neither (docs/architecture.md#start). */
+/** Failed threads are restarted (docs/architecture.md#start). */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { inboxPath, openInbox, readMetadata } from '../../src/inbox/inbox.ts';
 import { lockAndOpen, serveInbox, type InboxCalls, type InboxCommit } from '../../src/inbox/serve-inbox.ts';
@@ -13,7 +13,6 @@ import { present } from '../shared/present.ts';
 import { fakeThread } from './fake-thread.ts';
 import { delivery, item, newPath, readInput, T0 } from './mirror-file.ts';
 
-/** A thread that does what a test says. */
 class Scripted<In, Out> implements Thread<In, Out> {
   readonly posted: In[] = [];
   isStopped = false;
@@ -85,7 +84,6 @@ const commits = (): void => applier().tell({ event: { type: 'applied', position:
 const fails = (error = DISK, isDamage = false): void =>
   applier().tell({ event: { type: 'failed', error, isDamage } });
 
-/** How many milliseconds pass until the threads are started again. */
 async function pause(): Promise<number> {
   const before = applying.length;
   let ms = 0;
@@ -135,7 +133,6 @@ test('refuses calls with the fault while it has failed', async () => {
   opens();
   commits();
   expect([mirror.isOpen, mirror.fault, mirror.s0]).toEqual([true, null, POSITION.inputSeq]);
-  // Nothing that was refused is carried out later.
   expect(applier().posted).toEqual([]);
   expect(faults).toEqual([DISK.message, null]);
 });
@@ -255,7 +252,6 @@ test('appends deliveries while the mirror has failed and notes a new epoch in th
   const inbox = openInbox(inboxPath(path));
   onTestFinished(() => void inbox.close());
   expect(readMetadata(inbox)).toMatchObject({ epoch: 'second', changeSeq: 7, lastSeq: 2 });
-  // At its opening, and for the delivery.
   expect(applier().posted.map(({ name }) => name)).toEqual(['arrived', 'arrived']);
   expect(deaths).toEqual([]);
 });

@@ -1,7 +1,5 @@
-/** All rows that applying inputs has written, as text to compare. */
 import type { Db } from '../../src/sqlite/open.ts';
 
-/** The tables that the rules write, each in an order that the rows define. */
 export const PROJECTED = [
   'stock_levels ORDER BY variant_id, warehouse_id',
   'variants ORDER BY variant_id',

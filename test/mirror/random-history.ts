@@ -1,4 +1,4 @@
-/** Histories of a small mirror: changes, reads, removals and what a schedule or an operator asks for. */
+/** Random histories of a small mirror. */
 import fc from 'fast-check';
 import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { delivery, detail, item, readInput, T0, type DirectWriter } from './mirror-file.ts';
@@ -85,7 +85,6 @@ export const history: fc.Arbitrary<Planned[]> = fc.array(
   { maxLength: 25, size: 'max' },
 );
 
-/** @param each called after every step. @returns when it ended. */
 export function play(
   writer: DirectWriter,
   plan: readonly Planned[],
@@ -103,7 +102,6 @@ export function play(
       const found = now.variants === null ? null : detail(now.productId, now.variants);
       writer.append(readInput(now.productId, found, { sentAtMs: atMs, s0: writer.writer.s0 }));
     } else if (now.kind === 'remove') {
-      // Two reads, half a minute apart, that no longer find it.
       for (let again = 0; again < 2; again += 1) writer.read(now.productId, null, (atMs += 40_000));
     } else writer.append(now.input(atMs));
     if (n % 7 === 3) {

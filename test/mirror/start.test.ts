@@ -1,4 +1,4 @@
-/** The start rule: as a table, and on real files (docs/architecture.md#start). */
+/** The start rule (docs/architecture.md#start). */
 import {
   chmodSync,
   copyFileSync,
@@ -65,11 +65,9 @@ test('continues a mirror at the end of an empty inbox', () => {
   expect(judge({ ...MIRROR, inboxSeq: 0, changeSeq: 5 }, inbox)).toEqual({ start: 'continue' });
 });
 
-/** Inbox and mirror of one process. */
 interface Life extends StartedMirror {
   readonly inbox: Inbox;
   readonly position: MirrorPosition;
-  /** Appended, applied, and noted by the heartbeat. */
   deliver(requestId: string, old: number, to: number): void;
   end(): void;
 }
@@ -108,7 +106,7 @@ function live(path: string, isSuspect = false): Life {
   };
 }
 
-/** A mirror with two changes; beside it, a copy of it from before the second. */
+/** A mirror with two changes, and a copy from before the second. */
 function filled(): { readonly path: string; readonly older: string; readonly position: MirrorPosition } {
   const path = newPath();
   const older = `${path}.older`;
@@ -188,7 +186,6 @@ test.each<Case>([
   expect(life.position.changeSeq).toBeGreaterThanOrEqual(position.changeSeq + 1_000_000);
   expect(levels(life.db)).toHaveLength(isKept ? 1 : 0);
   expect(suspects(life.db)).toEqual([isKept ? 1 : 0]);
-  // Deliveries of the inbox that the mirror has not seen are applied again.
   life.deliver('c', 3, 2);
   expect(levels(life.db)).toEqual([2]);
   expect(mirrorPosition(life.db).changeSeq).toBeGreaterThan(life.position.changeSeq);

@@ -1,4 +1,3 @@
-/** Inbox and mirror with their real threads. */
 import { existsSync, statSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
@@ -78,7 +77,6 @@ test('commits pending deliveries on close and continues from there', async () =>
   await Promise.all([store.close(), store.close(), ...waiting]);
   await expect(store.reader.ask('status')).rejects.toMatchObject({ kind: 'closed' });
   expect(store.deaths).toEqual([]);
-  // For readers that may not write to the folder.
   expect([statSync(`${path}-wal`).size, existsSync(`${path}-shm`)]).toEqual([0, true]);
   const next = await watched(path);
   expect([next.inbox.lastSeq, next.epochs]).toEqual([200, [null]]);

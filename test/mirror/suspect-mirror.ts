@@ -1,10 +1,8 @@
-/** A mirror of which much is under suspicion, and much is not. */
 import { delivery, detail, DirectWriter, item, T0 } from './mirror-file.ts';
 
-/** When most of it happens. */
 export const LATER = T0 + 20_000;
 
-/** Each ground for suspicion at least three times, some variants with several, and much that is not suspect. */
+/** Every kind of suspect row at least three times, and many rows that are not suspect. */
 export function suspectMirror(): DirectWriter {
   const writer = new DirectWriter();
   const read = (product: number, levels: Record<string, number> | null, more = {}) => {
@@ -19,12 +17,9 @@ export function suspectMirror(): DirectWriter {
       delivery(`${id} ${JSON.stringify(over)}`, item({ id, update_time: LATER, ...over })),
       LATER,
     );
-  // Suspect as a whole, one of them with a gap besides.
   writer.requestReads('conflict', ['1', '2'], LATER);
   change('100', { old: 9, new: 8 });
-  // Merely wanted: no ground at all.
   writer.requestReads('stale', ['3', '4'], LATER);
-  // Gaps, of one variant in two warehouses.
   for (const [id, warehouse_id] of [
     ['500', '1'],
     ['500', '2'],
@@ -33,7 +28,7 @@ export function suspectMirror(): DirectWriter {
   ] as const) {
     change(id, { old: 9, new: 8, warehouse_id });
   }
-  // Two changes of one instant whose order no read will tell, in two warehouses of one of them.
+  // Two changes of one instant whose order no read resolves.
   for (const [id, warehouse_id] of [
     ['2000', '1'],
     ['2100', '1'],
@@ -57,7 +52,6 @@ export function suspectMirror(): DirectWriter {
       T0 + 60_000,
     );
   }
-  // Unknown to every read.
   for (const id of ['9001', '9002', '9003']) change(id);
   return writer;
 }

@@ -1,4 +1,3 @@
-/** Access to the private listener: tokens, sessions, other sites. */
 import { expect, test, vi } from 'vitest';
 import { SESSION_MS } from '../../src/ops/access/sign-in.ts';
 import { present } from '../shared/present.ts';
@@ -71,7 +70,6 @@ test('signs a browser in and out by the form', async () => {
   expect(out).toMatchObject({ status: 303, headers: { location: '/login' } });
   const [cleared = ''] = out.headers['set-cookie'] ?? [];
   expect(cleared).toMatch(/^stock_mirror_[0-9a-f]{8}=; Max-Age=0/);
-  // So is a copy of the cookie.
   expect((await ops.ask('/api/status', { headers: { cookie } })).status).toBe(401);
 });
 
@@ -148,7 +146,7 @@ test('refuses changes sent by other sites', async () => {
   expect((await signIn(ops, TOKEN, evil)).status).toBe(403);
   expect((await signIn(ops, TOKEN, { origin: 'null' })).status).toBe(403);
   expect((await signIn(ops, TOKEN, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
-  // A proxy in front may have another name; the browser's own word is enough then.
+  // Behind a proxy with another name, `sec-fetch-site` decides.
   const proxied = { origin: 'https://ops.example', 'sec-fetch-site': 'same-origin' };
   const cookie = cookieOf(await signIn(ops, TOKEN, proxied));
   const order = (headers: Record<string, string>) =>
@@ -181,7 +179,6 @@ test('answers only to loopback names if no token is set', async () => {
     expect(await status(host), host).toBe(403);
   }
   expect(await ops.ask('/login')).toMatchObject({ status: 303, headers: { location: '/' } });
-  // A foreign page does not know the token.
   const guarded = await startOps(newStore(), { token: TOKEN });
   const headers = { authorization: `Bearer ${TOKEN}`, host: 'ops.example' };
   expect((await guarded.ask('/api/status', { headers })).status).toBe(200);

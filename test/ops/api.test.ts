@@ -1,4 +1,3 @@
-/** The API: it answers as /openapi.json says, filters and pages the views, and refuses unknown parameters by name. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
@@ -23,7 +22,7 @@ beforeEach(async () => {
   document = (await ops.ask('/openapi.json')).json as object;
 });
 
-/** Asks, and holds the answer against the document. @param described the path as the document has it. */
+/** Checks the answer against the document. @param described the path in the document. */
 async function get(
   path: string,
   described = present(path.split('?')[0]),
@@ -33,7 +32,6 @@ async function get(
   return { status, body: json as Json };
 }
 
-/** All pages of a list, one after the other. */
 async function pages(path: string, name: string): Promise<Rows[]> {
   const found: Rows[] = [];
   for (let next: string | null = null; ;) {
@@ -49,7 +47,6 @@ async function read(productId: string, found: Json, sentAtMs = T0): Promise<void
   await store.writer.append(readInput(productId, found, { sentAtMs, s0: store.writer.s0 }));
 }
 
-/** Two products: 10 with variants 100 and 101 in warehouses 1 and 2, 11 with 110 in warehouse 1. */
 async function fill(): Promise<void> {
   await read(
     '10',

@@ -1,4 +1,4 @@
-/** A reader of server-sent events that can be cut, as fetch() cannot. */
+/** Reads server-sent events and can be cut. */
 import { request, type ClientRequest } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { present } from '../shared/present.ts';
@@ -11,7 +11,6 @@ interface SentEvent {
 
 export class EventReader {
   readonly events: SentEvent[] = [];
-  /** What an EventSource would send as Last-Event-ID. */
   lastId: string | null = null;
   status: number | null = null;
   body = '';
@@ -38,7 +37,6 @@ export class EventReader {
     return this.events.filter((event) => event.name === name);
   }
 
-  /** The numbers of the changes so far. */
   get seqs(): number[] {
     return this.of('change').map(({ id }) => Number(id));
   }

@@ -1,4 +1,3 @@
-/** What is told of the mirror's doings, and how much of it at once. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { FactLog } from '../../src/ops/state/fact-log.ts';

@@ -1,4 +1,3 @@
-/** The change feed: complete and in order however it is followed, and no change skipped silently. */
 import { expect, test, vi } from 'vitest';
 
 import { present } from '../shared/present.ts';
@@ -16,7 +15,6 @@ const seqsIn = (store: OpenedStore): number[] =>
 const epochOf = (store: OpenedStore): string =>
   present(store.rows<{ epoch: string }>('SELECT epoch FROM mirror_status')[0]).epoch;
 
-/** A change of variant 100, each from the quantity before. */
 function changer(store: OpenedStore): () => Promise<void> {
   let qty = 1_000;
   return async () => {
@@ -52,7 +50,6 @@ test('pages through every change once, in order', async () => {
   expect(found).toEqual(store.rows('SELECT * FROM mirror_changes ORDER BY seq'));
   expect(found).toHaveLength(7);
   expect(await changes(ops, `after=${after}`)).toMatchObject({ body: { changes: [], next: after } });
-  // Without a number, from the oldest.
   expect((await changes(ops, 'limit=1')).body['changes']).toEqual(found.slice(0, 1));
 });
 
@@ -68,7 +65,6 @@ test('streams every change once, in order, over reconnections', async () => {
     await change();
     if (n % 15 !== 7) continue;
     await eventually(() => reader.seqs.length > 0, { what: 'changes' });
-    // In the middle of what comes: what was received counts, whatever was on its way.
     reader.cut();
     seen.push(...reader.seqs);
     const { lastId } = reader;
@@ -166,7 +162,7 @@ test('answers a long poll with the first change, or empty after its time', async
   await change();
   const [first = 0] = seqsIn(store);
   const waiting = changes(ops, `after=${first}&wait_seconds=30`);
-  // It waits only once there is nothing: a change before that would show nothing of the waiting.
+  // Ensures that the poll waits before the change.
   await changes(ops, `after=${first}`);
   await change();
   const { status, body } = await waiting;
@@ -193,7 +189,6 @@ test('reads the database once per commit for all streams and limits the streams 
   expect(over).toMatchObject({ status: 503, json: { error: 'too_many_streams' } });
   expect(over.text).toContain('127.0.0.1 holds 100');
   expect((await ops.ask(`/api/changes?after=${first}&wait_seconds=5`)).status).toBe(503);
-  // Neither another client nor the progress of a run waits for a place.
   const other = await ops.ask(path, { method: 'HEAD', localAddress: '127.0.0.2' });
   expect(other).toMatchObject({
     status: 200,
@@ -205,7 +200,6 @@ test('reads the database once per commit for all streams and limits the streams 
   await change();
   await eventually(() => readers.every((reader) => reader.seqs.length === 1), { what: 'the change in each' });
   expect(asked.mock.calls.length - before).toBeLessThanOrEqual(5);
-  // The place of one that is gone is free again.
   present(readers[0]).cut();
   await eventually(async () => (await ops.ask('/api/changes/stream', { method: 'HEAD' })).status === 200, {
     what: 'a free place',

@@ -1,4 +1,3 @@
-/** The private listener on a real socket, over a real store. */
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { listen } from '../../src/platform/listen.ts';
@@ -12,10 +11,8 @@ import { unwatched } from './watched.ts';
 export const TOKEN = '0123456789abcdef-long';
 
 export interface Ops {
-  /** Without a final slash. */
   readonly url: string;
   readonly port: number;
-  /** As a browser or curl asks, with headers that fetch() lets nobody set. */
   ask(path: string, options?: AskOptions): Promise<Answer>;
   stop(): Promise<void>;
 }
@@ -36,7 +33,6 @@ export interface Answer {
 
 const DRAIN_MS = 1_500;
 
-/** The private listener's app over a store, without a socket. */
 export function opsApp(
   store: Pick<Store, 'reader' | 'writer'> & { readonly inbox: { readonly lastSeq: number } },
   over: Partial<OpsDeps> = {},

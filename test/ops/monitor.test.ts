@@ -1,4 +1,3 @@
-/** What a running mirror's doings make of its metrics, samples and state. */
 import { expect, onTestFinished, test } from 'vitest';
 import { Monitor, type Watch } from '../../src/ops/monitor.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
@@ -15,7 +14,6 @@ interface Watched {
   readonly observer: ReturnType<Monitor['observer']>;
   readonly sampler: StateSampler;
   readonly operator: { -readonly [K in 'blocked' | 'readsUnderWay']: Operator[K] };
-  /** The value of a series now. */
   readonly value: (series: string) => Promise<number | null>;
 }
 
@@ -101,7 +99,6 @@ test('shows a cause in state and metric while its reason lasts', async () => {
   for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'missing_signature' });
   const holds = (code: string) => watch.state.current.causes.find((cause) => cause.code === code);
   expect(holds('credentials')).toMatchObject({ severity: 'critical' });
-  // Strangers who sign nothing do not count.
   expect(holds('bad_signatures')?.message).toMatch(/ 3 webhooks were refused /);
   expect(await value('stock_mirror_cause{code="credentials"}')).toBe(1);
   expect(await value('stock_mirror_cause{code="silence"}')).toBe(0);

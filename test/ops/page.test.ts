@@ -1,4 +1,3 @@
-/** The ops page without scripts, over a real store and socket: its content, its forms, and which forms it refuses. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Operator } from '../../src/ops/shared/operator.ts';
@@ -9,7 +8,6 @@ import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput } from '../mirror/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
 
-/** The address of the link with these words. */
 function linkTo(page: string, linkWords: string): string {
   const address = new RegExp(`href="([^"]*)"[^>]*>${linkWords}`).exec(page)?.[1];
   if (address === undefined) throw new Error(`no link “${linkWords}”`);
@@ -18,7 +16,6 @@ function linkTo(page: string, linkWords: string): string {
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** What a reader sees, without the markup. */
 const words = (page: string): string => page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
 
 async function show(ops: Ops, path: string): Promise<string> {
@@ -34,7 +31,7 @@ const post = (ops: Ops, path: string, fields: Record<string, string>, headers: R
     body: new URLSearchParams(fields).toString(),
   });
 
-/** Product 1 with variant 100, in warehouse 1: read as `qty`, `secondsAgo` before now. */
+/** Reads variant 100 in warehouse 1 as `qty`. */
 async function read(
   store: OpenedStore,
   {
@@ -57,7 +54,6 @@ async function read(
   );
 }
 
-/** A change of variant 100 that happened, and came, `secondsAgo`. */
 const change = (
   store: OpenedStore,
   requestId: string,
@@ -73,7 +69,6 @@ interface Order {
   readonly allowRemovals: boolean;
 }
 
-/** Notes what it is told, and begins a run for it. */
 function operatorOf(
   store: OpenedStore,
   over: Partial<Operator> = {},
@@ -120,7 +115,6 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
   store.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
   expect(words(await show(ops, '/'))).toContain('You can rely on these values 1 stock level, all current.');
 
-  // A break in the chain: 5, then from 9 to 8.
   await change(store, 'a', 1, { old: 9, new: 8 });
   const overview = async () => words(await show(ops, '/'));
   await expect.poll(overview).toContain('1 of 1 stock level are suspect until their products are read');
@@ -282,7 +276,6 @@ test('escapes names and loads nothing from other sites', async () => {
     expect(page).toContain('</html>');
     expect(page).not.toContain('<script>alert');
     expect(page).not.toContain(`"'&`);
-    // Style and script come from here, and none stands in the page itself.
     expect(page).not.toMatch(/<style|style="|\son\w+=|<script(?! type="module" src="\/page\/script\.js">)/);
     const linked = [...page.matchAll(/(?:src|href|action)="([^"]*)"/g)].map(([, address]) =>
       present(address),
@@ -296,7 +289,6 @@ test('escapes names and loads nothing from other sites', async () => {
     "default-src 'none'; script-src 'self'; style-src 'self'",
   );
   expect(headers['cache-control']).toBe('no-store');
-  // Everything that a page loads is served.
   const { text: home } = await ops.ask('/');
   const named = [...home.matchAll(/(?:href|src)="(\/page\/[^"]+)"/g)].map(([, path]) => present(path));
   for (const path of [...named, '/page/idiomorph.js', '/page/uplot.js']) {

@@ -1,4 +1,3 @@
-/** A silent stream stays open: proxies take silence for a broken connection. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ChangeFeed } from '../../src/ops/feed/change-feed.ts';
 import { followChanges } from '../../src/ops/feed/follow-changes.ts';

@@ -1,4 +1,3 @@
-/** Counts of the mirror, for everything that shows them. */
 import { expect, test } from 'vitest';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { log, newStore } from '../reconcile/mirror.ts';

@@ -1,4 +1,3 @@
-/** The minutes behind the plots of the ops page. */
 import { expect, test } from 'vitest';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { Timeline, type TimelineDeps } from '../../src/ops/state/timeline.ts';

@@ -1,4 +1,3 @@
-/** What the private listener answers while the mirror cannot be read or written. */
 import { expect, test } from 'vitest';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { checkAnswer } from '../contract/openapi.ts';

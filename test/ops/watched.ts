@@ -1,4 +1,3 @@
-/** The state, metrics and plots of a private listener without a running mirror. */
 import { Monitor } from '../../src/ops/monitor.ts';
 import type { OpsDeps } from '../../src/ops/shared/operator.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';

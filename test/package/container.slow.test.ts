@@ -1,4 +1,3 @@
-/** What the image's builder is given (deploy/container) is enough to make the package. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

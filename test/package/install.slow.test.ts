@@ -1,4 +1,3 @@
-/** The package as a user gets it: packed, installed globally, and run by a current Node. */
 import { once } from 'node:events';
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -32,7 +31,6 @@ afterAll(() => {
 });
 
 function stockMirror(...args: readonly string[]) {
-  // From a folder of its own: a global command must not lean on the project around it.
   return spawnSync(join(installed.prefix, 'bin/stock-mirror'), args, { cwd: folder, env, encoding: 'utf8' });
 }
 
@@ -74,7 +72,7 @@ it('needs none of what only the project needs, and says where it comes from', ()
 });
 
 it('has nothing that npm would compile or run, in whatever project it is installed', () => {
-  // With a lockfile npm compiles what has a binding.gyp, whatever its manifest says.
+  // With a lockfile npm compiles any package with a binding.gyp.
   const below = (name: string): string[] =>
     globSync(`**/${name}`, { cwd: installed.prefix }).map((path) => join(installed.prefix, path));
   expect(below('binding.gyp')).toEqual([]);
@@ -143,7 +141,6 @@ it('depends on what it does not hold, and on nothing else', () => {
   const manifest = JSON.parse(readFileSync(join(installed.folder, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
   };
-  // The binary, and the types that the client's types name.
   expect(Object.keys(manifest.dependencies)).toEqual(['better-sqlite3', 'zod']);
 });
 
@@ -151,7 +148,6 @@ it.each([
   ['stock-mirror', ['connectService', 'signBody', 'verifySignature']],
   ['stock-mirror/client', ['ServiceError', 'createClient', 'shippingTypes']],
 ])('gives %s to other programs, with its types', (name, exported) => {
-  // A global package is found by path only, so a program of its own is given a link to it.
   const modules = join(folder, 'node_modules');
   mkdirSync(modules, { recursive: true });
   const link = join(modules, 'stock-mirror');

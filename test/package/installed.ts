@@ -1,11 +1,10 @@
-/** The package as its users have it: packed, installed, and run from a folder outside the project. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 
-/** npm puts the project's own commands first in the path; users do not have that, only a current Node. */
+/** Without the project's commands, which npm puts first in the path. */
 export const userEnv: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
   PATH: [
@@ -17,7 +16,6 @@ export const userEnv: NodeJS.ProcessEnv = {
 export interface Installed {
   readonly prefix: string;
   readonly folder: string;
-  /** Paths in the packed file. */
   readonly packed: readonly string[];
 }
 
@@ -57,7 +55,6 @@ const LISTING = `
   registerHooks({ load: (url, context, next) => { urls.add(url); return next(url, context); } });
   process.once('exit', () => process.stderr.write('LOADED ' + JSON.stringify([...urls]) + '\\n'));`;
 
-/** The npm packages that a Node with these arguments loads, from their folders or from inside the build's files. */
 export function loadedPackages(args: readonly string[], cwd: string, env = userEnv): string[] {
   const { stderr } = spawnSync(
     process.execPath,
@@ -77,13 +74,11 @@ export function loadedPackages(args: readonly string[], cwd: string, env = userE
   return [...packages];
 }
 
-/** The packages inside a file of the build, which marks where each source file begins. */
 export function bundledIn(path: string): string[] {
   const marks = /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+)\//gm;
   return [...readFileSync(path, 'utf8').matchAll(marks)].map(([, name = '']) => name);
 }
 
-/** The environment of a mirror of its own in a folder. Nothing answers at its store's address. */
 export async function mirrorEnv(folder: string): Promise<NodeJS.ProcessEnv> {
   const secret = 'c'.repeat(40);
   return {

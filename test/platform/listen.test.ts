@@ -1,4 +1,3 @@
-/** A listener's life: it lets requests under way end, and nothing holds it longer than its grace. */
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -74,7 +73,6 @@ test('cuts a request that does not end within the grace', async () => {
   expect(outcome.status).toBe('rejected');
 });
 
-/** What comes over a connection, until it is closed. */
 function wire(port: number) {
   const socket = connect(port, '127.0.0.1').setNoDelay(true);
   let text = '';
@@ -97,20 +95,18 @@ test('answers a request that arrives over a kept-alive connection during the sto
   expect(busy.text()).not.toMatch(/connection: close/i);
 
   const stopped = listener.stop(5_000);
-  // The listener has begun to stop, and its sender does not know.
   await new Promise((resolve) => setImmediate(resolve));
   busy.send('/');
   expect(await busy.closed).toBe(false);
   expect(busy.answers()).toHaveLength(2);
   expect(busy.text()).toMatch(/connection: close/i);
-  // Who says nothing is not waited for long.
   expect(await idle.closed).toBe(false);
   await stopped;
 });
 
 test('takes a request that crosses the end of its connection, without an answer', async () => {
   const { listener, seen } = await slowApp();
-  // Allowed to be half open: it sends although it has read the end, as one does whose request was on its way.
+  // Half open: sends after reading the end, like a request already in flight.
   const late = connect({ port: listener.port, host: '127.0.0.1', allowHalfOpen: true }).resume();
   late.on('error', () => undefined);
   late.write('GET /?first HTTP/1.1\r\nHost: mirror\r\n\r\n');

@@ -1,4 +1,3 @@
-/** The log's two forms (docs/configuration.md). */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, closeSync } from 'node:fs';

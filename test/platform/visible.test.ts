@@ -1,4 +1,3 @@
-/** Text of others cannot steer a terminal, break a line of the log or reorder what people read. */
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';

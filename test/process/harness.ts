@@ -1,4 +1,3 @@
-/** The real service as a child process, the simulated one in the test's own: started, watched, stopped, killed. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,34 +24,27 @@ interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A child that runs `src/main.ts`, whatever becomes of it. */
 export interface MirrorProcess {
   readonly pid: number;
-  /** The lines of its log so far, parsed. */
   readonly log: readonly Json[];
   readonly stderr: string;
   readonly ended: Promise<Ended>;
   signal(name: NodeJS.Signals): void;
 }
 
-/** What is asked of the file alone. */
 type MirrorFile = Pick<RunningMirror, 'databasePath'>;
 
-/** A child that listens. */
 export interface RunningMirror extends MirrorProcess {
   readonly databasePath: string;
   readonly webhookUrl: string;
-  /** Without a final slash. */
   readonly opsUrl: string;
-  /** SIGTERM; resolves when the process has ended. */
   stop(): Promise<Ended>;
-  /** kill -9; resolves when the process has ended. */
   kill(): Promise<Ended>;
   get(path: string, headers?: Environment): Promise<{ status: number; body: Json }>;
   post(path: string, body: unknown, headers?: Environment): Promise<{ status: number; body: Json }>;
 }
 
-/** The test that what is started belongs to: it ends with the test. Tests here run beside one another. */
+/** Resources end with this test, since tests run concurrently. */
 export type Owner = Pick<TestContext, 'onTestFinished'>;
 
 export function temporaryFolder(test: Owner): string {
@@ -61,7 +53,7 @@ export function temporaryFolder(test: Owner): string {
   return folder;
 }
 
-/** In memory where possible: a slow disk refuses deliveries too. Other users may enter it. */
+/** In memory if possible, since a slow disk refuses deliveries. Other users may enter it. */
 export function memoryFolder(test: Owner): string {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'stock-mirror-'));
   chmodSync(folder, 0o755);
@@ -77,7 +69,7 @@ export async function startService(test: Owner, options: SandboxOptions = {}): P
   return sandbox;
 }
 
-/** What every mirror of this sandbox is told; schedules are off, so that nothing but the rules repairs. */
+/** Without schedules, so that only the rules repair. */
 export function environmentFor(
   sandbox: Pick<Sandbox, 'baseUrl' | 'clientId' | 'clientSecret' | 'webhookSecret'>,
   databasePath: string,
@@ -97,11 +89,7 @@ export function environmentFor(
   };
 }
 
-/**
- * @param env the whole environment but for PATH.
- * @param cwd a folder without a `.env` of anybody's.
- * @param user another user to run it as.
- */
+/** @param env the whole environment except PATH. */
 export function spawnMirror(
   test: Owner,
   env: Environment,
@@ -136,10 +124,8 @@ export function spawnMirror(
   };
 }
 
-/** What a mirror's file is called in its folder. */
 export const MIRROR_FILE = 'mirror.db';
 
-/** Starts a mirror of the sandbox, waits until it listens, and points the sandbox's webhooks at it. */
 export async function startMirror(
   test: Owner,
   sandbox: Sandbox,
@@ -191,7 +177,6 @@ export async function startMirror(
   };
 }
 
-/** Starts both; resolves when the mirror's first synchronisation is over, to its last read. */
 export async function startBoth(
   test: Owner,
   options: SandboxOptions = {},
@@ -208,7 +193,6 @@ export async function untilLive(mirror: MirrorFile): Promise<void> {
   await eventually(() => statusOf(mirror.databasePath).state === 'live', { what: 'state live' });
 }
 
-/** Waits until nothing is on its way to the mirror, all is applied, and the mirror wants to read nothing. */
 export async function untilQuiet(mirror: MirrorFile, sandbox: Sandbox): Promise<void> {
   await sandbox.network.idle();
   const isQuiet = (): boolean =>
@@ -216,13 +200,11 @@ export async function untilQuiet(mirror: MirrorFile, sandbox: Sandbox): Promise<
   await eventually(isQuiet, { what: 'quiet' });
 }
 
-/** Waits until all that the store has sent by now is answered, and applied. */
 export async function untilDelivered(mirror: MirrorFile, sandbox: Sandbox): Promise<void> {
   await sandbox.network.idle();
   await eventually(() => isApplied(mirror.databasePath), { what: 'all is applied' });
 }
 
-/** Whether the mirror holds all that is in its inbox. */
 function isApplied(databasePath: string): boolean {
   const [inbox] = inboxRows<{ seq: number }>(databasePath, 'SELECT coalesce(max(seq), 0) AS seq FROM inbox');
   const [mirror] = rows<{ seq: number }>(databasePath, 'SELECT inbox_seq AS seq FROM mirror_state');
@@ -250,7 +232,6 @@ export function statusOf(databasePath: string): StatusRow {
   return status;
 }
 
-/** A question asked as an ERP would ask it: over a read-only connection of its own. */
 export function rows<T>(databasePath: string, sql: string, ...args: unknown[]): T[] {
   const db = new Database(databasePath, { readonly: true, fileMustExist: true });
   try {
@@ -260,12 +241,10 @@ export function rows<T>(databasePath: string, sql: string, ...args: unknown[]): 
   }
 }
 
-/** A query of the inbox next to the mirror. */
 export function inboxRows<T>(databasePath: string, sql: string, ...args: unknown[]): T[] {
   return rows(inboxPath(databasePath), sql, ...args);
 }
 
-/** Deliveries that are not in the inbox. */
 export function notKept(
   databasePath: string,
   records: readonly { readonly delivery: { readonly body: Buffer } }[],
@@ -276,7 +255,6 @@ export function notKept(
   return records.map(({ delivery }) => delivery.body.toString()).filter((body) => !kept.has(body));
 }
 
-/** What the mirror shows for a stock level; null when it shows none. */
 export function qtyOf(
   databasePath: string,
   level: { readonly variantId: string; readonly warehouseId: string },
@@ -314,14 +292,14 @@ interface PlainVariant {
   readonly productId: string;
 }
 
-/** A list of exactly so many, so that a test can take it apart without asking whether each is there. */
+/** A tuple of N elements. */
 type Exactly<N extends number, T, Found extends T[] = []> = number extends N
   ? T[]
   : Found['length'] extends N
     ? Found
     : Exactly<N, T, [...Found, T]>;
 
-/** Own variants of different products, with stock in one place and no bundle made of them. */
+/** Own variants of different products, with stock and without bundles. */
 export function plainVariants<N extends number>(sandbox: Sandbox, count: N): Exactly<N, PlainVariant> {
   const byProduct = new Map(
     sandbox.truth.variants
@@ -344,10 +322,7 @@ export function plainVariants<N extends number>(sandbox: Sandbox, count: N): Exa
   return found as Exactly<N, PlainVariant>;
 }
 
-/**
- * Waits until changes made from now on are certainly later than every read so far. Until then a change that does not
- * fit asks for a read by itself, and proves nothing about others.
- */
+/** Waits until new changes are certainly later than every read; an earlier one would cause a read. */
 export async function untilPastReads(mirror: RunningMirror, sandbox: Sandbox): Promise<void> {
   await eventually(
     () => {
@@ -361,7 +336,7 @@ export async function untilPastReads(mirror: RunningMirror, sandbox: Sandbox): P
   );
 }
 
-/** Begins the operator's resync and waits for its end. One that was under way already may have read too early: then another. */
+/** Waits for a resync; a run that had begun already may have read too early. */
 export async function resync(mirror: RunningMirror, body: Json = {}): Promise<Json> {
   const { status, body: answer } = await mirror.post('/api/resync', body);
   if (status !== 202) throw new Error(`resync was refused: ${status} ${JSON.stringify(answer)}`);
@@ -379,7 +354,6 @@ export async function untilRunEnds(mirror: RunningMirror, runId: number): Promis
   );
 }
 
-/** What the log has of a kind of line, once it has any: a line may come after what else shows the same. */
 export async function untilLogged(
   { log }: { readonly log: readonly Json[] },
   isIt: (line: Json) => boolean,

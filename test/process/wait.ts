@@ -1,18 +1,16 @@
-/** Waiting on conditions, never on luck. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Kept, in case a test stands in for the clock. */
+/** Captured before a test replaces the clock. */
 const now = performance.now.bind(performance);
 const POLL_MS = 20;
 /** Only a hang takes so long. */
 const BOUND_MS = 120_000;
 
 interface Awaited {
-  /** For the failure's message. */
   readonly what: string;
 }
 
-/** Resolves with the first value that is neither false, null nor undefined. An error thrown by `check` counts as "not yet". */
+/** Resolves with the first value that is not false, null or undefined; an error means "not yet". */
 export async function eventually<T>(
   check: () => T | Promise<T>,
   { what }: Awaited,
@@ -34,7 +32,6 @@ export async function eventually<T>(
   }
 }
 
-/** As `eventually`, until `differences` returns none; the failure lists them. */
 export async function untilNone(
   differences: () => readonly string[] | Promise<readonly string[]>,
   awaited: Awaited,
@@ -46,7 +43,6 @@ export async function untilNone(
   }, awaited);
 }
 
-/** Holds throughout `ms`. For what must not happen. */
 export async function throughout(ms: number, check: () => void | Promise<void>): Promise<void> {
   const untilMs = now() + ms;
   while (now() < untilMs) {

@@ -1,4 +1,3 @@
-/** A reader waits for a mirror that is not there yet, and starts over when what it missed can be told no more. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { delivery, detail, DirectWriter, item, T0, writerDb } from '../mirror/mirror-file.ts';
@@ -32,7 +31,6 @@ for (const name of NAMES) {
       };
       await eventually(isEqual, { what: 'the first copy' });
 
-      // Pruned is only what it has seen.
       prune();
       writer.deliver(
         delivery('r1', item({ id: '100', old: 5, new: 4, update_time: T0 + 10_000 })),
@@ -52,7 +50,6 @@ for (const name of NAMES) {
       );
       reader.start();
       await eventually(isEqual, { what: 'equal without the removals' });
-      // The copy is there before the shell prints what it did.
       await eventually(() => reader.starts.length > 1, { what: 'it says that it starts over' });
       expect(reader.starts).toHaveLength(2);
       expect(reader.compare().mirror).toHaveLength(1);

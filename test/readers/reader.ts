@@ -1,4 +1,3 @@
-/** The examples in examples, run as an ERP developer runs them. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -9,7 +8,7 @@ import { rows } from '../process/harness.ts';
 
 const FOLDER = join(import.meta.dirname, '../../examples');
 
-/** What runs each kind of file, and how to see that it is installed with what the example needs of it. */
+/** The command for each language, and a probe for what it needs. */
 const LANGUAGES: Readonly<Record<string, { command: string; probe: readonly string[] }>> = {
   sh: { command: 'bash', probe: ['-c', 'sqlite3 --version'] },
   py: { command: 'python3', probe: ['-c', 'import sqlite3'] },
@@ -20,7 +19,6 @@ const LANGUAGES: Readonly<Record<string, { command: string; probe: readonly stri
   },
 };
 
-/** The files' names. */
 export const NAMES: readonly string[] = Object.keys(LANGUAGES).flatMap((extension) => [
   `poll-stock.${extension}`,
   `follow-changes.${extension}`,
@@ -36,7 +34,6 @@ const installed = new Set(
 
 export const isInstalled = (name: string): boolean => installed.has(languageOf(name));
 
-/** A test that is skipped says in its title why. */
 export const titleOf = (name: string, what: string): string =>
   `${name}: ${what}${isInstalled(name) ? '' : ' (skipped: its language is not installed here)'}`;
 
@@ -58,7 +55,7 @@ export class Reader {
 
   start(): void {
     const { command } = languageOf(this.name);
-    // A group of its own: a shell's children end with it.
+    // A process group, so that a shell's children end too.
     const child = spawn(command, [join(FOLDER, this.name), this.#mirrorPath, this.copyPath], {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -80,7 +77,6 @@ export class Reader {
     await ended;
   }
 
-  /** The epochs that it has begun with, in order. */
   get starts(): string[] {
     return [...this.#said.matchAll(/^starting over: epoch (\S+)$/gm)].map(([, epoch]) => present(epoch));
   }
@@ -90,7 +86,6 @@ export class Reader {
     return present(this.#copyRows<Copy>('SELECT epoch, seq FROM position')[0]);
   }
 
-  /** Its copy and what the mirror shows of the same, as rows in one order. */
   compare(): { copy: unknown[]; mirror: unknown[] } {
     const columns = this.#copyRows<{ name: string }>(`SELECT name FROM pragma_table_info('stock')`)
       .map(({ name }) => name)
@@ -101,7 +96,7 @@ export class Reader {
     };
   }
 
-  /** Killed in the middle of a transaction it leaves a journal to roll back, which no read-only connection may do. */
+  /** Not read-only: a killed reader may leave a journal to roll back. */
   #copyRows<T>(sql: string): T[] {
     const db = new Database(this.copyPath, { fileMustExist: true });
     try {

@@ -1,4 +1,3 @@
-/** The examples in examples keep a copy of a mirror that goes through all that a reader must know of. */
 import { mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -22,12 +21,10 @@ import { isInstalled, NAMES, Reader, titleOf } from './reader.ts';
 
 const WHAT = 'a copy equal to the mirror, through a removal, a kill and a new epoch';
 
-/** All readers go through the story side by side; each is judged by a test of its own. */
 const cleanups: (() => unknown)[] = [];
 const suite: Owner = { onTestFinished: (cleanup) => void cleanups.unshift(cleanup as () => unknown) };
 
 const readers = new Map<string, Reader>();
-/** Before the restore. */
 let before: ReadonlyMap<string, ReturnType<Reader['compare']> & { readonly starts: readonly string[] }>;
 let epochs: readonly [string, string];
 let removedVariantId: string;
@@ -37,7 +34,6 @@ const epochOf = (path: string): string =>
 const lastSeqOf = (path: string): number =>
   present(rows<{ seq: number }>(path, 'SELECT last_seq AS seq FROM mirror_status')[0]).seq;
 
-/** What a reader did not come to in time: told by its own test, and no more waited for. */
 const late = new Map<string, string>();
 
 async function untilAll(what: string, isIt: (reader: Reader) => boolean): Promise<void> {
@@ -49,7 +45,7 @@ async function untilAll(what: string, isIt: (reader: Reader) => boolean): Promis
   }
 }
 
-/** The change feed does not tell of names: who follows it stands at the last of its changes. */
+/** The feed has no name changes, so its followers stop at the last change. */
 const hasReached =
   (path: string, seq: number) =>
   ({ name, position }: Reader): boolean =>
@@ -70,7 +66,7 @@ const isEqual = (reader: Reader): boolean => {
 };
 
 beforeAll(async () => {
-  // A path with what means something in a URI.
+  // Characters with a meaning in URIs.
   const folder = join(temporaryFolder(suite), `it's 100% a #1?`);
   mkdirSync(folder);
   const sandbox = await startService(suite, { products: 30 });
@@ -84,7 +80,6 @@ beforeAll(async () => {
   await untilAll('has its first copy', ({ starts }) => starts.length > 0);
   const epoch = epochOf(path);
 
-  // Changes while everybody looks, and a product that goes.
   sandbox.traffic.start(20);
   const [removed, renamed, undone] = plainVariants(sandbox, 3);
   removedVariantId = removed.variantId;
@@ -94,7 +89,6 @@ beforeAll(async () => {
   sandbox.operations.deleteProduct(removed.productId);
   await resync(mirror);
 
-  // Killed at any moment, they go on from what they kept. Meanwhile the removal happens, and a name changes.
   await killAll();
   const positions = new Map([...readers].map(([name, { position }]) => [name, position.seq]));
   sandbox.operations.renameProduct(renamed.productId, 'Renamed');
@@ -105,7 +99,6 @@ beforeAll(async () => {
   for (const reader of readers.values()) reader.start();
   await untilAll('goes on', ({ name, position }) => position.seq > present(positions.get(name)));
 
-  // An older copy of the mirror is put in place. The change that it lacks is of a variant that reads report in full.
   sandbox.traffic.stop();
   await untilQuiet(mirror, sandbox);
   const backup = join(temporaryFolder(suite), 'backup.db');
@@ -144,7 +137,6 @@ for (const name of NAMES) {
     const reader = present(readers.get(name));
     expect(late.get(name), reader.stderr).toBeUndefined();
     expect(reader.isRunning, reader.stderr).toBe(true);
-    // It continued after its restart, and started over for the new epoch alone.
     const { starts, ...compared } = present(before.get(name));
     expect(starts).toEqual([epochs[0]]);
     expect(compared.copy).toEqual(compared.mirror);

@@ -102,7 +102,6 @@ test('steps back after deletions during an interruption and misses nothing', asy
   await scanCatalogue(deps, await reload(store, run), signal);
   expect(service.ids.filter((id) => !known(store).has(id))).toEqual([]);
   expect(service.asked.length).toBeLessThan(12);
-  // Back until the last product of the page before shows again, not to the beginning.
   expect(service.asked).not.toContain('list 0');
 });
 
@@ -121,7 +120,6 @@ test('advances through a list with one product per page', async () => {
 test('rejects a list without a steady order as a contract error', async () => {
   const { service, deps, begin } = setUp(productIds(300));
   service.onList = ({ offset = 0 }) => {
-    // Another list for every page but the first.
     service.ids = productIds(300).map((id) => (offset === 0 ? id : `${id}${service.asked.length}`));
   };
   await expect(scanCatalogue(deps, await begin(), signal)).rejects.toThrow('no steady order');

@@ -60,7 +60,6 @@ test('finds a product that changes its place in the list between two pages', asy
   const moving = present(ids.at(-1));
   const { eventually, service, name, variant } = setUp(ids);
   const list = service.listProducts.bind(service);
-  // It is edited after each first page of the latest edited ones, and others are edited after it.
   service.listProducts = async (request = {}) => {
     const isByEdit = request.sort_by === 'update_time';
     service.ids = isByEdit && request.offset !== 0 ? [moving, ...ids.slice(0, -1)] : [...ids];
@@ -90,7 +89,6 @@ test('gives up a variant without a product after two runs, then searches less of
     );
   await nameUntil(2);
   expect(present(searchedAtMs[1]) - present(searchedAtMs[0])).toBeGreaterThanOrEqual(120_000);
-  // The next one would be due four minutes later.
   await reconciler.resync(['100000'], { allowRemovals: false });
   await nameUntil(3);
   expect(present(searchedAtMs[2]) - present(searchedAtMs[1])).toBeLessThan(200_000);
@@ -110,7 +108,6 @@ test('does not delay later searches after one whose result could not be recorded
   await name('987');
   await eventually(() => variant('987')?.gone !== null, { what: 'given up' });
   expect(failing).toBe(0);
-  // By their number alone the last searches would be hours apart.
   expect(now() - startedAtMs).toBeLessThan(30 * 60_000);
 });
 

@@ -1,4 +1,3 @@
-/** The real store, but on this thread; a service made of lists; a clock that the test moves. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,11 +27,10 @@ export interface OpenedStore extends Pick<Store, 'reader' | 'writer'> {
   readonly inbox: { readonly lastSeq: number };
   deliver(body: Uint8Array, arrivedAtMs: number): Promise<AppliedInput>;
   rows<T>(sql: string, ...args: unknown[]): T[];
-  /** A state to start from that the rules alone would take long to reach. */
   change(sql: string, ...args: unknown[]): void;
 }
 
-/** Threads would cost each test a second, and change nothing for those who await the store's promises. */
+/** On this thread, since starting threads takes a second. */
 export function newStore(): OpenedStore {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-reconcile-'));
   const db = openBoth(join(folder, 'mirror.db'));
@@ -92,13 +90,12 @@ export function newStore(): OpenedStore {
   };
 }
 
-/** The platform's clock and timers, which from here to the test's end move only while something is awaited through it. */
+/** Replaces clock and timers until the test ends; time passes only in `eventually` and `pass`. */
 export function virtualTime() {
   const time = new VirtualTime(T0);
   const globals = installGlobals(time);
   onTestFinished(() => globals.restore());
   const now = (): number => time.nowMs;
-  /** As in `process/wait.ts`. */
   const eventually = async <T>(
     check: () => T | Promise<T>,
     { what }: { what: string },
@@ -118,9 +115,7 @@ export function virtualTime() {
 }
 
 export interface FakeService extends CatalogueClient {
-  /** The catalogue in the order of its list. */
   ids: string[];
-  /** What was asked, in order: product ids, and `list <offset>`. */
   readonly asked: string[];
   /** Called before an answer is made; may change the catalogue, wait, or throw. */
   onList: (request: ProductListRequest) => void | Promise<void>;
@@ -167,7 +162,6 @@ export function fakeService(now: () => number, ids: readonly string[]): FakeServ
   return service;
 }
 
-/** Variant `<id>01` with 7 units in warehouse 5. */
 function detailOf(productId: string) {
   return {
     id: productId,
@@ -226,7 +220,6 @@ export function serviceError(kind: ServiceErrorKind, retryAfterMs?: number): Ser
   return new ServiceError({ kind, endpoint: '/v1/product/detail', description: 'made up', retryAfterMs });
 }
 
-/** `count` ids in ascending order. */
 export function productIds(count: number): string[] {
   return Array.from({ length: count }, (_, i) => String(100_000 + i * 10));
 }

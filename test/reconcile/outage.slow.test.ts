@@ -34,7 +34,6 @@ test('limits requests in an hour of failures, merges webhooks and reads everythi
   expect(details.length).toBeGreaterThan(60);
   expect(details.length).toBeLessThan(400);
   expect(reconciler.blocked).toMatchObject({ kind: 'breaker' });
-  // No product was given up for it, and the run goes on.
   expect(await run()).toMatchObject({ state: 'running', failed: 0 });
 
   isDown = false;

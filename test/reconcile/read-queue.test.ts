@@ -41,7 +41,6 @@ function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
   return { now, eventually, pass, store, service, throttle, queue, failures };
 }
 
-/** Long enough ago that the re-read request is due. */
 async function requestRead(store: OpenedStore, atMs: number, productIds: readonly string[]): Promise<void> {
   await store.writer.append({
     kind: 'request_reads',
@@ -204,7 +203,6 @@ test('pauses all reads while the mirror cannot record answers', async () => {
   Object.assign(store, { writer: { ...writer, append: full, command: full } });
   queue.start();
   await eventually(() => service.asked.length > 0, { what: 'a first read' });
-  // Those under way, and those that were answered before the first could not be kept.
   await pass(700);
   expect(service.asked.length).toBeLessThanOrEqual(4 + 24);
   Object.assign(store, { writer });

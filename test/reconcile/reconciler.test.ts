@@ -38,7 +38,6 @@ test('asks two threads once each between an operator’s request and the first r
     service.onList = () => resolve([...asked]);
   });
   reconciler.start();
-  // Its own questions are over until the next tick.
   await eventually(() => asked.includes('dueChores'), { what: 'the first tick' });
   asked.length = 0;
   const run = await resync();
@@ -61,7 +60,6 @@ test('tries a refused product once for each resync, also when the run begins slo
 
   const append = store.writer.append.bind(store.writer);
   store.writer.append = async (input) => {
-    // Time enough to read a product that is due already.
     if (input.kind === 'run_begun') await new Promise((resolve) => setTimeout(resolve, 500));
     return append(input);
   };

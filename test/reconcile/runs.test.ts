@@ -26,7 +26,7 @@ function setUp() {
   const know = async (productIds: readonly string[]): Promise<void> => {
     await store.writer.append({ kind: 'listed', atMs: time.nowMs, productIds, lookup: false });
   };
-  /** @param answeredAtMs when the service last answered anything; long ago unless told. */
+  /** @param answeredAtMs the last answer of the store. */
   const fail = (productId: string, how: 'rejected' | 'unavailable', answeredAtMs = 0) =>
     recordFailure({ store, now: deps.now, random: () => 1 }, productId, serviceError(how), answeredAtMs);
   return { store, time, deps, begin, follow, reload, listed, know, fail };
@@ -41,13 +41,10 @@ test.each([
   ['downtime', 'scheduled', 'joins'],
   ['operator', 'scheduled', 'joins'],
   ['scheduled', 'scheduled', 'joins'],
-  // These are read at leisure; the operator is in a hurry.
   ['scheduled', 'operator', 'runs next to it'],
-  // Nobody listened in between: what was read before must be read again.
   ['initial', 'initial', 'takes over'],
   ['downtime', 'downtime', 'takes over'],
   ['scheduled', 'downtime', 'takes over'],
-  // One at leisure does not cover one in a hurry, and an operator’s order stands.
   ['operator', 'downtime', 'runs next to it'],
 ] as const)('with a run of kind %s in progress, %s %s', async (first, second, what) => {
   const { begin, reload } = setUp();
@@ -62,7 +59,6 @@ test.each([
 
 test.each([
   ['operator', true],
-  // It comes by itself, perhaps every few seconds: the scan under way has tried them once.
   ['scheduled', false],
 ] as const)('%s joins a scan and retries failed reads: %s', async (kind, isTried) => {
   const { store, begin, know, fail } = setUp();

@@ -34,7 +34,6 @@ describe('concurrency', () => {
     expect(allowed()).toBe(2);
     for (let i = 0; i < 100; i += 1) await ok();
     expect(allowed()).toBe(8);
-    // Four under way at once that all fail are one overload.
     const overload = Promise.withResolvers<never>();
     const failing = Array.from({ length: 4 }, () => send(() => overload.promise).catch(() => undefined));
     time.nowMs += 1;
@@ -182,7 +181,6 @@ describe('a pause', () => {
     const { throttle, time } = throttleWith();
     throttle.stopForWrongStore('store 2 answers');
     throttle.release();
-    // Of those that were under way.
     await throttle.send(() => Promise.resolve('answer'));
     time.nowMs += 3_600_000;
     expect(throttle.blocked).toMatchObject({ kind: 'wrong_store', untilMs: null });
@@ -199,7 +197,6 @@ test('gives a waiting turn precedence over the queue', async () => {
   busy.resolve('');
   await read;
   time.nowMs += 1_000;
-  // The queue asks the moment its read has ended, again and again.
   expect(throttle.free()).toBe(0);
   await turn;
   await throttle.send(() => Promise.resolve('a page'));

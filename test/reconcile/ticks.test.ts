@@ -10,7 +10,6 @@ async function setUp(products: number) {
   const ids = productIds(products);
   await store.writer.append({ kind: 'listed', atMs: time.nowMs, productIds: ids, lookup: false });
   const ticks = new Ticks({ store, now: () => time.nowMs });
-  /** Products that were requested, as if they had been read meanwhile. */
   const requested = async (tick: () => Promise<void>): Promise<number> => {
     store.change('DELETE FROM read_requests');
     await tick();

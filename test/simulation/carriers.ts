@@ -1,4 +1,4 @@
-/** The network between the service and the mirror, in both directions. Nothing here is ever delivered twice by itself. */
+/** The network between store and mirror, in both directions. */
 import { Readable } from 'node:stream';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import { parseHttpDateMs } from '../../src/store-api/transport/http-date.ts';
@@ -14,18 +14,15 @@ import type { Machine } from './machine.ts';
 import type { Sampled, StoreSide } from './store-side.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
 
-/** How long the service waits for an answer to a webhook. */
 const ACK_TIMEOUT_MS = 1_000;
 const CALL_DEADLINE_MS = 30_000;
 
 interface CarrierDeps {
   readonly time: VirtualTime;
   readonly random: () => number;
-  /** That the next delivery goes to, or whose request is on its way. */
   readonly machine: () => Pick<Machine, 'life' | 'request' | 'effect'>;
   readonly service: () => SimulatedService;
   readonly side: () => StoreSide;
-  /** The way to the service is cut. */
   readonly isCut: () => boolean;
   readonly dateAheadMs: number;
   readonly leavesOutWarehouses: boolean;
@@ -34,7 +31,6 @@ interface CarrierDeps {
   readonly onCall: (call: ApiCall) => void;
 }
 
-/** One request of the mirror to the service, reported when it has its answer. */
 export interface ApiCall {
   readonly endpoint: string;
   readonly body: string;
@@ -49,7 +45,6 @@ export interface ApiCall {
 export function createCarriers(deps: CarrierDeps): {
   readonly transmitter: Transmitter;
   readonly transport: (life: Life, now: () => number) => Transport;
-  /** Webhooks on their way. */
   readonly inFlight: () => number;
 } {
   const { time, random } = deps;
@@ -66,7 +61,6 @@ export function createCarriers(deps: CarrierDeps): {
     });
     const answer = await machine.request('webhook', request, delivery.body);
     if (answer === null) return { outcome: 'failed' };
-    // A process that stands still cannot answer meanwhile.
     const stoodStillUntilMs = machine.life?.standsStillUntilMs ?? 0;
     deps.onAnswered(delivery, answer.status, time.nowMs - Math.max(arrivedAtMs, stoodStillUntilMs));
     await time.sleep(wayMs());
@@ -97,7 +91,6 @@ export function createCarriers(deps: CarrierDeps): {
       ? { answered: null, sampled: null }
       : await Promise.race([deps.side().watch(asked), cut]);
     await Promise.race([time.sleep(wayMs()), cut]);
-    // On the process's own time: one that stands still hears it later.
     await Promise.race([time.sleep(0, life), cut]);
     if (answered === null || deps.isCut()) {
       throw new ServiceError({
@@ -159,7 +152,6 @@ function callOf(
 
 type Json = Record<string, unknown>;
 
-/** As the store tells of a pulled variant, of the others too. */
 function withoutWarehouses(bytes: Uint8Array): Uint8Array {
   const answer = JSON.parse(Buffer.from(bytes).toString('utf8')) as { product?: { variants?: Json[] } };
   const { product } = answer;
@@ -172,7 +164,6 @@ type StoreAnswer = Pick<TransportResponse, 'status' | 'headers' | 'body'>;
 
 const NOTHING = { status: null, text: null, sampled: null } as const;
 
-/** @returns null when the service cut the connection. */
 async function askService(service: SimulatedService, request: TransportRequest): Promise<StoreAnswer | null> {
   let wasReset = false;
   const socket = { remoteAddress: '127.0.0.1', resetAndDestroy: () => (wasReset = true) };

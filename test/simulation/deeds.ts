@@ -1,4 +1,4 @@
-/** Does what a plan says. */
+/** Carries out a plan. */
 import { OperationError } from '../../src/sandbox/shared/errors.ts';
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Answer } from '../../src/sandbox/network/reads.ts';
@@ -21,29 +21,23 @@ export interface Stage {
   readonly mail: Mail;
   readonly count: (what: string) => void;
   readonly readLatencyMs: number;
-  /** A person's word goes to the mirror, and the mirror has answered it, or never will. */
   readonly onWord: () => void;
   readonly onWordAnswered: () => void;
   readonly side: StoreSide;
-  /** Something else than stock has changed about a product; null: about any of them. */
   readonly onTouched: (productId: string | null) => void;
-  /** Before old files come back, and after. */
   readonly onBackUp: () => void;
   readonly onRestore: (restore: () => void, of: Extract<Deed, { do: 'restore' }>['of']) => void;
-  /** What is done to answers at present, by the fault that does it. */
   readonly mistakes: Map<ReadFault, Mistake>;
   isCut: boolean;
   backup: { readonly files: DiskCopy; readonly atMs: number } | null;
 }
 
-/** @returns the way to end every trouble that lasts. */
 export function createDoer(stage: Stage): {
   readonly perform: (deed: Deed) => void;
   readonly calm: () => void;
 } {
   const { time, service, machine, mail, count } = stage;
   const ends = new Map<string, () => void>();
-  /** A trouble of one kind at a time; a later one takes its place. */
   const during = (kind: string, forMs: number, begin: () => void, end: () => void): void => {
     begin();
     ends.set(kind, end);
@@ -92,7 +86,6 @@ export function createDoer(stage: Stage): {
           if (STRUCTURAL.has(deed.what)) stage.onTouched(null);
           count(`operation: ${deed.what}`);
         } catch (error) {
-          // Out of stock, already deleted: as in a shop, some attempts come to nothing.
           if (!(error instanceof OperationError)) throw error;
         }
         mail.nextFate = PLAIN;
@@ -204,9 +197,8 @@ export function createDoer(stage: Stage): {
         stage.onBackUp();
         return;
       case 'restore':
-        // The inbox notes within a second what was handed out; nobody makes and restores a copy within that.
+        // The inbox notes issued numbers within a second, so no older copy fits.
         if (deed.of === 'nothing') count('the mirror is lost');
-        // Older copies of both that no start has seen apart fit each other (docs/operating.md#restore).
         else if (!machine.isRunning || stage.backup === null || time.nowMs < stage.backup.atMs + 3_000)
           return;
         else count(deed.of === 'mirror' ? 'restored mirror' : `restored backup (${deed.of})`);
@@ -229,7 +221,6 @@ export function createDoer(stage: Stage): {
   };
 }
 
-/** What no webhook tells, or not all of it. */
 const STRUCTURAL: ReadonlySet<Operation> = new Set([
   'create_product',
   'create_variant',
@@ -352,7 +343,6 @@ function setReadFault(
       return;
     case 'slow':
       reads.slow = { probability, ms: 4_000 };
-      // Some are long on their way in, and show what came after they were sent.
       reads.latencyMs = { min: 0, max: readLatencyMs + (probability > 0.5 ? 2_500 : 0) };
       return;
     case 'server_error':
@@ -399,7 +389,7 @@ function setReadFault(
 
 type Mistake = (endpoint: string, respond: () => Answer) => Promise<Answer | undefined>;
 
-/** Some warehouses as they were when the read began, the others as they were when it ended. */
+/** A torn read: some warehouses from its beginning, others from its end. */
 async function torn(respond: () => Answer, wait: () => Promise<void>): Promise<Answer> {
   const early = respond();
   await wait();
@@ -462,7 +452,6 @@ function mistaken(
     case 'nonsense': {
       const answer = respond();
       const variants = variantsOf(answer);
-      // Without what it must have.
       if (variants === null) return { ...answer, body: {} };
       return {
         ...answer,
@@ -478,9 +467,7 @@ function mistaken(
 const warehousesOf = (variant: Json): Json[] | null =>
   Array.isArray(variant['warehouses']) ? (variant['warehouses'] as Json[]) : null;
 
-/** The same for each answer about a product, so that reads agree with each other. */
 const TWISTED: Readonly<Record<DetailFault, (variants: readonly Json[]) => Json[]>> = {
-  // Some keep their total: it contradicts them.
   no_warehouses: (variants) =>
     variants.map((variant) => {
       if (warehousesOf(variant) === null) return variant;

@@ -1,4 +1,4 @@
-/** The machine's disk: a real folder in memory, with SQLite's own files, and faults on its way there. */
+/** A real folder in memory with SQLite files and injected faults. */
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,19 +14,16 @@ import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { Journal } from './journal.ts';
 
 /**
- * - `locked`: another program holds the write lock. - `full`: no commit finds room.
- * - `unsynced`: the commit is reported as failed although it is there, as after a failed fsync.
+ * `locked`: another program holds the write lock; `full`: no commit finds room; `unsynced`: a stored commit is
+ * reported as failed.
  */
 export type DiskFault = 'locked' | 'full' | 'unsynced';
 
-/** The inbox and the mirror are two files, and may be on two disks. */
 export const DISKS = ['inbox', 'mirror'] as const;
 export type DiskName = (typeof DISKS)[number];
 
-/** Files beside each of the two that belong to it. */
 const SIDES = ['', '-wal', '-shm'];
 
-/** Both files as they were at one time. */
 export interface DiskCopy {
   readonly mirror: Uint8Array;
   readonly inbox: Uint8Array;
@@ -36,14 +33,10 @@ export class Disk {
   readonly #folder: string;
   readonly databasePath: string;
   readonly inboxPath: string;
-  /** What was applied to the mirror. */
   readonly journal = new Journal();
   readonly faults: Record<DiskName, DiskFault | null> = { inbox: null, mirror: null };
-  /** How often each fault took effect. */
   readonly felt = new Map<string, number>();
-  /** Called before a transaction is committed: a kill here must not let it through. */
   onCommit: () => void = () => undefined;
-  /** Called after the mirror has committed. */
   onCommitted: (db: Db) => void = () => undefined;
   readonly #open = new Set<() => void>();
 
@@ -61,7 +54,6 @@ export class Disk {
     return this.#held(own.db, exec, () => own.close());
   }
 
-  /** @param onOpen sees the mirror before anything is applied. @throws StoreError */
   openMirror(options: ApplyOptions, isAlive: () => boolean, onOpen: (own: OwnMirror) => void): OwnMirror {
     if (this.faults.mirror === 'locked') {
       this.#feel('mirror', 'locked');
@@ -88,7 +80,6 @@ export class Disk {
     return { ...own, close: ({ isOrderly }) => close(isOrderly) };
   }
 
-  /** Closes it with the process, if nothing closed it before. */
   #held(
     db: Db,
     exec: (sql: string) => Db,
@@ -110,7 +101,6 @@ export class Disk {
     this.felt.set(name, (this.felt.get(name) ?? 0) + 1);
   }
 
-  /** Commits of the connection meet the disk's fault. @returns the way around it. */
   #faulty(
     disk: DiskName,
     db: Db,
@@ -152,26 +142,22 @@ export class Disk {
     return db;
   }
 
-  /** What a kill does to the files a process held. Only what was committed is left. */
   closeAll(): void {
     for (const close of [...this.#open]) close();
     this.#open.clear();
   }
 
-  /** Online copies; the inbox holds all that the mirror has applied. @returns null while there is no mirror. */
   backUp(): DiskCopy | null {
     if (!existsSync(this.databasePath)) return null;
     const mirror = copyOf(openReader(this.databasePath));
     return { mirror, inbox: copyOf(openReader(this.inboxPath)) };
   }
 
-  /** Old copies over the present files, while nobody has them open. */
   restore(copy: Partial<DiskCopy>): void {
     if (copy.mirror !== undefined) overwrite(this.databasePath, copy.mirror);
     if (copy.inbox !== undefined) overwrite(this.inboxPath, copy.inbox);
   }
 
-  /** The mirror's file and all beside it are deleted. */
   loseMirror(): void {
     for (const side of SIDES) rmSync(this.databasePath + side, { force: true });
   }
@@ -181,7 +167,6 @@ export class Disk {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** For looking at a failed run afterwards. */
   keepAt(path: string): void {
     for (const side of SIDES) {
       if (existsSync(this.databasePath + side)) copyFileSync(this.databasePath + side, path + side);

@@ -1,4 +1,4 @@
-/** What must have happened over a few hundred seeds, or the simulation proves less than it says. */
+/** Faults and branches that a few hundred seeds must have covered. */
 import type { DriftCause } from '../../src/core/causes.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import type { Reason } from '../../src/core/reasons.ts';
@@ -57,10 +57,7 @@ const READ_FAULTS: Record<ReadFault, true> = {
 
 const DISK_FAULTS: Record<DiskFault, true> = { locked: true, full: true, unsynced: true };
 
-/**
- * The other store is a test's own: here the service stays one store. Runs and pruning are shown by the mirror's records,
- * not by the rules, whose facts are counted here.
- */
+/** Covered elsewhere: another store, runs and pruning. */
 const FACTS: Record<
   Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store' | 'run_begun' | 'pruned'>,
   true
@@ -92,7 +89,6 @@ const DRIFTS: Record<DriftCause, true> = {
   derived: true,
 };
 
-/** `operator` is the word about single products. */
 const REASONS: Record<Reason, true> = {
   operator: true,
   unmapped: true,
@@ -143,7 +139,6 @@ const OTHERS = [
 
 const EXPECTED: readonly string[] = [
   ...CHANGE_BRANCHES.map((branch) => `change: ${branch}`),
-  // One process reads a product once at a time, so that its answers come in order.
   ...LEVEL_BRANCHES.filter((branch) => branch !== 'superseded, unknown level').map(
     (branch) => `level: ${branch}`,
   ),
@@ -158,7 +153,6 @@ const EXPECTED: readonly string[] = [
   ...OTHERS,
 ];
 
-/** Enough seeds to expect all of it. */
 export const ENOUGH_SEEDS = 400;
 
 export function neverHappened(counts: Readonly<Record<string, number>>): string[] {

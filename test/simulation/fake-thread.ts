@@ -1,16 +1,13 @@
-/** The store's threads, run in the one thread of the simulation: messages take time, and a commit keeps its thread. */
+/** Runs the store's threads on the simulation's thread; messages take virtual time. */
 import type { Owner, Thread } from '../../src/platform/thread.ts';
 import { present } from '../shared/present.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
 
 export interface ThreadPace {
-  /** How long a message is on its way, in either direction. */
   readonly messageMs: () => number;
-  /** How long the thread works until it posts a message. */
   readonly workMs: () => number;
 }
 
-/** @param serve what the thread does; given its owner as it sees it. */
 export function startFakeThread<In, Out>(
   time: VirtualTime,
   life: Life,

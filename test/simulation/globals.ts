@@ -1,20 +1,16 @@
-/** Puts the virtual time in the place of the platform's: the mirror's code asks the globals, as it always does. */
+/** Replaces the platform's clock and timers by virtual time. */
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { newLife, type Life, type Scheduled, type VirtualTime } from './virtual-time.ts';
 
-/** Whose code runs. */
 export interface Host {
-  /** Whose timers are set from here on. */
   readonly life: Life;
-  /** How far the machine's wall clock is off. */
   readonly wallOffsetMs: number;
 }
 
 export interface GlobalTime extends Host {
   life: Life;
   wallOffsetMs: number;
-  /** The wall clock as the machine has it. */
   readonly wallNowMs: () => number;
   restore(): void;
 }
@@ -25,7 +21,6 @@ interface Timer extends Scheduled {
   hasRef(): boolean;
 }
 
-/** @param severalHosts where there are several; by default there is one, and it is what is returned. */
 export function installGlobals(time: VirtualTime, severalHosts?: () => Host): GlobalTime {
   const host = severalHosts ?? (() => installed);
   const real = {

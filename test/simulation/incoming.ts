@@ -1,4 +1,3 @@
-/** A request as Node's server would hand it over. */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 

@@ -1,7 +1,4 @@
-/**
- * Every input that was applied to the mirror, in order, in a table `log` of its own: what the promises are held against.
- * A new epoch is a row between two inputs.
- */
+/** Records every applied input in a table `log`; a new epoch is a row between two inputs. */
 import Database from 'better-sqlite3';
 import type { Input } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
@@ -28,7 +25,6 @@ interface JournalRow {
 
 export class Journal {
   readonly db: Db = new Database(':memory:');
-  /** What the transaction under way may take. */
   works: Work[] = [];
   #reached: Reached = { inputSeq: 0, inboxSeq: 0 };
   readonly #insert;
@@ -40,7 +36,6 @@ export class Journal {
     this.#insert = this.db.prepare('INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?)');
   }
 
-  /** @param mirror as it was opened: an older file has a shorter history. */
   opened(mirror: Db, isNewEpoch: boolean): void {
     this.#reached = reachedIn(mirror);
     const { inputSeq } = this.#reached;
@@ -54,7 +49,6 @@ export class Journal {
     this.#insert.run(inputSeq + 0.5, 'epoch', 0, null, Buffer.from(JSON.stringify(state)));
   }
 
-  /** Before the transaction of a mirror is committed. */
   commit(mirror: Db, inbox: Db): void {
     const after = reachedIn(mirror);
     let seq = this.#reached.inputSeq;
@@ -73,11 +67,7 @@ export class Journal {
     this.#reached = after;
   }
 
-  /**
-   * Applies it all again, by the rules alone.
-   *
-   * @param into an empty mirror. @param each sees every input once it is applied.
-   */
+  /** Applies all inputs again. @param into an empty mirror. */
   replay(
     into: Db,
     each: (tables: SqliteTables, input: Input, facts: readonly Fact[]) => void = () => undefined,

@@ -1,4 +1,4 @@
-/** The mirror's machine: one process at a time of the real service, on virtual time, that can be killed anywhere. */
+/** Runs the real service on virtual time, one process at a time, and kills it anywhere. */
 import { startService, type Platform, type RunningService } from '../../src/app/service.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
@@ -28,16 +28,13 @@ interface MachineOptions {
   readonly globals: GlobalTime;
   readonly random: () => number;
   readonly credentials: Credentials;
-  /** In a time zone of their own, so that a seed gives the same run everywhere. */
+  /** A fixed time zone makes seeds reproducible. */
   readonly schedules: Config['schedules'] & { readonly timezone: string };
   readonly maxConcurrency: number;
   readonly maxRps: number;
-  /** What carries requests of a process, to be cut when it dies. */
   readonly transport: (life: Life, now: () => number) => Transport;
   readonly log: (line: string) => void;
-  /** Something that must never happen. */
   readonly onFault: (what: string) => void;
-  /** Sees every mirror before anything is applied to it. */
   readonly onOpen: (own: OwnMirror) => void;
   readonly onEnded: () => void;
 }
@@ -56,15 +53,12 @@ export class Machine {
   readonly disk = new Disk();
   readonly #options: MachineOptions;
   #process: Process | null = null;
-  /** Survives every kill, as a file does. */
   #tokenState: TokenState | null = null;
   #tokenSecret = '';
-  /** How the disk behaves; a slow one makes every commit wait. */
   slowCommitMs = 0;
-  /** The same of the mirror's. */
   slowApplyMs = 0;
   instantReads = true;
-  /** Effects left until the process is killed between two of them; null: none is planned. */
+  /** Effects left until the planned kill; null if none is planned. */
   #killAfterEffects: number | null = null;
 
   constructor(options: MachineOptions) {
@@ -80,7 +74,6 @@ export class Machine {
     return this.#process?.life ?? null;
   }
 
-  /** Something that others can see is about to happen: the place where a kill makes a difference. */
   effect(): void {
     if (this.#killAfterEffects === null || this.#process === null) return;
     this.#killAfterEffects -= 1;
@@ -97,7 +90,6 @@ export class Machine {
     this.#killAfterEffects = null;
   }
 
-  /** Starts a process; does nothing while one lives. Resolves once it listens, or has refused to. */
   async start(): Promise<void> {
     if (this.#process !== null) return;
     const { globals, onFault } = this.#options;
@@ -122,7 +114,6 @@ export class Machine {
     }
   }
 
-  /** kill -9: nothing of the process happens from here on. */
   kill(): void {
     const process = this.#process;
     if (process === null) return;
@@ -131,11 +122,9 @@ export class Machine {
     process.life.end();
     this.#options.onEnded();
     this.#options.globals.life = process.life;
-    // Not from within its own call into SQLite.
     this.#options.time.after(0, WORLD, () => this.disk.closeAll());
   }
 
-  /** SIGTERM. */
   async stop(): Promise<void> {
     const process = this.#process;
     const service = process?.service ?? null;
@@ -153,14 +142,12 @@ export class Machine {
     this.disk.closeAll();
   }
 
-  /** SIGSTOP for so long, then SIGCONT. */
   standStill(ms: number): void {
     const life = this.#process?.life;
     if (life === undefined) return;
     life.standsStillUntilMs = Math.max(life.standsStillUntilMs, this.#options.time.nowMs + ms);
   }
 
-  /** What a request to a port is answered; null when nobody listens, or the process dies over it. */
   async request(port: keyof typeof PORT, request: Request, body: Uint8Array): Promise<Response | null> {
     const process = this.#process;
     const fetch = process?.listeners.get(PORT[port]);
@@ -242,7 +229,6 @@ export class Machine {
     };
   }
 
-  /** Counts what the process sends to its writer and hears from it: a kill may fall between any two of these. */
   #watched<In, Out>(thread: Thread<In, Out>): Thread<In, Out> {
     return {
       ...thread,
@@ -265,12 +251,10 @@ export class Machine {
     }
   }
 
-  /** The mirror waits for an operator before it tries its credentials again. */
   get isLockedOut(): boolean {
     return (this.#tokenState?.lockout ?? null) !== null;
   }
 
-  /** As the real one: what was written with another secret does not count. */
   #tokenFile(secret: string): TokenFile {
     return {
       read: () => Promise.resolve(this.#tokenSecret === secret ? this.#tokenState : null),

@@ -15,11 +15,8 @@ export class Mail implements Transmitter {
   readonly #count: (what: string) => void;
   readonly #fates = new Map<Delivery, Fate>();
   readonly #sent: Delivery[] = [];
-  /** The fate of what is published next. */
   nextFate: Fate = PLAIN;
-  /** Variants of which a webhook said something that nobody can read, or that nobody can place. */
   readonly unreadable = new Set<string>();
-  /** Repeats that are still to come. */
   waiting = 0;
   #strange = 0;
 
@@ -30,7 +27,6 @@ export class Mail implements Transmitter {
     this.#count = count;
   }
 
-  /** The network's question about each delivery it is given. */
   readonly route = (delivery: Delivery): 'send' | 'lose' | { delayMs: number } => {
     const fate = this.nextFate;
     this.#fates.set(delivery, fate);
@@ -52,7 +48,6 @@ export class Mail implements Transmitter {
     return this.#carrier.transmit(sent, url);
   }
 
-  /** Sends once more what was sent some time ago. */
   replay(back: number): void {
     const old = this.#sent.at(-back);
     if (old === undefined) return;
@@ -60,7 +55,6 @@ export class Mail implements Transmitter {
     void this.#carrier.transmit(old, '');
   }
 
-  /** An authentic event of a kind that this program does not know. */
   sendUnknownEvent(): void {
     this.#strange += 1;
     this.#count('unknown event');

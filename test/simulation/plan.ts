@@ -1,4 +1,4 @@
-/** What will happen in one run, drawn from its seed before it begins, so that a failing run can be made shorter. */
+/** A run, drawn from its seed before it begins, so that a failing one can be shortened. */
 import { createRandom, type Random } from '../../src/sandbox/world/random.ts';
 import type { DiskFault, DiskName } from './disk.ts';
 
@@ -22,7 +22,6 @@ export type Operation =
   | 'restore_product'
   | 'rename';
 
-/** What the webhook's body is turned into on its way, still signed. */
 export type Mangling =
   | 'none'
   | 'same_request_id'
@@ -35,12 +34,10 @@ export type Mangling =
 export interface Fate {
   readonly lost: boolean;
   readonly delayMs: number;
-  /** The same bytes once more, so long after. */
   readonly againMs: number | null;
   readonly mangling: Mangling;
 }
 
-/** How the service answers reads for a while. */
 export type ReadFault =
   | 'stale'
   | 'slow'
@@ -55,10 +52,8 @@ export type ReadFault =
   | 'nonsense'
   | DetailFault;
 
-/** What a detail leaves out, or tells twice, with all else as it is. */
 export type DetailFault = 'no_warehouses' | 'first_variant' | 'listed_twice' | 'hidden_warehouse';
 
-/** A short history about one variant: see scenes.ts. */
 export type Scene =
   | 'late_after_read'
   | 'overlapping_reads'
@@ -89,7 +84,6 @@ export type Deed =
       readonly c: number;
       readonly fate: Fate;
     }
-  /** Stamped by a node whose clock is this far ahead. */
   | {
       readonly do: 'future';
       readonly a: number;
@@ -117,7 +111,6 @@ export type Deed =
   | { readonly do: 'unknown_event' }
   | { readonly do: 'replay'; readonly back: number }
   | { readonly do: 'back_up' }
-  /** Old files come back, or the mirror's is deleted. */
   | { readonly do: 'restore'; readonly of: DiskName | 'nothing'; readonly downMs: number };
 
 interface Step {
@@ -136,9 +129,7 @@ export interface Plan {
   readonly maxConcurrency: number;
   readonly maxRps: number;
   readonly readLatencyMs: number;
-  /** Details leave out the warehouses of all variants, as they do of pulled ones. */
   readonly leavesOutWarehouses: boolean;
-  /** The answers' Date is that of a balancer, whose clock is so far ahead of the store's. */
   readonly dateAheadMs: number;
   readonly instantReads: boolean;
   readonly activeMs: number;
@@ -158,7 +149,7 @@ export function drawPlan(seed: number): Plan {
     const deed = drawDeed(random, weather, length);
     const at = random.int(0, activeMs);
     steps.push({ atMs: at, deed });
-    // What happens at one instant, or nearly, is where rules go wrong.
+    // Rules fail most often on changes of one instant.
     if (deed.do === 'operation' && random.chance(weather.bursts)) {
       const more = random.int(1, 4);
       for (let j = 0; j < more; j += 1) {
@@ -209,7 +200,6 @@ export function drawPlan(seed: number): Plan {
   };
 }
 
-/** How long each takes. */
 const SCENES: Readonly<Record<Scene, number>> = {
   late_after_read: 8_000,
   overlapping_reads: 12_000,
@@ -224,7 +214,6 @@ const SCENES: Readonly<Record<Scene, number>> = {
 };
 export const SCENE_NAMES = Object.keys(SCENES) as Scene[];
 
-/** Where a clock was set or a store shows what is not so, these prove nothing. */
 const NEEDS_PLAIN: ReadonlySet<Scene> = new Set(['moved', 'untold_burst', 'hidden_level']);
 const HIDING: readonly ReadFault[] = ['first_variant', 'all_not_found', 'empty_list', 'refused', 'nonsense'];
 
@@ -233,21 +222,18 @@ function hides(deed: Deed): boolean {
   return deed.do === 'restore' || (deed.do === 'reads' && HIDING.includes(deed.fault));
 }
 
-/** Where no read tells the warehouses, nothing tells that one was taken away. */
 function isUnlisted(deed: Deed): boolean {
   return deed.do === 'operation' && deed.what === 'remove_warehouse';
 }
 
-/** Beside other wrong clocks it takes hours to find out that the answers' Date is wrong too. */
+/** With other wrong clocks it takes hours to detect a wrong Date. */
 function setsClock(deed: Deed): boolean {
   if (deed.do === 'scene') return deed.scene === 'clock_back' || deed.scene === 'node_ahead';
   return ['mirror_clock', 'service_clock', 'future', 'stand_still'].includes(deed.do);
 }
 
-/** Of a run: a few minutes, or up to an hour. */
 type Length = 'short' | 'long';
 
-/** How likely each trouble is in this run: most runs have some of them, few have all. */
 interface Weather {
   readonly loss: number;
   readonly delay: number;
@@ -255,7 +241,6 @@ interface Weather {
   readonly mangle: number;
   readonly bursts: number;
   readonly structure: number;
-  /** Weights of the deeds that are no operation, by their group. */
   readonly troubles: readonly (readonly [weight: number, draw: (random: Random, length: Length) => Deed])[];
   readonly troubleShare: number;
 }
@@ -333,7 +318,6 @@ function drawWeather(random: Random): Weather {
       ...weather.troubles,
       [backUps, () => ({ do: 'back_up' })],
       [
-        // What is copied is there to come back.
         Math.max(backUps, losses),
         (r) => ({
           do: 'restore',
@@ -345,7 +329,7 @@ function drawWeather(random: Random): Weather {
   };
 }
 
-/** Few kinds in one story: what one of them does to the clocks hides what another shows. */
+/** Few kinds per story: one clock fault hides another. */
 function drawScenes(random: Random, activeMs: number, leavesOutWarehouses: boolean): Step[] {
   const fitting = SCENE_NAMES.filter((scene) => SCENES[scene] <= activeMs);
   const kinds: readonly Scene[] = [
@@ -372,7 +356,7 @@ function drawDown(random: Random): number {
 }
 
 function drawReads(random: Random): Deed {
-  // Long enough that what is missing is missed twice: the mass-removal guard's hour.
+  // Longer than the mass-removal guard's hour.
   if (random.chance(0.08)) {
     return { do: 'reads', fault: 'all_not_found', probability: 1, forMs: random.int(40_000, 150_000) };
   }
@@ -453,7 +437,6 @@ function drawOperation(random: Random, weather: Weather, length: Length): Operat
   return {
     do: 'operation',
     what,
-    // Few different stock levels, so that their histories are long.
     a: random.chance(0.7) ? random.int(0, 5) : random.int(0, 1_000_000),
     b: random.int(0, 8),
     c: random.int(0, 1_000_000),

@@ -1,4 +1,4 @@
-/** What a simulated process says, and what it must never say. */
+/** The log of a simulated process, and lines that are bugs. */
 import { pino } from 'pino';
 import type { Logger } from '../../src/platform/log.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
@@ -22,7 +22,6 @@ export function processLog({ life, time, log, onFault }: ProcessLogArgs): Logger
           err?: { type: string; stack: string };
         };
         if (said.level >= 30) log(`${said.msg} ${said.err?.stack?.split('\n')[0] ?? ''}`);
-        // A programming error that somebody caught is a programming error all the same.
         if (/^(Type|Range|Reference|Syntax|Assertion)Error/.test(said.err?.type ?? '')) {
           onFault(`at ${time.nowMs}: ${said.msg}: ${said.err?.stack}`);
         }

@@ -1,4 +1,4 @@
-/** One run: a plan carried out on the real code, and every promise held against it. */
+/** Runs a plan on the real code and checks every promise. */
 import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { createRandom } from '../../src/sandbox/world/random.ts';
@@ -28,20 +28,15 @@ import { Delivered } from './watch/delivered.ts';
 import { WrongnessMeter, type Wrongness } from './watch/wrongness.ts';
 
 export interface Outcome {
-  /** What went wrong; empty when every promise held. */
   readonly faults: readonly string[];
-  /** How often each fault, operation and branch of the rules happened. */
   readonly counts: Readonly<Record<string, number>>;
   readonly wrongness: Wrongness;
   readonly virtualMs: number;
-  /** The same for the same plan and the same code. */
   readonly fingerprint: string;
 }
 
 interface RunOptions {
-  /** Receives what happens, line by line. */
   readonly trace?: (line: string) => void;
-  /** Keeps the database there afterwards. */
   readonly keepAt?: string;
 }
 
@@ -52,9 +47,8 @@ const REST_WITHIN_MS = 30 * 60_000;
 const LONGEST_BLOCK_MS = 15 * 60_000;
 /** A little more than the longest pause between two reads for a conflict. */
 const REST_UNAIDED_WITHIN_MS = 20 * 60_000;
-/** A variant searched for in vain four times is searched for again after eight minutes: what is not yet due is not waited for. */
+/** Lookups that pause longer than this are not awaited. */
 const SEARCHES_WITHIN_MS = 5 * 60_000;
-/** And must stay so. */
 const STAYS_MS = 45_000;
 const SLOWEST_ANSWER_MS = 1_000;
 const FAULTS_KEPT = 20;
@@ -71,7 +65,6 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Out
   }
 }
 
-/** What may keep a search from finding a variant, or a change from being known as the newer one. */
 const HIDING = [
   ...['first_variant', 'all_not_found', 'empty_list', 'refused', 'nonsense'].map(
     (fault) => `reads: ${fault}`,
@@ -126,7 +119,6 @@ class Run {
   );
   readonly #wrongness = new WrongnessMeter();
   readonly #polls;
-  /** A file that was put in place, or none, is what nobody has served. Until all is applied, it is not looked into. */
   #isHealing = false;
   #observer: Db | null = null;
   #inFlight: () => number;
@@ -260,7 +252,6 @@ class Run {
     this.#doer = createDoer(this.#stage);
   }
 
-  /** What webhooks alone delivered is gone with the mirror of before. */
   #onNewEpoch(): void {
     this.#closeObserver();
     this.#guard.restore();
@@ -306,25 +297,22 @@ class Run {
     this.#machine.disk.remove();
   }
 
-  /** Quiet, and every product read in its turn: then the mirror must equal the service, and no read be requested. */
+  /** At rest and after reading every product the mirror equals the store. */
   async #comeToRest(): Promise<void> {
     this.#trace('quiet from here on');
     this.#doer.calm();
     this.#machine.cancelKill();
     await this.#settleWebhooks();
     if (!(await this.#waitFor('a running process', 120_000, () => this.#runs()))) return;
-    // What a slow disk still holds back is written before it.
     const beforeMs = this.#aliveAtMs();
     if (!(await this.#waitFor('a heartbeat', 120_000, () => this.#aliveAtMs() !== beforeMs))) return;
     await this.#restUnaided();
-    // What came before it is read by it: also what a replica has not shown yet.
     await this.#pass(5_000);
     this.#calls.released();
     const isHeld = (this.#status()?.held_removals ?? 0) > 0;
     if (isHeld) this.#count('the guard held');
     this.#guard.allow();
     if (await this.#resync()) {
-      // As the answer says: whoever wants to be sure of a later moment asks once more when it has ended.
       this.#count('a resync joined an earlier one');
       await this.#waitFor('the earlier run to end', REST_WITHIN_MS, () => !this.#isResyncing(), 1_000);
       await this.#resync();
@@ -337,7 +325,6 @@ class Run {
     if (unrest !== null && this.#faults.length === 0) this.#fault(`at rest, and then not: ${unrest}`);
   }
 
-  /** @returns whether it is a run that had begun before. */
   async #resync(): Promise<boolean> {
     let joined = false;
     await this.#drive(
@@ -354,7 +341,6 @@ class Run {
     return db === null || prepared<[], number>(db, runs).pluck().get() === 1;
   }
 
-  /** Before anybody asks for anything: the mirror reads by itself all that it can know of. */
   async #restUnaided(): Promise<void> {
     const longMs = this.#time.nowMs + SEARCHES_WITHIN_MS;
     const isOver = (): boolean =>
@@ -383,7 +369,6 @@ class Run {
       this.#delivered.checkMoved(db, this.#service, this.#time.nowMs);
   }
 
-  /** What the service refuses, be it the credentials or single products. */
   #waitsForAPerson(): boolean {
     const db = this.#observe();
     return (
@@ -395,7 +380,6 @@ class Run {
     );
   }
 
-  /** @param searchesDueByMs later ones do not count; by default all are. */
   #isSettled(searchesDueByMs = Number.MAX_SAFE_INTEGER): boolean {
     const db = this.#observe();
     if (db === null) return false;
@@ -410,14 +394,12 @@ class Run {
     await this.#waitFor('the last webhook', 3 * 3_600_000, () => idle && quiet(), 1_000);
   }
 
-  /** Starts the process where the last trouble left none. */
   #runs(): boolean {
     if (this.#machine.isRunning) return true;
     if (this.#machine.life === null) void this.#machine.start();
     return false;
   }
 
-  /** @returns what still speaks against the mirror; null when nothing does. */
   #unrest(): string | null {
     const db = this.#observe();
     const status = this.#status();
@@ -433,10 +415,7 @@ class Run {
     return differences.length === 0 ? null : differences.slice(0, 5).join('; ');
   }
 
-  /**
-   * Variants whose webhooks did not tell all, or not in which order, or were forgotten with a restored file: no read
-   * tells a pulled one's warehouses.
-   */
+  /** Variants with lost, unordered or forgotten webhooks: no read shows a pulled variant's warehouses. */
   #inTheDark(): Set<string> {
     const { deliveries, truth } = this.#service;
     const unordered = this.#plan.nodeSkewMs > 0 ? truth.variants.map((variant) => variant.id) : [];
@@ -448,7 +427,6 @@ class Run {
     ]);
   }
 
-  /** Where details leave out the warehouses, webhooks alone tell them, as they do of pulled variants. */
   #truthAsDelivered(): ReturnType<SimulatedService['truth']['snapshot']> {
     const truth = this.#service.truth.snapshot();
     if (!this.#plan.leavesOutWarehouses) return truth;
@@ -501,7 +479,6 @@ class Run {
   #endless(): Endless | null {
     const { dateAheadMs, nodeSkewMs, serviceOffsetMs } = this.#plan;
     if (nodeSkewMs > 0 || CLOCKS_SET.some((what) => this.#counts.has(what))) return null;
-    // Behind a wrong Date no change is certainly newer than a read, which is what shows that webhooks alone tell a level.
     if (dateAheadMs > 60_000 && this.#counts.has('scene: hidden_level')) return null;
     return new Endless((what) => this.#fault(what), serviceOffsetMs, dateAheadMs > 60_000);
   }
@@ -526,7 +503,6 @@ class Run {
   #oldestDue(): string[] {
     const db = this.#observe();
     if (db === null) return [];
-    // Well over the age from which a product has its share, whatever the mirror's clock was set to meanwhile.
     const beforeMs = this.#time.nowMs + this.#stage.globals.wallOffsetMs - 20 * 60_000;
     const due = prepared<[number], { id: string; atMs: number; hasFailed: number }>(
       db,
@@ -536,11 +512,9 @@ class Run {
     ).all(beforeMs);
     const oldest = due.find(({ hasFailed }) => hasFailed === 0);
     if (oldest === undefined) return [];
-    // One that failed has its turn when it may be tried again: as long unread, it may go first.
     return due.filter(({ atMs }) => atMs <= oldest.atMs).map(({ id }) => id);
   }
 
-  /** Between two commits, from the outside. Null while there is nothing to open. */
   #observe(): Db | null {
     if (this.#observer !== null) return this.#observer;
     try {
@@ -549,7 +523,7 @@ class Run {
         db.close();
       else this.#observer = db;
     } catch {
-      // Not made yet.
+      // The mirror does not exist yet.
     }
     return this.#observer;
   }
@@ -559,7 +533,6 @@ class Run {
     this.#observer = null;
   }
 
-  /** And of what is made of them. */
   #forProductsOf(items: Delivery['items'], action: (productId: string) => void): void {
     for (const { id } of items) {
       const variant = this.#service.truth.variant(id);
@@ -585,8 +558,7 @@ class Run {
       if (!this.#isHealing) this.#seen.check(db, this.#service);
       this.#checkMoved(db);
       this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
-      // Where nodes disagree about the time, the order of a stock level's changes is not theirs to tell.
-      // What is answered and not yet applied is no lie: the heartbeat in the mirror is as late.
+      // Nodes with different clocks leave the order unknown; an answered delivery may not be applied yet.
       if (this.#plan.nodeSkewMs === 0 && isAllApplied(db)) this.#delivered.checkLevels(db, this.#service);
     }
     this.#time.after(SAMPLE_EVERY_MS, WORLD, () => this.#sample());
@@ -613,7 +585,6 @@ class Run {
     await this.#time.runUntil(this.#time.nowMs + ms, () => this.#faults.length > 0);
   }
 
-  /** Lets time pass until the work has ended. */
   async #drive(work: Promise<unknown>): Promise<void> {
     let ended = false;
     work.then(

@@ -1,7 +1,6 @@
 /**
- * Short histories, woven into a story, that chance alone brings about too seldom: a loss, a slow read, a lagging replica
- * and a late webhook about one variant, within seconds of each other. Each is the shape of a figure that was once wrong
- * without being suspect.
+ * Short histories that random stories rarely contain: a loss, a slow read, a lagging replica and a late webhook of
+ * one variant.
  */
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import { OperationError } from '../../src/sandbox/shared/errors.ts';
@@ -16,13 +15,10 @@ interface Props {
   readonly service: SimulatedService;
   readonly mail: Mail;
   readonly side: StoreSide;
-  /** An operator wants a product read, or all. */
   readonly ask: (productIds: readonly string[]) => void;
-  /** Something else than stock has changed. */
   readonly onTouched: (productId: string) => void;
   readonly count: (what: string) => void;
   readonly distort: (fault: DetailFault, forMs: number) => void;
-  /** The story is over: what a scene has not done yet does not happen. */
   readonly isOver: () => boolean;
 }
 
@@ -31,7 +27,6 @@ type Step = readonly [afterMs: number, action: () => void];
 
 const LOST: Fate = { ...PLAIN, lost: true };
 const late = (delayMs: number): Fate => ({ ...PLAIN, delayMs });
-/** Before that, a read that was asked for is not sent. */
 const SENT_AFTER_MS = 2_000;
 
 /** @throws OperationError when the catalogue has nothing to play it with. */
@@ -49,7 +44,6 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
         try {
           if (!props.isOver()) action();
         } catch (error) {
-          // What an earlier step went by is gone.
           if (!(error instanceof OperationError)) throw error;
         }
       });
@@ -69,7 +63,6 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
       mail.nextFate = PLAIN;
     }
   };
-  /** A change that a node makes whose clock is wrong: others go on with theirs. */
   const addBy = (
     aheadMs: number,
     at: { variantId: string; warehouseId: string },
@@ -104,7 +97,6 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
     ]);
   };
 
-  /** A variant that can move to another product. */
   const moving = () => {
     const at = target(
       live.filter(
@@ -151,11 +143,9 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
         if (b % 3 === 0) operations.deleteProduct(productId);
         else operations.deleteVariant(variant.id);
         props.onTouched(productId);
-        // It may have moved since.
         props.onTouched(variant.product.id);
       });
     },
-    // Its nodes stamp what is new below what the mirror knows.
     clock_back: () => {
       const at = target();
       const backMs = 10_000 + jitter(20_000);
@@ -175,10 +165,8 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
         [25_000, () => void (clock.offsetMs += backMs)],
       ]);
     },
-    // The first is late, and seems to be the later one.
     node_ahead: () => {
       const at = target();
-      // Its stamps do not tell their order, and no read tells the warehouses of a pulled one.
       if (at.variant.kind === 'pulled') mail.unreadable.add(at.variantId);
       perform([
         [0, () => addBy(240_000, at, 1, late(SENT_AFTER_MS + 1_500 + jitter(3_000)))],
@@ -186,7 +174,6 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
         [300, () => ask([at.variant.product.id])],
       ]);
     },
-    // Missed by the reads of its old product, and named before its removal or after it.
     moved: () => {
       const { at, from, move } = moving();
       const namedMs = b % 2 === 0 ? 5_000 + jitter(20_000) : 40_000 + jitter(5_000);
@@ -224,7 +211,6 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
         [9_000, () => add(at, -1)],
       ]);
     },
-    // For long enough that what is missing is missed twice.
     odd_details: () => {
       const fault = present(
         (['no_warehouses', 'first_variant', 'listed_twice', 'hidden_warehouse'] as const)[c % 4],
@@ -236,7 +222,6 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
         [4_000 + jitter(4_000), () => add(at, 1)],
       ]);
     },
-    // Named by webhooks all the time, and shown by no detail.
     hidden_level: () => {
       const { variant } = target(live.filter(({ kind, levels }) => kind === 'own' && levels.length > 1));
       const [, hidden] = variant.levels

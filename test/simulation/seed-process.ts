@@ -1,4 +1,4 @@
-/** Runs the seeds it is sent, one after the other: time is a global, so a process has one simulation at a time. */
+/** Runs seeds one by one: virtual time is global. */
 import { drawPlan } from './plan.ts';
 import { runPlan } from './run.ts';
 

@@ -1,8 +1,7 @@
-/** Makes a failing plan as short as it can while it still fails in the same way. */
+/** Shortens a plan while it fails in the same way. */
 import type { Plan } from './plan.ts';
 import { runPlan, type Outcome } from './run.ts';
 
-/** The way a run failed, without the names and figures of this one. */
 export function wayOf(outcome: Pick<Outcome, 'faults'>): string | null {
   return (
     outcome.faults[0]
@@ -12,7 +11,6 @@ export function wayOf(outcome: Pick<Outcome, 'faults'>): string | null {
   );
 }
 
-/** @param isOver whatever is left by then is the answer. */
 export async function shrink(plan: Plan, way: string, isOver: () => boolean): Promise<Plan> {
   let best = plan;
   const stillFails = async (candidate: Plan): Promise<boolean> => {

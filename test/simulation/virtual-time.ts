@@ -1,12 +1,11 @@
-/** Time that passes only when the simulation says so: one queue of everything that will happen, in one order. */
+/** Virtual time: one ordered queue of all events. */
 
 import { present } from '../shared/present.ts';
 
-/** Whose events these are. When it dies they never happen; while it stands still they wait. */
+/** A process whose events end with it and pause while it is stopped. */
 export interface Life {
   readonly alive: boolean;
   standsStillUntilMs: number;
-  /** Resolves when it dies. */
   readonly death: Promise<void>;
   end(): void;
 }
@@ -25,7 +24,6 @@ export function newLife(): Life {
   return life;
 }
 
-/** The service, the network, the people: what a crash of the mirror's machine leaves alone. */
 export const WORLD: Life = newLife();
 
 export interface Scheduled {
@@ -39,7 +37,6 @@ interface Event extends Scheduled {
   readonly action: () => void;
 }
 
-// Kept from before any global is replaced.
 const immediate = setImmediate;
 
 export class VirtualTime {
@@ -78,7 +75,6 @@ export class VirtualTime {
     return new Promise((resolve) => void this.after(ms, life, resolve));
   }
 
-  /** Lets everything happen up to an instant, or until `done()`. @returns true when `done()` said so. */
   async runUntil(untilMs: number, done: () => boolean = () => false): Promise<boolean> {
     await settled();
     for (;;) {
@@ -132,10 +128,7 @@ function isBefore(a: Event, b: Event): boolean {
   return a.atMs === b.atMs ? a.order < b.order : a.atMs < b.atMs;
 }
 
-/**
- * Until no promise and no tick of Node's own is left to run: the code under test does no other I/O. Twice, because a
- * promise may leave something for the next turn of the loop.
- */
+/** Waits until no promise or tick of Node is pending. Twice, because a promise may schedule a turn of the loop. */
 function settled(): Promise<void> {
   return new Promise((resolve) => void immediate(() => void immediate(resolve)));
 }

@@ -1,4 +1,3 @@
-/** Statements that are asked again and again are planned once. */
 import { expect, test } from 'vitest';
 import { plannedOnce } from '../../src/sqlite/prepared.ts';
 import { writerDb } from '../mirror/mirror-file.ts';

@@ -1,4 +1,3 @@
-/** The demo as a newcomer starts it. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -12,9 +11,7 @@ import {
 } from '../harness.ts';
 
 interface Demo extends RunningCommand {
-  /** Nothing of it is left: neither a process nor a file. */
   readonly leftovers: () => string[];
-  /** The process of its mirror. */
   mirror(): number;
 }
 

@@ -1,5 +1,3 @@
-/** `doctor`: each thing that can be wrong is named with its remedy, no secret is shown, and nothing is changed. */
-
 import { chmodSync, closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 
 import { join } from 'node:path';

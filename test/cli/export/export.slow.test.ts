@@ -1,5 +1,3 @@
-/** `export`: every row and every character, of one instant, to whoever reads. */
-
 import {
   existsSync,
   lstatSync,
@@ -17,7 +15,6 @@ import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { present } from '../../shared/present.ts';
 import { databaseOf, homeOf, run, startService, withEnv, type Home } from '../harness.ts';
 
-/** What a CSV file must carry whole. */
 const AWKWARD = [
   'plain',
   'a,b',
@@ -36,7 +33,6 @@ const AWKWARD = [
 let home: Home;
 let db: Db;
 
-/** Products, variants and stock levels as the tables hold them; quantities fall below zero. */
 function fill(path: string, skus: readonly (string | null)[]): void {
   const writer = openWriter(path);
   const variant = writer.prepare(
@@ -71,7 +67,6 @@ beforeAll(async () => {
   return () => void db.close();
 });
 
-/** RFC 4180, by a reader of the test's own. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

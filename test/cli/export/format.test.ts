@@ -1,9 +1,7 @@
-/** CSV that keeps its rows, and its texts in a spreadsheet. */
 import { stringify } from 'csv-stringify/sync';
 import { expect, test } from 'vitest';
 import { csvOptions } from '../../../src/cli/export.ts';
 
-/** The fields of rows with these texts, as they stand in the file. */
 function fields(forSpreadsheet: boolean, texts: readonly string[]): string[] {
   const rows = texts.map((text) => ({ sku: text, qty: -1 }));
   const text = stringify(rows, { ...csvOptions({ spreadsheet: forSpreadsheet }), bom: false });

@@ -1,4 +1,3 @@
-/** `resync` where no server runs: the command does the work itself. */
 import { expect, test } from 'vitest';
 
 import { present } from '../../shared/present.ts';
@@ -22,7 +21,6 @@ test('reads everything and ends equal to the store', async () => {
   const { code, stdout, stderr } = await run(home, 'resync');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^run 1 done: 105 products read, 0 differences corrected$/m);
-  // Before the first page of the list there is no total to show.
   expect(stdout).not.toContain('0/0');
   expect(stdout).not.toContain('\u001B');
   expect(differencesOf(home, sandbox)).toEqual([]);

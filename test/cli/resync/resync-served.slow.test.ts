@@ -1,5 +1,3 @@
-/** `resync` where a server runs: the run is the server's, the command shows it. */
-
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { counted } from '../../../src/platform/counted.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
@@ -21,7 +19,6 @@ import {
   type Home,
 } from '../harness.ts';
 
-/** What is changed while nobody tells the mirror: a repair must find it. @returns the products concerned. */
 async function changeUnseen(sandbox: Sandbox, count: number): Promise<string[]> {
   const own = sandbox.truth.variants
     .filter(({ kind, bundledBy }) => kind === 'own' && bundledBy.size === 0)
@@ -33,7 +30,6 @@ async function changeUnseen(sandbox: Sandbox, count: number): Promise<string[]> 
   return [...new Set(own.map((variant) => variant.product.id))];
 }
 
-/** Printed for a run that had begun before. */
 const CONTINUES = /^run \d+ is already under way: .* run resync again when it has ended$/m;
 
 describe('with a server', () => {
@@ -65,7 +61,7 @@ describe('with a server', () => {
   });
 
   test('--product reads only the named products', async () => {
-    // Of two reads within the replicas' lag neither is known to have seen more: a difference would be read about again.
+    // Two reads within the replica lag would cause a third.
     const calledAt = performance.now();
     await eventually(() => performance.now() - calledAt > REPLICA_LAG_MS, {
       what: 'the last reads are past',

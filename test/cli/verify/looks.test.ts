@@ -1,4 +1,3 @@
-/** When two sides differ, and when that counts. */
 import { describe, expect, test } from 'vitest';
 import { isEqual } from '../../../src/cli/verify.ts';
 import { compare, keyOf, lookAtAll, type Row, type Rows } from '../../../src/cli/verify/looks.ts';
@@ -26,7 +25,6 @@ function holding(held: readonly Held[], change_seq = 1): Rows {
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 
-/** A product with one variant, 100, in one warehouse, 1. */
 const one = (qty: number, changeSeq = 1) =>
   holding(
     [
@@ -63,7 +61,6 @@ describe('compare', () => {
     expect(differing(one(4), answer, one(3, 2))).toEqual([]);
     const moved = [{ isStill: false }, { isStill: false }];
     expect(differing(one(6), answer, one(5, 2))).toMatchObject(moved);
-    // There and back again: equal quantities, and yet it moved.
     expect(differing(one(5), answer, one(5, 3))).toMatchObject(moved);
   });
 
@@ -95,9 +92,8 @@ describe('compare', () => {
 });
 
 /**
- * Looks at product 10 with variants 7 and 8.
- *
- * @param valuesAt at each look: the `change_seq` of the mirror, which holds the same number, and the store's quantities.
+ * @param valuesAt at each look, the mirror's `change_seq` and quantity, and the store's quantities of variants 7
+ * and 8.
  */
 async function verdictOf(valuesAt: (look: number) => readonly [held: number, seven: number, eight: number]) {
   let looks = 0;

@@ -1,4 +1,3 @@
-/** `verify` over a real mirror and the simulated service: it finds what is wrong, and nothing else. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 

@@ -1,4 +1,4 @@
-/** Short histories that once ended with a wrong figure that nothing spoke against. */
+/** Histories that once left a wrong value without suspicion. */
 import { describe, expect, test } from 'vitest';
 import type { StockChange } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
@@ -14,13 +14,11 @@ import {
 } from '../builders.ts';
 
 const S = 1_000;
-/** Long after the first read. */
 const AT = T0 + 600 * S;
 
 const totalOnly = (availableQty: number, kind: 'own' | 'pulled' = 'own') =>
   productSnapshot([variantSnapshot(null, { availableQty, kind })]);
 
-/** By default the change arrives at once. */
 function deliver(
   mirror: Mirror,
   atMs: number,
@@ -30,7 +28,6 @@ function deliver(
 }
 
 describe('details without warehouses', () => {
-  /** The webhook 6→5, and a read that tells a total of 5 and nothing else. */
   function known(): Mirror {
     const mirror = mirrorAfterRead(totalOnly(6));
     deliver(mirror, AT - 60 * S, { old: 6, new: 5 });
@@ -41,7 +38,7 @@ describe('details without warehouses', () => {
 
   test('a late change that a total may hold asks for a read, also where it closes a gap', () => {
     const mirror = mirrorAfterRead(totalOnly(1));
-    // In truth 1→2→3→2 in one instant: of two errors each hides the other in the total.
+    // In truth 1→2→3→2 in one instant; two errors cancel in the total.
     const instant = (old: number, to: number) => change({ old, new: to, updateTimeMs: AT });
     mirror.deliver(AT, instant(2, 3), instant(1, 2));
     mirror.read(totalOnly(2), { sentAtMs: AT + 7 * S });
@@ -65,7 +62,6 @@ describe('details without warehouses', () => {
     expect(mirror.reason()).toBe('conflict');
     mirror.read(totalOnly(5), { sentAtMs: AT + 5 * S });
     expect([mirror.total(), mirror.reason()]).toEqual([5, null]);
-    // Its warehouse is shown by no read: the level is suspect until a change sets it.
     expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
   });
 
@@ -81,7 +77,7 @@ describe('details without warehouses', () => {
     const mirror = known();
     deliver(mirror, AT, { old: 5, new: 6 });
     expect(mirror.reason()).toBeNull();
-    // It may lack that change, and hold a loss of as much.
+    // It may lack that change and include a loss of equal size.
     mirror.read(totalOnly(6), { sentAtMs: AT + S });
     expect([mirror.total(), mirror.reason()]).toEqual([6, 'conflict']);
   });
@@ -96,7 +92,7 @@ describe('details without warehouses', () => {
 });
 
 describe('two reads that may have been answered in the other order', () => {
-  /** Sent 2.5 s before AT and answered 0.5 s after it: it may show what the next one, from a slower replica, does not. */
+  /** It may show a change that the next read, from a slower replica, does not. */
   const slow = { sentAtMs: AT - 2_500, receivedAtMs: AT + 500 };
   const quick = { sentAtMs: AT + 600 };
   const settling = { sentAtMs: AT + 2_600 };
@@ -122,7 +118,6 @@ describe('two reads that may have been answered in the other order', () => {
   test('an answer that was merged late, and that an even later one had overtaken', () => {
     const mirror = mirrorAfterRead(single(7));
     mirror.read(single(7), { sentAtMs: AT - 2_400 });
-    // Sent before, answered after: it has seen more.
     mirror.read(single(7), { ...slow, s0: mirror.seq });
     mirror.read(single(5), quick);
     expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
@@ -214,7 +209,6 @@ describe("the store's clock set back 10 s", () => {
     deliver(mirror, AT, { old: 5, new: 4 });
     mirror.read(single(4), { sentAtMs: AT + 60 * S });
     const back = 50 * S;
-    // The first answer after it contradicts what was known, the next one does not.
     mirror.read(single(4), { sentAtMs: AT + 70 * S, serverDateMs: AT + 70 * S - back });
     mirror.read(single(4), { sentAtMs: AT + 80 * S, serverDateMs: AT + 80 * S - back });
     deliver(mirror, AT + 90 * S, { old: 4, new: 3, updateTimeMs: AT + 90 * S - back });
@@ -250,7 +244,7 @@ describe('a Date ten minutes ahead of the stamps', () => {
   const WAREHOUSES = ['1', '2', '3', '4'];
   const levels = (qty: Readonly<Record<string, number>>) => productSnapshot([variantSnapshot(qty)]);
 
-  /** Changes a minute apart, prompt and complete; what is asked for is read 2 s later. @returns which were shown at once. */
+  /** Prompt changes a minute apart; requested reads follow 2 s later. @returns which were applied at once. */
   function follow(mirror: Mirror, count: number, qty: Record<string, number>, aheadMs: number) {
     const shown: boolean[] = [];
     const reads: boolean[] = [];

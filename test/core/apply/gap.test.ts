@@ -5,7 +5,6 @@ import { T0, change, kinds, mirrorAfterRead, single } from '../builders.ts';
 
 const S = 1_000;
 const AT = T0 + 60 * S;
-/** The i-th of a chain 5→4→3→2→1. */
 const link = (i: number): StockChange => change({ old: 5 - i, new: 4 - i, updateTimeMs: AT + i });
 
 test('a lost delivery shows at the next one of its stock level', () => {

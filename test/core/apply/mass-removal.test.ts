@@ -1,4 +1,4 @@
-/** What details leave out all at once (docs/architecture.md#mass-removal-guard): variants and levels, not only products. */
+/** Details that omit many variants or levels (docs/architecture.md#mass-removal-guard). */
 import { describe, expect, test } from 'vitest';
 import type { ProductSnapshot } from '../../../src/core/input.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
@@ -11,7 +11,6 @@ const SECOND = FIRST + 30 * S;
 
 type Detail = (productId: string) => ProductSnapshot;
 
-/** @param levels by variant and warehouse: how many of each a product has. */
 function detailOf(variants: number, warehouses: number, shown = { variants, warehouses }): Detail {
   return (productId) =>
     productSnapshot(

@@ -22,7 +22,6 @@ interface Row {
   readonly gap?: ChangeOutcome['gap'];
 }
 
-/** Read after the change, in a window around or beyond it. */
 const readAround = (loMs: number, hiMs: number, over: Partial<StockLevel> = {}): StockLevel =>
   stockLevel({ readLoMs: T0 + loMs, readHiMs: T0 + hiMs, ...over });
 
@@ -366,7 +365,7 @@ test.each(cases)('$branch: $row.when', ({ branch, row }) => {
     level: {
       qty: row.then.qty,
       eventTimeMs: T0 + row.then.at,
-      // Whatever it was, the delivery touched the stock level: no read sent before may overwrite it.
+      // Every delivery touches the stock level: no earlier read may overwrite it.
       eventSeq: ARRIVAL.seq,
       eventAtMs: ARRIVAL.atMs,
       ...(row.then.eventOld === undefined ? {} : { eventOld: row.then.eventOld }),

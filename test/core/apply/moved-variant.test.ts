@@ -37,7 +37,6 @@ describe('removed from its old product', () => {
     const mirror = moved();
     const atMs = T0 + 3 * MINUTE;
     mirror.deliver(atMs, news(5, atMs));
-    // The old product may have it again: one read is cheaper than a search.
     mirror.read(WITHOUT, { sentAtMs: atMs + 2 * S, productId: OLD });
     expect([mirror.reason(OLD), mirror.tables.variant('100')?.lookupAtMs]).toEqual([
       null,
@@ -87,11 +86,9 @@ test.each([
     readAtMs.push(atMs);
   }
   const pausesS = readAtMs.slice(1).map((atMs, i) => (atMs - present(readAtMs[i])) / S);
-  // Three at once, then each pause twice as long.
   expect(pausesS.slice(0, 2)).toEqual([3, 3]);
   expect(pausesS.length).toBeLessThan(16);
   expect(Math.max(...pausesS)).toBeGreaterThanOrEqual(15 * 60);
-  // The product that has it shows it.
   const atMs = T0 + 70 * MINUTE;
   mirror.read(TAKER(4), { sentAtMs: atMs, productId: NEW });
   expect([mirror.qty(), owner(mirror), mirror.reason(NEW)]).toEqual([4, NEW, null]);
@@ -100,7 +97,6 @@ test.each([
 describe('missing from its product, and named by a webhook before that is confirmed', () => {
   const namedAtMs = T0 + MINUTE + S;
 
-  /** The first read that does not show it, a change, and the read that confirms the first. */
   function named(without: typeof WITHOUT | null = WITHOUT): Mirror {
     const mirror = mirrorOf();
     mirror.read(without, { sentAtMs: T0 + MINUTE, productId: OLD });
@@ -143,7 +139,6 @@ describe('shown by both products', () => {
     const mirror = mirrorOf();
     mirror.read(TAKER(), { sentAtMs: T0 + 2 * MINUTE, productId: NEW });
     expect(owner(mirror)).toBe(NEW);
-    // Sent before, merged after.
     mirror.read(WITH(9), { sentAtMs: T0 + MINUTE, productId: OLD });
     expect([owner(mirror), mirror.qty(), mirror.reason(OLD)]).toEqual([NEW, 5, null]);
   });

@@ -18,7 +18,6 @@ describe('a read that was sampled before a webhook', () => {
     const mirror = mirrorAfterRead();
     const s0 = mirror.seq;
     mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
-    // The own clock alone would not tell: the answer came long after.
     const facts = mirror.read(single(5), { sentAtMs: T0 + 90 * S, s0 });
     expect(branches(facts)).toEqual(['concurrent, differs']);
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);

@@ -16,7 +16,6 @@ const S = 1_000;
 const FIRST = T0 + 60 * S;
 const SECOND = FIRST + 30 * S;
 
-/** Two variants, 100 in warehouses 1 and 2, 101 in warehouse 1. */
 const WHOLE = productSnapshot([
   variantSnapshot({ 1: 5, 2: 6 }),
   variantSnapshot({ 1: 7 }, { variantId: '101' }),
@@ -168,7 +167,6 @@ test('an older 404 merged after a newer answer removes nothing', () => {
   mirror.read(single(5), { sentAtMs: SECOND + 9 * S });
   mirror.read(null, { sentAtMs: SECOND, receivedAtMs: SECOND + 10 * S });
   expect(mirror.tables.product('10')).toMatchObject({ missingAtMs: null, readAtMs: SECOND + 9 * S });
-  // It was answered after the newer one was asked for: which of them shows more is unknown.
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
 });
 
@@ -250,7 +248,6 @@ test('a product that only a list has named is gone with the first 404, and count
   }
   expect(mirror.tables.liveCount('product')).toBe(1);
   expect(mirror.tables.state().removalsInWindow).toBe(0);
-  // Listed again, it is read again.
   mirror.applyInput({ kind: 'listed', atMs: FIRST + S, productIds, lookup: false });
   expect(mirror.reason('1000')).toBe('listed');
 });

@@ -14,7 +14,7 @@ describe('a total', () => {
     mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
     mirror.deliver(AT, change({ warehouseId: '2', old: 6, new: 9, updateTimeMs: AT }));
     expect(mirror.total()).toBe(12);
-    // What the chain skips has moved the total too.
+    // Changes skipped by the chain moved the total too.
     mirror.deliver(AT, change({ old: 2, new: 1, updateTimeMs: AT + 1 }));
     expect(mirror.total()).toBe(10);
   });

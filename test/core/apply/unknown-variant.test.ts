@@ -74,7 +74,6 @@ test('an order to read a variant of unknown product looks it up', () => {
     variantIds: ['100'],
   });
   expect(mirror.tables.variant('100')?.lookupAtMs).toBe(T0);
-  // Even a read under way does not settle it.
   mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0 + S, s0: 0 });
   expect(mirror.reason()).toBe('conflict');
 });

@@ -25,7 +25,6 @@ test.each([
 ])('$when: holds $holds', ({ live, shown = live, missing, removed, holds }) => {
   const count = { live, removedInWindow: removed };
   expect(guardHolds({ ...count, shown, missing })).toBe(holds);
-  // Nobody has to count further.
   const counted = Math.min(missing, guardCountsTo(count));
   expect(guardHolds({ ...count, shown: Math.min(shown, counted + 1), missing: counted })).toBe(holds);
 });

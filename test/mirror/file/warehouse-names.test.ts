@@ -1,4 +1,3 @@
-/** Warehouses are called what the operator says, in the views. */
 import { expect, test } from 'vitest';
 import { delivery, detail, item, readInput, readerDb, rows, storeAt, T0 } from '../mirror-file.ts';
 import { dump } from '../projected.ts';

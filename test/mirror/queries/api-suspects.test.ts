@@ -1,4 +1,3 @@
-/** Lists of what is suspect, as the API asks for them: the same rows as the views, wherever a page ends. */
 import { expect, test } from 'vitest';
 import type { Db } from '../../../src/sqlite/open.ts';
 import {

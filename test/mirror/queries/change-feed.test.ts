@@ -24,7 +24,6 @@ type Row = Record<string, unknown>;
 const VALUES =
   'variant_id, warehouse_id, product_id, sku, product_name, variant_name, available_qty, on_hand, change_seq';
 
-/** Without the names, which are those of the moment in which they are asked for. */
 const CHANGE =
   'seq, variant_id, warehouse_id, sku, old_qty, new_qty, delta, source, reason, order_id, user_id, update_time, recorded_at, request_id';
 
@@ -84,7 +83,6 @@ test('gives a polling consumer each change once, in order', async () => {
   const stock = rows(consumer, `SELECT ${VALUES} FROM mirror_stock`);
   const byKey = (a: Row, b: Row) => (keyOf(a) < keyOf(b) ? -1 : 1);
   expect([...copy.values()].toSorted(byKey)).toEqual(stock.toSorted(byKey));
-  // Each stock level's rows chain: what one says was before is what the one before it says.
   const held = new Map<string, unknown>();
   for (const row of seen.filter(({ warehouse_id }) => warehouse_id !== null)) {
     expect(row['old_qty']).toBe(held.get(keyOf(row)) ?? null);

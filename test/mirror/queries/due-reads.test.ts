@@ -1,4 +1,4 @@
-/** What is read next (docs/architecture.md#queue). */
+/** The read queue (docs/architecture.md#queue). */
 import type { RunKind } from '../../../src/core/runs.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
@@ -38,7 +38,7 @@ function requestRead(db: Db, productId: string, over: Partial<ReadRequest> = {})
   });
 }
 
-/** @param nextAtMs LATEST_MS: it was given up. */
+/** @param nextAtMs LATEST_MS gives it up. */
 function failed(writer: DirectWriter, productId: string, nextAtMs: number): void {
   const parked = nextAtMs === LATEST_MS;
   const args = { productId, attempts: 1, faults: 1, nextAtMs, parked, error: 'x', atMs: T0 };
@@ -212,7 +212,6 @@ test('orders products by their last read or delivery, whichever is later', () =>
   for (const n of [0, 1, 2, 3, 4]) read(n, T0 + n);
   writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 20_000 })), T0 + 20_000);
   const oldest = (limit = 9) => oldestEvidence(writer.db, { limit });
-  // The change that the read did not know asks for a read by itself.
   asIfRead(writer.db);
   expect(oldest()).toEqual(['10', '12', '13', '14', '11']);
   read(0, T0 + 60_000);

@@ -1,4 +1,3 @@
-/** The questions behind metrics and alarms. */
 import { expect, test } from 'vitest';
 
 import { queries } from '../../../src/mirror/reader/queries.ts';

@@ -1,4 +1,3 @@
-/** Deliveries as the page and the API show them, and how far the mirror is behind them. */
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { deliveryAt, deliveryPage } from '../../../src/mirror/queries/deliveries.ts';

@@ -1,4 +1,3 @@
-/** Queries use indexes, whatever the size of the mirror. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +18,6 @@ const LARGE = [
   ...['read_requests', 'gaps', 'product_details'],
 ];
 
-/** The steps of a query's plan that read a whole table. */
 function scans(db: Db, sql: string, large = LARGE): string[] {
   const steps = db
     .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll(/@\w+|\?/g, '1')}`)
@@ -33,7 +31,7 @@ function scans(db: Db, sql: string, large = LARGE): string[] {
       const scan = /^SCAN (\w+)(.*)$/.exec(detail);
       if (scan === null) return false;
       const table = aliases.get(scan[1]) ?? scan[1];
-      // The end of the feed, as far back as the limit says.
+      // A bounded tail of the feed.
       if (table === 'changes' && /ORDER BY seq DESC LIMIT (1 OFFSET )?5000/.test(sql)) return false;
       return large.includes(table ?? '') && !/USING (COVERING )?INDEX/.test(detail);
     });
@@ -43,7 +41,6 @@ const first = { variantId: '', warehouseId: '' };
 const LEFT = { readAfterMs: T0, productIds: null, nowMs: 0, after: null, countTo: 5 };
 const SEARCH = { text: '', warehouseId: null, suspect: false, after: null, limit: 5 };
 
-/** Every statement that `use` prepares. */
 function statements(db: Db, use: (db: Db) => unknown): string[] {
   const prepared: string[] = [];
   const spy = new Proxy(db, {
@@ -123,7 +120,7 @@ test.each<[string, (db: Db) => unknown]>([
        event_seq, event_at_ms, change_seq) VALUES ('100', '1', 'V', 'own', 0, 0, ${T0}, 0, ${T0}, 0)`,
   ).run();
   db.prepare('UPDATE mirror_state SET trusted_after_ms = ?').run(T0);
-  // Held products are asked for on the operator's word only.
+  // Held products are read only at an operator's request.
   const prepared = statements(db, use).filter(
     (sql) => /^\s*select/i.test(sql) && !sql.includes('WHERE not_before_ms = +?'),
   );

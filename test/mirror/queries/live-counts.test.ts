@@ -1,4 +1,3 @@
-/** The counts that the writer keeps are what counting finds, after any history; and the status says what the rows say. */
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -12,7 +11,7 @@ const LIVE = `SELECT (SELECT count(*) FROM products WHERE gone_at_ms IS NULL) AS
   (SELECT count(*) FROM stock_levels WHERE gone_at_ms IS NULL) AS levels`;
 const BY_PRODUCT = `SELECT v.product_id, count(*) AS levels FROM stock_levels c JOIN variants v ON v.variant_id = c.variant_id
   WHERE c.gone_at_ms IS NULL AND v.product_id IS NOT NULL GROUP BY v.product_id ORDER BY v.product_id`;
-/** Products that a barrier, a re-read request or a gap makes due, each once; beside them what is not about one product. */
+/** Each due product once, plus due lookups and bundles. */
 const PENDING = `SELECT (
     SELECT count(*) FROM (
       SELECT product_id FROM read_requests
@@ -78,9 +77,8 @@ test.each([4_999, 5_000, 5_001])('counts right after a downtime of %i products',
     INSERT INTO product_stock_levels SELECT product_id, 2 FROM products`);
   expect(status(db)).toMatchObject({ products: products + 1, levels: 2 * products + 2, suspect_count: 0 });
   db.exec(`UPDATE mirror_state SET trusted_after_ms = ${T0 + 1_000_000}`);
-  // One is read again, and suspect since; another is suspect besides.
   db.exec(`UPDATE products SET read_at_ms = ${T0 + 2_000_000} WHERE product_id = '1000001'`);
-  // Only now: what its own connection writes past it, it does not see.
+  // After the changes above, which its connection would not see.
   new DirectWriter(db).requestReads('not_stored', ['1000001', '1000002'], T0);
   expectCounted(db);
   expect(status(db)).toMatchObject({ suspect_count: 2 * products + 2, pending_reads: products + 1 });

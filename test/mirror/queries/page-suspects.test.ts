@@ -1,4 +1,3 @@
-/** The ops page's list of what is suspect: all of it, once each, page by page, whatever the ground. */
 import { expect, test } from 'vitest';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { findStock } from '../../../src/mirror/queries/page/stock.ts';

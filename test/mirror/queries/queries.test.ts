@@ -1,4 +1,3 @@
-/** The other questions the service asks its database. */
 import { expect, test } from 'vitest';
 
 import { queries } from '../../../src/mirror/reader/queries.ts';

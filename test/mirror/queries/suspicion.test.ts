@@ -1,7 +1,4 @@
-/**
- * Every row tells whether it is under suspicion, and the mirror tells its state
- * (docs/reading-the-mirror.md#views).
- */
+/** `suspect` and `state` (docs/reading-the-mirror.md#views). */
 import { describe, expect, test } from 'vitest';
 import { isIsolated } from '../../../src/core/given-up.ts';
 import { status } from '../../../src/mirror/queries/status.ts';
@@ -13,7 +10,6 @@ const tea = (qty: number) =>
     { id: '101', levels: { 1: 1 } },
   ]);
 
-/** Read once at T0; no re-read request stands. */
 function quiet(): DirectWriter {
   const writer = new DirectWriter();
   writer.read('10', tea(5), T0);
@@ -91,7 +87,7 @@ describe('a row is suspect', () => {
     const back = { old: 6, new: 5, ...at(20_000) };
     const elsewhere = { warehouse_id: '2' };
     writer.deliver(delivery('a', item(there), item(back)), T0 + 20_000);
-    // The other warehouse leaves the opposite error: the total agrees.
+    // The other warehouse has the opposite error, so the total agrees.
     writer.deliver(
       delivery('b', item({ ...back, ...elsewhere }), item({ ...there, ...elsewhere })),
       T0 + 20_001,
@@ -112,7 +108,6 @@ describe('a row is suspect', () => {
 });
 
 describe('the mirror is', () => {
-  /** Alive now and read whole, as far as its record says. */
   function alive(writer: DirectWriter, agoMs = 0, clockMs = Date.now()): void {
     writer.db
       .prepare('UPDATE service_state SET alive_at_ms = ?, clock_ms = ?, last_full_sync_at_ms = 1')
@@ -193,7 +188,6 @@ describe('a refused read', () => {
     expect(state(writer)).toBe('live');
     expect(status(writer.db)).toMatchObject({ parked_reads: 1, pending_reads: 1, suspect_count: 1 });
     expect(suspects(writer)).toEqual(['10', '10/1']);
-    // Another try changes nothing before it has succeeded.
     writer.command('retryFailures', undefined);
     expect(state(writer)).toBe('live');
   });

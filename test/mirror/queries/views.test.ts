@@ -32,7 +32,6 @@ const VIEWS = {
     'suspect_count, open_gaps, last_seq, alive_at',
 };
 
-/** Every kind of variant, read, moved by webhooks, and one variant that no read has shown. */
 function fill(writer: DirectWriter): void {
   writer.read(
     '10',
@@ -65,7 +64,6 @@ test.each(Object.entries(VIEWS))('%s has exactly the columns of the contract', (
   expect(values(writerDb(), 'SELECT name FROM pragma_table_info(?)', view)).toEqual(columns.split(', '));
 });
 
-/** Whatever is neither of these is text. */
 const INTEGERS = new Set(
   (
     'available_qty on_hand reserved_qty as_of on_hand_as_of verified_at suspect change_seq allow_negative_stock ' +
@@ -99,14 +97,14 @@ interface OldSqlite {
 
 test('SQLite 3.31 reads the same rows', async () => {
   const require = createRequire(import.meta.url);
-  // sql.js: by its own name npm would install it with drizzle-orm, also without the development dependencies.
+  // sql.js under another name: npm would install it with drizzle-orm.
   const wasmBinary = readFileSync(require.resolve('old-sqlite/dist/sql-wasm.wasm'));
   const db = writerDb();
   fill(new DirectWriter(db));
   const { Database } = await (require('old-sqlite') as (options: object) => Promise<OldSqlite>)({
     wasmBinary,
   });
-  // It has no shared memory: a file in memory has no write-ahead log.
+  // In-memory files have no write-ahead log.
   const old = new Database(db.serialize().fill(1, 18, 20));
   expect(old.exec('SELECT sqlite_version()')[0]?.values).toEqual([['3.31.1']]);
   for (const view of Object.keys(VIEWS)) {
@@ -135,7 +133,6 @@ test('combines webhook and read in one row per variant and warehouse', () => {
       as_of: T0 + 1,
       on_hand_as_of: T0 - 60_000,
       verified_at: T0 - 60_000,
-      // Assembled: its movement asks for a read of what it is made of.
       suspect: 1,
       change_seq: expect.any(Number),
       warehouse_name: null,

@@ -1,4 +1,4 @@
-/** Inputs become rows once, in order, whatever fails on the way (docs/architecture.md#data-flow). */
+/** Inputs become rows once, in order (docs/architecture.md#data-flow). */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Applier, type Work } from '../../../src/mirror/writer/applier.ts';
@@ -13,19 +13,17 @@ const read = (found = tea, s0 = 0): Work => ({
 });
 const alive: Work = { kind: 'command', name: 'alive', args: { atMs: T0, clockMs: T0 } };
 
-/** Appended to the inbox; nothing is applied yet. */
 function arrived({ writer }: DirectWriter, ...bodies: readonly Uint8Array[]): void {
   writer.inbox.append(bodies.map((body) => ({ body, arrivedAtMs: T0 })));
 }
 
-/** As a start does after a fault. */
 const again = ({ db, writer }: DirectWriter): Applier => new Applier(db, writer.inboxDb);
 
 function applyAll(applier: Applier): void {
   while (applier.step([]) !== null);
 }
 
-/** A fault of the rules: rows of this variant cannot be written. */
+/** Makes writes of this variant fail. */
 function failOn(db: Db, variantId: string, ...tables: readonly ('stock_levels' | 'variants')[]): void {
   for (const table of tables) {
     db.exec(`CREATE TRIGGER broken_${table} BEFORE INSERT ON ${table} WHEN NEW.variant_id = '${variantId}'
@@ -148,7 +146,6 @@ test.each([
       message: expect.stringContaining('SQLITE_IOERR_FSYNC'),
     }),
   );
-  // Once: each input alone would fail as well.
   expect(failing.mock.calls.filter(([sql]) => sql === 'COMMIT')).toHaveLength(1);
   failing.mockRestore();
   const next = again(made);

@@ -6,7 +6,7 @@ import { allApplied, delivery, item, storeAt, T0, type OpenStore } from '../mirr
 
 const walBytes = (path: string): number => statSync(`${path}-wal`).size;
 
-/** Changes whenever the log begins again, in the same file or in one that was cut. */
+/** Changes whenever the log restarts. */
 function walSalt(path: string): string {
   const file = openSync(`${path}-wal`, 'r');
   const salt = Buffer.alloc(8);
@@ -17,7 +17,6 @@ function walSalt(path: string): string {
 
 let n = 0;
 
-/** @param bytes the size of its row, in inbox and mirror alike. */
 function append({ inbox }: OpenStore, bytes: number): Promise<void> {
   n += 1;
   return inbox.append(delivery(`r${n}`, item({ id: String(n), sku: 'x'.repeat(bytes) })), T0);

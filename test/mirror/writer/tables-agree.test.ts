@@ -1,4 +1,3 @@
-/** SQLite's tables and the rules' own (maps) are one: whatever is applied, both hold and answer the same. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type {
@@ -79,7 +78,7 @@ const snapshot: fc.Arbitrary<ProductSnapshot> = fc.record({
   variants: fc.uniqueArray(variantSnapshot, { minLength: 1, maxLength: 3, selector: (v) => v.variantId }),
 });
 
-/** All but the position and the instant, which grow from input to input. */
+/** Without the sequence number and the instant. */
 const step = fc.oneof(
   fc.record({
     kind: fc.constant('delivery' as const),
@@ -210,7 +209,7 @@ test('SQLite and in-memory tables agree after any inputs', () => {
         );
         expect(all('mirror_state', 'id')).toEqual([{ id: 1, ...memory.state() }]);
       } finally {
-        // The next log begins from empty tables: what a rollback leaves in memory must be forgotten too.
+        // The next history begins with empty tables.
         db.exec('ROLLBACK');
         sqlite.reload();
       }

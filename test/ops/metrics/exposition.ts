@@ -1,8 +1,5 @@
-/** What a scrape says, for tests. */
-
 const NAME = /\b(?:stock_mirror|process|nodejs)_[a-z0-9_]+/g;
 
-/** The metrics named in a text of queries. */
 export function namesIn(text: string): ReadonlySet<string> {
   return new Set(text.match(NAME) ?? []);
 }
@@ -17,7 +14,6 @@ export function seriesOf(exposition: string): ReadonlySet<string> {
   return names;
 }
 
-/** The value of one series, written as Prometheus shows it; null when it is not there. */
 export function valueOf(exposition: string, series: string): number | null {
   const line = exposition.split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? null : Number(line.slice(series.length + 1));

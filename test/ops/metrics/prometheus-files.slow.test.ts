@@ -1,4 +1,3 @@
-/** The alert rules and the dashboard: they are what Prometheus and Grafana understand, and name only what is there. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +20,6 @@ interface Panel {
 }
 const dashboard = JSON.parse(dashboardText) as { readonly uid: string; readonly panels: readonly Panel[] };
 
-/** The names come with the monitor; a running mirror fills them. */
 async function scrape(): Promise<ReadonlySet<string>> {
   const monitor = new Monitor();
   const store = newStore();

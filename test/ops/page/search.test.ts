@@ -1,4 +1,3 @@
-/** The search in the header of each page. */
 import { expect, test } from 'vitest';
 import { delivery, detail, item, readInput } from '../../mirror/mirror-file.ts';
 import { newStore } from '../../reconcile/mirror.ts';

@@ -1,4 +1,3 @@
-/** A cause has the same code in `GET /api/status`, `stock-mirror status`, the page, the metrics and the log. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { statusCommand } from '../../../src/cli/status.ts';
@@ -61,7 +60,6 @@ async function startMirror(): Promise<Mirror> {
   return { facts, store, monitor, ops, logged };
 }
 
-/** What `stock-mirror status` prints. */
 async function printed({ port }: Ops): Promise<string> {
   vi.stubEnv('OPS_PORT', String(port));
   let text = '';

@@ -1,4 +1,3 @@
-/** When is silence unusual? */
 import { expect, test } from 'vitest';
 import { DeliveryHistory } from '../../../src/ops/state/silence.ts';
 
@@ -9,7 +8,7 @@ const DAY = 24 * HOUR;
 const NOON = Date.UTC(2026, 8, 16, 12);
 const SLOT = 5 * MINUTE;
 
-/** Deliveries in the last hours before noon of the days before, yesterday first. */
+/** @param deliveries per day in the hours before noon, yesterday first. */
 function history(deliveries: readonly number[], silentMs: number): DeliveryHistory {
   const { fromMs, slotMs, slots } = DeliveryHistory.wanted(NOON);
   const counts = new Array<number>(slots).fill(0);

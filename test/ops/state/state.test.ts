@@ -1,4 +1,3 @@
-/** The state and its causes, decided by a table of facts. */
 import { expect, test } from 'vitest';
 import { CAUSES, type CauseCode } from '../../../src/ops/state/causes.ts';
 import { ClockSkew } from '../../../src/ops/state/clock-skew.ts';
@@ -187,7 +186,6 @@ test('reports a clock difference after three answers in a row', () => {
   };
   expect([note(NOW - 60_000), note(NOW - 61_000), note(null)]).toEqual([null, null, null]);
   expect(note(NOW - 62_000)).toBe(59_000);
-  // One answer from a cache, or the clock is set right.
   expect(note(NOW)).toBeNull();
 });
 
@@ -221,7 +219,6 @@ test('counts per slot while the clock jumps', () => {
   counts.add(112);
   expect(counts.latest(112, 2)).toBe(4);
   expect(counts.within(100, 110, 2)).toBe(2);
-  // Only slots that lie within as a whole.
   expect(counts.within(101, 119)).toBe(0);
   counts.add(145);
   expect(counts.within(0, 200)).toBe(2);

@@ -1,7 +1,4 @@
-/**
- * A disk that takes writes and cannot make them durable: no delivery of such a commit is answered 204
- * (docs/architecture.md#when-nothing-can-be-committed).
- */
+/** A disk whose fsync fails (docs/architecture.md#when-nothing-can-be-committed). */
 import { expect, test } from 'vitest';
 import {
   eventually,
@@ -34,7 +31,7 @@ test.skipIf(!canBeOdd)(
     await eventually(() => withStatus(load, 204).length > 50, { what: 'traffic' });
 
     disk.begin();
-    // One that was past its fsync by then may still be answered.
+    // One delivery may be past its fsync already.
     await eventually(() => withStatus(load, 503).length > 0, { what: 'deliveries are refused' });
     const failingFrom = load.settled.length;
     await eventually(() => withStatus(load, 503, failingFrom).length > 100, { what: 'all are refused' });

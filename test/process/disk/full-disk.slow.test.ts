@@ -1,7 +1,4 @@
-/**
- * No room on the disk of inbox and mirror: in the middle of the work, and at the start
- * (docs/architecture.md#when-nothing-can-be-committed).
- */
+/** A full disk (docs/architecture.md#when-nothing-can-be-committed). */
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -42,7 +39,7 @@ test.skipIf(!isAble)(
 
     disk.fill();
     await eventually(() => withStatus(load, 503).length > 100, { what: 'deliveries are refused' });
-    // A checkpoint empties the write-ahead log, and then there is room in it for a moment.
+    // A checkpoint may free room for a moment.
     await eventually(async () => (await fetch(healthUrl)).status === 503, { what: 'healthz 503' });
     await untilLogged(mirror, (line) => JSON.stringify(line).includes('free disk space'), 'what to do');
 
@@ -57,7 +54,6 @@ test.skipIf(!isAble)(
     expect(statusOf(mirror.databasePath)).toMatchObject({ state: 'live', suspect_count: 0, open_gaps: 0 });
     expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     expect(inboxRows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-    // Nobody asked for a resync: the first one of the start is all there was.
     expect(rows(mirror.databasePath, 'SELECT kind FROM runs')).toEqual([{ kind: 'initial' }]);
   },
 );

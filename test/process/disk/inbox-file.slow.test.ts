@@ -1,6 +1,6 @@
 /**
- * The inbox is lost, damaged, another program's or not writable. Nothing can be acknowledged without it: the process
- * ends and says why. Without the file, the next start begins a new epoch (docs/architecture.md#start).
+ * An unusable inbox ends the process; without the file, the next start begins a new epoch
+ * (docs/architecture.md#start).
  */
 import { chmodSync, chownSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -35,7 +35,6 @@ interface Epoch {
 const epochOf = (path: string): Epoch =>
   present(rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]);
 
-/** A start after which the change feed is numbered anew, above every number before. */
 async function expectNewEpoch(t: Owner, sandbox: Sandbox, path: string, before: Epoch): Promise<void> {
   const mirror = await startMirror(t, sandbox, { folder: dirname(path) });
   const after = await eventually(
@@ -54,7 +53,7 @@ async function expectNewEpoch(t: Owner, sandbox: Sandbox, path: string, before: 
 
 interface Case {
   readonly name: string;
-  /** @returns what a person does about it. */
+  /** @returns the repair. */
   readonly happen: (file: string) => () => void;
   readonly words: RegExp;
 }

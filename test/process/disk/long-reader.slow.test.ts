@@ -1,7 +1,4 @@
-/**
- * A program that keeps a read transaction open while hundreds of megabytes are written
- * (docs/architecture.md#checkpoints).
- */
+/** A long read transaction during hundreds of megabytes of writes (docs/architecture.md#checkpoints). */
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -13,7 +10,6 @@ const MB = 1 << 20;
 /** Beyond this the log names the reader (src/mirror/writer/own-mirror.ts). */
 const NAMED_BYTES = 256 * MB;
 const BODY_BYTES = 900_000;
-/** How many deliveries are on their way at once. */
 const LANES = 2;
 
 test('names a long reader in the log and shrinks the file when it ends', async (t) => {
@@ -30,7 +26,6 @@ test('names a long reader in the log and shrinks the file when it ends', async (
   let sent = 0;
   const deliver = async (bytes: number): Promise<void> => {
     sent += 1;
-    // Each of them is applied, and writes a row as large as it is.
     const body = delivery(
       `big-${sent}`,
       item({
@@ -53,13 +48,11 @@ test('names a long reader in the log and shrinks the file when it ends', async (
     mirror.log.find(({ msg }) => String(msg).startsWith('another program’s read transaction keeps'));
   await eventually(() => held(), { what: 'the log names the reader' });
   expect(held()).toMatchObject({ level: 'warn' });
-  // What the reader holds is all that was written since, and it still sees what it saw.
   expect(walBytes()).toBeGreaterThan(NAMED_BYTES);
   expect(walBytes()).toBeLessThan(4 * sent * BODY_BYTES);
   expect(count.get()).toBe(seen);
 
   reader.exec('COMMIT');
-  // By itself, also while deliveries come in.
   await eventually(
     async () => {
       await deliver(100);

@@ -1,7 +1,4 @@
-/**
- * The mirror's file is lost, damaged, replaced, locked or not writable, under a running process and before a start:
- * every delivery is answered 204, and the start rule decides what follows (docs/architecture.md#start).
- */
+/** Faults of the mirror's file while it runs and before a start (docs/architecture.md#start). */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, copyFileSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
@@ -33,13 +30,11 @@ const isRoot = process.getuid?.() === 0;
 
 interface Files {
   readonly path: string;
-  /** A copy of the mirror from before its last changes. */
   readonly older: string;
-  /** A database of another program. */
   readonly foreign: string;
 }
 
-/** @returns what a person does about it; undefined: nothing is needed. */
+/** @returns the repair, or undefined if none is needed. */
 type Happening = (files: Files, test: Owner) => (() => unknown) | undefined | Promise<() => unknown>;
 
 const remove = ({ path }: Files): undefined => {
@@ -80,7 +75,7 @@ const makeReadOnly = ({ path }: Files): (() => void) => {
   return () => chmodSync(path, 0o644);
 };
 
-/** As a reader under another account makes them. */
+/** Side files of a reader under another account. */
 const takeSideFiles = ({ path }: Files): (() => void) => {
   const reader = new Database(path, { readonly: true });
   reader.prepare('SELECT * FROM mirror_status').get();
@@ -93,7 +88,7 @@ const takeSideFiles = ({ path }: Files): (() => void) => {
 interface Case {
   readonly name: string;
   readonly happen: Happening;
-  /** What the private listener, or for a moment's fault the log, says of it. */
+  /** Expected in the status or the log. */
   readonly words: RegExp;
   readonly epoch: 'same' | 'new';
   readonly isMovedAside?: boolean;
@@ -119,7 +114,6 @@ async function filesOf({ databasePath: path }: RunningMirror, t: Owner): Promise
   return files;
 }
 
-/** What the process says at present: its private listener, and all that it has logged since. */
 async function saidBy(mirror: RunningMirror, logged: number): Promise<string> {
   const { body } = await mirror.get('/api/status');
   return JSON.stringify(body) + JSON.stringify(mirror.log.slice(logged));
@@ -130,7 +124,7 @@ async function expectOutcome(
   before: Epoch,
   { name, epoch, isMovedAside = false }: Case,
 ): Promise<void> {
-  // No number is handed out twice. A new file has neither the epoch nor the number at its first moment.
+  // A new file has neither epoch nor number at first.
   await eventually(
     () => {
       const now = epochOf(path);
@@ -176,7 +170,7 @@ test.concurrent.for([{ cases: RUNNING }, { cases: [FOREIGN] }])(
       const logged = mirror.log.length;
       const repair = await each.happen(files, t);
       const isSaid = async (): Promise<boolean> => {
-        // Pages that nothing asks for are not missed.
+        // Damage shows only once a page is read.
         await mirror.get('/api/variants?limit=1000');
         return each.words.test(await saidBy(mirror, logged));
       };

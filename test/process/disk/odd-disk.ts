@@ -1,4 +1,4 @@
-/** A disk whose syncs fail, or take 1.2 s, for as long as a test wants: by a library that is loaded before all others. */
+/** A preloaded library makes fsync fail or take 1.2 s. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,15 +6,12 @@ import { fileURLToPath } from 'node:url';
 import type { Environment } from '../harness.ts';
 
 const SOURCE = fileURLToPath(new URL('fixtures/failing-fsync.c', import.meta.url));
-/** The variable that names the file which, while it is there, makes it so. */
 const FLAGS = { fails: 'FSYNC_FAILS_WHILE', slow: 'FSYNC_IS_SLOW_WHILE' } as const;
 
 export const canBeOdd = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
-/** For a test's name. */
 export const needsForOdd = canBeOdd ? '' : ' (skipped: needs Linux and a C compiler)';
 
 interface OddDisk {
-  /** Of the process that is to have it. */
   readonly env: Environment;
   begin(): void;
   end(): void;

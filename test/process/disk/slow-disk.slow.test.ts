@@ -1,4 +1,3 @@
-/** A disk whose every sync takes longer than an answer may: 503, and yet nothing is lost and nothing read for it. */
 import { expect, test } from 'vitest';
 import {
   eventually,

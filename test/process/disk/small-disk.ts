@@ -7,7 +7,6 @@ import type { Owner } from '../harness.ts';
 
 interface SmallDisk {
   readonly folder: string;
-  /** Leaves no room at all. */
   fill(): void;
   free(): void;
 }
@@ -18,7 +17,6 @@ function mount(folder: string, bytes: number): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder], { stdio: 'pipe' });
 }
 
-/** @returns false when there was no room for all of it; a part of it stays. */
 function write(path: string, bytes: number): boolean {
   try {
     writeFileSync(path, Buffer.alloc(bytes, 1));
@@ -28,7 +26,6 @@ function write(path: string, bytes: number): boolean {
   }
 }
 
-/** Whether file systems can be mounted here; a test that needs one is skipped otherwise. */
 export function canMount(): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-mount-'));
   try {
@@ -46,7 +43,7 @@ export function smallDisk(test: Owner, bytes: number): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-disk-'));
   mount(folder, bytes);
   test.onTestFinished(() => {
-    // Lazily: a process that was just killed may still be on its way out.
+    // Lazily: a killed process may still be ending.
     execFileSync('umount', ['-l', folder], { stdio: 'pipe' });
     rmSync(folder, { recursive: true, force: true });
   });
@@ -55,7 +52,7 @@ export function smallDisk(test: Owner, bytes: number): SmallDisk {
     folder,
     fill: () => {
       const { bavail, bsize } = statfsSync(folder);
-      // Others write there meanwhile, so the large part may already fail; the small ones take what is left.
+      // Other writers may take the room first; small files take the rest.
       if (!write(ballast(0), bavail * bsize)) return;
       for (let part = 1; write(ballast(part), BLOCK_BYTES);) part += 1;
     },

@@ -1,7 +1,4 @@
-/**
- * The log's reader has stopped reading, as a hung log shipper has: nothing else stops for it
- * (docs/http-api.md#public-listener, docs/architecture.md#durability).
- */
+/** A hung log reader stops nothing else (docs/architecture.md#durability). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -12,11 +9,10 @@ import { environmentFor, eventually, startService, temporaryFolder } from '../ha
 import { startLoad } from '../load.ts';
 
 const MAIN = join(import.meta.dirname, '../../../src/main.ts');
-/** More than a pipe and its reader's buffer hold, in lines of some hundred bytes. */
 const LINES = 2_000;
 
 test.concurrent('answers deliveries and ends on SIGTERM while the log’s reader hangs', async (t) => {
-  // A busy machine may take longer than the service waits; a thread that stands still does not answer at all.
+  // Long enough for a busy machine.
   const sandbox = await startService(t, { products: 20, ackTimeoutMs: 10_000 });
   const folder = temporaryFolder(t);
   const child = spawn(process.execPath, [MAIN], {
@@ -41,7 +37,6 @@ test.concurrent('answers deliveries and ends on SIGTERM while the log’s reader
   sandbox.webhookUrl = url;
   child.stdout.pause();
 
-  // Each request that is cut in its middle is a line.
   const { port } = new URL(url);
   for (let n = 0; n < LINES; n += 1) {
     const socket = connect(Number(port), '127.0.0.1');

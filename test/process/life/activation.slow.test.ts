@@ -1,5 +1,5 @@
 /**
- * Restarts under load while somebody else holds the listening socket, as a socket unit does
+ * Restarts while another process holds the socket, like a systemd socket unit
  * (docs/architecture.md#start-and-stop).
  */
 import { spawn } from 'node:child_process';
@@ -32,14 +32,12 @@ interface Activated {
   readonly log: readonly Json[];
   readonly port: number;
   readonly stderr: string;
-  /** SIGTERM to the service; resolves when the next one listens. */
   restart(): Promise<void>;
 }
 
 const all = (log: readonly Json[], message: string): readonly Json[] =>
   log.filter(({ msg }) => msg === message);
 
-/** Starts that made rows suspect. */
 function missedAtStarts(log: readonly Json[]): readonly Json[] {
   let isListening = false;
   return log.filter(({ msg }) => {
@@ -53,7 +51,7 @@ async function activate(t: Owner, sandbox: Sandbox): Promise<Activated> {
   const databasePath = join(folder, 'mirror.db');
   const holder = spawn(process.execPath, [HOLDER, MAIN, 'webhooks'], {
     cwd: folder,
-    // A port of its own would not do: nothing listens there.
+    // PORT 1 proves that the passed socket is used.
     env: { PATH: process.env['PATH'] ?? '', ...environmentFor(sandbox, databasePath), PORT: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -64,7 +62,6 @@ async function activate(t: Owner, sandbox: Sandbox): Promise<Activated> {
   const pidNow = (): number => Number(log.findLast(({ pid }) => pid !== undefined)?.['pid']);
   t.onTestFinished(async () => {
     const ended = once(holder, 'close');
-    // First the one that would start another.
     holder.kill('SIGKILL');
     try {
       process.kill(pidNow(), 'SIGKILL');
@@ -94,10 +91,10 @@ async function activate(t: Owner, sandbox: Sandbox): Promise<Activated> {
       const stopped = all(log, 'stopped').length;
       process.kill(pidNow(), 'SIGTERM');
       await eventually(() => all(log, 'stopped').length > stopped, { what: 'it has stopped' });
-      // Waits in the socket, and is the next one's first request.
+      // Waits in the socket for the next process.
       const health = fetch(`http://127.0.0.1:${port}/healthz`);
       await untilListening(listened + 1);
-      // A busy machine may answer 503: it was answered, though nothing listened when it was sent.
+      // A busy machine may answer 503, which is an answer too.
       expect([200, 503]).toContain((await health).status);
     },
   };

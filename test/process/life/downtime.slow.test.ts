@@ -48,7 +48,7 @@ test.concurrent('marks every row suspect after downtime until it is read', async
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ outcome: 'answered', status: 204 });
 
   await untilLive(again);
-  // The deleted product has been sighted as missing; only a second read, 30 s later, removes it.
+  // Only a second read, 30 s later, removes the deleted product.
   await untilNone(
     () =>
       compareWithTruth(again.databasePath, sandbox).filter(

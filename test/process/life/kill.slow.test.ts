@@ -28,7 +28,7 @@ test.concurrent('continues a killed resync from its last page', async (t) => {
   const folder = dirname(first.databasePath);
   const env = { SERVICE_MAX_RPS: '60' };
   const killed = await startMirror(t, sandbox, { folder, env });
-  // The run of the restart: a second one would join it.
+  // A second run would join that of the restart.
   await eventually(
     () => rows(first.databasePath, `SELECT 1 FROM runs WHERE state = 'running'`).length === 0,
     {

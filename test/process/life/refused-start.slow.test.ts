@@ -15,7 +15,6 @@ import {
   untilEqual,
 } from '../harness.ts';
 
-/** No store listens there. */
 const NO_STORE = {
   baseUrl: 'http://127.0.0.1:1',
   clientId: 'a',
@@ -55,7 +54,6 @@ test.concurrent('names a port in use and does not count the failed start as list
 const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 test.concurrent('refuses a passed private socket that other machines reach without a token', async (t) => {
-  // Held as systemd holds it, and never answered by anybody.
   const held = createServer((socket) => socket.destroy()).listen(0, '0.0.0.0');
   await once(held, 'listening');
   t.onTestFinished(() => void held.close());

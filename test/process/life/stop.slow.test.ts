@@ -12,7 +12,6 @@ for (const [signal, code] of [
     sandbox.reads.latencyMs = { min: 200, max: 400 };
     sandbox.traffic.start(150);
     await mirror.post('/api/resync', {});
-    // Somebody follows the run, on a connection that does not end by itself.
     const stream = await fetch(`${mirror.opsUrl}/api/runs/2/stream`);
     expect(stream.status).toBe(200);
     await eventually(() => sandbox.deliveries.counts.answered > 150, { what: 'traffic' });
@@ -20,9 +19,7 @@ for (const [signal, code] of [
     const askedAtMs = Date.now();
     mirror.signal(signal);
     expect(await mirror.ended).toEqual({ code, signal: null });
-    // The last heartbeat is written while it stops.
     expect(statusOf(mirror.databasePath).alive_at).toBeGreaterThanOrEqual(askedAtMs);
-    // At once, not when the heartbeat has grown old.
     expect(statusOf(mirror.databasePath).state).toBe('stale');
     expect(mirror.stderr).toBe('');
     sandbox.traffic.stop();

@@ -1,4 +1,3 @@
-/** Few open files are allowed: connections beyond them are counted and named, not closed by the kernel in silence. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,7 +1,4 @@
-/**
- * Nothing that the service says, writes or shows holds a secret or a token, in whatever form
- * (docs/configuration.md, docs/architecture.md#security).
- */
+/** No output contains a secret or a token (docs/architecture.md#security). */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -25,7 +22,7 @@ import {
   type RunningMirror,
 } from '../harness.ts';
 
-/** What differs in every form that it may be written in. */
+/** A secret that differs in every encoding. */
 const odd = (name: string): string => `${name}+"quoted"/of=odd&signs%2B`;
 const OPS_TOKEN = 'ops-token-0123456789-abcdef';
 
@@ -43,10 +40,8 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** What the page shows by its parameters, and what is refused. */
 const MORE = ['/deliveries?show=dead-letters', '/api/changes?wait_seconds=x', '/api/runs/none', '/nowhere'];
 
-/** Every address of the private listener that answers to a GET, as the app itself has them. */
 function addresses(ids: Readonly<Record<string, string>>): string[] {
   const { routes } = opsApp(newStore());
   const paths = routes
@@ -55,7 +50,7 @@ function addresses(ids: Readonly<Record<string, string>>): string[] {
   return [...new Set([...paths, ...MORE])];
 }
 
-/** As much of an answer as comes by itself: of a stream, its beginning. */
+/** Only the beginning of a stream. */
 async function textOf(answer: Response): Promise<string> {
   if (answer.headers.get('content-type')?.startsWith('text/event-stream') !== true) return answer.text();
   const reader = present(answer.body).getReader();
@@ -110,7 +105,6 @@ test('shows no secret in logs, answers, pages and files except the token file', 
     token,
   };
 
-  // Changes, one that is lost, one of nobody knows what, one that is not JSON, one with a wrong signature.
   const [level, refused] = plainVariants(sandbox, 2);
   sandbox.operations.add({ ...level, by: 1 });
   sandbox.network.loseNext(1);
@@ -125,11 +119,9 @@ test('shows no secret in logs, answers, pages and files except the token file', 
   const unknown = delivery('unknown', item({ id: '404' }));
   expect((await post(unknown, signBody(previous, unknown))).status).toBe(204);
   expect((await post('{', signBody(webhookSecret, Buffer.from('{')))).status).toBe(204);
-  // Somebody sends the keys themselves.
   expect((await post('{}', webhookSecret.replaceAll('"', ''))).status).toBe(401);
   await fetch(`${first.webhookUrl}?key=${encodeURIComponent(webhookSecret)}`).then((answer) => answer.text());
 
-  // The service repeats what it was sent, in every form.
   const said = ['clientSecret', 'token']
     .flatMap((name) => formsOf(present(secrets[name])))
     .filter((form) => !/^[0-9a-f]+$/.test(form) && !form.includes('&quot;'));
@@ -152,14 +144,12 @@ test('shows no secret in logs, answers, pages and files except the token file', 
   await eventually(() => rows(first.databasePath, 'SELECT error FROM read_failures').length > 0 && at >= 4, {
     what: 'refused reads',
   });
-  // While the inbox cannot be written, nothing can be kept: that is messages, and what was sent is not.
   const locked = delivery('locked', item({ id: level.variantId }));
   const lock = new Database(inbox, { timeout: 5_000 });
   lock.exec('BEGIN IMMEDIATE');
   const refusedFor503 = await post(locked, signBody(webhookSecret, locked));
   expect(refusedFor503.status).toBe(503);
   const saidOf = (msg: string) => untilLogged(first, (line) => String(line['msg']).startsWith(msg), msg);
-  // Not before: answered 503, the delivery may still find the lock free a moment later.
   await saidOf('deliveries could not be committed');
   lock.exec('ROLLBACK');
   lock.close();
@@ -173,7 +163,6 @@ test('shows no secret in logs, answers, pages and files except the token file', 
   sandbox.reads.intercept = null;
   await first.stop();
 
-  // A secret that is wrong, and the service repeats that too.
   const wrong = odd('wrong');
   const second = await startMirror(t, sandbox, { folder, env: { ...env, SERVICE_CLIENT_SECRET: wrong } });
   secrets['wrong'] = wrong;
@@ -202,7 +191,6 @@ test('shows no secret in logs, answers, pages and files except the token file', 
     }
   }
   expect(found).toEqual([]);
-  // All of it happened, and was messages.
   const messages = first.log.map(({ msg }) => String(msg)).join('\n');
   expect(messages).toMatch(/a delivery from the store was lost|gap_opened/);
   expect(messages).toContain('an authentic delivery was not understood');

@@ -27,11 +27,10 @@ test.concurrent('tries a wrong secret once, also over a restart, until an operat
   const wrong = { SERVICE_CLIENT_SECRET: 'not-the-secret' };
   const mirror = await startMirror(t, sandbox, { env: wrong });
   await untilRefused(mirror);
-  // Longer than the mirror waits before it looks whether somebody has lifted the lockout.
+  // Longer than the mirror waits before looking for a lifted lockout.
   await throughout(6_000, () => {
     expect(tokenRequests()).toBe(1);
   });
-  // Deliveries are accepted all the same.
   sandbox.operations.add({ ...plainVariants(sandbox, 1)[0], by: 3 });
   await untilDelivered(mirror, sandbox);
   expect(sandbox.deliveries.records.at(-1)).toMatchObject({ status: 204 });

@@ -41,7 +41,6 @@ test('ends equal and without suspects after every fault at once', async (t) => {
 
   reads.stale.probability = 0;
   await resync(mirror);
-  // A product deleted within the last half minute waits for its second sighting.
   await untilNone(
     () =>
       compareWithTruth(mirror.databasePath, sandbox).filter((line) => !line.includes('the store has none')),

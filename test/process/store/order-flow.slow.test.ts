@@ -1,4 +1,3 @@
-/** A partner's way without a store: sandbox and mirror as processes of their own, and orders placed from outside. */
 import { execFile, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,7 +26,6 @@ interface Shop {
   readonly credentials: Environment;
 }
 
-/** `stock-mirror sandbox` and a mirror of it, each configured for the other as docs/sandbox.md says, once the mirror is live. */
 async function startShop(owner: Owner): Promise<Shop> {
   const sandbox = spawn(
     process.execPath,
@@ -78,7 +76,6 @@ async function postJson(url: string, body: unknown, token?: string) {
   return { status: response.status, body: (await response.json()) as Json };
 }
 
-/** What can be sold of a SKU, over all warehouses. */
 function sellableOf(databasePath: string, sku: string): number {
   const [total] = rows<{ qty: number }>(
     databasePath,
@@ -129,6 +126,6 @@ test('the documented program places an order that the mirror shows', async (t) =
 
   expect(stdout).toMatch(/shipping_type: 'flash',\s+tracking_number: 'TH\d+'/);
   expect(sellableOf(mirror.databasePath, 'TS-RED-M')).toBe(7);
-  // Once, although the program would have sent it again had no answer come.
+  // Once: the program repeats an order only without an answer.
   expect(sandbox.requests['/v1/order/create']).toBe(1);
 });

@@ -1,6 +1,4 @@
-/**
- * Every delivery that was answered is in the inbox, whatever happened since (docs/architecture.md#promises).
- */
+/** Every answered delivery is in the inbox (docs/architecture.md#promises). */
 import type { Delivery } from '../../../src/sandbox/network/webhooks.ts';
 import { bodyHash } from '../../../src/inbox/inbox.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
@@ -12,10 +10,8 @@ interface AnsweredBody {
 
 export class Answered {
   readonly #fault: (what: string) => void;
-  /** By the body's hash, in hex. */
   #bodies = new Map<string, AnsweredBody>();
   #backedUp: ReadonlyMap<string, AnsweredBody> | null = null;
-  /** Variants of deliveries that were answered, and that the mirror does not hold any more. */
   readonly forgotten = new Set<string>();
 
   constructor(fault: (what: string) => void) {
@@ -35,13 +31,11 @@ export class Answered {
     this.#backedUp = new Map(this.#bodies);
   }
 
-  /** An old file came back: it cannot hold what came after it was made. */
   restore(): void {
     this.forget();
     this.#bodies = new Map(this.#backedUp);
   }
 
-  /** The mirror began again: what only webhooks tell is not known any more. */
   forget(): void {
     for (const { variantIds } of this.#bodies.values()) for (const id of variantIds) this.forgotten.add(id);
   }

@@ -1,7 +1,4 @@
-/**
- * What the mirror asks of the service: one token at a time, none while refused, and no product starved
- * (docs/architecture.md#reading-the-store).
- */
+/** One token at a time, none while refused, and no product starved (docs/architecture.md#reading-the-store). */
 import { productDetailResponseSchema } from '../../../src/store-api/contract/schemas.ts';
 import type { ApiCall } from '../carriers.ts';
 import type { SeenDetail } from './promises.ts';
@@ -15,13 +12,10 @@ export class Calls {
   #tokensInFlight = 0;
   readonly #readsInFlight = new Set<string>();
   #isLockedOut = false;
-  /** A person's word came while a token was on its way: it waits for that answer, and forgives a refusal with it. */
   #isForgiven = false;
-  /** Persons' words on their way: a process that stands still may be refused first, and hear the word after that. */
   #words = 0;
   #passedOver = 0;
   #oldest = '';
-  /** The service has asked for a pause before the next token: up to a quarter of an hour. */
   wasSlowedDown = false;
   details = 0;
   tokens = 0;
@@ -31,14 +25,12 @@ export class Calls {
     this.#onDetail = onDetail;
   }
 
-  /** The process died, and its requests with it. */
   died(): void {
     this.#tokensInFlight = 0;
     this.#readsInFlight.clear();
     this.#isForgiven = false;
   }
 
-  /** A person let the credentials be tried again. */
   released(): void {
     this.#isLockedOut = false;
     this.#isForgiven = this.#tokensInFlight > 0;
@@ -54,7 +46,6 @@ export class Calls {
     this.released();
   }
 
-  /** @param oldestDue the products read longest ago, equally long, that may be read and whose share is due. */
   onCall(call: ApiCall, oldestDue: () => readonly string[]): void {
     if (call.endpoint === '/oauth/token') this.#onToken(call);
     else if (call.endpoint === '/v1/product/detail') this.#onRead(call, oldestDue);
@@ -87,14 +78,12 @@ export class Calls {
     const shown = shownBy(call);
     if (shown === undefined) return;
     const { sentAtMs, sampled } = call;
-    // One that was never sampled, a 404 of a broken store, shows nothing of what is there.
     const isTrue = sampled !== null && sampled.atMs !== null && sampled.isTrue;
     this.#onDetail(productId, { sentAtMs, sampledAtMs: sampled?.atMs ?? null, isTrue, shown });
   }
 
   #watchShare(productId: string, oldest: readonly string[]): void {
     const key = oldest.join();
-    // One whose read is slow has its share, however many overtake it.
     const hasTurn = oldest.some((id) => id === productId || this.#readsInFlight.has(id));
     if (oldest.length === 0 || key !== this.#oldest || hasTurn) {
       this.#oldest = key;
@@ -108,7 +97,6 @@ export class Calls {
   }
 }
 
-/** @returns undefined for an answer that no client can read: it tells nothing. */
 function shownBy({ status, text }: ApiCall): SeenDetail['shown'] | undefined {
   const body: unknown = JSON.parse(text ?? 'null');
   if (status === 404 && (body as { error?: string } | null)?.error === 'not_found') return null;

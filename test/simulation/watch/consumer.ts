@@ -1,5 +1,5 @@
 /**
- * A partner's program that follows the mirror by its numbers alone, and must end with an equal copy
+ * A consumer that follows the mirror by numbers and must end with an equal copy
  * (docs/reading-the-mirror.md#following-changes).
  */
 import { prepared } from '../../../src/sqlite/prepared.ts';
@@ -27,7 +27,6 @@ interface StockRow {
   readonly change_seq: number;
 }
 
-/** What a row says. How fresh and how certain that is moves without a new number. */
 const STOCK = `SELECT variant_id, warehouse_id, product_id, sku, product_name, variant_name, available_qty, on_hand,
   reserved_qty, change_seq FROM mirror_stock`;
 
@@ -36,9 +35,7 @@ export class Consumer {
   #epoch: string | null = null;
   #lastSeq = 0;
   #lastChangeSeq = 0;
-  /** By stock level: from the feed. */
   readonly #quantities = new Map<string, number>();
-  /** By stock level: from `mirror_stock`, by `change_seq`; rows that the feed said are gone are forgotten. */
   readonly #rows = new Map<string, StockRow>();
   epochs = 0;
 
@@ -46,7 +43,6 @@ export class Consumer {
     this.#fault = fault;
   }
 
-  /** @param limit most rows taken at once, as a page of a feed. */
   poll(db: Db, limit: number): void {
     const take = db.transaction(() => {
       this.#startOverWhenHistoryDid(db);
@@ -56,7 +52,6 @@ export class Consumer {
     take();
   }
 
-  /** Takes what is left, and compares the copies with the mirror. */
   finish(db: Db): void {
     this.poll(db, Number.MAX_SAFE_INTEGER);
     const stock = prepared<[], StockRow>(db, STOCK).all();
@@ -107,7 +102,6 @@ export class Consumer {
       }
       if (change.new_qty === null) {
         this.#quantities.delete(key);
-        // A later row of the same stock level may have been taken already.
         if ((this.#rows.get(key)?.change_seq ?? 0) <= change.seq) this.#rows.delete(key);
       } else this.#quantities.set(key, change.new_qty);
     }

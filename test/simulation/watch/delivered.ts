@@ -1,7 +1,6 @@
 /**
- * Once a figure's last change has been answered, its row is right or under suspicion, at every instant. And when
- * no read is requested any more, all is right but what the network lost, with nobody having asked for a read
- * (docs/architecture.md#promises, docs/architecture.md#convergence).
+ * Once a value's last change is answered, its row is right or suspect; at rest all is right except what the network
+ * lost (docs/architecture.md#convergence).
  */
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
@@ -15,27 +14,19 @@ interface Row {
   readonly suspect: number;
 }
 
-/** A deleted product that is there again is shown by every replica so long after it was last looked at. */
 const HIDDEN_MS = REPLICA_LAG_MS + 2_000;
 
 export class Delivered {
   readonly #fault: (what: string) => void;
-  /** By stock level, in the order in which the changes happened. */
   readonly #changes = new Map<string, SentItem[]>();
-  /** On record in the mirror. */
   #answered = new WeakSet<SentItem>();
-  /** Of these nobody has heard. */
   readonly #lost = new WeakSet<SentItem>();
-  /** Levels set by a change that only passes for the last: until they are right again nothing is asked of them. */
   readonly #misled = new Set<string>();
-  /** Variants that a change named after a read did not show them. */
   readonly #named = new Set<string>();
-  /** Products that were deleted: before this no search finds what is theirs. */
   readonly #hiddenUntilMs = new Map<string, number>();
 
   readonly #isClockUnbounded: () => boolean;
 
-  /** @param isClockUnbounded whether the store's clock was set forward while the mirror may be without its Date. */
   constructor(fault: (what: string) => void, isClockUnbounded: () => boolean) {
     this.#fault = fault;
     this.#isClockUnbounded = isClockUnbounded;
@@ -54,7 +45,6 @@ export class Delivered {
     for (const item of items) this.#lost.add(item);
   }
 
-  /** @param items those of the delivery that can be understood. */
   answered(items: readonly SentItem[]): void {
     for (const item of items) {
       this.#answered.add(item);
@@ -63,9 +53,8 @@ export class Delivered {
   }
 
   /**
-   * The store's clock was set back after it: a later change of the figure has an earlier stamp, and the last of them ended
-   * where this one began. Delivered late, it follows in time and in value, and nothing tells that it does not. Neither
-   * does anything where the mirror has no bound above the store's clock (docs/architecture.md#clock-bounds).
+   * After the store's clock is set back, a late change can follow in time and value; nothing shows that it is older
+   * (docs/architecture.md#clock-bounds).
    */
   passesForLast(item: SentItem): boolean {
     const changes = this.#changes.get(`${item.id}/${item.warehouse_id}`) ?? [];
@@ -77,19 +66,15 @@ export class Delivered {
     );
   }
 
-  /** An old file came back: nothing that was answered need be on record any more. */
   restore(): void {
     this.#answered = new WeakSet();
   }
 
-  /** At any instant. */
   checkLevels(db: Db, service: SimulatedService): void {
     this.#checkLevels(db, service, 'silently', (change) => this.#answered.has(change));
   }
 
-  /**
-   * When no read is requested: also what moves without a webhook of its own, and what was not answered as it should be.
-   */
+  /** Checked at rest: also values without webhooks and deliveries not answered. */
   checkRest(
     db: Db,
     service: SimulatedService,
@@ -122,7 +107,6 @@ export class Delivered {
     }
   }
 
-  /** Warehouses of pulled variants are known from webhooks alone: of one that is there, each that was named is, whatever was removed since. */
   #checkNamed(db: Db, { truth }: SimulatedService): void {
     const texts = (sql: string): Set<string> => new Set(prepared<[], string>(db, sql).pluck().all());
     const variants = texts('SELECT variant_id FROM mirror_variants');
@@ -135,10 +119,7 @@ export class Delivered {
     }
   }
 
-  /**
-   * A variant that its old product's reads removed, that a change named after the first of them, and that another product has.
-   * Only for runs in which all products were shown whole, and no stamp was ahead.
-   */
+  /** A moved variant: removed by reads of its old product and named by a later change. */
   checkMoved(db: Db, { truth }: SimulatedService, nowMs: number): void {
     for (const { id, deleted } of truth.products) if (deleted) this.#hiddenUntilMs.set(id, nowMs + HIDDEN_MS);
     const missing = prepared<[], { readonly variantId: string; readonly isNamed: number }>(
@@ -167,7 +148,6 @@ export class Delivered {
       if (isNewer === 0 && !this.#named.has(variantId)) continue;
       const owner = truth.variant(variantId)?.product.id;
       if (owner === undefined || owner === productId) continue;
-      // It was searched for, and nothing tells that a product is there again.
       if (namedAtMs < (this.#hiddenUntilMs.get(owner) ?? 0)) continue;
       this.#fault(
         `${variantId} is gone, was named after a read that did not show it, is not searched for, and stands in product ${owner}`,
@@ -188,7 +168,6 @@ export class Delivered {
     }
   }
 
-  /** The content of an unreadable body is unknown: within five minutes a tick reads everything, in a store of this size. */
   #checkUnreadable(db: Db): void {
     const unread = prepared<[], string>(
       db,
@@ -203,7 +182,6 @@ export class Delivered {
     for (const productId of unread) this.#fault(`product ${productId} was not read after an unreadable body`);
   }
 
-  /** A bundle moves with its components, without a webhook of its own: it is read after each of their changes. */
   #checkBundles(db: Db, { truth }: SimulatedService): void {
     const find = prepared<[string, string], string>(
       db,
@@ -220,7 +198,6 @@ export class Delivered {
     }
   }
 
-  /** The mirror has exactly the warehouses that it takes stock from, and each one's last change was delivered. */
   #isWhollyDelivered(db: Db, { levels, components, ...variant }: TruthVariant): boolean {
     if (variant.deleted || variant.product.deleted) return false;
     const found = prepared<[string], string>(
@@ -246,7 +223,6 @@ export class Delivered {
     );
   }
 
-  /** Of changes of one instant a lost one can hide the order of the others. What never changed was read at the start. */
   #lastSays(key: string, qty: number, isDelivered: IsDelivered): boolean {
     const changes = this.#changes.get(key) ?? [];
     const last = changes.at(-1);
@@ -259,14 +235,9 @@ export class Delivered {
 }
 
 interface Circumstances {
-  /** The service's nodes agree about the time, and with it about the order of a stock level's changes. */
   readonly isOrdered: boolean;
-  /**
-   * Otherwise webhooks alone tell them: what was not answered, or forgotten with a restored file, is lost, and of two
-   * losses that cancel each other out the total says nothing.
-   */
+  /** Otherwise only webhooks show them, and two opposite losses cancel in the total. */
   readonly areLevelsRead: boolean;
-  /** No detail gave a total beside warehouses that it left out: until the next read, nothing speaks against that. */
   readonly areTotalsTrue: boolean;
 }
 

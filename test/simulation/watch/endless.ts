@@ -1,21 +1,18 @@
 /**
- * What speaks against the mirror's rules for ever is asked about for a while, and then no more: a Date that every change
- * contradicts (docs/architecture.md#clock-bounds), and a level that
- * no detail shows. For stories whose clocks are not set: a step begins it anew.
+ * Permanent contradictions (a wrong Date, a level no detail shows) are asked about for a while only
+ * (docs/architecture.md#clock-bounds).
  */
 import type { DeliveryInput, Input } from '../../../src/core/input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import type { Tables } from '../../../src/core/apply/tables.ts';
 import { present } from '../../shared/present.ts';
 
-/** A change as late as this is prompt. */
 const PROMPT_MS = 500;
-/** Three in a row prove it, and where a level changes again before it is read they are seldom in a row. */
+/** Three in a row prove it, which is rare for levels that change again before a read. */
 const MOST_SEEN = 60;
 const MOST_READS = 20;
 
 interface Hidden {
-  /** Reads that did not show it, each after a change that asked for it. */
   reads: number;
   isAskedFor: boolean;
 }
@@ -27,20 +24,15 @@ export class Endless {
   #seen = 0;
   readonly #hidden = new Map<string, Hidden>();
 
-  /**
-   * @param offsetMs the store's time, less the mirror's.
-   * @param isDateWrong by so much that each change after a read contradicts it.
-   */
+  /** @param offsetMs store time minus mirror time. */
   constructor(fault: (what: string) => void, offsetMs: number, isDateWrong: boolean) {
     this.#fault = fault;
     this.#isDateWrong = isDateWrong;
     this.#offsetMs = offsetMs;
   }
 
-  /** @param tables after the input. */
   check(input: Input, facts: readonly Fact[], tables: Pick<Tables, 'variant' | 'readRequest'>): void {
     const productOf = (variantId: string) => tables.variant(variantId)?.productId ?? null;
-    // Of a variant that is searched for in the catalogue, a change asks for no read: others of its product may.
     const asksFor = (variantId: string) =>
       tables.readRequest(productOf(variantId) ?? '')?.madeSeq === input.seq;
     if (input.kind === 'delivery') this.#checkChanges(input, facts, asksFor);

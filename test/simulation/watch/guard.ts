@@ -1,7 +1,4 @@
-/**
- * Most of a catalogue does not go at once, unless an operator allows it: neither products, nor variants, nor levels
- * (docs/architecture.md#mass-removal-guard).
- */
+/** A mass removal needs an operator (docs/architecture.md#mass-removal-guard). */
 import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS, EARLIEST_MS } from '../../../src/core/limits.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
@@ -11,7 +8,6 @@ const TABLES = { product: 'products', variant: 'variants', level: 'stock_levels'
 
 export class GuardWatch {
   readonly #fault: (what: string) => void;
-  /** By what they are and when they went: a mirror that is made again from its event log removes the same once more. */
   #removed = new Map<string, Gone>();
   #isAllowed = false;
 
@@ -19,17 +15,14 @@ export class GuardWatch {
     this.#fault = fault;
   }
 
-  /** The operator's word. */
   allow(): void {
     this.#isAllowed = true;
   }
 
-  /** An old copy came back: what it had not removed yet goes again. */
   restore(): void {
     this.#removed.clear();
   }
 
-  /** A row that the mirror held went, and not with another one. */
   removed(db: Db, gone: Gone): void {
     const { what: kind, gone_at_ms: atMs } = gone;
     this.#removed.set(JSON.stringify(gone), gone);
@@ -46,7 +39,6 @@ export class GuardWatch {
     if (count > GUARD_ROWS && count > (live + count) * GUARD_SHARE) {
       this.#fault(`${count} ${table} of ${live + count} were removed and nobody allowed it`);
     }
-    // What a list has named and no read has shown is not there yet.
     const shown = kind === 'product' ? countLive(` AND read_at_ms > ${EARLIEST_MS}`) : live;
     if (shown === 0 && count > 1) this.#fault(`all ${count} ${table} were removed and nobody allowed it`);
   }

@@ -1,10 +1,9 @@
-/** What a mirror knows that it has yet to do: while there is any, it is not at rest. */
+/** Open work of a mirror: it is not at rest before it is done. */
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
 const CHORE_SOON = 'bundles_due_at_ms IS NOT NULL';
 
-/** Of itself, asked by nobody. @param searchesDueByMs later ones do not count. */
 export function isSettled(db: Db, searchesDueByMs: number): boolean {
   const pending = prepared<[number], number>(
     db,
@@ -16,7 +15,6 @@ export function isSettled(db: Db, searchesDueByMs: number): boolean {
   return pending.get(searchesDueByMs) === 0;
 }
 
-/** After everything was read at a person's word. @returns what is left, in words; null when nothing is. */
 export function openWork(db: Db): string | null {
   const texts = (sql: string): string[] => prepared<[], string>(db, sql).pluck().all();
   const open = {
@@ -25,7 +23,6 @@ export function openWork(db: Db): string | null {
     lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
     runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
     chores: texts(`SELECT 'due' FROM mirror_state WHERE ${CHORE_SOON}`),
-    // No read tells a pulled variant's warehouses: what a loss left there stays suspect until its next webhook.
     suspects: texts(
       `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN stock_levels c USING (variant_id, warehouse_id)
        WHERE s.suspect = 1 AND c.unexplained_at_ms IS NULL`,

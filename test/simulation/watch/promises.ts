@@ -1,12 +1,12 @@
 /**
- * Promises about every single commit, seen by triggers in the writer's own connection: event times do not fall, an
- * re-read request ends only by a read that could meet it, nothing is tombstoned before two answers agreed on it.
+ * Promises about each commit, checked by triggers: event times do not fall, requests end by a read that can meet
+ * them, removals need two answers.
  */
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { present } from '../../shared/present.ts';
 
-/** The design's figures, not those of the code under test. */
+/** Constants of the design, not of the code under test. */
 const REPLICA_LAG_MS = 2_000;
 const REMOVAL_CONFIRM_MS = 30_000;
 
@@ -17,7 +17,7 @@ interface Ended {
 }
 
 interface LoggedDetail extends SeenDetail {
-  /** Of its input; 0: that is pruned, null: there is none. */
+  /** 0 if its input is pruned, null without an input. */
   readonly seq: number | null;
 }
 
@@ -26,7 +26,6 @@ export interface Gone {
   readonly product_id: string | null;
   readonly variant_id: string | null;
   readonly warehouse_id: string | null;
-  /** Recorded time of the input that removed it. */
   readonly gone_at_ms: number;
 }
 
@@ -36,7 +35,6 @@ function isOvertaken({ seq, sentAtMs }: LoggedDetail, details: readonly LoggedDe
 
 interface Fell {
   readonly what: string;
-  /** The product whose read lowered it; null: nothing may lower it. */
   readonly read_of: string | null;
 }
 
@@ -46,11 +44,9 @@ interface LoggedRead {
   readonly sentAtMs: number;
 }
 
-/** What one detail answer showed. Null: 404. */
 export interface SeenDetail {
   readonly sentAtMs: number;
   readonly sampledAtMs: number | null;
-  /** It shows what the store had then. */
   readonly isTrue: boolean;
   readonly shown: ReadonlyMap<string, ReadonlySet<string> | null> | null;
 }
@@ -92,7 +88,6 @@ const TRIGGERS = `
 
 export class Promises {
   readonly #fault: (what: string) => void;
-  /** Answers by product, in the order they were asked for. */
   readonly #details = new Map<string, SeenDetail[]>();
   #log: Db | null = null;
   #checkedSeq = 0;
@@ -102,10 +97,7 @@ export class Promises {
 
   readonly #onRead: (productId: string, sentAtMs: number) => void;
 
-  /**
-   * @param onGone called for each row that went by itself, not with its product or variant, and was shown before.
-   * @param onRead called for each answer that the log has.
-   */
+  /** @param onGone called for each row removed alone that was shown before. */
   constructor(
     fault: (what: string) => void,
     onGone: (db: Db, gone: Gone) => void,
@@ -116,7 +108,6 @@ export class Promises {
     this.#onRead = onRead;
   }
 
-  /** @param log the inputs that were applied. */
   watch(db: Db, log: Db): void {
     db.exec(TRIGGERS);
     this.#log = log;
@@ -129,7 +120,6 @@ export class Promises {
     this.#details.set(productId, details);
   }
 
-  /** After each commit. */
   check(db: Db): void {
     const before = this.#checkedSeq;
     const reads = this.#newReads(db);
@@ -151,7 +141,6 @@ export class Promises {
       if (wentByItself(gone, allGone)) this.#onGone(db, gone);
     }
     for (const { what, read_of: of } of prepared<[], Fell>(db, 'SELECT * FROM temp.watch_fell').all()) {
-      // Of several reads in one commit one may have shown that it came from a wrong clock, and a later one raised it again.
       if (of !== null && reads.filter(({ productId }) => productId === of).length > 1) continue;
       this.#fault(`fell: ${what}`);
     }
@@ -169,7 +158,6 @@ export class Promises {
       .map((row) => JSON.parse(row.payload.toString('utf8')) as LoggedRead);
   }
 
-  /** Whose answers speak of it: a level of a variant that has moved was missing in its former product as well. */
   #productsOf(productId: string, { what, variant_id: variantId }: Gone): string[] {
     if (what !== 'level' || variantId === null) return [productId];
     const showedIt = [...this.#details].filter(([, details]) =>
@@ -178,7 +166,6 @@ export class Promises {
     return [...new Set([productId, ...showedIt.map(([id]) => id)])];
   }
 
-  /** @param before the inputs of this commit come after it. */
   #removingSeq(before: number, { gone_at_ms: atMs }: Gone): number {
     const last = prepared<[number, number, number], number | null>(
       present(this.#log),
@@ -187,10 +174,7 @@ export class Promises {
     return last.get(before, this.#checkedSeq, atMs) ?? 0;
   }
 
-  /**
-   * What answers showed of it, in the order they were asked for. A mirror that is made again applies the input that removed
-   * it long after the answers that came since.
-   */
+  /** Answers about it in the order of their requests. */
   #detailsBefore(gone: Gone, removingSeq: number): LoggedDetail[] {
     if (gone.product_id === null) return [];
     const productIds = this.#productsOf(gone.product_id, gone);
@@ -209,13 +193,11 @@ export class Promises {
     let isConfirmed = false;
     for (const detail of details) {
       if (isShown(detail, gone)) {
-        // The mirror cannot go by what a failing disk did not keep, or by an answer that a later one overtook.
         if (detail.seq === null || isOvertaken(detail, details)) continue;
         missingSinceMs = null;
         isConfirmed = false;
         continue;
       }
-      // Own clocks of two processes may disagree, and not every answer reached the log.
       missingSinceMs = Math.min(missingSinceMs ?? detail.sentAtMs, detail.sentAtMs);
       isConfirmed ||= detail.sentAtMs - missingSinceMs >= REMOVAL_CONFIRM_MS;
     }
@@ -230,12 +212,9 @@ export class Promises {
   }
 }
 
-/** Otherwise there is nothing to remove. */
 function wasThere(db: Db, { what, product_id: productId }: Gone, details: readonly LoggedDetail[]): boolean {
-  // Never shown by any product: two scans of the catalogue missed it.
   if (productId === null) return false;
   if (what !== 'product') return true;
-  // No answer about it was ever kept; what came after its removal may be there already.
   const hasVariant = prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?');
   return (
     hasVariant.get(productId) !== undefined &&
@@ -255,7 +234,7 @@ function wentByItself(
   );
 }
 
-/** Which inputs have the answers: 0 for one that has been pruned, null for one that the log does not have. */
+/** Inputs of the answers: 0 if pruned, null if not in the log. */
 function recordedReads(
   log: Db,
   productIds: readonly string[],
@@ -277,7 +256,6 @@ function isShown(detail: SeenDetail, gone: Gone): boolean {
   if (gone.variant_id === null) return true;
   const warehouses = detail.shown.get(gone.variant_id);
   if (warehouses === undefined) return false;
-  // Omitted is not none.
   return gone.warehouse_id === null || warehouses === null || warehouses.has(gone.warehouse_id);
 }
 

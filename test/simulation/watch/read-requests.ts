@@ -1,14 +1,10 @@
-/**
- * Each reason to read again, as it arises, leaves something durable that a later read has to meet
- * (docs/architecture.md#promises, docs/architecture.md#re-read-requests).
- */
+/** Each reason to read leaves a durable request, gap or lookup (docs/architecture.md#re-read-requests). */
 import type { Input } from '../../../src/core/input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Tables } from '../../../src/core/apply/tables.ts';
 import { ASKING_FOR_READ } from '../../core/branches.ts';
 
-/** @param facts what applying the input has reported. */
 export function checkRequests(
   tables: Tables,
   { seq, kind, atMs }: Input,
@@ -38,9 +34,8 @@ function whatAsksForRead(fact: Fact): string | null {
 
 function isRequested(tables: Tables, variantId: string, seq: number): boolean {
   const variant = tables.variant(variantId);
-  // A gap that another item of the same body has closed asks for nothing any more: gaps are watched by their own.
+  // Another item of the same body may have closed the gap.
   if (variant === undefined || tables.gapsOf(variantId).length > 0) return true;
-  // The catalogue is searched for its product, or for the one that a removed variant has moved to.
   if (variant.productId === null || variant.lookupAtMs !== null) return variant.lookupAtMs !== null;
   return tables.readRequest(variant.productId)?.madeSeq === seq;
 }

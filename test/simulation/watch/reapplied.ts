@@ -1,7 +1,4 @@
-/**
- * The tables are what applying the inputs gives: applied again from the first they are the same
- * (docs/architecture.md#data-flow).
- */
+/** Applying the inputs again gives the same tables (docs/architecture.md#data-flow). */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,10 +12,7 @@ import type { Journal } from '../journal.ts';
 import { checkRequests } from './read-requests.ts';
 import type { Endless } from './endless.ts';
 
-/**
- * @param onFact called for everything that happened in the mirror's history.
- * @param endless null: the story's clocks make exceptions.
- */
+/** @param endless null if the story's clocks make exceptions. */
 export function checkReapplied(
   { live, journal }: { readonly live: Db; readonly journal: Journal },
   fault: (what: string) => void,
@@ -56,7 +50,6 @@ export function checkReapplied(
 
 let template: Buffer | null = null;
 
-/** Migrating takes longer than all the rest. */
 function emptyMirror(): Db {
   if (template === null) {
     const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-empty-'));

@@ -1,6 +1,5 @@
 /**
- * What a read saw stays seen: once an answer that was sampled after a product's last change is in the mirror, its rows
- * are right, or something speaks against them, whatever was lost before and whatever comes late
+ * After an answer sampled later than a product's last change, its rows are right or suspect, whatever arrives late
  * (docs/architecture.md#promises).
  */
 import { available, sellable } from '../../../src/sandbox/world/model.ts';
@@ -8,24 +7,18 @@ import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
-/** One answer of `product/detail`, or its 404. */
 interface Sighting {
   readonly productId: string;
-  /** Mirror's time, as the event log has it. */
   readonly sentAtMs: number;
-  /** Real time. Null: it was not sampled at all. */
+  /** Real time; null if not sampled. */
   readonly sampledAtMs: number | null;
-  /** It shows what the store had when it was sampled. */
   readonly isTrue: boolean;
 }
 
 interface Watched {
   touchedAtMs: number;
-  /** On their way into the event log. */
   sightings: Sighting[];
-  /** Of those in the mirror that are true, the one sampled last; null: none. */
   seenAtMs: number | null;
-  /** Looked at until then. */
   watchUntilMs: number;
 }
 
@@ -35,7 +28,6 @@ interface Row {
   readonly suspect: number;
 }
 
-/** After the last event, so that what it led to is seen. */
 const WATCH_MS = 6_000;
 const SIGHTINGS_KEPT = 20;
 
@@ -46,28 +38,24 @@ export class Seen {
   readonly #products = new Map<string, Watched>();
   readonly #watched = new Set<string>();
 
-  /** @param areLevelsRead details tell warehouses. */
   constructor(fault: (what: string) => void, nowMs: () => number, areLevelsRead: boolean) {
     this.#fault = fault;
     this.#nowMs = nowMs;
     this.#areLevelsRead = areLevelsRead;
   }
 
-  /** Something of the product has changed, or of what its totals are made of. */
   touched(productId: string): void {
     const product = this.#of(productId);
     product.touchedAtMs = this.#nowMs();
     product.watchUntilMs = product.touchedAtMs + WATCH_MS;
   }
 
-  /** The mirror has an answer about it, that is not in its log yet. */
   answered(sighting: Sighting): void {
     const { sightings } = this.#of(sighting.productId);
     sightings.push(sighting);
     if (sightings.length > SIGHTINGS_KEPT) sightings.shift();
   }
 
-  /** The log has an answer. */
   merged(productId: string, sentAtMs: number): void {
     const product = this.#of(productId);
     const sighting = product.sightings.findLast((one) => one.sentAtMs === sentAtMs);
@@ -77,22 +65,18 @@ export class Seen {
     product.seenAtMs = sighting.isTrue ? Math.max(product.seenAtMs ?? 0, sighting.sampledAtMs ?? 0) : null;
   }
 
-  /** The mirror received a change. */
   delivered(productId: string): void {
     this.#of(productId).watchUntilMs = this.#nowMs() + WATCH_MS;
   }
 
-  /** What came since may pass for newer than what a read saw: nothing is known until the next one. */
   forget(productId: string): void {
     this.#of(productId).seenAtMs = null;
   }
 
-  /** An old file came back. */
   restore(): void {
     for (const product of this.#products.values()) product.seenAtMs = null;
   }
 
-  /** At any instant. @param which all: also what nothing happened to lately. */
   check(db: Db, service: SimulatedService, which: 'all' | 'watched' = 'watched'): void {
     const nowMs = this.#nowMs();
     for (const productId of which === 'all' ? this.#products.keys() : this.#watched) {
@@ -138,7 +122,6 @@ export class Seen {
     }
   }
 
-  /** Something speaks against all rows of the product, also against those that are not there. */
   #isRequested(db: Db, productId: string): boolean {
     const requested = prepared<[string], number>(
       db,

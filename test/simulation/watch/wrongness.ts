@@ -1,4 +1,4 @@
-/** How long figures are wrong, and how much of that time they are not even under suspicion. */
+/** How long values are wrong, and how long without suspicion. */
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
