@@ -36,7 +36,10 @@ export class Endless {
     const asksFor = (variantId: string) =>
       tables.readRequest(productOf(variantId) ?? '')?.madeSeq === input.seq;
     if (input.kind === 'delivery') this.#checkChanges(input, facts, asksFor);
-    if (input.kind === 'read' && input.snapshot !== null) this.#checkHidden(input.productId, productOf);
+    // A read for another reason would have been sent anyway.
+    const isForConflict = facts.some((fact) => fact.kind === 'met' && fact.reason === 'conflict');
+    if (input.kind === 'read' && input.snapshot !== null && isForConflict)
+      this.#checkHidden(input.productId, productOf);
   }
 
   #checkChanges(
