@@ -1,6 +1,6 @@
 /**
  * Writes what follows from a table in the code: from the variables (src/config/variables.ts) `.env.example` and the list
- * of docs/configuration.md; from the causes (src/ops/state/causes.ts) their part of docs/troubleshooting.md and of the
+ * of docs/configuration.md; from the causes (src/ops/state/causes.ts) their part of docs/operating.md and of the
  * alert rules.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { plain } from '../src/config/kinds.ts';
 import { isSecret, VARIABLES, VARIABLE_NAMES } from '../src/config/variables.ts';
-import { CAUSE_CODES, causeOf, CAUSES, OWNER_WORDS, type CauseRow } from '../src/ops/state/causes.ts';
+import { CAUSE_CODES, causeOf, CAUSES, type CauseRow } from '../src/ops/state/causes.ts';
 import type { Variable, VariableName } from '../src/config/variables.ts';
 
 const WIDTH = 118;
@@ -68,15 +68,16 @@ function variableList(): string {
   return items.join('\n');
 }
 
-function causeSections(): string {
-  const sections = CAUSE_CODES.map((code) => {
+/** A table without padding: cells of several sentences would make every row as wide as the widest. */
+function causeTable(): string {
+  const rows = CAUSE_CODES.map((code) => {
     const { owner, severity, message, remedy } = causeOf(code, null);
     const { alertAfter }: CauseRow = CAUSES[code];
-    const alert =
-      alertAfter === null ? '' : `; alert ${alertAfter === '0s' ? 'at once' : `after ${alertAfter}`}`;
-    return `### \`${code}\`\n\n_${severity}; at fault: ${OWNER_WORDS[owner]}${alert}._ ${message}\n\n${remedy}`;
+    const facts = [severity, owner, ...(alertAfter === null ? [] : [alertAfter])].join(', ');
+    return `| \`${code}\` (${facts}) | ${message} | ${remedy} |`;
   });
-  return sections.join('\n\n').replaceAll(/\(docs\/((\w+)\.md#\w+)\)/g, '([$2]($1))');
+  const table = ['| cause | meaning | remedy |', '| --- | --- | --- |', ...rows].join('\n');
+  return `<!-- prettier-ignore -->\n${table}`.replaceAll(/\(docs\/operating\.md(#(\w+))\)/g, '([$2]($1))');
 }
 
 function causeRules(): string {
@@ -118,5 +119,5 @@ async function writePart(name: string, parser: 'markdown' | 'yaml', part: string
 
 writeFileSync(root('.env.example'), envExample());
 await writePart('docs/configuration.md', 'markdown', variableList());
-await writePart('docs/troubleshooting.md', 'markdown', causeSections());
+await writePart('docs/operating.md', 'markdown', causeTable());
 await writePart('deploy/prometheus/alerts.yml', 'yaml', causeRules());

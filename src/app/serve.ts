@@ -15,7 +15,7 @@ const LAST_WORDS_MS = 100;
 const START_WITHIN_SECONDS = 60;
 const START_NOTICE_SECONDS = 10;
 
-/** The exit codes of the signals that stop the mirror (docs/operating.md#commands). */
+/** The exit codes of the signals that stop the mirror (docs/operating.md#run). */
 const CODE_OF = { SIGTERM: 0, SIGHUP: 0, SIGINT: 130 } as const;
 
 /** @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */

@@ -1,4 +1,4 @@
-/** `stock-mirror doctor`: checks everything that can prevent correct values (docs/operating.md#commands). */
+/** `stock-mirror doctor`: checks everything that can prevent correct values (docs/operating.md#run). */
 import { Command } from 'commander';
 import {
   ConfigError,

@@ -1,4 +1,4 @@
-/** `stock-mirror resync`: a running mirror does the work; without one, this process does (docs/operating.md#commands). */
+/** `stock-mirror resync`: a running mirror does the work; without one, this process does (docs/operating.md#run). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';

@@ -32,7 +32,7 @@ export interface Listener {
 /** Headers, then the whole request, must have arrived within these times. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Longer than a proxy keeps idle connections (docs/deploying.md#proxies): a request must not cross their end. */
+/** Longer than a proxy keeps idle connections (docs/operating.md#proxies): a request must not cross their end. */
 const KEEP_ALIVE_MS = 5 * 60_000;
 /** A connection on which nothing moves for so long is cut. Longer than any answer takes: long polls wait for 60 s. */
 const STALLED_MS = 90_000;

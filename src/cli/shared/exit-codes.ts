@@ -1,4 +1,4 @@
-/** The exit codes of every command (docs/operating.md#commands). */
+/** The exit codes of every command (docs/operating.md#run). */
 export const EXIT = {
   done: 0,
   /** Also: a comparison found a difference. */

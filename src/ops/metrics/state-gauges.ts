@@ -56,7 +56,7 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     (mirror, state) => mirror.state === state,
   );
   oneOf(
-    ['cause', 'code', '1 while the cause holds (docs/troubleshooting.md).'],
+    ['cause', 'code', '1 while the cause holds (docs/operating.md).'],
     CAUSE_CODES,
     ({ causes }, code) => causes.some((cause) => cause.code === code),
   );
