@@ -1,10 +1,10 @@
-/** The style sheets and scripts that pages refer to: open to everybody, so that the sign-in page has them too. */
+/** Style sheets and scripts, open to all for the sign-in page. */
 import { readFileSync } from 'node:fs';
 import { Hono, type Env } from 'hono';
 import { etag } from 'hono/etag';
 import { pageFile } from '../platform/own-files.ts';
 
-/** Files of packages, by the name they are served under. The build copies them. */
+/** Files of packages, by their served names. The build copies them. */
 export const LIBRARY_FILES: Readonly<Record<string, string>> = {
   'pico.css': '@picocss/pico/css/pico.min.css',
   'uplot.css': 'uplot/dist/uPlot.min.css',
@@ -19,7 +19,7 @@ const SCRIPTS = ['script.js', 'idiomorph.js', 'uplot.js'];
 export function pageFiles<E extends Env>(): Hono<E> {
   const app = new Hono<E>();
   for (const name of [...STYLES, ...SCRIPTS]) {
-    // Read when it is first asked for: most starts show no page.
+    // Read on the first request, since most starts show no page.
     let text: string | undefined;
     app.get(`/page/${name}`, etag(), (c) => {
       text ??= readFileSync(pageFile(name, LIBRARY_FILES[name]), 'utf8');

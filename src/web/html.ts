@@ -1,4 +1,4 @@
 import type { html } from 'hono/html';
 
-/** A piece of markup whose values are all escaped. */
+/** Markup with escaped values. */
 export type Html = ReturnType<typeof html>;

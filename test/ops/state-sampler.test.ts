@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
+import { quick } from './watched.ts';
 
 function addProduct(store: ReturnType<typeof newStore>, id: string): void {
   store.change(
@@ -11,14 +12,7 @@ function addProduct(store: ReturnType<typeof newStore>, id: string): void {
 
 test('counts at each request while counting is quick', async () => {
   const store = newStore();
-  const quick = { tookMs: 0 };
-  const sampler = new StateSampler({
-    reader: {
-      ask: async (...args) => Object.assign((await store.reader.ask(...args)) as object, quick) as never,
-    },
-    now: Date.now,
-    log,
-  });
+  const sampler = new StateSampler({ reader: quick(store.reader), now: Date.now, log });
   for (let n = 1; n <= 5; n += 1) {
     const before = sampler.status();
     addProduct(store, String(n));

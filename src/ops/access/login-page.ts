@@ -1,9 +1,8 @@
-/** The sign-in form: works without scripts. */
 import { html } from 'hono/html';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 
-/** @param problem why the last attempt failed; null: there was none. */
+/** @param problem the failure of the last attempt; null: none. */
 export function loginPage(problem: string | null): Html {
   return frame({
     title: 'Sign in: stock-mirror',

@@ -1,4 +1,4 @@
-/** Programs send a token with each request; a person signs in with it once, and the browser then holds a session. */
+/** Programs send a token with each request; people sign in once, and the browser holds a session. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
@@ -12,7 +12,6 @@ export interface SignInDeps {
   readonly token: string | null;
   /** `OPS_READ_TOKEN`. */
   readonly readToken: string | null;
-  /** Epoch ms. */
   readonly now: () => number;
   readonly log: Logger;
 }
@@ -20,17 +19,16 @@ export interface SignInDeps {
 export const SESSION_MS = 12 * 60 * 60_000;
 
 export class SignIn {
-  /** Cookies ignore ports: the name is unique, so that two mirrors on one host do not end each other's sessions. */
+  /** Unique, since cookies ignore ports: two mirrors on one host must not end each other's sessions. */
   readonly #cookieName = `stock_mirror_${randomBytes(4).toString('hex')}`;
   readonly #deps: SignInDeps;
-  /** Expiry by the value of the cookie. A restart of the process ends all sessions. */
+  /** Expiry by cookie value. A restart ends all sessions. */
   readonly #sessions = new Map<string, number>();
 
   constructor(deps: SignInDeps) {
     this.#deps = deps;
   }
 
-  /** @returns null if the request is not signed in. */
   by(c: Context<OpsEnv>): SignedInBy | null {
     const { token, readToken, now } = this.#deps;
     if (token === null) return 'anyone';
@@ -40,7 +38,7 @@ export class SignIn {
     return (this.#sessions.get(getCookie(c, this.#cookieName) ?? '') ?? 0) > now() ? 'session' : null;
   }
 
-  /** @returns false if the token is wrong. Guessing needs no delay: tokens are long, and a bearer's is not delayed either. */
+  /** @returns false if the token is wrong. Tokens are too long to be guessed, so no delay is needed. */
   begin(c: Context<OpsEnv>, typed: string): boolean {
     const { token, now, log } = this.#deps;
     if (token !== null && !isSame(typed, token)) {
@@ -61,20 +59,19 @@ export class SignIn {
   }
 }
 
-/** In a time that says nothing about the token. */
+/** In constant time. */
 function isSame(text: string, token: string): boolean {
   const [a, b] = [text, token].map((each) => createHash('sha256').update(each).digest()) as [Buffer, Buffer];
   return timingSafeEqual(a, b);
 }
 
-/** `Secure` where the browser or the proxy says that TLS was used: over plain http a browser would drop the cookie. */
+/** Over plain http, a browser would drop a `Secure` cookie. */
 function cookieFor(c: Context<OpsEnv>) {
   const isTls =
     c.req.header('x-forwarded-proto') === 'https' || c.req.header('origin')?.startsWith('https:') === true;
   return { httpOnly: true, sameSite: 'Strict', path: '/', secure: isTls } as const;
 }
 
-/** `GET` and `POST /login`, `POST /logout`: open without a session. */
 export function loginRoutes(signIn: SignIn): Hono<OpsEnv> {
   const app = new Hono<OpsEnv>();
   app.get('/login', (c) => (signIn.by(c) === null ? c.html(loginPage(null)) : c.redirect('/', 303)));
@@ -90,10 +87,10 @@ export function loginRoutes(signIn: SignIn): Hono<OpsEnv> {
   return app;
 }
 
-/** Refuses requests that are not signed in, and changes with the read token: people get the form, programs an error. */
+/** People get the sign-in form, programs an error. */
 export function requireSignIn(signIn: SignIn): MiddlewareHandler<OpsEnv> {
   return async (c, next) => {
-    // For load balancers, as `/healthz` of the public listener.
+    // For load balancers.
     if (c.req.path === '/readyz') return next();
     const by = signIn.by(c);
     if (by === 'read_token' && !isSafe(c)) {

@@ -1,4 +1,3 @@
-/** Puts the JSON API together: each neighbouring file has its endpoints, this one what they share. */
 import { ChangeFeed } from '../feed/change-feed.ts';
 import { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
@@ -23,12 +22,11 @@ export function createApi(deps: OpsDeps): ApiRouter {
   api.route('/', runsRoutes({ ...deps, held: new HeldAnswers(deps) }));
 
   let document: object | null = null;
-  // Made on request: it takes as long as a good part of a start.
+  // Made on request, since it would slow down each start.
   api.get('/openapi.json', (c) => c.json((document ??= describe(api))));
   return api;
 }
 
-/** The API, described by the schemas that it uses. */
 function describe(api: ApiRouter): object {
   api.openAPIRegistry.registerComponent('securitySchemes', 'token', {
     type: 'http',

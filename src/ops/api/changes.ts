@@ -1,7 +1,4 @@
-/**
- * `GET /api/changes` and `GET /api/changes/stream`: the change feed (docs/http-api.md#change-feed,
- * docs/reading-the-mirror.md#following-changes).
- */
+/** `GET /api/changes`, `GET /api/changes/stream` (docs/http-api.md#change-feed). */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { StoreReader } from '../../mirror/mirror.ts';
@@ -17,7 +14,7 @@ import { changeSchema, epochSchema, lastSeqSchema } from './rows.ts';
 const MAX_WAIT_S = 60;
 
 const CONTRACT = `Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice. Keep \`epoch\` and \`next\` of each answer, and send both with the next request.
-Start over (read all of /api/stock, then continue from the \`last_seq\` it came with) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A consumer that does not send \`epoch\` must compare the one in the answer itself.`;
+Start over (read all of /api/stock, then continue from its \`last_seq\`) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A consumer that does not send \`epoch\` must compare it itself.`;
 
 const startOverSchema = z
   .object({
@@ -35,7 +32,7 @@ const START_OVER = {
 
 const position = {
   after: seqParameter(
-    'The last number the consumer has: `next` of the previous answer. Without it, the oldest change that is kept comes first.',
+    'The `next` of the previous answer. Without it, the oldest change comes first.',
   ).optional(),
   epoch: z
     .string()
@@ -54,11 +51,7 @@ const changes = createRoute({
     query: z.strictObject({
       ...position,
       limit: limitParameter,
-      wait_seconds: wholeNumber(
-        0,
-        MAX_WAIT_S,
-        'Long poll: how long the answer may wait for a change when there is none yet.',
-      ).optional(),
+      wait_seconds: wholeNumber(0, MAX_WAIT_S, 'Long poll: how long to wait for a change.').optional(),
     }),
   },
   responses: withRefusals({
@@ -81,7 +74,7 @@ const stream = createRoute({
   path: '/api/changes/stream',
   operationId: 'changesStream',
   summary: 'Changes as they are made, as server-sent events',
-  description: `The stream begins with an event \`epoch\` with {epoch, last_seq}; then each change is an event \`change\` with its number as id. An id without an event only moves the number forward. A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. A reader that was too slow gets an event \`gone\`, which means start over, and the stream ends. After 15 s of silence a comment is sent. A reader that takes nothing for 90 s is disconnected. ${CONTRACT}`,
+  description: `The stream begins with an event \`epoch\` with {epoch, last_seq}; then each change is an event \`change\` with its number as id. An id without an event only moves the number forward. A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. A reader that was too slow gets an event \`gone\`, which means start over, and the stream ends. A comment is sent after 15 s without events. A client that reads nothing for 90 s is disconnected. ${CONTRACT}`,
   request: {
     query: z.strictObject(position),
     headers: z.object({ 'last-event-id': seqParameter('The id of the last event.').optional() }),
@@ -129,7 +122,7 @@ function refuse(c: Context<OpsEnv>, startOver: StartOver) {
   return startOver.error === 'epoch_changed' ? c.json(startOver, 409) : c.json(startOver, 410);
 }
 
-/** Resolves when there is a change after the number, or the client has left. @throws StoreError */
+/** Resolves at a change after the number, after the time, or when the client has left. @throws StoreError */
 async function untilChange(feed: ChangeFeed, from: number, withinMs: number, signal: AbortSignal) {
   const untilMs = performance.now() + withinMs;
   for (let at = from; ;) {

@@ -1,11 +1,11 @@
-/** What all endpoints of the API share: parameters, the form of lists and errors, and how they are described. */
+/** Shared by all endpoints: parameters, lists, errors, and their descriptions. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
 import type { OpsEnv } from '../shared/env.ts';
 
 export type ApiRouter = OpenAPIHono<OpsEnv>;
 
-/** A router that answers `invalid_request` and names the field when a schema refuses a request. */
+/** A router whose schemas' refusals are `invalid_request` and name the field. */
 export function apiRouter(): ApiRouter {
   return new OpenAPIHono<OpsEnv>({
     defaultHook: (result, c) => {
@@ -31,20 +31,19 @@ export function answers<S extends z.ZodType>(description: string, schema: S) {
 const refusal = (description: string) => answers(description, errorSchema);
 export const NOT_FOUND = refusal('Not found');
 
-/** Answers that every endpoint may give. */
 const REFUSALS = {
   400: refusal('The request is wrong: `error_description` names the field'),
   401: refusal('The request has neither a bearer token nor a session'),
   403: refusal(
-    'The request comes from another site, its token or session does not allow it, or no token is configured and its Host header does not name this machine',
+    'The request comes from another site, its token or session does not allow it, or no token is configured and its Host header is not this machine',
   ),
   500: refusal('The mirror has failed: `error_description` says how'),
 } as const;
 const UNAVAILABLE = refusal(
-  'The mirror cannot be read or written for now: `error_description` says why. Or this client holds too many streams and long polls: try again',
+  'The mirror cannot be read or written at the moment, or this client holds too many streams and long polls: `error_description` says which',
 );
 
-/** An endpoint's own answers, and those that every endpoint may give. */
+/** Adds the answers that every endpoint may give. */
 export function withRefusals<T extends object>(
   own: T,
 ): Omit<{ 503: typeof UNAVAILABLE }, keyof T> & T & typeof REFUSALS {
@@ -57,7 +56,6 @@ interface About {
   readonly description?: string;
 }
 
-/** A `GET` endpoint that answers JSON. */
 export function reading<P extends string, Q extends z.ZodRawShape, A extends z.ZodType>(
   path: P,
   { query, answer, ...about }: About & { readonly query: Q; readonly answer: A },
@@ -66,13 +64,11 @@ export function reading<P extends string, Q extends z.ZodRawShape, A extends z.Z
   return createRoute({ method: 'get', path, ...about, request: { query: z.strictObject(query) }, responses });
 }
 
-/** Server-sent events. */
 export const EVENTS = {
   description: 'Events, until either side closes the stream',
   content: { 'text/event-stream': { schema: z.string() } },
 };
 
-/** A whole number in a query. */
 export function wholeNumber(min: number, max: number, description: string) {
   const problem = `must be a whole number from ${min} to ${max}`;
   return z
@@ -100,13 +96,11 @@ export const flagParameter = (description: string) =>
     .optional()
     .openapi({ type: 'string', enum: ['0', '1'], description });
 
-/** Parameters of a list, the newest rows first. */
 export const newestFirst = {
   after: seqParameter('The `next` of the previous page: older rows follow.').optional(),
   limit: limitParameter,
 };
 
-/** Ends every list. */
 export const listEnd = {
   next: z.string().nullable().meta({ description: 'Where the next page begins; null on the last page.' }),
   has_more: z.boolean().meta({ description: 'There may be more rows: ask again with `after` = `next`.' }),

@@ -1,4 +1,4 @@
-/** Rows of the API, with the names and meanings of the SQL views (docs/reading-the-mirror.md#views). */
+/** Rows with the names and meanings of the SQL views (docs/reading-the-mirror.md#views). */
 import { z } from '@hono/zod-openapi';
 import { READ_REASONS } from '../../core/causes.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';

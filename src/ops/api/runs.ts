@@ -61,8 +61,8 @@ const stream = createRoute({
   operationId: 'runStream',
   summary: 'The progress of a run, as server-sent events',
   description:
-    'An event `run` with the state of the run, twice a second, until the run ends. Before it an event `causes` whenever ' +
-    'the causes that hold the run back change: those of the status.',
+    'An event `run` with the state of the run, twice a second, until it ends; an event `causes` whenever the causes of the ' +
+    'status that prevent reads change.',
   request,
   responses: withRefusals({ 200: EVENTS, 404: NOT_FOUND }),
 });
@@ -73,9 +73,8 @@ const resync = createRoute({
   operationId: 'resync',
   summary: 'Reads the whole catalogue again, or named products',
   description:
-    'A request for the whole catalogue joins an equally urgent run that is under way, and returns that run with `joined`: ' +
-    'true. The joined run does not repeat what it had already read. To be sure of everything as of now, ask once more ' +
-    'when the run has ended.',
+    'A request for the whole catalogue joins an equally urgent run that is under way, and returns it with `joined`: true. ' +
+    'The joined run does not repeat earlier reads. To compare every product as of now, request another run after its end.',
   request: {
     body: {
       required: true,
@@ -147,7 +146,7 @@ export function runsRoutes({ reader, operator, watch, held }: RunsDeps): ApiRout
 
   app.openapi(resync, async (c) => {
     const { product_ids: productIds = null, allow_removals: allowRemovals = false } = c.req.valid('json');
-    // A page left open must not be enough to remove products.
+    // An open session must not be enough to remove products.
     if (allowRemovals && !['token', 'anyone'].includes(c.get('signedInBy'))) {
       return c.json(errorBody('access_denied', 'allow_removals needs OPS_TOKEN as a bearer token'), 403);
     }
@@ -161,7 +160,7 @@ interface Followed extends Pick<RunsDeps, 'reader' | 'watch'> {
   readonly first: Run;
 }
 
-/** The run as it is now, and again at each tick until it ends; and what holds it back, whenever that changes. */
+/** Sends the run at each tick until it ends, and the causes that hold reads back whenever they change. */
 async function* progress({ reader, first, watch }: Followed, signal: AbortSignal) {
   let sentCauses = '[]';
   for (let run = first; ; run = (await reader.ask('runById', { id: run.id })) ?? run) {

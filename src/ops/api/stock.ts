@@ -1,4 +1,4 @@
-/** `GET /api/stock`, `GET /api/variants`: the SQL views, page by page. */
+/** `GET /api/stock`, `GET /api/variants`. */
 import { z } from '@hono/zod-openapi';
 import type { StoreReader } from '../../mirror/mirror.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * The change feed for many consumers at once (docs/http-api.md#change-feed). Consumers at the same number share one
- * database query. They do not poll: a commit with changes wakes them together, at most every few milliseconds.
+ * The change feed for many consumers (docs/http-api.md#change-feed): those at the same number share one query, and a commit
+ * with changes wakes all of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedPage } from '../../mirror/queries/changes.ts';
@@ -11,15 +11,15 @@ interface ChangeFeedDeps {
   readonly writer: Pick<StoreWriter, 'onApplied' | 'position'>;
 }
 
-/** Under load there are hundreds of commits a second; a page for each would cost too much. */
+/** Under load there are hundreds of commits per second. */
 const WAKE_EVERY_MS = 25;
 const PAGE_ROWS = 500;
-/** Consumers that catch up are at different numbers; their pages are of no use to others. */
+/** Consumers that catch up cannot share pages. */
 const PAGES_KEPT = 8;
 
 export class ChangeFeed {
   readonly #reader: StoreReader;
-  /** By the number that they begin after; all from one state of the database. */
+  /** By the number they begin after; all from one state of the database. */
   readonly #pages = new Map<number, Promise<FeedPage>>();
   #news = new AbortController();
 
@@ -28,7 +28,7 @@ export class ChangeFeed {
     let seenSeq = writer.position.changeSeq;
     let waking: NodeJS.Timeout | null = null;
     writer.onApplied(() => {
-      // The heartbeat's commit adds no change, and must not end the silence after which a stream sends a comment.
+      // A heartbeat adds no change, and must not reset the interval of a stream's comments.
       if (writer.position.changeSeq === seenSeq) return;
       seenSeq = writer.position.changeSeq;
       waking ??= setTimeout(() => {
@@ -40,12 +40,12 @@ export class ChangeFeed {
     });
   }
 
-  /** Aborted at the next change. Take it before reading a page and wait for it afterwards, so that nothing is missed. */
+  /** Aborted at the next change. To miss nothing, take it before reading a page and wait for it afterwards. */
   get news(): AbortSignal {
     return this.#news.signal;
   }
 
-  /** The changes after a number, at most one page. @throws StoreError */
+  /** At most one page. @throws StoreError */
   after(seq: number): Promise<FeedPage> {
     const known = this.#pages.get(seq);
     if (known !== undefined) return known;
@@ -56,7 +56,7 @@ export class ChangeFeed {
     return page;
   }
 
-  /** @returns whether there was news; false after the time or the signal. */
+  /** @returns false after the time or the signal. */
   async newsWithin(news: AbortSignal, ms: number, signal: AbortSignal): Promise<boolean> {
     if (news.aborted) return true;
     await sleep(ms, undefined, { signal: AbortSignal.any([signal, news]) }).catch(() => undefined);
@@ -64,12 +64,12 @@ export class ChangeFeed {
   }
 }
 
-/** Where to continue. Numbers without a row, such as those of changed names, are skipped when nothing else is left. */
+/** The next `after`. Skips numbers without a row, such as those of changed names, at the end of the feed. */
 export function nextOf({ changes, hasMore, lastSeq }: FeedPage): number {
   return hasMore ? (changes.at(-1)?.seq ?? lastSeq) : lastSeq;
 }
 
-/** The answer to a consumer that must start over: read all stock, then continue from the `last_seq` it came with. */
+/** Tells a consumer to read all stock, then continue from its `last_seq`. */
 export interface StartOver {
   readonly error: 'epoch_changed' | 'pruned' | 'ahead';
   readonly error_description: string;
@@ -78,13 +78,13 @@ export interface StartOver {
 }
 
 interface Standing {
-  /** The last number the consumer has; null: none, so it begins with the oldest change kept. */
+  /** The consumer's last number; null: begin with the oldest change. */
   readonly after: number | null;
-  /** The epoch it knows; null: it compares epochs itself. */
+  /** null: the consumer compares epochs itself. */
   readonly epoch: string | null;
 }
 
-/** No change is ever skipped silently. @returns null when the consumer may continue. */
+/** @returns null if the consumer misses no change. */
 export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartOver | null {
   const because = (error: StartOver['error'], why: string): StartOver => ({
     error,

@@ -1,11 +1,8 @@
-/**
- * The feed as server-sent events: first the epoch, then each change with its number as id
- * (docs/http-api.md#change-feed).
- */
+/** The feed as server-sent events (docs/http-api.md#change-feed). */
 import type { Position } from '../../mirror/queries/changes.ts';
 import { nextOf, whyStartOver, type ChangeFeed } from './change-feed.ts';
 
-/** Proxies take silence for a broken connection. */
+/** Proxies close silent connections. */
 const HEARTBEAT_MS = 15_000;
 const RECONNECT_AFTER_MS = 1_000;
 
@@ -19,7 +16,7 @@ export async function* followChanges(
   for (let at = after; !signal.aborted;) {
     const { news } = feed;
     const page = await feed.after(at);
-    // The reader was so slow that the next changes were pruned, or a new epoch has begun.
+    // The next changes were pruned, or a new epoch has begun.
     const gone = whyStartOver({ after: at, epoch }, page);
     if (gone !== null) {
       yield sentEvent('gone', gone);
@@ -27,7 +24,7 @@ export async function* followChanges(
     }
     const next = nextOf(page);
     const events = page.changes.map((change) => `id: ${change.seq}\n${sentEvent('change', change)}`);
-    // An id alone dispatches no event, but moves the point where the reader resumes.
+    // An id without an event only moves the point where the reader resumes.
     if (next > at) yield `${events.join('')}id: ${next}\n\n`;
     at = next;
     if (page.hasMore || (await feed.newsWithin(news, HEARTBEAT_MS, signal))) continue;

@@ -1,8 +1,4 @@
-/**
- * Answers that stay open: streams and long polls. Their number is limited for each client, the process buffers only
- * the chunk it is sending, a client that stops reading is disconnected (`src/platform/listen.ts`), and all end when the
- * mirror stops.
- */
+/** Streams and long polls. A client that stops reading is disconnected by `src/platform/listen.ts`. */
 import { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
 import type { Logger } from '../../platform/log.ts';
@@ -10,24 +6,23 @@ import { errorBody } from '../shared/api-error.ts';
 import { addressOf, type OpsEnv } from '../shared/env.ts';
 
 interface HeldAnswersDeps {
-  /** Aborted when the mirror stops. */
   readonly stopping: AbortSignal;
   readonly log: Logger;
 }
 
-/** For each client, so that one that leaks connections takes no place of another. */
+/** Per client, so that one that leaks connections does not affect others. */
 const MOST = 100;
 
 export class HeldAnswers {
   readonly #deps: HeldAnswersDeps;
-  /** By the client's address. */
+  /** By client address. */
   readonly #open = new Map<string, number>();
 
   constructor(deps: HeldAnswersDeps) {
     this.#deps = deps;
   }
 
-  /** @returns the release function; null when the client holds too many. */
+  /** @returns the release function; null if the client holds too many. */
   hold(c: Context<OpsEnv>): (() => void) | null {
     const client = addressOf(c);
     const open = this.#open.get(client) ?? 0;
@@ -54,7 +49,7 @@ export class HeldAnswers {
     return AbortSignal.any([this.#deps.stopping, c.req.raw.signal]);
   }
 
-  /** An answer of server-sent events. The next chunk is made when the socket has taken the one before. */
+  /** Sends server-sent events. Each chunk is made when the socket has taken the one before. */
   stream(c: Context<OpsEnv>, chunks: (signal: AbortSignal) => AsyncIterable<string>) {
     const release = this.hold(c);
     if (release === null) return this.tooMany(c);
@@ -75,7 +70,7 @@ export class HeldAnswers {
     }
     return c.body(c.req.method === 'HEAD' ? null : (ReadableStream.from(bytes()) as never), 200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
-      // Proxies that compress or buffer answers would hold events back.
+      // Keeps proxies from compressing or buffering events.
       'Cache-Control': 'no-store, no-transform',
       'X-Accel-Buffering': 'no',
     });

@@ -1,4 +1,4 @@
-/** What is counted and timed as it happens: deliveries, commits, requests to the store, losses and their repair. */
+/** Counters and histograms of deliveries, commits, requests to the store, losses and repairs. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Fact } from '../../core/apply/fact.ts';
@@ -43,7 +43,7 @@ export function createCounting(registry: Registry) {
     labelNames: ['answer', 'reason'],
     registers,
   });
-  // Prometheus sees an increase only from a value that it has scraped.
+  // Prometheus sees increases only from a scraped value.
   deliveries.inc({ answer: '204', reason: '' }, 0);
   for (const reason of ['not_stored', 'no_room']) deliveries.inc({ answer: '503', reason }, 0);
   for (const event of ['opened', 'closed', 'proved']) gaps.inc({ event }, 0);

@@ -1,13 +1,12 @@
-/** The state of the mirror as gauges. They show the last sample of the database; a scrape makes no query. */
+/** Gauges of the last sample of the database; a scrape makes no query. */
 import { Gauge, type Registry } from 'prom-client';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { CAUSE_CODES } from '../state/causes.ts';
 import type { MirrorState } from '../state/state.ts';
 import type { SampledState } from '../state/state-sampler.ts';
 
-/** What the gauges show. */
 export interface Shown {
-  /** As last read from the database; null: not known yet. */
+  /** null before the first sample. */
   readonly sample: SampledState | null;
   readonly lastDeliveryAtMs: number | null;
   readonly mirror: MirrorState;
@@ -15,7 +14,6 @@ export interface Shown {
 
 type Value = number | null | undefined;
 
-/** @param shown called at each scrape; must be quick. */
 export function createStateGauges(registry: Registry, now: () => number, shown: () => Shown): void {
   const registers = [registry];
   const gauge = (name: string, help: string, value: (shown: Shown) => Value): void => {
@@ -24,7 +22,7 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
       help,
       registers,
       collect() {
-        // Unknown is NaN, since zero would be wrong.
+        // 0 would be wrong for unknown.
         this.set(value(shown()) ?? Number.NaN);
       },
     });

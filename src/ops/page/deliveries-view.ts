@@ -1,4 +1,3 @@
-/** Deliveries from the inbox, and one of them with its body and what each item did. */
 import { html } from 'hono/html';
 import type { Unreadable } from '../../core/input.ts';
 import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
@@ -40,9 +39,9 @@ export function deliveriesView(page: DeliveryPage, { names, deadLettersOnly, isF
       >
     </header>
     ${table(
-      ['Delivery', 'Arrived', 'What each item did', 'Request'],
+      ['Delivery', 'Arrived', 'Items', 'Request'],
       page.deliveries.map((delivery) => deliveryRow(delivery, names)),
-      'There are none.',
+      deadLettersOnly ? 'All deliveries were understood.' : 'No delivery has arrived yet.',
     )}
     ${page.next === null && page.isPruned ? html`<p class="quiet">Older deliveries are pruned.</p>` : ''}
     ${pager({
@@ -94,7 +93,7 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
       ${facts(all)}
     </article>
     <article aria-labelledby="items-title">
-      <header><h2 id="items-title">What each item did</h2></header>
+      <header><h2 id="items-title">Items</h2></header>
       ${table(
         ['SKU', 'Warehouse', '#Old → new', '#Change', 'Reason', 'By', 'Effect'],
         (items ?? []).map((item, at) => itemRow(item, at, names)),
@@ -116,7 +115,7 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
 }
 
 const apart = (ms: number): string =>
-  ms >= 0 ? `${millis(ms)} before` : `${millis(-ms)} after: the clocks differ`;
+  ms >= 0 ? `${millis(ms)} before arrival` : `${millis(-ms)} after arrival: the clocks differ`;
 
 function itemRow(item: DeliveredItem, at: number, names: WarehouseNames) {
   return {
@@ -141,21 +140,20 @@ function unreadableView({ problem, variantId }: Unreadable): Html {
     : html`${problem}. The product of ${variantLink({ variantId })} is read instead.`;
 }
 
-/** The order or the user that made a change. */
 export function actorView({ orderId, userId }: Pick<DeliveredItem, 'orderId' | 'userId'>): Html {
   if (orderId === null && userId === null) return html`–`;
   return html`${orderId === null ? '' : html`order ${idView(orderId)}`}
   ${userId === null ? '' : html`user ${idView(userId)}`}`;
 }
 
-/** Without an outcome, the mirror is about to apply the item, or a new epoch has begun since. */
+/** null: the item is not applied yet, or was applied in an earlier epoch. */
 const outcomeWords = ({ outcome }: DeliveredItem): string => (outcome === null ? '–' : OUTCOMES[outcome]);
 
 const OUTCOMES: Readonly<Record<ChangeBranch, string>> = {
   '1 new level': 'applied: the first value of this stock level',
-  '2 stale': 'not applied: older than a change that arrived before it',
-  '2 stale, yet follows': 'not applied: older, yet it continues the chain; its product is read',
-  '3 duplicate': 'no change: the same change was applied before',
+  '2 stale': 'not applied: a later change had already arrived',
+  '2 stale, yet follows': 'not applied: older, but it continues the chain; its product is read',
+  '3 duplicate': 'no change: already applied',
   '3 seen by the read': 'no change: a read already included it',
   '3 follows': 'applied: it continues another change of the same instant',
   '3 precedes': 'not applied: it precedes another change of the same instant',
@@ -165,8 +163,8 @@ const OUTCOMES: Readonly<Record<ChangeBranch, string>> = {
   '4b in doubt': 'a read may have included it; its product is read',
   '4c follows': 'applied',
   '4c gap': 'applied, after a gap: a delivery is late or lost',
-  'gone, seen by the read': 'not applied: the store had removed it by then',
-  'gone, in doubt': 'not applied: removed, perhaps added again; its product is read',
+  'gone, seen by the read': 'not applied: the store removed the level afterwards',
+  'gone, in doubt': 'not applied: the level was removed, perhaps added again; its product is read',
   'gone, shown again': 'applied: the removed level is back',
-  'future-dated': 'applied, with its time ignored: it is stamped in the future; its product is read',
+  'future-dated': 'applied, but its time, which lies in the future, is ignored; its product is read',
 };

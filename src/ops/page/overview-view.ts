@@ -1,4 +1,3 @@
-/** The overview: whether the values can be relied on, why not, and what the mirror is doing. */
 import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
 import type { Lag } from '../../mirror/queries/inbox.ts';
@@ -31,7 +30,6 @@ export function overviewView(overview: Overview): Html {
   ${plotsView(minutes, nowMs)} ${requestsView(overview)}`;
 }
 
-/** In place of a page while the mirror cannot be read. */
 export function unreadableView({ causes }: MirrorState, nowMs: number): Html {
   return html`<article id="now" class="stale">
       <header><h1>This page cannot be shown</h1></header>
@@ -42,7 +40,6 @@ export function unreadableView({ causes }: MirrorState, nowMs: number): Html {
 
 export const STATE_NAMES = { live: 'Live', catching_up: 'Catching up', stale: 'Stale' } as const;
 
-/** Can I rely on these values? */
 function answerView({ mirror: { state }, status: { levels, suspect_count: suspects } }: Overview): Html {
   const current =
     suspects === 0
@@ -56,7 +53,7 @@ function answerView({ mirror: { state }, status: { levels, suspect_count: suspec
     catching_up: ['You can rely on the values that are not suspect', current],
     stale: [
       'Do not rely on these values',
-      'They may be wrong or out of date until the causes below are removed.',
+      'They may be wrong or out of date until the critical causes below have ended.',
     ],
   }[state] as [string, string];
   return html`<article id="now" class="${state}">
@@ -70,7 +67,7 @@ function causeView({ code, severity, owner, since, message, remedy }: Cause, now
     <p><b>${marked(message)}</b></p>
     <p><b>What to do:</b> ${marked(remedy)}</p>
     <p class="row">
-      <code>${code}</code> <span>${severity}</span> <span>At fault: ${OWNER_WORDS[owner]}</span>
+      <code>${code}</code> <span>${severity}</span> <span>at fault: ${OWNER_WORDS[owner]}</span>
       ${since === null ? '' : html`<span>since ${ago(since, nowMs)}</span>`}
     </p>
   </article>`;
@@ -85,7 +82,7 @@ function valuesView({ status, lag, nowMs }: Overview): Html {
     ['Suspect levels', suspects],
     ['Pending reads', `${quantity(status.pending_reads)} of ${count(status.products, 'product')}`],
     ['Open gaps', quantity(status.open_gaps)],
-    ['Deliveries to apply', quantity(lag.deliveries)],
+    ['Unapplied deliveries', quantity(lag.deliveries)],
     ['Last delivery', ago(status.last_delivery_at, nowMs)],
     ['Last full read', ago(status.last_full_sync_at, nowMs)],
     ['Oldest read', ago(status.oldest_verified_at, nowMs)],

@@ -1,7 +1,4 @@
-/**
- * The ops page (docs/http-api.md#private-listener): `GET /` and its neighbours, for people. It works without scripts; a
- * form is answered by a redirect to the run that it has started.
- */
+/** The ops page (docs/http-api.md#private-listener). It works without scripts. */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { StoreError } from '../../sqlite/errors.ts';
@@ -38,7 +35,6 @@ const EVERY_MS = 2_000;
 
 interface Pages {
   readonly app: Hono<OpsEnv>;
-  /** Answers an address that has no page. */
   readonly nowhere: (c: PageContext) => Promise<Response>;
 }
 
@@ -108,7 +104,7 @@ export function createPage(deps: PageDeps): Pages {
     const variantId = c.req.param('id');
     const beforeSeq = numberIn(c.req.query('before'));
     const view = await reader.ask('variantView', { variantId, beforeSeq, limit: CHANGES_SHOWN });
-    if (view === null) return fail(c, `There is no variant ${variantId} in the mirror.`);
+    if (view === null) return fail(c, `The mirror has no variant ${variantId}`);
     const main = variantPage(view, { names, nowMs: now(), beforeSeq });
     return show(c, { title: variantTitle(view), at: '/stock', main });
   });
@@ -125,7 +121,7 @@ export function createPage(deps: PageDeps): Pages {
     const seq = numberIn(c.req.param('seq'));
     const delivery = seq === null ? null : await reader.ask('deliveryAt', { seq });
     if (delivery === null)
-      return fail(c, `There is no delivery ${c.req.param('seq')} in the inbox; old ones are pruned.`);
+      return fail(c, `The inbox has no delivery ${c.req.param('seq')}; old ones are pruned`);
     const main = deliveryView(delivery, names);
     return show(c, { title: `Delivery ${delivery.seq}`, at: '/deliveries', main });
   });
@@ -142,7 +138,7 @@ export function createPage(deps: PageDeps): Pages {
   app.get('/runs/:id', async (c) => {
     const id = numberIn(c.req.param('id'));
     const run = id === null ? null : await reader.ask('runById', { id });
-    if (run === null) return fail(c, `There is no run ${c.req.param('id')}; old ones are pruned.`);
+    if (run === null) return fail(c, `The mirror has no run ${c.req.param('id')}; old ones are pruned`);
     return show(c, {
       title: `${runName(run.kind)} ${run.id}`,
       at: '/runs',
@@ -153,7 +149,7 @@ export function createPage(deps: PageDeps): Pages {
   app.post('/page/resync', async (c) => {
     const productId = new URLSearchParams(await c.req.text()).get('product_id');
     if (productId !== null && !idSchema.safeParse(productId).success)
-      return fail(c, `“${productId}” is not a product id.`, 400);
+      return fail(c, `“${productId}” is not a product id`, 400);
     const { id } = await operator.resync(productId === null ? null : [productId], { allowRemovals: false });
     return c.redirect(`/runs/${id}`, 303);
   });
@@ -167,12 +163,12 @@ export function createPage(deps: PageDeps): Pages {
       return show(c, { title: 'The mirror cannot be read', at: '', main }, 503);
     }
     log.error({ err: error, path: c.req.path }, 'a page of the private listener could not be shown');
-    return fail(c, `This page cannot be shown: ${error.message}. The log output names the cause.`, 503);
+    return fail(c, `This page cannot be shown: ${error.message}; see the mirror’s log`, 503);
   });
-  return { app, nowhere: (c) => fail(c, `There is no page ${new URL(c.req.url).pathname} in this mirror.`) };
+  return { app, nowhere: (c) => fail(c, `There is no page ${new URL(c.req.url).pathname}`) };
 }
 
-/** A position or an id in an address; null: the text cannot be one. */
+/** @returns null if the text is no position or id. */
 function numberIn(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }

@@ -1,4 +1,3 @@
-/** Times, quantities, ids, tables and links between pages, as all pages write them. */
 import { html, raw } from 'hono/html';
 import type { Html } from '../../web/html.ts';
 import { duration } from '../state/duration.ts';
@@ -6,13 +5,13 @@ import type { WarehouseNames } from '../shared/warehouse-names.ts';
 
 export { duration };
 
-/** `2026-11-21 18:26:05 UTC`; scripts show it in the reader's time zone. */
+/** `2026-11-21 18:26:05 UTC`; a script converts it to the reader's time zone. */
 export function instant(atMs: number): Html {
   const iso = new Date(atMs).toISOString();
   return html`<time datetime="${iso}" data-zone>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 }
 
-/** `3 min ago`, with the exact time on hover. */
+/** `3 min ago`, with the exact time as a tooltip. */
 export function ago(atMs: number | null, nowMs: number, never = 'never'): Html {
   if (atMs === null) return html`${never}`;
   const iso = new Date(atMs).toISOString();
@@ -26,7 +25,7 @@ export function millis(ms: number): string {
   return `${ms < 10 ? Math.round(ms * 10) / 10 : quantity(Math.round(ms))} ms`;
 }
 
-/** `12,345`; negative values with a true minus sign. */
+/** `12,345` */
 export function quantity(value: number | null): string {
   return value === null ? '–' : value.toLocaleString('en').replace('-', '−');
 }
@@ -39,7 +38,7 @@ export function signed(value: number): string {
   return value > 0 ? `+${quantity(value)}` : quantity(value);
 }
 
-/** Shortened by the style sheet; one click marks all of it. */
+/** The style sheet shortens it; one click selects all of it. */
 export function idView(id: string): Html {
   return html`<code class="id" title="${id}">${id}</code>`;
 }
@@ -62,12 +61,12 @@ type Cell = Html | string;
 
 interface Row {
   readonly id: string;
-  /** One for each column; the first one is the row's head. */
+  /** The first cell is the row's head. */
   readonly cells: readonly Cell[];
 }
 
 /**
- * @param columns `#` before a name: quantities, to the right.
+ * @param columns `#` before a name: right-aligned quantities.
  * @param none shown instead of a table without rows.
  */
 export function table(columns: readonly string[], rows: readonly Row[], none: string): Html {
@@ -119,7 +118,7 @@ export function pager(to: { readonly first: string | null; readonly next: string
 const MARKED =
   /(`[^`]*`|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b)/;
 
-/** Shows text between backticks as code, instants in the page's format, and ids so that one click marks them. */
+/** Formats code between backticks, instants and ids. */
 export function marked(text: string): Html[] {
   return text.split(MARKED).map((part, index) => {
     if (index % 2 === 0) return html`${part}`;

@@ -1,4 +1,4 @@
-/** Six plots of the last day; the page's script draws them. */
+/** Data for six plots of the last day, drawn by the page's script. */
 import { html } from 'hono/html';
 import type { Html } from '../../web/html.ts';
 import { MEASURES, type Measure, type Minute } from '../state/timeline.ts';
@@ -7,9 +7,8 @@ import { millis, quantity } from './parts.ts';
 interface Series {
   readonly label: string;
   readonly measure: Measure;
-  /** Makes the sum a rate: 1 for each minute, 60 for each second in which the mirror ran. */
+  /** Turns sums into rates: 1 per minute, 60 per second. */
   readonly rate?: 1 | 60;
-  /** A colour of the style sheet. */
   readonly look?: string;
 }
 

@@ -1,11 +1,9 @@
-/** Runs, and one of them with its progress. */
 import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
 import type { Html } from '../../web/html.ts';
 import { runName } from '../shared/words.ts';
 import { ago, count, duration, facts, instant, pager, quantity, table } from './parts.ts';
 
-/** Of the page; one more row says whether there are others. */
 export const RUNS_SHOWN = 50;
 
 export function runsView(found: readonly Run[], isFirst: boolean, nowMs: number): Html {
@@ -13,7 +11,7 @@ export function runsView(found: readonly Run[], isFirst: boolean, nowMs: number)
   return html`<article>
     <header>
       <h1>Runs</h1>
-      <form method="post" action="/page/resync"><button>Read everything</button></form>
+      <form method="post" action="/page/resync"><button>Read the whole catalogue</button></form>
     </header>
     ${table(
       ['Run', 'State', 'Started', '#Took', '#Read', '#Corrected', '#Failed'],
@@ -54,7 +52,8 @@ export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
     ['Covers', productIds === null ? 'the whole catalogue' : productsOf(productIds)],
     [
       'Corrected',
-      html`${quantity(run.drift)} ${run.drift > 0 ? html`<a href="/api/drift">see which</a>` : ''}`,
+      html`${count(run.drift, 'difference')}
+      ${run.drift > 0 ? html`<a href="/api/drift">all differences</a>` : ''}`,
     ],
     ['Failed', count(run.failed, 'product')],
   ];
@@ -71,10 +70,7 @@ export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
 const productsOf = (ids: readonly string[]): string =>
   `${count(ids.length, 'product')}: ${ids.slice(0, 50).join(', ')}${ids.length > 50 ? ', …' : ''}`;
 
-/**
- * A run under way, for the overview.
- * @param isBlocked no request is sent to the store at present, so no rate says when the run ends.
- */
+/** @param isBlocked no request is sent to the store at present. */
 export function runningView(run: Run, nowMs: number, isBlocked: boolean): Html {
   return html`<article>
     <header>${runLink(run)} ${stateView(run)}</header>
@@ -98,10 +94,10 @@ function progressView(run: Run, nowMs: number, isBlocked: boolean): Html {
     </p>`;
 }
 
-/** At the rate so far; the total grows while the catalogue is being listed. */
+/** The total grows while the catalogue is being listed. */
 function remaining({ done, total, startedAtMs, listDone }: Run, nowMs: number): string {
   const seconds = (nowMs - startedAtMs) / 1_000;
-  if (done === 0 || seconds < 1) return 'starting';
+  if (done === 0 || seconds < 1) return 'just started';
   const left = duration(((total - done) / done) * seconds * 1_000);
   return `${quantity(Math.round((done / seconds) * 10) / 10)} products per second, about ${left} left${listDone ? '' : ' of those listed so far'}`;
 }

@@ -1,4 +1,3 @@
-/** The list of stock levels: everything, or what a search has found. */
 import { html } from 'hono/html';
 import type { StockLevelRow, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
 import type { Html } from '../../web/html.ts';
@@ -65,9 +64,9 @@ export function stockView(page: StockPage, search: StockSearch, shown: Shown): H
 }
 
 function noneFound({ isPartial }: StockPage, { text, warehouseId, suspect, after }: StockSearch): string {
-  if (isPartial) return 'Nothing found so far: each page searches a part of a large mirror.';
+  if (isPartial) return 'No match yet: each page searches a part of a large mirror.';
   if (after !== null) return 'There are no more.';
-  return text === '' && warehouseId === '' && !suspect ? 'Nothing is mirrored yet.' : 'Nothing matches.';
+  return text === '' && warehouseId === '' && !suspect ? 'No product has been read yet.' : 'No match.';
 }
 
 function rowsOf(variant: StockVariant, warehouseId: string, { names, nowMs }: Shown) {
@@ -94,10 +93,10 @@ function rowsOf(variant: StockVariant, warehouseId: string, { names, nowMs }: Sh
     );
 }
 
-/** Why a variant has no row of a warehouse. */
+/** Shown in place of a warehouse. */
 const KINDS: Readonly<Record<string, string>> = {
   own: 'none',
-  pulled: 'not shown: belongs to another seller',
+  pulled: 'none: another seller’s stock',
   bundle: 'none: bundle',
   assembled: 'none: assembled',
 };
@@ -105,11 +104,10 @@ const KINDS: Readonly<Record<string, string>> = {
 const suspicion = ({ suspect }: { readonly suspect: boolean }): Html | '' =>
   suspect ? html`<span class="state odd">suspect</span> ` : '';
 
-/** A total has no source. */
 type Evidence = Pick<StockVariant, 'asOfMs' | 'verifiedAtMs' | 'suspect'> &
   Partial<Pick<StockLevelRow, 'source'>>;
 
-/** Source and age of a value; the exact times show on hover. */
+/** Source and age of a value. */
 export function evidenceView(evidence: Evidence, nowMs: number): Html {
   const { source = 'as of', asOfMs, verifiedAtMs } = evidence;
   const verified = verifiedAtMs === asOfMs ? '' : html`, verified ${ago(verifiedAtMs, nowMs)}`;

@@ -1,4 +1,3 @@
-/** One variant: what is open about it, its stock, and how it moved. */
 import { html } from 'hono/html';
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Change } from '../../core/model.ts';
@@ -47,7 +46,7 @@ export function variantPage(view: VariantView, shown: Shown): Html {
             ? ''
             : html`<form method="post" action="/page/resync">
                 <input type="hidden" name="product_id" value="${variant.productId}" />
-                <button>Read it again</button>
+                <button>Read from the store</button>
               </form>`
         }
       </header>
@@ -60,33 +59,35 @@ export function variantPage(view: VariantView, shown: Shown): Html {
     ${historyView(view, shown)}`;
 }
 
-/** Why its values may be wrong. */
 function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
   const { gaps, readRequest, failure, goneAtMs, lookupAtMs, variant } = view;
   const lines: Html[] = [];
   if (goneAtMs !== null)
     lines.push(html`The store no longer has it; the mirror removed it ${ago(goneAtMs, nowMs)}.`);
   if (lookupAtMs !== null)
-    lines.push(html`Its product is unknown: the catalogue is searched for it at ${instant(lookupAtMs)}.`);
+    lines.push(html`Its product is unknown; the catalogue will be searched at ${instant(lookupAtMs)}.`);
   for (const { warehouseId, fromQty, toQty, openedAtMs, dueAtMs } of gaps) {
-    const due = dueAtMs > nowMs ? `read in ${duration(dueAtMs - nowMs)} unless it arrives` : 'due to be read';
+    const due =
+      dueAtMs > nowMs
+        ? `will be read in ${duration(dueAtMs - nowMs)} unless it arrives`
+        : 'is due to be read';
     lines.push(
-      html`In ${warehouseText(warehouseId, names.get(warehouseId))} the mirror held
-        <b>${quantity(fromQty)}</b> and the next change began at <b>${quantity(toQty)}</b>: a delivery is late
-        or lost. Found ${ago(openedAtMs, nowMs)}; the product is ${due}.`,
+      html`In ${warehouseText(warehouseId, names.get(warehouseId))} the mirror had
+        <b>${quantity(fromQty)}</b>, but the next change began at <b>${quantity(toQty)}</b>: a delivery is
+        late or lost. Detected ${ago(openedAtMs, nowMs)}; the product ${due}.`,
     );
   }
   if (readRequest !== null) {
     const isHeld = readRequest.notBeforeMs >= LATEST_MS;
     lines.push(
-      html`Its product ${isHeld ? 'is kept until you allow removals' : 'will be read again'}, because
+      html`Its product ${isHeld ? 'is kept until you allow removals' : 'will be read'}, because
       ${reasonWords(readRequest.reason)}; requested ${ago(readRequest.firstMadeAtMs, nowMs)}.`,
     );
   }
   if (failure !== null)
     lines.push(
       html`The last read of its product failed ${ago(failure.failedAtMs, nowMs)}: ${marked(failure.error)}
-      ${failure.parked === 1 ? 'The schedule or a resync tries it again.' : html`It is tried again at ${instant(failure.nextAtMs)}.`}`,
+      ${failure.parked === 1 ? 'The schedule or a resync will try again.' : html`The next attempt is at ${instant(failure.nextAtMs)}.`}`,
     );
   if (lines.length === 0 && variant.suspect)
     lines.push(html`It may have changed during downtime, or the store does not show its warehouses.`);
@@ -137,7 +138,7 @@ function historyView({ variant, changes, hasMore }: VariantView, { names, before
   return html`<article id="history" aria-labelledby="history-title">
     <header><h2 id="history-title">History</h2></header>
     ${table(
-      ['When', 'Warehouse', '#From', '#To', '#Change', 'Why', 'By'],
+      ['Recorded', 'Warehouse', '#From', '#To', '#Change', 'Reason', 'By'],
       changes.map((change) => changeRow(change, names)),
       'No changes; those older than RETENTION_DAYS are pruned.',
     )}

@@ -52,7 +52,7 @@ export function createPage(store: Store): Hono<ApiEnv> {
   const show = (context: Context<ApiEnv>, main: Html, problem?: string) => {
     const message =
       problem !== undefined
-        ? html`<p class="problem" role="alert"><b>Not done.</b> ${problem}</p>`
+        ? html`<p class="problem" role="alert"><b>Nothing changed:</b> ${problem}</p>`
         : context.req.query('done') !== undefined
           ? html`<p class="notice">Done.</p>`
           : '';
@@ -91,14 +91,14 @@ export function createPage(store: Store): Hono<ApiEnv> {
   app.get('/calls', (context) => show(context, callsView(store.calls, 'all')));
   app.get('/calls/:id', (context) => {
     const call = store.calls.recent.find(({ id }) => String(id) === context.req.param('id'));
-    if (call === undefined) throw new ApiError(404, 'not_found', 'this call is not kept any more');
+    if (call === undefined) throw new ApiError(404, 'not_found', 'this call is no longer kept');
     return show(context, callView(call, new URL(context.req.url).origin));
   });
 
   const webhook = (context: Context<ApiEnv>, requestId: string, problem?: string) => {
     const records = store.deliveries.records.filter(({ delivery }) => delivery.requestId === requestId);
     const [first] = records;
-    if (first === undefined) throw new ApiError(404, 'not_found', 'this webhook is not kept any more');
+    if (first === undefined) throw new ApiError(404, 'not_found', 'this webhook is no longer kept');
     return show(context, webhookView(store, records, first.delivery), problem);
   };
   app.get('/webhooks/:id', (context) => webhook(context, context.req.param('id')));
@@ -126,7 +126,7 @@ export function createPage(store: Store): Hono<ApiEnv> {
   app.onError((error, context) => {
     if (error instanceof ApiError) return context.text(`${error.message}\n`, error.status);
     if (error instanceof HTTPException) {
-      return context.text('Forms of other sites are refused: use the forms of this page.\n', 403);
+      return context.text('Forms of other sites are refused.\n', 403);
     }
     throw error;
   });

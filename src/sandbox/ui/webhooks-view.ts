@@ -19,8 +19,8 @@ export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
       <form method="post" action="${action}" data-stay><button>Lose a webhook</button></form>
     </header>
     <p class="quiet">
-      Stock changes, and its webhook is never sent. One second later the same stock changes again, and that
-      webhook arrives.
+      Changes a stock level without sending its webhook. One second later the same level changes again, and
+      that webhook is sent.
     </p>
     <ol id="losses-list">
       ${losses.recent.slice(0, LOSSES_SHOWN).map((loss) => lossCard(loss, mirrorUrl))}
@@ -36,7 +36,7 @@ function lossCard(loss: Loss, mirrorUrl: string | null): Html {
     step('bad', 'lost', html`${timeView(lost.createdAtMs)} ${change.old} → ${change.new} was never sent`),
   ];
   if (revealedBy === null) {
-    steps.push(step('', 'next', 'the receiver accepts the next webhook of this stock'));
+    steps.push(step('', 'next', 'the receiver accepts the next webhook of this level'));
   } else {
     const { change: next, record } = revealedBy;
     const revealedAtMs = record.sentAtMs ?? 0;
@@ -44,7 +44,7 @@ function lossCard(loss: Loss, mirrorUrl: string | null): Html {
       step(
         'odd',
         'seen',
-        html`${timeView(revealedAtMs)} the next webhook says ${next.old} → ${next.new}: it starts at
+        html`${timeView(revealedAtMs)} the next webhook says ${next.old} → ${next.new}: it begins at
         ${next.old}, not at ${change.old}, so one is missing`,
       ),
       readAtMs === null

@@ -1,4 +1,4 @@
-/** What scripts add to a page: its current content, plots, times in the reader’s zone, and forms that keep the place. */
+/** Adds to a page: current content, plots, times in the reader’s zone, and forms that do not reload it. */
 import { Idiomorph } from './idiomorph.js';
 
 const ANSWER_WITHIN_MS = 10_000;
@@ -26,7 +26,7 @@ const isEdited = (form) =>
   );
 
 /**
- * @param {string} text the page as the server shows it now
+ * @param {string} text the page as the server sends it
  * @param {boolean} withMessage whether its message replaces the one that is shown
  */
 function show(text, withMessage) {
@@ -78,7 +78,9 @@ async function look() {
   } catch {
     document.body.classList.add('old');
     if (!isOld)
-      fail(`${server} does not answer or cannot show this page: it is out of date. Reload it to see why.`);
+      fail(
+        `${server} does not answer or cannot show this page. The values below are old; reload to see why.`,
+      );
   }
 }
 
@@ -87,12 +89,12 @@ async function look() {
  * @param {HTMLElement | null} submitter
  */
 async function post(form, submitter) {
-  // None of the forms has a file.
+  // No form has a file.
   const fields = [...new FormData(form, submitter)].flatMap(([name, value]) =>
     typeof value === 'string' ? [[name, value]] : [],
   );
   const { isGood, text } = await ask(form.action, { method: 'POST', body: new URLSearchParams(fields) });
-  // The fields of a refused form stay as they were typed.
+  // A refused form keeps its fields.
   if (isGood) form.reset();
   show(text, true);
 }
@@ -103,7 +105,7 @@ document.addEventListener('submit', (event) => {
   event.preventDefault();
   isPosting = true;
   void post(form, event.submitter)
-    .catch(() => fail(`${server} does not answer: this was perhaps not carried out.`))
+    .catch(() => fail(`${server} does not answer. The change may not have been made.`))
     .finally(() => (isPosting = false));
 });
 
@@ -121,7 +123,7 @@ document.addEventListener('click', ({ target }) => {
 /** @type {WeakMap<HTMLElement, string>} */
 let drawn = new WeakMap();
 
-/** Draws the plots whose values have changed. */
+/** Draws the changed plots. */
 async function draw() {
   /** @type {NodeListOf<HTMLElement>} */
   const figures = document.querySelectorAll('[data-plot]');
