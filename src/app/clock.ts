@@ -1,18 +1,18 @@
 /**
- * The mirror's own clock. The rules compare instants a second or two apart, so a wall clock that is set must not
- * make two seconds of nothing: this clock runs with the monotonic one and approaches the wall clock slowly.
+ * The mirror's clock. The rules compare instants a second or two apart, so a step of the wall clock must not reach
+ * them: this clock follows the monotonic clock and approaches the wall clock slowly.
  */
 interface SteadyClock {
   readonly nowMs: number;
   readonly monotonicMs: number;
 }
 
-/** Share of the elapsed time by which the clock may run faster or slower to approach the wall clock. */
+/** Largest share of the elapsed time by which the clock runs faster or slower to approach the wall clock. */
 const SLEW = 0.1;
-/** The wall clock ran ahead by more than this while the process stood still: it was suspended, or time was set. */
+/** A larger lead of the wall clock means that the machine was suspended, or that the time was set. */
 const JUMP_MS = 2_000;
 
-/** @returns the clock's next reading; `jumpedMs` > 0 when nobody was listening for that long. */
+/** @returns the clock's next reading, and how far it jumped: for that long, no delivery could be received. */
 export function advance(
   clock: SteadyClock,
   wallMs: number,
@@ -27,19 +27,16 @@ export function advance(
 }
 
 export interface Clock {
-  /** Epoch ms, never falling. */
+  /** Epoch ms, never decreasing. */
   readonly now: () => number;
   /**
-   * Called when the process stood still and received nothing for `silentMs`. Either the wall clock ran ahead
-   * meanwhile (a suspended machine), or the time was not asked for that long, which a running mirror does every
-   * second.
+   * Called when the process stood still for `silentMs` and received nothing: the wall clock ran ahead (a suspended
+   * machine), or `now`, which a running mirror calls every second, was not called.
    */
   readonly onStandstill: (listener: (silentMs: number) => void) => void;
 }
 
-/**
- * @param notBeforeMs the last instant in the database: a clock that was set back between two starts is not followed.
- */
+/** @param notBeforeMs the last instant in the database: the clock never falls behind it. */
 export function createClock(notBeforeMs: number): Clock {
   let steady: SteadyClock = { nowMs: Math.max(Date.now(), notBeforeMs), monotonicMs: performance.now() };
   const listeners: ((silentMs: number) => void)[] = [];

@@ -1,20 +1,17 @@
-/** Whether deliveries may have been missed before a start (docs/architecture.md#downtime). */
-
 interface LastRun {
-  /** The last heartbeat of the previous run; null: there was none. */
+  /** Last heartbeat of the previous run; null: none. */
   readonly aliveAtMs: number | null;
-  /** A downtime that the previous run had noted, and not made up for. */
+  /** A downtime that the previous run noted but did not repair. */
   readonly missedSinceMs: number | null;
-  /** The public port's socket was passed in: whoever passed it kept accepting connections. */
+  /** systemd passed in the public port's socket and kept it open between the runs. */
   readonly isInherited: boolean;
-  /** When this machine was started: no socket is older. */
+  /** Boot time of the machine: no socket is older. */
   readonly bootedAtMs: number;
 }
 
 /**
- * Since when deliveries may be missing. Any time without an open port counts: the store sends each delivery once.
- *
- * @returns null: none can be missing.
+ * Start of the time in which deliveries may have been missed, null if none can be missing
+ * (docs/architecture.md#downtime). Any time without an open port counts, since the store sends each delivery once.
  */
 export function missedSince({ aliveAtMs, missedSinceMs, isInherited, bootedAtMs }: LastRun): number | null {
   if (missedSinceMs !== null) return missedSinceMs;

@@ -1,18 +1,16 @@
-/** How far the process's heaps may grow between two collections. */
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * The mirror holds little, and nearly all that it allocates is garbage a moment later: left alone, V8 lets the heap
- * of each thread grow to several times what is in use before it collects. The setting applies to every thread of the
- * process, those started later included.
+ * Limits how far the heap of each thread grows between two collections. The mirror allocates mostly short-lived
+ * garbage; by default V8 lets a heap grow to several times its live size.
  *
- * The young generation of the main thread cannot be limited from within: `--max-semi-space-size` does that when Node
- * starts (package.json, deploy): less than V8 would take, and enough for the requests of 256 connections to end before
- * they are promoted; beside it, `--max-old-space-size` makes V8 take less ahead on large
- * machines. Those of other threads are limited one by one (platform/thread.ts), which that option would overrule.
+ * Two limits are set elsewhere: the main thread's young generation by `--max-semi-space-size` when Node starts
+ * (package.json, deploy; large enough for the requests of 256 connections to end before they are promoted), and those
+ * of other threads in platform/thread.ts, which that option would overrule. `--max-old-space-size` keeps V8 from
+ * reserving more on large machines.
  */
 export function keepHeapsSmall(): void {
   setFlagsFromString('--max-semi-space-size=0');
-  // The old generation is collected when it has grown by a quarter.
+  // Collect the old generation when it has grown by a quarter.
   setFlagsFromString('--heap-growing-percent=25');
 }

@@ -1,4 +1,4 @@
-/** The mirror without its listeners: inbox and mirror, client of the store, reconciler. */
+/** The mirror without its listeners: inbox, mirror, store client and reconciler. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { openStore, realThreads, type Store, type StoreThreads } from '../mirror/store.ts';
@@ -10,7 +10,7 @@ import { connectService } from '../store-api/client.ts';
 import { storeAt } from '../store-api/transport/http.ts';
 import { createClock, type Clock } from './clock.ts';
 
-/** What the mirror stands on. Real, except in a simulation. */
+/** Replaced in simulations. */
 export interface MirrorPlatform {
   readonly threads: (path: string) => StoreThreads;
   readonly connect: typeof connectService;
@@ -29,31 +29,29 @@ export interface OpenMirror {
   readonly reconciler: Reconciler;
   readonly clock: Clock;
   /**
-   * Deliveries may be missing since then: reads every product as soon as the mirror works. Until that is noted in the
-   * mirror, each heartbeat carries it.
+   * Notes that deliveries may be missing since then, and requests a read of every product once the mirror works. Until
+   * the mirror has stored it, each heartbeat carries it.
    */
   missed(sinceMs: number): void;
-  /** What a heartbeat carries; null: the mirror knows of every downtime. */
+  /** The downtime for the heartbeat; null: the mirror has stored every downtime. */
   readonly missedSinceMs: number | null;
-  /** Resolves once a mirror that is open knows of every downtime, or has failed. */
+  /** Resolves once the open mirror has stored every downtime, or has failed. */
   readonly prepared: Promise<void>;
-  /** Stops reading, then closes the files. */
   close(): Promise<void>;
 }
 
 interface MirrorOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Called when the inbox fails: the process cannot continue. */
+  /** The inbox failed: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
   readonly platform?: MirrorPlatform;
-  /** Receives commits and the outcome of each request to the store. */
   readonly monitor?: Monitor | null;
 }
 
 const RETRY_MS = 1_000;
 
-/** Resolves once deliveries can be kept. Nothing is read before `reconciler.start()`. @throws StoreError */
+/** Resolves once deliveries can be stored. Reads begin with `reconciler.start()`. @throws StoreError */
 export async function openMirror({
   config,
   log,
@@ -66,7 +64,7 @@ export async function openMirror({
   let hasNewEpoch = false;
   let missedSinceMs: number | null = null;
   let underWay: Promise<void> | null = null;
-  /** What each opening of the mirror needs, until it succeeds. */
+  /** Gives a newly opened mirror its warehouse names and pending downtime; repeats until it succeeds. */
   const prepare = (): Promise<void> =>
     (underWay ??= (async () => {
       for (;;) {
@@ -81,7 +79,7 @@ export async function openMirror({
             return;
           }
         } catch {
-          // The mirror has failed: the fault is logged once, and its next opening comes here again.
+          // The failure is logged once, and the next opening calls this again.
           if (closing.signal.aborted || !store.mirror.isOpen) return;
           await wait(RETRY_MS, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
         }

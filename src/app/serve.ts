@@ -1,4 +1,4 @@
-/** Runs the mirror until it is asked to stop. Shared by `npm start` and `stock-mirror serve`. */
+/** Runs the mirror until it is asked to stop: `npm start` and `stock-mirror serve`. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from '../platform/authority.ts';
@@ -8,17 +8,15 @@ import { keepHeapsSmall } from './heap.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { realThreads } from '../mirror/store.ts';
 
-/** The drain must end within this time, or the process ends without it. */
 const STOP_WITHIN_MS = 4_500;
 const LAST_WORDS_MS = 100;
-/** Until deliveries can be kept; a large mirror may take longer to open. */
+/** Opening a large mirror may take longer, but deliveries need only the inbox. */
 const START_WITHIN_SECONDS = 60;
 const START_NOTICE_SECONDS = 10;
 
-/** The exit codes of the signals that stop the mirror (docs/operating.md#run). */
 const CODE_OF = { SIGTERM: 0, SIGHUP: 0, SIGINT: 130 } as const;
 
-/** @returns the exit code: 0 stopped by SIGTERM, 130 by Ctrl-C, 1 failed, 2 wrong configuration. */
+/** @returns the exit code (docs/operating.md#run). */
 export async function runService(): Promise<number> {
   let config;
   try {
@@ -33,7 +31,7 @@ export async function runService(): Promise<number> {
   for (const signal of Object.keys(CODE_OF) as (keyof typeof CODE_OF)[]) {
     process.once(signal, () => asked.resolve(signal));
   }
-  // Opens the database on another core, while this one loads the rest of the program.
+  // The threads open the database while this one loads the rest of the program.
   const threads = realThreads(config.database.path);
   const [{ createLog }, { REAL, startService }, { collectDefaultMetrics }] = await Promise.all([
     import('../platform/log.ts'),
@@ -66,7 +64,7 @@ export async function runService(): Promise<number> {
   } catch (error) {
     const text = error instanceof Error ? describe(error) : String(error);
     process.stderr.write(`error: ${text}\n`);
-    // One that takes too long could still succeed.
+    // A slow start could still succeed.
     await endStart(starting, log);
     return 1;
   }
@@ -86,10 +84,8 @@ export async function runService(): Promise<number> {
   );
   const code = await ending.promise;
   const tooLate = setTimeout(() => {
-    log.error(
-      'draining takes too long; the mirror stops without finishing it: every answered delivery is on disk',
-    );
-    // An orderly exit would wait for log output that is not being read.
+    log.error('draining took too long; the process ends now: every answered delivery is on disk');
+    // process.exit() would wait for log output that no one reads.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), LAST_WORDS_MS);
   }, STOP_WITHIN_MS);
   await service
@@ -100,13 +96,13 @@ export async function runService(): Promise<number> {
         'stopping failed: every answered delivery is on disk, and the next start repairs the rest',
       ),
     );
-  // Ends what is left of the process, should the log output keep it alive.
+  // Log output that no one reads must not keep the process alive.
   tooLate.unref();
   log.info({ cause: 'stopped' }, 'stopped');
   return code;
 }
 
-/** The result of `starting`. @throws Error when it takes too long; until then, lines of the log say that it continues. */
+/** Awaits `starting`, logging at intervals. @throws Error when it takes too long. */
 export async function startInTime<T>(
   starting: Promise<T>,
   log: Pick<Logger, 'warn'>,
@@ -125,7 +121,7 @@ export async function startInTime<T>(
   return await Promise.race([starting, tooLong()]).finally(() => started.abort());
 }
 
-/** Ends a start under way: whatever it has written is complete, or not there. */
+/** Ends a start under way; what it wrote is complete or absent. */
 async function endStart(starting: Promise<RunningService>, log: Logger): Promise<void> {
   const ended = starting.then(
     (service) => service.stop(),
@@ -133,7 +129,7 @@ async function endStart(starting: Promise<RunningService>, log: Logger): Promise
   );
   const hasEnded = await Promise.race([ended.then(() => true), wait(STOP_WITHIN_MS, false, { ref: false })]);
   if (hasEnded) return;
-  log.error('the start hangs in a call to the system; ending without it');
+  log.error('the start hangs in a system call; the process ends now');
   await wait(LAST_WORDS_MS);
   process.kill(process.pid, 'SIGKILL');
 }

@@ -1,4 +1,4 @@
-/** The running mirror: everything is built here once and passed inward. */
+/** Builds the running mirror from its parts. */
 import { uptime } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
@@ -18,7 +18,7 @@ import { missedSince } from './downtime.ts';
 
 export interface Platform extends MirrorPlatform {
   readonly listen: typeof listen;
-  /** The private listener's application: the half of the program that no webhook needs. */
+  /** Loads the private listener's application, which no webhook needs. */
   readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
 }
 
@@ -27,18 +27,16 @@ export const REAL: Platform = { ...REAL_MIRROR, listen, loadOps: () => import('.
 export interface RunningService {
   readonly webhook: Listener;
   readonly ops: Listener;
-  /** The content of `GET /metrics`; the process may add its own figures once. */
+  /** The content of `GET /metrics`; the process may add its own metrics once. */
   readonly metrics: Registry;
-  /** Stops accepting, drains, writes the last heartbeat, closes. */
   stop(): Promise<void>;
 }
 
-/** How long requests under way may take when the mirror stops. */
+/** Grace for requests under way at a stop. */
 const DRAIN_MS = 1_500;
 /** How long a start waits for the mirror, which deliveries do not need. */
 const MIRROR_WAIT_MS = 10_000;
 
-/** @throws StoreError, or Error when a port cannot be listened on. */
 export async function startService(
   config: Config,
   log: Logger,
@@ -47,7 +45,7 @@ export async function startService(
 ): Promise<RunningService> {
   const monitor = new Monitor();
   const opening = openMirror({ config, log, onDeath, platform, monitor });
-  // While the threads start.
+  // Load while the threads start.
   const loading = platform.loadOps();
   loading.catch(() => undefined);
   const mirror = await opening;
@@ -66,7 +64,7 @@ export async function startService(
     plotted: timeline,
   });
   const unstored = new UnstoredDeliveries({ writer, now, log });
-  /** Readers learn of a downtime before they see that the mirror is kept. */
+  /** The mirror's file must show a downtime before it shows a heartbeat. */
   const show = async (atMs: number): Promise<void> => {
     if (mirror.missedSinceMs === null) await writer.command('alive', { atMs, clockMs: now() });
   };
@@ -98,7 +96,7 @@ export async function startService(
     await Promise.all(listeners.map((listener) => listener.stop(graceMs)));
     await unstored.stop();
     await heartbeat.stop();
-    // While the mirror can still be written.
+    // These still write to the mirror.
     await sampler.stop();
     watch.stop();
     await timeline.stop();
@@ -115,7 +113,7 @@ export async function startService(
       observer: monitor.observer(now),
       log,
     });
-    // Listen before anything is read: a change that a read misses must arrive as a delivery.
+    // Listen before reading anything: a change that a read misses must arrive as a delivery.
     const webhook = await listenAt(intake, config.webhook);
     const bootedAtMs = Date.now() - uptime() * 1_000;
     const isInherited = config.webhook.fd !== undefined;
@@ -169,7 +167,7 @@ export async function startService(
   }
 }
 
-/** The address of a passed socket is known only now. */
+/** The address of an inherited socket is known only now. */
 function refuseOpenDoor({ ops }: Pick<Config, 'ops'>, { host, port }: Listener): void {
   if (ops.fd === undefined || ops.token !== null || isLoopback(host)) return;
   throw new Error(

@@ -1,7 +1,6 @@
 /**
- * The configuration: one place that reads the environment, and one object that is either correct or does not exist.
- * `texts.ts` finds a text for each variable; this file checks the texts, alone and together, and arranges them for
- * their users.
+ * Reads the environment into one object that is either correct or does not exist. `texts.ts` finds the text of each
+ * variable; this file checks the texts, alone and together.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -19,19 +18,19 @@ export { ConfigError, formatConfigError } from './error.ts';
 export { SETTABLE_NAMES } from './variables.ts';
 
 export type Config = ReturnType<typeof loadConfig>;
-/** For commands that ask the store nothing: an account that reads the file needs no secrets. */
+/** For commands that send the store no request, and so need no secrets. */
 export type LocalConfig = ReturnType<typeof loadLocalConfig>;
 
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
-  /** The descriptor of a socket that is already listening, in place of host and port. */
+  /** An inherited socket that is already listening, instead of host and port. */
   readonly fd?: number;
 }
 
 /**
- * Reads and checks the configuration (docs/configuration.md). Without arguments it reads the process's own
- * environment and folder.
+ * Reads and checks the configuration (docs/configuration.md), by default from the process's environment and working
+ * directory.
  *
  * @throws ConfigError naming every variable that is missing or wrong.
  */
@@ -45,7 +44,7 @@ export function loadConfig(sources: Partial<Sources> = {}) {
       baseUrl: values.SERVICE_BASE_URL,
       clientId: values.SERVICE_CLIENT_ID,
       clientSecret: values.SERVICE_CLIENT_SECRET,
-      /** The current key, then the one being replaced. */
+      /** The current key, then the previous one. */
       webhookSecrets: [current, ...(previous === null ? [] : [previous])] as [Secret, ...Secret[]],
       maxConcurrency: values.SERVICE_MAX_CONCURRENCY,
       maxRps: values.SERVICE_MAX_RPS,
@@ -54,19 +53,18 @@ export function loadConfig(sources: Partial<Sources> = {}) {
 }
 
 /**
- * As `loadConfig`, for commands that ask the store nothing. Settings of the store and the tokens of the private
- * listener may be missing, or in a file that this user may not read.
+ * Like `loadConfig`, but the store's settings and the tokens of the private listener may be missing or unreadable.
  *
  * @throws ConfigError naming every variable that is missing or wrong, if one is wrong.
  */
 export function loadLocalConfig(sources: Partial<Sources> = {}) {
   const { local, problems } = read(sources);
-  // An absent value is no obstacle, but is named with the rest: some of these commands may need it.
+  // Report absent values only together with a wrong one: few of these commands need them.
   if (problems.some(({ isAbsent }) => isAbsent !== true)) throw new ConfigError(problems);
   return local();
 }
 
-/** A build server runs this: nobody looks, even where it lends a terminal. */
+/** A build server runs this, so no one reads the terminal. */
 export function runsUnattended(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   return !['', 'false', '0', undefined].includes(env['CI']);
 }
@@ -74,8 +72,8 @@ export function runsUnattended(env: Readonly<Record<string, string | undefined>>
 export type DescribedVariable = ReturnType<typeof describeConfig>[number];
 
 /**
- * Every variable as it may be shown, also when the configuration is wrong. `value`: null when unset, `[secret]` for
- * secrets, `[wrong]` for a refused text.
+ * Every variable as it may be shown, even if the configuration is wrong. `value`: null when unset, `[secret]`, or
+ * `[wrong]`.
  */
 export function describeConfig() {
   const { texts } = readTexts(sourcesOf({}));
@@ -84,7 +82,6 @@ export function describeConfig() {
     const text = texts.get(name);
     if (text === undefined)
       return { name, source: unset === null ? ('unset' as const) : ('default' as const), value: unset };
-    // A refused value may hold a secret in the wrong place.
     const isRight = text !== null && kind.parse(text) !== undefined;
     return { name, source: 'set' as const, value: isSecret(name) ? '[secret]' : isRight ? text : '[wrong]' };
   });
@@ -94,7 +91,7 @@ function sourcesOf({ env = process.env, cwd = process.cwd(), readFile }: Partial
   return { env, cwd, readFile: readFile ?? ((path) => readFileSync(path, 'utf8')) };
 }
 
-/** @returns values and settings that are complete only if there is no problem, but for what is absent. */
+/** @returns values and settings that are complete only if `problems` is empty, except for absent values. */
 function read(given: Partial<Sources>) {
   const sources = sourcesOf(given);
   const { texts, problems, warnings } = readTexts(sources);
@@ -113,25 +110,22 @@ function read(given: Partial<Sources>) {
     if (found[name] === undefined)
       problems.push({ name, problem: `is ${quoted}not ${plain(kind.accepts)}`, remedy });
   }
-  // Each kind gives the type that `Values` has for its name.
   const values = found as unknown as Values;
   problems.push(...checkTogether(values));
   const webhook: Endpoint = { host: values.HOST, port: values.PORT, ...passed.webhooks };
   const ops: Endpoint = { host: values.OPS_HOST, port: values.OPS_PORT, ...passed.ops };
   const local = () => ({
-    /** Absolute, links followed: files beside it are found by its path, and two names of one file are one database. */
+    /** Absolute, with symbolic links resolved: the inbox and lock files are found by this path. */
     database: { path: linksFollowed(resolve(sources.cwd, values.DATABASE_PATH)) },
-    /** The public listener. */
     webhook,
-    /** The private listener. */
     ops: { ...ops, token: values.OPS_TOKEN ?? null, readToken: values.OPS_READ_TOKEN ?? null },
-    /** croner patterns; null when switched off. */
+    /** croner patterns; null: off. */
     schedules: { reconcileCron: values.RECONCILE_CRON, resyncCron: values.RESYNC_CRON },
-    /** By id. */
+    /** By warehouse id. */
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map<string, string>(),
     retentionDays: values.RETENTION_DAYS,
     logLevel: values.LOG_LEVEL,
-    /** Values that are accepted but look wrong, and are worth a line of the log. */
+    /** Accepted values that look wrong. */
     warnings,
   });
   return { values, local, problems };
@@ -144,7 +138,7 @@ export function isLoopback(host: string): boolean {
   return /^localhost$/i.test(host) || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Rules over several variables. A rule is not checked while a variable that it needs is itself wrong. */
+/** Rules over several variables. A rule is skipped if a variable it needs is wrong. */
 function checkTogether(values: Partial<Values>): ConfigProblem[] {
   const { HOST, PORT, OPS_HOST, OPS_PORT, OPS_TOKEN, OPS_READ_TOKEN } = values;
   const problems: ConfigProblem[] = [];
@@ -156,10 +150,10 @@ function checkTogether(values: Partial<Values>): ConfigProblem[] {
     const remedy = `${remedyFor('OPS_TOKEN')}${isOpen ? ' Or set OPS_HOST=127.0.0.1.' : ''}`;
     problems.push({ name: 'OPS_TOKEN', problem, remedy, isAbsent: true });
   }
-  // Port 0 is a different free port each time.
+  // Port 0 picks a free port each time.
   if (HOST !== undefined && HOST === OPS_HOST && PORT !== undefined && PORT === OPS_PORT && PORT > 0) {
     const problem = `is ${PORT}, which HOST and PORT already use`;
-    problems.push({ name: 'OPS_PORT', problem, remedy: 'Give the private listener a port of its own.' });
+    problems.push({ name: 'OPS_PORT', problem, remedy: 'Set it to another port.' });
   }
   return problems;
 }

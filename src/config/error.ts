@@ -1,18 +1,16 @@
 import { visible } from '../platform/visible.ts';
 
-/** One thing wrong with the configuration. Neither text ever holds the value of a secret. */
+/** A configuration problem. Its texts never contain the value of a secret. */
 export interface ConfigProblem {
-  /** The variable, or the file, that is wrong. */
+  /** A variable or a file. */
   readonly name: string;
-  /** What is wrong, as the rest of a sentence that begins with the name. */
+  /** The rest of a sentence that begins with the name. */
   readonly problem: string;
-  /** What to do about it. */
   readonly remedy: string;
-  /** A value that this user does not have: it is missing, or in a file that only another user may read. */
+  /** The value is missing, or in a file that this user may not read. */
   readonly isAbsent?: boolean;
 }
 
-/** Everything that is wrong with the configuration, found in one pass, so that it can be corrected in one go. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly ConfigProblem[];
@@ -23,7 +21,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The error as text for a terminal: two lines for each problem, what is wrong and what to do. No final newline. */
+/** Two lines per problem, what is wrong and the remedy, without a final newline. */
 export function formatConfigError(error: ConfigError): string {
   const count = error.problems.length;
   const heading = `The configuration has ${count === 1 ? 'a problem' : `${count} problems`}:`;

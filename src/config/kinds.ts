@@ -1,12 +1,12 @@
-/** The kinds of values that variables hold: text in, a checked value out. */
+/** Kinds of configuration values: each parses a text into a checked value. */
 import { isIP } from 'node:net';
 import { Cron } from 'croner';
 import { Secret } from '../platform/secret.ts';
 
 export interface Kind<T> {
-  /** In Markdown: for documents and messages. */
+  /** Markdown, for documents and messages. */
   readonly accepts: string;
-  /** undefined: the text is refused. */
+  /** undefined: refused. */
   readonly parse: (text: string) => T | undefined;
   /** `quoted`: a refused text holds no secret and may be shown. `secret`: the text may also come from a file. */
   readonly shown: 'quoted' | 'hidden' | 'secret';
@@ -20,14 +20,13 @@ const FILLED = 'text with at least one visible character';
 export const plainText = kind(FILLED, (text) => (/\S/.test(text) ? text : undefined), 'hidden');
 export const secret = kind(FILLED, (text) => (/\S/.test(text) ? new Secret(text) : undefined), 'secret');
 
-/** It has to fit in an `Authorization` header, and must not be guessable in an afternoon. */
+/** Must fit in an `Authorization` header and resist guessing. */
 export const bearerToken = kind(
   '16 or more characters of printable ASCII, such as the output of `openssl rand -hex 32`',
   (text) => (/^[\x21-\x7e]{16,}$/.test(text) ? new Secret(text) : undefined),
   'secret',
 );
 
-/** Without a final slash. */
 export const baseUrl = kind(
   'an http or https address without credentials, query and fragment',
   (text) =>
@@ -44,7 +43,6 @@ export const wholeNumber = (least: number, most: number) =>
     /^[0-9]+$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined,
   );
 
-/** Relative paths are resolved later, against the folder the process was started in. */
 export const databaseFile = kind('the path of a file on a local disk', (text) =>
   /\0|^\s*$|^:memory:|^file:|[/\\]$|(^|\/)\.{1,2}$/i.test(text) ? undefined : text,
 );
@@ -61,7 +59,6 @@ export const schedule = kind('minute hour day month weekday, such as `*/15 * * *
   }
 });
 
-/** Names by id. */
 export const warehouseNames = kind(
   '`ID=NAME` with commas between several, such as `11=Bangkok,12=Chiang Mai`: each id once, of digits, each name of 1 to 60 characters',
   (text): ReadonlyMap<string, string> | undefined => {
@@ -80,7 +77,6 @@ export const logLevel = kind(`one of ${LOG_LEVELS.map((level) => `\`${level}\``)
   LOG_LEVELS.find((level) => level === text),
 );
 
-/** Without the marks of Markdown. */
 export function plain(markdown: string): string {
   return markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
 }

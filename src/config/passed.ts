@@ -1,17 +1,15 @@
 /**
- * Listening sockets that the process was started with: systemd's protocol of socket activation (sd_listen_fds(3)).
- * The process that passes them keeps them open, so the kernel holds connections while the mirror restarts.
+ * Inherited listening sockets: systemd socket activation (sd_listen_fds(3)). systemd keeps them open, so the kernel
+ * holds connections while the mirror restarts.
  */
 import type { ConfigProblem } from './error.ts';
 
-/** The names of sockets: `FileDescriptorName=` of their units. */
+/** `FileDescriptorName=` in the socket units. */
 const NAMES = ['webhooks', 'ops'] as const;
 type PassedSockets = Partial<Record<(typeof NAMES)[number], { readonly fd: number }>>;
 
-/** After standard input, output and error. */
 const FIRST_DESCRIPTOR = 3;
 
-/** Sockets meant for another process are ignored. */
 export function readPassed(env: Readonly<Record<string, string | undefined>>): {
   passed: PassedSockets;
   problems: ConfigProblem[];

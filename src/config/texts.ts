@@ -1,4 +1,4 @@
-/** Finds a text for each variable: in the environment, in `.env`, or in the file that `<NAME>_FILE` names. */
+/** Finds the text of each variable: in the environment, in `.env`, or in the file that `<NAME>_FILE` names. */
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { ConfigProblem } from './error.ts';
@@ -6,9 +6,9 @@ import { isSecret, SETTABLE_NAMES, VARIABLE_NAMES, type VariableName } from './v
 
 export interface Sources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder of `.env`, and the base of relative paths. */
+  /** Where `.env` is, and the base of relative paths. */
   readonly cwd: string;
-  /** Returns the text of a file; throws as `fs.readFileSync` does. */
+  /** Throws like `fs.readFileSync`. */
   readonly readFile: (path: string) => string;
 }
 
@@ -24,13 +24,12 @@ export function readTexts({ env, cwd, readFile }: Sources) {
     }
   };
   const cannotRead = (name: string, which: string, code: string, remedy: string): void => {
-    // The file belongs to another user, such as the mirror's own.
     const isAbsent = code === 'EACCES' || code === 'EPERM';
     problems.push({ name, problem: `${which}cannot be read (${code})`, remedy, isAbsent });
   };
   const secretIn = (name: string, path: string): string | null => {
     const remedy = 'Name a file that this user can read and that holds the secret and nothing else.';
-    // Editors and `echo` end a file with a line break that is not part of the secret; any further ones are kept.
+    // Editors and `echo` end a file with a line break, which is not part of the secret.
     const text = textOf(path, (code) => cannotRead(name, `names ${path}, which `, code, remedy));
     const secret = text?.replace(/\r?\n$/, '') ?? null;
     if (secret !== '' && secret?.includes('\uFFFD') !== true) return secret;
@@ -48,9 +47,9 @@ export function readTexts({ env, cwd, readFile }: Sources) {
     problems.push({ name: path, problem: 'is not UTF-8 text, but UTF-16', remedy: 'Save it as UTF-8.' });
   }
   const dotenv = parseEnv(isUtf16 ? '' : (dotenvText ?? ''));
-  // The environment wins over `.env`, also with an empty variable.
+  // The environment overrides `.env`, even with an empty value.
   const given: NodeJS.Dict<string> = { ...dotenv, ...env };
-  /** A variable that is not in the map is unset, an empty one too; null: set, and wrong already. */
+  /** Unset and empty variables are not in the map. null: set, and already reported as wrong. */
   const texts = new Map<VariableName, string | null>();
   for (const name of VARIABLE_NAMES) {
     const text = given[name] ?? '';
@@ -61,7 +60,7 @@ export function readTexts({ env, cwd, readFile }: Sources) {
     } else if (file !== '') texts.set(name, secretIn(`${name}_FILE`, resolve(cwd, file)));
     else if (text !== '') texts.set(name, text);
   }
-  // Shells and package managers set some of these names too, such as HOST.
+  // Shells and package managers also set some of these names, such as HOST.
   const warnings = SETTABLE_NAMES.filter(
     (name) => (dotenv[name] ?? env[name]) !== (env[name] ?? dotenv[name]),
   ).map((name) => ({
@@ -73,7 +72,7 @@ export function readTexts({ env, cwd, readFile }: Sources) {
   return { texts, problems, warnings };
 }
 
-/** Signs that a value was changed on its way here. It may be meant: such values are accepted. */
+/** Signs that a tool altered the value on its way here. Such values are accepted with a warning. */
 function oddities(name: string, text: string): ConfigProblem[] {
   if (/[\p{Cc}\uFFFD]/u.test(text)) {
     const problem = 'contains a line break, another control character, or bytes that are not UTF-8';

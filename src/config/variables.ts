@@ -1,15 +1,15 @@
 /**
- * Every variable: the values it takes, its default, its meaning. The only source: it validates, gives the remedies of
- * errors, and `npm run generate` writes `.env.example` and the list of docs/configuration.md from it.
+ * The only source for every variable: its values, default and meaning. `npm run generate` writes `.env.example` and
+ * docs/configuration.md from it.
  */
 import * as is from './kinds.ts';
 import type { Kind } from './kinds.ts';
 
 export interface Variable<T = unknown> {
   readonly kind: Kind<T>;
-  /** In Markdown. */
+  /** Markdown. */
   readonly meaning: string;
-  /** The text used when the variable is unset; null: the variable holds null; undefined: it is required. */
+  /** The text used if the variable is unset; null: the value is null; undefined: the variable is required. */
   readonly unset?: string | null;
 }
 
@@ -54,17 +54,17 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 
-/** The checked value of each variable: `null` for an optional one that is unset. */
+/** null for an optional variable that is unset. */
 export type Values = {
   [Name in VariableName]: (typeof VARIABLES)[Name] extends Variable<infer T> ? T : never;
 };
 
 export const VARIABLE_NAMES = Object.keys(VARIABLES) as readonly VariableName[];
 
-/** Whether the value may also come from the file that `<NAME>_FILE` names. */
+/** Whether `<NAME>_FILE` may name a file that holds the value. */
 export const isSecret = (name: VariableName): boolean => VARIABLES[name].kind.shown === 'secret';
 
-/** Names that may be set, the `_FILE` forms included. */
+/** Names that may be set, including the `_FILE` forms. */
 export const SETTABLE_NAMES: readonly string[] = VARIABLE_NAMES.flatMap((name) =>
   isSecret(name) ? [name, `${name}_FILE`] : [name],
 );

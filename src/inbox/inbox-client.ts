@@ -1,4 +1,4 @@
-/** The inbox as the main thread sees it: promises that resolve once a delivery is on disk. */
+/** Client of the inbox thread. Promises resolve once a delivery is on disk. */
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { Arrival, Heartbeat, InboxMetadata, PrunedInbox, PruneInbox, Unpublished } from './inbox.ts';
@@ -7,23 +7,21 @@ import type { InboxCalls, InboxCommit } from './serve-inbox.ts';
 export type InboxThread = Asked<InboxCalls, InboxCommit>;
 
 interface InboxEvents {
-  /** The thread ended without being asked to: the process must end. */
+  /** The thread ended unasked: the process must end. */
   readonly onDeath: (error: StoreError) => void;
   /** After each transaction, before its callers hear of it. */
   readonly onCommit: (commit: InboxCommit) => void;
 }
 
-/** Deliveries of one turn of the event loop; they are sent together at its end. */
+/** Deliveries of one turn of the event loop, sent together at its end. */
 interface Batch extends PromiseWithResolvers<void> {
   readonly arrivals: Arrival[];
 }
 
 export class InboxClient {
   readonly #requests: Requests<InboxCalls, InboxCommit>;
-  /** Read when the inbox was opened. */
   readonly metadata: InboxMetadata;
   #batch: Batch | null = null;
-  /** The last row known to be on disk. */
   lastSeq: number;
   #isClosing = false;
 
@@ -46,7 +44,7 @@ export class InboxClient {
     this.metadata = metadata;
   }
 
-  /** Resolves once it is on disk, or was there already. @throws StoreError */
+  /** Resolves once the body is on disk. @throws StoreError */
   append(body: Uint8Array, arrivedAtMs: number, fromStream = false): Promise<void> {
     if (this.#batch === null) {
       this.#batch = { arrivals: [], ...Promise.withResolvers() };
@@ -56,22 +54,19 @@ export class InboxClient {
     return this.#batch.promise;
   }
 
-  /** The heartbeat: resolves when a delivery could be committed. @throws StoreError */
+  /** Resolves when a delivery could be committed. @throws StoreError */
   beat(heartbeat: Heartbeat): Promise<void> {
     return this.#requests.call('beat', heartbeat);
   }
 
-  /** @throws StoreError */
   beginEpoch(epoch: string, changeSeq: number): Promise<void> {
     return this.#requests.call('beginEpoch', { epoch, changeSeq });
   }
 
-  /** The oldest rows after `afterSeq` that are to be published. @throws StoreError */
   unpublished(afterSeq: number): Promise<Unpublished> {
     return this.#requests.call('unpublished', { afterSeq });
   }
 
-  /** @throws StoreError */
   prune(args: PruneInbox): Promise<PrunedInbox> {
     return this.#requests.call('prune', args);
   }
@@ -79,7 +74,7 @@ export class InboxClient {
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#send();
-    // A thread that has ended is closed: its files went with it.
+    // A dead thread has closed its files.
     await this.#requests.call('close', undefined).catch(() => undefined);
     await this.#requests.exited;
   }

@@ -1,4 +1,3 @@
-/** The inbox thread: see serve-inbox.ts. */
 import { ownerOfThread } from '../platform/thread.ts';
 import type { Reply, Request } from '../sqlite/worker.ts';
 import { lockAndOpen, serveInbox, type InboxCalls, type InboxCommit } from './serve-inbox.ts';

@@ -1,6 +1,6 @@
 /**
- * The inbox: every delivery, in order of arrival, in a file that only this program opens. A delivery is answered once
- * it is here and synced; the mirror applies it afterwards (docs/architecture.md#inbox).
+ * The inbox: every delivery in order of arrival, in a file that only this program opens. A delivery is answered once it
+ * is synced here, and applied to the mirror afterwards (docs/architecture.md#inbox).
  */
 import { hash, randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
@@ -25,7 +25,7 @@ const TABLES = `
     seq INTEGER PRIMARY KEY,
     arrived_at_ms INTEGER NOT NULL,
     body_hash BLOB NOT NULL UNIQUE,
-    -- 1: taken from the stream, so that it is not published again.
+    -- 1: taken from the stream, so not published again.
     from_stream INTEGER NOT NULL DEFAULT 0,
     body BLOB NOT NULL
   ) STRICT;
@@ -35,47 +35,44 @@ const TABLES = `
     host_id TEXT NOT NULL,
     -- Identifies one numbering of the change feed.
     epoch TEXT NOT NULL,
-    -- The heartbeat: until when the public port was open.
+    -- Heartbeat: the public port was open until then.
     alive_at_ms INTEGER,
-    -- The process's own clock then, which a wall clock that is set back does not move.
+    -- The process clock at the heartbeat; it stays monotonic when the wall clock is set back.
     clock_ms INTEGER,
     -- Deliveries may be missing since then, and the mirror does not know yet; null: it does.
     missed_since_ms INTEGER,
     -- The highest change number that readers of the mirror may have seen.
     change_seq INTEGER NOT NULL DEFAULT 0,
-    -- Every row up to here is in the stream.
     published_seq INTEGER NOT NULL DEFAULT 0,
-    -- The stream that deliveries are taken from, and up to which of its messages they are here.
+    -- The stream consumed, and its last message whose predecessors are all stored here.
     stream_id TEXT,
     stream_seq INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   PRAGMA application_id = ${APPLICATION_ID};`;
 
-/** How far this host has got with the stream. What happened after it was noted happens again. */
+/** Progress with the stream at the last heartbeat; later work is repeated after a crash. */
 export interface StreamPlace {
-  /** Every row up to here is in the stream. */
+  /** Every row up to this one is in the stream. */
   readonly publishedSeq: number;
-  /** The stream that deliveries are taken from; null: none yet. */
+  /** The stream consumed; null: none yet. */
   readonly streamId: string | null;
-  /** Its last message of which this and all before it are here. */
+  /** The last message whose predecessors are all in the inbox. */
   readonly streamSeq: number;
 }
 
-/** The columns of `metadata`, and the last row of the inbox. */
 export interface InboxMetadata extends StreamPlace {
   readonly hostId: string;
   readonly epoch: string;
   /** null before the first heartbeat. */
   readonly aliveAtMs: number | null;
-  /** The process's own clock then: the next one starts no earlier. */
+  /** The next process's clock starts no earlier. */
   readonly clockMs: number | null;
   readonly missedSinceMs: number | null;
   readonly changeSeq: number;
-  /** 0: none. */
+  /** 0: empty. */
   readonly lastSeq: number;
 }
 
-/** Written every second. */
 export interface Heartbeat extends Pick<InboxMetadata, 'missedSinceMs' | 'changeSeq'> {
   /** Wall clock. */
   readonly atMs: number;
@@ -90,27 +87,25 @@ export interface Arrival {
   readonly fromStream?: boolean;
 }
 
-/** A row of the inbox. */
 export interface InboxRow {
   readonly seq: number;
   readonly arrivedAtMs: number;
   readonly body: Buffer;
 }
 
-/** A delivery that this host received and has not published yet. */
+/** A row received by this host and not published yet. */
 export interface UnpublishedRow extends InboxRow {
-  /** The hash of its body, in hexadecimal. */
+  /** Body hash in hexadecimal. */
   readonly id: string;
 }
 
 export interface Unpublished {
-  /** The oldest ones. */
   readonly rows: readonly UnpublishedRow[];
-  /** Up to here, no other row needs to be published. */
+  /** Every other row up to this one needs no publishing. */
   readonly upToSeq: number;
 }
 
-/** At most `limit` of the oldest rows that arrived before an instant and are applied and published. */
+/** Up to `limit` of the oldest rows that arrived before `beforeMs` and are applied and published. */
 export interface PruneInbox {
   readonly beforeMs: number;
   readonly doneSeq: number;
@@ -119,11 +114,11 @@ export interface PruneInbox {
 
 export interface PrunedInbox {
   readonly deleted: number;
-  /** The oldest row that is left; 0: none. */
+  /** 0: none left. */
   readonly firstSeq: number;
 }
 
-/** The connection that appends. Creates file and folder when missing. @throws StoreError */
+/** Opens the connection that appends; creates the folder and file. @throws StoreError */
 export function openInbox(path: string): Db {
   return explain(path, () => {
     makeFolder(dirname(path));
@@ -138,8 +133,8 @@ export function openInbox(path: string): Db {
       }
       chmodSync(path, 0o600);
       useWal(db);
-      // FULL: a delivery is on disk before its commit returns; on macOS that takes fullfsync. Checkpoints run after the
-      // answers, not inside a commit. A small cache: appends touch the end of the table and of its index.
+      // FULL: a commit returns once it is on disk; macOS needs fullfsync for that. Checkpoints run after the answers,
+      // not inside a commit. The cache is small because appends touch only the end of the table and of its index.
       db.exec(`PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 0;
         PRAGMA journal_size_limit = ${64 << 20}; PRAGMA cache_size = -2048;`);
       if (isEmpty) {
@@ -163,21 +158,19 @@ export function newName(): string {
 const METADATA = `SELECT host_id AS hostId, epoch, alive_at_ms AS aliveAtMs, clock_ms AS clockMs, missed_since_ms AS missedSinceMs,
   change_seq AS changeSeq, published_seq AS publishedSeq, stream_id AS streamId, stream_seq AS streamSeq, coalesce((SELECT max(seq) FROM inbox), 0) AS lastSeq FROM metadata`;
 
-/** @throws StoreError */
 export function readMetadata(db: Db): InboxMetadata {
   const row = db.prepare<[], InboxMetadata>(METADATA).get();
   if (row === undefined) throw new StoreError('damaged', `${db.name} has no metadata: move it away.`);
   return row;
 }
 
-/** In flight to the stream at once. */
+/** Sent to the stream at once. */
 const PUBLISHED_AT_ONCE = 256;
 const PUBLISHED_BYTES = 4 << 20;
 
 export class Inbox {
   readonly #db: Db;
   readonly #sql;
-  /** The last row on disk. */
   lastSeq: number;
 
   constructor(db: Db) {
@@ -201,7 +194,7 @@ export class Inbox {
       ),
       firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck(),
       lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM inbox').pluck(),
-      // The last row stays whatever its age: numbers continue from it.
+      // Keep the last row: numbers continue from it.
       prune: db.prepare<[PruneInbox]>(
         `DELETE FROM inbox WHERE arrived_at_ms < @beforeMs AND seq <= @doneSeq AND seq < (SELECT max(seq) FROM inbox)
            AND seq IN (SELECT seq FROM inbox ORDER BY seq LIMIT @limit)`,
@@ -210,10 +203,10 @@ export class Inbox {
     this.lastSeq = readMetadata(db).lastSeq;
   }
 
-  /** All of them, on disk when it returns, or none; a body that is there already is left out. @throws SqliteError */
+  /** Commits all arrivals or none, skipping bodies already present. @throws SqliteError */
   append(arrivals: readonly Arrival[]): void {
     this.lastSeq = this.#transact(() => {
-      // A commit that was reported as failed may be there all the same.
+      // A commit that reported an error may have succeeded.
       let seq = this.#sql.lastSeq.get() ?? 0;
       for (const { body, arrivedAtMs, fromStream } of arrivals) {
         const isForeign = fromStream === true ? 1 : 0;
@@ -229,7 +222,6 @@ export class Inbox {
     this.#transact(() => this.#sql.beat.run({ ...heartbeat, ...place }));
   }
 
-  /** The oldest rows after `afterSeq` that are to be published. @throws SqliteError */
   unpublished(afterSeq: number): Unpublished {
     const rows: UnpublishedRow[] = [];
     let bytes = 0;
@@ -242,12 +234,10 @@ export class Inbox {
     return { rows, upToSeq: isAll ? this.lastSeq : (rows.at(-1)?.seq ?? this.lastSeq) };
   }
 
-  /** Another numbering of the change feed has begun, above `changeSeq`. @throws SqliteError */
   beginEpoch(epoch: string, changeSeq: number): void {
     this.#transact(() => this.#sql.beginEpoch.run(epoch, changeSeq));
   }
 
-  /** @throws SqliteError */
   prune(args: PruneInbox): PrunedInbox {
     return this.#transact(() => ({
       deleted: this.#sql.prune.run(args).changes,
@@ -256,7 +246,7 @@ export class Inbox {
   }
 
   #transact<T>(work: () => T): T {
-    // Left open by a ROLLBACK that failed.
+    // A failed ROLLBACK may have left it open.
     if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
     this.#db.exec('BEGIN IMMEDIATE');
     try {
@@ -275,8 +265,8 @@ const TIME_DIGITS = 13;
 const PREFIX_MS = 100;
 
 /**
- * Identifies a body: the tenth of a second named by its `request_time`, so that the index grows at its end, and 12
- * bytes of its SHA-256, enough that two bodies never collide. A function of the bytes alone.
+ * Identifies a body: the tenth of a second of its `request_time`, so that the index grows at its end, and 12 bytes of
+ * its SHA-256.
  */
 export function bodyHash(body: Uint8Array): Buffer {
   const key = hash('sha256', body, 'buffer').subarray(0, 16);

@@ -1,7 +1,4 @@
-/**
- * The work of the inbox thread. Deliveries that queue while a transaction is being synced form the next one. The thread
- * does nothing else, so that an answer waits for nothing else.
- */
+/** The inbox thread. Deliveries that arrive while a transaction is being synced form the next one. */
 import { plainError, type PlainError } from '../sqlite/errors.ts';
 import { explained } from '../sqlite/explain.ts';
 import { holdFiles } from '../sqlite/held-files.ts';
@@ -22,9 +19,8 @@ import {
 } from './inbox.ts';
 
 export type InboxCalls = {
-  /** To be called first. */
   open: { args: undefined; result: InboxMetadata };
-  /** Deliveries that arrived together; all bodies are in one buffer, which is transferred. */
+  /** All bodies are in one buffer, which is transferred. */
   append: { args: readonly Arrival[]; result: undefined };
   beat: { args: Heartbeat; result: undefined };
   beginEpoch: { args: { readonly epoch: string; readonly changeSeq: number }; result: undefined };
@@ -33,29 +29,25 @@ export type InboxCalls = {
   close: { args: undefined; result: undefined };
 };
 
-/** After each transaction of deliveries or of a heartbeat, before its callers get their replies. */
+/** Posted after each transaction, before the replies to its callers. */
 export interface InboxCommit {
-  /** The last row on disk. */
   readonly lastSeq: number;
   readonly deliveries: number;
   readonly tookMs: number;
-  /** null: every delivery is on disk. */
   readonly error: PlainError | null;
 }
 
-/** The inbox as the thread holds it. */
 export interface OpenInbox {
   readonly db: Db;
-  /** Called about once a second. @throws Error when the files are gone: what is appended then is lost. */
+  /** Called about once a second. @throws Error when the files are gone: later appends would be lost. */
   readonly check: () => void;
-  /** Closes the file and releases the lock of both databases. */
   readonly close: () => void;
 }
 
-/** Enough to spread an fsync, small enough to answer in time. */
+/** Enough to share an fsync, few enough to answer in time. */
 const DELIVERIES_AT_ONCE = 256;
 const BYTES_AT_ONCE = 4 << 20;
-/** The write-ahead log is moved into the file, after the answers, whenever about this much was committed. */
+/** Committed bytes between checkpoints, which run after the answers. */
 const CHECKPOINT_BYTES = 16 << 20;
 /** Pages that a transaction writes besides the bodies. */
 const COMMIT_BYTES = 16 << 10;
@@ -74,7 +66,7 @@ export function lockAndOpen(databasePath: string): OpenInbox {
         try {
           files.check();
         } catch (error) {
-          // A deleted write-ahead log is still open here: its content is saved into the file.
+          // The deleted write-ahead log is still open: save its content into the file.
           db.pragma('wal_checkpoint(PASSIVE)');
           throw error;
         }
@@ -90,7 +82,6 @@ export function lockAndOpen(databasePath: string): OpenInbox {
   }
 }
 
-/** Serves until asked to close. @param open called by the first request. */
 export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () => OpenInbox): void {
   let own: OpenInbox | null = null;
   let inbox: Inbox;
@@ -104,7 +95,6 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
       owner.post({ id, error: plainError(explained(own?.db.name ?? 'the inbox', error)) });
     }
   };
-  /** @param work one transaction. */
   const commit = (ids: readonly number[], deliveries: number, work: () => void): void => {
     const startedMs = performance.now();
     let error: PlainError | null = null;
@@ -124,10 +114,10 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
     try {
       own?.db.pragma('wal_checkpoint(PASSIVE)');
     } catch {
-      // The next commit meets the same fault, and reports it.
+      // The next commit reports the same fault.
     }
   };
-  /** @returns the request after those that it has served. */
+  /** @returns the next request, if one is waiting. */
   const serve = (request: Request<InboxCalls>): Request<InboxCalls> | undefined => {
     const { id, name, args } = request;
     switch (name) {

@@ -1,6 +1,6 @@
 /**
- * The file through which processes share one token, and in which a credential lockout outlasts restarts.
- * docs/store-api.md#authentication, 8. It is next to the database, never in it: other programs read the database.
+ * The file through which processes share one token and a credential lockout outlasts restarts
+ * (docs/store-api.md#authentication, 8). It is separate from the database, which other programs read.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -12,20 +12,20 @@ const tokenStateSchema = z.object({
   token: z
     .object({ accessToken: accessTokenSchema, issuedAtMs: z.number(), expiresAtMs: z.number() })
     .nullable(),
-  /** The store refused the credentials; no token is requested until they change or an operator lifts the lockout. */
+  /** The store refused the credentials: request no token until they change or an operator lifts the lockout. */
   lockout: z
     .object({ atMs: z.number(), description: z.string(), requestId: z.string().nullable() })
     .nullable(),
-  /** The store asked for no token request between these two times. */
+  /** No token request between these two times, at the store's request. */
   pause: z.object({ fromMs: z.number(), untilMs: z.number() }).nullable(),
 });
 
-/** State of the token of one set of credentials. Times are epoch ms. */
+/** Epoch ms. */
 export type TokenState = z.infer<typeof tokenStateSchema>;
 export type IssuedToken = NonNullable<TokenState['token']>;
 
 export interface TokenFile {
-  /** The state of these credentials; null when there is none, or the file belongs to others or is damaged. */
+  /** null: missing, damaged, or written with other credentials. */
   read(): Promise<TokenState | null>;
   write(state: TokenState): Promise<void>;
 }
@@ -34,9 +34,8 @@ const fileSchema = z.object({ version: z.literal(1), fingerprint: z.string(), st
 
 /**
  * A state counts only with the base URL, client id and secret it was written with, so changing any of them ends a
- * lockout. The secret itself is not in the file, only a fingerprint that it keys.
- *
- * `read` and `write` reject when the file system does (a missing file is not an error). The file has mode 0600.
+ * lockout. The file (mode 0600) holds a fingerprint keyed by the secret, not the secret. `read` and `write` reject on
+ * file system errors, except for a missing file.
  *
  * @param path in a folder that exists.
  */
@@ -57,12 +56,12 @@ export function createTokenFile(
         const file = fileSchema.parse(JSON.parse(text));
         return file.fingerprint === fingerprint ? file.state : null;
       } catch {
-        // Damaged, or written by another program: the next write replaces it.
+        // The next write replaces it.
         return null;
       }
     },
     async write(state) {
-      // A reader sees the old file or the new one.
+      // Readers see the old file or the new one.
       const draft = `${path}.${process.pid}.${randomUUID()}`;
       try {
         await writeFile(draft, `${JSON.stringify({ version: 1, fingerprint, state })}\n`, {
@@ -78,7 +77,7 @@ export function createTokenFile(
   };
 }
 
-/** For a program that shares its token with no other, and forgets it when it ends. */
+/** For a program that shares its token with no other and forgets it at its end. */
 export function createTokenMemory(): TokenFile {
   let kept: TokenState | null = null;
   return {

@@ -13,12 +13,12 @@ export interface Credentials {
 }
 
 /**
- * Requests one token by the client credentials grant, once (docs/store-api.md#post-oauthtoken). The credentials go in
- * the form body only.
+ * Requests one token by the client credentials grant, without retry (docs/store-api.md#post-oauthtoken). The
+ * credentials are sent only in the form body.
  *
- * @param askedAtMs now, by the clock that measures the token's age; its life cannot have begun before.
- * @throws ServiceError as `readAnswer` says, but never of kind `rejected`: `credentials` when the store refuses them,
- * `contract` when it refuses anything else.
+ * @param askedAtMs now, by the clock that measures the token's age.
+ * @throws ServiceError like `readAnswer`, but instead of `rejected`: `credentials` if the store refuses them,
+ * `contract` for any other refusal.
  */
 export async function requestToken(
   transport: Transport,
@@ -47,7 +47,7 @@ export async function requestToken(
     };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
-    // Any other refusal, such as a gateway's 404, is about this request, never about what the token was needed for.
+    // Another refusal, such as a gateway's 404, concerns this request, not what the token was needed for.
     throw error.as(error.code === 'invalid_client' ? 'credentials' : 'contract');
   }
 }

@@ -1,4 +1,4 @@
-/** Access tokens: one for all calls, requested as rarely as possible. docs/store-api.md#authentication. */
+/** Access tokens: one for all calls, requested as rarely as possible (docs/store-api.md#authentication). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../platform/thrown.ts';
 import { fullJitterMs } from '../backoff.ts';
@@ -9,21 +9,17 @@ import type { Transport } from '../transport/transport.ts';
 
 export interface TokenProvider {
   /**
-   * A token that should be accepted. It comes from memory, else from the shared file, else from one request that all
-   * callers wait for together. `signal` ends this caller's wait, not the request.
+   * Returns a token from memory, else from the shared file, else from one request that all callers share. `signal` ends
+   * this caller's wait, not the request.
    *
-   * @throws ServiceError, without any request where one is known to be useless: `credentials` during a credential
-   * lockout; `rate_limited` or `unavailable` with `retryAfterMs` while a pause after 429 or a failure lasts. A
-   * request that fails while the token is still valid is not an error, unless it begins a lockout: the token is used
-   * until it expires.
+   * @throws ServiceError, without a request if that is known to be useless: `credentials` during a credential lockout;
+   * `rate_limited` or `unavailable` with `retryAfterMs` during a pause after 429 or a failure. A failed refresh is no
+   * error while the current token is valid, unless it begins a lockout.
    */
   getToken(options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
-  /** Reports that the store refused this token. Drops it only if it is still the current one. */
+  /** Reports that the store refused this token, and drops it if it is still the current one. */
   invalidate(token: string): void;
-  /**
-   * Allows the refused credentials to be tried again, here and in other processes. Rejects if this cannot be written
-   * to the file.
-   */
+  /** Lifts the lockout, here and in other processes. Rejects if the file cannot be written. */
   retryCredentials(): Promise<void>;
 }
 
@@ -31,37 +27,33 @@ export interface TokenProviderDeps {
   readonly transport: Transport;
   readonly credentials: Credentials;
   readonly file: TokenFile;
-  /** Epoch ms, of the same clock in all processes that share the file. */
+  /** Epoch ms, from a clock shared by all processes that share the file. */
   readonly now: () => number;
   /** In [0, 1). */
   readonly random: () => number;
   readonly newRequestId: () => string;
-  /** Called when the file cannot be read or written; the provider continues with what it has in memory. */
+  /** The file cannot be read or written; the provider continues with its state in memory. */
   readonly onFileError: (error: unknown) => void;
 }
 
-/** For a 429 that does not say how long: the limit is counted per minute. */
+/** For a 429 without `Retry-After`: the limit is counted per minute. */
 const DEFAULT_PAUSE_MS = 60_000;
 /** `Retry-After: 0` must not become a tight loop. */
 const MIN_PAUSE_MS = 1_000;
-/** After a failed request; a second at least. */
 const RETRY = { baseMs: 2_000, capMs: 60_000 };
-/** A token refused sooner than this after it was issued points to a fault that another token will not cure. */
+/** Another token will not cure the refusal of one as young as this. */
 const YOUNG_MS = 60_000;
-/** How long lifting a lockout waits for a token request under way: a person is waiting for the answer. */
+/** How long `retryCredentials` waits for a token request under way; a person is waiting. */
 const RELEASE_WAIT_MS = 3_000;
 
-/** The client credentials grant, cached for life and refreshed early (docs/store-api.md#authentication, 2 to 8). */
+/** The client credentials grant (docs/store-api.md#authentication, 2 to 8). */
 export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const { transport, credentials, file, now, random, newRequestId } = deps;
   let token: IssuedToken | null = null;
   let refusedToken: string | null = null;
   let lockout: TokenState['lockout'] = null;
   let slowDown: TokenState['pause'] = null;
-  /**
-   * False while the file lacks the content of `lockout`, and so cannot show that another process has lifted the
-   * lockout.
-   */
+  /** False while writing `lockout` to the file has failed: the file then cannot show that another process lifted it. */
   let isLockoutInFile = true;
   let holdOff: { fromMs: number; untilMs: number; reason: string } | null = null;
   let failures = 0;
@@ -180,7 +172,6 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       const onAbort = () => aborted.reject(fail());
       signal?.addEventListener('abort', onAbort, { once: true });
       flight ??= refresh().finally(() => (flight = null));
-      // One caller's signal ends its own wait only.
       return Promise.race([aborted.promise, flight]).finally(() =>
         signal?.removeEventListener('abort', onAbort),
       );
@@ -189,15 +180,14 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
     invalidate(refused) {
       if (token?.accessToken !== refused) return;
       refusals = now() - token.issuedAtMs < YOUNG_MS ? refusals + 1 : 0;
-      // One immediate replacement is the contract's retry; a store that refuses that one too gets further requests
-      // ever more slowly.
+      // The contract allows one immediate replacement; space further requests more and more.
       if (refusals > 1) holdOffFor(refusals - 1, 'the store refuses tokens just after it issued them');
       refusedToken = refused;
       token = null;
     },
 
     async retryCredentials() {
-      // A refusal still on its way would lock them out again.
+      // A refusal still on its way would begin another lockout.
       const over = sleep(RELEASE_WAIT_MS, undefined, { ref: false });
       if (flight !== null) await Promise.race([flight.catch(() => undefined), over]);
       await adoptFile();
@@ -207,12 +197,12 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   };
 }
 
-/** The rest of a pause. A clock set back to before the pause began ends it, so that it cannot last too long. */
+/** A clock set back to before the pause began ends the pause. */
 function remainingMs(pause: TokenState['pause'], nowMs: number): number {
   return pause === null || nowMs < pause.fromMs ? 0 : Math.max(0, pause.untilMs - nowMs);
 }
 
-/** Five minutes early, or when 90 % of a short life is over. */
+/** Five minutes early, or after 90 % of a short life. */
 function refreshAtMs({ issuedAtMs, expiresAtMs }: IssuedToken): number {
   return expiresAtMs - Math.min(5 * 60_000, (expiresAtMs - issuedAtMs) / 10);
 }
