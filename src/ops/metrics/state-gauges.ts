@@ -53,10 +53,8 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     MIRROR_STATES,
     (mirror, state) => mirror.state === state,
   );
-  oneOf(
-    ['cause', 'code', '1 while the cause holds (docs/operating.md).'],
-    CAUSE_CODES,
-    ({ causes }, code) => causes.some((cause) => cause.code === code),
+  oneOf(['cause', 'code', '1 while the cause holds (docs/operating.md).'], CAUSE_CODES, ({ causes }, code) =>
+    causes.some((cause) => cause.code === code),
   );
   counted('suspect_levels', 'Stock levels marked suspect.', ({ status }) => status.suspect_count);
   counted('open_gaps', 'Gaps that wait for a late delivery or a read.', ({ status }) => status.open_gaps);
