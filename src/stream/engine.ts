@@ -16,7 +16,11 @@ export interface Engine {
    * Resolves once the message is stored.
    * @param id a message with the same id within two minutes is stored once.
    */
-  publish(subject: LogSubject | LastSubject, body: Uint8Array, options?: PublishOptions): Promise<void>;
+  publish(
+    subject: LogSubject | LastSubject,
+    body: Uint8Array,
+    options?: Partial<PublishOptions>,
+  ): Promise<void>;
   /** The last message of each subject that matches; `*` stands for any last part. */
   last(subject: LastSubject): Promise<readonly LastMessage[]>;
   /** Calls the listener with each heartbeat when it is published. */
@@ -33,7 +37,7 @@ export interface Engine {
 export interface PublishOptions {
   readonly id: string;
   /** For people who look into the stream. */
-  readonly arrivedAtMs?: number;
+  readonly arrivedAtMs: number;
 }
 
 export interface LastMessage {
@@ -62,7 +66,7 @@ export interface LogMessage {
   readonly body: Uint8Array;
   /** Messages after this one that this consumer has not been sent yet. */
   readonly left: number;
-  ack(): void;
+  readonly ack: () => void;
   /** Has it delivered again, some seconds later. */
-  retry(): void;
+  readonly retry: () => void;
 }

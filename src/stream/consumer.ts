@@ -1,0 +1,107 @@
+/** Takes deliveries and notices from the log, by a durable consumer of this host's own. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { InboxClient } from '../inbox/inbox-client.ts';
+import type { StreamPlace } from '../inbox/inbox.ts';
+import type { Engine, Log, LogMessage } from './engine.ts';
+import { readNotice, type Notice } from './notices.ts';
+
+export type Place = Pick<StreamPlace, 'streamId' | 'streamSeq'>;
+
+/** - `lost`: messages may be missing, and the consumer begins at the end. - `moved`: it begins after the place noted. */
+export type Verdict = 'continue' | 'moved' | 'lost';
+
+export function judgePlace({ streamId, streamSeq }: Place, log: Log): Verdict {
+  if (log.id !== streamId || log.firstSeq > streamSeq + 1 || log.lastSeq < streamSeq) return 'lost';
+  return log.consumer === null ? 'moved' : 'continue';
+}
+
+interface ConsumerDeps {
+  readonly inbox: Pick<InboxClient, 'append' | 'metadata'>;
+  readonly engine: Promise<Engine>;
+  readonly now: () => number;
+  /** Resolves once the mirror will act on it, whatever happens. */
+  readonly onNotice: (notice: Notice) => Promise<unknown>;
+  /** Messages may be missing. */
+  readonly onLost: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+const CHECK_EVERY_MS = 10_000;
+
+export class Consumer {
+  readonly #deps: ConsumerDeps;
+  /** As far as it is known: more may be here. */
+  place: Place;
+  /** Messages have been waiting since then; null: none is known to wait. */
+  behindSinceMs: number | null;
+  /** Everything that was in the log when this host started is here. */
+  hasCaughtUp = false;
+
+  constructor(deps: ConsumerDeps) {
+    this.#deps = deps;
+    const { streamId, streamSeq } = deps.inbox.metadata;
+    this.place = { streamId, streamSeq };
+    this.behindSinceMs = deps.now();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { onError } = this.#deps;
+    const engine = await this.#deps.engine;
+    let stop: (() => Promise<unknown>) | null = null;
+    while (!signal.aborted) {
+      try {
+        await engine.prepare();
+        const verdict = await this.#findPlace(engine);
+        if (verdict !== 'continue') {
+          await stop?.();
+          stop = null;
+        }
+        stop ??= await engine.consume(this.#name, (message) => void this.#take(message));
+      } catch (error) {
+        if (!signal.aborted) onError(error);
+      }
+      await wait(CHECK_EVERY_MS, undefined, { ref: false, signal }).catch(() => undefined);
+    }
+  }
+
+  get #name(): string {
+    return this.#deps.inbox.metadata.hostId;
+  }
+
+  async #findPlace(engine: Engine): Promise<Verdict> {
+    const log = await engine.log(this.#name);
+    const verdict = judgePlace(this.place, log);
+    if (verdict === 'lost') {
+      await engine.moveConsumer(this.#name, log.lastSeq + 1);
+      this.place = { streamId: log.id, streamSeq: log.lastSeq };
+      this.#deps.onLost();
+    } else if (verdict === 'moved') {
+      await engine.moveConsumer(this.#name, this.place.streamSeq + 1);
+    } else {
+      // A consumer that has acknowledged nothing reports 0.
+      const streamSeq = Math.max(this.place.streamSeq, log.consumer?.ackedSeq ?? 0);
+      this.place = { ...this.place, streamSeq };
+    }
+    if (this.place.streamSeq >= log.lastSeq) this.#caughtUp();
+    return verdict;
+  }
+
+  async #take({ subject, body, left, ack, retry }: LogMessage): Promise<void> {
+    const { inbox, now, onNotice, onError } = this.#deps;
+    if (left > 0) this.behindSinceMs ??= now();
+    try {
+      if (subject === 'deliveries') await inbox.append(body, now(), true);
+      else await onNotice(readNotice(body));
+      ack();
+      if (left === 0) this.#caughtUp();
+    } catch (error) {
+      onError(error);
+      retry();
+    }
+  }
+
+  #caughtUp(): void {
+    this.behindSinceMs = null;
+    this.hasCaughtUp = true;
+  }
+}

@@ -1,0 +1,23 @@
+/** Messages of receivers to mirrors, besides deliveries: reasons to read the store. */
+import { z } from 'zod';
+
+const noticeSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('downtime'), downSinceMs: z.number().nullable() }),
+  z.object({
+    kind: z.literal('request_reads'),
+    reason: z.literal('not_stored'),
+    productIds: z.array(z.string()).readonly(),
+    variantIds: z.array(z.string()).readonly(),
+  }),
+  z.object({ kind: z.literal('due'), what: z.literal('loss') }),
+]);
+
+/** An input of the mirror without its time, which each mirror adds. */
+export type Notice = z.infer<typeof noticeSchema>;
+
+export const noticeBody = (notice: Notice): Uint8Array => Buffer.from(JSON.stringify(notice));
+
+/** @throws Error when it is none that this version knows. */
+export function readNotice(body: Uint8Array): Notice {
+  return noticeSchema.parse(JSON.parse(Buffer.from(body).toString()));
+}
