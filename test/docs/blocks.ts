@@ -64,18 +64,6 @@ function linesOf(document: string): Line[] {
   });
 }
 
-export function sectionOf(document: string, heading: string): string {
-  const lines = linesOf(document);
-  const levelOf = ({ text, isCode }: Line): number =>
-    isCode ? 0 : (/^(#{1,6}) /.exec(text)?.[1]?.length ?? 0);
-  const begin = lines.findIndex((line) => levelOf(line) > 0 && line.text.replace(/^#+ /, '') === heading);
-  if (begin === -1) throw new Error(`there is no heading ${JSON.stringify(heading)}`);
-  const level = levelOf(present(lines[begin]));
-  const rest = lines.slice(begin + 1);
-  const end = rest.findIndex((line) => levelOf(line) > 0 && levelOf(line) <= level);
-  return (end === -1 ? rest : rest.slice(0, end)).map(({ text }) => text).join('\n');
-}
-
 export interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];

@@ -37,7 +37,7 @@ test('the programs compile against the package’s types', async () => {
   expect(stdout).toBe('');
 });
 
-test('the program of the errors lists every product, and says what went wrong', async () => {
+test('the program on errors lists every product and names errors', async () => {
   const folder = temporaryFolder();
   const service = await startStubService();
   service.answer('/v1/product/list', (response) =>
@@ -68,7 +68,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('the receiver takes what is signed, and nothing else', async () => {
+test('the receiver accepts only signed deliveries', async () => {
   const port = String(await freePort());
   const env = { PORT: port, SERVICE_WEBHOOK_SECRET: SECRET };
   const folder = temporaryFolder();

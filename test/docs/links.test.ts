@@ -28,7 +28,7 @@ function hasAnchor(document: string, anchor: string): boolean {
   return known.has(anchor);
 }
 
-/** @returns why the place is not there; null when it is. @param path from the root. */
+/** @returns the problem, or null. @param path from the root. */
 function whyNot(path: string, anchor: string | undefined): string | null {
   if (path.startsWith('..')) return 'is outside of the repository';
   if (!existsSync(join(root, path))) return 'does not exist';
@@ -36,7 +36,7 @@ function whyNot(path: string, anchor: string | undefined): string | null {
   return hasAnchor(path, anchor) ? null : `has no heading for #${anchor}`;
 }
 
-test('every link of a document leads somewhere', () => {
+test('every link in a document resolves', () => {
   const broken = documents.flatMap(([path, text]) =>
     linksOf(text)
       .filter((target) => !/^[a-z][a-z0-9+.-]*:/i.test(target))
@@ -53,7 +53,7 @@ test('every link of a document leads somewhere', () => {
 /** `docs/<file>.md` with or without an anchor, or `<file>.md#<anchor>`. */
 const CITATION = /(?<![\w/.-])(?:(docs\/[\w/-]+\.md)(?:#([\w-]+))?|([\w-]+\.md)#([\w-]+))/g;
 
-test('every citation of a document leads somewhere', () => {
+test('every citation of a document resolves', () => {
   const broken = [...files].flatMap(([path, text]) => {
     if (path.endsWith('.md') || path.startsWith('test/docs/')) return [];
     return [...text.matchAll(CITATION)].flatMap(([cited, inDocs, anchor, bare = '', bareAnchor]) => {
@@ -62,5 +62,17 @@ test('every citation of a document leads somewhere', () => {
       return why === null ? [] : [`${path}: ${cited} ${why}`];
     });
   });
+  expect(broken).toEqual([]);
+});
+
+const SOURCE = /(?<![\w/.@-])(?:src|test|scripts|deploy|examples|drizzle)\/[\w./-]*\w(?![\w<>*{-])/g;
+
+test('every source path in a document exists', () => {
+  const broken = documents.flatMap(([path, text]) =>
+    [...text.matchAll(SOURCE)]
+      .map(([named]) => named)
+      .filter((named) => !existsSync(join(root, named)))
+      .map((named) => `${path}: ${named} does not exist`),
+  );
   expect(broken).toEqual([]);
 });

@@ -37,8 +37,3 @@ export function linksOf(text: string): string[] {
   const html = [...prose.matchAll(/<[a-z]+ [^>]*?\b(?:href|src|srcset)="([^"]+)"/g)];
   return [...inline, ...references, ...html].map(([, target = '']) => target);
 }
-
-export function codeOf(text: string): string[] {
-  const spans = [...withoutFences(text).matchAll(CODE_SPAN)].map(([, , code = '']) => code);
-  return [...(text.match(FENCED) ?? []), ...spans];
-}

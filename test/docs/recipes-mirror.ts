@@ -16,6 +16,14 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
+type Heard = readonly [
+  agoMs: number,
+  variant: string,
+  warehouse: string,
+  change: readonly [number, number],
+  more: Item,
+];
+
 /** Recipes use SQLite's clock. */
 class Shop {
   readonly db: Db;
@@ -43,23 +51,11 @@ class Shop {
     });
   }
 
-  hears({
-    agoMs,
-    variant,
-    warehouse,
-    change,
-    more,
-  }: {
-    readonly agoMs: number;
-    readonly variant: string;
-    readonly warehouse: string;
-    readonly change: readonly [number, number];
-    readonly more: Item;
-  }): void {
+  /** @param agoMs the change's age, with its variant, warehouse, quantities and further fields. */
+  hears([agoMs, variant, warehouse, change, more]: Heard): void {
     const updateTimeMs = this.#nowMs - agoMs;
     const [id = '', sku] = variant.split(' ');
     this.#requests += 1;
-    const told = { order_id: undefined, ...more };
     this.#writer.deliver(
       delivery(
         `req-${this.#requests}`,
@@ -70,7 +66,8 @@ class Shop {
           new: change[1],
           warehouse_id: warehouse,
           update_time: updateTimeMs,
-          ...told,
+          order_id: undefined,
+          ...more,
         }),
       ),
       updateTimeMs + 120,
@@ -84,19 +81,11 @@ class Shop {
   }
 }
 
-function variant({
-  id,
-  sku,
-  name,
-  levels,
-  more = {},
-}: {
-  readonly id: string;
-  readonly sku: string;
-  readonly name: string;
-  readonly levels: VariantDetail['levels'];
-  readonly more?: Item;
-}) {
+function variant(
+  [id, sku, name]: readonly [string, string, string],
+  levels: VariantDetail['levels'],
+  more: Item = {},
+) {
   const total = levels === null ? { total: Number(more['available_qty']) } : {};
   return { id, levels, ...total, more: { sku, name, ...more } };
 }
@@ -106,29 +95,19 @@ const order = (reason: string, id: string): Item => ({ reason: `order_${reason}`
 export function recipesMirror(): string {
   const path = newPath();
   const shop = new Shop(path);
-  const red = variant({ id: '7001', sku: 'TS-RED-M', name: 'Red, M', levels: { 11: 12, 12: 3 } });
-  const blue = variant({ id: '7002', sku: 'TS-BLUE-L', name: 'Blue, L', levels: { 11: 2, 12: 0 } });
-  const sticker = variant({
-    id: '7006',
-    sku: 'STICKER-01',
-    name: 'Round',
-    levels: { 11: 1 },
-    more: { allow_negative_stock: true },
-  });
+  const red = variant(['7001', 'TS-RED-M', 'Red, M'], { 11: 12, 12: 3 });
+  const blue = variant(['7002', 'TS-BLUE-L', 'Blue, L'], { 11: 2, 12: 0 });
+  const sticker = variant(['7006', 'STICKER-01', 'Round'], { 11: 1 }, { allow_negative_stock: true });
   const poster = (qty: number) =>
-    detail(
-      '503',
-      [variant({ id: '7004', sku: 'POSTER-01', name: 'A2', levels: null, more: { available_qty: qty } })],
-      {
-        name: 'Poster',
-        parent_id: '88',
-      },
-    );
+    detail('503', [variant(['7004', 'POSTER-01', 'A2'], null, { available_qty: qty })], {
+      name: 'Poster',
+      parent_id: '88',
+    });
   shop.reads(3 * DAY_MS, '501', detail('501', [red, blue], { name: 'T-shirt' }));
   shop.reads(
     3 * DAY_MS,
     '502',
-    detail('502', [variant({ id: '7003', sku: 'MUG-01', name: 'White', levels: { 11: 40 } })], {
+    detail('502', [variant(['7003', 'MUG-01', 'White'], { 11: 40 })], {
       name: 'Mug',
     }),
   );
@@ -136,74 +115,23 @@ export function recipesMirror(): string {
   shop.reads(
     3 * DAY_MS,
     '504',
-    detail('504', [variant({ id: '7005', sku: 'CAP-01', name: 'Black', levels: { 11: 4 } })], {
+    detail('504', [variant(['7005', 'CAP-01', 'Black'], { 11: 4 })], {
       name: 'Cap',
     }),
   );
   shop.reads(3 * DAY_MS, '505', detail('505', [sticker], { name: 'Sticker' }));
-  shop.hears({
-    agoMs: 2 * DAY_MS,
-    variant: '7001 TS-RED-M',
-    warehouse: '11',
-    change: [12, 10],
-    more: order('reserved', '9001'),
-  });
-  shop.hears({
-    agoMs: 2 * DAY_MS - 1,
-    variant: '7003 MUG-01',
-    warehouse: '11',
-    change: [40, 39],
-    more: order('reserved', '9001'),
-  });
-  shop.hears({
-    agoMs: 5 * HOUR_MS,
-    variant: '7001 TS-RED-M',
-    warehouse: '11',
-    change: [10, 7],
-    more: order('reserved', '9002'),
-  });
-  shop.hears({
-    agoMs: 5 * HOUR_MS - 1,
-    variant: '7002 TS-BLUE-L',
-    warehouse: '11',
-    change: [2, 1],
-    more: order('reserved', '9002'),
-  });
-  shop.hears({
-    agoMs: 4 * HOUR_MS,
-    variant: '7001 TS-RED-M',
-    warehouse: '12',
-    change: [3, 2],
-    more: order('reserved', '9003'),
-  });
-  shop.hears({
-    agoMs: 4 * HOUR_MS - 1,
-    variant: '7003 MUG-01',
-    warehouse: '11',
-    change: [39, 34],
-    more: order('reserved', '9004'),
-  });
-  shop.hears({
-    agoMs: 3 * HOUR_MS,
-    variant: '7006 STICKER-01',
-    warehouse: '11',
-    change: [1, -2],
-    more: order('reserved', '9005'),
-  });
-  shop.hears({
-    agoMs: 3 * HOUR_MS - 1,
-    variant: '7001 TS-RED-M',
-    warehouse: '12',
-    change: [2, 3],
-    more: order('canceled', '9003'),
-  });
-  shop.hears({
-    agoMs: 3 * HOUR_MS - 2,
-    variant: '7004 POSTER-01',
-    warehouse: '21',
-    change: [5, 4],
-    more: order('reserved', '9006'),
-  });
+  const heard: readonly Heard[] = [
+    [2 * DAY_MS, '7001 TS-RED-M', '11', [12, 10], order('reserved', '9001')],
+    [2 * DAY_MS - 1, '7003 MUG-01', '11', [40, 39], order('reserved', '9001')],
+    [5 * HOUR_MS, '7001 TS-RED-M', '11', [10, 7], order('reserved', '9002')],
+    [5 * HOUR_MS - 1, '7002 TS-BLUE-L', '11', [2, 1], order('reserved', '9002')],
+    [4 * HOUR_MS, '7001 TS-RED-M', '12', [3, 2], order('reserved', '9003')],
+    [4 * HOUR_MS - 1, '7003 MUG-01', '11', [39, 34], order('reserved', '9004')],
+    [3 * HOUR_MS, '7006 STICKER-01', '11', [1, -2], order('reserved', '9005')],
+    [3 * HOUR_MS - 1, '7001 TS-RED-M', '12', [2, 3], order('canceled', '9003')],
+    [3 * HOUR_MS - 2, '7004 POSTER-01', '21', [5, 4], order('reserved', '9006')],
+  ];
+  for (const webhook of heard) shop.hears(webhook);
   shop.reads(3 * HOUR_MS - 3 * MINUTE_MS, '503', poster(6));
   shop.reads(2 * HOUR_MS, '504', null);
   shop.reads(HOUR_MS, '504', null);
@@ -220,13 +148,7 @@ export function recipesMirror(): string {
     ),
   );
   shop.reads(HOUR_MS, '505', detail('505', [{ ...sticker, levels: { 11: -2 } }], { name: 'Sticker' }));
-  shop.hears({
-    agoMs: MINUTE_MS,
-    variant: '7003 MUG-01',
-    warehouse: '11',
-    change: [33, 30],
-    more: { reason: 'user_set', user_id: '3' },
-  });
+  shop.hears([MINUTE_MS, '7003 MUG-01', '11', [33, 30], { reason: 'user_set', user_id: '3' }]);
   shop.isServed();
   shop.db.close();
   return path;

@@ -82,7 +82,7 @@ const isByNumber = ({ text }: Block): boolean => /seq > :last.* ORDER BY/.test(t
 const indexed = queries.filter(({ below }) => below.includes('It uses an index'));
 
 test.each(indexed.map((recipe) => [titleOf(recipe), recipe] as const))(
-  '%s: by an index',
+  '%s uses an index',
   (_title, recipe) => {
     const plan = ask((db) =>
       db.prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${recipe.text}`).all(bound(recipe)),
@@ -114,7 +114,7 @@ const stockIn = (copy: string): string[][] => {
   }
 };
 
-test('the copying recipe takes changes, and starts over when it must', () => {
+test('the copying recipe follows changes and starts over when needed', () => {
   const { recipe, text } = script();
   const copy = join(dirname(newPath()), 'erp.db');
   const run = () => {

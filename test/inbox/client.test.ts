@@ -39,7 +39,7 @@ const BEAT = { atMs: T0, clockMs: T0, missedSinceMs: null, changeSeq: 0, stream:
 
 const body = (n: number): Uint8Array => delivery(`r${n}`, item({ id: String(n) }));
 
-test('deliveries of one turn of the event loop share a transaction', async () => {
+test('commits deliveries of one turn of the event loop together', async () => {
   const { client, commits } = await open();
   const appended = [1, 2, 1, 3].map((n) => client.append(body(n), T0));
   await Promise.all(appended);
@@ -47,7 +47,7 @@ test('deliveries of one turn of the event loop share a transaction', async () =>
   expect(client.lastSeq).toBe(3);
 });
 
-test('a commit that fails rejects its deliveries with the reason, and the next one works', async () => {
+test('rejects the deliveries of a failed commit and accepts the next', async () => {
   const { client, commits, path } = await open();
   const other = new Database(inboxPath(path));
   onTestFinished(() => void other.close());
@@ -61,7 +61,7 @@ test('a commit that fails rejects its deliveries with the reason, and the next o
   expect(client.lastSeq).toBe(1);
 });
 
-test('closing commits what waits, however often it is asked', async () => {
+test('commits pending deliveries on close', async () => {
   const { client, path, commits, deaths } = await open();
   const asked = [client.append(body(1), T0), client.beat(BEAT)];
   await Promise.all([client.close(), client.close(), ...asked]);
@@ -74,7 +74,7 @@ test('closing commits what waits, however often it is asked', async () => {
   await open(path);
 });
 
-test('a thread that ends by itself rejects what waits, is reported once, and can be closed', async () => {
+test('rejects pending calls if the thread ends and reports it once', async () => {
   const db = openInbox(newPath());
   onTestFinished(() => void db.close());
   const held = { db, check: () => undefined, close: () => undefined };

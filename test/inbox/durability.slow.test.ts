@@ -7,7 +7,7 @@ import { newPath, values } from '../mirror/mirror-file.ts';
 
 const ROUNDS = [3, 170, 41, 350];
 
-test('after kill -9 at any moment every acknowledged delivery is there, and the numbers have no hole', async () => {
+test('keeps every acknowledged delivery over kill -9, without a hole in the numbers', async () => {
   const path = newPath();
   const acknowledged = new Set<number>();
   for (const [round, afterMs] of ROUNDS.entries()) {

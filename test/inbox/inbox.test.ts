@@ -13,7 +13,7 @@ function open(path = newPath()) {
 
 const arrival = (id: string, arrivedAtMs = T0): Arrival => ({ body: delivery(id, item()), arrivedAtMs });
 
-test('numbers deliveries in order, drops bodies it has, and keeps both rules after a reopening', () => {
+test('numbers deliveries in order and drops repeated bodies, also after reopening', () => {
   const first = open();
   first.inbox.append([arrival('a'), arrival('a', T0 + 1), arrival('b', T0 + 2)]);
   first.db.close();
@@ -26,7 +26,7 @@ test('numbers deliveries in order, drops bodies it has, and keeps both rules aft
   ]);
 });
 
-test('keeps a body byte for byte, in a file that only its owner may read', () => {
+test('stores a body byte for byte in a file with mode 0600', () => {
   const { db, inbox, path } = open();
   const body = Uint8Array.of(0xef, 0xbb, 0xbf, 0x7b, 0x00, 0xff, 0xfe, 0x7d);
   inbox.append([{ body, arrivedAtMs: T0 }]);
@@ -34,7 +34,7 @@ test('keeps a body byte for byte, in a file that only its owner may read', () =>
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('tells apart bodies that share a request id, and hashes a view of larger memory by its own bytes', () => {
+test('hashes the bytes of a body, not its request id or memory', () => {
   const body = delivery('a', item({ new: 4 }));
   expect(bodyHash(body).equals(bodyHash(delivery('a', item({ new: 3 }))))).toBe(false);
   const larger = new Uint8Array(body.byteLength + 20).fill(0x20);
@@ -42,7 +42,7 @@ test('tells apart bodies that share a request id, and hashes a view of larger me
   expect(bodyHash(larger.subarray(10, 10 + body.byteLength)).equals(bodyHash(body))).toBe(true);
 });
 
-test('a batch without room is not there at all, and the next one is', () => {
+test('stores nothing of a batch without room', () => {
   const { db, inbox } = open();
   inbox.append([arrival('a')]);
   db.pragma(`max_page_count = ${(db.pragma('page_count', { simple: true }) as number) + 5}`);
@@ -58,7 +58,7 @@ test('a batch without room is not there at all, and the next one is', () => {
 test.each([
   ['leaves its transaction open', []],
   ['has rolled back already', ['ROLLBACK']],
-])('a commit that fails and %s keeps nothing of its batch', (_, instead) => {
+])('stores nothing of a failed commit that %s', (_, instead) => {
   const { db, inbox } = open();
   inbox.append([arrival('a')]);
   const exec = db.exec.bind(db);
@@ -73,7 +73,7 @@ test.each([
   expect(values(db, 'SELECT seq FROM inbox ORDER BY seq')).toEqual([1, 2, 3]);
 });
 
-test('numbers continue after a commit that was reported as failed and is there all the same', () => {
+test('continues the numbers after a stored commit was reported as failed', () => {
   const { db, inbox } = open();
   const exec = db.exec.bind(db);
   const failing = vi.spyOn(db, 'exec').mockImplementation((sql) => {
@@ -88,7 +88,7 @@ test('numbers continue after a commit that was reported as failed and is there a
   expect(inbox.lastSeq).toBe(3);
 });
 
-test('prunes the oldest rows that are applied, a few at a time, and never the last', () => {
+test('prunes the oldest applied rows in steps and never the last', () => {
   const { db, inbox, path } = open();
   inbox.append(Array.from({ length: 6 }, (_, n) => arrival(`r${n}`, T0 + n)));
   const prune = (beforeMs: number, doneSeq: number, limit = 9) =>
@@ -165,7 +165,7 @@ test('publishes what was received here, oldest first and a little at a time, and
 test.each<[string, (path: string) => void]>([
   ['a database of another program', (path) => new Database(path).exec('CREATE TABLE mine (x)').close()],
   ['a file that is no database', (path) => writeFileSync(path, 'notes\n'.repeat(1_000))],
-])('refuses %s by name and leaves it as it was', (_, make) => {
+])('names %s and does not change it', (_, make) => {
   const path = newPath();
   make(path);
   const before = readFileSync(path);

@@ -35,7 +35,7 @@ test('reports every answer once, with its reason', async () => {
 });
 
 test.each(['/webhooks/', '/', '/webhook?key=1'])(
-  'a signed request to %s is reported as misdirected',
+  'reports a signed request to %s as misdirected',
   async (path) => {
     const { port, observed, log } = await startIntake();
     const body = delivery('a', item());
@@ -48,7 +48,7 @@ test.each(['/webhooks/', '/', '/webhook?key=1'])(
   },
 );
 
-test('a signed request with another method is reported as misdirected', async () => {
+test('reports a signed request with another method as misdirected', async () => {
   const { port, observed } = await startIntake();
   const headers = { 'x-service-signature': 'a'.repeat(64) };
   await send(port, { method: 'PUT', path: '/webhooks', headers, pieces: [] });
@@ -60,7 +60,7 @@ test.each([
   ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ['the PROXY protocol', 'PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\nPOST /webhooks HTTP/1.1\r\n'],
   ['the PROXY protocol', '\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c'],
-])('a connection that begins with %s is reported, and answered 400', async (seen, start) => {
+])('reports a connection that begins with %s and answers 400', async (seen, start) => {
   const { port, observed } = await startIntake();
   const socket = connect({ port, host: '127.0.0.1' });
   socket.end(Buffer.from(start, 'latin1'));
@@ -69,13 +69,13 @@ test.each([
   expect(observed).toMatchObject([{ status: 400, reason: 'wrong_protocol', seen }]);
 });
 
-test('an observer that fails changes no answer, and the log says so', async () => {
+test('logs a failing observer and does not change answers', async () => {
   const { post, observed, log } = await startIntake();
   observed.push = () => {
     throw new Error('watching failed');
   };
   expect((await post(delivery('a', item()))).status).toBe(204);
   expect((await post(delivery('b', item()), { 'x-service-signature': 'no' })).status).toBe(401);
-  const told = () => log.filter((line) => JSON.stringify(line).includes('watching failed'));
-  await eventually(() => told().length === 2, { what: 'both failures are in the log' });
+  const failures = () => log.filter((line) => JSON.stringify(line).includes('watching failed'));
+  await eventually(() => failures().length === 2, { what: 'both failures are in the log' });
 });

@@ -14,7 +14,7 @@ async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('a body over the budget is refused, and the budget is free again after the others end', async () => {
+test('refuses a body over the budget until others end', async () => {
   const bodies = new RequestBodies();
   // Overhead leaves no room for the last megabyte.
   const open = Array.from({ length: 64 }, () => {
@@ -37,7 +37,7 @@ test('a body over the budget is refused, and the budget is free again after the 
   await expect(bodies.read(incoming)).resolves.toMatchObject({ bytes: Buffer.from('after') });
 });
 
-test('a byte at a time costs the memory that it takes', async () => {
+test('counts the memory of single-byte pieces', async () => {
   const bodies = new RequestBodies();
   const reads = [];
   for (let n = 0; n < 4; n += 1) {
@@ -48,7 +48,7 @@ test('a byte at a time costs the memory that it takes', async () => {
   await expect(Promise.race(reads)).resolves.toBe('no_room');
 });
 
-test('a connection that is cut gives its room back', async () => {
+test('frees the budget of a cut connection', async () => {
   const bodies = new RequestBodies();
   for (let n = 0; n < 100; n += 1) {
     const { stream, incoming } = request();
@@ -60,7 +60,7 @@ test('a connection that is cut gives its room back', async () => {
   }
 });
 
-test('a length over 1 MB is refused unread', async () => {
+test('refuses a length over 1 MB unread', async () => {
   const { incoming } = request({ 'content-length': String(MEGABYTE + 1) });
   await expect(new RequestBodies().read(incoming)).resolves.toBe('too_large');
 });

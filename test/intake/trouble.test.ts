@@ -30,9 +30,9 @@ test('answers 503 within a second when the inbox cannot commit, and reads the pr
   }
   await eventually(() => intake.unstored.noted === 3, { what: 'all three are noted' });
   await eventually(() => requested(intake).length === 1, { what: 'the re-read request is recorded' });
-  const told = intake.log.filter((line) => JSON.stringify(line).includes('is locked by another program'));
-  expect(told).toHaveLength(1);
-  expect(['a', 'b', 'c']).toContain(present(told[0])['requestId']);
+  const lines = intake.log.filter((line) => JSON.stringify(line).includes('is locked by another program'));
+  expect(lines).toHaveLength(1);
+  expect(['a', 'b', 'c']).toContain(present(lines[0])['requestId']);
 
   lock.release();
   expect(requested(intake)).toEqual(['10']);

@@ -46,7 +46,7 @@ test('answers the same delivery twice and stores it once', async () => {
 });
 
 describe('a signature', () => {
-  test('that is missing or wrong gets 401, and nothing is stored', async () => {
+  test('missing or wrong gets 401 and stores nothing', async () => {
     const { post, db, log } = await startIntake();
     const body = delivery('a', item());
     const right = signBody(SECRET, body);

@@ -7,7 +7,7 @@ import { present } from '../shared/present.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-test('the container file copies all that the package is made of', () => {
+test('the container file copies everything that the package needs', () => {
   const dockerfile = readFileSync(join(root, 'deploy/container/Dockerfile'), 'utf8');
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
     present(paths).split(' '),

@@ -1,6 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 
@@ -47,36 +47,6 @@ export function bytesOnDisk(path: string): number {
   const own = stat.blocks * 512;
   if (!stat.isDirectory()) return own;
   return readdirSync(path).reduce((sum, name) => sum + bytesOnDisk(join(path, name)), own);
-}
-
-const LISTING = `
-  import { registerHooks } from 'node:module';
-  const urls = new Set();
-  registerHooks({ load: (url, context, next) => { urls.add(url); return next(url, context); } });
-  process.once('exit', () => process.stderr.write('LOADED ' + JSON.stringify([...urls]) + '\\n'));`;
-
-export function loadedPackages(args: readonly string[], cwd: string, env = userEnv): string[] {
-  const { stderr } = spawnSync(
-    process.execPath,
-    ['--import', `data:text/javascript,${encodeURIComponent(LISTING)}`, ...args],
-    { cwd, env, encoding: 'utf8' },
-  );
-  const listed = /^LOADED (.*)$/m.exec(stderr)?.[1];
-  if (listed === undefined) throw new Error(`node ${args.join(' ')} did not list what it loads: ${stderr}`);
-  const packages = new Set<string>();
-  for (const url of JSON.parse(listed) as string[]) {
-    if (!url.startsWith('file:')) continue;
-    const [path] = url.slice('file://'.length).split('?') as [string];
-    const name = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(path)?.[1];
-    if (name !== undefined && name !== 'stock-mirror') packages.add(name);
-    else for (const held of bundledIn(path)) packages.add(held);
-  }
-  return [...packages];
-}
-
-export function bundledIn(path: string): string[] {
-  const marks = /^\/\/ node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+)\//gm;
-  return [...readFileSync(path, 'utf8').matchAll(marks)].map(([, name = '']) => name);
 }
 
 export async function mirrorEnv(folder: string): Promise<NodeJS.ProcessEnv> {

@@ -48,11 +48,11 @@ test.each([
   ...(process.getuid?.() === 0
     ? []
     : [{ host: '127.0.0.1', port: 1, words: 'this user may not use the port' }]),
-])('says why it cannot listen on $host:$port', async ({ host, port, words }) => {
+])('names the reason that it cannot listen on $host:$port', async ({ host, port, words }) => {
   await expect(listen(new Hono(), host, port)).rejects.toThrow(`cannot listen on ${host}:${port}: ${words}`);
 });
 
-test('waits for a request in flight when it stops, not for its idle connection', async () => {
+test('waits for requests in flight when it stops, not for idle connections', async () => {
   const { listener, get, arrived, answer } = await slowApp();
   expect(await get('/')).toBe(200);
   const slow = get('/slow');
@@ -104,7 +104,7 @@ test('answers a request that arrives over a kept-alive connection during the sto
   await stopped;
 });
 
-test('takes a request that crosses the end of its connection, without an answer', async () => {
+test('reads a request that crosses the end of its connection', async () => {
   const { listener, seen } = await slowApp();
   // Half open: sends after reading the end, like a request already in flight.
   const late = connect({ port: listener.port, host: '127.0.0.1', allowHalfOpen: true }).resume();
@@ -134,7 +134,7 @@ test('keeps idle connections longer than proxies do', async () => {
   await expect.poll(() => sockets[0]?.timeout).toBeGreaterThan(240_000);
 });
 
-test('names a descriptor that is no listening socket', async () => {
+test('names a descriptor that is not a listening socket', async () => {
   await expect(listen(new Hono(), '127.0.0.1', 0, 9_999)).rejects.toThrow(
     /^cannot listen on descriptor 9999, which LISTEN_FDS names: /,
   );

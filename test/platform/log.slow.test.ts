@@ -15,7 +15,7 @@ function written(isTTY: boolean): string {
   return String(stream.read());
 }
 
-test('JSON, one object a line, for programs', () => {
+test('writes a JSON object per line for programs', () => {
   const lines = written(false).trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
     {
@@ -28,7 +28,7 @@ test('JSON, one object a line, for programs', () => {
   ]);
 });
 
-test('text for people at a terminal', () => {
+test('writes text at a terminal', () => {
   const text = written(true);
   expect(stripVTControlCharacters(text)).toMatch(
     /^\[\d\d:\d\d:\d\d\] WARN: a read failed\n +productId: "12"\n +key: "\[secret\]"\n$/,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
 
-test('logs one fault of a file once, without its stack, whoever meets it; a graver line passes', () => {
+test('logs a fault of a file once per level, without its stack', () => {
   const stream = new PassThrough();
   const log = createLog('info', stream as unknown as NodeJS.WriteStream);
   const fault = (message: string) => ({ err: new StoreError('no_room', message) });

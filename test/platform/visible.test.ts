@@ -19,31 +19,31 @@ function logged(isTTY: boolean): string {
   return String(stream.read());
 }
 
-test('escapes what people cannot see, and nothing else', () => {
+test('escapes invisible characters only', () => {
   expect(visible(SKU)).toBe(SHOWN);
   expect(visible('สมหญิง – Größe 42, 👩‍👧 “x”')).toBe('สมหญิง – Größe 42, 👩‍👧 “x”');
 });
 
-test('a line of the log is one line, and gives programs the text as it is', () => {
+test('logs one line with the original text for programs', () => {
   const line = logged(false);
   expect(line.slice(0, -1)).not.toMatch(INVISIBLE);
   expect(JSON.parse(line)).toMatchObject({ sku: SKU, msg: `drift of ${SKU}` });
 });
 
-test('a line of the log at a terminal', () => {
+test('escapes log lines at a terminal', () => {
   const text = stripVTControlCharacters(logged(true));
   expect(text).toContain(`drift of ${SHOWN}`);
   expect(text.replaceAll('\n', '')).not.toMatch(INVISIBLE);
 });
 
-test('an error at a terminal keeps the lines of its stack', () => {
+test('keeps the stack of an error at a terminal', () => {
   const stream = Object.assign(new PassThrough(), { isTTY: true });
   const err = new Error('no');
   createLog('info', stream as unknown as NodeJS.WriteStream).warn({ err }, 'failed');
   expect(String(stream.read())).toMatch(/Error: no\n +at /);
 });
 
-test('what commands print', () => {
+test('escapes the output of commands', () => {
   const found = {
     ...({ what: 'level', product_id: '1', variant_id: '2', warehouse_id: '3', sku: SKU } as const),
     ...{ mirror: 5, service: 4, only_in: null, suspect: false, as_of: 0, verified_at: 0 },

@@ -4,7 +4,7 @@ import { delivery, detail, DirectWriter, item, T0, writerDb } from '../mirror/mi
 import { eventually, temporaryFolder } from '../process/harness.ts';
 import { isInstalled, NAMES, Reader, titleOf } from './reader.ts';
 
-const WHAT = 'waits for the mirror; starts over when changes it has not seen were pruned, and only then';
+const WHAT = 'waits for the mirror and starts over only after missing pruned changes';
 
 for (const name of NAMES) {
   test.skipIf(!isInstalled(name))(

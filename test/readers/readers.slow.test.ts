@@ -19,7 +19,7 @@ import {
 } from '../process/harness.ts';
 import { isInstalled, NAMES, Reader, titleOf } from './reader.ts';
 
-const WHAT = 'a copy equal to the mirror, through a removal, a kill and a new epoch';
+const WHAT = 'keeps an equal copy through a removal, a kill and a new epoch';
 
 const cleanups: (() => unknown)[] = [];
 const suite: Owner = { onTestFinished: (cleanup) => void cleanups.unshift(cleanup as () => unknown) };

@@ -6,7 +6,7 @@ import { present } from '../shared/present.ts';
 import { DISKS, type DiskCopy, type DiskFault, type DiskName } from './disk.ts';
 import type { Machine } from './machine.ts';
 import { PLAIN, type Mail } from './mail.ts';
-import type { Deed, DetailFault, Operation, ReadFault } from './plan.ts';
+import { STRUCTURE, type Deed, type DetailFault, type Operation, type ReadFault } from './plan.ts';
 import { play } from './scenes.ts';
 import type { StoreSide } from './store-side.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
@@ -83,7 +83,7 @@ export function createDoer(stage: Stage): {
         mail.nextFate = deed.fate;
         try {
           operate(service, deed.what, deed);
-          if (STRUCTURAL.has(deed.what)) stage.onTouched(null);
+          if (STRUCTURE.includes(deed.what)) stage.onTouched(null);
           count(`operation: ${deed.what}`);
         } catch (error) {
           if (!(error instanceof OperationError)) throw error;
@@ -220,18 +220,6 @@ export function createDoer(stage: Stage): {
     },
   };
 }
-
-const STRUCTURAL: ReadonlySet<Operation> = new Set([
-  'create_product',
-  'create_variant',
-  'add_warehouse',
-  'remove_warehouse',
-  'delete_variant',
-  'move_variant',
-  'delete_product',
-  'restore_product',
-  'rename',
-]);
 
 export function operate(
   { operations, truth }: SimulatedService,

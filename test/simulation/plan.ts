@@ -2,34 +2,19 @@
 import { createRandom, type Random } from '../../src/sandbox/world/random.ts';
 import type { DiskFault, DiskName } from './disk.ts';
 
-export type Operation =
-  | 'adjust'
-  | 'add'
-  | 'order'
-  | 'cancel'
-  | 'ship'
-  | 'flip'
-  | 'burst'
-  | 'assemble'
-  | 'disassemble'
-  | 'create_product'
-  | 'create_variant'
-  | 'add_warehouse'
-  | 'remove_warehouse'
-  | 'delete_variant'
-  | 'move_variant'
-  | 'delete_product'
-  | 'restore_product'
-  | 'rename';
+export const OPERATIONS = [
+  ...(['adjust', 'add', 'order', 'cancel', 'ship', 'flip', 'burst', 'assemble', 'disassemble'] as const),
+  ...(['create_product', 'create_variant', 'add_warehouse', 'remove_warehouse', 'delete_variant'] as const),
+  ...(['move_variant', 'delete_product', 'restore_product', 'rename'] as const),
+];
+export type Operation = (typeof OPERATIONS)[number];
+export const STRUCTURE = OPERATIONS.slice(OPERATIONS.indexOf('create_product'));
 
-export type Mangling =
-  | 'none'
-  | 'same_request_id'
-  | 'unknown_reason'
-  | 'extra_fields'
-  | 'broken_item'
-  | 'broken_neighbour'
-  | 'broken_json';
+export const MANGLINGS = [
+  ...(['same_request_id', 'unknown_reason', 'extra_fields', 'broken_item', 'broken_neighbour'] as const),
+  'broken_json' as const,
+];
+export type Mangling = 'none' | (typeof MANGLINGS)[number];
 
 export interface Fate {
   readonly lost: boolean;
@@ -38,33 +23,13 @@ export interface Fate {
   readonly mangling: Mangling;
 }
 
-export type ReadFault =
-  | 'stale'
-  | 'slow'
-  | 'torn'
-  | 'server_error'
-  | 'rate_limited'
-  | 'unauthorized'
-  | 'reset'
-  | 'refused'
-  | 'all_not_found'
-  | 'empty_list'
-  | 'nonsense'
-  | DetailFault;
-
+export const READ_FAULTS = [
+  ...(['stale', 'slow', 'torn', 'server_error', 'rate_limited', 'unauthorized', 'reset', 'refused'] as const),
+  ...(['all_not_found', 'empty_list', 'nonsense'] as const),
+  ...(['no_warehouses', 'first_variant', 'listed_twice', 'hidden_warehouse'] as const),
+];
+export type ReadFault = (typeof READ_FAULTS)[number];
 export type DetailFault = 'no_warehouses' | 'first_variant' | 'listed_twice' | 'hidden_warehouse';
-
-export type Scene =
-  | 'late_after_read'
-  | 'overlapping_reads'
-  | 'overlapping_absence'
-  | 'clock_back'
-  | 'node_ahead'
-  | 'moved'
-  | 'overlapping_move'
-  | 'untold_burst'
-  | 'odd_details'
-  | 'hidden_level';
 
 export interface SceneDeed {
   readonly do: 'scene';
@@ -200,7 +165,7 @@ export function drawPlan(seed: number): Plan {
   };
 }
 
-const SCENES: Readonly<Record<Scene, number>> = {
+const SCENES = {
   late_after_read: 8_000,
   overlapping_reads: 12_000,
   overlapping_absence: 12_000,
@@ -212,6 +177,7 @@ const SCENES: Readonly<Record<Scene, number>> = {
   odd_details: 50_000,
   hidden_level: 150_000,
 };
+export type Scene = keyof typeof SCENES;
 export const SCENE_NAMES = Object.keys(SCENES) as Scene[];
 
 const NEEDS_PLAIN: ReadonlySet<Scene> = new Set(['moved', 'untold_burst', 'hidden_level']);
@@ -405,34 +371,10 @@ type OperationDeed = Extract<Deed, { do: 'operation' }>;
 
 function drawOperation(random: Random, weather: Weather, length: Length): OperationDeed {
   const what: Operation = random.chance(weather.structure)
-    ? random.pick([
-        'create_product',
-        'create_variant',
-        'add_warehouse',
-        'remove_warehouse',
-        'delete_variant',
-        'move_variant',
-        'delete_product',
-        'delete_product',
-        'restore_product',
-        'rename',
-      ])
+    ? random.pick(STRUCTURE.toSpliced(6, 0, 'delete_product'))
     : random.pick([
-        'adjust',
-        'adjust',
-        'adjust',
-        'add',
-        'add',
-        'add',
-        'order',
-        'order',
-        'order',
-        'cancel',
-        'ship',
-        'flip',
-        'burst',
-        'assemble',
-        'disassemble',
+        ...(['adjust', 'adjust', 'adjust', 'add', 'add', 'add', 'order', 'order', 'order'] as const),
+        ...(['cancel', 'ship', 'flip', 'burst', 'assemble', 'disassemble'] as const),
       ]);
   return {
     do: 'operation',
@@ -458,15 +400,6 @@ function drawFate(
     lost: random.chance(weather.loss),
     delayMs: random.chance(weather.delay) ? random.pick(delays) : 0,
     againMs: random.chance(weather.again) ? random.pick(delays) : null,
-    mangling: random.chance(weather.mangle)
-      ? random.pick([
-          'same_request_id',
-          'unknown_reason',
-          'extra_fields',
-          'broken_item',
-          'broken_neighbour',
-          'broken_json',
-        ])
-      : 'none',
+    mangling: random.chance(weather.mangle) ? random.pick(MANGLINGS) : 'none',
   };
 }

@@ -3,7 +3,7 @@ import { inboxPath } from '../../src/inbox/inbox.ts';
 import { run } from '../mirror/child.ts';
 import { newPath, storeAt } from '../mirror/mirror-file.ts';
 
-test('a second store on the same file is refused within the process, until the first is closed', async () => {
+test('refuses a second store on the same file until the first is closed', async () => {
   const path = newPath();
   const first = await storeAt(path);
   await expect(storeAt(path)).rejects.toMatchObject({
@@ -14,7 +14,7 @@ test('a second store on the same file is refused within the process, until the f
   await storeAt(path);
 });
 
-test('another process is refused as well, and no kill leaves a lock behind', async () => {
+test('refuses another process, and a kill leaves no lock', async () => {
   const path = newPath();
   const holder = run('hold-store.ts', path);
   expect(await holder.nextLine()).toBe('opened');

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { plannedOnce } from '../../src/sqlite/prepared.ts';
 import { writerDb } from '../mirror/mirror-file.ts';
 
-test('every parameter is hidden from the planner, and nothing else is changed', () => {
+test('hides every parameter from the planner', () => {
   expect(plannedOnce('SELECT a FROM t WHERE b = ? AND c IN (?, ?2) AND d < @dMs LIMIT @limit')).toBe(
     'SELECT a FROM t WHERE b = +? AND c IN (+?, +?2) AND d < +@dMs LIMIT +@limit',
   );
 });
 
-test('values keep their types', () => {
+test('keeps the types of values', () => {
   const db = writerDb();
   const types = db.prepare<unknown[], string>(plannedOnce('SELECT typeof(?)')).pluck();
   const values: [unknown, string][] = [

@@ -1,383 +1,172 @@
 import { expect, test } from 'vitest';
 import { EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
-import type { ChangeBranch, ChangeOutcome } from '../../../src/core/merge/change-outcome.ts';
+import type { ChangeBranch } from '../../../src/core/merge/change-outcome.ts';
 import { mergeChange } from '../../../src/core/apply/merge-change.ts';
 import type { StockLevel } from '../../../src/core/model.ts';
 import { T0, stockLevel, change } from '../builders.ts';
 
-interface Row {
-  readonly when: string;
-  readonly level: StockLevel | undefined;
-  readonly old: number;
-  readonly new: number;
-  /** Relative to T0, which is the time of the stock level's last change, 4→5. */
-  readonly at: number;
-  readonly futureDated?: boolean;
-  readonly ahead?: boolean;
-  readonly variantGone?: boolean;
-  /** Value, event time (relative to T0), `old` and count of the earliest change known at it. */
-  readonly then: { qty: number; at: number; eventOld?: number; count?: number };
-  readonly applied?: boolean;
-  readonly requestRead?: boolean;
-  readonly gap?: ChangeOutcome['gap'];
-}
+type Row = readonly [
+  when: string,
+  level: StockLevel | undefined,
+  /** Times are relative to T0, the time of the stock level's last change, 4→5. */
+  change: readonly [old: number, to: number, at: number, given?: 'future-dated' | 'ahead' | 'variant gone'],
+  /** Value, event time, and `old` and count of the earliest change known at it. */
+  then: readonly [qty: number, at: number, eventOld?: number, count?: number],
+  does?: '' | 'apply' | 'read' | 'apply, read',
+  gap?: readonly [fromQty: number, toQty: number],
+];
 
 const readAround = (loMs: number, hiMs: number, over: Partial<StockLevel> = {}): StockLevel =>
   stockLevel({ readLoMs: T0 + loMs, readHiMs: T0 + hiMs, ...over });
 
 // Exhaustive by its type: a new branch does not compile until it has a row.
 const ROWS: Record<ChangeBranch, readonly Row[]> = {
-  '1 new level': [
-    {
-      when: 'nothing is known',
-      level: undefined,
-      ...{ old: 3, new: 2, at: 9 },
-      then: { qty: 2, at: 9, eventOld: 3, count: 1 },
-      applied: true,
-      requestRead: true,
-    },
-  ],
+  '1 new level': [['nothing is known', undefined, [3, 2, 9], [2, 9, 3, 1], 'apply, read']],
   '2 stale': [
-    { when: 'it is older', level: stockLevel(), old: 3, new: 4, at: -1, then: { qty: 5, at: 0 } },
-    {
-      when: 'it starts from the present value and ends there',
-      level: stockLevel(),
-      ...{ old: 5, new: 5, at: -1 },
-      then: { qty: 5, at: 0 },
-    },
+    ['it is older', stockLevel(), [3, 4, -1], [5, 0]],
+    ['it starts from the present value and ends there', stockLevel(), [5, 5, -1], [5, 0]],
   ],
   '2 stale, yet follows': [
-    {
-      when: 'it starts from the present value',
-      level: stockLevel(),
-      ...{ old: 5, new: 6, at: -1 },
-      then: { qty: 5, at: 0 },
-      requestRead: true,
-    },
-    {
-      when: 'a time ahead of its arrival, as the service’s clock is now known, is no reason to apply it',
-      level: stockLevel(),
-      ...{ old: 5, new: 6, at: -1, futureDated: true },
-      then: { qty: 5, at: 0 },
-      requestRead: true,
-    },
-    {
-      when: 'even if it seems to lie before the read: the service may have set its clock back',
-      level: readAround(0, 9),
-      ...{ old: 5, new: 6, at: -1 },
-      then: { qty: 5, at: 0 },
-      requestRead: true,
-    },
+    ['it starts from the present value', stockLevel(), [5, 6, -1], [5, 0], 'read'],
+    ['it is future-dated', stockLevel(), [5, 6, -1, 'future-dated'], [5, 0], 'read'],
+    ['as after a clock set back', readAround(0, 9), [5, 6, -1], [5, 0], 'read'],
   ],
-  '3 duplicate': [
-    { when: 'the same again', level: stockLevel(), old: 4, new: 5, at: 0, then: { qty: 5, at: 0, count: 1 } },
-  ],
+  '3 duplicate': [['the same again', stockLevel(), [4, 5, 0], [5, 0, 4, 1]]],
   '3 seen by the read': [
-    {
-      when: 'the read agrees with it',
-      level: readAround(1, 9),
-      ...{ old: 4, new: 5, at: 0 },
-      then: { qty: 5, at: 0, count: 1 },
-    },
-    {
-      when: 'the read shows another figure',
-      level: readAround(1, 9),
-      ...{ old: 5, new: 6, at: 0 },
-      then: { qty: 5, at: 0, count: 1 },
-      requestRead: true,
-    },
+    ['the read agrees with it', readAround(1, 9), [4, 5, 0], [5, 0, 4, 1]],
+    ['the read shows another value', readAround(1, 9), [5, 6, 0], [5, 0, 4, 1], 'read'],
   ],
   '3 follows': [
-    {
-      when: 'after the read window',
-      level: readAround(-9, -1),
-      ...{ old: 5, new: 7, at: 0 },
-      then: { qty: 7, at: 0, eventOld: 4, count: 2 },
-      applied: true,
-    },
-    {
-      when: 'after the read window, by a clock that is ahead',
-      level: readAround(-9, -1),
-      ...{ old: 5, new: 7, at: 0, ahead: true },
-      then: { qty: 7, at: 0, eventOld: 4, count: 2 },
-      applied: true,
-      requestRead: true,
-    },
-    {
-      when: 'exactly at the upper end of the read window',
-      level: readAround(-9, 0),
-      ...{ old: 5, new: 7, at: 0 },
-      then: { qty: 7, at: 0, eventOld: 4, count: 2 },
-      applied: true,
-      requestRead: true,
-    },
-    {
-      when: 'exactly at the lower end of the read window',
-      level: readAround(0, 0),
-      ...{ old: 5, new: 7, at: 0 },
-      then: { qty: 7, at: 0, eventOld: 4, count: 2 },
-      applied: true,
-      requestRead: true,
-    },
-    {
-      when: 'two are known there already',
-      level: stockLevel({ eventCount: 2 }),
-      ...{ old: 5, new: 7, at: 0 },
-      then: { qty: 7, at: 0, eventOld: 4, count: 3 },
-      applied: true,
-      requestRead: true,
-    },
+    ['after the read window', readAround(-9, -1), [5, 7, 0], [7, 0, 4, 2], 'apply'],
+    [
+      'after the window, by a clock ahead',
+      readAround(-9, -1),
+      [5, 7, 0, 'ahead'],
+      [7, 0, 4, 2],
+      'apply, read',
+    ],
+    ['at the upper end of the window', readAround(-9, 0), [5, 7, 0], [7, 0, 4, 2], 'apply, read'],
+    ['at the lower end of the window', readAround(0, 0), [5, 7, 0], [7, 0, 4, 2], 'apply, read'],
+    ['two are known there already', stockLevel({ eventCount: 2 }), [5, 7, 0], [7, 0, 4, 3], 'apply, read'],
   ],
-  '3 precedes': [
-    {
-      when: 'it ends where the known one starts',
-      level: stockLevel(),
-      ...{ old: 2, new: 4, at: 0 },
-      then: { qty: 5, at: 0, eventOld: 2, count: 2 },
-    },
-  ],
+  '3 precedes': [['it ends where the known one starts', stockLevel(), [2, 4, 0], [5, 0, 2, 2]]],
   '3 order unknown': [
-    {
-      when: 'neither end fits',
-      level: stockLevel(),
-      ...{ old: 8, new: 9, at: 0 },
-      then: { qty: 5, at: 0, eventOld: 4, count: 2 },
-      requestRead: true,
-    },
-    {
-      when: 'both ends fit: A→B beside B→A',
-      level: stockLevel(),
-      ...{ old: 5, new: 4, at: 0 },
-      then: { qty: 5, at: 0, eventOld: 4, count: 2 },
-      requestRead: true,
-    },
-    {
-      when: 'the same again after another one',
-      level: stockLevel({ eventCount: 2 }),
-      ...{ old: 4, new: 5, at: 0 },
-      then: { qty: 5, at: 0, eventOld: 4, count: 3 },
-      requestRead: true,
-    },
-    {
-      when: 'the same again after a read took it back',
-      level: readAround(-1, 9, { qty: 4 }),
-      ...{ old: 4, new: 5, at: 0 },
-      then: { qty: 4, at: 0, eventOld: 4, count: 2 },
-      requestRead: true,
-    },
+    ['neither end fits', stockLevel(), [8, 9, 0], [5, 0, 4, 2], 'read'],
+    ['both ends fit: A→B and B→A', stockLevel(), [5, 4, 0], [5, 0, 4, 2], 'read'],
+    ['the same again after another one', stockLevel({ eventCount: 2 }), [4, 5, 0], [5, 0, 4, 3], 'read'],
+    ['again after a read took it back', readAround(-1, 9, { qty: 4 }), [4, 5, 0], [4, 0, 4, 2], 'read'],
   ],
   '4a seen by the read': [
-    {
-      when: 'the read agrees with it',
-      level: readAround(8, 9),
-      ...{ old: 1, new: 5, at: 7 },
-      then: { qty: 5, at: 7, eventOld: 1, count: 1 },
-    },
-    {
-      when: 'the read shows another figure',
-      level: readAround(8, 9),
-      ...{ old: 5, new: 6, at: 7 },
-      then: { qty: 5, at: 7, eventOld: 5, count: 1 },
-      requestRead: true,
-    },
+    ['the read agrees with it', readAround(8, 9), [1, 5, 7], [5, 7, 1, 1]],
+    ['the read shows another value', readAround(8, 9), [5, 6, 7], [5, 7, 5, 1], 'read'],
   ],
   '4b confirmed': [
-    {
-      when: 'at the lower end of the window',
-      level: readAround(8, 9),
-      ...{ old: 1, new: 5, at: 8 },
-      then: { qty: 5, at: 8, eventOld: 1, count: 1 },
-    },
-    {
-      when: 'at the upper end of the window',
-      level: readAround(8, 9),
-      ...{ old: 1, new: 5, at: 9 },
-      then: { qty: 5, at: 9 },
-    },
+    ['at the lower end of the window', readAround(8, 9), [1, 5, 8], [5, 8, 1, 1]],
+    ['at the upper end of the window', readAround(8, 9), [1, 5, 9], [5, 9]],
   ],
   '4b in doubt': [
-    {
-      when: 'at the lower end of the window',
-      level: readAround(8, 9),
-      ...{ old: 1, new: 6, at: 8 },
-      then: { qty: 6, at: 8, eventOld: 1, count: 1 },
-      applied: true,
-      requestRead: true,
-      gap: { fromQty: 5, toQty: 1 },
-    },
-    {
-      when: 'after the window, by a clock that is ahead',
-      level: readAround(8, 9),
-      ...{ old: 5, new: 6, at: 99_999, ahead: true },
-      then: { qty: 6, at: 99_999 },
-      applied: true,
-      requestRead: true,
-    },
-    {
-      when: 'at the upper end, though the chain fits',
-      level: readAround(8, 9),
-      ...{ old: 5, new: 6, at: 9 },
-      then: { qty: 6, at: 9 },
-      applied: true,
-      requestRead: true,
-    },
-    {
-      when: 'the window is not bounded',
-      level: stockLevel({ readLoMs: EARLIEST_MS, readHiMs: LATEST_MS }),
-      ...{ old: 5, new: 6, at: 9 },
-      then: { qty: 6, at: 9 },
-      applied: true,
-      requestRead: true,
-    },
+    ['at the lower end of the window', readAround(8, 9), [1, 6, 8], [6, 8, 1, 1], 'apply, read', [5, 1]],
+    [
+      'after the window, by a clock ahead',
+      readAround(8, 9),
+      [5, 6, 99_999, 'ahead'],
+      [6, 99_999],
+      'apply, read',
+    ],
+    ['at the upper end, chain fits', readAround(8, 9), [5, 6, 9], [6, 9], 'apply, read'],
+    [
+      'the window is not bounded',
+      stockLevel({ readLoMs: EARLIEST_MS, readHiMs: LATEST_MS }),
+      [5, 6, 9],
+      [6, 9],
+      'apply, read',
+    ],
   ],
   '4c follows': [
-    {
-      when: 'never read',
-      level: stockLevel(),
-      ...{ old: 5, new: 6, at: 1 },
-      then: { qty: 6, at: 1, eventOld: 5, count: 1 },
-      applied: true,
-    },
-    {
-      when: 'after the read window',
-      level: readAround(8, 9),
-      ...{ old: 5, new: 6, at: 10 },
-      then: { qty: 6, at: 10 },
-      applied: true,
-    },
+    ['never read', stockLevel(), [5, 6, 1], [6, 1, 5, 1], 'apply'],
+    ['after the read window', readAround(8, 9), [5, 6, 10], [6, 10], 'apply'],
   ],
   '4c gap': [
-    {
-      when: 'it starts elsewhere',
-      level: readAround(8, 9),
-      ...{ old: 7, new: 6, at: 10 },
-      then: { qty: 6, at: 10, eventOld: 7 },
-      applied: true,
-      gap: { fromQty: 5, toQty: 7 },
-    },
-    {
-      when: 'it ends at the value held, from elsewhere',
-      level: stockLevel(),
-      ...{ old: 7, new: 5, at: 10 },
-      then: { qty: 5, at: 10 },
-      applied: true,
-      gap: { fromQty: 5, toQty: 7 },
-    },
+    ['it starts elsewhere', readAround(8, 9), [7, 6, 10], [6, 10, 7], 'apply', [5, 7]],
+    ['it ends at the value held', stockLevel(), [7, 5, 10], [5, 10], 'apply', [5, 7]],
   ],
   'gone, seen by the read': [
-    {
-      when: 'older than the read that showed it gone',
-      level: readAround(8, 9, { goneAtMs: T0 }),
-      ...{ old: 5, new: 6, at: 7 },
-      then: { qty: 5, at: 7, eventOld: 5, count: 1 },
-    },
+    ['older than its removal', readAround(8, 9, { goneAtMs: T0 }), [5, 6, 7], [5, 7, 5, 1]],
   ],
   'gone, in doubt': [
-    {
-      when: 'at the lower end of the window',
-      level: readAround(8, 9, { goneAtMs: T0 }),
-      ...{ old: 5, new: 6, at: 8 },
-      then: { qty: 5, at: 8 },
-      requestRead: true,
-    },
-    {
-      when: 'later than the read',
-      level: readAround(8, 9, { goneAtMs: T0 }),
-      ...{ old: 5, new: 6, at: 99 },
-      then: { qty: 5, at: 99 },
-      requestRead: true,
-    },
-    {
-      when: 'a future-dated change does not advance a tombstone either',
-      level: readAround(8, 9, { goneAtMs: T0 }),
-      ...{ old: 5, new: 6, at: 99, futureDated: true },
-      then: { qty: 5, at: 0 },
-      requestRead: true,
-    },
-    {
-      when: 'shown since, but not certainly after the reads that removed it',
-      level: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
-      ...{ old: 5, new: 6, at: 9 },
-      then: { qty: 5, at: 9 },
-      requestRead: true,
-    },
-    {
-      when: 'shown by no read since its removal',
-      level: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 }),
-      ...{ old: 5, new: 6, at: 99 },
-      then: { qty: 5, at: 99 },
-      requestRead: true,
-    },
-    {
-      when: 'a stock level not known before, of a variant that is gone',
-      level: undefined,
-      ...{ old: 5, new: 6, at: 8, variantGone: true },
-      then: { qty: 6, at: 8 },
-      requestRead: true,
-    },
+    ['at the lower end of the window', readAround(8, 9, { goneAtMs: T0 }), [5, 6, 8], [5, 8], 'read'],
+    ['later than the read', readAround(8, 9, { goneAtMs: T0 }), [5, 6, 99], [5, 99], 'read'],
+    ['future-dated', readAround(8, 9, { goneAtMs: T0 }), [5, 6, 99, 'future-dated'], [5, 0], 'read'],
+    [
+      'shown since, order unknown',
+      readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
+      [5, 6, 9],
+      [5, 9],
+      'read',
+    ],
+    [
+      'not shown since its removal',
+      readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 }),
+      [5, 6, 99],
+      [5, 99],
+      'read',
+    ],
+    ['unknown level of a removed variant', undefined, [5, 6, 8, 'variant gone'], [6, 8], 'read'],
   ],
   'gone, shown again': [
-    {
-      when: 'a read shows it since, and came too soon after a change to set it',
-      level: readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
-      ...{ old: 5, new: 6, at: 99 },
-      then: { qty: 6, at: 99 },
-      applied: true,
-      requestRead: true,
-    },
+    [
+      'shown since by a read',
+      readAround(8, 9, { goneAtMs: T0, verifiedAtMs: T0 + 1 }),
+      [5, 6, 99],
+      [6, 99],
+      'apply, read',
+    ],
   ],
   'future-dated': [
-    {
-      when: 'it names the far future',
-      level: stockLevel(),
-      ...{ old: 5, new: 6, at: 999_999, futureDated: true },
-      then: { qty: 6, at: 0, eventOld: 4, count: 1 },
-      applied: true,
-      requestRead: true,
-    },
-    {
-      when: 'nothing is known',
-      level: undefined,
-      ...{ old: 5, new: 6, at: 999_999, futureDated: true },
-      then: { qty: 6, at: EARLIEST_MS - T0, count: 0 },
-      applied: true,
-      requestRead: true,
-    },
+    ['it names the far future', stockLevel(), [5, 6, 999_999, 'future-dated'], [6, 0, 4, 1], 'apply, read'],
+    [
+      'nothing is known',
+      undefined,
+      [5, 6, 999_999, 'future-dated'],
+      [6, EARLIEST_MS - T0, 0, 0],
+      'apply, read',
+    ],
   ],
 };
 
 const ARRIVAL = { seq: 42, atMs: T0 + 1_234 };
 const cases = Object.entries(ROWS).flatMap(([branch, rows]) => rows.map((row) => ({ branch, row })));
 
-test.each(cases)('$branch: $row.when', ({ branch, row }) => {
-  const outcome = mergeChange(row.level, change({ old: row.old, new: row.new, updateTimeMs: T0 + row.at }), {
+test.each(cases)('$branch: $row.0', ({ branch, row }) => {
+  const [, level, [old, to, at, given], [qty, eventAt, eventOld, count], does = '', gap] = row;
+  const isGone = given === 'variant gone';
+  const outcome = mergeChange(level, change({ old, new: to, updateTimeMs: T0 + at }), {
     ...ARRIVAL,
-    futureDated: row.futureDated ?? false,
-    ahead: row.ahead ?? false,
-    seenBeforeMs: row.level?.readLoMs ?? EARLIEST_MS,
-    variantGoneAtMs: row.variantGone === true ? T0 : null,
+    futureDated: given === 'future-dated',
+    ahead: given === 'ahead',
+    seenBeforeMs: level?.readLoMs ?? EARLIEST_MS,
+    variantGoneAtMs: isGone ? T0 : null,
   });
   expect(outcome).toMatchObject({
     branch,
-    applied: row.applied ?? false,
-    requestRead: row.requestRead ?? false,
-    gap: row.gap ?? null,
+    applied: does.includes('apply'),
+    requestRead: does.includes('read'),
+    gap: gap === undefined ? null : { fromQty: gap[0], toQty: gap[1] },
     level: {
-      qty: row.then.qty,
-      eventTimeMs: T0 + row.then.at,
+      qty,
+      eventTimeMs: T0 + eventAt,
       // Every delivery touches the stock level: no earlier read may overwrite it.
       eventSeq: ARRIVAL.seq,
       eventAtMs: ARRIVAL.atMs,
-      ...(row.then.eventOld === undefined ? {} : { eventOld: row.then.eventOld }),
-      ...(row.then.count === undefined ? {} : { eventCount: row.then.count }),
+      ...(eventOld === undefined ? {} : { eventOld }),
+      ...(count === undefined ? {} : { eventCount: count }),
     },
   });
-  const wasGone = row.level === undefined ? row.variantGone === true : row.level.goneAtMs !== null;
-  const gone = wasGone && !outcome.applied;
-  expect(outcome.level.goneAtMs !== null).toBe(gone);
+  const wasGone = level === undefined ? isGone : level.goneAtMs !== null;
+  expect(outcome.level.goneAtMs !== null).toBe(wasGone && !outcome.applied);
 });
 
-test('an applied value is as old as its change, a future-dated one as old as its arrival', () => {
+test('dates an applied value by its change, a future-dated one by its arrival', () => {
   const arrival = {
     ...ARRIVAL,
     futureDated: false,
