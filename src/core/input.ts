@@ -1,9 +1,9 @@
-/** The inputs: everything the rules need travels in them (docs/architecture.md#data-flow). */
+/** Inputs of the merge rules. They contain everything the rules need (docs/architecture.md#data-flow). */
 import type { VariantKind } from './model.ts';
 import type { Reason } from './reasons.ts';
 import type { RunKind } from './runs.ts';
 
-/** One item of a delivery, understood. `updateTimeMs` is in the service's clock. */
+/** `updateTimeMs` is store time. */
 export interface StockChange {
   readonly variantId: string;
   readonly warehouseId: string;
@@ -16,26 +16,25 @@ export interface StockChange {
   readonly userId: string | null;
 }
 
-/** Something authentic that was not understood. `variantId` when at least that much could be read. */
+/** `variantId` is set if at least that could be read. */
 export interface Unreadable {
-  /** Position in `data.items`; null when the body as a whole could not be read. */
+  /** Position in `data.items`; null: the whole body could not be read. */
   readonly itemIndex: number | null;
   readonly problem: string;
   readonly variantId: string | null;
-  /** A whole event of a type that this program does not know: it may be about anything, and most likely not stock. */
+  /** A whole event of an unknown type, which is probably not about stock. */
   readonly unknownEvent?: true;
 }
 
 interface InputBase {
-  /** Position in the log: gapless, in commit order. */
+  /** The mirror's input counter, in commit order and without gaps. */
   readonly seq: number;
-  /** Own clock: a delivery's arrival, an answer's receipt, an order's instant. */
+  /** The mirror's clock: a delivery's arrival, or an answer's receipt. */
   readonly atMs: number;
 }
 
 export interface DeliveryInput extends InputBase {
   readonly kind: 'delivery';
-  /** Its row in the inbox. */
   readonly inboxSeq: number;
   readonly requestId: string | null;
   readonly changes: readonly StockChange[];
@@ -62,7 +61,7 @@ export interface VariantSnapshot {
   readonly priceJson: string | null;
   readonly cost: string | null;
   readonly bundledByCount: number;
-  /** null: omitted, which never means none. */
+  /** null if omitted, which does not mean none. */
   readonly levels: readonly LevelSnapshot[] | null;
 }
 
@@ -75,29 +74,29 @@ export interface ProductSnapshot {
   readonly variants: readonly VariantSnapshot[];
 }
 
-/** One product/detail answer. `snapshot` null: the service answered 404 not_found. */
+/** One product/detail answer. `snapshot` null: 404 not_found. */
 export interface ReadInput extends InputBase {
   readonly kind: 'read';
   readonly productId: string;
-  /** Last log position known when the request was sent. */
+  /** The last input applied when the request was sent. */
   readonly s0: number;
   readonly sentAtMs: number;
   readonly receivedAtMs: number;
-  /** The answer's Date header, service's clock; null when absent or unreadable. */
+  /** The `Date` header, store time; null: absent or unreadable. */
   readonly serverDateMs: number | null;
   readonly requestId: string | null;
   readonly snapshot: ProductSnapshot | null;
 }
 
-/** Products that a catalogue list showed. */
+/** Products found in a catalogue list. */
 export interface ListedInput extends InputBase {
   readonly kind: 'listed';
   readonly productIds: readonly string[];
-  /** A variant of unknown product waits for this list. */
+  /** A variant of an unknown product waits for this list. */
   readonly lookup: boolean;
 }
 
-/** Products, or whatever products these variants belong to, must be read again. */
+/** Requests reads of these products, and of the products that these variants belong to. */
 export interface ReadRequestInput extends InputBase {
   readonly kind: 'request_reads';
   readonly reason: Reason;
@@ -105,19 +104,19 @@ export interface ReadRequestInput extends InputBase {
   readonly variantIds: readonly string[];
 }
 
-/** `bundles`: `state.bundlesDueAtMs` has come. `loss`: deliveries of unknown content were turned away. */
+/** `bundles`: `state.bundlesDueAtMs` has passed. `loss`: deliveries of unknown content were rejected. */
 export interface DueInput extends InputBase {
   readonly kind: 'due';
   readonly what: 'bundles' | 'loss';
 }
 
-/** Nobody listened before `atMs`: what was not read since may have missed deliveries. */
+/** Deliveries may have been missed until `atMs`: products not read since then are suspect. */
 export interface DowntimeInput extends InputBase {
   readonly kind: 'downtime';
   readonly downSinceMs: number | null;
 }
 
-/** A scan of the whole catalogue that started at log position `s0` did not find these variants. */
+/** A scan of the whole catalogue, begun after input `s0`, did not find these variants. */
 export interface LookupMissedInput extends InputBase {
   readonly kind: 'lookup_missed';
   readonly s0: number;
@@ -125,30 +124,29 @@ export interface LookupMissedInput extends InputBase {
   readonly variantIds: readonly string[];
 }
 
-/** The operator lets the mass-removal guard go until `untilMs`. */
+/** The operator disables the mass-removal guard until `untilMs`. */
 interface AllowRemovalsInput extends InputBase {
   readonly kind: 'allow_removals';
   readonly untilMs: number;
 }
 
-/** A scan of the whole catalogue, or reads of named products. Its `seq` identifies the run. */
+/** A scan of the whole catalogue, or reads of named products. `seq` identifies the run. */
 export interface RunBegunInput extends InputBase {
   readonly kind: 'run_begun';
   readonly run: RunKind;
   readonly readAfterMs: number;
-  /** Products that it is expected to read. */
+  /** Expected number of reads. */
   readonly total: number;
-  /** Null: the whole catalogue. */
+  /** null for the whole catalogue. */
   readonly productIds: readonly string[] | null;
 }
 
 export interface RunEndedInput extends InputBase {
   readonly kind: 'run_ended';
-  /** Of its `run_begun`. */
+  /** `seq` of its `run_begun`. */
   readonly startedSeq: number;
-  /** Null: it is done. */
+  /** null if the run succeeded. */
   readonly error: string | null;
-  /** The catalogue was read whole. */
   readonly fullSync: boolean;
   readonly total: number;
   readonly done: number;
@@ -156,20 +154,19 @@ export interface RunEndedInput extends InputBase {
   readonly drift: number;
 }
 
-/** A read that failed, and what follows from that. */
 export interface ReadFailure {
   readonly productId: string;
-  /** In a row, or since the read was last asked for anew. */
+  /** In a row, or since an operator or a schedule last requested the read. */
   readonly attempts: number;
-  /** Of these and earlier ones: those that came although the store had answered something since the one before. */
+  /** Failures, this one and earlier, while the store answered other requests. */
   readonly faults: number;
   readonly nextAtMs: number;
-  /** Refused: not before a schedule or an operator asks for it. */
+  /** Refused by the store: not retried until a schedule or an operator requests it. */
   readonly parked: boolean;
   readonly error: string;
 }
 
-/** The store refuses to show the product, or its reads keep failing. It stays so until a read of it succeeds. */
+/** The store refuses to show the product, or its reads keep failing. Ends with the next successful read. */
 export interface GivenUpInput extends InputBase, ReadFailure {
   readonly kind: 'given_up';
 }

@@ -1,6 +1,6 @@
 /**
- * The mirror's nouns, as the merge rules see them. Ids are the store's digit strings; instants are epoch ms, in
- * the mirror's own clock unless the comment says "store time".
+ * The mirror's nouns. Ids are the store's digit strings. Instants are epoch ms of the mirror's clock, unless the
+ * comment says "store time".
  */
 
 import { EARLIEST_MS, GAP_GRACE_DEFAULT_MS } from './limits.ts';
@@ -12,7 +12,7 @@ export type Source = (typeof SOURCES)[number];
 export const VARIANT_KINDS = ['own', 'pulled', 'bundle', 'assembled'] as const;
 export type VariantKind = (typeof VARIANT_KINDS)[number];
 
-/** A stock level: the figure of one variant in one warehouse, with what is needed to apply the next input to it. */
+/** The stock of one variant in one warehouse, with what is needed to apply the next input. */
 export interface StockLevel {
   readonly variantId: string;
   readonly warehouseId: string;
@@ -20,63 +20,66 @@ export interface StockLevel {
   readonly source: Source;
   /** When the value was true: the change's update time (store time), or when the read was sent. */
   readonly asOfMs: number;
-  /** Highest update time seen, store time; EARLIEST_MS before the first change. Never falls. */
+  /** Highest update time seen, store time; EARLIEST_MS before the first change. Never decreases. */
   readonly eventTimeMs: number;
   /** The `old` of the earliest change known at `eventTimeMs`. */
   readonly eventOld: number;
-  /** How many changes are known at exactly `eventTimeMs`. */
+  /** Number of changes known at exactly `eventTimeMs`. */
   readonly eventCount: number;
-  /** Log position and arrival of the last delivery that touched the level; 0 and EARLIEST_MS when none has. */
+  /** Input number and arrival of the last delivery that touched the level; 0 and EARLIEST_MS if none did. */
   readonly eventSeq: number;
   readonly eventAtMs: number;
-  /** Store time: the latest read certainly saw what was before `readLoMs`, certainly not what is after
-   *  `readHiMs`. Both EARLIEST_MS until a read has set the level. */
+  /**
+   * Watermarks, store time: the latest read saw every change before `readLoMs` and none after `readHiMs`. EARLIEST_MS
+   * until a read has set the level.
+   */
   readonly readLoMs: number;
   readonly readHiMs: number;
-  /** When the last read that confirmed the value was sent; on a tombstone, the last one that showed it. */
+  /** When the last read that confirmed the value was sent; on a tombstone, the last read that showed it. */
   readonly verifiedAtMs: number | null;
   readonly onHand: number | null;
   readonly reservedQty: number | null;
   readonly onHandAsOfMs: number | null;
-  /** Pending removal: when the first read that no longer showed the level was sent; null while it is shown. */
+  /** Pending removal: when the first read without the level was sent; null while it is shown. */
   readonly missingAtMs: number | null;
-  /** Set on a tombstone. */
+  /** Tombstone. */
   readonly goneAtMs: number | null;
-  /** When a read moved the variant's total without showing its warehouses: the value may be wrong until a change sets
-   *  it, or a read shows it. */
+  /**
+   * When a read moved the variant's total without listing its warehouses. The value may be wrong until a change sets it
+   * or a read shows it.
+   */
   readonly unexplainedAtMs: number | null;
   readonly changeSeq: number;
 }
 
 export interface Variant {
   readonly variantId: string;
-  /** Null until a read has shown which product the variant belongs to. */
+  /** null until a read has shown the product. */
   readonly productId: string | null;
   readonly sku: string | null;
   readonly upc: string | null;
   readonly name: string;
   readonly kind: VariantKind;
-  /** The sellable total; null until a read has shown it. */
+  /** Sellable total; null until a read has shown it. */
   readonly availableQty: number | null;
   readonly onHand: number | null;
   readonly reservedQty: number | null;
   readonly allowNegativeStock: boolean;
   readonly priceJson: string | null;
   readonly cost: string | null;
-  /** In how many bundles the variant is a component. */
+  /** Number of bundles that contain the variant. */
   readonly bundledByCount: number;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
   /**
-   * Store time: the high watermark of the latest read when it showed the total, and not all the levels below it; else
-   * EARLIEST_MS.
+   * Store time: the high watermark of the latest read, if that showed the total but not every level; else EARLIEST_MS.
    */
   readonly totalHiMs: number;
   readonly eventSeq: number;
   readonly eventAtMs: number;
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
-  /** The variant's product is not known: look through the catalogue at this instant. Null: nothing to look up. */
+  /** When to search the catalogue for the variant's unknown product; null: not needed. */
   readonly lookupAtMs: number | null;
   readonly changeSeq: number;
 }
@@ -87,52 +90,52 @@ export interface Product {
   readonly parentId: string | null;
   /** Store time. */
   readonly updateTimeMs: number | null;
-  /** The last detail as the store sent it; null until it was read. */
+  /** The last detail as received; null before the first read. */
   readonly detailJson: string | null;
-  /** `s0` and the sending time of the latest read merged; 0 and EARLIEST_MS before the first. */
+  /** `s0` and sending time of the latest read merged; 0 and EARLIEST_MS before the first. */
   readonly readSeq: number;
   readonly readAtMs: number;
-  /** When the last of all answers merged was received: a read sent less than a replica's lag after it may show less. */
+  /** Latest receipt of any answer merged: a read sent less than a replica's lag after it may show an older state. */
   readonly readUntilMs: number;
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
   readonly hasBundle: boolean;
-  /** Reads for conflicts in a row: see `conflictPauseMs`. */
+  /** Consecutive reads for conflicts: see `conflictPauseMs`. */
   readonly conflictReads: number;
 }
 
-/** A re-read request: the product must be read by a read that starts later. */
+/** The product needs a read that is sent later. */
 export interface ReadRequest {
   readonly productId: string;
   readonly reason: Reason;
   readonly priority: number;
-  /** The rows are under suspicion; false when the read is only wanted, not needed. */
+  /** The rows may be wrong; false: the read is wanted, not needed. */
   readonly isSuspect: boolean;
-  /** The log position and instant of the latest reason to read the product. */
+  /** Input number and instant of the latest reason. */
   readonly madeSeq: number;
   readonly madeAtMs: number;
-  /** The oldest reason not yet met: its age is the request's age. */
+  /** Instant of the oldest unmet reason: the request's age. */
   readonly firstMadeAtMs: number;
-  /** Reading earlier would not meet it. LATEST_MS: waits for the operator (the mass-removal guard). */
+  /** An earlier read would not meet the request. LATEST_MS: held by the mass-removal guard. */
   readonly notBeforeMs: number;
 }
 
-/** A break in a level's `old` → `new` chain: at least one delivery between the two figures is late or lost. */
+/** A break in a level's `old` → `new` chain: at least one delivery between the two values is late or lost. */
 export interface Gap {
   readonly variantId: string;
   readonly warehouseId: string;
   readonly openedSeq: number;
   readonly openedAtMs: number;
   readonly dueAtMs: number;
-  /** What the mirror held, and what the later change said was there before it. */
+  /** The value in the mirror, and the `old` of the later change. */
   readonly fromQty: number;
   readonly toQty: number;
 }
 
-/** One row of the public change feed. `warehouseId` null: a total that no row of its warehouses explains. */
+/** One row of the change feed. `warehouseId` null: a change of the total that no row of a warehouse explains. */
 export interface Change {
   readonly seq: number;
-  /** The delivery it came with; null for a read. */
+  /** The row's delivery; null for a read. */
   readonly inboxSeq: number | null;
   readonly variantId: string;
   readonly warehouseId: string | null;
@@ -148,31 +151,28 @@ export interface Change {
   readonly requestId: string | null;
 }
 
-/** What the rules keep beside the tables: one row. */
 export interface MirrorState {
-  /** The number of the last input applied. */
   readonly appliedSeq: number;
-  /** The last row of the inbox applied. */
   readonly inboxSeq: number;
   readonly changeSeq: number;
   readonly storeId: string | null;
   readonly lastDeliveryAtMs: number | null;
-  /** Lower bound of (store time − own clock): the maxima of this window and the one before it. */
+  /** Lower bound of store time − mirror time: the maxima of this window and the previous one. */
   readonly offsetWindowStartMs: number;
   readonly offsetFloorMs: number | null;
   readonly offsetFloorPreviousMs: number | null;
-  /** Upper bound of the same, from the last answer's Date header. */
+  /** Upper bound of store time − mirror time, from the last answer's `Date` header. */
   readonly offsetCeilingMs: number | null;
-  /** How many changes in a row spoke against the Date header: each came after a read that it claims to be older than. */
+  /** Consecutive changes that came after a read and, by its `Date` header, predate it. */
   readonly dateContradictions: number;
-  /** How late out-of-order changes have lately been. */
+  /** Recent lateness of out-of-order changes. */
   readonly latenessMs: number;
-  /** Rows of products not read since this instant may have missed deliveries: the mirror was down before it. */
+  /** Products not read since then may have missed deliveries during a downtime. */
   readonly trustedAfterMs: number;
-  /** A component changed: bundles must be read once `bundlesDueAtMs` has come. Null: nothing to do. */
+  /** When bundles are to be read because a component changed; null: no component changed. */
   readonly bundlesDueAtMs: number | null;
   readonly removalWindowStartMs: number;
-  /** Of products, of variants whose product stays, and of levels whose variant stays. */
+  /** Products; variants whose product remains; levels whose variant remains. */
   readonly removalsInWindow: number;
   readonly variantRemovalsInWindow: number;
   readonly levelRemovalsInWindow: number;

@@ -1,11 +1,11 @@
-/** Why a product must be read again, and what follows from each reason (docs/architecture.md#re-read-requests). */
+/** Reasons to read a product, and their consequences (docs/architecture.md#re-read-requests). */
 
 /** Lower is sooner (docs/architecture.md#queue). */
 export const PRIORITY = { operator: 0, unmapped: 0, conflict: 1, gap: 2, downtime: 3, stale: 4 } as const;
 
 interface Consequence {
   readonly priority: number;
-  /** Something speaks against the rows; false: somebody merely wants the read. */
+  /** The rows may be wrong; false: the read is wanted, not needed. */
   readonly isSuspect: boolean;
 }
 

@@ -1,7 +1,7 @@
 /** Runs: scans of the whole catalogue, or reads of named products. */
 import { PRIORITY } from './reasons.ts';
 
-/** Every kind of run, and the priority at which it reads its products. */
+/** Each kind of run, with the priority of its reads. */
 export const RUN_PRIORITY = {
   initial: PRIORITY.downtime,
   downtime: PRIORITY.downtime,

@@ -1,4 +1,3 @@
-/** Applies one webhook delivery: each change to its stock level and its variant's total; what it leaves uncertain asks for a read. */
 import {
   isAhead,
   isFutureDated,
@@ -31,7 +30,7 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   const { tables } = work;
   const futureDated = isFutureDated(change.updateTimeMs, input.atMs, work.state);
   const ahead = isAhead(change.updateTimeMs, input.atMs, work.state);
-  // What is stamped by a clock that is ahead says nothing about the others.
+  // A clock that is ahead says nothing about the other nodes' clocks.
   if (!futureDated && !ahead) {
     const floor = observeArrival(work.state, change.updateTimeMs, input.atMs);
     if (floor !== work.state) work.state = { ...work.state, ...floor };
@@ -61,15 +60,14 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   const isOutOfOrder = OUT_OF_ORDER.has(branch);
   const movesTotal = outcome.applied || isOutOfOrder;
   let requestRead = outcome.requestRead || (movesTotal && mayBeInTotal(variant, change, { ahead }));
-  // How much of such a break the total holds already is unknown, even if late deliveries should close it. And what looks
-  // like a change that arrived before may be another of its instant, which has not moved the total yet.
+  // How much of such a break the total already includes is unknown, even if late deliveries close it. An apparent
+  // duplicate may be another change of the same instant that has not moved the total yet.
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
   if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;
   if (gap !== null) requestRead = openGap(work, change, gap) || requestRead;
   else if (isOutOfOrder) requestRead = fillGaps(work, change, outcome.level) || requestRead;
-  if (requestRead && isBeingLookedUp(variant)) {
-    // Its old product was read already; the catalogue is searched.
-  } else if (requestRead) next = work.requestVariantRead(next, 'conflict');
+  // The catalogue is being searched for a variant whose old product was already read.
+  if (requestRead && !isBeingLookedUp(variant)) next = work.requestVariantRead(next, 'conflict');
   if (
     branch === 'gone, in doubt' &&
     hasMoved(work, { variant, level: outcome.level, change, stamp: { futureDated, ahead } })
@@ -92,7 +90,7 @@ interface AppliedChange {
   readonly variant: Variant;
 }
 
-/** Writes the new stock level, its row of the change feed, and the movement of the total. */
+/** Writes the stock level, its row of the change feed, and the change of the total. */
 function applyValue(work: UnitOfWork, { input, change, before, level, variant }: AppliedChange): Variant {
   const { tables } = work;
   const common = {
@@ -106,7 +104,7 @@ function applyValue(work: UnitOfWork, { input, change, before, level, variant }:
     requestId: input.requestId,
   } as const;
   let { changeSeq } = variant;
-  // Brought back, it is a new row.
+  // A restored level is a new row.
   const shown = before?.goneAtMs === null ? before : undefined;
   if (shown?.qty === level.qty) {
     tables.putStockLevel(level);
@@ -120,7 +118,7 @@ function applyValue(work: UnitOfWork, { input, change, before, level, variant }:
     tables.putStockLevel({ ...level, changeSeq });
   }
 
-  // What the total already held: a new level as the change found it, and a loss that a read showed in the total alone.
+  // The total already includes a new level's `old`, and a loss that a read showed only in the total.
   const held = shown === undefined || isInTotal(shown) ? change.old : shown.qty;
   const deltaQty = level.qty - held;
   const total = variant.availableQty;
@@ -139,8 +137,8 @@ function applyValue(work: UnitOfWork, { input, change, before, level, variant }:
 }
 
 /**
- * @returns true when the product must be read as well: one body broke the chain twice, and one gap stands for it, or
- * there are gaps enough.
+ * @returns true if the product must be read too: one body broke the chain twice, which one gap cannot express, or the
+ * level has too many gaps.
  */
 function openGap(
   work: UnitOfWork,
@@ -164,11 +162,10 @@ function openGap(
 }
 
 /**
- * A change out of order fills the gap that it left.
+ * Fills a gap with an out-of-order change.
  *
- * @returns true when the product must be read: there is no such gap, and the last read need not have seen the change,
- * or the level says otherwise.
- * Either a later delivery is missing too, or the times do not tell the order.
+ * @returns true if the product must be read: no gap fits, and the last read may not have seen the change or the level
+ * differs. Then another delivery is missing, or the stamps do not give the order.
  */
 function fillGaps(work: UnitOfWork, change: StockChange, level: StockLevel): boolean {
   const { tables, input } = work;
@@ -188,7 +185,8 @@ function fillGaps(work: UnitOfWork, change: StockChange, level: StockLevel): boo
     }
     return false;
   }
-  // Below the low watermark too: when the store's clock was set back, its new changes stand below the old ones.
+  // Changes below the low watermark count if they differ: after the store's clock was set back, new changes have older
+  // stamps.
   return change.new !== level.qty || change.updateTimeMs >= level.readLoMs;
 }
 
@@ -196,7 +194,7 @@ function openGapsOf(work: UnitOfWork, { variantId, warehouseId }: StockChange): 
   return work.tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId);
 }
 
-/** Authentic, but not understood: kept, and what it may have been about is read. */
+/** Stores the dead letter and requests a read of the variant it names. */
 function applyUnreadable(work: UnitOfWork, input: DeliveryInput, unreadable: Unreadable): void {
   const { tables } = work;
   tables.putDeadLetter(input, unreadable);
@@ -210,6 +208,6 @@ function applyUnreadable(work: UnitOfWork, input: DeliveryInput, unreadable: Unr
     tables.putVariant(work.requestVariantRead(variant, 'dead_letter'));
     return;
   }
-  // An event of an unknown type is most likely not about stock.
+  // An event of an unknown type is probably not about stock.
   if (unreadable.unknownEvent !== true) work.report({ kind: 'loss_suspected' });
 }

@@ -1,5 +1,5 @@
 /**
- * The rules: one input into the tables. No clock, no randomness, no I/O but through `Tables`
+ * The merge rules: apply one input to the tables, without a clock, randomness, or I/O except through `Tables`
  * (docs/architecture.md#data-flow).
  */
 import type { DowntimeInput, DueInput, Input, ListedInput, ReadRequestInput } from '../input.ts';
@@ -12,10 +12,7 @@ import { applyLookupMissed } from './removal.ts';
 import type { Tables } from './tables.ts';
 import { unmappedVariant, unreadProduct } from '../merge/unknown.ts';
 
-/**
- * @param input the next input: inputs are applied in the order of `seq`, each once.
- * @param report is called with each fact, in order.
- */
+/** @param input applied once, in the order of `seq`. */
 export function applyInput(tables: Tables, input: Input, report: (fact: Fact) => void): void {
   const work = new UnitOfWork(tables, input, report);
   switch (input.kind) {
@@ -47,13 +44,13 @@ export function applyInput(tables: Tables, input: Input, report: (fact: Fact) =>
     case 'run_begun':
     case 'run_ended':
     case 'given_up':
-      // Not about the store's figures: mirror/writer/records.ts.
+      // Recorded by mirror/writer/records.ts.
       break;
   }
   work.close();
 }
 
-/** Products new to the mirror, or back in the list after their removal, must be read. */
+/** Requests reads of new products, and of removed ones that are listed again. */
 function applyListed(work: UnitOfWork, input: ListedInput): void {
   for (const productId of input.productIds) {
     const product = work.tables.product(productId);

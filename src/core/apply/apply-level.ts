@@ -1,14 +1,13 @@
-/** Applies one stock level of a product read. */
 import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
 import type { LevelSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { mergeLevel, type ReadContext } from '../merge/merge-read.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
-export interface AppliedLevel {
-  /** By how much the level explains a movement of the total. */
+interface AppliedLevel {
+  /** The part of the total's change that this level explains. */
   readonly explainedQty: number;
-  /** The read set the level, or shows it although an earlier one did not. */
+  /** The read set the level, or shows a level that an earlier read missed. */
   readonly differs: boolean;
 }
 
@@ -56,7 +55,6 @@ export function applyLevel(
   return { explainedQty: newQty - (oldQty ?? 0), differs: true };
 }
 
-/** A read did not show it, and this one does. */
 export function isShownAgain(
   before: { readonly missingAtMs: number | null } | undefined,
   after: { readonly missingAtMs: number | null },
@@ -64,7 +62,7 @@ export function isShownAgain(
   return before !== undefined && before.missingAtMs !== null && after.missingAtMs === null;
 }
 
-/** ERPs that poll by change number see the new description on every row that shows it. */
+/** Clients that poll by change number must receive the new description with every row that shows it. */
 export function renumberLevels(work: UnitOfWork, variantId: string): void {
   for (const level of work.tables.stockLevelsOf(variantId)) {
     if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, changeSeq: work.nextChangeSeq() });

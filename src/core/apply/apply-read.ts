@@ -1,4 +1,4 @@
-/** Applies one product/detail answer: levels, totals and descriptions in, the re-read requests and gaps it meets out. */
+/** Applies one product/detail answer: writes levels, totals and descriptions, and settles read requests and gaps. */
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
 import type { ProductSnapshot, ReadInput } from '../input.ts';
 import { renumberLevels } from './apply-level.ts';
@@ -40,7 +40,7 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
   settleGaps(work, input.productId, read);
 }
 
-/** The first answer names the store; an answer for another store is never merged. */
+/** Never merge an answer for another store than the first answer's. */
 function isOwnStore(work: UnitOfWork, storeId: string): boolean {
   const expected = work.state.storeId;
   if (expected === null) work.state = { ...work.state, storeId };
@@ -70,7 +70,7 @@ function readContext(work: UnitOfWork, input: ReadInput, product: Product | unde
   };
 }
 
-/** Sent earlier, it may have been sampled later. What it shows is judged row by row; that it shows nothing asks for another read. */
+/** A read sent earlier may have been sampled later. Its rows are judged one by one; a 404 requests another read. */
 function applySuperseded(work: UnitOfWork, input: ReadInput, product: Product): void {
   work.tables.putProduct(product);
   const isEarlier = input.receivedAtMs + REPLICA_LAG_MS <= product.readAtMs;
@@ -78,7 +78,7 @@ function applySuperseded(work: UnitOfWork, input: ReadInput, product: Product): 
   work.requestRead(product.productId, 'conflict', { atMs: Math.max(input.atMs, product.readUntilMs) });
 }
 
-/** As long as the answer was on its way it may have been sampled, even if the log has it later. */
+/** The answer may have been sampled at any time until its receipt. */
 function answered(product: Product, input: ReadInput, standing: ReadRequest | undefined): Product {
   const { sentAtMs, receivedAtMs } = input;
   const { readAtMs, conflictReads } = product;
@@ -114,8 +114,8 @@ function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadCo
 }
 
 /**
- * A superseded answer is not what the mirror shows: what the later one left open is still to be read. Not before a read can
- * count as later: where the host's clock has been set back, that may take a while.
+ * Postpones the open request: a superseded answer settles nothing, and the next read must be sent after the latest one
+ * even if the host's clock was set back.
  */
 function postpone(work: UnitOfWork, standing: ReadRequest, readAtMs: number): void {
   if (standing.notBeforeMs < readAtMs) work.tables.putReadRequest({ ...standing, notBeforeMs: readAtMs });
@@ -142,7 +142,7 @@ function applyPresent(
     const sighting = { variant, product, requestId: input.requestId, guard, renamed, inDowntime, inConflict };
     differs = applyVariant(work, sighting, read) || differs;
   }
-  // Of two answers in an unknown order the earlier may be the one that stands now: the next read cannot overlap them.
+  // The order of two overlapping answers is unknown, and the merged one may be the older: read again without overlap.
   if (differs && read.overlaps) {
     work.requestRead(product.productId, 'conflict', { atMs: Math.max(input.atMs, product.readUntilMs) });
   }
@@ -164,7 +164,7 @@ function applyPresent(
   });
 }
 
-/** What the answer leaves out, and the mirror keeps, shows the product's new name too. */
+/** Variants missing from the answer but kept in the mirror show the product's new name too. */
 function renumberAbsent(work: UnitOfWork, productId: string, shown: ReadonlySet<string>): void {
   const { tables } = work;
   for (const variant of tables.variantsOf(productId)) {
@@ -174,7 +174,7 @@ function renumberAbsent(work: UnitOfWork, productId: string, shown: ReadonlySet<
   }
 }
 
-/** A gap that outlived its grace until a read answered it proves a loss. */
+/** A gap still open when a read answers it proves a loss. */
 function settleGaps(work: UnitOfWork, productId: string, read: ReadContext): void {
   const { tables } = work;
   for (const { variantId } of tables.variantsOf(productId)) {

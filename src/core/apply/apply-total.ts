@@ -1,4 +1,4 @@
-/** A variant's total: what a read makes of it, and what else moves with it (docs/architecture.md#totals). */
+/** Applies a read's total to a variant, and schedules reads of its bundles (docs/architecture.md#totals). */
 import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { BUNDLE_DELAY_MAX_MS, BUNDLE_DELAY_MIN_MS, BUNDLE_DELAY_PER_PRODUCT_MS } from '../limits.ts';
@@ -9,7 +9,7 @@ import type { VariantSighting } from './variant-sighting.ts';
 
 interface AppliedTotal {
   readonly variant: Variant;
-  /** The total speaks for the levels below it: it is what it was, by a figure that itself was certain. */
+  /** The read confirms a total that was itself certain, so the levels below it are plausible. */
   readonly isTrusted: boolean;
 }
 
@@ -28,10 +28,10 @@ export function applyTotal(
   const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
   const newQty = seen.availableQty;
   const concurrent = isConcurrent(variant, read);
-  // A total is moved by differences: that one agrees which lacks a change may be by chance. Only levels set it right.
+  // Changes move a total by differences, so a total that lacks a change may agree by chance; only its levels prove it.
   const agrees = oldQty === newQty && seen.levels !== null && explainedQty === 0;
   if (concurrent && !agrees) {
-    // The answer may have been received before the delivery that it did not see arrived.
+    // The answer may have been received before the missed delivery arrived.
     const atMs = Math.max(work.input.atMs, variant.eventAtMs);
     work.requestRead(product.productId, 'conflict', { atMs });
   }
@@ -67,11 +67,11 @@ export function applyTotal(
     if (oldQty !== null && cause !== null)
       reportDrift(work, sighting, { cause, warehouseId: null, oldQty, newQty });
   }
-  // A first total, and one from a read that may have been too early, is no figure to hold the next against.
+  // A first total, or one from a read that may have been too early, confirms nothing.
   return { variant: known, isTrusted: variant.verifiedAtMs !== null && oldQty === newQty };
 }
 
-/** Bundles that hold the variant move with it, without a webhook of their own. */
+/** Bundles that contain the variant change with it, without webhooks. */
 export function noteComponent(work: UnitOfWork, variant: Variant): void {
   if (variant.bundledByCount === 0 || work.state.bundlesDueAtMs !== null) return;
   const bundles = work.tables.bundleProductCount();

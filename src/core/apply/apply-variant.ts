@@ -1,4 +1,4 @@
-/** Applies one variant of a product read: its total and its description, after its levels. */
+/** Applies one variant of a product read: its levels, then its total and description. */
 import type { VariantSnapshot } from '../input.ts';
 import { applyLevel, isShownAgain, renumberLevels } from './apply-level.ts';
 import { applyTotal, noteComponent } from './apply-total.ts';
@@ -12,15 +12,15 @@ import { unmappedVariant } from '../merge/unknown.ts';
 import { suspectLevels } from './unlisted-levels.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
-/** @returns whether the read shows the variant otherwise than the mirror did, in what a read alone may change. */
+/** @returns whether the read changed what only reads may change. */
 export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: ReadContext): boolean {
   const { tables } = work;
   const { variant: seen, product } = sighting;
   const known = tables.variant(seen.variantId);
   const before = known ?? unmappedVariant(seen.variantId, null);
-  // Neither brings a tombstone back, nor creates what a later read may have shown to be gone.
+  // A concurrent read neither restores a tombstone nor creates a variant that a later read may have shown to be gone.
   if (isConcurrent(before, read) && (known === undefined || isPerhapsStillGone(known, read))) {
-    // That it is shown at all says whose it is: nobody has to search for it.
+    // It is shown here, so the catalogue need not be searched for it.
     if (known !== undefined && !read.superseded) {
       tables.putVariant({ ...known, productId: product.productId, lookupAtMs: null });
     }
@@ -30,7 +30,7 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
   if (known !== undefined && !isOwner(work, known, product, read)) return false;
   const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
 
-  // The levels first: the total has a row of its own in the feed only for what they do not explain.
+  // The total gets a row in the feed only for what its levels do not explain.
   let explainedQty = 0;
   let differs = false;
   for (const level of seen.levels ?? []) {
@@ -63,15 +63,15 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
   return differs || isShownOtherwise(before, totalled);
 }
 
-/** Removed, and the read may come from a replica that does not know yet: no delivery since then matters to that. */
+/** The answer may come from a replica that is behind the removal, whatever deliveries came since. */
 function isPerhapsStillGone({ goneAtMs }: Variant, read: ReadContext): boolean {
   return goneAtMs !== null && (read.superseded || read.sentAtMs < goneAtMs + REPLICA_LAG_MS);
 }
 
 /**
- * Whose the variant is, when another product showed it before: that of the answer that was sent later.
+ * Decides which product owns a variant that another product showed before: the one whose answer was sent later.
  *
- * @returns false: the other product showed it later, and nothing of this answer about it counts.
+ * @returns false: the other product's answer is later, so this one's variant is ignored.
  */
 function isOwner(work: UnitOfWork, variant: Variant, product: Product, read: ReadContext): boolean {
   const { productId } = product;
@@ -79,7 +79,7 @@ function isOwner(work: UnitOfWork, variant: Variant, product: Product, read: Rea
   const other = work.tables.product(variant.productId);
   const isShownThere = variant.goneAtMs === null && variant.missingAtMs === null;
   const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;
-  // Of two answers in an unknown order either may have the last value, and the variant's rows are suspect until both are read.
+  // The order of overlapping answers is unknown: the variant's rows are suspect until both products are read.
   const overlaps =
     isShownThere &&
     other !== undefined &&
@@ -114,12 +114,12 @@ function describe(variant: Variant, seen: VariantSnapshot, productId: string): V
   };
 }
 
-/** What the rows of the variant's warehouses show of the variant. */
+/** Whether the rows of the variant's warehouses show another description. */
 function isRedescribed(before: Variant, after: Variant): boolean {
   return before.productId !== after.productId || before.name !== after.name || before.sku !== after.sku;
 }
 
-/** What is on hand or reserved apart: no webhook tells it, and its own instant says how old it is. */
+/** Ignores on-hand and reserved quantities, which no webhook carries and which have their own instant. */
 function isShownOtherwise(before: Variant, after: Variant): boolean {
   const { onHand, reservedQty } = after;
   const isRestated = isRedescribed(before, after) || isRevalued({ ...before, onHand, reservedQty }, after);

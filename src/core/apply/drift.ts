@@ -1,9 +1,8 @@
-/** A difference that a read found: its probable cause, and its report. */
 import type { DriftCause } from '../causes.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
-/** What a row of the feed has that a read writes. */
+/** Feed columns common to rows that a read writes. */
 export const BY_A_READ = { source: 'read', orderId: null, userId: null, updateTimeMs: null } as const;
 
 /** @param warehouseId null: the variant's total. */

@@ -1,6 +1,6 @@
 /**
- * How one change applies to its stock level (docs/architecture.md#changes, rules 1 to 4). The outcome's branch
- * carries the rule's number, so that tests and counters can show that each has happened.
+ * Applies one change to its stock level (docs/architecture.md#changes, rules 1 to 4). The branch begins with the rule's
+ * number, for tests and counters.
  */
 import {
   mayBeSeen,
@@ -22,7 +22,7 @@ export function mergeChange(
   if (level === undefined) return createLevel(change, arrival);
   const touched: StockLevel = { ...level, eventSeq: arrival.seq, eventAtMs: arrival.atMs };
   if (level.goneAtMs !== null) return mergeIntoTombstone(touched, change, arrival);
-  // What is not above the event time cannot advance it: there the order is known.
+  // A stamp not above the event time is ordered by the rules below.
   if (arrival.futureDated && change.updateTimeMs > level.eventTimeMs) {
     return {
       branch: 'future-dated',
@@ -37,7 +37,7 @@ export function mergeChange(
   return mergeNewer(touched, change, arrival);
 }
 
-/** Rule 1. Nothing older is known, so there is no chain to check. An unknown level is itself a reason to read. */
+/** Rule 1. There is no chain to check, and an unknown level is a reason to read. */
 function createLevel(change: StockChange, arrival: Arrival): ChangeOutcome {
   const base: StockLevel = {
     ...blankLevel(change.variantId, change.warehouseId),
@@ -59,8 +59,8 @@ function createLevel(change: StockChange, arrival: Arrival): ChangeOutcome {
 }
 
 /**
- * Rule 2. A change that starts exactly from the present value may be the newer one under a skewed clock. Its time does
- * not speak against that, not even when the last read lies between: the store's clock may have been set back.
+ * Rule 2. A change that starts from the present value may be the newer one under a skewed clock, even with a read in
+ * between: the store's clock may have been set back.
  */
 function mergeStale(level: StockLevel, change: StockChange): ChangeOutcome {
   const follows = change.old === level.qty && change.new !== level.qty;
@@ -73,7 +73,7 @@ function mergeStale(level: StockLevel, change: StockChange): ChangeOutcome {
   };
 }
 
-/** Rule 3. Equal times order nothing; the chain does, as long as only one order fits it. */
+/** Rule 3. Equal times give no order; the chain does if only one order fits it. */
 function mergeSameInstant(level: StockLevel, change: StockChange, arrival: Arrival): ChangeOutcome {
   const keep = { level, applied: false, requestRead: false, gap: null };
   if (change.updateTimeMs < arrival.seenBeforeMs) {
@@ -83,7 +83,7 @@ function mergeSameInstant(level: StockLevel, change: StockChange, arrival: Arriv
     return { ...keep, branch: '3 duplicate' };
   }
   const counted: StockLevel = { ...level, eventCount: level.eventCount + 1 };
-  // The same again after a read took its effect back: it does not come back with it.
+  // The same change again, after a read undid it: do not apply it.
   if (level.eventCount === 1 && change.old === level.eventOld) {
     return { ...keep, branch: '3 order unknown', level: counted, requestRead: true };
   }
@@ -94,7 +94,7 @@ function mergeSameInstant(level: StockLevel, change: StockChange, arrival: Arriv
       branch: '3 follows',
       level: withValue(counted, change, arrival),
       applied: true,
-      // With three or more changes in one instant a repeated one can pass for a successor.
+      // With three or more changes in one instant, a repeated one can look like a successor.
       requestRead: mayBeSeen(level.readHiMs, change, arrival) || level.eventCount > 1,
       gap: null,
     };
@@ -102,11 +102,10 @@ function mergeSameInstant(level: StockLevel, change: StockChange, arrival: Arriv
   if (precedes && !follows) {
     return { ...keep, branch: '3 precedes', level: { ...counted, eventOld: change.old } };
   }
-  // Neither end fits, or both do (A→B beside B→A).
+  // Neither end fits, or both do (A→B and B→A).
   return { ...keep, branch: '3 order unknown', level: counted, requestRead: true };
 }
 
-/** Rule 4. */
 function mergeNewer(level: StockLevel, change: StockChange, arrival: Arrival): ChangeOutcome {
   const advanced = withEvent(level, change);
   if (change.updateTimeMs < arrival.seenBeforeMs) {
@@ -122,7 +121,7 @@ function mergeNewer(level: StockLevel, change: StockChange, arrival: Arrival): C
     if (change.new === level.qty) {
       return { branch: '4b confirmed', level: advanced, applied: false, requestRead: false, gap: null };
     }
-    // A matching `old` proves nothing: A→B→A hides there.
+    // A matching `old` proves nothing: A→B→A looks the same.
     return {
       branch: '4b in doubt',
       level: withValue(advanced, change, arrival),

@@ -1,7 +1,6 @@
 /**
- * Which of the removals that a read confirms may happen, and what becomes of the others: they wait for the operator
- * (docs/architecture.md#mass-removal-guard). A store does not lose a large part of its catalogue at once; a mistake of the
- * store's does.
+ * The mass-removal guard (docs/architecture.md#mass-removal-guard): confirmed removals beyond its limits wait for the
+ * operator. Stores do not lose much of their catalogue at once; wrong answers look as if they did.
  */
 import type { ProductSnapshot, VariantSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
@@ -14,7 +13,7 @@ type RemovalCount = Pick<
   'removalWindowStartMs' | 'removalsInWindow' | 'variantRemovalsInWindow' | 'levelRemovalsInWindow'
 >;
 
-/** Removals of the present window, a new window when the last one has passed. */
+/** The present window, or a new one after its end. */
 export function removalWindow(state: RemovalCount, atMs: number): RemovalCount {
   const ageMs = atMs - state.removalWindowStartMs;
   if (ageMs >= 0 && ageMs < GUARD_WINDOW_MS) return state;
@@ -26,31 +25,31 @@ export function removalWindow(state: RemovalCount, atMs: number): RemovalCount {
   };
 }
 
-/** Products, variants, or levels: each kind is counted by itself. */
+/** Counted separately for products, variants and levels. */
 interface AtStake {
   readonly live: number;
-  /** Live, and shown by some read, counted no further than past those missing: what a list alone has named is nothing yet. */
+  /** Live and shown by some read, not only by a list; counted up to `missing` + 1. */
   readonly shown: number;
-  /** Live, and sighted missing; what is held stays among them, so that the end of a window releases nothing. */
+  /** Live and sighted missing, including held ones, so that the end of a window releases nothing. */
   readonly missing: number;
   readonly removedInWindow: number;
 }
 
-/** Would removing what is missing, after what was just removed, take more than the catalogue can plausibly lose? */
+/** Whether removing the missing rows, after those just removed, exceeds a plausible loss. */
 export function guardHolds({ live, shown, missing, removedInWindow }: AtStake): boolean {
   const atStake = missing + removedInWindow;
   const before = live + removedInWindow;
-  // A small store too: that all of it is gone is said more often by wrong credentials than by the store.
+  // In a small store too, wrong credentials are likelier than the loss of everything.
   if (shown + removedInWindow > 1 && missing >= shown) return true;
   return atStake > GUARD_ROWS && atStake > before * GUARD_SHARE;
 }
 
-/** More that are missing make no difference, so nobody has to count them. */
+/** Where counting missing rows may stop: beyond this, the guard holds anyway. */
 export function guardCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing' | 'shown'>): number {
   return Math.max(GUARD_ROWS, Math.floor((live + removedInWindow) * GUARD_SHARE)) + 1;
 }
 
-/** Does one read leave out more of a product than anybody takes away at once: most of many? */
+/** Whether one read omits too much of a product: most of many. */
 export function readHolds({
   before,
   missing,
@@ -63,7 +62,7 @@ export function readHolds({
 
 type Kind = 'product' | 'variant' | 'level';
 
-/** How the removals of each kind are counted. What goes with its product or its variant counts as that alone. */
+/** Variants and levels that go with their product or variant are not counted separately. */
 const COUNTER = {
   product: 'removalsInWindow',
   variant: 'variantRemovalsInWindow',
@@ -76,15 +75,11 @@ export function countRemoval(work: UnitOfWork, kind: Kind): void {
   work.state = { ...work.state, ...window, [counter]: window[counter] + 1 };
 }
 
-export function areRemovalsAllowed({ input, state }: UnitOfWork): boolean {
-  return input.atMs <= state.removalsAllowedUntilMs;
-}
-
-/** For one read. What it decides of a kind holds for all that the read removes of it. */
+/** The guard's decisions for one read: one per kind. */
 export class RemovalGuard {
   readonly #work: UnitOfWork;
   readonly #productId: string;
-  /** Null: the product answered 404. */
+  /** null if the product answered 404. */
   readonly #snapshot: ProductSnapshot | null;
   readonly #read: ReadContext;
   readonly #decided = new Map<Kind, boolean>();
@@ -97,13 +92,13 @@ export class RemovalGuard {
   }
 
   /**
-   * To be asked when the removal is confirmed, after everything that the read leaves out was marked as missing.
+   * Call it once the removal is confirmed, after everything that the read omits was marked missing.
    *
    * @param missingAtMs the first sighting.
-   * @returns false: nothing of the kind is removed by this read.
+   * @returns false: this read removes nothing of the kind.
    */
   allows(kind: Kind, missingAtMs: number | null, answer: 'plain' | 'contradicts itself' = 'plain'): boolean {
-    if (areRemovalsAllowed(this.#work)) return true;
+    if (this.#work.input.atMs <= this.#work.state.removalsAllowedUntilMs) return true;
     const isOdd = answer !== 'plain';
     let holds = this.#decided.get(kind);
     if (holds !== true && (isOdd || holds === undefined)) {
@@ -114,7 +109,7 @@ export class RemovalGuard {
         this.#work.report({ kind: 'removals_held', what: kind, productId: this.#productId, missing });
     }
     if (!holds) return true;
-    // As old as the sighting: a standing request that this read came too early for must be met by the next one.
+    // As old as the sighting, so that the next read still meets an open request that this read came too early for.
     this.#work.requestRead(this.#productId, 'confirm_removal', {
       seq: this.#read.s0,
       atMs: missingAtMs ?? this.#read.sentAtMs,
@@ -143,7 +138,7 @@ export class RemovalGuard {
     return kind === 'variant' ? this.#holdsVariants(this.#snapshot) : this.#holdsLevels(this.#snapshot);
   }
 
-  /** Several variants, and the answer shows none: that is a deleted product, which answers 404. */
+  /** All of several variants missing: a deleted product would answer 404. */
   #holdsVariants({ variants }: ProductSnapshot): boolean {
     const shown = new Set(variants.map(({ variantId }) => variantId));
     const live = this.#work.tables.variantsOf(this.#productId).filter(({ goneAtMs }) => goneAtMs === null);
@@ -152,7 +147,7 @@ export class RemovalGuard {
     return isEmptied || readHolds({ before: live.length, missing });
   }
 
-  /** Levels in several warehouses, and the answer shows none. To close one warehouse is ordinary, even the only one. */
+  /** All levels missing in several warehouses. Closing one warehouse is ordinary, even the only one. */
   #holdsLevels({ variants }: ProductSnapshot): boolean {
     let before = 0;
     let missing = 0;
@@ -173,7 +168,7 @@ export class RemovalGuard {
   }
 }
 
-/** Stock, and no warehouse that holds it: an own product's total is the sum of its warehouses. */
+/** Stock without a warehouse: an own product's total is the sum of its warehouses. */
 export function contradictsItself({ kind, levels, availableQty }: VariantSnapshot): boolean {
   return kind === 'own' && levels?.length === 0 && availableQty !== 0;
 }

@@ -1,7 +1,6 @@
 /**
- * What a read no longer shows, or a scan of the whole catalogue did not find (docs/architecture.md#removals): sighted once,
- * confirmed by a second read, and removed, or held by the mass-removal guard. What happens to it afterwards is in
- * tombstone.ts.
+ * Absence in a read, or in a scan of the whole catalogue (docs/architecture.md#removals): sighted once, confirmed by a
+ * second read, then removed or held by the mass-removal guard. See tombstone.ts for removed rows.
  */
 import type { LookupMissedInput, VariantSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
@@ -12,20 +11,20 @@ import { renumberLevels } from './apply-level.ts';
 import { contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
 
 export type AbsenceVerdict =
-  /** Something newer than the read speaks against it: read again. */
+  /** A delivery newer than the read contradicts it: read again. */
   | { readonly kind: 'contested' }
-  /** Seen missing, not for long enough: read again at `confirmAtMs`. */
+  /** Missing, but not long enough: read again at `confirmAtMs`. */
   | { readonly kind: 'sighted'; readonly missingAtMs: number; readonly confirmAtMs: number }
   | { readonly kind: 'confirmed' };
 
-/** A level, variant or product that a read no longer showed: two dominated reads must agree, far enough apart. */
+/** Two dominant reads, far enough apart, must agree on the absence. */
 export function judgeAbsence(
   thing: { readonly missingAtMs: number | null; readonly eventSeq: number; readonly eventAtMs: number },
   read: ReadContext,
 ): AbsenceVerdict {
   if (isConcurrent(thing, read)) return { kind: 'contested' };
   const missingAtMs = thing.missingAtMs ?? read.sentAtMs;
-  // An own clock that was set back must not shorten the wait, nor make it endless.
+  // A clock that was set back must neither shorten the wait nor make it endless.
   if (read.sentAtMs < missingAtMs) {
     return {
       kind: 'sighted',
@@ -38,7 +37,7 @@ export function judgeAbsence(
   return { kind: 'sighted', missingAtMs, confirmAtMs };
 }
 
-/** As old as the first sighting: one repeated by each read must not put off the other requests for the product. */
+/** Dated at the first sighting: a repeated request must not postpone other requests for the product. */
 function requestRemovalCheck(
   work: UnitOfWork,
   productId: string,
@@ -59,7 +58,6 @@ interface SeenLevels {
   readonly read: ReadContext;
 }
 
-/** Warehouses of a variant whose read listed its warehouses. */
 export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: SeenLevels): void {
   const { tables } = work;
   const shown = new Set(seen.levels?.map((level) => level.warehouseId));
@@ -99,7 +97,6 @@ interface ShownVariants {
   readonly read: ReadContext;
 }
 
-/** Variants of a product whose read no longer showed them. */
 export function applyAbsentVariants(
   work: UnitOfWork,
   { guard, productId, shown, read }: ShownVariants,
@@ -131,7 +128,6 @@ export function applyAbsentVariants(
   }
 }
 
-/** A product that the store answered 404 for. */
 export function applyAbsentProduct(
   work: UnitOfWork,
   guard: RemovalGuard,
@@ -142,12 +138,12 @@ export function applyAbsentProduct(
   const { tables } = work;
   const known: Product = { ...product, readSeq: read.s0, readAtMs: read.sentAtMs };
   if (product.goneAtMs !== null) {
-    // Nothing changes, but an answer that shows it again may be the earlier one of the two.
+    // A read that shows it again may be older than this answer.
     tables.putProduct(known);
     return;
   }
   if (product.detailJson === null) {
-    // Only a list has ever named it: nothing of it is shown to anybody, so nothing is lost.
+    // Only a list has named it: no reader has seen it.
     work.report({ kind: 'not_found', productId: product.productId });
     tables.putProduct({ ...known, goneAtMs: work.input.atMs });
     return;
@@ -180,10 +176,10 @@ export function applyAbsentProduct(
 }
 
 /**
- * A delivery that arrived after the first sighting says that the variant lives, then in another product: the catalogue is
- * searched before it is removed.
+ * A delivery after the first sighting shows that the variant lives, in another product: the catalogue is searched
+ * before it is removed.
  *
- * @returns false: no delivery did.
+ * @returns false: there was no such delivery.
  */
 function searchNamed(work: UnitOfWork, variant: Variant, missingAtMs: number | null): boolean {
   if (missingAtMs === null || variant.eventAtMs < missingAtMs) return false;
@@ -199,7 +195,6 @@ function searchNamed(work: UnitOfWork, variant: Variant, missingAtMs: number | n
   return true;
 }
 
-/** A tombstone for the variant and all its stock levels. */
 function removeVariant(work: UnitOfWork, variant: Variant, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
   const { tables } = work;
   work.report({ kind: 'removed', what: 'variant', id: variant.variantId });
@@ -268,7 +263,7 @@ function lastTouch(variants: readonly Variant[]): { eventSeq: number; eventAtMs:
   return { eventSeq, eventAtMs };
 }
 
-/** The catalogue was read whole, and no product has these variants. */
+/** A scan of the whole catalogue found these variants in no product. */
 export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): void {
   const read = {
     s0: input.s0,
@@ -294,7 +289,7 @@ export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): v
         });
         break;
       case 'confirmed':
-        // Removed before: a change named it since, and no product has it.
+        // Already removed; a later change named it, and no product has it.
         if (variant.goneAtMs === null) removeVariant(work, variant, read);
         else work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
         break;

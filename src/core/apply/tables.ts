@@ -1,7 +1,4 @@
-/**
- * What the rules read and write. The store implements it on SQLite inside one transaction, the tests on maps.
- * Implementations store and find; they decide nothing.
- */
+/** The rules' storage: SQLite inside one transaction, or maps in tests. Implementations decide nothing. */
 import type { StockLevel, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../model.ts';
 import type { DeliveryInput, Unreadable } from '../input.ts';
 
@@ -14,7 +11,7 @@ export interface Tables {
   putStockLevel(level: StockLevel): void;
 
   variant(variantId: string): Variant | undefined;
-  /** Live and gone ones, in order of their id. */
+  /** Live and removed ones, by id. */
   variantsOf(productId: string): Variant[];
   putVariant(variant: Variant): void;
 
@@ -25,7 +22,7 @@ export interface Tables {
   putReadRequest(readRequest: ReadRequest): void;
   deleteReadRequest(productId: string): void;
 
-  /** In the order they were opened. */
+  /** In the order of opening. */
   gapsOf(variantId: string): Gap[];
   putGap(gap: Gap): void;
   deleteGap(gap: Gap): void;
@@ -33,18 +30,14 @@ export interface Tables {
   appendChange(change: Change): void;
   putDeadLetter(delivery: DeliveryInput, unreadable: Unreadable): void;
 
-  /** Live products with a bundle among their variants, in order of their id. */
+  /** Live products with a bundle among their variants, by id. */
   bundleProducts(): string[];
   bundleProductCount(): number;
-  /** Products waiting for the operator because of the mass-removal guard. */
+  /** Products held by the mass-removal guard. */
   heldProducts(): string[];
   liveCount(kind: 'product' | 'variant' | 'level'): number;
-  /** Live products that a read has shown. @param atMost counts no further. */
+  /** Live products that a read has shown, counted up to `atMost`. */
   shownProductCount(atMost: number): number;
-  /**
-   * Live ones whose absence was sighted but not yet confirmed, those that the guard holds among them.
-   *
-   * @param atMost counts no further.
-   */
+  /** Live rows sighted missing but not confirmed, including held ones, counted up to `atMost`. */
   missingCount(kind: 'product' | 'variant' | 'level', atMost: number): number;
 }

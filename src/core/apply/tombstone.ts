@@ -1,6 +1,6 @@
 /**
- * What happens to what was removed (docs/architecture.md#removals): a change that names it, and a read that shows it again.
- * A late webhook brings nothing back. How a level comes back by a read is in merge-read.ts, with all other levels.
+ * Removed rows (docs/architecture.md#removals): changes that name them, and reads that show them again. merge-read.ts
+ * restores a level.
  */
 import { withEvent, withValue, type Arrival, type ChangeOutcome } from '../merge/change-outcome.ts';
 import { BY_A_READ } from './drift.ts';
@@ -10,24 +10,24 @@ import type { StockLevel, Variant } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
 /**
- * A read has shown the level since its removal, and came too soon after a change to set it. Where it changes all the time
- * every read does: the next change brings it back.
+ * A read has shown the level since its removal, but was too close to a change to set it. If the level changes all the
+ * time every read is, so the next change restores it.
  */
 function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {
   return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
 }
 
-/** A change that was certainly made after the reads that removed the level. */
+/** The change was certainly made after the reads that removed the level. */
 function isNewerThanRemoval(
   removed: Pick<StockLevel, 'readHiMs'>,
   change: Pick<StockChange, 'updateTimeMs'>,
   { futureDated, ahead }: { readonly futureDated: boolean; readonly ahead: boolean },
 ): boolean {
-  // A stamp from a clock that is ahead does not say what came after what.
+  // A stamp from a clock that is ahead gives no order.
   return !futureDated && !ahead && change.updateTimeMs > removed.readHiMs;
 }
 
-/** A late change does not bring a tombstone back. One that the last read may not have seen asks for another read. */
+/** A late change does not restore a tombstone. One that the last read may not have seen requests another read. */
 export function mergeIntoTombstone(level: StockLevel, change: StockChange, arrival: Arrival): ChangeOutcome {
   const seen = change.updateTimeMs < arrival.seenBeforeMs;
   const advances = !arrival.futureDated && change.updateTimeMs > level.eventTimeMs;
@@ -57,7 +57,7 @@ export function mergeIntoTombstone(level: StockLevel, change: StockChange, arriv
   };
 }
 
-/** A removed variant that a change newer than its removal named: the answer of one product is no answer to that. */
+/** A change newer than the removal named it, so reading its old product cannot settle that. */
 export function isBeingLookedUp({ goneAtMs, productId, lookupAtMs }: Variant): boolean {
   return goneAtMs !== null && productId !== null && lookupAtMs !== null;
 }
@@ -69,13 +69,13 @@ interface LateChange {
   readonly stamp: { readonly futureDated: boolean; readonly ahead: boolean };
 }
 
-/** What is certainly newer than the reads that removed the variant says that it lives: then in another product. */
+/** A change certainly newer than the removal shows that the variant lives, in another product. */
 export function hasMoved(
   { tables }: UnitOfWork,
   { variant: { variantId, goneAtMs }, level, change, stamp }: LateChange,
 ): boolean {
   if (goneAtMs === null) return false;
-  // A warehouse never seen of it has no window of its own.
+  // A new warehouse has no window: use the other levels' windows.
   const readHiMs = Math.max(
     level.readHiMs,
     ...tables.stockLevelsOf(variantId).map((known) => known.readHiMs),
@@ -84,8 +84,8 @@ export function hasMoved(
 }
 
 /**
- * The variant is back, and its reads tell no warehouses: what went with it comes back as it was. As tombstones, the
- * stock levels would refuse every change to come.
+ * Restores the levels removed with a variant that is shown again without warehouses. As tombstones, they would reject
+ * every further change.
  */
 export function restoreLevels(
   work: UnitOfWork,
@@ -94,7 +94,7 @@ export function restoreLevels(
 ): void {
   const { tables } = work;
   for (const level of tables.stockLevelsOf(variant.variantId)) {
-    // What had gone before it is not its warehouse any more.
+    // Levels removed before the variant stay removed.
     if (level.goneAtMs === null || level.goneAtMs < goneAtMs) continue;
     const changeSeq = work.appendChange({
       variantId: variant.variantId,

@@ -1,4 +1,4 @@
-/** One input's work on the tables: hands out change numbers, collects the state, and records re-read requests. */
+/** One input's work on the tables: assigns change numbers, collects the state, and records read requests. */
 import type { Input } from '../input.ts';
 import type { Fact } from './fact.ts';
 import { DATE_CONTRADICTIONS } from '../limits.ts';
@@ -19,12 +19,11 @@ export class UnitOfWork {
     this.state = tables.state();
   }
 
-  /** Ends the input: nothing may be written through it afterwards. */
   close(): void {
     this.tables.putState({ ...this.state, appliedSeq: this.input.seq });
   }
 
-  /** A number for something that ERPs see change; numbers only grow. */
+  /** The next change number, for a row that has changed for readers. */
   nextChangeSeq(): number {
     const changeSeq = this.state.changeSeq + 1;
     this.state = { ...this.state, changeSeq };
@@ -42,7 +41,7 @@ export class UnitOfWork {
     return seq;
   }
 
-  /** The product must be read again; by default because of this input. */
+  /** Requests a read, by default because of this input. */
   requestRead(
     productId: string,
     reason: NewRequest['reason'],
@@ -63,7 +62,7 @@ export class UnitOfWork {
     if (standing === undefined) this.report({ kind: 'read_requested', productId, reason });
   }
 
-  /** Conflicts that no read settles must not have the product read over and over: its rows stay suspect. */
+  /** Conflicts that no read settles must not cause endless reads; the product's rows stay suspect. */
   conflictPauseEndsAtMs(productId: string): number | null {
     const product = this.tables.product(productId);
     const pauseMs = conflictPauseMs(product?.conflictReads ?? 0);
@@ -72,20 +71,19 @@ export class UnitOfWork {
     return Math.min(product.readUntilMs, this.input.atMs) + pauseMs;
   }
 
-  /** As `requestRead`, for a variant whose product may be unknown: then the catalogue is looked through. */
+  /** Like `requestRead`; if the variant's product is unknown, the catalogue is searched. */
   requestVariantRead(variant: Variant, reason: NewRequest['reason']): Variant {
     if (variant.productId !== null) {
       this.requestRead(variant.productId, reason);
       return variant;
     }
-    // Touched, so that a read already under way maps it without meeting the request.
+    // The touch keeps a read under way from meeting the request, while it may still map the variant.
     const touched = { ...variant, eventSeq: this.input.seq, eventAtMs: this.input.atMs };
     if (variant.lookupAtMs !== null) return touched;
     this.report({ kind: 'unmapped', variantId: variant.variantId });
     return { ...touched, lookupAtMs: this.input.atMs };
   }
 
-  /** How many changes have contradicted the Date of the answers, one after the other. Enough of them, and it is dropped. */
   setDateContradictions(dateContradictions: number): void {
     const before = this.state.dateContradictions;
     if (before === dateContradictions) return;

@@ -1,6 +1,6 @@
 /**
- * Variants whose details tell a total and no warehouses (docs/architecture.md#totals): what another store sells, bundles,
- * and others where the store leaves them out. A total alone does not say which level is wrong.
+ * Variants whose details have a total but no warehouses (docs/architecture.md#totals): pulled variants, bundles, and
+ * any whose warehouses the store omits. A total alone does not show which level is wrong.
  */
 import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from '../merge/change-outcome.ts';
 import type { StockChange, VariantSnapshot } from '../input.ts';
@@ -9,12 +9,11 @@ import { EARLIEST_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { StockLevel, Variant } from '../model.ts';
 
-/** The warehouses of a bundle, and of what another store sells, stand in no read. Nor do others where the store leaves them out. */
 function isInTotalOnly({ kind, totalHiMs }: Variant): boolean {
   return kind === 'pulled' || kind === 'bundle' || totalHiMs > EARLIEST_MS;
 }
 
-/** Where a re-read request means that another value may be the last of the stock level. */
+/** Branches after which another value may be the level's last. */
 const ORDER_UNCERTAIN: ReadonlySet<ChangeBranch> = new Set([
   '2 stale, yet follows',
   '3 follows',
@@ -22,7 +21,7 @@ const ORDER_UNCERTAIN: ReadonlySet<ChangeBranch> = new Set([
   'future-dated',
 ]);
 
-/** Whether the total that a read showed may hold the change already. */
+/** Whether the total shown by a read may already include the change. */
 export function mayBeInTotal(
   variant: Variant,
   change: StockChange,
@@ -31,25 +30,25 @@ export function mayBeInTotal(
   return mayBeSeen(variant.totalHiMs, change, stamp);
 }
 
-/** The read will show a total only, in which two such changes can cancel out: the next change of the level settles it. */
+/** Two such changes can cancel out in a total, so no read settles the level; its next change does. */
 export function leavesLevelOpen(variant: Variant, { branch, requestRead }: ChangeOutcome): boolean {
   return isInTotalOnly(variant) && requestRead && ORDER_UNCERTAIN.has(branch);
 }
 
-/** A loss that a read showed in the total alone: the total holds what the level lacks. */
+/** A read showed a loss in the total alone: the total includes what the level lacks. */
 export function isInTotal(level: StockLevel): boolean {
   return level.unexplainedAtMs !== null;
 }
 
 /**
- * A total alone leaves no window in the levels below it. A change up to this instant that
- * arrives later may be in the total already, so it asks for a read, as rule 4b has it for a level that a read showed.
+ * A total alone sets no window in its levels. A change up to this instant may already be in the total, so it requests a
+ * read, like rule 4b for a level that a read showed.
  */
 export function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number {
   return seen.levels === null ? hiMs : EARLIEST_MS;
 }
 
-/** The total moved, and no read shows in which warehouse. */
+/** The total changed, and no read shows in which warehouse. */
 export function suspectLevels(work: UnitOfWork, variantId: string): void {
   for (const level of work.tables.stockLevelsOf(variantId)) {
     if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, unexplainedAtMs: work.input.atMs });

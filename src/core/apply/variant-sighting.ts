@@ -1,4 +1,4 @@
-/** One variant of a product read, with what is known of the product and of the read it stands in. */
+/** One variant of a product read, with what is known about the product and the read. */
 import type { VariantSnapshot } from '../input.ts';
 import type { Product } from '../model.ts';
 import type { RemovalGuard } from './removal-guard.ts';
@@ -8,9 +8,9 @@ export interface VariantSighting {
   readonly product: Product;
   readonly requestId: string | null;
   readonly guard: RemovalGuard;
-  /** The product's name changed, and with it what its variants' rows show. */
+  /** The product's name changed, which the rows of its variants show. */
   readonly renamed: boolean;
-  /** The product was not read since the last downtime. */
+  /** Not read since the last downtime. */
   readonly inDowntime: boolean;
   /** A contradiction was known before the read. */
   readonly inConflict: boolean;

@@ -1,4 +1,4 @@
-/** What a change leads to, in the words that all rules about changes use. */
+/** The result of applying a change to its stock level. */
 import type { StockChange } from '../input.ts';
 import { EARLIEST_MS } from '../limits.ts';
 import type { StockLevel } from '../model.ts';
@@ -27,30 +27,29 @@ export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
 export interface ChangeOutcome {
   readonly branch: ChangeBranch;
   readonly level: StockLevel;
-  /** True when the level is now the change's `new`. */
+  /** The level now has the change's `new`. */
   readonly applied: boolean;
-  /** The product must be read by a read that starts later. */
+  /** The product needs a read that is sent later. */
   readonly requestRead: boolean;
-  /** The chain broke between these figures: a delivery is late or lost. */
+  /** The chain broke between these values: a delivery is late or lost. */
   readonly gap: { readonly fromQty: number; readonly toQty: number } | null;
 }
 
 export interface Arrival {
   readonly seq: number;
   readonly atMs: number;
-  /** See `isFutureDated` in clock-bounds.ts. */
+  /** See clock-bounds.ts. */
   readonly futureDated: boolean;
-  /** See `isAhead` in clock-bounds.ts. */
   readonly ahead: boolean;
-  /** Store's clock: what is stamped before it was certainly visible to the latest read; see `lowWatermarkMs`. */
+  /** Store time: the latest read saw every change stamped before it (`lowWatermarkMs`). */
   readonly seenBeforeMs: number;
-  /** Set when the variant is a tombstone. */
+  /** Set if the variant is a tombstone. */
   readonly variantGoneAtMs: number | null;
 }
 
 /**
- * The latest read, whose high watermark that is, need not have come before the change. A stamp that is ahead of its own
- * arrival comes from a clock that is wrong by an unknown figure: the change may be older than any read.
+ * Whether a read with high watermark `hiMs` may have seen the change. A stamp later than its arrival comes from a
+ * clock that is wrong by an unknown amount, so the change may be older than any read.
  */
 export function mayBeSeen(
   hiMs: number,
@@ -70,7 +69,7 @@ export function withValue(level: StockLevel, change: StockChange, arrival: Arriv
     qty: change.new,
     unexplainedAtMs: null,
     source: 'webhook',
-    // A future-dated stamp says nothing about when the value was true; its arrival does.
+    // A future-dated stamp does not tell when the value was true; its arrival does.
     asOfMs: arrival.futureDated ? arrival.atMs : change.updateTimeMs,
   };
 }

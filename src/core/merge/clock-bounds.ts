@@ -1,6 +1,6 @@
 /**
- * What can be known of the store's clock (docs/architecture.md#clock-bounds): bounds of the offset θ = store time − own
- * time, and from them the window, in store time, in which a read was sampled.
+ * Bounds of the store's clock (docs/architecture.md#clock-bounds): of the offset θ = store time − mirror time, and from
+ * them the window, in store time, in which a read was sampled.
  */
 import {
   DATE_CONTRADICTIONS,
@@ -22,14 +22,17 @@ export type OffsetFloor = Pick<
   'offsetWindowStartMs' | 'offsetFloorMs' | 'offsetFloorPreviousMs'
 >;
 
-/** The greatest lower bound of θ known; null when none is. */
+/** The greatest known lower bound of θ; null: none. */
 export function offsetFloorMs(floor: OffsetFloor): number | null {
   const { offsetFloorMs: current, offsetFloorPreviousMs: previous } = floor;
   if (current === null) return previous;
   return previous === null ? current : Math.max(current, previous);
 }
 
-/** A change was stamped before it arrived, so θ is at least the difference. Two windows, so that drift is forgotten. */
+/**
+ * A change was stamped before it arrived, so θ is at least the difference. Two windows let old bounds expire when a
+ * clock drifts.
+ */
 export function observeArrival(floor: OffsetFloor, updateTimeMs: number, arrivedAtMs: number): OffsetFloor {
   const bound = updateTimeMs - arrivedAtMs;
   const sinceStartMs = arrivedAtMs - floor.offsetWindowStartMs;
@@ -44,7 +47,7 @@ export function observeArrival(floor: OffsetFloor, updateTimeMs: number, arrived
   return { ...floor, offsetFloorMs: bound };
 }
 
-/** A future-dated change: its time is too far ahead of its arrival to advance the event time of a stock level. */
+/** The stamp is too far ahead of its arrival to advance the event time of a stock level. */
 export function isFutureDated(
   updateTimeMs: number,
   arrivedAtMs: number,
@@ -54,7 +57,7 @@ export function isFutureDated(
   return updateTimeMs > arrivedAtMs + offsetMs + FUTURE_DATED_AHEAD_MS;
 }
 
-/** The change was stamped after its arrival: the clock of the node that stamped it is ahead, by an unknown figure. */
+/** The change was stamped after its arrival: the clock of the node that stamped it is ahead by an unknown amount. */
 export function isAhead(
   updateTimeMs: number,
   arrivedAtMs: number,
@@ -66,10 +69,11 @@ export function isAhead(
 type DateContradictions = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
 
 /**
- * Weighs a change that, by the Date of a read's answer, is older than that read. When it is prompt and starts from what
- * the read showed, it was made after the read, and the Date was ahead of the stamps. When it leads to what the read
- * showed, the Date was right: unless it is prompt and the read long ago, for then the level went there and back since.
- * Any other change proves nothing.
+ * Weighs a change that, by the `Date` of a read's answer, predates that read.
+ * - Prompt, and `old` is the value read: it was made after the read, so the `Date` was ahead of the stamps.
+ * - `new` is the value read: the `Date` was right. Exception: a prompt change long after the read, because the level
+ * may have changed and changed back.
+ * - Anything else proves nothing.
  */
 export function weighDate(
   known: DateContradictions,
@@ -87,12 +91,12 @@ export function weighDate(
   return { dateContradictions: Math.min(DATE_CONTRADICTIONS, dateContradictions + 1) };
 }
 
-/** The offset as the arrivals alone tell it, once they have shown the Date to be wrong; else null. */
+/** The offset from arrivals alone if the `Date` header has turned out wrong; else null. */
 function offsetWithoutDateMs(floorMs: number | null, dateContradictions: number): number | null {
   return dateContradictions < DATE_CONTRADICTIONS ? null : floorMs;
 }
 
-/** Store's clock: the low watermark of a level. One from a Date that has turned out wrong is not above the read itself. */
+/** A level's low watermark, store time, limited to the read's own time if its `Date` header has turned out wrong. */
 export function lowWatermarkMs(
   level: Pick<StockLevel, 'readLoMs' | 'verifiedAtMs'>,
   known: DateContradictions,
@@ -105,15 +109,18 @@ export function lowWatermarkMs(
 interface ReadWindow {
   readonly loMs: number;
   readonly hiMs: number;
-  /** Upper bound of θ that this answer gave; null when it had no usable Date header. */
+  /** Upper bound of θ from this answer; null without a usable `Date` header. */
   readonly ceilingMs: number | null;
-  /** Contradictions of the Date header that still count: none when this one agrees with the arrivals. */
+  /** 0 if this answer's `Date` agrees with the arrivals. */
   readonly dateContradictions: number;
-  /** The bounds exclude each other: a clock was set. What was learnt from arrivals must be learnt anew. */
+  /** The bounds exclude each other because a clock was set: forget the bounds learnt from arrivals. */
   readonly contradicts: boolean;
 }
 
-/** Window, in store time, of the instant that a read shows. An unknown side is unbounded: slower, never wrong. */
+/**
+ * The window, in store time, in which a read was sampled. An unknown bound is infinite, which costs reads but is never
+ * wrong.
+ */
 export function readWindow(
   read: {
     readonly sentAtMs: number;
@@ -143,14 +150,14 @@ export function readWindow(
   const ceilingMs = serverDateMs === null ? null : serverDateMs + DATE_HEADER_STEP_MS - sentAtMs;
   const contradicts =
     (ceilingMs !== null && floorMs !== null && floorMs > ceilingMs + NODE_SKEW_MS) ||
-    // The own clock was set back while the answer was under way.
+    // The mirror's clock was set back during the request.
     receivedAtMs < sentAtMs;
   if (contradicts) {
     return { loMs: EARLIEST_MS, hiMs: LATEST_MS, ceilingMs, dateContradictions: contradictions, contradicts };
   }
 
   const floors: number[] = [];
-  // Learnt from the stamps of one node, held against those of another.
+  // The bound comes from one node's clock and applies to another's.
   if (floorMs !== null) floors.push(floorMs - NODE_SKEW_MS);
   if (serverDateMs !== null) floors.push(serverDateMs - receivedAtMs - NODE_SKEW_MS);
   return {

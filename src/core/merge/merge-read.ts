@@ -1,6 +1,6 @@
 /**
- * How one product read applies to a stock level or a total (docs/architecture.md#reads): it never overwrites a
- * change that it may not have seen, and what it overwrites it says.
+ * Applies one product read to a stock level or a total (docs/architecture.md#reads). A read never overwrites a change
+ * that it may not have seen.
  */
 import type { LevelSnapshot } from '../input.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
@@ -8,22 +8,22 @@ import type { StockLevel } from '../model.ts';
 import { blankLevel } from './unknown.ts';
 
 export interface ReadContext {
-  /** Last log position known when the request was sent. */
+  /** The last input applied when the request was sent. */
   readonly s0: number;
   readonly sentAtMs: number;
-  /** Service's clock, from `readWindow`. */
+  /** Store time, from `readWindow`. */
   readonly loMs: number;
   readonly hiMs: number;
-  /** A read of the same product that was sent later has been merged already. */
+  /** A read of the same product that was sent later is already merged. */
   readonly superseded: boolean;
   /**
-   * An answer about the same product that has been merged was received less than a replica's lag before this read was
-   * sent. Which of the two shows more is unknown: the order of sending proves nothing.
+   * The read was sent less than a replica's lag after another merged answer about the product was received. Which of
+   * the two is newer is unknown; the order of sending proves nothing.
    */
   readonly overlaps: boolean;
 }
 
-/** The read may not have seen the last delivery that touched this: it arrived after `s0`, or too little before. */
+/** The read may have missed the last delivery that touched this, which arrived after `s0` or too shortly before. */
 export function isConcurrent(
   touched: { readonly eventSeq: number; readonly eventAtMs: number },
   read: ReadContext,
@@ -44,9 +44,9 @@ export type LevelBranch = (typeof LEVEL_BRANCHES)[number];
 
 export interface LevelOutcome {
   readonly branch: LevelBranch;
-  /** Null: nothing to write. */
+  /** null if there is nothing to write. */
   readonly level: StockLevel | null;
-  /** What the mirror held, when the value was overwritten; null for a new or returning level. */
+  /** The overwritten value; `oldQty` null: the level is new or restored. */
   readonly overwritten: { readonly oldQty: number | null } | null;
   readonly requestRead: boolean;
 }
@@ -102,7 +102,7 @@ export function mergeLevel(
   };
 }
 
-/** The read's figures become the level's; its event time stays, so that stragglers are still distinguished from news. */
+/** Sets the level to the read's values. The event time stays, so that late changes are still recognised. */
 function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): StockLevel {
   const changed = level.goneAtMs !== null || level.qty !== seen.availableQty;
   return {
@@ -110,7 +110,7 @@ function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): St
     qty: seen.availableQty,
     source: changed ? 'read' : level.source,
     asOfMs: changed ? read.sentAtMs : level.asOfMs,
-    // A later read cannot have seen less: a low watermark above all that it can have seen came from a wrong clock.
+    // A later read cannot have seen less, so a low watermark above this read's window came from a wrong clock.
     readLoMs: level.readLoMs > read.hiMs ? read.loMs : Math.max(level.readLoMs, read.loMs),
     readHiMs: read.hiMs,
     verifiedAtMs: read.sentAtMs,
@@ -121,8 +121,8 @@ function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): St
 }
 
 /**
- * A concurrent read that shows what the mirror holds. Either of them may have seen more than the other, so a change
- * within the read's window that arrives later asks for a read, as after any read; below it, nothing becomes certain.
+ * A concurrent read that agrees with the mirror. Either may have seen more, so a later change within the read's window
+ * still requests a read; the low watermark does not rise.
  */
 function agreed(level: StockLevel, seen: LevelSnapshot, read: ReadContext): StockLevel {
   return {
@@ -133,12 +133,12 @@ function agreed(level: StockLevel, seen: LevelSnapshot, read: ReadContext): Stoc
   };
 }
 
-/** It is shown: unless it was a later read that missed it, the wait for its removal begins again. */
+/** A level that is shown again restarts the wait for its removal, unless a later read missed it. */
 function missingAfter(level: StockLevel, read: ReadContext): number | null {
   return read.superseded ? level.missingAtMs : null;
 }
 
-/** Webhooks never carry these two figures, so even a concurrent read is their newest source. */
+/** Webhooks carry neither value, so even a concurrent read is their newest source. */
 function withOnHand(level: StockLevel, seen: LevelSnapshot, read: ReadContext): StockLevel {
   if (read.superseded) return level;
   return { ...level, onHand: seen.onHand, reservedQty: seen.reservedQty, onHandAsOfMs: read.sentAtMs };

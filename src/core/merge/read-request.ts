@@ -1,7 +1,4 @@
-/**
- * Re-read requests: products that must be read again, and when a read meets one
- * (docs/architecture.md#re-read-requests).
- */
+/** Re-read requests, and when a read meets one (docs/architecture.md#re-read-requests). */
 import {
   CONFLICT_PAUSE_MAX_MS,
   CONFLICT_PAUSE_MIN_MS,
@@ -18,11 +15,11 @@ export interface NewRequest {
   readonly reason: Reason;
   readonly madeSeq: number;
   readonly madeAtMs: number;
-  /** Not needed before this instant; a read that would be too early to meet the request is never asked for. */
+  /** A read before this instant would be too early. */
   readonly notBeforeMs?: number;
 }
 
-/** What stands for an earlier request and a new one together. */
+/** Merges a new request into the product's open one. */
 export function mergeRequests(standing: ReadRequest | undefined, added: NewRequest): ReadRequest {
   const { priority, isSuspect } = REASONS[added.reason];
   const notBeforeMs = Math.max(added.notBeforeMs ?? 0, added.madeAtMs + REPLICA_LAG_MS);
@@ -51,22 +48,23 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
   };
 }
 
-/** How long a product must rest before the next read for a conflict. @param reads for conflicts in a row before it. */
+/** Pause before the next conflict read, after `reads` conflict reads in a row. */
 export function conflictPauseMs(reads: number): number {
   if (reads < CONFLICT_READS) return 0;
   return Math.min(CONFLICT_PAUSE_MAX_MS, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));
 }
 
 /**
- * Reads that further changes overtook contradict nothing: a busy product must not wait long for the next one.
+ * Counts a conflict read. One that further changes overtook contradicts nothing, and a busy product must not wait long
+ * for the next.
  *
- * @param isMet the read settled its request, so that the next conflict contradicts it.
+ * @param isMet the read settled its request, so the next conflict contradicts it.
  */
 export function countConflictRead(reads: number, isMet: boolean): number {
   return isMet ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
 }
 
-/** The read was sent after the request was known, and late enough that no replica can have been behind it. */
+/** The read was sent after the request was made, and late enough that no replica can have been behind it. */
 export function isMet(
   request: { readonly madeSeq: number; readonly madeAtMs: number },
   read: { readonly s0: number; readonly sentAtMs: number },
@@ -74,14 +72,14 @@ export function isMet(
   return request.madeSeq <= read.s0 && request.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;
 }
 
-/** What is left of a request after a read: nothing, or the same, to be read again once a read can meet it. */
+/** @returns null if the read met it, else the same request, due once a read can meet it. */
 export function afterRead(
   standing: ReadRequest,
   read: { readonly s0: number; readonly sentAtMs: number },
 ): ReadRequest | null {
   if (isMet(standing, read)) return null;
   const meetableMs = standing.madeAtMs + REPLICA_LAG_MS;
-  // What the guard holds is asked for by nobody, but it was read all the same: one more read tells whether it is back.
+  // A read of a held request may have shown the rows again; another read decides.
   const isHeld = standing.notBeforeMs === LATEST_MS;
   return { ...standing, notBeforeMs: isHeld ? meetableMs : Math.max(standing.notBeforeMs, meetableMs) };
 }

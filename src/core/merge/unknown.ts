@@ -1,8 +1,6 @@
-/** What is known by its id alone. */
 import { EARLIEST_MS } from '../limits.ts';
 import type { StockLevel, Product, Variant } from '../model.ts';
 
-/** A stock level before its first figure: nothing that comes is older, and no read has set it. */
 export function blankLevel(variantId: string, warehouseId: string): StockLevel {
   return {
     variantId,
@@ -28,7 +26,6 @@ export function blankLevel(variantId: string, warehouseId: string): StockLevel {
   };
 }
 
-/** A variant known by its id alone, until a read shows its product. */
 export function unmappedVariant(variantId: string, sku: string | null): Variant {
   return {
     variantId,
@@ -56,7 +53,6 @@ export function unmappedVariant(variantId: string, sku: string | null): Variant 
   };
 }
 
-/** A product known by its id alone. */
 export function unreadProduct(productId: string): Product {
   return {
     productId,
