@@ -124,6 +124,18 @@ function read(given: Partial<Sources>) {
     /** By warehouse id. */
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map<string, string>(),
     retentionDays: values.RETENTION_DAYS,
+    /** null: this is the only machine. */
+    stream:
+      values.STREAM_URL === null
+        ? null
+        : {
+            servers: values.STREAM_URL,
+            name: values.STREAM_NAME,
+            user: values.STREAM_USER,
+            password: values.STREAM_PASSWORD,
+            caFile: values.STREAM_CA_FILE === null ? null : resolve(sources.cwd, values.STREAM_CA_FILE),
+          },
+    role: values.ROLE,
     logLevel: values.LOG_LEVEL,
     /** Accepted values that look wrong. */
     warnings,
@@ -149,6 +161,16 @@ function checkTogether(values: Partial<Values>): ConfigProblem[] {
       : 'is missing, and OPS_READ_TOKEN protects nothing without it';
     const remedy = `${remedyFor('OPS_TOKEN')}${isOpen ? ' Or set OPS_HOST=127.0.0.1.' : ''}`;
     problems.push({ name: 'OPS_TOKEN', problem, remedy, isAbsent: true });
+  }
+  const { STREAM_URL, STREAM_USER, STREAM_PASSWORD, ROLE } = values;
+  if (STREAM_URL === null && ROLE !== undefined && ROLE !== 'both') {
+    const problem = `is missing, and ROLE is ${ROLE}`;
+    problems.push({ name: 'STREAM_URL', problem, remedy: remedyFor('STREAM_URL'), isAbsent: true });
+  }
+  if ((STREAM_USER === null) !== (STREAM_PASSWORD === null)) {
+    const name = STREAM_USER === null ? 'STREAM_USER' : 'STREAM_PASSWORD';
+    const problem = 'is missing: user and password are set together';
+    problems.push({ name, problem, remedy: remedyFor(name), isAbsent: true });
   }
   // Port 0 picks a free port each time.
   if (HOST !== undefined && HOST === OPS_HOST && PORT !== undefined && PORT === OPS_PORT && PORT > 0) {

@@ -34,6 +34,26 @@ export const baseUrl = kind(
   'hidden',
 );
 
+export const streamUrls = kind(
+  '`nats://HOST:PORT` or `tls://HOST:PORT`, with commas between servers of one cluster',
+  (text): readonly string[] | undefined => {
+    const urls = text.split(',').map((url) => url.trim());
+    return urls.every((url) => /^(?:nats|tls):\/\/[^@/?#\s]+$/.test(url) && URL.canParse(url))
+      ? urls
+      : undefined;
+  },
+  'hidden',
+);
+
+/** A part of subjects and of names of streams. */
+export const streamName = kind('1 to 64 letters, digits, `-` and `_`', (text) =>
+  /^[\w-]{1,64}$/.test(text) ? text : undefined,
+);
+
+export const certificateFile = kind('the path of a PEM file', (text) =>
+  /\0|^\s*$/.test(text) ? undefined : text,
+);
+
 export const host = kind('an IP address or a host name', (text) =>
   isIP(text) !== 0 || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(text) ? text : undefined,
 );
@@ -72,10 +92,13 @@ export const warehouseNames = kind(
   },
 );
 
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export const logLevel = kind(`one of ${LOG_LEVELS.map((level) => `\`${level}\``).join(', ')}`, (text) =>
-  LOG_LEVELS.find((level) => level === text),
-);
+const oneOf = <const T extends string>(names: readonly T[]) =>
+  kind(`one of ${names.map((name) => `\`${name}\``).join(', ')}`, (text) =>
+    names.find((name) => name === text),
+  );
+
+export const role = oneOf(['both', 'receiver', 'mirror']);
+export const logLevel = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);
 
 export function plain(markdown: string): string {
   return markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');

@@ -49,6 +49,22 @@ export const VARIABLES = {
     'Token of the private listener; required unless `OPS_HOST` is a loopback address',
   ),
   OPS_READ_TOKEN: optional(is.bearerToken, 'Token for programs that only read: allows `GET` and `HEAD`'),
+  STREAM_URL: optional(
+    is.streamUrls,
+    'NATS servers that carry deliveries between several machines; one machine needs none',
+  ),
+  STREAM_NAME: preset('stock-mirror', is.streamName, 'Name of the stream; another one for each store'),
+  STREAM_USER: optional(is.plainText, 'User at the NATS servers'),
+  STREAM_PASSWORD: optional(is.secret, 'Password of `STREAM_USER`'),
+  STREAM_CA_FILE: optional(
+    is.certificateFile,
+    'Certificates of the authority that signed those of the NATS servers; by default those that Node knows',
+  ),
+  ROLE: preset(
+    'both',
+    is.role,
+    'With `STREAM_URL`: a `receiver` only takes webhooks, a `mirror` takes them only from the stream',
+  ),
   LOG_LEVEL: preset('info', is.logLevel, 'Log output: JSON, readable text on a terminal'),
 };
 

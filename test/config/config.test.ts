@@ -119,6 +119,8 @@ describe('defaults', () => {
       },
       warehouseNames: {},
       retentionDays: 30,
+      stream: null,
+      role: 'both',
       logLevel: 'info',
       warnings: [],
     });
@@ -156,6 +158,17 @@ describe('accepted values', () => {
       ],
     ],
     [{ SERVICE_MAX_CONCURRENCY: '256' }, (c) => c.service.maxConcurrency, 256],
+    [
+      {
+        STREAM_URL: 'tls://a:4222, tls://b',
+        STREAM_USER: 'u',
+        STREAM_PASSWORD: 'p',
+        STREAM_CA_FILE: 'ca.pem',
+        ROLE: 'mirror',
+      },
+      ({ stream, role }) => [stream?.servers, stream?.name, stream?.password?.reveal(), stream?.caFile, role],
+      [['tls://a:4222', 'tls://b'], 'stock-mirror', 'p', '/app/ca.pem', 'mirror'],
+    ],
     [{ LOG_LEVEL: 'silent' }, (c) => c.logLevel, 'silent'],
     [
       { SERVICE_WEBHOOK_SECRET_PREVIOUS: 'old' },
@@ -177,6 +190,9 @@ describe('refused values', () => {
     ],
     [{ OPS_READ_TOKEN: TOKEN }, 'OPS_TOKEN is missing, and OPS_READ_TOKEN protects nothing without it'],
     [{ PORT: '8788' }, 'OPS_PORT is 8788, which HOST and PORT already use'],
+    [{ ROLE: 'receiver' }, 'STREAM_URL is missing, and ROLE is receiver'],
+    [{ STREAM_USER: 'u' }, 'STREAM_PASSWORD is missing: user and password are set together'],
+    [{ STREAM_PASSWORD: 'p' }, 'STREAM_USER is missing: user and password are set together'],
     [{ PORT: '65536' }, 'PORT is "65536", not a whole number from 0 to 65535'],
     [
       { RESYNC_CRON: '61 * * * *' },
@@ -207,6 +223,9 @@ describe('refused values', () => {
     ['SERVICE_MAX_CONCURRENCY', '0', '257', '1.5'],
     ['SERVICE_MAX_RPS', '0', '10001', '1e3'],
     ['RETENTION_DAYS', '0', '3651'],
+    ['STREAM_URL', 'localhost:4222', 'nats://u:p@host', 'nats://a,', 'http://a'],
+    ['STREAM_NAME', 'a.b', 'x'.repeat(65)],
+    ['ROLE', 'leader'],
     ['LOG_LEVEL', 'INFO'],
   ])('%s', (name, ...texts) => {
     for (const text of texts) {

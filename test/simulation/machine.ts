@@ -285,6 +285,8 @@ export class Machine {
       schedules,
       warehouseNames: new Map(),
       retentionDays: 30,
+      stream: null,
+      role: 'both',
       logLevel: 'info',
       warnings: [],
     };
