@@ -247,7 +247,7 @@ class Story {
     const { values, certain, differences } = this.compare();
     // Rounded down, so that 100 % means all.
     const percent = Math.floor((1_000 * certain) / values) / 10;
-    return `${this.totals()}; now ${differences.length} of ${values} values are wrong, ${percent} % are not suspect`;
+    return `${this.totals()}; now ${differences.length} of ${values} values are wrong, ${percent}% are not suspect`;
   }
 
   totals(): string {

@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     });
     const { page } = await openPage(browser, ops.url);
     isBroken = true;
-    await expect.poll(() => textOf(page, '#message')).toContain('out of date');
+    await expect.poll(() => textOf(page, '#message')).toContain('The values below are old');
     expect(await page.locator('body.old').count()).toBe(1);
     isBroken = false;
     await expect.poll(() => page.locator('body.old').count()).toBe(0);

@@ -63,7 +63,7 @@ function deliveryRow(delivery: DeliveryView, names: WarehouseNames) {
         (item) =>
           html`<div>
             ${variantLink(item)} ${quantity(item.old)} → <b>${quantity(item.new)}</b> in
-            ${warehouseView(item.warehouseId, names)} <span class="quiet">${outcomeWords(item)}</span>
+            ${warehouseView(item.warehouseId, names)}: <span class="quiet">${outcomeWords(item)}</span>
           </div>`,
       )}
       ${unreadable.map((each) => html`<div>${unreadableView(each)}</div>`)}

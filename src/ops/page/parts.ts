@@ -73,7 +73,7 @@ export function table(columns: readonly string[], rows: readonly Row[], none: st
   if (rows.length === 0) return html`<p class="quiet">${none}</p>`;
   const heads = columns.map((name) => ({
     name: name.replace('#', ''),
-    look: name.startsWith('#') ? raw('class="figure"') : '',
+    look: name.startsWith('#') ? raw('class="quantity"') : '',
   }));
   return html`<table>
     <thead>

@@ -40,7 +40,7 @@ export function plotsView(minutes: readonly (Minute | null)[], endMs: number): H
   return html`<article aria-labelledby="plots-title">
     <header>
       <h2 id="plots-title">The last day</h2>
-      <span class="quiet">a gap: the mirror did not run</span>
+      <span class="quiet">gaps: the mirror did not run</span>
     </header>
     <div class="plots">
       ${plot('Deliveries per minute', `${total('deliveries')} committed, ${total('refused')} refused`, true, [

@@ -87,7 +87,7 @@ function progressView(run: Run, nowMs: number, isBlocked: boolean): Html {
       aria-label="Products read in run ${id}"
     ></progress>
     <p>
-      ${quantity(done)} of ${count(total, 'product')}, ${share} %
+      ${quantity(done)} of ${count(total, 'product')}, ${share}%
       <span class="quiet"
         >${run.state !== 'running' ? '' : isBlocked ? 'no request is sent to the store at present' : remaining(run, nowMs)}</span
       >

@@ -107,9 +107,12 @@ const suspicion = ({ suspect }: { readonly suspect: boolean }): Html | '' =>
 type Evidence = Pick<StockVariant, 'asOfMs' | 'verifiedAtMs' | 'suspect'> &
   Partial<Pick<StockLevelRow, 'source'>>;
 
+export const verification = (atMs: number | null, nowMs: number): Html =>
+  atMs === null ? html`never verified` : html`verified ${ago(atMs, nowMs)}`;
+
 /** Source and age of a value. */
 export function evidenceView(evidence: Evidence, nowMs: number): Html {
   const { source = 'as of', asOfMs, verifiedAtMs } = evidence;
-  const verified = verifiedAtMs === asOfMs ? '' : html`, verified ${ago(verifiedAtMs, nowMs)}`;
+  const verified = verifiedAtMs === asOfMs ? '' : html`, ${verification(verifiedAtMs, nowMs)}`;
   return html`${suspicion(evidence)}${source} ${ago(asOfMs, nowMs)}${verified}`;
 }

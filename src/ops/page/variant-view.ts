@@ -18,7 +18,7 @@ import {
   table,
   warehouseView,
 } from './parts.ts';
-import { evidenceView } from './stock-view.ts';
+import { evidenceView, verification } from './stock-view.ts';
 
 interface Shown {
   readonly names: WarehouseNames;
@@ -119,7 +119,7 @@ function levelsView({ variant, lastRead }: VariantView, { names, nowMs }: Shown)
       ['Warehouse', '#Mirror', '#Last read', 'Evidence'],
       [
         ...variant.levels.map((level) => row(level.warehouseId, level.qty, evidenceView(level, nowMs))),
-        row(null, variant.availableQty, html`verified ${ago(variant.verifiedAtMs, nowMs)}`),
+        row(null, variant.availableQty, verification(variant.verifiedAtMs, nowMs)),
       ],
       '',
     )}

@@ -25,9 +25,9 @@ export function stockView(truth: Truth, query: string): Html {
         <tr>
           <th scope="col">Variant</th>
           <th scope="col">Warehouse</th>
-          <th scope="col" class="figure">To sell</th>
-          <th scope="col" class="figure">On hand</th>
-          <th scope="col" class="figure">Reserved</th>
+          <th scope="col" class="quantity">To sell</th>
+          <th scope="col" class="quantity">On hand</th>
+          <th scope="col" class="quantity">Reserved</th>
           <th scope="col">Change</th>
         </tr>
       </thead>
@@ -73,7 +73,7 @@ function bundleRow(variant: Variant): Html {
   return html`<tr id="stock-${variant.id}">
     <th scope="row">${variant.sku ?? 'no SKU'} ${variant.name}</th>
     <td class="quiet">–</td>
-    ${figure('To sell', sellable(variant))}
+    ${quantity('To sell', sellable(variant))}
     <td class="quiet" colspan="3">${parts === '' ? 'in no warehouse' : `of ${parts}`}</td>
   </tr>`;
 }
@@ -85,8 +85,8 @@ function levelRow(variant: Variant, level: StockLevel, action: string): Html {
   return html`<tr id="${id}">
     <th scope="row">${variant.sku ?? 'no SKU'} ${variant.name}</th>
     <td>${level.warehouseId}</td>
-    ${figure('To sell', available(level))} ${figure('On hand', isOwn ? level.onHand : '–')}
-    ${figure('Reserved', isOwn ? level.reserved : '–')}
+    ${quantity('To sell', available(level))} ${quantity('On hand', isOwn ? level.onHand : '–')}
+    ${quantity('Reserved', isOwn ? level.reserved : '–')}
     <td class="change">
       <form method="post" action="${action}" class="row" data-stay>
         <input type="hidden" name="variant_id" value="${variant.id}" />
@@ -106,8 +106,8 @@ function levelRow(variant: Variant, level: StockLevel, action: string): Html {
   </tr>`;
 }
 
-function figure(label: string, value: number | string): Html {
-  return html`<td class="figure" data-label="${label}">${value}</td>`;
+function quantity(label: string, value: number | string): Html {
+  return html`<td class="quantity" data-label="${label}">${value}</td>`;
 }
 
 export function labelOf(variant: Variant): string {

@@ -53,7 +53,7 @@ function lossCard(loss: Loss, mirrorUrl: string | null): Html {
             'good',
             'read',
             html`${timeView(readAtMs)} the receiver read the product,
-              <b>${((readAtMs - revealedAtMs) / 1_000).toFixed(1)} s</b> later`,
+              <b>${((readAtMs - revealedAtMs) / 1_000).toFixed(1)}&nbsp;s</b> later`,
           ),
     );
   }
