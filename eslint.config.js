@@ -104,7 +104,7 @@ export default defineConfig(
   },
   // `expect.any()` and its kin are typed any, to fit wherever a matcher may stand.
   { files: ['test/**'], rules: { '@typescript-eslint/no-unsafe-assignment': 'off' } },
-  { files: ['scripts/**'], rules: { 'no-console': 'off' } },
+  { files: ['scripts/**', 'examples/**'], rules: { 'no-console': 'off' } },
   { files: ['**/*.js', '**/*.mjs'], ignores: ['src/web/page/**'], extends: [ts.configs.disableTypeChecked] },
   // The types know what a browser has, but the linter misses casts in comments.
   {

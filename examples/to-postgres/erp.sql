@@ -1,0 +1,57 @@
+-- The ERP's side of the tables of schema.sql. Runs as it is: psql -f erp.sql; run part 4 every few seconds, or on its NOTIFY.
+
+-- 1. How much of a SKU is in each warehouse?
+SELECT warehouse_id, available_qty FROM stock WHERE sku = 'SKU-00001' ORDER BY warehouse_id;
+
+-- 2. Is the copy current? The mirror answers at least once a minute, also when nothing changes.
+SELECT answered_at > now() - interval '2 minutes' AS is_current, answered_at FROM stock_position;
+
+-- 3. Which orders took stock in the last hour?
+SELECT order_id, sku, warehouse_id, sum(new_qty - old_qty) AS delta
+FROM stock_changes
+WHERE order_id IS NOT NULL AND recorded_at > now() - interval '1 hour'
+GROUP BY order_id, sku, warehouse_id ORDER BY order_id, sku, warehouse_id;
+
+-- 4. Book each movement exactly once, in tables of the ERP.
+CREATE TABLE IF NOT EXISTS erp_movements (
+  change_id bigint UNIQUE, -- null: a difference of 4b
+  variant_id text NOT NULL,
+  warehouse_id text NOT NULL,
+  delta bigint NOT NULL,
+  reason text,
+  booked_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE TABLE IF NOT EXISTS erp_position (id integer PRIMARY KEY CHECK (id = 1), last_id bigint NOT NULL);
+INSERT INTO erp_position VALUES (1, 0) ON CONFLICT DO NOTHING;
+
+-- All statements see one moment. A second program that books at the same time gets an error, and tries again.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT last_id FROM erp_position FOR UPDATE;
+
+-- 4a. The changes after the last one booked. A first quantity has no old_qty, a removal no new_qty.
+INSERT INTO erp_movements (change_id, variant_id, warehouse_id, delta, reason)
+SELECT id, variant_id, warehouse_id, coalesce(new_qty, 0) - coalesce(old_qty, 0), reason
+FROM stock_changes
+WHERE id > (SELECT last_id FROM erp_position) AND warehouse_id IS NOT NULL
+ORDER BY id;
+
+-- 4b. The opening balance, and after the follower has started over the sum of the changes that nobody saw. Otherwise none.
+INSERT INTO erp_movements (variant_id, warehouse_id, delta, reason)
+SELECT variant_id, warehouse_id, coalesce(available_qty, 0) - coalesce(booked, 0), 'difference'
+FROM stock
+FULL JOIN (
+  SELECT variant_id, warehouse_id, sum(delta) AS booked FROM erp_movements GROUP BY variant_id, warehouse_id
+) b USING (variant_id, warehouse_id)
+WHERE coalesce(available_qty, 0) <> coalesce(booked, 0);
+
+UPDATE erp_position SET last_id = greatest(last_id, (SELECT max(id) FROM stock_changes));
+COMMIT;
+
+-- 5. Wake the ERP instead of letting it poll: LISTEN stock_changed.
+CREATE OR REPLACE FUNCTION notify_stock_changed() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN PERFORM pg_notify('stock_changed', ''); RETURN NULL; END $$;
+CREATE OR REPLACE TRIGGER stock_changed AFTER INSERT ON stock_changes
+  FOR EACH STATEMENT EXECUTE FUNCTION notify_stock_changed();
+
+-- 6. Keep a year of changes.
+DELETE FROM stock_changes WHERE recorded_at < now() - interval '1 year' AND id <= (SELECT last_id FROM erp_position);

@@ -1,0 +1,148 @@
+/** examples/push sends events to a receiver that is killed under load, and is killed itself. */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { freePort, watch, type RunningCommand } from '../cli/harness.ts';
+import { startLoad } from '../process/load.ts';
+import {
+  eventually,
+  plainVariants,
+  resync,
+  rows,
+  startMirror,
+  startService,
+  temporaryFolder,
+  untilLive,
+  untilQuiet,
+} from '../process/harness.ts';
+import { present } from '../shared/present.ts';
+import { kill } from './postgres.ts';
+
+interface Change {
+  readonly seq: number;
+  readonly variant_id: string;
+  readonly warehouse_id: string | null;
+  readonly old_qty: number | null;
+  readonly new_qty: number | null;
+}
+interface Event {
+  readonly id: string;
+  readonly event: { readonly type: string; readonly data: Change };
+}
+
+const linesOf = (receivers: readonly RunningCommand[]): Event[] =>
+  receivers.flatMap(({ stdout }) =>
+    stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Event),
+  );
+
+/** The ids of the events that three filters make of the changes. */
+function idsOf(epoch: string, changes: readonly Change[]): string[] {
+  return changes.flatMap(({ seq, old_qty: old, new_qty: now }) => {
+    const isLow = (old === null || old > 4) && (now === null || now <= 4);
+    const isBack = (old === null || old <= 0) && now !== null && now > 0;
+    return [...(isLow ? ['low'] : []), ...(isBack ? ['back'] : []), 'changed'].map(
+      (type) => `stock-${type}-${epoch}-${seq}`,
+    );
+  });
+}
+
+test('each event arrives, verified and in the order of its level, through kill -9 of receiver and sender', async (t) => {
+  const sandbox = await startService(t);
+  const OPS_PORT = String(await freePort());
+  const mirrorIn = (folder = temporaryFolder(t)) => startMirror(t, sandbox, { folder, env: { OPS_PORT } });
+  let mirror = await mirrorIn();
+  const path = mirror.databasePath;
+  await untilLive(mirror);
+  await untilQuiet(mirror, sandbox);
+
+  const port = String(await freePort());
+  const secret = `whsec_${randomBytes(24).toString('base64')}`;
+  const receivers: RunningCommand[] = [];
+  const receive = (): void => {
+    const file = join(import.meta.dirname, 'receiver.ts');
+    receivers.push(watch(spawn(process.execPath, [file, port, secret])));
+  };
+  const cwd = temporaryFolder(t);
+  const env = {
+    STOCK_MIRROR_URL: `http://127.0.0.1:${OPS_PORT}`,
+    PUSH_URL: `http://127.0.0.1:${port}/`,
+    PUSH_SECRET: secret,
+    PUSH_EVENTS: 'low:4,back,changed',
+  };
+  const push = (): RunningCommand =>
+    watch(spawn(process.execPath, [join(import.meta.dirname, '../../examples/push/push.ts')], { cwd, env }));
+  const has = (ids: readonly string[]): boolean => {
+    const known = new Set(linesOf(receivers).map(({ id }) => id));
+    return ids.every((id) => known.has(id));
+  };
+  const status = () =>
+    present(rows<{ epoch: string; last_seq: number }>(path, 'SELECT * FROM mirror_status')[0]);
+  const changesAfter = (seq: number): Change[] =>
+    rows(path, 'SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq', seq);
+
+  const { epoch, last_seq: began } = status();
+  receive();
+  let sender = push();
+  await eventually(() => existsSync(join(cwd, 'push-position.json')), { what: 'its first position' });
+  const [one] = plainVariants(sandbox, 1);
+  const load = startLoad(t, sandbox, 100);
+  const untilMore = async (): Promise<void> => {
+    const before = linesOf(receivers).length;
+    await eventually(() => linesOf(receivers).length > before + 50, { what: 'more events' });
+  };
+  await untilMore();
+  await kill(present(receivers[0]));
+  // The pauses between the attempts grow; the load goes on.
+  await eventually(() => sender.stderr.split('not accepted').length > 4, { what: 'failed attempts' });
+  receive();
+  await untilMore();
+  await kill(sender);
+  sender = push();
+  await untilMore();
+  load.stop();
+  for (const to of [0, 9]) {
+    sandbox.operations.adjust({ ...one, to });
+    await untilQuiet(mirror, sandbox);
+  }
+  const ids = idsOf(epoch, changesAfter(began));
+  await eventually(() => has(ids), { what: 'every event' });
+  const events = linesOf(receivers);
+  expect(new Set(events.map(({ id }) => id))).toEqual(new Set(ids));
+  expect(ids.some((id) => id.includes('low')) && ids.some((id) => id.includes('back'))).toBe(true);
+  expect(receivers.map(({ stderr }) => stderr).join('')).toBe('');
+  // In order, but for repetitions.
+  const seen = new Set<string>();
+  const firsts = events.filter(({ id }) => !seen.has(id) && seen.add(id));
+  const levelOf = ({ event: { data } }: Event): string => `${data.variant_id}:${data.warehouse_id ?? ''}`;
+  for (const level of Map.groupBy(firsts, levelOf).values()) {
+    const numbers = level.map(({ event }) => event.data.seq);
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+  }
+
+  // The mirror has lost its file: each level is pushed as it is, once the store was read.
+  await mirror.stop();
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+  sandbox.access.accessDenied = true;
+  mirror = await mirrorIn(dirname(path));
+  await eventually(() => sender.stderr.includes('has not read the whole store'), { what: 'it waits' });
+  expect(linesOf(receivers)).toHaveLength(events.length);
+  sandbox.access.accessDenied = false;
+  await resync(mirror);
+  await untilQuiet(mirror, sandbox);
+  const levels = rows<Change>(
+    path,
+    'SELECT change_seq AS seq, NULL AS old_qty, available_qty AS new_qty FROM mirror_stock',
+  );
+  const restarted = idsOf(status().epoch, levels);
+  await eventually(() => has(restarted), { what: 'every level' });
+  sandbox.operations.add({ ...one, by: 1 });
+  await untilQuiet(mirror, sandbox);
+  const after = idsOf(status().epoch, changesAfter(Math.max(...levels.map(({ seq }) => seq))));
+  await eventually(() => has(after), { what: 'it follows the new epoch' });
+  expect(after.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,197 @@
+/** examples/to-postgres follows a mirror into a real PostgreSQL server; each of the three is killed. */
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { freePort, watch, type RunningCommand } from '../cli/harness.ts';
+import { startLoad } from '../process/load.ts';
+import {
+  eventually,
+  plainVariants,
+  resync,
+  rows,
+  startMirror,
+  startService,
+  untilEqual,
+  untilLive,
+  untilQuiet,
+  type Owner,
+  type RunningMirror,
+} from '../process/harness.ts';
+import { isInstalled, kill, Postgres } from './postgres.ts';
+
+const FOLDER = join(import.meta.dirname, '../../examples/to-postgres');
+const ERP = join(FOLDER, 'erp.sql');
+const titleOf = (what: string): string =>
+  isInstalled ? what : `${what} (skipped: the package postgresql is not installed)`;
+
+const testOrSkip = isInstalled ? test.concurrent : test.skip;
+
+async function startAll(t: Owner, products: number) {
+  const postgres = new Postgres(t);
+  await postgres.start();
+  await postgres.run(join(FOLDER, 'schema.sql'));
+  const sandbox = await startService(t, { products });
+  const OPS_PORT = String(await freePort());
+  const env = { STOCK_MIRROR_URL: `http://127.0.0.1:${OPS_PORT}`, DATABASE_URL: postgres.url };
+  const follow = (): RunningCommand => watch(spawn(process.execPath, [join(FOLDER, 'follow.ts')], { env }));
+  const mirrorIn = (folder?: string): Promise<RunningMirror> =>
+    startMirror(t, sandbox, { env: { OPS_PORT }, ...(folder === undefined ? {} : { folder }) });
+  return { postgres, sandbox, follow, mirrorIn };
+}
+
+async function untilMoved(postgres: Postgres): Promise<void> {
+  const position = 'SELECT seq FROM stock_position';
+  const before = await postgres.query(position);
+  const isMoved = async (): Promise<boolean> => !isDeepStrictEqual(await postgres.query(position), before);
+  await eventually(isMoved, { what: 'the follower goes on' });
+}
+
+/** The copy's rows and the mirror's. */
+async function compare(postgres: Postgres, path: string): Promise<[unknown[], unknown[]]> {
+  const columns = 'variant_id, warehouse_id, sku, CAST(available_qty AS integer) AS qty FROM';
+  const order = (some: unknown[]): unknown[] => some.map((row) => JSON.stringify(row)).sort();
+  return [
+    order(await postgres.query(`SELECT ${columns} stock`)),
+    order(rows(path, `SELECT ${columns} mirror_stock`)),
+  ];
+}
+
+async function untilCopied(postgres: Postgres, path: string): Promise<void> {
+  await eventually(async () => isDeepStrictEqual(...(await compare(postgres, path))), {
+    what: 'a copy equal to the mirror',
+  });
+}
+
+/** Levels for which the ERP's movements do not add up to the stock. */
+const NOT_BOOKED = `
+  SELECT * FROM stock FULL JOIN (
+    SELECT variant_id, warehouse_id, sum(delta) AS booked FROM erp_movements GROUP BY variant_id, warehouse_id
+  ) b USING (variant_id, warehouse_id)
+  WHERE coalesce(available_qty, 0) <> coalesce(booked, 0)`;
+
+testOrSkip(
+  titleOf('records each change once, with the rows, through kill -9 of follower, server and mirror'),
+  async (t) => {
+    // More levels than a page of /api/stock has.
+    const { postgres, sandbox, follow, mirrorIn } = await startAll(t, 400);
+    let follower = follow();
+    await eventually(() => follower.stderr.includes('not now'), { what: 'it waits for the mirror' });
+    let mirror = await mirrorIn();
+    const folder = dirname(mirror.databasePath);
+    const load = startLoad(t, sandbox, 100);
+    await eventually(() => follower.stdout.includes('first start'), { what: 'the first copy' });
+    await postgres.run(ERP);
+    const differences = `SELECT * FROM erp_movements WHERE reason = 'difference'`;
+    const opening = await postgres.query(differences);
+    expect(await postgres.query('SELECT count(*) > 1000 AS many FROM stock')).toEqual([{ many: true }]);
+    // Two reads that are half a minute apart must miss it.
+    const { productId } = plainVariants(sandbox, 7)[6];
+    sandbox.operations.deleteProduct(productId);
+    await resync(mirror, { product_ids: [productId] });
+
+    for (const killed of ['follower', 'server', 'mirror', 'follower']) {
+      await untilMoved(postgres);
+      // In the middle of a transaction: the changes are written, the rows wait for the lock.
+      const other = await postgres.connect();
+      await other.query('BEGIN; LOCK TABLE stock IN EXCLUSIVE MODE');
+      const waits = 'SELECT FROM pg_locks WHERE NOT granted';
+      await eventually(async () => (await other.query(waits)).rowCount === 1, {
+        what: 'it waits for the lock',
+      });
+      if (killed === 'follower') {
+        await kill(follower);
+        follower = follow();
+      } else if (killed === 'server') {
+        await postgres.kill();
+        await postgres.start();
+      } else {
+        await mirror.kill();
+        mirror = await mirrorIn(folder);
+      }
+      await other.end();
+      await untilMoved(postgres);
+      await postgres.run(ERP);
+    }
+    load.stop();
+    await untilQuiet(mirror, sandbox);
+    await untilEqual(mirror, sandbox);
+    await untilCopied(postgres, mirror.databasePath);
+
+    // A bigint comes as text, a float8 as a number.
+    const columns = 'variant_id, warehouse_id, reason, order_id, user_id';
+    const recorded = await postgres.query<{ seq: number }>(
+      `SELECT seq::float8, old_qty::float8, new_qty::float8, ${columns} FROM stock_changes ORDER BY id`,
+    );
+    const made = rows(
+      mirror.databasePath,
+      `SELECT seq, old_qty, new_qty, ${columns} FROM mirror_changes WHERE seq >= ? ORDER BY seq`,
+      recorded[0]?.seq,
+    );
+    expect(recorded).toEqual(made);
+    expect(made).toContainEqual(expect.objectContaining({ reason: 'removed', new_qty: null }));
+    // What was booked adds up without any correction.
+    await postgres.run(ERP);
+    expect(await postgres.query(NOT_BOOKED)).toEqual([]);
+    expect(await postgres.query(differences)).toEqual(opening);
+  },
+);
+
+testOrSkip(
+  titleOf(
+    'starts over for a new epoch once the store was read, for pruned changes and for a number never issued',
+  ),
+  async (t) => {
+    const { postgres, sandbox, follow, mirrorIn } = await startAll(t, 12);
+    let mirror = await mirrorIn();
+    const path = mirror.databasePath;
+    await untilLive(mirror);
+    let follower = follow();
+    await untilCopied(postgres, path);
+    const [before] = await compare(postgres, path);
+    await postgres.run(ERP);
+
+    // The mirror has lost its file, and cannot read the store yet: the copy keeps its rows.
+    const [variant] = plainVariants(sandbox, 1);
+    await mirror.stop();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    sandbox.access.accessDenied = true;
+    sandbox.operations.add({ ...variant, by: 5 });
+    mirror = await mirrorIn(dirname(path));
+    await eventually(() => follower.stderr.includes('has not read the whole store'), { what: 'it waits' });
+    expect((await compare(postgres, path))[0]).toEqual(before);
+    sandbox.access.accessDenied = false;
+    await resync(mirror);
+    await eventually(() => follower.stdout.includes('"epoch_changed"'), { what: 'the new epoch' });
+    await untilCopied(postgres, path);
+    expect((await compare(postgres, path))[0]).not.toEqual(before);
+
+    await kill(follower);
+    sandbox.operations.add({ ...variant, by: 5 });
+    await untilQuiet(mirror, sandbox);
+    await mirror.stop();
+    const file = new Database(path);
+    file.exec('UPDATE changes SET recorded_at_ms = 0');
+    file.close();
+    mirror = await mirrorIn(dirname(path));
+    const isPruned = (): boolean => rows(path, 'SELECT 1 FROM mirror_changes').length === 0;
+    await eventually(isPruned, { what: 'its old changes are pruned' });
+    follower = follow();
+    await eventually(() => follower.stdout.includes('"pruned"'), { what: 'it starts over' });
+    await untilCopied(postgres, path);
+
+    await kill(follower);
+    await postgres.query('UPDATE stock_position SET seq = seq + 1000000000');
+    const load = startLoad(t, sandbox, 100);
+    follower = follow();
+    await eventually(() => follower.stdout.includes('"ahead"'), { what: 'it starts over' });
+    await untilMoved(postgres);
+    load.stop();
+    await untilQuiet(mirror, sandbox);
+    await untilCopied(postgres, path);
+    await postgres.run(ERP);
+    expect(await postgres.query(NOT_BOOKED)).toEqual([]);
+  },
+);
