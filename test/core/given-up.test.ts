@@ -9,6 +9,6 @@ test.each([
   [50, 1_000, true],
   [51, 1_000, false],
   [1, 1, false],
-])('%d of %d products given up are a fault of those alone: %s', (givenUp, products, expected) => {
+])('%d of %d products given up are isolated: %s', (givenUp, products, expected) => {
   expect(isIsolated(givenUp, products)).toBe(expected);
 });

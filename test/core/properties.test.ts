@@ -248,7 +248,7 @@ test('applying the same log twice gives the same tables and the same facts', () 
   });
 });
 
-test('whoever replays the change feed holds the live quantities, and its rows chain', () => {
+test('replaying the change feed gives the live quantities, and its rows chain', () => {
   check(ANYTHING, (plan) => {
     const service = new SimulatedService(plan).run().readAll();
     service.drain(20);

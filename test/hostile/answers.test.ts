@@ -169,36 +169,6 @@ test('merges a mutated detail, or rejects it and changes nothing', async () => {
   expect(refused).toBeGreaterThan(100);
 });
 
-const REQUIRED: readonly Path[] = [
-  ['product'],
-  ...['id', 'name', 'store_id', 'variants'].map((name) => ['product', name]),
-  ...['product_variant_id', 'name', 'available_qty'].map((name) => ['product', 'variants', 0, name]),
-  ...['wh_id', 'on_hand', 'available_qty', 'reserved_qty'].map((name) => [
-    ...['product', 'variants'],
-    0,
-    ...['warehouses'],
-    1,
-    name,
-  ]),
-];
-
-test.each(REQUIRED.map((path) => [path.join('.'), path] as const))(
-  'rejects a detail whose %s is absent or null',
-  async (_, path) => {
-    const store = await knowing();
-    const before = seen(store);
-    for (const text of [replaced(DETAIL, path, null), replaced(DETAIL, path, 'null')]) {
-      const error = await outcomeOf(read(store, text));
-      expect(error).toMatchObject({ kind: 'contract', status: 200 });
-      expect(error?.description).toContain(String(path.at(-1)));
-    }
-    expect(seen(store)).toBe(before);
-    expect(
-      store.rows('SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL OR gone_at_ms IS NOT NULL'),
-    ).toEqual([]);
-  },
-);
-
 const HUGE = 100_000;
 test.each<[string, string]>([
   ['a detail as deep as it may be long', `{"product":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`],

@@ -6,7 +6,7 @@ import { T0, change, mirrorAfterRead, productSnapshot, single, variantSnapshot }
 const S = 1_000;
 const AT = T0 + 60 * S;
 
-test('the rows of a stock level chain, and tell where each figure comes from', () => {
+test('chains the rows of a stock level and names their sources', () => {
   const mirror = mirrorAfterRead();
   mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT, orderId: '77', reason: 'order_reserved' }));
   mirror.read(single(2), { sentAtMs: AT + 10 * S });
@@ -29,7 +29,7 @@ test('the rows of a stock level chain, and tell where each figure comes from', (
   ]);
 });
 
-test('nothing that confirms makes a row or a number', () => {
+test('adds no row or number for a confirmation', () => {
   const mirror = mirrorAfterRead();
   const { changeSeq } = mirror.tables.state();
   mirror.read(single(5), { sentAtMs: AT });
@@ -47,7 +47,7 @@ test.each<[string, Partial<VariantSnapshot>, boolean]>([
   ['a new cost', { cost: '1' }, false],
   ['another kind', { kind: 'assembled' }, false],
   ['stock that may go negative', { allowNegativeStock: true }, false],
-])('%s numbers the variant anew, and its rows where they show it', (_name, over, onRows) => {
+])('%s gives the variant a new number, and its rows if they show it', (_name, over, onRows) => {
   const mirror = mirrorAfterRead();
   const { changeSeq } = mirror.tables.state();
   mirror.read(productSnapshot([variantSnapshot({ 1: 5 }, over)]), { sentAtMs: AT });
@@ -56,7 +56,7 @@ test.each<[string, Partial<VariantSnapshot>, boolean]>([
   expect(mirror.tables.changes).toHaveLength(1);
 });
 
-test('a stock level and its variant carry the number of the change that set them', () => {
+test('gives a stock level and its variant the number of their change', () => {
   const mirror = mirrorAfterRead();
   mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
   const { seq } = present(mirror.rows().at(-1));

@@ -19,14 +19,14 @@ function deliverDeadLetter(mirror: Mirror, atMs: number, variantId: string | nul
   return deliver(mirror, atMs, { itemIndex: 0, problem: 'old is not a number', variantId });
 }
 
-test('a known variant: kept, and its product is read', () => {
+test('reads the product of a known variant', () => {
   const mirror = mirrorAfterRead();
   expect(kinds(deliverDeadLetter(mirror, T0 + 60 * S, '100'))).toEqual(['dead_letter', 'read_requested']);
   expect(mirror.tables.deadLetters).toMatchObject([{ inboxSeq: 2, unreadable: { variantId: '100' } }]);
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'dead_letter']);
 });
 
-test('an unknown variant: looked up, and a read under way does not settle it', () => {
+test('looks up an unknown variant, which a read in progress does not settle', () => {
   const mirror = new Mirror();
   deliverDeadLetter(mirror, T0, '100');
   expect(mirror.tables.variant('100')?.lookupAtMs).toBe(T0);
@@ -36,7 +36,7 @@ test('an unknown variant: looked up, and a read under way does not settle it', (
   expect(mirror.reason()).toBeNull();
 });
 
-test('no variant: a loss is suspected, unless the type of the event is unknown', () => {
+test('suspects a loss without a variant, unless the event type is unknown', () => {
   const mirror = mirrorAfterRead();
   expect(kinds(deliverDeadLetter(mirror, T0 + 60 * S, null))).toContain('loss_suspected');
   const unreadable = { itemIndex: null, problem: 'unknown event type "x"', variantId: null };
@@ -44,7 +44,7 @@ test('no variant: a loss is suspected, unless the type of the event is unknown',
   expect(kinds(facts)).toEqual(['dead_letter']);
 });
 
-test('a broken item does not hold back its neighbours', () => {
+test('merges the other items of a broken one', () => {
   const mirror = mirrorAfterRead();
   const broken = { itemIndex: 1, problem: 'no id', variantId: null };
   deliver(mirror, T0 + 60 * S, broken, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));

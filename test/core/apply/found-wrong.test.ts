@@ -36,7 +36,7 @@ describe('details without warehouses', () => {
     return mirror;
   }
 
-  test('a late change that a total may hold asks for a read, also where it closes a gap', () => {
+  test('a late change that a total may include requests a read, also if it closes a gap', () => {
     const mirror = mirrorAfterRead(totalOnly(1));
     // In truth 1→2→3→2 in one instant; two errors cancel in the total.
     const instant = (old: number, to: number) => change({ old, new: to, updateTimeMs: AT });
@@ -130,7 +130,7 @@ describe('two reads that may have been answered in the other order', () => {
     expect(mirror.reason()).toBe('conflict');
   });
 
-  test('answers that come before the last one by a clock that was set back are not asked for again and again', () => {
+  test('do not repeat reads endlessly after the clock was set back', () => {
     const mirror = mirrorAfterRead(two);
     mirror.read(two, { sentAtMs: AT + 3_600 * S });
     mirror.applyInput({
@@ -192,7 +192,7 @@ describe('two reads that may have been answered in the other order', () => {
 });
 
 describe("the store's clock set back 10 s", () => {
-  test('webhooks that come below the event time and below the read, and say otherwise, ask for a read', () => {
+  test('webhooks older than event and read that differ request a read', () => {
     const mirror = mirrorAfterRead(single(5));
     deliver(mirror, AT, { old: 5, new: 4 });
     mirror.read(single(4), { sentAtMs: AT + 4 * S });
@@ -219,7 +219,7 @@ describe("the store's clock set back 10 s", () => {
 describe('a node of the store whose clock is 4 min ahead', () => {
   const AHEAD_MS = 240 * S;
 
-  test('does not undo what a read saw, whatever its stamp says', () => {
+  test('does not undo what a read saw', () => {
     const mirror = mirrorAfterRead(single(3));
     // In truth 3→4 by that node, 4→3 by another, and the webhook of the first is late.
     mirror.read(single(3), { sentAtMs: AT + 5 * S });
@@ -263,7 +263,7 @@ describe('a Date ten minutes ahead of the stamps', () => {
     return { shown, reads };
   }
 
-  test('is not believed for long: prompt changes are shown at once and cost no read', () => {
+  test('is soon ignored, so that prompt changes apply at once without reads', () => {
     const qty = { 1: 100, 2: 100, 3: 100, 4: 100 };
     const mirror = new Mirror();
     mirror.read(levels(qty), { sentAtMs: AT - 60 * S, serverDateMs: AT - 60 * S + AHEAD_MS });
@@ -275,7 +275,7 @@ describe('a Date ten minutes ahead of the stamps', () => {
       expect(mirror.qty('100', warehouseId)).toBe(level);
   });
 
-  test('is reported when it is dropped, and when it counts again', () => {
+  test('is reported when ignored and when used again', () => {
     const mirror = mirrorAfterRead(single(50));
     mirror.read(single(50), { sentAtMs: AT, serverDateMs: AT + AHEAD_MS });
     const dates: unknown[] = [];
@@ -290,7 +290,7 @@ describe('a Date ten minutes ahead of the stamps', () => {
     expect(facts).toContainEqual({ kind: 'date', isDropped: false });
   });
 
-  test('is believed again once it agrees', () => {
+  test('is used again once it agrees', () => {
     const qty = { 1: 100, 2: 100, 3: 100, 4: 100 };
     const mirror = new Mirror();
     mirror.read(levels(qty), { sentAtMs: AT - 60 * S, serverDateMs: AT - 60 * S + AHEAD_MS });
@@ -301,7 +301,7 @@ describe('a Date ten minutes ahead of the stamps', () => {
     expect(mirror.tables.state().offsetCeilingMs).toBe(S);
   });
 
-  test('is believed as long as only late changes contradict it', () => {
+  test('is used while only late changes contradict it', () => {
     const mirror = mirrorAfterRead(single(50));
     deliver(mirror, AT, { variantId: '7', old: 1, new: 2 });
     mirror.read(single(50), { sentAtMs: AT + S });
@@ -312,7 +312,7 @@ describe('a Date ten minutes ahead of the stamps', () => {
   });
 });
 
-describe('a level that goes there and back, while a Date is ahead', () => {
+describe('a level that changes and returns while a Date is ahead', () => {
   const WAREHOUSES = ['1', '2', '3', '4', '5'];
   const AHEAD_MS = 600 * S;
   /** After a read: each level goes 9→8 and back, prompt, so long after the read that showed 9. */
@@ -328,14 +328,14 @@ describe('a level that goes there and back, while a Date is ahead', () => {
     return mirror.tables.state().dateContradictions;
   }
 
-  test('speaks for the Date only soon after the read', () => {
+  test('confirms the Date only soon after the read', () => {
     expect(thereAndBack(29 * S)).toBe(0);
     expect(thereAndBack(31 * S)).toBe(3);
   });
 });
 
-describe('a total that nothing vouches for', () => {
-  test('a first one from a read that may have been too early does not vouch for the next', () => {
+describe('an unconfirmed total', () => {
+  test('does not confirm the next one if its read may have been too early', () => {
     const mirror = new Mirror();
     deliver(mirror, AT, { old: 6, new: 5 });
     // From before that change, by a replica that lags: it holds 6.

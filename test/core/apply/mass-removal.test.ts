@@ -69,7 +69,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
     expect(liveLevels(mirror)).toBe(40);
   });
 
-  test('are let go by the operator, and end by themselves when the store shows the levels again', () => {
+  test('end with an operator’s request or when the store shows the levels again', () => {
     const mirror = storeOf(60, WHOLE);
     readAll(mirror, 60, EMPTY, FIRST);
     readAll(mirror, 60, EMPTY, SECOND);

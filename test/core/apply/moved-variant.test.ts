@@ -33,7 +33,7 @@ const news = (old: number, atMs: number) => change({ old, new: old - 1, updateTi
 const owner = (mirror: Mirror): string | null | undefined => mirror.tables.variant('100')?.productId;
 
 describe('removed from its old product', () => {
-  test('is searched for in the catalogue when a newer webhook names it, and comes back', () => {
+  test('is looked up when a newer webhook names it, and returns', () => {
     const mirror = moved();
     const atMs = T0 + 3 * MINUTE;
     mirror.deliver(atMs, news(5, atMs));
@@ -49,7 +49,7 @@ describe('removed from its old product', () => {
     expect([mirror.reason(NEW), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, null]);
   });
 
-  test('is left alone when two scans of everything miss it, until the next webhook', () => {
+  test('is not looked up after two full scans until the next webhook', () => {
     const mirror = moved();
     const atMs = T0 + 3 * MINUTE;
     mirror.deliver(atMs, news(5, atMs));
@@ -74,7 +74,7 @@ describe('removed from its old product', () => {
 test.each([
   ['and reads see the last change', 0],
   ['and reads miss the last change', 1],
-])('named by webhooks all the time, %s: the product is read ever more rarely', (_, missed) => {
+])('is read less and less often while webhooks name it, %s', (_, missed) => {
   const mirror = mirrorOf();
   const readAtMs: number[] = [];
   for (let atMs = T0 + MINUTE; atMs < T0 + 60 * MINUTE; atMs += S) {
@@ -94,7 +94,7 @@ test.each([
   expect([mirror.qty(), owner(mirror), mirror.reason(NEW)]).toEqual([4, NEW, null]);
 });
 
-describe('missing from its product, and named by a webhook before that is confirmed', () => {
+describe('missing from its product and named by a webhook before the second read', () => {
   const namedAtMs = T0 + MINUTE + S;
 
   function named(without: typeof WITHOUT | null = WITHOUT): Mirror {
@@ -109,7 +109,7 @@ describe('missing from its product, and named by a webhook before that is confir
   test.each([
     ['the product', WITHOUT],
     ['a product that answers 404', null],
-  ])('is searched for instead of removed from %s, and found', (_, without) => {
+  ])('is looked up instead of removed from %s, and found', (_, without) => {
     const mirror = named(without);
     expect(mirror.qty()).toBe(4);
     expect(mirror.tables.variant('100')).toMatchObject({ productId: null, lookupAtMs: T0 + 2 * MINUTE });
@@ -119,7 +119,7 @@ describe('missing from its product, and named by a webhook before that is confir
     expect([mirror.qty(), mirror.total(), owner(mirror), mirror.reason(NEW)]).toEqual([4, 4, NEW, null]);
   });
 
-  test('is removed when two scans of everything miss it', () => {
+  test('is removed after two full scans', () => {
     const mirror = named();
     for (const sentAtMs of [T0 + 3 * MINUTE, T0 + 4 * MINUTE]) {
       expect(mirror.qty()).toBe(4);
@@ -135,7 +135,7 @@ describe('missing from its product, and named by a webhook before that is confir
 });
 
 describe('shown by both products', () => {
-  test('belongs to the one whose answer was sent later, whichever came first', () => {
+  test('belongs to the product whose read was sent later', () => {
     const mirror = mirrorOf();
     mirror.read(TAKER(), { sentAtMs: T0 + 2 * MINUTE, productId: NEW });
     expect(owner(mirror)).toBe(NEW);
@@ -146,7 +146,7 @@ describe('shown by both products', () => {
   test.each([
     ['within a replica’s lag', T0 + MINUTE - S, T0 + MINUTE - S],
     ['while one answer was under way', T0 + MINUTE - 10 * S, T0 + MINUTE + S],
-  ])('%s, both are read again, and that ends', (_, sentAtMs, receivedAtMs) => {
+  ])('%s, both are read again once', (_, sentAtMs, receivedAtMs) => {
     const mirror = mirrorOf();
     mirror.read(WITH(), { sentAtMs: T0 + MINUTE, productId: OLD });
     // It moved, and a change was lost: one answer shows the level before that, the other the level after it.

@@ -104,7 +104,7 @@ test('a read of another store is not merged and settles nothing', () => {
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'operator']);
 });
 
-test('a clock of the service that was set back makes the window endless and is learnt anew', () => {
+test('makes the window endless after the store’s clock was set back and learns its bounds again', () => {
   const mirror = mirrorAfterRead();
   mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
   const facts = mirror.read(single(4), { sentAtMs: T0 + 90 * S, serverDateMs: T0 });

@@ -36,7 +36,7 @@ const MISSING = [
 describe.each(MISSING)(
   'a $what that reads no longer show',
   ({ what, id, left, variantId, warehouseId, total }) => {
-    test('is sighted once, read again by itself, and gone after 30 s', () => {
+    test('is read again and removed after 30 s', () => {
       const mirror = mirrorAfterRead(WHOLE);
       const before = mirror.qty(variantId, warehouseId);
       expect(mirror.read(left, { sentAtMs: FIRST })).toContainEqual({ kind: 'missing', what, id });
@@ -56,7 +56,7 @@ describe.each(MISSING)(
       });
     });
 
-    test('is not gone 1 ms sooner', () => {
+    test('is not removed 1 ms sooner', () => {
       const mirror = mirrorAfterRead(WHOLE);
       mirror.read(left, { sentAtMs: FIRST });
       mirror.read(left, { sentAtMs: SECOND - 1 });
@@ -64,7 +64,7 @@ describe.each(MISSING)(
       expect(mirror.tables.readRequest('10')?.notBeforeMs).toBeGreaterThanOrEqual(SECOND);
     });
 
-    test('that comes back in between must be missed anew', () => {
+    test('starts over if it returns in between', () => {
       const mirror = mirrorAfterRead(WHOLE);
       mirror.read(left, { sentAtMs: FIRST });
       mirror.read(WHOLE, { sentAtMs: FIRST + 10 * S });
@@ -84,7 +84,7 @@ describe.each(MISSING)(
       expect(mirror.tables.readRequest('10')).toBeDefined();
     });
 
-    test('stays gone for a late webhook, is read again for a newer one, comes back by a read', () => {
+    test('stays removed after a late webhook, is read after a newer one and returns with a read', () => {
       const mirror = mirrorAfterRead(WHOLE);
       mirror.read(left, { sentAtMs: FIRST });
       mirror.read(left, { sentAtMs: SECOND });
@@ -103,7 +103,7 @@ describe.each(MISSING)(
   },
 );
 
-test('an empty warehouse that a newer delivery named is suspect, though the total says nothing against it', () => {
+test('suspects an empty warehouse that a newer delivery named, though the total agrees', () => {
   const mirror = mirrorAfterRead(WHOLE);
   const s0 = mirror.seq;
   mirror.deliver(FIRST, change({ warehouseId: '2', old: 6, new: 0, updateTimeMs: FIRST }));
@@ -112,7 +112,7 @@ test('an empty warehouse that a newer delivery named is suspect, though the tota
   expect([mirror.qty('100', '2'), mirror.total('100'), mirror.reason()]).toEqual([0, 5, 'conflict']);
 });
 
-test('a read that a replica may have answered as of before the removal does not bring a touched tombstone back', () => {
+test('does not restore a touched tombstone by a read of a lagging replica', () => {
   const mirror = mirrorAfterRead(WHOLE);
   mirror.read(WITHOUT_VARIANT, { sentAtMs: FIRST });
   mirror.read(WITHOUT_VARIANT, { sentAtMs: SECOND });
@@ -138,13 +138,13 @@ describe('a removed variant that is restored and changes all the time', () => {
     return { mirror, atMs };
   }
 
-  test('is back with the read that shows it, and what rests is right at once', () => {
+  test('returns with the read that shows it', () => {
     const { mirror } = restored();
     expect([mirror.total(), mirror.qty('100', '2'), mirror.qty('101')]).toEqual([10, 6, 7]);
     expect([mirror.qty('100', '1'), mirror.reason()]).toEqual([null, 'conflict']);
   });
 
-  test('the level that changes is back with its next change', () => {
+  test('restores the changing level with its next change', () => {
     const { mirror, atMs } = restored();
     mirror.deliver(atMs + 1_700, change({ old: 4, new: 3, updateTimeMs: atMs + 1_690 }));
     expect([mirror.qty('100', '1'), mirror.total(), mirror.reason()]).toEqual([3, 9, 'conflict']);
@@ -153,7 +153,7 @@ describe('a removed variant that is restored and changes all the time', () => {
   });
 });
 
-test('warehouses that are omitted are not missed', () => {
+test('does not count omitted warehouses as missing', () => {
   const mirror = mirrorAfterRead();
   const unlisted = productSnapshot([variantSnapshot(null, { availableQty: 5 })]);
   mirror.read(unlisted, { sentAtMs: FIRST });
@@ -161,7 +161,7 @@ test('warehouses that are omitted are not missed', () => {
   expect([mirror.qty(), mirror.reason()]).toEqual([5, null]);
 });
 
-test('an older 404 merged after a newer answer removes nothing', () => {
+test('removes nothing by an older 404 merged after a newer answer', () => {
   const mirror = mirrorAfterRead();
   mirror.read(null, { sentAtMs: FIRST });
   mirror.read(single(5), { sentAtMs: SECOND + 9 * S });
@@ -185,13 +185,13 @@ describe('the guard', () => {
     for (let i = 0; i < count; i += 1) mirror.read(null, { sentAtMs, productId: `p${i}` });
   };
 
-  test('lets 20 products go', () => {
+  test('allows the removal of 20 products', () => {
     const mirror = store(20);
     confirm(mirror, 20);
     expect(mirror.tables.liveCount('product')).toBe(40);
   });
 
-  test('holds 21: they wait, live, for the operator', () => {
+  test('holds 21 for the operator', () => {
     const mirror = store(21);
     confirm(mirror, 21);
     expect(mirror.tables.liveCount('product')).toBe(60);
@@ -205,7 +205,7 @@ describe('the guard', () => {
     expect(mirror.tables.readRequest('p0')).toMatchObject({ notBeforeMs: LATEST_MS, isSuspect: true });
   });
 
-  test('holds the last that any read has shown, whatever the list has named besides', () => {
+  test('holds the last product that any read has shown', () => {
     const mirror = new Mirror();
     const store = ['p0', 'p1', 'p2'];
     for (const [i, productId] of store.entries()) {
@@ -222,7 +222,7 @@ describe('the guard', () => {
     expect(mirror.tables.liveCount('product')).toBe(4);
   });
 
-  test('is let go by the operator, who has what it holds read again', () => {
+  test('ends with an operator’s request, which reads the held products', () => {
     const mirror = store(21);
     confirm(mirror, 21);
     mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
@@ -236,7 +236,7 @@ describe('the guard', () => {
   });
 });
 
-test('a product that only a list has named is gone with the first 404, and counts for no guard', () => {
+test('removes a product known only from a list with the first 404, without the guard', () => {
   const mirror = mirrorAfterRead();
   const productIds = Array.from({ length: 40 }, (_, n) => String(1_000 + n));
   mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds, lookup: false });
@@ -252,7 +252,7 @@ test('a product that only a list has named is gone with the first 404, and count
   expect(mirror.reason('1000')).toBe('listed');
 });
 
-describe('a product that comes back, of a variant whose warehouses no read tells', () => {
+describe('a product that returns, with a variant whose warehouses no read shows', () => {
   const reported = (availableQty: number) =>
     productSnapshot([variantSnapshot(null, { kind: 'pulled', availableQty })]);
   const BACK = SECOND + 40 * S;

@@ -95,7 +95,7 @@ describe('a total', () => {
   });
 });
 
-describe('derived figures', () => {
+describe('derived totals', () => {
   test.each(['pulled', 'bundle', 'assembled'] as const)('a %s variant that moves is read again', (kind) => {
     const mirror = mirrorAfterRead(of({ kind }));
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
@@ -112,7 +112,7 @@ describe('derived figures', () => {
     return mirror;
   }
 
-  test('a component that moves makes bundles due once, and what is due asks for them', () => {
+  test('a changed component makes bundles due once', () => {
     const mirror = withBundle();
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     mirror.deliver(AT + 9 * S, change({ old: 4, new: 3, updateTimeMs: AT + 9 * S }));
@@ -128,7 +128,7 @@ describe('derived figures', () => {
     expect([mirror.total('200'), mirror.reason('20')]).toEqual([3, null]);
   });
 
-  test('a component whose loss a read finds makes bundles due too', () => {
+  test('a component corrected by a read makes bundles due too', () => {
     const mirror = withBundle();
     mirror.read(of({ bundledByCount: 1 }), { sentAtMs: AT });
     expect(mirror.tables.state().bundlesDueAtMs).toBeNull();

@@ -13,7 +13,7 @@ function unmapped(): Mirror {
 const missed = (mirror: Mirror, sentAtMs: number, s0 = mirror.seq) =>
   mirror.applyInput({ kind: 'lookup_missed', atMs: sentAtMs + 500, s0, sentAtMs, variantIds: ['100'] });
 
-test('a variant not known is looked up at once, its figure held meanwhile', () => {
+test('looks up an unknown variant at once and keeps its quantity', () => {
   const mirror = unmapped();
   expect([mirror.qty(), mirror.total()]).toEqual([4, null]);
   expect(mirror.tables.variant('100')).toMatchObject({ productId: null, sku: 'S-100', lookupAtMs: T0 });
@@ -28,14 +28,14 @@ test('the product that the lookup finds is read first, and the read maps the var
   expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);
 });
 
-test('a list without a lookup asks for what is new or was gone, nothing else', () => {
+test('a list without a lookup requests only new and removed products', () => {
   const mirror = mirrorAfterRead();
   mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: ['10', '20'], lookup: false });
   expect([mirror.reason('10'), mirror.reason('20')]).toEqual([null, 'listed']);
   expect(mirror.tables.product('20')).toMatchObject({ name: null, detailJson: null });
 });
 
-test('missed twice, 30 s apart, it is a tombstone', () => {
+test('becomes a tombstone after two misses 30 s apart', () => {
   const mirror = unmapped();
   missed(mirror, T0 + 2 * S);
   expect(mirror.tables.variant('100')).toMatchObject({
@@ -50,13 +50,13 @@ test('missed twice, 30 s apart, it is a tombstone', () => {
   expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, null]);
 });
 
-test('a scan that began before its last delivery misses nothing', () => {
+test('ignores the miss of a scan that began before its last delivery', () => {
   const mirror = unmapped();
   missed(mirror, T0 + 99 * S, 0);
   expect(mirror.tables.variant('100')).toMatchObject({ missingAtMs: null, lookupAtMs: T0 + 101_500 });
 });
 
-test('a delivery for the tombstone looks it up again', () => {
+test('is looked up again after a delivery for its tombstone', () => {
   const mirror = unmapped();
   missed(mirror, T0 + 2 * S);
   missed(mirror, T0 + 32 * S);
@@ -64,7 +64,7 @@ test('a delivery for the tombstone looks it up again', () => {
   expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, T0 + 60 * S]);
 });
 
-test('an order to read a variant of unknown product looks it up', () => {
+test('is looked up when a read of it is requested', () => {
   const mirror = new Mirror();
   mirror.applyInput({
     kind: 'request_reads',

@@ -37,7 +37,7 @@ test.each(Object.entries(REASONS))('%s: priority and suspicion are %j', (reason,
   });
 });
 
-test('what is suspect stays so when a wish joins it, and a wish becomes so', () => {
+test('stays or becomes suspect when a suspect request joins a wish', () => {
   const wish = mergeRequests(undefined, request('operator'));
   const both = mergeRequests(wish, request('conflict'));
   expect(both.isSuspect).toBe(true);
@@ -60,7 +60,7 @@ describe('a new request', () => {
     expect(late.notBeforeMs).toBe(T0 + 30_000);
   });
 
-  test('joins the standing one: latest to meet, oldest age, higher priority, earlier read', () => {
+  test('joins an open one with the latest input, oldest age, higher priority and earlier read', () => {
     const standing = mergeRequests(undefined, request('stale'));
     expect(mergeRequests(standing, request('conflict', 9, T0 + 500))).toEqual({
       productId: PRODUCT,
@@ -81,7 +81,7 @@ describe('a new request', () => {
     expect(mergeRequests(standing, request('dead_letter')).reason).toBe('conflict');
   });
 
-  test('that is older than the standing one does not move it back', () => {
+  test('that is older than the open one does not move it back', () => {
     const standing = mergeRequests(undefined, request('derived', 9, T0 + 500));
     expect(mergeRequests(standing, request('derived', 5, T0))).toMatchObject({
       madeSeq: 9,
@@ -90,7 +90,7 @@ describe('a new request', () => {
     });
   });
 
-  test('gives the reason of what waited for the operator', () => {
+  test('replaces the reason of a held one', () => {
     const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
     expect(mergeRequests(held, request('stale', 6, T0 + 1))).toMatchObject({
       reason: 'stale',
@@ -111,7 +111,7 @@ describe('a read meets a request made at input 5', () => {
     expect(afterRead(standing, { s0, sentAtMs })).toEqual(met ? null : standing);
   });
 
-  test('a read that came too early is asked for again only when it can meet it', () => {
+  test('a read that was too early is repeated only when it can meet the request', () => {
     const standing = mergeRequests(
       mergeRequests(undefined, request('stale')),
       request('conflict', 9, T0 + 1_500),
@@ -120,13 +120,13 @@ describe('a read meets a request made at input 5', () => {
     expect(afterRead(standing, { s0: 9, sentAtMs: T0 + 2_000 })?.notBeforeMs).toBe(T0 + 3_500);
   });
 
-  test('so is what the guard holds: the read may have shown it again', () => {
+  test('a held request is due again after a read', () => {
     const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
     expect(afterRead(held, { s0: 9, sentAtMs: T0 + 1_000 })?.notBeforeMs).toBe(T0 + 2_000);
   });
 });
 
-test('conflict reads that changes overtake lead to a pause of 32 s at most, settled ones to 15 minutes', () => {
+test('pauses overtaken conflict reads for up to 32 s and settled ones for up to 15 minutes', () => {
   const countOf = (isMet: boolean): number => {
     let reads = 0;
     for (let i = 0; i < 100; i += 1) reads = countConflictRead(reads, isMet);

@@ -29,7 +29,7 @@ test.each([
   expect(guardHolds({ ...count, shown: Math.min(shown, counted + 1), missing: counted })).toBe(holds);
 });
 
-test('removals count for an hour, each kind by itself', () => {
+test('counts removals of each kind for an hour', () => {
   const count = {
     removalWindowStartMs: T0,
     removalsInWindow: 7,
