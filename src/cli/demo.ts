@@ -1,7 +1,4 @@
-/**
- * `stock-mirror demo`: runs a simulated store and a real mirror over a very bad network, kills the mirror once, then
- * compares all values of the mirror with the store's.
- */
+/** `stock-mirror demo`: mirrors a simulated store over a bad network, kills the mirror once, and compares all values. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +21,6 @@ import { NoAnswerError, type OpsClient } from './shared/ops-client.ts';
 interface DemoOptions {
   readonly seconds?: number;
   readonly products: number;
-  /** Stock changes per second. */
   readonly rate: number;
   readonly seed: number;
 }
@@ -32,7 +28,6 @@ interface DemoOptions {
 /** The ports of `sandbox` and `serve`; if another program has them, free ones. */
 const PORTS = { store: 8790, webhooks: 8787, ops: 8788 };
 const SECONDS = 40;
-/** Reserved for repair and comparison. */
 const ENDING_MS = 18_000;
 const TROUBLE_AT_LEAST_MS = 3_000;
 const REST_WITHIN_MS = 90_000;
@@ -40,7 +35,6 @@ const LOOK_EVERY_MS = 200;
 const SUMMARY_EVERY_MS = 5_000;
 /** Changes per second after the verdict: slow enough to watch a single loss. */
 const CALM_RATE = 1;
-/** Losses shown one by one before the verdict. */
 const EXAMPLES = 3;
 const DIFFERENCES_SHOWN = 20;
 
@@ -80,7 +74,6 @@ export function demoCommand(): Command {
 
 async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-demo-'));
-  // The killed mirror may still create a file.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(EXIT.failed));
@@ -223,7 +216,6 @@ class Story {
     write(`${colours.dim(`${(this.ageMs / 1_000).toFixed(1).padStart(5)} s`)}  ${text}`);
   }
 
-  /** Takes a line of the mirror's log, which names its fact by `kind`. */
   log(line: LogLine): void {
     if (line.level === 'error' || line.level === 'fatal') this.say(`${colours.red(line.level)}  ${line.msg}`);
     const fact = line as unknown as Fact;

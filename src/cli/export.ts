@@ -109,7 +109,6 @@ async function exportRows(options: ExportOptions, { database }: LocalConfig): Pr
     if (signal.aborted) return EXIT.interrupted;
     throw named(error, folder);
   } finally {
-    // An open iterator prevents closing.
     rows.return?.();
     db.close();
     await rm(draft, { force: true });
@@ -137,7 +136,6 @@ export function csvOptions({ spreadsheet = false }: { readonly spreadsheet?: boo
     record_delimiter: 'windows',
     // RFC 4180, also for a lone CR or LF.
     quoted_match: /[\r\n]/,
-    // Negative numbers stay numbers.
     cast: { string: (text: string) => (spreadsheet && isChanged(text) ? `'${text}` : text) },
   };
 }
@@ -146,7 +144,6 @@ async function toStandardOutput(draft: string, signal: AbortSignal): Promise<voi
   try {
     await pipeline(createReadStream(draft), process.stdout, { end: false, signal });
   } catch (error) {
-    // output.ts reports an output that cannot be written.
     if (signal.aborted || (error as NodeJS.ErrnoException).syscall !== 'write') throw error;
   }
 }

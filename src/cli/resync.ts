@@ -33,7 +33,6 @@ interface ResyncOptions {
 
 interface Sight {
   readonly run: Pick<RunView, 'state' | 'done' | 'total' | 'drift'>;
-  /** The cause that prevents reads. */
   readonly hold: Hold | null;
 }
 
@@ -116,7 +115,6 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
   return run.state === 'done' && run.failed === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** @returns null while the mirror does not answer. */
 async function lookThere(ops: OpsClient, runId: number) {
   try {
     const run = await ops.get(`/api/runs/${runId}`, runViewSchema);
@@ -130,7 +128,6 @@ async function lookThere(ops: OpsClient, runId: number) {
 }
 
 interface FollowDeps<S extends Sight> {
-  /** null: the mirror does not answer. */
   readonly look: () => Promise<S | null>;
   readonly progress: Pick<Progress, 'show' | 'say'>;
   readonly interrupted: AbortSignal;
@@ -173,7 +170,6 @@ export async function follow<S extends Sight>(deps: FollowDeps<S>): Promise<S['r
 const wait = (ms: number, signal: AbortSignal): Promise<unknown> =>
   sleep(ms, undefined, { signal }).catch(() => undefined);
 
-/** @returns null when interrupted. */
 async function resyncHere(
   options: ResyncOptions,
   config: Config,

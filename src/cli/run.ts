@@ -14,7 +14,6 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
     return undefined;
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has printed it.
       return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     }
     if (error instanceof ConfigError) {
@@ -33,7 +32,6 @@ function explainError(error: unknown): string {
   return oneLine(explained('the database', error).message);
 }
 
-/** An error and its causes on one line, the outermost first. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return oneLine(typeof error === 'string' ? error : inspect(error));
   const cause = error.cause === undefined || error.cause === error ? '' : `: ${describeError(error.cause)}`;

@@ -14,7 +14,6 @@ import { interruptible } from './shared/interrupt.ts';
 interface SandboxOptions {
   readonly port: number;
   readonly products: number;
-  /** Stock changes per second. */
   readonly rate: number;
   readonly seed: number;
   readonly webhookUrl: string;

@@ -132,7 +132,6 @@ function bodyOf(options: SendOptions, command: Command): Buffer {
   };
   const envelope = {
     request_id: `test-${randomUUID()}`,
-    // An unknown event type would make the mirror read products.
     event_type: STOCK_AVAILABLE_UPDATED,
     request_time: nowMs,
     data: { items: isChange ? [change] : [] },

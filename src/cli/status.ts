@@ -74,7 +74,6 @@ async function askServer({ ops }: LocalConfig): Promise<Status | null> {
   try {
     return await opsClient(ops).get('/api/status', stateSchema);
   } catch (error) {
-    // An account without a token may still read the file.
     if (error instanceof WrongTokenError && (ops.token ?? ops.readToken) === null) return null;
     throw error;
   }

@@ -81,7 +81,6 @@ export class Monitor {
     this.#plotted?.asked();
   };
 
-  /** Call once. */
   watch({ store, sampler, operator, now, log, plotted }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;

@@ -39,7 +39,6 @@ export type SimulatedService = Store & { readonly api: Hono<ApiEnv> };
 
 export type Sandbox = SimulatedService & { readonly baseUrl: string; readonly port: number };
 
-/** Rejects when the port is in use. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { timers = systemTimers, ackTimeoutMs = 1_000 } = options;
   const service = createService(options, createTransmitter({ timers, ackTimeoutMs }));
@@ -75,7 +74,6 @@ export interface StoreOptions {
   readonly seed?: number;
   readonly products?: number;
   readonly webhookUrl?: string | null;
-  /** The address of the mirror's page, for links to its rows. Default: no links. */
   readonly mirrorUrl?: string | null;
   readonly clientSecret?: string;
   readonly webhookSecret?: string;
@@ -168,7 +166,6 @@ function createStore(options: StoreOptions, transmitter: Transmitter) {
     set webhookUrl(url) {
       network.webhookUrl = url;
     },
-    /** Drops unsent webhooks. */
     stop: async () => {
       traffic.stop();
       clock.stop();

@@ -12,7 +12,6 @@ export const LIBRARY_FILES: Readonly<Record<string, string>> = {
   'idiomorph.js': 'idiomorph/dist/idiomorph.esm.js',
 };
 
-/** In the order in which they override each other. */
 export const STYLES = ['pico.css', 'uplot.css', 'style.css'];
 const SCRIPTS = ['script.js', 'idiomorph.js', 'uplot.js'];
 

@@ -31,7 +31,6 @@ interface Frame {
   /** Interval of the script's reloads; null: no script. */
   readonly everyMs: number | null;
   readonly links: readonly (readonly [path: string, words: string])[];
-  /** Path of the current link. */
   readonly at: string;
   readonly tools: Html | '';
   readonly message: Html | '';

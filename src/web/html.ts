@@ -1,4 +1,3 @@
 import type { html } from 'hono/html';
 
-/** Markup with escaped values. */
 export type Html = ReturnType<typeof html>;

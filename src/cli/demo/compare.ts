@@ -4,7 +4,6 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 type Truth = Pick<Sandbox['truth'], 'snapshot'>;
 
 export interface Comparison {
-  /** Stock levels, totals and products compared. */
   readonly values: number;
   /** Values that the mirror has and does not mark as suspect. */
   readonly certain: number;
@@ -33,11 +32,7 @@ export function missedVariants({ records }: Pick<Sandbox['deliveries'], 'records
   return new Set(missed.flatMap(({ delivery }) => delivery.items.map((item) => item.id)));
 }
 
-/**
- * Reads the database as an ERP would: read-only, all views in one statement.
- *
- * @param missed variants whose pulled levels are left out.
- */
+/** Reads the database as an ERP would, in one statement. @param missed variants whose pulled levels are left out. */
 export function compareWithTruth(
   databasePath: string,
   truth: Truth,

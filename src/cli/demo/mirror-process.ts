@@ -48,7 +48,6 @@ export async function startMirror(options: MirrorProcessOptions) {
       LOG_LEVEL: 'debug',
     },
   });
-  // Before the demo removes the folder.
   process.prependOnceListener('exit', () => child.kill('SIGKILL'));
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
@@ -73,7 +72,6 @@ export async function startMirror(options: MirrorProcessOptions) {
     port: Number(new URL(webhooks).port),
     opsPort,
     ops: opsClient({ host: '127.0.0.1', port: opsPort, token: null, readToken: null }),
-    /** Resolves when the process has ended. */
     async kill(signal: NodeJS.Signals): Promise<void> {
       isKilled = true;
       child.kill(signal);

@@ -1,4 +1,3 @@
-/** Checks the mirror's files: presence, integrity, disk space, permissions. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inboxPath } from '../../inbox/inbox.ts';
@@ -47,7 +46,6 @@ export function checkInbox(path: string, depth: Depth): Finding {
   return checkPages(file, openReader(file), depth, remedy);
 }
 
-/** @param db is closed. */
 function checkPages(path: string, db: Db, { full: isFull }: Depth, remedy: string): Finding {
   const pragma = isFull ? 'integrity_check' : 'quick_check';
   try {

@@ -1,4 +1,3 @@
-/** Checks the running mirror: its lock, its two listeners, its state. */
 import type { Config } from '../../config/config.ts';
 import { inboxPath } from '../../inbox/inbox.ts';
 import { CAUSES } from '../../ops/state/causes.ts';

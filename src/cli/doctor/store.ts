@@ -1,4 +1,3 @@
-/** Checks the store: credentials, catalogue, clock. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -21,7 +20,6 @@ export async function checkStore({ service, database }: Config): Promise<Finding
     baseUrl,
     clientId,
     clientSecret: service.clientSecret.reveal(),
-    // A mirror that has never started has no folder.
     ...(hasFolder ? { tokenFilePath } : {}),
     maxConcurrency: 1,
     onTokenFileError: (error) =>

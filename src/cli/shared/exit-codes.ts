@@ -3,7 +3,6 @@ export const EXIT = {
   done: 0,
   /** Also: a comparison found a difference. */
   failed: 1,
-  /** Wrong usage or configuration. */
   usage: 2,
   interrupted: 130,
 } as const;

@@ -1,4 +1,3 @@
-/** Notes and examples that follow a command's flags in `--help`. */
 import type { Command } from 'commander';
 
 interface Explanation {

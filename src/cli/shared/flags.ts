@@ -1,4 +1,3 @@
-/** Values on the command line. */
 import { InvalidArgumentError } from 'commander';
 
 export function whole(min: number, max: number): (value: string) => number {

@@ -1,4 +1,3 @@
-/** Addresses of the mirror's listeners, as seen from this machine. */
 import { authorityOf, type Authority } from '../../platform/authority.ts';
 
 /** @returns null for port 0. */

@@ -6,7 +6,6 @@ import { visible } from '../../platform/visible.ts';
 
 interface Work {
   readonly done: number;
-  /** 0 while unknown. */
   readonly total: number;
   readonly drift?: number;
 }
@@ -18,7 +17,6 @@ export interface Progress {
   readonly end: () => void;
 }
 
-/** `atFirst`: shown while the total is unknown. */
 const PRODUCTS = { unit: 'products', atFirst: 'reading the list of products' };
 const LINE_EVERY_MS = 3_000;
 

@@ -27,14 +27,11 @@ export interface Row extends Value {
 export type Rows = ReadonlyMap<string, Row>;
 
 export interface Sight {
-  /** The mirror before the request, and after the answer. */
   readonly before: Rows;
   readonly after: Rows;
-  /** null if the store lacks the product. */
   readonly answer: ProductSnapshot | null;
 }
 
-/** A difference, as `verify --json` prints it. */
 export type Found = ReturnType<typeof foundOf>;
 
 interface Difference {
@@ -67,7 +64,6 @@ function byKey<T extends Value>(values: readonly T[]): Map<string, T> {
 }
 
 export function rowsIn(db: Db): (productId: string) => Rows {
-  // One statement, for one instant.
   const rows = db.prepare<{ id: string }, Row>(`
     SELECT 'product' AS what, NULL AS variant_id, NULL AS warehouse_id, NULL AS qty, 0 AS is_settling, NULL AS sku,
       NULL AS change_seq, NULL AS suspect, NULL AS as_of, NULL AS verified_at

@@ -25,10 +25,7 @@ export function createGuardedApp(deps: SignInDeps): Hono<OpsEnv> {
   return app;
 }
 
-/**
- * Defeats DNS rebinding where no token is configured: only the Host header shows that a foreign name resolves to 127.0.0.1.
- * Any port passes, since one may be forwarded.
- */
+/** Defeats DNS rebinding: only the Host header shows a foreign name. Any port passes, since it may be forwarded. */
 const refuseForeignHost: Guard = async (c, next) => {
   const host = `http://${c.req.header('host') ?? new URL(c.req.url).host}`;
   const name = URL.canParse(host) ? new URL(host).hostname : '';

@@ -2,7 +2,6 @@ import { html } from 'hono/html';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 
-/** @param problem the failure of the last attempt; null: none. */
 export function loginPage(problem: string | null): Html {
   return frame({
     title: 'Sign in: stock-mirror',

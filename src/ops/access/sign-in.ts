@@ -8,9 +8,7 @@ import { addressOf, isSafe, type OpsEnv, type SignedInBy } from '../shared/env.t
 import { loginPage } from './login-page.ts';
 
 export interface SignInDeps {
-  /** `OPS_TOKEN`; null: none is required. */
   readonly token: string | null;
-  /** `OPS_READ_TOKEN`. */
   readonly readToken: string | null;
   readonly now: () => number;
   readonly log: Logger;
@@ -90,7 +88,6 @@ export function loginRoutes(signIn: SignIn): Hono<OpsEnv> {
 /** People get the sign-in form, programs an error. */
 export function requireSignIn(signIn: SignIn): MiddlewareHandler<OpsEnv> {
   return async (c, next) => {
-    // For load balancers.
     if (c.req.path === '/readyz') return next();
     const by = signIn.by(c);
     if (by === 'read_token' && !isSafe(c)) {

@@ -1,4 +1,3 @@
-/** `GET /api/changes`, `GET /api/changes/stream` (docs/http-api.md#change-feed). */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { StoreReader } from '../../mirror/mirror.ts';

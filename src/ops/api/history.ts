@@ -1,4 +1,3 @@
-/** `GET /api/drift`, `GET /api/deliveries`. */
 import { z } from '@hono/zod-openapi';
 import { DRIFT_CAUSES } from '../../core/causes.ts';
 import type { StoreReader } from '../../mirror/mirror.ts';

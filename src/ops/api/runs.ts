@@ -1,4 +1,3 @@
-/** `GET /api/runs`, `/api/runs/:id`, `/api/runs/:id/stream`, `POST /api/resync`. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';

@@ -1,4 +1,3 @@
-/** `GET /readyz`, `GET /api/status`. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { MIRROR_STATES, STATE_CAUSES } from '../../mirror/file/state.ts';
 import { CAUSE_CODES, OWNERS, SEVERITIES } from '../state/causes.ts';

@@ -1,4 +1,3 @@
-/** `GET /api/stock`, `GET /api/variants`. */
 import { z } from '@hono/zod-openapi';
 import type { StoreReader } from '../../mirror/mirror.ts';
 import {

@@ -1,7 +1,4 @@
-/**
- * The change feed for many consumers (docs/http-api.md#change-feed): those at the same number share one query, and a commit
- * with changes wakes all of them.
- */
+/** The change feed (docs/http-api.md#change-feed). Consumers at the same number share one query. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedPage } from '../../mirror/queries/changes.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
@@ -45,7 +42,6 @@ export class ChangeFeed {
     return this.#news.signal;
   }
 
-  /** At most one page. @throws StoreError */
   after(seq: number): Promise<FeedPage> {
     const known = this.#pages.get(seq);
     if (known !== undefined) return known;
@@ -84,7 +80,6 @@ interface Standing {
   readonly epoch: string | null;
 }
 
-/** @returns null if the consumer misses no change. */
 export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartOver | null {
   const because = (error: StartOver['error'], why: string): StartOver => ({
     error,

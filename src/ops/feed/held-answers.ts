@@ -15,7 +15,6 @@ const MOST = 100;
 
 export class HeldAnswers {
   readonly #deps: HeldAnswersDeps;
-  /** By client address. */
   readonly #open = new Map<string, number>();
 
   constructor(deps: HeldAnswersDeps) {
@@ -44,7 +43,6 @@ export class HeldAnswers {
     return c.json(errorBody('too_many_streams', words), 503);
   }
 
-  /** Aborted when the mirror stops or the client leaves. */
   endOf(c: Context<OpsEnv>): AbortSignal {
     return AbortSignal.any([this.#deps.stopping, c.req.raw.signal]);
   }

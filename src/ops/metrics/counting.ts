@@ -1,4 +1,3 @@
-/** Counters and histograms of deliveries, commits, requests to the store, losses and repairs. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Fact } from '../../core/apply/fact.ts';

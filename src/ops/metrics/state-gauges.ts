@@ -6,7 +6,6 @@ import type { MirrorState } from '../state/state.ts';
 import type { SampledState } from '../state/state-sampler.ts';
 
 export interface Shown {
-  /** null before the first sample. */
   readonly sample: SampledState | null;
   readonly lastDeliveryAtMs: number | null;
   readonly mirror: MirrorState;

@@ -168,7 +168,6 @@ export function createPage(deps: PageDeps): Pages {
   return { app, nowhere: (c) => fail(c, `There is no page ${new URL(c.req.url).pathname}`) };
 }
 
-/** @returns null if the text is no position or id. */
 function numberIn(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }

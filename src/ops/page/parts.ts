@@ -25,7 +25,6 @@ export function millis(ms: number): string {
   return `${ms < 10 ? Math.round(ms * 10) / 10 : quantity(Math.round(ms))} ms`;
 }
 
-/** `12,345` */
 export function quantity(value: number | null): string {
   return value === null ? '–' : value.toLocaleString('en').replace('-', '−');
 }
@@ -43,7 +42,6 @@ export function idView(id: string): Html {
   return html`<code class="id" title="${id}">${id}</code>`;
 }
 
-/** `11 Bangkok` */
 export function warehouseView(id: string, names: WarehouseNames): Html {
   return html`${id}${names.has(id) ? html` <span class="quiet">${names.get(id)}</span>` : ''}`;
 }
@@ -65,10 +63,7 @@ interface Row {
   readonly cells: readonly Cell[];
 }
 
-/**
- * @param columns `#` before a name: right-aligned quantities.
- * @param none shown instead of a table without rows.
- */
+/** @param columns `#` before a name: right-aligned. @param none shown instead of a table without rows. */
 export function table(columns: readonly string[], rows: readonly Row[], none: string): Html {
   if (rows.length === 0) return html`<p class="quiet">${none}</p>`;
   const heads = columns.map((name) => ({

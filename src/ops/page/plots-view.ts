@@ -12,7 +12,6 @@ interface Series {
   readonly look?: string;
 }
 
-/** Minutes drawn as one point. */
 const SIZE = 10;
 const LOST = 'del-color';
 

@@ -70,7 +70,6 @@ export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
 const productsOf = (ids: readonly string[]): string =>
   `${count(ids.length, 'product')}: ${ids.slice(0, 50).join(', ')}${ids.length > 50 ? ', …' : ''}`;
 
-/** @param isBlocked no request is sent to the store at present. */
 export function runningView(run: Run, nowMs: number, isBlocked: boolean): Html {
   return html`<article>
     <header>${runLink(run)} ${stateView(run)}</header>

@@ -110,7 +110,6 @@ type Evidence = Pick<StockVariant, 'asOfMs' | 'verifiedAtMs' | 'suspect'> &
 export const verification = (atMs: number | null, nowMs: number): Html =>
   atMs === null ? html`never verified` : html`verified ${ago(atMs, nowMs)}`;
 
-/** Source and age of a value. */
 export function evidenceView(evidence: Evidence, nowMs: number): Html {
   const { source = 'as of', asOfMs, verifiedAtMs } = evidence;
   const verified = verifiedAtMs === asOfMs ? '' : html`, ${verification(verifiedAtMs, nowMs)}`;

@@ -1,4 +1,3 @@
-/** The request context of the private listener's handlers. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 

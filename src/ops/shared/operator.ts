@@ -1,4 +1,3 @@
-/** Dependencies of the private listener. */
 import type { Registry } from 'prom-client';
 import type { Logger } from '../../platform/log.ts';
 import type { Run } from '../../core/runs.ts';
@@ -15,19 +14,15 @@ export interface Operator {
     productIds: readonly string[] | null,
     options: { readonly allowRemovals: boolean },
   ): Promise<Run & { readonly joined: boolean }>;
-  /** null: requests are sent to the store. */
   readonly blocked: Blocked | null;
   readonly readsUnderWay: number;
 }
 
 export interface OpsDeps {
   readonly reader: StoreReader;
-  /** Wakes the followers of the feed. */
   readonly writer: Pick<StoreWriter, 'onApplied' | 'position'>;
   readonly operator: Operator;
-  /** `OPS_TOKEN`; null: none is required. */
   readonly token: string | null;
-  /** `OPS_READ_TOKEN`. */
   readonly readToken: string | null;
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   readonly state: StateSource;

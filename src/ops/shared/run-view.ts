@@ -1,6 +1,5 @@
 import type { Run } from '../../core/runs.ts';
 
-/** A run in the terms of the schema in api/runs.ts. */
 export function viewRun(run: Run) {
   return {
     run_id: run.id,

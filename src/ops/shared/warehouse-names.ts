@@ -1,7 +1,6 @@
 /** `WAREHOUSE_NAMES`, by id. */
 export type WarehouseNames = ReadonlyMap<string, string>;
 
-/** `warehouse 11, Bangkok` */
 export function warehouseText(id: string, name: string | null | undefined): string {
   return `warehouse ${id}${name === undefined || name === null ? '' : `, ${name}`}`;
 }

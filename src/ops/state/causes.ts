@@ -5,7 +5,6 @@
  */
 
 export const OWNERS = ['store', 'operator', 'host', 'network'] as const;
-/** The party that can end the cause. */
 export type Owner = (typeof OWNERS)[number];
 
 export const OWNER_WORDS: Readonly<Record<Owner, string>> = {
@@ -25,7 +24,6 @@ export interface CauseRow {
   /** The fault and its effect on the stock values. `{name}` is a placeholder. */
   readonly message: string;
   readonly remedy: string;
-  /** Age at which Prometheus raises an alert; null: never. */
   readonly alertAfter: string | null;
 }
 

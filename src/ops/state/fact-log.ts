@@ -13,14 +13,12 @@ const MANY = { product: 'products', variant: 'variants', level: 'stock levels' }
 
 export class FactLog {
   readonly #log: Logger;
-  /** In the current period, suppressed lines included. */
   readonly #lines = new Map<Fact['kind'], number>();
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** @param seq the number of the input. */
   tell(fact: Fact, seq: number): void {
     const { kind } = fact;
     const line = lineOf(fact);

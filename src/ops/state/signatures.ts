@@ -1,7 +1,4 @@
-/**
- * Decides when wrong signatures suggest that the secret was replaced in the store but not here. Only well-formed
- * signatures with another key count, since strangers send none or malformed ones.
- */
+/** Only well-formed signatures with another key count, since strangers send none or malformed ones. */
 import { SlotCounts } from './slot-counts.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,4 @@
-/**
- * Decides whether silence is unusual. No fixed limit fits: stores are quiet at night, and sell ten items a day or ten a
- * second. The rule compares with the same hours of earlier days.
- */
+/** Compares silence with the same hours of earlier days, since no fixed limit fits large and small stores, day and night. */
 import type { DeliveryCounts } from '../../mirror/queries/delivery-counts.ts';
 import { SlotCounts } from './slot-counts.ts';
 
@@ -9,7 +6,6 @@ import { SlotCounts } from './slot-counts.ts';
 const MIN_SILENCE_MS = 15 * 60_000;
 /** Limit while no earlier day is known. */
 const UNKNOWN_SILENCE_MS = 12 * 60 * 60_000;
-/** A whole week. */
 const DAYS_COMPARED = 7;
 /** For independent deliveries at this rate, silence has a probability of exp(-20), 2 in 10^9. */
 const TOO_MANY_TO_MISS = 20;
@@ -33,7 +29,6 @@ export class DeliveryHistory {
     this.#counts.add(atMs);
   }
 
-  /** Query for all full slots before the current one. */
   static wanted(nowMs: number): { fromMs: number; slotMs: number; slots: number } {
     const untilMs = Math.floor(nowMs / SLOT_MS) * SLOT_MS;
     return { fromMs: untilMs - (SLOTS - 1) * SLOT_MS, slotMs: SLOT_MS, slots: SLOTS - 1 };
@@ -56,7 +51,6 @@ export class DeliveryHistory {
     return isBusy.at(-1) !== false && known.filter(Boolean).length * 2 > known.length;
   }
 
-  /** null: unknown. */
   #wasBusy(fromMs: number, toMs: number, daysAgo: number): boolean | null {
     const shiftMs = daysAgo * DAY_MS;
     if (fromMs - shiftMs < this.#knownFromMs) return null;

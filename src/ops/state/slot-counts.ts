@@ -29,7 +29,6 @@ export class SlotCounts {
     return sum;
   }
 
-  /** Sums the last `slots` slots, the current one included. */
   latest(nowMs: number, slots: number): number {
     const endMs = (Math.floor(nowMs / this.#slotMs) + 1) * this.#slotMs;
     return this.within(endMs - slots * this.#slotMs, endMs);

@@ -40,7 +40,6 @@ export class StateSampler implements StateSource {
     this.#deps = deps;
   }
 
-  /** null before the first sample. */
   get last(): SampledState | null {
     return this.#last;
   }
@@ -66,7 +65,6 @@ export class StateSampler implements StateSource {
     await this.#underWay;
   }
 
-  /** Never rejects. */
   async #again(): Promise<void> {
     this.#underWay = this.#sample().catch((error: unknown) => {
       if (this.#stopped) return;

@@ -16,7 +16,6 @@ export interface StateWatchDeps {
   readonly log: Logger;
   readonly blocked: () => Blocked | null;
   readonly clockAheadMs: () => number | null;
-  /** Last sample of the database; null before the first. */
   readonly status: () => (StatusFacts & { readonly last_delivery_at: number | null }) | null;
 }
 
@@ -38,7 +37,6 @@ export class StateWatch {
   /** The last row of the inbox at an instant; replaced once that row is applied. */
   #awaited: { readonly seq: number; readonly atMs: number };
   #tickedMs = performance.now();
-  /** When each cause that holds began. */
   readonly #since = new Map<CauseCode, number>();
   #logged: MirrorState['state'] | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -100,7 +98,6 @@ export class StateWatch {
     this.#misdirected = latest;
   }
 
-  /** @param error null: the transaction succeeded. */
   committed(error: PlainError | null): void {
     const lastGoodAtMs = error === null ? this.#deps.now() : this.#commits.lastGoodAtMs;
     this.#commits = { lastGoodAtMs, lastError: error };

@@ -8,7 +8,6 @@ import type { PlainError } from '../../sqlite/errors.ts';
 
 export interface MirrorState {
   readonly state: 'live' | 'catching_up' | 'stale';
-  /** Most urgent first. */
   readonly causes: readonly Cause[];
 }
 
@@ -25,21 +24,16 @@ export interface ProcessFacts {
   readonly commits: {
     /** The last successful transaction of the inbox; one is tried every second. */
     readonly lastGoodAtMs: number;
-    /** null if the last transaction succeeded. */
     readonly lastError: PlainError | null;
   };
-  /** The reason that nothing is applied. */
   readonly fault: (PlainError & { readonly sinceMs: number }) | null;
   /** A row of the inbox has waited at least since then. */
   readonly behindSinceMs: number | null;
-  /** The reason that no request is sent to the store. */
   readonly blocked: Blocked | null;
   /** Positive: this machine is ahead of the store. */
   readonly clockAheadMs: number | null;
   readonly silentSinceMs: number | null;
-  /** Deliveries of the last hour, if their signatures suggest that the secret was replaced. */
   readonly badSignatures: { readonly wrong: number; readonly right: number } | null;
-  /** The last request turned away for lack of room. */
   readonly turnedAwayAtMs: number | null;
   /** The latest request that may be the store's and missed `POST /webhooks`; null after a delivery. */
   readonly misdirected: {
@@ -53,7 +47,6 @@ export interface ProcessFacts {
 interface Facts {
   readonly nowMs: number;
   readonly serving: Serving;
-  /** null: not read yet. */
   readonly status: StatusFacts | null;
   /** null outside the mirror's process. */
   readonly own: ProcessFacts | null;
@@ -63,7 +56,6 @@ interface Facts {
 const NO_COMMIT_MS = 2_500;
 /** A slow disk may take this long for one sync. */
 const HANGS_MS = 5_000;
-/** A burst may take a while to apply. */
 const BEHIND_MS = 30_000;
 /** Smaller differences are mostly latency. */
 const CLOCK_OFF_MS = 10_000;

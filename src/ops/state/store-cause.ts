@@ -1,13 +1,11 @@
 import { causeOf, type Cause, type CauseCode } from './causes.ts';
 
-/** The reason that no request is sent to the store. */
 export interface Blocked {
   readonly kind: string;
   readonly message: string;
   /** The time of the next request; null: after an operator has acted. */
   readonly untilMs: number | null;
   readonly sinceMs?: number;
-  /** Host and port of the store. */
   readonly at?: string;
   /** The last request: the status of its answer, or the network's error code if there was none. */
   readonly failure?: {

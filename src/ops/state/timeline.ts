@@ -1,7 +1,4 @@
-/**
- * The last day minute by minute, for the plots of the ops page: in memory, and past minutes also in a small table of the
- * mirror, to survive restarts.
- */
+/** The last day minute by minute, for the plots: in memory, and past minutes also in the mirror, to survive restarts. */
 import type { Fact } from '../../core/apply/fact.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -14,9 +11,7 @@ export const MEASURES = {
   refused: 'sum',
   /** Longest response time of a delivery. */
   slowestMs: 'largest',
-  /** Requests to the store. */
   requests: 'sum',
-  /** Deliveries proven lost. */
   lost: 'sum',
   pendingReads: 'largest',
   suspects: 'largest',

@@ -25,7 +25,6 @@ interface Asked {
   readonly ageMs: number;
 }
 
-/** The error codes of an endpoint, in addition to common ones. */
 export type DocumentedErrors = Readonly<Partial<Record<ErrorStatus, readonly ErrorCode[]>>>;
 
 export interface Endpoint {

@@ -27,7 +27,6 @@ const BLOCK_MS = 15 * MINUTE_MS;
 const OLD_SECRET_MS = 24 * 60 * MINUTE_MS;
 const TOKEN_LIFETIME_S = 14_400;
 
-/** A secret, or the client id of a token. */
 interface Valid {
   readonly text: string;
   readonly untilMs: number;
@@ -47,7 +46,6 @@ export class TokenIssuer {
     this.#clock = clock;
   }
 
-  /** The first channel's current secret. */
   get clientSecret(): string {
     return this.#first[1].at(-1)?.text ?? '';
   }

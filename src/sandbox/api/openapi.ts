@@ -9,7 +9,6 @@ import { tokenRequestSchema } from './oauth.ts';
 
 type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
 
-/** From the "Errors" table. */
 const MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is wrong; `error_description` names the field',
   401: 'The credentials or the access token are not valid',
@@ -124,7 +123,6 @@ function errors(documented: DocumentedErrors): Record<string, ResponseConfig> {
   );
 }
 
-/** `/v1/store/address/list` is `storeAddressList`. */
 function operationIdOf(path: string): string {
   return path.replace('/v1/', '').replaceAll(/\/([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ApiError } from '../shared/errors.ts';
 
-/** 1 MB ("Limits"), which the contract does not define further. */
 const MAX_BODY_BYTES = 1_048_576;
 
 /**

@@ -25,7 +25,6 @@ interface Action<Schema extends z.ZodObject = z.ZodObject> {
 /** Checks the body's type, then erases it, so that the actions fit one table. */
 const action = <Schema extends z.ZodObject>(of: Action<Schema>): Action => of;
 
-/** The default of `?limit=`. */
 const MOST_SHOWN = 100;
 const YEAR_MS = 31_536_000_000;
 
@@ -42,7 +41,6 @@ export const ACTIONS = {
       traffic.start(rate);
     },
   }),
-  /** Omitted fields keep their values. */
   settings: action({
     schema: z.strictObject({
       webhook_url: z
@@ -123,7 +121,6 @@ export function createControl(store: Store): Hono<ApiEnv> {
     const limit = Number(context.req.query('limit') ?? MOST_SHOWN);
     return Number.isSafeInteger(limit) && limit > 0 ? limit : MOST_SHOWN;
   };
-  /** Of the app `?client_id=`, by default the first. */
   const networkOf = (context: Context<ApiEnv>): Network => {
     const found = store.networks.get(context.req.query('client_id') ?? store.clientId);
     if (found === undefined) throw new ApiError(404, 'not_found', 'client_id: no such app');

@@ -53,7 +53,6 @@ export const faultsSchema = z
 
 type Owner = Record<string, unknown>;
 
-/** The part of the store with the fault as a property, and that property. */
 function placeOf({ network, reads, access, clock }: Store, fault: string): readonly [Owner, string] {
   const property = fault === 'clock_offset_ms' ? 'offsetMs' : toCamelCase(fault);
   const owner = [network, reads, access, clock].find((part) => property in part);

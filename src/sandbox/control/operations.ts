@@ -50,7 +50,6 @@ const newProduct = {
 };
 const shown = (found: Order) => ({ order: renderOrder(found) });
 
-/** Field names are snake_case in bodies. */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   reserve: operation(
     { lines: z.array(z.strictObject({ ...level, qty: count })).min(1) },
@@ -123,7 +122,6 @@ export function runOperation(
 /** Their content is in the store's form already. */
 const AS_THE_STORE = ['order', 'address', 'addresses'];
 
-/** The control API uses snake_case, like the store's API. */
 export function renameKeys(value: object, rename: (key: string) => string): Record<string, unknown> {
   const renamed = (inner: unknown): unknown => {
     if (Array.isArray(inner)) return inner.map(renamed);

@@ -1,17 +1,10 @@
 import type { Delivery } from './webhooks.ts';
 
-export type DeliveryOutcome =
-  | 'pending'
-  | 'answered'
-  | 'timeout'
-  | 'failed'
-  /** Never sent. */
-  | 'lost';
+export type DeliveryOutcome = 'pending' | 'answered' | 'timeout' | 'failed' | 'lost';
 
 export interface DeliveryRecord {
   readonly clientId: string;
   readonly delivery: Delivery;
-  /** The bytes were sent before. */
   readonly duplicate: boolean;
   readonly createdAtMs: number;
   readonly outcome: DeliveryOutcome;
@@ -20,14 +13,12 @@ export interface DeliveryRecord {
   url: string | null;
   readonly status: number | null;
   readonly ms: number | null;
-  /** The system's error, if the receiver was not reached. */
   readonly problem: string | null;
 }
 
 const KEPT = 10_000;
 
 export class DeliveryLog {
-  /** Oldest first. */
   readonly records: DeliveryRecord[] = [];
   /** All deliveries so far, dropped ones included. */
   readonly counts: Record<DeliveryOutcome, number> = {
@@ -39,7 +30,6 @@ export class DeliveryLog {
   };
   readonly #listeners = new Set<(record: DeliveryRecord) => void>();
 
-  /** @returns a function that unsubscribes. */
   onSettled(listener: (record: DeliveryRecord) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -57,7 +47,6 @@ export class DeliveryLog {
     };
     this.records.push(record);
     this.counts.pending += 1;
-    // Drops a tenth at a time, which is cheaper.
     if (this.records.length > KEPT * 1.1) this.records.splice(0, this.records.length - KEPT);
     return record;
   }

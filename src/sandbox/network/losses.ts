@@ -15,7 +15,6 @@ interface Lost {
   readonly variant: Variant;
   readonly warehouseId: string;
   readonly lost: DeliveryRecord;
-  /** The change in the lost webhook. */
   readonly change: SentItem;
   /** The first answer with the change after the loss was revealed. Base clock. */
   readAtMs: number | null;
@@ -38,7 +37,6 @@ interface LossesDeps {
 const KEPT = 20;
 const NEXT_CHANGE_AFTER_MS = 1_000;
 const UNITS = { min: 1, max: 9 };
-/** The page shows these without a search. */
 const AMONG_VARIANTS = 40;
 
 export class Losses {
@@ -49,16 +47,11 @@ export class Losses {
     this.#deps = deps;
   }
 
-  /** Latest first. */
   get recent(): readonly Loss[] {
     return this.#losses.map((lost) => ({ ...lost, revealedBy: this.#revealing(lost) })).reverse();
   }
 
-  /**
-   * Changes a stock level of one of the first products without a webhook, and soon afterwards changes it again.
-   *
-   * @throws OperationError if there is no such level, or no webhooks are sent.
-   */
+  /** Changes a stock level without a webhook, and soon afterwards changes it again. @throws OperationError */
   lose(): Loss {
     const { operations, network, deliveries, random, clock } = this.#deps;
     const variant = this.#anyVariant();
@@ -80,7 +73,6 @@ export class Losses {
       try {
         sell();
       } catch (error) {
-        // The variant has been deleted: nothing reveals the loss.
         if (!(error instanceof OperationError)) throw error;
       }
     });

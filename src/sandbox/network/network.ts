@@ -33,7 +33,6 @@ export class Network {
   webhookSecret: string;
   loss = 0;
   delayMs: Range = { min: 0, max: 0 };
-  /** Up to `maxMs` more. */
   tail = { probability: 0, maxMs: 0 };
   reorder = 0;
   duplicate = 0;
@@ -41,7 +40,6 @@ export class Network {
   batchMs = 0;
   /** null or empty: nothing is delivered or recorded. */
   webhookUrl: string | null;
-  /** The app's switch for `stock_available_updated`. */
   enabled = true;
   /** Deliveries in transit at once. 1 keeps them in order. */
   concurrency = 64;
@@ -97,7 +95,6 @@ export class Network {
     });
   }
 
-  /** Sends everything that waits, and resolves after the last answer. */
   flush(): Promise<void> {
     this.#closeBatch();
     for (const act of this.#waiting) act();
@@ -111,7 +108,6 @@ export class Network {
     this.#pump();
   }
 
-  /** Sends the same bytes again, to any address, without faults. */
   async resend(delivery: Delivery, url: string): Promise<DeliveryRecord> {
     const record = this.#log(delivery, { duplicate: true });
     await this.#transmit(record, url);

@@ -15,7 +15,6 @@ type Intercepted = Answer | 'reset' | undefined;
 type Intercept = (
   endpoint: string,
   body: Readonly<Record<string, unknown>>,
-  /** Each call carries out the request. */
   respond: () => Answer,
 ) => Promise<Intercepted>;
 
@@ -25,7 +24,6 @@ interface Asked {
   readonly sample: (ageMs: number) => Answer;
 }
 
-/** Answers requests, with faults. */
 export class Reads {
   /** Before the answer is sampled. */
   latencyMs: Range = { min: 0, max: 0 };
@@ -33,7 +31,6 @@ export class Reads {
   slow = { probability: 0, ms: 0 };
   /** Product details of `ageMs` ago (at most 5 s), as from a lagging replica. */
   stale = { probability: 0, ageMs: 2_000 };
-  /** Probabilities per request. */
   fail = {
     serverError: 0,
     slowDown: 0,

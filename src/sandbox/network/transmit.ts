@@ -34,7 +34,6 @@ export function createTransmitter(deps: {
           dispatcher: agent,
           signal: abort.signal,
         });
-        // Drains the body to free the connection.
         response.body.dump({ limit: 16_384 }).catch(() => undefined);
         return { outcome: 'answered', status: response.statusCode };
       } catch (error) {

@@ -2,13 +2,11 @@
 
 export interface Call {
   readonly id: number;
-  /** Base clock. */
   readonly atMs: number;
   readonly method: string;
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   body: string;
-  /** null: none yet, or the connection was cut. */
   answer: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
@@ -32,7 +30,6 @@ export class CallLog {
     this.#now = now;
   }
 
-  /** Latest first. */
   get recent(): readonly Call[] {
     return [...this.#byPath.values()].flat().toSorted((a, b) => b.id - a.id);
   }
@@ -56,12 +53,10 @@ export class CallLog {
     return call;
   }
 
-  /** @param call undefined: not logged. */
   received(call: Call | undefined, raw: Buffer): void {
     if (call !== undefined) call.body = cut(raw.toString('utf8'));
   }
 
-  /** @param answer null: the connection was cut. */
   ended(call: Call | undefined, answer: Call['answer']): void {
     if (call === undefined) return;
     call.answer = answer && { ...answer, text: cut(answer.text) };

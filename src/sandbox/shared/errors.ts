@@ -11,7 +11,6 @@ export type ErrorCode =
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 429 | 500;
 
-/** An error in the store's form ("Errors"). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: ErrorStatus;

@@ -1,17 +1,14 @@
-/** Forms generated from the schemas of the control API. */
 import { html } from 'hono/html';
 import { z } from 'zod';
 import type { Html } from '../../web/html.ts';
 import { parseFields } from '../api/request-body.ts';
 
 interface Field {
-  /** Such as `fail.server_error`. */
   readonly path: string;
   readonly label: string;
   readonly schema: z.ZodType;
 }
 
-/** Lists have no field. */
 function fieldsOf(schema: z.ZodObject, prefix = ''): Field[] {
   return Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, each]) => {
     const inner = each instanceof z.ZodOptional ? (each.unwrap() as z.ZodType) : each;
@@ -22,7 +19,6 @@ function fieldsOf(schema: z.ZodObject, prefix = ''): Field[] {
   });
 }
 
-/** @param typed the refused form, to show it again. */
 export function fieldsView(schema: z.ZodObject, values: object, typed: URLSearchParams | undefined): Html {
   const input = ({ path, label, schema: of }: Field): Html => {
     const value = path
@@ -61,7 +57,6 @@ export function textIn(form: URLSearchParams, name: string): string {
   return form.get(name)?.trim() ?? '';
 }
 
-/** NaN if it is no number. */
 export function numberIn(form: URLSearchParams, name: string): number {
   const text = textIn(form, name);
   return text === '' ? NaN : Number(text);

@@ -35,7 +35,6 @@ const FORMS = {
   traffic: 'Random traffic',
 } as const;
 
-/** A refused form, shown again with the reason. */
 interface Refused {
   readonly name: string;
   readonly typed: URLSearchParams;

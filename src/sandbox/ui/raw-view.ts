@@ -8,7 +8,6 @@ export function timeView(atMs: number): Html {
   return html`<time datetime="${at.toISOString()}">${local.toISOString().slice(11, 23)}</time>`;
 }
 
-/** @param copyId adds a button that copies the text. */
 export function rawText(text: string, copyId?: string): Html {
   if (copyId === undefined) return html`<pre tabindex="0">${text}</pre>`;
   return html`<pre id="${copyId}" tabindex="0">${text}</pre>
@@ -32,7 +31,6 @@ interface CurlRequest {
   readonly body: string;
 }
 
-/** curl sends these headers itself. */
 const OWN = /^(?:host|content-length|connection|transfer-encoding|accept-encoding|expect|keep-alive)$/i;
 
 export function curlOf({ method, url, headers, body }: CurlRequest): string {

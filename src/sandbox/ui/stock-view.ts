@@ -7,7 +7,6 @@ import type { Truth } from '../world/truth.ts';
 
 const PRODUCTS_SHOWN = 50;
 
-/** Forms return to the search. */
 export function addressOf(path: string, query: string): string {
   return query === '' ? path : `${path}?${new URLSearchParams({ q: query }).toString()}`;
 }

@@ -11,7 +11,6 @@ const LOSSES_SHOWN = 3;
 const DELIVERIES_SHOWN = 30;
 const ITEMS_SHOWN = 8;
 
-/** A button that loses a webhook, and the repairs of the latest losses. */
 export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
   return html`<article id="losses" aria-labelledby="losses-title">
     <header>

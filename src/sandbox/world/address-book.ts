@@ -13,10 +13,8 @@ interface Entry {
   isPrimary: boolean | null;
 }
 
-/** The addresses of the store and of its customers. */
 export class AddressBook {
   readonly #ids: Ids;
-  /** Oldest first. */
   readonly #entries = new Map<string, Entry>();
 
   constructor({ ids }: { readonly ids: Ids }) {

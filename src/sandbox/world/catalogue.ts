@@ -7,7 +7,6 @@ import { categories, productNames, variantNames } from './wares.ts';
 export interface VariantSpec {
   readonly name?: string | undefined;
   readonly sku?: string | null | undefined;
-  /** Ignored for a bundle. */
   readonly stock?: readonly { readonly warehouseId: string; readonly qty: number }[] | undefined;
   readonly components?: readonly Component[];
   readonly allowNegativeStock?: boolean | undefined;
@@ -147,7 +146,6 @@ export function fillCatalogue(deps: {
     if (spec === undefined) throw new Error('the pattern has an unknown kind');
     const product = factory.product({ ...spec, createTimeMs });
     if (product.kind === 'own') own.push(...product.variants);
-    // So that lists by either time differ.
     product.updateTimeMs += random.int(0, NINETY_DAYS_MS);
     truth.add(product);
   }

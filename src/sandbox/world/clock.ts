@@ -20,18 +20,15 @@ interface ClockDeps {
 }
 
 interface Task {
-  /** Base clock. */
   readonly dueMs: number;
   readonly run: () => void;
   timer: unknown;
 }
 
-/** Parts of `nodeSkewMs`, both extremes included. */
 const NODE_SKEWS = [-1, -0.4, 0.3, 1] as const;
 /** The limit of Node's timers; later tasks wait in several steps. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** The store's clocks and its delayed tasks. */
 export class Clock {
   /** Largest difference between a node's clock and `now()`. */
   nodeSkewMs = 0;
@@ -55,7 +52,6 @@ export class Clock {
     return this.#deps.now() + this.#advancedMs;
   }
 
-  /** An `update_time`, by the clock of one of the store's nodes. */
   stamp(): number {
     if (this.nodeSkewMs === 0) return this.now();
     return this.now() + Math.round(this.#deps.random.pick(NODE_SKEWS) * this.nodeSkewMs);

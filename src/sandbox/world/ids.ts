@@ -1,6 +1,5 @@
 import type { Random } from './random.ts';
 
-/** One id in this many is short, as for a store's oldest records. */
 const SHORT_EVERY = 12;
 const FIRST_LONG = 719_000_000_000_000_000n;
 

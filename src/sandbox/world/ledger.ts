@@ -17,7 +17,6 @@ interface Place {
   readonly cause: Cause;
 }
 
-/** Makes all changes of stock. */
 export class Ledger {
   readonly #truth: Truth;
   readonly #clock: Clock;
@@ -45,7 +44,6 @@ export class Ledger {
     return [{ ...this.change({ ...place, old, new: available(level) }), update_time: updateTimeMs }];
   }
 
-  /** The item of a webhook, at the last time of the stock level. */
   change({ variant, level, cause, ...values }: Place & Pick<SentItem, 'old' | 'new'>): SentItem {
     return {
       ...{ id: variant.id, sku: variant.sku ?? '', ...values },
@@ -53,7 +51,6 @@ export class Ledger {
     };
   }
 
-  /** The `update_time` of a change made now. */
   stamp(level: StockLevel): number {
     const nowMs = this.#clock.stamp();
     // Times of a stock level never run backwards, unless the nodes' clocks differ.

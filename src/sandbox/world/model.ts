@@ -32,7 +32,6 @@ export interface Variant {
   readonly levels: StockLevel[];
   readonly components: readonly Component[];
   readonly pulledFromVariantId: string | null;
-  /** Live bundles with this component. */
   readonly bundledBy: Set<Variant>;
   deleted: boolean;
 }

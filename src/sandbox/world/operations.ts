@@ -13,7 +13,6 @@ import type { Random } from './random.ts';
 import { levelToTakeFrom, requireLevel, requireProduct, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 
-/** By default the variant's first warehouse. */
 interface Target {
   readonly variantId: string;
   readonly warehouseId?: string | undefined;
@@ -111,7 +110,6 @@ export function createOperations(deps: {
     });
   };
   const requireOthers = ({ id, product }: Variant): void => {
-    // To delete the last one, delete the product.
     if (product.variants.filter(({ deleted }) => !deleted).length === 1)
       throw new OperationError(`variant ${id} is the last of its product`);
   };
@@ -127,7 +125,6 @@ export function createOperations(deps: {
       const place = at(target);
       return published(moved(place, to - available(place.level), cause(reason, orderId)));
     },
-    /** Adds to the quantity on hand; negative quantities subtract. */
     add: ({ by, reason, orderId, ...target }: Target & Why & { readonly by: number }) =>
       published(moved(at(target), by, cause(reason ?? (by < 0 ? 'user_deducted' : 'user_added'), orderId))),
     /** Several changes of a stock level with one `update_time`, each in a delivery. */

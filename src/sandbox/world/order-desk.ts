@@ -22,7 +22,6 @@ export function createOrderDesk(deps: {
   const courier = {
     /** From ready-to-ship to the tracking number: "moments later". */
     bookingDelayMs: 2_000,
-    /** The couriers that are booked automatically. */
     bookable: new Set<ShippingType>(shippingTypes),
   };
   let trackingNumbers = 0;
@@ -132,7 +131,6 @@ export function createOrderDesk(deps: {
       return order;
     },
 
-    /** For couriers that are not booked automatically. */
     addTrackingNumber: (orderId: string, trackingNumber: string): PlacedOrder => {
       const order = placed(orderId);
       if (!isWanted(order)) throw new OperationError(`order ${orderId} is cancelled`);
@@ -149,7 +147,6 @@ export function createOrderDesk(deps: {
   };
 }
 
-/** A SKU is matched exactly. In older data variants can share one; guessing between them would ship the wrong goods. */
 function variantOf(truth: Truth, line: NewOrder['products'][number], field: string): Variant {
   const { sku, product_variant_id: id = '' } = line;
   const isMeant = (variant: Variant): boolean =>

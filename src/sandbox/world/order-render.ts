@@ -61,7 +61,6 @@ function present<T extends object, Field extends keyof T>(from: T, fields: reado
   ) as Partial<Pick<T, Field>>;
 }
 
-/** Decimal places of an exact amount. */
 const PLACES = 20;
 
 /** Requests have numbers or numeric strings ("Conventions" 3). */
@@ -76,7 +75,6 @@ function amountOfLine({ price, qty }: OrderLine): bigint {
   return amountOf(price) * BigInt(qty);
 }
 
-/** At least two places ("Conventions" 3). */
 function moneyText(amount: bigint): string {
   const text = String(amount < 0n ? -amount : amount).padStart(PLACES + 1, '0');
   const fraction = text.slice(-PLACES).replace(/0+$/, '').padEnd(2, '0');

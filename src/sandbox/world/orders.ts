@@ -98,7 +98,6 @@ export function createOrderOperations(deps: {
   const orders = {
     /** Of the closed counter sales only the last 10,000. */
     find: (id: string): Order | undefined => live(placed.get(id) ?? open.get(id) ?? closed.get(id)),
-    /** A deleted order's external id is free again. */
     findExternal: (origin: Origin, externalId: string | undefined): PlacedOrder | undefined =>
       live(external.get(externalKey(origin, externalId))),
     /** Random traffic leaves the order alone from now on. */
@@ -147,7 +146,6 @@ export function createOrderOperations(deps: {
     return Object.assign(order, { state, cancelReason, updateTimeMs: clock.now() });
   };
 
-  /** Skips deleted variants and levels. */
   const settle = (order: Order, by: (qty: number) => Movement, reason: string): SentItem[] =>
     order.holds.flatMap(({ variant, level, qty }) => {
       if (truth.variant(variant.id) === undefined || !variant.levels.includes(level)) return [];

@@ -1,8 +1,6 @@
 /** A seeded random source: the same seed and calls give the same results. */
 export interface Random {
-  /** In [0, 1). */
   readonly next: () => number;
-  /** Both bounds included. */
   int(min: number, max: number): number;
   /** At 0 and 1 no number is drawn, so that an unused fault changes nothing. */
   chance(probability: number): boolean;

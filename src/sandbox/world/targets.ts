@@ -24,7 +24,6 @@ export function requireProduct(truth: Truth, productId: string) {
   return product;
 }
 
-/** By default in the first warehouse. */
 export function requireLevel(variant: Variant, warehouseId?: string): StockLevel {
   const level =
     warehouseId === undefined
@@ -38,7 +37,6 @@ export function requireLevel(variant: Variant, warehouseId?: string): StockLevel
   );
 }
 
-/** A level with `qty` free units, or any if the variant may be negative. */
 export function levelToTakeFrom(
   variant: Variant,
   qty: number,

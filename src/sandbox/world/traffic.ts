@@ -7,7 +7,6 @@ import type { Random } from './random.ts';
 import { OperationError } from '../shared/errors.ts';
 import type { Truth } from './truth.ts';
 
-/** At high rates, a tick does several operations. */
 const SHORTEST_TICK_MS = 10;
 /** Above this many open orders, more are shipped than placed. */
 const MANY_ORDERS = 500;
@@ -19,7 +18,6 @@ const incoming = ['returned', 'purchased', 'deposited', 'user_added'] as const;
 const outgoing = ['damaged', 'lost', 'withdrawn', 'user_deducted'] as const;
 const counted = ['user_adjusted', 'user_set', 'stock_counted'] as const;
 
-/** A seeded random mix of operations. */
 export function createTraffic(deps: {
   readonly truth: Truth;
   readonly operations: Operations;
@@ -135,13 +133,10 @@ export function createTraffic(deps: {
   };
 
   const traffic = {
-    /** Also creates, deletes and restores products. */
     structural: false,
-    /** Changes per second. */
     get rate() {
       return rate;
     },
-    /** 0 stops. */
     start: (changesPerSecond: number): void => {
       traffic.stop();
       if (changesPerSecond <= 0) return;
@@ -153,7 +148,6 @@ export function createTraffic(deps: {
       dueSteps = 0;
       timers.clearTimeout(timer);
     },
-    /** Does one operation. @returns the number of published changes. */
     step: (): number => {
       try {
         return act().length;

@@ -12,10 +12,8 @@ interface Past {
   readonly state: RenderedProduct | null;
 }
 
-/** The content of the store, with recent states for stale reads. */
 export class Truth {
   readonly warehouseIds: readonly string[];
-  /** The warehouses of pulled products. */
   readonly sellerWarehouseIds: readonly string[];
   readonly #clock: Clock;
   /** By product; the one that changed last comes last. */
@@ -32,7 +30,6 @@ export class Truth {
     this.sellerWarehouseIds = [ids.next(), ids.next()];
   }
 
-  /** In order of creation, deleted ones included. */
   get products(): readonly Product[] {
     return this.#products;
   }
@@ -63,7 +60,6 @@ export class Truth {
     this.#listRevision += 1;
   }
 
-  /** For changes other than stock. */
   edit(product: Product, change: (product: Product) => void): void {
     this.#touchProduct(product);
     change(product);
@@ -109,7 +105,6 @@ export class Truth {
     });
   }
 
-  /** Call before a variant's stock changes. */
   touch(variant: Variant): void {
     this.#touchProduct(variant.product);
     for (const bundle of variant.bundledBy) this.#touchProduct(bundle.product);
@@ -124,7 +119,6 @@ export class Truth {
     return past === undefined ? this.#shown(product) : past.state;
   }
 
-  /** The values that a mirror must equal. */
   snapshot() {
     const products = this.#products.filter(({ deleted }) => !deleted);
     const variants = products.flatMap((product) => product.variants.filter(({ deleted }) => !deleted));
@@ -176,7 +170,6 @@ export class Truth {
     }
   }
 
-  /** For `bundled_by_count`. */
   #joinComponents(variant: Variant, change: 'link' | 'unlink'): void {
     if (variant.kind !== 'bundle') return;
     for (const { variant: component } of variant.components) {
