@@ -11,8 +11,8 @@ const FOLDER = join(root, 'deploy');
 const read = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
 
 describe('systemd', () => {
-  const unit = read('systemd/stock-mirror.service');
-  const socket = read('systemd/stock-mirror.socket');
+  const unit = read('systemd/stock-mirror@.service');
+  const socket = read('systemd/stock-mirror@.socket');
   const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
   const needs = hasSystemd ? '' : ' (skipped: there is no systemd-analyze)';
 
@@ -21,17 +21,17 @@ describe('systemd', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // The command is not installed here.
     const installed = unit.replace('ExecStart=/usr/bin/stock-mirror', `ExecStart=${process.execPath}`);
-    writeFileSync(join(folder, 'stock-mirror.service'), installed);
-    writeFileSync(join(folder, 'stock-mirror.socket'), socket);
+    writeFileSync(join(folder, 'stock-mirror@.service'), installed);
+    writeFileSync(join(folder, 'stock-mirror@.socket'), socket);
     const verify = (name: string) =>
       spawnSync('systemd-analyze', ['verify', '--man=no', join(folder, name)], { encoding: 'utf8' });
-    for (const name of ['stock-mirror.service', 'stock-mirror.socket']) {
+    for (const name of ['stock-mirror@shop.service', 'stock-mirror@shop.socket']) {
       const { status, stderr } = verify(name);
       expect({ status, stderr }, name).toEqual({ status: 0, stderr: '' });
     }
     const broken = installed.replace('ProtectSystem=strict', 'ProtectSytem=strict');
-    writeFileSync(join(folder, 'stock-mirror.service'), broken);
-    expect(verify('stock-mirror.service').stderr).toContain('ProtectSytem');
+    writeFileSync(join(folder, 'stock-mirror@.service'), broken);
+    expect(verify('stock-mirror@shop.service').stderr).toContain('ProtectSytem');
   });
 
   test('runs operator commands with the user, files and database of the unit', () => {
@@ -44,26 +44,31 @@ describe('systemd', () => {
     writeFileSync(join(folder, 'stock-mirror'), said, { mode: 0o755 });
     const script = read('systemd/stock-mirror-run').replace('etc=/etc/stock-mirror', `etc=${folder}`);
     writeFileSync(join(folder, 'stock-mirror-run'), script, { mode: 0o755 });
-    const run = (...secrets: string[]): string[] => {
-      for (const name of secrets) writeFileSync(join(folder, name), 'secret');
-      const { stdout, status } = spawnSync(join(folder, 'stock-mirror-run'), ['resync', '--product', '1 2'], {
+    const run = (...args: string[]) =>
+      spawnSync(join(folder, 'stock-mirror-run'), args, {
         env: { PATH: `${folder}:/usr/bin:/bin`, CREDENTIALS_DIRECTORY: folder },
         encoding: 'utf8',
       });
-      expect(status).toBe(0);
-      return stdout.trimEnd().replaceAll(folder, '/c').split('\n');
-    };
-    const lines = run('client-secret', 'webhook-secret');
-    expect(lines.at(-1)).toBe('/c/client-secret /c/webhook-secret 3: resync --product 1 2');
-    const settings = lines.flatMap(
-      (line) => /^--property=(.+)$/.exec(line)?.[1]?.replace('/c/', '/etc/stock-mirror/') ?? [],
+    const refused = run('status');
+    expect(refused).toMatchObject({ status: 2, stdout: '' });
+    expect(refused.stderr).toContain(`there is no ${folder}/status.env`);
+    for (const name of ['shop.env', 'shop.client-secret', 'shop.webhook-secret']) {
+      writeFileSync(join(folder, name), 'secret');
+    }
+    for (const name of ['client-secret', 'webhook-secret']) writeFileSync(join(folder, name), 'secret');
+    const { status, stdout } = run('shop', 'resync', '--product', '1 2');
+    expect(status).toBe(0);
+    const lines = stdout.trimEnd().replaceAll(folder, '/etc/stock-mirror').split('\n');
+    expect(lines.pop()).toBe(
+      '/etc/stock-mirror/client-secret /etc/stock-mirror/webhook-secret 3: resync --product 1 2',
     );
-    const state = (text: string): string => text.replace('/var/lib', '%S');
-    for (const setting of settings) expect(unit.split('\n')).toContain(state(setting));
+    const asInUnit = (text: string): string => text.replace('/var/lib', '%S').replaceAll('/shop', '/%i');
+    const settings = lines.flatMap((line) => /^--property=(.+)$/.exec(line)?.[1] ?? []);
+    for (const setting of settings) expect(unit.split('\n')).toContain(asInUnit(setting));
     expect(settings.filter((setting) => setting.startsWith('LoadCredential='))).toHaveLength(2);
     expect(settings.map((setting) => setting.split('=')[0])).toContain('User');
     const database = present(lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? [])[0]);
-    expect(unit.split('\n')).toContain(`Environment=${state(database)}`);
+    expect(unit.split('\n')).toContain(`Environment=${asInUnit(database)}`);
   });
 });
 

@@ -65,7 +65,7 @@ test('every citation of a document resolves', () => {
   expect(broken).toEqual([]);
 });
 
-const SOURCE = /(?<![\w/.@-])(?:src|test|scripts|deploy|examples|drizzle)\/[\w./-]*\w(?!\.?[<*{]|[\w-])/g;
+const SOURCE = /(?<![\w/.@-])(?:src|test|scripts|deploy|examples|drizzle)\/[\w./@-]*\w(?!\.?[<*{]|[\w-])/g;
 
 test('every source path in a document exists', () => {
   const broken = documents.flatMap(([path, text]) =>

@@ -50,7 +50,7 @@ it('contains what it needs and neither sources nor secrets', () => {
       'dist/cli.js',
       'dist/third-party-licences.txt',
       'docs/operating.md',
-      'deploy/systemd/stock-mirror.service',
+      'deploy/systemd/stock-mirror@.service',
       'examples/poll-stock.py',
     ]),
   );
