@@ -1,10 +1,12 @@
-/** The six questions of the bench. Each opens its own stage. */
+/** The questions of the bench. Each opens its own stage. */
 import Database from 'better-sqlite3';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import { LEVELS_PER_PRODUCT } from './catalogue.ts';
-import { BASELINE, Server } from './server.ts';
-import { freePort, Stage } from './stage.ts';
+import { BASELINE, MIRROR, Server } from './server.ts';
+import { freePort, Stage, untilLive } from './stage.ts';
 
 interface Bench {
   /** Shorter runs and smaller catalogues. */
@@ -278,6 +280,60 @@ function start(bench: Bench): Promise<Row> {
   });
 }
 
+/** Mirrors of several stores, each with a simulated store whose stock does not change. */
+async function instances(bench: Bench): Promise<Row> {
+  const windowMs = bench.quick ? 10_000 : 60_000;
+  const cost = async (count: number) => {
+    const stores: Sandbox[] = [];
+    const mirrors: Server[] = [];
+    try {
+      for (let i = 0; i < count; i += 1) {
+        const store = await startSandbox({ products: 1_000 });
+        stores.push(store);
+        const env = {
+          SERVICE_BASE_URL: store.baseUrl,
+          SERVICE_CLIENT_ID: store.clientId,
+          SERVICE_CLIENT_SECRET: store.clientSecret,
+          SERVICE_WEBHOOK_SECRET: store.webhookSecret,
+          SERVICE_MAX_RPS: '1000',
+          DATABASE_PATH: join(bench.folder, `${count}-${i}.db`),
+          PORT: '0',
+          OPS_PORT: '0',
+        };
+        const mirror = new Server(MIRROR, env, bench.folder);
+        mirrors.push(mirror);
+        await untilLive(mirror);
+      }
+      await sleep(windowMs / 2);
+      const sum = (of: (mirror: Server) => number): number =>
+        mirrors.reduce((total, mirror) => total + of(mirror), 0);
+      const usedMs = sum((mirror) => mirror.processorMs());
+      await sleep(windowMs);
+      return {
+        [`rssMb${count}`]: sum((mirror) => mirror.memoryMb('now')) / count,
+        [`pssMb${count}`]: sum((mirror) => mirror.proportionalMb()) / count,
+        [`percent${count}`]: (100 * (sum((mirror) => mirror.processorMs()) - usedMs)) / windowMs,
+      };
+    } finally {
+      await Promise.all(mirrors.map((mirror) => mirror.end()));
+      await Promise.all(stores.map((store) => store.stop()));
+    }
+  };
+  const counts = bench.quick ? [1, 3] : [1, 10, 30];
+  const values: Record<string, number> = {};
+  for (const count of counts) Object.assign(values, await cost(count));
+  const shown = (name: string): string =>
+    counts.map((count) => (values[name + String(count)] ?? NaN).toFixed(1)).join(', ');
+  const each = Math.max(...counts.map((count) => values[`pssMb${count}`] ?? NaN));
+  return {
+    question: 'g',
+    what: `${counts.join(', ')} idle instances of 1,000 products: memory of each; processor of all`,
+    result: `PSS ${shown('pssMb')} MB, RSS ${shown('rssMb')} MB; ${shown('percent')} % of a core`,
+    ...{ target: '≤ 120 MB each', met: each <= 120, fails: false },
+    values,
+  };
+}
+
 export const QUESTIONS: Readonly<Record<string, { title: string; ask: (bench: Bench) => Promise<Row> }>> = {
   a: { title: 'deliveries answered per second in a burst', ask: burst },
   b: { title: 'answer times during full resyncs', ask: latency },
@@ -285,4 +341,5 @@ export const QUESTIONS: Readonly<Record<string, { title: string; ask: (bench: Be
   d: { title: 'cost of an answer by the size of the mirror', ask: size },
   e: { title: 'memory of a first read, and idle', ask: memory },
   f: { title: 'from start to the first answer', ask: start },
+  g: { title: 'memory and processor of several idle instances', ask: instances },
 };

@@ -46,6 +46,11 @@ export class Server {
     return this.#listening;
   }
 
+  /** Memory in MB; what several processes share is divided among them. */
+  proportionalMb(): number {
+    return (Number(/^Pss:\s+(\d+) kB/m.exec(this.#read('smaps_rollup'))?.[1]) * 1_024) / 1e6;
+  }
+
   /** Resident memory in MB: its peak so far, or now. */
   memoryMb(when: 'peak' | 'now'): number {
     const field = when === 'peak' ? 'VmHWM' : 'VmRSS';
@@ -54,11 +59,12 @@ export class Server {
 
   /** Processor time of the main thread, which verifies and answers. */
   mainThreadMs(): number {
-    // The name may hold anything: the fields from the third on follow its last parenthesis.
-    const fields = this.#read(`task/${this.#process.pid}/stat`)
-      .replace(/^.*\) /s, '')
-      .split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10;
+    return processorMs(this.#read(`task/${this.#process.pid}/stat`));
+  }
+
+  /** Processor time of all threads. */
+  processorMs(): number {
+    return processorMs(this.#read('stat'));
   }
 
   async end(): Promise<void> {
@@ -69,4 +75,10 @@ export class Server {
   #read(file: string): string {
     return readFileSync(`/proc/${this.#process.pid}/${file}`, 'utf8');
   }
+}
+
+function processorMs(stat: string): number {
+  // The name may hold anything: the fields from the third on follow its last parenthesis.
+  const fields = stat.replace(/^.*\) /s, '').split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }

@@ -62,14 +62,7 @@ export class Stage {
   /** Starts the mirror and waits until it is live. Deliveries from then on are later than its reads. */
   async startSynced(): Promise<Server> {
     const mirror = this.startMirror();
-    const { ops } = await mirror.listening();
-    const deadlineMs = performance.now() + SYNC_WITHIN_MS;
-    for (;;) {
-      const status = (await (await fetch(`${ops}api/status`)).json()) as { state: string };
-      if (status.state === 'live') break;
-      if (performance.now() > deadlineMs) throw new Error(`the mirror is still ${status.state}`);
-      await sleep(200);
-    }
+    await untilLive(mirror);
     await sleep(AFTER_READ_MS);
     return mirror;
   }
@@ -94,6 +87,17 @@ export class Stage {
   async close(): Promise<void> {
     await this.#mirror?.end();
     await Promise.all([this.#store.terminate(), this.#load.terminate()]);
+  }
+}
+
+export async function untilLive(mirror: Server): Promise<void> {
+  const { ops } = await mirror.listening();
+  const deadlineMs = performance.now() + SYNC_WITHIN_MS;
+  for (;;) {
+    const status = (await (await fetch(`${ops}api/status`)).json()) as { state: string };
+    if (status.state === 'live') return;
+    if (performance.now() > deadlineMs) throw new Error(`the mirror is still ${status.state}`);
+    await sleep(200);
   }
 }
 
