@@ -6,7 +6,7 @@ SELECT warehouse_id, available_qty FROM stock WHERE sku = 'SKU-00001' ORDER BY w
 -- 2. Is the copy current? The mirror answers at least once a minute, also when nothing changes.
 SELECT answered_at > now() - interval '2 minutes' AS is_current, answered_at FROM stock_position;
 
--- 3. Which orders took stock in the last hour?
+-- 3. What did each order take (negative) or give back in the last hour?
 SELECT order_id, sku, warehouse_id, sum(new_qty - old_qty) AS delta
 FROM stock_changes
 WHERE order_id IS NOT NULL AND recorded_at > now() - interval '1 hour'
