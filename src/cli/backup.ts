@@ -14,7 +14,7 @@ interface BackupOptions {
   readonly json?: boolean;
 }
 
-export function backupCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('backup')
     .argument('<file>', 'the copy of the mirror; it appears whole or not at all')
     .option('--force', 'replace FILE')

@@ -51,7 +51,7 @@ const statusSchema = z.object({ state: z.string(), pending_reads: z.number() });
 const resyncSchema = z.object({ joined: z.boolean().optional() });
 const runsSchema = z.object({ runs: z.array(z.object({ state: z.string() })) });
 
-export function demoCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('demo')
     .option(
       '--seconds <number>',

@@ -35,7 +35,7 @@ const CHECKS: readonly (readonly [name: string, look: Look])[] = [
   ['store', checkStore],
 ];
 
-export function doctorCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('doctor')
     .option('--full', 'also check every index of the database against its table, which takes longer')
     .option('--json', 'print the checks as JSON')

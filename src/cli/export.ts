@@ -28,7 +28,7 @@ interface ExportOptions {
 
 type Row = Readonly<Record<string, string | number | null>>;
 
-export function exportCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('export')
     .addOption(new Option('--format <format>', 'csv or json').choices(['csv', 'json']).makeOptionMandatory())
     .option('--changes', 'the change feed (mirror_changes) instead of the stock levels (mirror_stock)')

@@ -53,7 +53,7 @@ const CONTINUES =
   'is already under way: products that it has read are not read again. To compare every product as of now, run resync ' +
   'again when it has ended';
 
-export function resyncCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('resync')
     .option('--product <id...>', 'only these products', productIds)
     .option('--detach', 'start the run in the running mirror, and return at once')

@@ -24,7 +24,7 @@ interface SandboxOptions {
 const LINES_PER_SECOND = 10;
 const SEED_TEXT = 'the same seed gives the same catalogue, operations and faults';
 
-export function sandboxCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('sandbox')
     .option('--port <port>', 'port on 127.0.0.1; 0 for any free one', whole(0, 65_535), 8790)
     .option('--products <count>', 'products in the catalogue', whole(1, 1_000_000), 50)

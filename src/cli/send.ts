@@ -30,7 +30,7 @@ const LEVEL = whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 const ACKNOWLEDGED_WITHIN_MS = 1_000;
 const TIMEOUT_MS = 10_000;
 
-export function sendCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('send')
     .option(
       '--variant <id>',

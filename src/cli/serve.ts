@@ -3,7 +3,7 @@ import { runService } from '../app/serve.ts';
 import { explained } from './shared/explained.ts';
 
 /** `stock-mirror serve`: runs the mirror in the foreground. */
-export function serveCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('serve').action(async () => {
     process.exitCode = await runService();
   });

@@ -40,7 +40,7 @@ const countsSchema = z.object({
   behind_since: z.number().nullable(),
 });
 
-export function statusCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('status')
     .option('--json', 'print it as JSON')
     .action(async (options: { readonly json?: boolean }) => {

@@ -1,56 +1,52 @@
-/** The commands. Only the one that is asked for is loaded: all together take longer to load than most take to run. */
+/** Only the named command is loaded, since loading all takes longer than most take to run. */
 import { Command } from 'commander';
 
-const VERBS: Readonly<Record<string, readonly [summary: string, load: () => Promise<Command>]>> = {
+type Load = () => Promise<{ readonly createCommand: () => Command }>;
+
+const VERBS: Readonly<Record<string, readonly [summary: string, load: Load]>> = {
   serve: [
     'run the mirror in the foreground until SIGTERM (exit code 0) or Ctrl-C (130)',
-    async () => (await import('./serve.ts')).serveCommand(),
+    () => import('./serve.ts'),
   ],
   resync: [
     'read the whole catalogue, or single products, until the mirror equals the store',
-    async () => (await import('./resync.ts')).resyncCommand(),
+    () => import('./resync.ts'),
   ],
   verify: [
     'read the store and compare, changing nothing; exits 1 when the mirror differs, and lists where',
-    async () => (await import('./verify.ts')).verifyCommand(),
+    () => import('./verify.ts'),
   ],
-  status: [
-    'show the state of the mirror; exits 1 unless it is live',
-    async () => (await import('./status.ts')).statusCommand(),
-  ],
+  status: ['show the state of the mirror; exits 1 unless it is live', () => import('./status.ts')],
   doctor: [
     'check configuration, database, disk, running mirror, clock, credentials and catalogue; exits 1 if any check fails',
-    async () => (await import('./doctor.ts')).doctorCommand(),
+    () => import('./doctor.ts'),
   ],
   export: [
     'write the stock levels, or the change feed, as CSV or as JSON lines',
-    async () => (await import('./export.ts')).exportCommand(),
+    () => import('./export.ts'),
   ],
-  backup: [
-    'copy the mirror to FILE while it runs: checked, and on disk',
-    async () => (await import('./backup.ts')).backupCommand(),
-  ],
+  backup: ['copy the mirror to FILE while it runs: checked, and on disk', () => import('./backup.ts')],
   send: [
     'post a correctly signed test webhook to the mirror, and show the answer and the time it took',
-    async () => (await import('./send.ts')).sendCommand(),
+    () => import('./send.ts'),
   ],
   sandbox: [
     'run a simulated store, with a web page and fault injection, for development',
-    async () => (await import('./sandbox.ts')).sandboxCommand(),
+    () => import('./sandbox.ts'),
   ],
   demo: [
     'run a simulated store and a real mirror with faults in between, then compare all their values',
-    async () => (await import('./demo.ts')).demoCommand(),
+    () => import('./demo.ts'),
   ],
 };
 
-/** A command for each verb: whole for the one that the arguments name, of the others the summary for `--help`. */
+/** Other commands than the named one have only their summary, for `--help`. */
 export async function commandsFor(args: readonly string[]): Promise<Command[]> {
   const [first, second] = args.filter((argument) => !argument.startsWith('-'));
   const named = first === 'help' ? second : first;
   return Promise.all(
     Object.entries(VERBS).map(async ([name, [summary, load]]) =>
-      (name === named ? await load() : new Command(name)).description(summary),
+      (name === named ? (await load()).createCommand() : new Command(name)).description(summary),
     ),
   );
 }

@@ -25,7 +25,7 @@ interface VerifyOptions {
   readonly json?: boolean;
 }
 
-export function verifyCommand(): Command {
+export function createCommand(): Command {
   const command = new Command('verify')
     .addOption(
       new Option('--sample <count>', 'only this number of products, chosen at random')

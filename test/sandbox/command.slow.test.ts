@@ -7,8 +7,8 @@ import { sandboxFor } from './harness.ts';
 const entry = `
   import { createProgram } from './src/cli/program.ts';
   import { runProgram } from './src/cli/run.ts';
-  import { sandboxCommand } from './src/cli/sandbox.ts';
-  const code = await runProgram(createProgram([sandboxCommand()]), process.argv.slice(1));
+  import { createCommand } from './src/cli/sandbox.ts';
+  const code = await runProgram(createProgram([createCommand()]), process.argv.slice(1));
   if (code !== undefined) process.exitCode = code;
 `;
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { statusCommand } from '../../../src/cli/status.ts';
+import { createCommand } from '../../../src/cli/status.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
@@ -67,7 +67,7 @@ async function printed({ port }: Ops): Promise<string> {
     text += String(part);
     return true;
   });
-  await statusCommand().parseAsync([], { from: 'user' });
+  await createCommand().parseAsync([], { from: 'user' });
   write.mockRestore();
   process.exitCode = undefined;
   return text;
