@@ -61,7 +61,7 @@ CREATE TABLE `live_counts` (
 --> statement-breakpoint
 CREATE TABLE `minutes` (
 	`minute` integer PRIMARY KEY NOT NULL,
-	`figures_json` text NOT NULL
+	`values_json` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `mirror_state` (

@@ -116,11 +116,6 @@ export async function openMirror({
           );
         }
       },
-      onHeldBack: (held) =>
-        log.warn(
-          held,
-          'another program’s read transaction keeps the write-ahead log from being moved into the file: end it (`fuser -v` on the -shm file lists the processes)',
-        ),
     },
     () => clock.now(),
   );

@@ -1,7 +1,7 @@
 /**
- * The mirror as the rest of the program sees it: inputs and commands go to the apply thread, queries to the query thread.
- * When either fails, both are ended and started again after a pause; the start is the only recovery
- * (docs/architecture.md#start). Deliveries are accepted meanwhile: nothing here is on their way.
+ * The mirror's main-thread side: inputs and commands go to the apply thread, queries to the query thread. If either
+ * fails, both are ended and restarted after a pause, and the start rule recovers the file (docs/architecture.md#start).
+ * The intake does not depend on this.
  */
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
@@ -15,7 +15,6 @@ import type { ApplyCalls, ApplyEvent } from './writer/serve-apply.ts';
 export type ApplyThread = Asked<ApplyCalls, ApplyEvent>;
 export type QueryThread = Asked<QueryCalls, never>;
 
-/** What a start of the mirror goes by, besides its files (start.ts). */
 export interface ApplyOptions {
   readonly isSuspect: boolean;
   readonly inboxEndSeq: number | null;
@@ -26,25 +25,21 @@ export interface MirrorThreads {
   query(): QueryThread;
 }
 
-/** What the mirror's owner hears. */
 export interface MirrorEvents {
-  /** The mirror is open, for the first time or again. */
+  /** For the first time or again. */
   readonly onOpened: (newEpoch: NewEpoch | null) => void;
-  /** Once for each fault; null: the mirror works again. */
+  /** Once per fault; null: the mirror works again. */
   readonly onFault: (fault: StoreError | null) => void;
-  readonly onHeldBack: (held: { readonly walBytes: number; readonly pages: number }) => void;
 }
 
 export type ApplyListener = (applied: { readonly reports: readonly AppliedInput[] }) => void;
 
-/** What reads the mirror. */
 export type StoreReader = Pick<Mirror, 'ask'>;
-/** What writes it, and how far it is. */
 export type StoreWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fault' | 'position' | 's0'>;
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A mirror that worked for this long has recovered. */
+/** A mirror that worked this long has recovered. */
 const RECOVERED_MS = 60_000;
 
 interface Running {
@@ -64,34 +59,34 @@ export class Mirror {
   readonly #tried = Promise.withResolvers<void>();
   #running: Running | null = null;
   #position = NOWHERE;
-  /** Until a transaction has succeeded after it: some faults show only at the first commit. */
+  /** Kept until the first successful transaction, because some faults show only at a commit. */
   #fault: StoreError | null = null;
   #isSuspect = false;
   #inboxEndSeq: number | null = null;
   #pauseMs = FIRST_PAUSE_MS;
   #again: NodeJS.Timeout | undefined;
   #closing: Promise<void> | null = null;
-  /** Inputs that were begun before this are of another opening: their numbers mean nothing now. */
+  /** Inputs begun before this belong to an earlier opening, whose input numbers are void. */
   #openedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param now the process's clock, which stamps what is read. */
+  /** @param now the process's clock. */
   constructor(threads: MirrorThreads, events: MirrorEvents, now: () => number) {
     this.#threads = threads;
     this.#events = events;
     this.#now = now;
   }
 
-  /** Resolves once the mirror is open for the first time; rejects when it is closed before. */
+  /** Resolves at the first opening; rejects if the mirror is closed before. */
   get opened(): Promise<void> {
     return this.#opened.promise;
   }
 
-  /** Resolves once the mirror is open, or its first opening has failed. */
+  /** Resolves once the first opening has succeeded or failed. */
   get tried(): Promise<void> {
     return this.#tried.promise;
   }
 
-  /** Why nothing is applied at present; null: the mirror works, or is being opened for the first time. */
+  /** null if the mirror works, or is being opened for the first time. */
   get fault(): StoreError | null {
     return this.#fault;
   }
@@ -100,7 +95,6 @@ export class Mirror {
     return this.#running !== null && this.#running.openedAtMs !== null;
   }
 
-  /** As of the last transaction. */
   get position(): Position {
     return this.#position;
   }
@@ -117,12 +111,11 @@ export class Mirror {
     this.#start();
   }
 
-  /** The inbox has new rows. */
   arrived(): void {
     this.#running?.apply.call('arrived', undefined).catch(() => undefined);
   }
 
-  /** Resolves once it is applied and on disk. @throws StoreError; then nothing of it is applied, now or later. */
+  /** Resolves once the input is applied and on disk. @throws StoreError; the input is then never applied. */
   async append(input: NewInput): Promise<AppliedInput> {
     const apply = this.#serving().apply;
     if ('sentAtMs' in input && input.sentAtMs < this.#openedAtMs) {
@@ -131,12 +124,10 @@ export class Mirror {
     return apply.call('input', input);
   }
 
-  /** @throws StoreError */
   async command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>> {
     return (await this.#serving().apply.call('command', { name, args })) as CommandResult<N>;
   }
 
-  /** @throws StoreError */
   async ask<N extends QueryName>(
     name: N,
     ...args: QueryArgs<N> extends undefined ? [] : [QueryArgs<N>]
@@ -226,15 +217,11 @@ export class Mirror {
         }
         for (const listener of this.#listeners) listener({ reports: event.reports });
         return;
-      case 'held_back':
-        this.#events.onHeldBack(event);
-        return;
       case 'failed':
         this.#fail(running, new StoreError(event.error.kind, event.error.message), event.isDamage);
     }
   }
 
-  /** Ends both threads and starts them again after a pause. */
   #fail(running: Running, error: StoreError, isDamage: boolean): void {
     if (running !== this.#running || this.#closing !== null) return;
     this.#running = null;

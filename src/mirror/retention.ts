@@ -1,4 +1,4 @@
-/** Deletes old rows of inbox and mirror, a little at a time each hour, so that no delivery waits for it. */
+/** Deletes old rows of inbox and mirror every hour, in small transactions, so that no delivery waits for it. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { InboxClient } from '../inbox/inbox-client.ts';
 import type { Logger } from '../platform/log.ts';
@@ -17,11 +17,11 @@ interface RetentionDeps {
 
 const DAY_MS = 24 * 60 * 60_000;
 const EVERY_MS = 60 * 60_000;
-/** Rows of each kind in one transaction, and the pause before the next: short compared with the time of an answer. */
+/** Rows of each kind per transaction, and the pause between transactions. */
 const AT_ONCE = 500;
 const PAUSE_MS = 100;
 
-/** Prunes now and every hour. @param signal ends it with the transaction under way. */
+/** @param signal ends it with the transaction under way. */
 export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal): Promise<void> {
   const { log, retentionDays } = deps;
   try {
@@ -42,7 +42,7 @@ export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal
   }
 }
 
-/** @returns how many rows were deleted. */
+/** @returns the number of deleted rows. */
 async function pruneAll(
   { inbox, mirror, doneSeq, now, retentionDays }: RetentionDeps,
   signal: AbortSignal,

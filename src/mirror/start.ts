@@ -1,6 +1,6 @@
 /**
- * Opens the mirror next to its inbox (docs/architecture.md#start). This is the only recovery there is: every start, and
- * every start again after a fault, runs it.
+ * Opens the mirror next to its inbox (docs/architecture.md#start). This is the only recovery: it runs at every start
+ * and after every fault.
  */
 import { existsSync, renameSync } from 'node:fs';
 import { newName, readMetadata, type InboxMetadata } from '../inbox/inbox.ts';
@@ -11,7 +11,6 @@ import { explain } from '../sqlite/explain.ts';
 import type { Db } from '../sqlite/open.ts';
 import { openWriter } from './file/open-writer.ts';
 
-/** What a mirror's file says of its place next to an inbox. */
 export interface MirrorPosition {
   readonly epoch: string;
   readonly inboxSeq: number;
@@ -23,23 +22,23 @@ export interface MirrorPosition {
 }
 
 export interface InboxPosition extends Pick<InboxMetadata, 'epoch' | 'changeSeq'> {
-  /** 0: the inbox is empty. */
+  /** 0 if the inbox is empty. */
   readonly firstSeq: number;
   readonly lastSeq: number;
 }
 
 /**
  * - `continue`: the mirror is where it was left.
- * - `note`: so it is, and the inbox has yet to note its epoch.
- * - `new_epoch`: its rows are kept, suspect until they are read.
- * - `empty`: its rows are another mirror's: the file is moved aside.
+ * - `note`: the same, but the inbox has yet to note its epoch.
+ * - `new_epoch`: the rows are kept, suspect until they are read.
+ * - `empty`: the rows are another mirror's: the file is moved aside.
  */
 export type Verdict =
   | { readonly start: 'continue' }
   | { readonly start: 'note' }
   | { readonly start: 'new_epoch' | 'empty'; readonly why: string };
 
-/** The start rule for a file that can be used. */
+/** The start rule for a usable file. */
 export function judge(mirror: MirrorPosition, inbox: InboxPosition): Verdict {
   if (mirror.isBackup) return { start: 'new_epoch', why: 'the mirror was restored from a backup' };
   if (mirror.epoch !== inbox.epoch && mirror.inboxEpoch !== inbox.epoch)
@@ -56,38 +55,38 @@ export function judge(mirror: MirrorPosition, inbox: InboxPosition): Verdict {
 export interface NewEpoch {
   readonly why: string;
   readonly epoch: string;
-  /** Its change numbers are above this one. */
+  /** The epoch's change numbers are above this one. */
   readonly changeSeq: number;
-  /** Where the unusable file was moved; null: there was none, or it is still used. */
+  /** Where the unusable file was moved; null if there was none. */
   readonly movedTo: string | null;
 }
 
 export interface StartedMirror {
   readonly db: Db;
-  /** null: the mirror continues, or this is its first start. The inbox must note a new epoch. */
+  /** null if the mirror continues, or this is its first start. */
   readonly newEpoch: NewEpoch | null;
 }
 
-/** Numbers that readers may have seen before the inbox noted them, which it does every second. */
+/** More than the change numbers that readers can see in the second before the inbox notes them. */
 const UNNOTED_CHANGES = 1_000_000;
 
-/** Ends the name of the file that was moved aside; the newest one is kept. */
+/** Suffix of the file moved aside; only the newest is kept. */
 export const ASIDE = '.aside';
 
 interface StartOptions {
   readonly nowMs: number;
   /**
-   * The last row of the inbox when it was opened, until the mirror is first opened after that: an older inbox that has
-   * grown since would pass for the right one. null: the mirror was open since.
+   * The last row of the inbox when it was opened; null if the mirror has been open since. An older inbox that has grown
+   * since must not pass for the right one.
    */
   readonly inboxEndSeq: number | null;
-  /** The file has shown damage: all of it is checked. */
+  /** The file showed damage: check all of it. */
   readonly isSuspect: boolean;
 }
 
 /**
  * @param inbox any connection to the inbox.
- * @throws StoreError when the file is locked, out of reach, without room, or another program's.
+ * @throws StoreError if the file is locked, unreachable, another program's, or without room.
  */
 export function startMirror(path: string, inbox: Db, options: StartOptions): StartedMirror {
   const inboxAt = inboxPosition(inbox);
@@ -110,7 +109,7 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
     const lastSeq = options.inboxEndSeq ?? inboxAt.lastSeq;
     const verdict = judge(mirror, { ...inboxAt, lastSeq });
     if (verdict.start === 'continue' || verdict.start === 'note') {
-      // Not live on the heartbeat of the run before: a downtime may have to be noted first.
+      // Not live on the previous run's heartbeat: a downtime may have to be noted first.
       found.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
       const { epoch } = mirror;
       const noted = { why: 'the last start did not finish', epoch, changeSeq: mirror.changeSeq, movedTo };
@@ -127,7 +126,7 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
         inboxSeq = Math.max(inboxSeq, mirror.inboxSeq);
     }
   }
-  // No reader has seen anything, though deliveries may be waiting: the inbox's first epoch is the mirror's.
+  // No reader has seen a change, so the inbox's first epoch is the mirror's, even if deliveries are waiting.
   const isFirst = kept === null && movedTo === null && changeSeq === 0;
   const epoch = isFirst ? inboxAt.epoch : newName();
   if (!isFirst) changeSeq += UNNOTED_CHANGES;
@@ -139,7 +138,7 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
   return { db, newEpoch: isFirst ? null : { why, epoch, changeSeq, movedTo } };
 }
 
-/** @returns why the file cannot be used. @throws StoreError when it may be usable later, or is not ours to move. */
+/** @returns why the file cannot be used. @throws StoreError if it may be usable later, or is another program's. */
 function openFound(path: string, options: StartOptions & { readonly isUsed: boolean }): Db | string {
   let db: Db | null = null;
   try {
@@ -149,23 +148,23 @@ function openFound(path: string, options: StartOptions & { readonly isUsed: bool
     return db;
   } catch (error) {
     db?.close();
-    // Before anything was ever mirrored, whatever is there is somebody else's.
+    // Before the first use of the inbox, a file here is not ours.
     if (!options.isUsed || !isUnusable(error)) throw error;
     return error instanceof Error ? error.message : String(error);
   }
 }
 
-/** The file is at fault, and the same access would fail again. */
+/** The file is at fault: the same access would fail again. */
 function isUnusable(error: unknown): boolean {
   return isDamage(error) || (error instanceof StoreError && ['damaged', 'newer_schema'].includes(error.kind));
 }
 
-/** Puts the file in its place once its epoch has begun: readers, and the start after a kill, find all of it or none. */
+/** Renames the file into place after its epoch has begun: readers, and a start after a kill, find all of it or none. */
 function createMirror(path: string, begin: (db: Db) => void): Db {
   const unfinished = `${path}.new`;
   removeDatabase(unfinished);
   doneOrClosed(openWriter(unfinished), begin).close();
-  // A write-ahead log without its file would be taken for that of the new one.
+  // SQLite would apply a leftover write-ahead log to the new file.
   removeDatabase(path);
   renameSync(unfinished, path);
   return openWriter(path);
@@ -181,7 +180,7 @@ function doneOrClosed(db: Db, act: (db: Db) => void): Db {
   }
 }
 
-/** Keeps the rows that are there, which are suspect until they are read. */
+/** Keeps the rows; they are suspect until read. */
 function beginEpoch(
   db: Db,
   at: {

@@ -19,9 +19,8 @@ export interface StoreThreads extends MirrorThreads {
 export interface StoreEvents extends Omit<MirrorEvents, 'onOpened'> {
   /** The inbox failed: the process must end. */
   readonly onDeath: (error: StoreError) => void;
-  /** After each transaction of the inbox. */
   readonly onCommit: (commit: InboxCommit) => void;
-  /** The mirror is open, for the first time or again. */
+  /** For the first time or again. */
   readonly onOpened: (newEpoch: NewEpoch | null) => void;
 }
 
@@ -30,11 +29,10 @@ export interface Store {
   readonly mirror: Mirror;
   readonly reader: StoreReader;
   readonly writer: StoreWriter;
-  /** Closes the mirror, then the inbox, which holds the lock of both. */
   close(): Promise<void>;
 }
 
-/** @param path of the mirror. The inbox thread is started at once: answers need nothing else. */
+/** Starts the inbox thread at once: answers need nothing else. */
 export function realThreads(path: string): StoreThreads {
   const inbox = startThread('inbox/inbox-thread', { path });
   return {
@@ -45,10 +43,10 @@ export function realThreads(path: string): StoreThreads {
 }
 
 /**
- * Resolves once deliveries can be kept; the mirror is opened meanwhile.
+ * Resolves once deliveries can be stored; the mirror opens meanwhile.
  *
- * @param now the process's clock, once there is one: it starts from the inbox's heartbeat.
- * @throws StoreError when the inbox is in use, another program's, or out of reach.
+ * @param now the process's clock, which starts from the inbox's heartbeat.
+ * @throws StoreError if the inbox is in use, unreachable, or another program's.
  */
 export async function openStore(
   threads: StoreThreads,
@@ -68,10 +66,10 @@ export async function openStore(
       ...events,
       onOpened: (newEpoch) => {
         if (newEpoch !== null) {
-          // Until it is noted, a start would begin another one.
+          // If this fails, the next start begins another epoch.
           inbox.beginEpoch(newEpoch.epoch, newEpoch.changeSeq).catch(() => undefined);
         }
-        // Rows that came while it was closed.
+        // Rows may have come while it was closed.
         mirror.arrived();
         events.onOpened(newEpoch);
       },

@@ -1,22 +1,18 @@
-/**
- * Statements prepared once per connection: preparing a query that runs several times a second costs more than running
- * it.
- */
+/** Statements prepared once per connection: preparing a short query costs more than running it. */
 import type { Statement } from 'better-sqlite3';
 import type { Db } from './open.ts';
 
 const byConnection = new WeakMap<Db, Map<string, Statement>>();
 
 /**
- * For statements that run again and again. SQLite plans one anew whenever another value is bound to a parameter that
- * its planner has looked at, such as beside ORDER BY: three quarters of the time that a short query takes. A sign
- * hides the parameter from the planner, and changes nothing else.
+ * Keeps SQLite from planning a statement again whenever a parameter that the planner has used, such as one next to
+ * ORDER BY, gets another value: three quarters of the time of a short query. The sign hides the parameter from it.
  */
 export function plannedOnce(sql: string): string {
   return sql.replaceAll(/[?@]\w*/g, '+$&');
 }
 
-/** @param sql one of a bounded number of texts: each stays prepared as long as the connection lives. */
+/** @param sql one of a bounded number of texts: each stays prepared for the life of the connection. */
 export function prepared<P extends unknown[] | object, R = unknown>(
   db: Db,
   sql: string,
@@ -26,4 +22,23 @@ export function prepared<P extends unknown[] | object, R = unknown>(
   let statement = statements.get(sql);
   if (statement === undefined) statements.set(sql, (statement = db.prepare(plannedOnce(sql))));
   return statement as Statement<P extends unknown[] ? P : [P], R>;
+}
+
+/** A query of one column: its rows are values. */
+export function column<P extends unknown[] | object, V>(db: Db, sql: string) {
+  return prepared<P, V>(db, sql).pluck() as Statement<P extends unknown[] ? P : [P], V>;
+}
+
+/** The row of a query that always has one. */
+export function onlyRow<R>(query: Statement<[], R>): R {
+  const row = query.get();
+  if (row === undefined)
+    throw new Error(`no row, the database was changed by another program: ${query.source}`);
+  return row;
+}
+
+/** The ids in `ids` that satisfy `rest`: joins to `l.value`, and a condition. */
+export function idsAmong(db: Db, ids: readonly string[], rest: string, ...args: unknown[]): string[] {
+  const sql = `SELECT l.value FROM json_each(?) l ${rest}`;
+  return column<unknown[], string>(db, sql).all(JSON.stringify(ids), ...args);
 }

@@ -60,7 +60,6 @@ export async function inboxAt(path = newPath(), events: Partial<StoreEvents> = {
       onCommit: () => undefined,
       onOpened: () => undefined,
       onFault: () => undefined,
-      onHeldBack: () => undefined,
       ...events,
     },
     () => 0,

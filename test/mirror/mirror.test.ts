@@ -67,7 +67,6 @@ const threads = {
 
 const events = {
   onOpened: () => undefined,
-  onHeldBack: () => undefined,
   onFault: (fault: StoreError | null) => void faults.push(fault?.message ?? null),
 };
 

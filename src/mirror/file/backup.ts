@@ -1,4 +1,3 @@
-/** An online copy of the mirror: as of one instant, whole, checked and on disk, or not there at all. */
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
@@ -25,16 +24,16 @@ interface Backup {
   readonly lastSeq: number;
 }
 
-/** About 8 ms of work: in between, progress is shown and Ctrl-C handled. */
+/** About 8 ms of work between progress reports. */
 const PAGES_AT_ONCE = 2_000;
 
 /**
- * Works next to a running mirror and without one. One read transaction lasts for the whole copy, which keeps SQLite's
- * online backup from starting over; what is written meanwhile waits in the write-ahead log. The copy carries a flag: a
- * mirror that is started on it begins a new epoch and reads everything (start.ts).
+ * Copies the mirror online, whether or not it is running: one checked instant, on disk, or no file at all. One read
+ * transaction lasts for the whole copy, because SQLite's online backup would start over after a write. The copy carries
+ * a flag: a mirror started on it begins a new epoch and reads everything (start.ts).
  *
- * @returns null when interrupted; nothing is left behind then.
- * @throws StoreError, or Error naming what is in the way.
+ * @returns null if interrupted.
+ * @throws StoreError, or Error naming the obstacle.
  */
 export async function backupDatabase(
   from: string,
@@ -50,7 +49,7 @@ export async function backupDatabase(
     options.interrupted.throwIfAborted();
     chmodSync(draft, statSync(from).mode & 0o777);
     syncFile(draft);
-    // Again: copying took its time.
+    // Copying took time.
     refuseBackupTarget(from, to, options);
     renameSync(draft, to);
     syncFile(dirname(to));
@@ -58,7 +57,7 @@ export async function backupDatabase(
   } catch (error) {
     removeDatabase(draft);
     if (options.interrupted.aborted) return null;
-    // A full disk and the like.
+    // A full disk, for example.
     throw systemCode(error) === null ? error : explained(draft, error);
   }
 }
@@ -74,7 +73,7 @@ async function copy(
   try {
     source.exec('BEGIN');
     const position = positionIn(source, from);
-    // The copy gets the permissions of the file, and is private while it grows.
+    // Private while it grows.
     explain(draft, () => closeSync(openSync(draft, 'wx', 0o600)));
     await source.backup(draft, {
       progress: ({ totalPages, remainingPages }) => {
@@ -98,7 +97,7 @@ function positionIn(source: Db, from: string): Position {
   return position;
 }
 
-/** One tidy file without a write-ahead log beside it, whose every page was read back. */
+/** Turns the copy into one file without a write-ahead log, and checks every page. */
 function finish(draft: string): void {
   const copy = new Database(draft, { fileMustExist: true });
   try {
@@ -129,13 +128,12 @@ function firstProblem(copy: Db): string | null {
 function refuseBackupTarget(from: string, to: string, { force }: { readonly force: boolean }): void {
   refuseTarget([from, inboxPath(from)], to, { force });
   for (const suffix of ['-wal', '-journal']) {
-    // SQLite would take it for the new file's.
+    // SQLite would apply it to the new file.
     if (existsSync(to + suffix))
       throw new Error(`${to}${suffix} exists, so another program uses ${to}: name another file`);
   }
 }
 
-/** Puts a file's content, or a folder's entries, on disk. */
 function syncFile(path: string): void {
   const file = openSync(path, 'r');
   try {

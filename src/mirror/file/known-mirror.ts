@@ -1,10 +1,9 @@
-/** For a database that is only read: is it a mirror that this program can read? */
+/** Checks that a database opened for reading is a mirror this program can read. */
 import { statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { StoreError } from '../../sqlite/errors.ts';
 import { knownSchemaVersion, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 
-/** A mirror of this program or of an earlier one. @throws StoreError */
 export function refuseNoMirror(path: string, db: Database.Database): void {
   refuseUnknownSchema(path, db);
   const tables = db.prepare<[], number>('SELECT count(*) FROM sqlite_master').pluck().get();
@@ -12,7 +11,6 @@ export function refuseNoMirror(path: string, db: Database.Database): void {
   throw new StoreError('not_a_database', `${path} is empty: start the mirror, which fills it.`);
 }
 
-/** An earlier program's database lacks what this one queries. @throws StoreError */
 export function refuseOlderSchema(path: string, db: Database.Database): void {
   const found = db.prepare<[], number>('SELECT count(*) FROM __drizzle_migrations').pluck().get() ?? 0;
   const known = knownSchemaVersion();
@@ -23,7 +21,7 @@ export function refuseOlderSchema(path: string, db: Database.Database): void {
   );
 }
 
-/** SQLite opens a folder without an error, and fails on the first page. @throws StoreError */
+/** SQLite opens a folder without an error and fails on the first page. @throws StoreError */
 export function refuseFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
   throw new StoreError('unreachable', `${path} is a folder: set DATABASE_PATH to a file.`);

@@ -1,4 +1,6 @@
-/** The connection for writing: pragmas and migrations. Apart from open.ts: most threads need no migrations. */
+/**
+ * The writing connection: pragmas and migrations. Separate from sqlite/open.ts because most threads need no migrations.
+ */
 import { accessSync, constants, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
@@ -9,10 +11,12 @@ import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
 import { refuseFolder } from './known-mirror.ts';
 import { createViews } from './views.ts';
 
-/** The length that the write-ahead log has at most, unless a reader holds it back. */
+/** Limit of the write-ahead log, unless a reader holds it back. */
 const WAL_BYTES = 16 << 20;
 
-/** The only connection that may write, migrated to the current schema. Creates file and folder when missing. */
+/**
+ * Opens the only connection that may write, migrated to the current schema; creates folder and file. @throws StoreError
+ */
 export function openWriter(path: string): Db {
   return explain(path, () => {
     makeFolder(dirname(path));
@@ -20,18 +24,17 @@ export function openWriter(path: string): Db {
     replaceSides(path);
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
-      // SQLite opens a read-only file without an error, and fails on the first delivery.
+      // SQLite opens a read-only file without an error and fails on the first write.
       accessSync(path, constants.W_OK);
-      // Before anything else: not even the journal mode of another program's file is changed.
+      // Check first: do not change another program's file, not even its journal mode.
       refuseUnknownSchema(path, db);
-      // FULL: numbers that were handed out are on disk.
+      // FULL: change numbers that readers have seen are on disk.
       useWal(db);
       db.pragma('synchronous = FULL');
-      // macOS reports a write as durable before it is, unless asked for more; elsewhere this changes nothing.
+      // On macOS, only fullfsync makes a write durable.
       db.pragma('fullfsync = ON');
       db.pragma('foreign_keys = ON');
-      // Nobody waits for a commit here: it moves the write-ahead log into the file itself, and shortens what a reader
-      // had held back.
+      // No answer waits for a commit here, so commits may checkpoint and truncate the log.
       db.pragma(`wal_autocheckpoint = ${WAL_BYTES / 4096}`);
       db.pragma(`journal_size_limit = ${WAL_BYTES}`);
       db.pragma('cache_size = -16384');
@@ -46,14 +49,14 @@ export function openWriter(path: string): Db {
   });
 }
 
-/** A reader under another account may have made a -wal and a -shm that this user may not write. */
+/** Replaces a -wal and -shm that a reader under another account created and this user cannot write. */
 function replaceSides(path: string): void {
   const [wal, shm] = [`${path}-wal`, `${path}-shm`];
   if ([wal, shm].every(isWritable)) return;
   explain(wal, () => {
     const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     try {
-      // Locks out everybody else, or fails; it needs no -shm.
+      // Locks out all others or fails; needs no -shm.
       db.pragma('locking_mode = EXCLUSIVE');
       refuseUnknownSchema(path, db);
       if (existsSync(wal)) {
@@ -67,7 +70,7 @@ function replaceSides(path: string): void {
   });
 }
 
-/** Also true of a file that does not exist. */
+/** True also for a missing file. */
 function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

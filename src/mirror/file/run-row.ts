@@ -1,4 +1,3 @@
-/** A run as its table has it. */
 import type { Run, RunKind, RunState } from '../../core/runs.ts';
 import type { runs } from './schema.ts';
 

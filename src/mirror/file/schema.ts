@@ -1,8 +1,8 @@
 /**
- * The tables behind the public views. Ids are TEXT, instants INTEGER epoch ms in the mirror's own clock unless stated
- * otherwise. The migration in `drizzle/` adds what drizzle cannot express: WITHOUT ROWID, statistics and the first rows.
- * The columns of the tables that the rules write are explained in `core/model.ts`. SQLite 3.31 must be able to read the
- * file: no STRICT, no newer function in an index, a check or a view.
+ * The tables behind the public views. Ids are TEXT, instants INTEGER epoch ms of the mirror's clock. core/model.ts
+ * explains the columns that the rules write. The migration in `drizzle/` adds what drizzle cannot express: WITHOUT
+ * ROWID, statistics, first rows. SQLite 3.31 must be able to read the file: no STRICT, and no newer function in an
+ * index, check or view.
  */
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
@@ -102,7 +102,7 @@ export const products = sqliteTable(
     productId: text('product_id').primaryKey(),
     name: text('name'),
     parentId: text('parent_id'),
-    /** The store's clock. */
+    /** Store time. */
     updateTimeMs: integer('update_time_ms'),
     readSeq: integer('read_seq').notNull(),
     readAtMs: integer('read_at_ms').notNull(),
@@ -131,10 +131,7 @@ export const products = sqliteTable(
   ],
 );
 
-/**
- * The last detail of each product, whole, as the store sent it. A table of its own, because it is large and rarely
- * read.
- */
+/** A separate table, because details are large and rarely read. */
 export const productDetails = sqliteTable('product_details', {
   productId: text('product_id').primaryKey(),
   detailJson: text('detail_json').notNull(),
@@ -175,12 +172,11 @@ export const gaps = sqliteTable(
   ],
 );
 
-/** The public change feed: append-only, until it is pruned. */
+/** The change feed: append-only until pruned. */
 export const changes = sqliteTable(
   'changes',
   {
     seq: integer('seq').primaryKey(),
-    /** The delivery it came with; null for a read. */
     inboxSeq: integer('inbox_seq'),
     variantId: text('variant_id').notNull(),
     warehouseId: text('warehouse_id'),
@@ -196,29 +192,28 @@ export const changes = sqliteTable(
     requestId: text('request_id'),
   },
   (t) => [
-    // Each entry of an index ends with the row's own key, `seq`, so that the results come in the feed's order. By
-    // variant in shares of the feed: new rows go into the last share, which is small and in memory, where one index
-    // of the whole feed would cost a page read and written for each change. SQLite looks through the shares by
-    // itself: what the migration puts into `sqlite_stat1` tells it that they are few.
+    // Every index entry ends with `seq`, so results come in the feed's order. The index by variant is divided into
+    // shares of the feed: inserts touch only the last share, which is in memory, while an undivided index costs a page
+    // read and written per change. The migration's `sqlite_stat1` tells SQLite that shares are few, so that it searches
+    // each of them.
     index('changes_variant').on(sql.raw(`seq >> ${SHARE_BITS}`), t.variantId),
-    // By order and by a delivery's request, for the page's search, likewise in shares; each by the end of its id,
-    // which is what tells it from the others.
+    // For the page's search. The end of an id is its distinctive part.
     index('changes_order')
       .on(sql.raw(`seq >> ${SHARE_BITS}`), sql.raw('substr(order_id, -4)'))
       .where(sql`order_id IS NOT NULL`),
     index('changes_request')
       .on(sql.raw(`seq >> ${SHARE_BITS}`), sql.raw('substr(request_id, -4)'))
       .where(sql`source = 'webhook'`),
-    /** Corrections by reads. First sightings are left out: a catalogue full of them would be most of the index. */
+    /** Without `first_read`, which would be most of the index. */
     index('changes_corrected')
       .on(t.reason)
       .where(sql`source = 'read' AND reason <> 'first_read'`),
-    /** Times come almost in order, so that a row's entry is beside the last one: in memory, and not half empty. */
+    /** Nearly ordered inserts keep the index compact. */
     index('changes_recorded').on(t.recordedAtMs),
   ],
 );
 
-/** Dead letters: authentic input that was not understood, by its row in the inbox. */
+/** Authentic input that was not understood. */
 export const deadLetters = sqliteTable(
   'dead_letters',
   {
@@ -232,13 +227,13 @@ export const deadLetters = sqliteTable(
   (t) => [index('dead_letters_delivery').on(t.inboxSeq)],
 );
 
-/** What each item of a delivery did: the branches of the merge rule, in the order of the items, joined by `OUTCOME_SEPARATOR`. */
+/** The merge branches of a delivery's items, in order, joined by `OUTCOME_SEPARATOR`. */
 export const deliveries = sqliteTable('deliveries', {
   inboxSeq: integer('inbox_seq').primaryKey(),
   outcomes: text('outcomes').notNull(),
 });
 
-/** State that the rules keep besides the tables: `MirrorState` of core/model.ts. */
+/** `MirrorState` of core/model.ts. */
 export const mirrorState = sqliteTable(
   'mirror_state',
   {
@@ -265,7 +260,7 @@ export const mirrorState = sqliteTable(
   () => [check('mirror_state_single', sql`id = 1`)],
 );
 
-/** How many live rows there are, so that they need not be counted. */
+/** Numbers of live rows, maintained instead of counted. */
 export const liveCounts = sqliteTable(
   'live_counts',
   {
@@ -277,28 +272,27 @@ export const liveCounts = sqliteTable(
   () => [check('live_counts_single', sql`id = 1`)],
 );
 
-/** Live stock levels of each product that has had any: the levels that a suspect product makes suspect. */
+/** Number of live stock levels of each product: those that a suspect product makes suspect. */
 export const productStockLevels = sqliteTable('product_stock_levels', {
   productId: text('product_id').primaryKey(),
   levels: integer('levels').notNull(),
 });
 
-/** State besides that of the rules. The heartbeat is the running mirror's own; inputs tell the rest. */
 export const serviceState = sqliteTable(
   'service_state',
   {
     id: integer('id').primaryKey(),
-    /** Identifies one history: consumers of the feed start over when it changes. */
+    /** Identifies one numbering of the change feed. */
     epoch: text('epoch').notNull(),
-    /** The heartbeat: written every second while the mirror runs; null before that, in each epoch. */
+    /** Heartbeat, every second; null before the first one of an epoch. */
     aliveAtMs: integer('alive_at_ms'),
-    /** The mirror's own clock at that heartbeat: after the host's clock was set back, the two differ. */
+    /** The mirror's clock at the heartbeat; it differs from `alive_at_ms` after the host's clock was set back. */
     clockMs: integer('clock_ms'),
-    /** When the catalogue was last read whole in this epoch. */
+    /** In this epoch. */
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
-    /** The last number of the pruned changes: a consumer below it would miss some. Zero: none were pruned. */
+    /** The last pruned number, 0 if none: a consumer below it would miss changes. */
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
-    /** The last heartbeat before the file was closed in order, or opened: nobody keeps it since. Null from the next heartbeat on. */
+    /** The last heartbeat, from the close or opening of the file until the next heartbeat. */
     stoppedAtMs: integer('stopped_at_ms'),
     /** Written by `backup`, and not started since. */
     isBackup: integer('is_backup').notNull().default(0),
@@ -317,17 +311,15 @@ export const runs = sqliteTable(
     state: text('state').notNull(),
     startedAtMs: integer('started_at_ms').notNull(),
     finishedAtMs: integer('finished_at_ms'),
-    /** Every product of the run must have been read by a read sent at or after this instant. */
+    /** Every product of the run must be read by a read sent at or after this instant. */
     readAfterMs: integer('read_after_ms').notNull(),
     /** JSON array of ids; null: the whole catalogue. */
     productIdsJson: text('product_ids_json'),
-    /** The position of the scan in the list; it continues from here after a restart. */
+    /** Where the scan continues after a restart. */
     listOffset: integer('list_offset').notNull(),
     listLastId: text('list_last_id'),
     listDone: integer('list_done').notNull(),
-    /**
-     * Log position when the scan began: products that it did not show and that are older than this are read as well.
-     */
+    /** Input number at the start of the scan: older products that it did not find are read too. */
     startedSeq: integer('started_seq').notNull(),
     total: integer('total').notNull(),
     done: integer('done').notNull(),
@@ -342,34 +334,29 @@ export const runs = sqliteTable(
   ],
 );
 
-/** What the plots show of a minute (since 1970), by the names that the process gives its figures. It notes them for itself. */
+/** A minute (since 1970) of the plots. The names of the values are the plots' own. */
 export const minutes = sqliteTable('minutes', {
   minute: integer('minute').primaryKey(),
-  figuresJson: text('figures_json').notNull(),
+  valuesJson: text('values_json').notNull(),
 });
 
-/** What the operator calls warehouses (`WAREHOUSE_NAMES`): written at each start. */
+/** `WAREHOUSE_NAMES`, written at each start. */
 export const warehouseNames = sqliteTable('warehouse_names', {
   warehouseId: text('warehouse_id').primaryKey(),
   name: text('name').notNull(),
 });
 
-/** Products whose reads the store refuses, or that kept failing, until one succeeds. They are tried, but nothing waits for them. */
+/** Products whose reads the store refuses, or that keep failing, until one succeeds. No run waits for them. */
 export const givenUpReads = sqliteTable('given_up_reads', { productId: text('product_id').primaryKey() });
 
-/**
- * Reads that failed, until one succeeds: when to try again. Parked: refused by the store, so not before a schedule or
- * an operator asks for it.
- */
+/** Failed reads until one succeeds. Parked: refused, so not retried until a schedule or an operator requests it. */
 export const readFailures = sqliteTable(
   'read_failures',
   {
     productId: text('product_id').primaryKey(),
-    /** Failures in a row, or since the read was last asked for anew. */
+    /** In a row, or since an operator or a schedule last requested the read. */
     attempts: integer('attempts').notNull(),
-    /**
-     * Of these and earlier ones: failures that came although the store had answered something since the one before.
-     */
+    /** Failures, these and earlier, while the store answered other requests. */
     faults: integer('faults').notNull(),
     nextAtMs: integer('next_at_ms').notNull(),
     parked: integer('parked').notNull(),

@@ -1,13 +1,11 @@
-/** The mirror's state, and why it is not live: the view `state_cause` decides, everything else asks it. */
+/** The mirror's state as the view `state_cause` derives it from the file. */
 
 export const MIRROR_STATES = ['live', 'catching_up', 'stale'] as const;
 export type MirrorState = (typeof MIRROR_STATES)[number];
 
-/** Why the mirror is not live, as far as its file shows, most urgent first, and the state that follows (ops/state/causes.ts). */
+/** Causes visible in the file, most urgent first, with the resulting state (ops/state/causes.ts). */
 export const STATE_OF_CAUSE = {
-  /** The mirror was stopped in order. */
   stopped: 'stale',
-  /** The last heartbeat is old. */
   no_heartbeat: 'stale',
   /** The mass-removal guard holds removals. */
   held_removals: 'stale',
@@ -15,18 +13,16 @@ export const STATE_OF_CAUSE = {
   first_read: 'catching_up',
   /** A product was not read since the last downtime. */
   downtime: 'catching_up',
-  /** A read request that makes rows suspect is old. */
+  /** A read request that makes rows suspect is older than `WAITING_MS`. */
   reads_overdue: 'stale',
-  /** More reads are given up than single products can explain. */
+  /** More reads are given up than faults of single products explain. */
   refused_products: 'stale',
 } as const satisfies Readonly<Record<string, MirrorState>>;
 export type StateCause = keyof typeof STATE_OF_CAUSE;
 export const STATE_CAUSES = Object.keys(STATE_OF_CAUSE) as StateCause[];
 
-/** Between the branches in `deliveries.outcomes`. */
 export const OUTCOME_SEPARATOR = '|';
 
-/** An older heartbeat is none: it is written every second. */
+/** An older heartbeat counts as none; it is written every second. */
 export const HEARTBEAT_MS = 10_000;
-/** An older re-read request is too old. */
 export const WAITING_MS = 15 * 60_000;

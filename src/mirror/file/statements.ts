@@ -1,12 +1,11 @@
-/** SQL made from the columns that a table has, so that the migration alone names them. The hot path prepares it itself. */
+/** SQL generated from a table's columns, so that only the migration names them. */
 import type { Db } from '../../sqlite/open.ts';
 
-/** As a power of two: this many numbers of the feed share a part of its indexes (schema.ts). */
+/** log2 of the change numbers in one share of the feed's indexes (schema.ts). */
 export const SHARE_BITS = 13;
 
 interface Column {
   readonly name: string;
-  /** The property of a row that holds it: `stock_id` is `stockId`. */
   readonly property: string;
 }
 
@@ -18,7 +17,6 @@ export function columnsOf(db: Db, table: string): readonly Column[] {
   }));
 }
 
-/** `col AS property, …` */
 export function selectList(db: Db, table: string, without: readonly string[] = []): string {
   return columnsOf(db, table)
     .filter(({ name }) => !without.includes(name))
@@ -30,7 +28,6 @@ export function selectFrom(db: Db, table: string, without: readonly string[] = [
   return `SELECT ${selectList(db, table, without)} FROM "${table}"`;
 }
 
-/** Insert with named parameters, or overwrite the row of the same key. */
 export function upsert(db: Db, table: string, key: readonly string[]): string {
   const updates = columnsOf(db, table)
     .filter(({ name }) => !key.includes(name))
@@ -38,7 +35,6 @@ export function upsert(db: Db, table: string, key: readonly string[]): string {
   return `${insertInto(db, table)} ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${updates.join(', ')}`;
 }
 
-/** Plain insert with named parameters. */
 export function insertInto(db: Db, table: string, without: readonly string[] = []): string {
   const columns = columnsOf(db, table).filter(({ name }) => !without.includes(name));
   const names = columns.map(({ name }) => `"${name}"`).join(', ');

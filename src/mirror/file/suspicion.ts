@@ -1,9 +1,9 @@
 /**
- * What makes a row suspect: the only definition, from which the views, their counts and the lists of suspect rows are put
- * together. In all of these conditions `c` is a stock level, `v` its variant and `p` its product, if that is known.
+ * The only definition of a suspect row; views, counts and lists are built from it. In all conditions `c` is a stock
+ * level, `v` its variant and `p` its product, if known.
  */
 
-/** Rows of products that were not read since may have missed deliveries. */
+/** Products not read since then may have missed deliveries. */
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
 
 const REQUESTED =
@@ -12,24 +12,22 @@ const LEVEL_HAS_GAP =
   'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = c.variant_id AND g.warehouse_id = c.warehouse_id)';
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)';
 export const UNEXPLAINED = 'c.unexplained_at_ms IS NOT NULL';
-/** A product that is not known, or has no row, was not read either. */
+/** True also if the product is unknown. */
 const NOT_READ = `coalesce(p.read_at_ms < ${TRUSTED_AFTER}, 1)`;
-const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
+export const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
 const UNMAPPED = 'v.product_id IS NULL';
 
 const anyOf = (...conditions: readonly string[]): string => `(\n    ${conditions.join('\n    OR ')}\n  )`;
 
-/** Whether a stock level is suspect. */
 export const SUSPECT_LEVEL = anyOf(UNMAPPED, UNEXPLAINED, NOT_READ, REQUESTED, LEVEL_HAS_GAP);
 
-/** Whether a variant's total is suspect. */
 export const SUSPECT_TOTAL = anyOf(NOT_READ, REQUESTED, VARIANT_HAS_GAP);
 
 const isRead = (row: string): string =>
   `NOT EXISTS (SELECT 1 FROM products p WHERE p.product_id = ${row}.product_id AND ${UNREAD_PRODUCT})`;
 const VARIANT_IS_READ = isRead('v');
 
-/** Few products are looked up one by one; most of them, as after a downtime, are passed through in the order of their ids. */
+/** Look up few unread products one by one; scan in id order when there are many, as after a downtime. */
 const FEW_UNREAD = 5_000;
 
 const levelsOfUnread = (from: string): string => `(
@@ -38,8 +36,8 @@ const levelsOfUnread = (from: string): string => `(
   )`;
 
 /**
- * How many stock levels are suspect. Counted from the side of each ground, never from that of the stock, and each level
- * with the first ground that it has. CROSS JOIN: in the order that is written.
+ * Number of suspect stock levels. Each level counts with its first ground, starting from the grounds, never from the
+ * stock. CROSS JOIN fixes the join order.
  */
 export const SUSPECT_COUNT = `CASE WHEN (
     SELECT count(*) FROM (SELECT 1 FROM products p WHERE ${UNREAD_PRODUCT} LIMIT ${FEW_UNREAD + 1})
@@ -58,18 +56,3 @@ export const SUSPECT_COUNT = `CASE WHEN (
     SELECT count(*) FROM variants v CROSS JOIN stock_levels c ON c.variant_id = v.variant_id
     WHERE ${UNMAPPED} AND c.gone_at_ms IS NULL
   )`;
-
-/**
- * The variants that may have suspect rows, ground by ground, each by an index of its own. null: a product without
- * variants, or a request that makes nothing suspect; such rows count, so that a reader can stop after a number of rows.
- */
-export const GROUNDS = [
-  `SELECT v.variant_id AS variantId
-   FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
-   WHERE o.product_id > ''`,
-  "SELECT g.variant_id AS variantId FROM gaps g WHERE g.variant_id > ''",
-  `SELECT c.variant_id AS variantId FROM stock_levels c WHERE ${UNEXPLAINED}`,
-  `SELECT v.variant_id AS variantId FROM products p LEFT JOIN variants v ON v.product_id = p.product_id
-   WHERE ${UNREAD_PRODUCT}`,
-  'SELECT v.variant_id AS variantId FROM variants v WHERE v.product_id IS NULL',
-].map((candidates) => ({ candidates, first: ['', ''] as const }));

@@ -1,11 +1,11 @@
-/** The public views, and `state_cause` behind `mirror_status`. Each start creates those that are missing or outdated. */
+/** The public views, and `state_cause` behind `mirror_status`. */
 import { LATEST_MS } from '../../core/limits.ts';
 import { ISOLATED_ONE_IN } from '../../core/given-up.ts';
 import { HEARTBEAT_MS, STATE_CAUSES, STATE_OF_CAUSE, WAITING_MS, type StateCause } from './state.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { SUSPECT_COUNT, SUSPECT_LEVEL, SUSPECT_TOTAL } from './suspicion.ts';
 
-/** Null: the operator gave it none. A query of its own, like the names below. */
+/** A subquery, like the names below: it costs nothing unless the column is selected. */
 function warehouseNameOf(row: string): string {
   return `(SELECT n.name FROM warehouse_names n WHERE n.warehouse_id = ${row}.warehouse_id)`;
 }
@@ -68,8 +68,7 @@ FROM products p
 JOIN product_details d ON d.product_id = p.product_id
 WHERE p.gone_at_ms IS NULL`;
 
-// Names as they are now: what is removed leaves its row in the tables, so it keeps its names here. Each in a query of its
-// own: who does not ask for the column pays nothing for it.
+// Current names: removed rows stay in the tables, so they keep their names here.
 const CHANGES = `
 SELECT
   changes.seq AS seq,
@@ -95,7 +94,6 @@ FROM changes`;
 
 const UNLESS_GIVEN_UP = 'product_id NOT IN (SELECT product_id FROM given_up_reads)';
 
-/** When each cause is there. */
 const CAUSES: Readonly<Record<StateCause, string>> = {
   stopped: 's.stopped_at_ms IS NOT NULL',
   no_heartbeat: `s.alive_at_ms IS NULL OR s.alive_at_ms < now.ms - ${HEARTBEAT_MS}`,
@@ -107,7 +105,7 @@ const CAUSES: Readonly<Record<StateCause, string>> = {
   reads_overdue: `EXISTS (
     SELECT 1 FROM read_requests WHERE is_suspect = 1 AND first_made_at_ms < s.clock_ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
   )`,
-  // Not `isIsolated` of core/given-up.ts.
+  // SQL twin of `isIsolated` in core/given-up.ts, negated.
   refused_products: `(
     SELECT g.products > 0 AND (g.products >= live.products OR g.products > max(1, live.products / ${ISOLATED_ONE_IN}))
     FROM live_counts live, (
@@ -126,7 +124,7 @@ SELECT CASE
 END AS cause
 FROM mirror_state m, service_state s, now`;
 
-/** Each product once: those that a barrier makes due, then those with a request, then those that have a gap alone. */
+/** Each product once: due by a barrier, else by a request, else by a gap. */
 const PENDING_READS = `(
     WITH barrier (ms) AS (SELECT max(
       m.trusted_after_ms,
@@ -169,7 +167,7 @@ SELECT
   s.alive_at_ms AS alive_at
 FROM mirror_state m, service_state s`;
 
-/** By name, in the order in which they can be made. */
+/** In order of dependence. */
 const VIEWS = {
   mirror_stock: STOCK,
   mirror_variants: VARIANTS,
@@ -179,7 +177,7 @@ const VIEWS = {
   mirror_status: STATUS,
 } as const;
 
-/** Makes the views that are missing or differ from this program's: they need no migration. */
+/** Creates missing and changed views, so that they need no migration. */
 export function createViews(db: Db): void {
   const made = db
     .prepare<[string], string>(`SELECT sql FROM sqlite_master WHERE type = 'view' AND name = ?`)

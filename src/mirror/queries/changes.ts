@@ -1,11 +1,11 @@
-/** The change feed and its position (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
+/** The change feed (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
 import type { DriftCause } from '../../core/causes.ts';
 import type { Change, Source } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { prepared } from '../../sqlite/prepared.ts';
+import { column, onlyRow, prepared } from '../../sqlite/prepared.ts';
 import { selectFrom, SHARE_BITS } from '../file/statements.ts';
 
-/** A row of the public view `mirror_changes`. */
+/** A row of the view `mirror_changes`. */
 export interface ChangeRow {
   readonly seq: number;
   readonly variant_id: string;
@@ -28,31 +28,27 @@ export interface ChangeRow {
 
 export interface Position {
   readonly epoch: string;
-  /** The last number given out. Not each number has a row: a change of a name takes one too. */
+  /** The last number assigned. Numbers may lack a row: a change of a name takes one too. */
   readonly lastSeq: number;
 }
 
 export interface FeedPage extends Position {
   readonly changes: readonly ChangeRow[];
   readonly hasMore: boolean;
-  /** The last pruned number: to continue from anything below would skip some. */
+  /** The last pruned number: continuing below it would skip changes. */
   readonly keptAfterSeq: number;
 }
 
 type Standing = Position & Pick<FeedPage, 'keptAfterSeq'>;
 
 export function position(db: Db): Standing {
-  const found = prepared<[], Standing>(
-    db,
-    `SELECT s.epoch AS epoch, m.change_seq AS lastSeq, s.pruned_change_seq AS keptAfterSeq
-       FROM service_state s, mirror_state m`,
-  ).get();
-  if (found === undefined)
-    throw new Error('service_state has no row: the database was changed by another program');
-  return found;
+  const sql = `
+    SELECT s.epoch AS epoch, m.change_seq AS lastSeq, s.pruned_change_seq AS keptAfterSeq
+    FROM service_state s, mirror_state m`;
+  return onlyRow(prepared<[], Standing>(db, sql));
 }
 
-/** Changes with numbers above `after`, in their order, all as of one moment. @param args.after null: from the oldest kept. */
+/** @param args.after null: from the oldest kept. */
 export function changesAfter(
   db: Db,
   args: { readonly after: number | null; readonly limit: number },
@@ -68,12 +64,12 @@ export function changesAfter(
   })();
 }
 
-// In the order of the index: by reason, then by number.
+// In index order: by reason, then by number.
 const DRIFT = `
   SELECT * FROM mirror_changes
   WHERE source = 'read' AND reason <> 'first_read' AND reason = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
 
-/** Differences that reads found, the latest first, before `before`. */
+/** Differences that reads found, newest first. */
 export function driftBefore(
   db: Db,
   args: { readonly before: number; readonly reasons: readonly DriftCause[]; readonly limit: number },
@@ -86,7 +82,7 @@ export function driftBefore(
   return { rows: found.slice(0, args.limit), hasMore: found.length > args.limit };
 }
 
-/** The latest changes of one variant below `beforeSeq`, newest first. A share without the variant costs a microsecond. */
+/** Newest first. A share without the variant costs a microsecond. */
 export function changesOf(
   db: Db,
   {
@@ -107,11 +103,10 @@ export function changesOf(
   return found;
 }
 
-/** The parts of the feed in which it is indexed by variant, order and request (schema.ts), as `seq >> SHARE_BITS`. */
+/** The feed's shares (schema.ts), as `seq >> SHARE_BITS`. */
 export function* sharesNewestFirst(db: Db): Generator<number> {
   const end = (which: 'min' | 'max'): number | null =>
-    prepared<[], number | null>(db, `SELECT ${which}(seq) >> ${SHARE_BITS} FROM changes`).pluck().get() ??
-    null;
+    column<[], number | null>(db, `SELECT ${which}(seq) >> ${SHARE_BITS} FROM changes`).get() ?? null;
   const [first, last] = [end('min'), end('max')];
   if (first === null || last === null) return;
   for (let share = last; share >= first; share -= 1) yield share;

@@ -1,16 +1,16 @@
-/** Deliveries as the inbox keeps them, the latest first, each with what its items did. */
+/** Deliveries in the inbox, newest first, with the outcome of each item. */
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { StockChange, Unreadable } from '../../core/input.ts';
 import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { prepared } from '../../sqlite/prepared.ts';
+import { column, prepared } from '../../sqlite/prepared.ts';
 import { parseDelivery } from '../../store-api/delivery.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
 import { inboxEnds } from './inbox.ts';
 
 export interface DeliveredItem extends StockChange {
-  /** The branch of the merge rule that it took; null: not applied yet, or not recorded. */
+  /** The merge branch; null: not applied yet, or not recorded. */
   readonly outcome: ChangeBranch | null;
 }
 
@@ -19,22 +19,19 @@ export interface DeliveryView {
   readonly arrivedAtMs: number;
   readonly bytes: number;
   readonly requestId: string | null;
-  /** The first items that were understood; null: the body is too large to be parsed here. */
+  /** The first items that were understood; null: the body is too large to parse here. */
   readonly items: readonly DeliveredItem[] | null;
-  /** How many were understood. */
   readonly itemCount: number;
-  /** The first items that were not understood. */
   readonly unreadable: readonly Unreadable[];
   readonly unreadableCount: number;
 }
 
-/** A delivery with its body. */
 export interface WholeDelivery extends DeliveryView {
-  /** When it was sent, by the store's clock. */
+  /** Store time. */
   readonly sentAtMs: number | null;
-  /** SHA-256 of the bytes, in hex. */
+  /** In hex. */
   readonly sha256: string;
-  /** The bytes as text, or the first of them. */
+  /** The body as text, or its beginning. */
   readonly body: string;
   readonly isBodyWhole: boolean;
   /** false: the text has replacement characters. */
@@ -43,13 +40,12 @@ export interface WholeDelivery extends DeliveryView {
 
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryView[];
-  /** Row below which to continue; null: there are no more. */
+  /** `beforeSeq` of the next page; null: none. */
   readonly next: number | null;
-  /** Older ones are pruned. */
   readonly isPruned: boolean;
 }
 
-/** A page parses this much; a larger body has a page of its own, and is shown up to the larger bound. */
+/** Limits of what is parsed on a page, and alone. */
 const PARSED_BYTES = 64 << 10;
 const PARSED_ALONE_BYTES = 256 << 10;
 const ITEMS_SHOWN = 8;
@@ -96,13 +92,13 @@ export function deliveryPage(
   return { deliveries: views, next, isPruned: (inboxEnds(db)?.first ?? 0) > 1 };
 }
 
-/** null: the inbox has no such row. */
+/** null if the inbox has no such row. */
 export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDelivery | null {
   const row = prepared<object, Row>(db, ROWS).get({ beforeSeq: seq + 1, limit: 1 });
   const body = bodyOf(db, seq);
   if (row?.seq !== seq || body === null) return null;
   const head = body.subarray(0, PARSED_ALONE_BYTES);
-  // Found without parsing: a body that is not JSON may have it all the same.
+  // By pattern, because a body that is not JSON may contain it too.
   const sent = /"request_time"\s*:\s*(\d{13})\b/.exec(head.toString('latin1'))?.[1];
   return {
     ...viewOf(row, row.bytes > PARSED_ALONE_BYTES ? null : body, ITEMS_SHOWN_ALONE),
@@ -115,7 +111,7 @@ export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDeli
 }
 
 function bodyOf(db: Db, seq: number): Buffer | null {
-  return prepared<[number], Buffer>(db, 'SELECT body FROM inbox WHERE seq = ?').pluck().get(seq) ?? null;
+  return column<[number], Buffer>(db, 'SELECT body FROM inbox WHERE seq = ?').get(seq) ?? null;
 }
 
 function viewOf({ outcomes, ...row }: Row, body: Buffer | null, shown: number): DeliveryView {

@@ -1,16 +1,14 @@
-/** How many deliveries came in each past period, without reading the whole inbox. */
 import type { Db } from '../../sqlite/open.ts';
-import { prepared } from '../../sqlite/prepared.ts';
+import { column } from '../../sqlite/prepared.ts';
 import { inboxEnds } from './inbox.ts';
 
 export interface DeliveryCounts {
-  /** Before this the inbox has nothing; null: it is empty. */
+  /** Arrival of the oldest row; null: the inbox is empty. */
   readonly knownFromMs: number | null;
-  /** From the first period on, as many as requested. */
   readonly counts: readonly number[];
 }
 
-/** @param args.fromMs begin of the first period. @param args.slots how many periods of `slotMs` each. */
+/** Counts deliveries in each of `slots` periods of `slotMs` from `fromMs`, without reading the whole inbox. */
 export function deliveryCounts(
   db: Db,
   args: { readonly fromMs: number; readonly slotMs: number; readonly slots: number },
@@ -18,7 +16,7 @@ export function deliveryCounts(
   const { fromMs, slotMs, slots } = args;
   const ends = inboxEnds(db);
   if (ends === null) return { knownFromMs: null, counts: new Array<number>(slots).fill(0) };
-  const arrival = prepared<[number], number>(db, 'SELECT arrived_at_ms FROM inbox WHERE seq = ?').pluck();
+  const arrival = column<[number], number>(db, 'SELECT arrived_at_ms FROM inbox WHERE seq = ?');
   const atMs = (seq: number): number => arrival.get(seq) ?? Number.NEGATIVE_INFINITY;
   /** The first row from `low` on that arrived at `ms` or later. */
   const find = (low: number, ms: number): number => {

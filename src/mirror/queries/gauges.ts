@@ -1,7 +1,4 @@
-/**
- * The state of the mirror for causes, metrics, plots and pages: everything in one query, whose cost grows with the
- * number of re-read requests only.
- */
+/** Sample for causes, metrics, plots and pages. Its cost grows only with the number of read requests. */
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Db } from '../../sqlite/open.ts';
@@ -13,9 +10,7 @@ export interface StateSample {
   readonly lag: Lag;
   readonly databaseBytes: number;
   readonly walBytes: number;
-  /** For a user without privileges. */
   readonly diskFreeBytes: number;
-  /** Of the reader's time. */
   readonly tookMs: number;
 }
 

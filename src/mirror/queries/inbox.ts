@@ -1,21 +1,19 @@
-/** How much the inbox holds, and how far the mirror is behind it. The query thread has its file attached. */
 import type { Db } from '../../sqlite/open.ts';
-import { prepared } from '../../sqlite/prepared.ts';
+import { onlyRow, prepared } from '../../sqlite/prepared.ts';
 
-/** Two subqueries: SQLite finds one end by the index, and both at once by reading all of it. */
+/** Two subqueries: SQLite finds each end by the index, but scans for both at once. */
 const ENDS = 'SELECT (SELECT min(seq) FROM inbox) AS first, (SELECT max(seq) FROM inbox) AS last';
 
-/** null: the inbox is empty. */
+/** null if the inbox is empty. */
 export function inboxEnds(db: Db): { readonly first: number; readonly last: number } | null {
-  const found = prepared<[], { readonly first: number | null; readonly last: number | null }>(db, ENDS).get();
-  if (found === undefined || found.first === null || found.last === null) return null;
-  return { first: found.first, last: found.last };
+  const { first, last } = onlyRow(prepared<[], { first: number | null; last: number | null }>(db, ENDS));
+  return first === null || last === null ? null : { first, last };
 }
 
 export interface Lag {
-  /** Deliveries that are on disk and not yet applied. */
+  /** Deliveries on disk but not applied. */
   readonly deliveries: number;
-  /** When the first of them arrived; null: there is none. */
+  /** Arrival of the first; null: none. */
   readonly sinceMs: number | null;
 }
 
@@ -24,5 +22,5 @@ const LAG = `
   WHERE seq > (SELECT inbox_seq FROM mirror_state)`;
 
 export function lag(db: Db): Lag {
-  return prepared<[], Lag>(db, LAG).get() ?? { deliveries: 0, sinceMs: null };
+  return onlyRow(prepared<[], Lag>(db, LAG));
 }

@@ -1,10 +1,9 @@
-/** What the ops page shows of the present besides the status: re-read requests, and the last minutes. */
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { prepared } from '../../sqlite/prepared.ts';
+import { onlyRow, prepared } from '../../sqlite/prepared.ts';
 import type { Status } from './status.ts';
 
-/** The part of the status that costs next to nothing, however large the mirror. */
+/** Columns of the status that cost next to nothing, whatever the mirror's size. */
 type Glance = Pick<
   Status,
   | 'state'
@@ -17,33 +16,27 @@ type Glance = Pick<
   | 'alive_at'
 >;
 
-/** The view's expensive columns are not named, and so not computed. */
+/** SQLite does not compute the columns that are not selected. */
 export function glance(db: Db): Glance {
-  const row = prepared<[], Glance>(
-    db,
-    `SELECT state, (SELECT cause FROM state_cause) AS state_cause, last_delivery_at, last_full_sync_at,
-       oldest_verified_at, open_gaps, last_seq, alive_at
-       FROM mirror_status`,
-  ).get();
-  if (row === undefined)
-    throw new Error('mirror_status has no row: the database was changed by another program');
-  return row;
+  const sql = `
+    SELECT state, (SELECT cause FROM state_cause) AS state_cause, last_delivery_at, last_full_sync_at,
+      oldest_verified_at, open_gaps, last_seq, alive_at
+    FROM mirror_status`;
+  return onlyRow(prepared<[], Glance>(db, sql));
 }
 
-/** Products that must be re-read for one reason. */
 interface RequestGroup {
   readonly reason: string;
   readonly products: number;
-  /** Their rows are under suspicion until then. */
   readonly isSuspect: boolean;
   /** When the oldest of these requests was made. */
   readonly sinceMs: number;
 }
 
 export interface PendingReads {
-  /** The largest number first. */
+  /** Largest first. */
   readonly groups: readonly RequestGroup[];
-  /** There are more than were looked at: the figures are those of the most urgent. */
+  /** Only the most urgent requests were counted. */
   readonly isPartial: boolean;
 }
 
@@ -59,7 +52,7 @@ interface UrgentRow {
   readonly sinceMs: number;
 }
 
-/** Most urgent first, as far as is quick to say. Without what the mass-removal guard holds. */
+/** Without requests held by the mass-removal guard. */
 export function pendingReads(db: Db): PendingReads {
   const rows = prepared<[], UrgentRow>(db, URGENT).all();
   const byReason = new Map<string, RequestGroup>();
@@ -85,11 +78,11 @@ interface NotedMinute {
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** What the plots showed of the minutes since then, oldest first. */
+/** Oldest first. */
 export function notedMinutes(db: Db, args: { readonly sinceMs: number }): NotedMinute[] {
   return prepared<object, { minute: number; valuesJson: string }>(
     db,
-    'SELECT minute, figures_json AS valuesJson FROM minutes WHERE minute >= @sinceMs / 60000 ORDER BY minute',
+    'SELECT minute, values_json AS valuesJson FROM minutes WHERE minute >= @sinceMs / 60000 ORDER BY minute',
   )
     .all(args)
     .map(({ minute, valuesJson }) => ({

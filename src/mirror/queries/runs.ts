@@ -1,7 +1,6 @@
-/** Runs, and what remains of them. */
 import type { Run } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { prepared } from '../../sqlite/prepared.ts';
+import { idsAmong, prepared } from '../../sqlite/prepared.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectFrom } from '../file/statements.ts';
 import { liveCounts } from './status.ts';
@@ -19,7 +18,6 @@ export function runById(db: Db, args: { readonly id: number }): Run | null {
   return row === undefined ? null : runOf(row);
 }
 
-/** What is asked before a catalogue scan begins: those under way, and how many products there are. */
 export function catalogueOutlook(db: Db): { readonly running: readonly Run[]; readonly products: number } {
   return db.transaction(() => ({
     running: runningRuns(db).filter((run) => run.productIds === null),
@@ -27,31 +25,31 @@ export function catalogueOutlook(db: Db): { readonly running: readonly Run[]; re
   }))();
 }
 
-/** The latest first. @param args.before ids below this one. */
+/** Newest first. @param args.before ids below this one. */
 export function latestRuns(db: Db, args: { readonly limit: number; readonly before?: number }): Run[] {
   return select<[number, number]>(db, 'WHERE id < ? ORDER BY id DESC LIMIT ?')
     .all(args.before ?? Number.MAX_SAFE_INTEGER, args.limit)
     .map(runOf);
 }
 
-/** Those of these products that the store no longer has, or never had, as far as their last read could tell. */
+/** Products that the store does not have, or did not show to their last read. */
 export function absentProducts(db: Db, args: { readonly productIds: readonly string[] }): string[] {
-  const sql = `
-    SELECT l.value FROM json_each(?) l LEFT JOIN products p ON p.product_id = l.value
-    WHERE p.product_id IS NULL OR p.gone_at_ms IS NOT NULL OR p.missing_at_ms IS NOT NULL`;
-  return prepared<[string], string>(db, sql).pluck().all(JSON.stringify(args.productIds));
+  return idsAmong(
+    db,
+    args.productIds,
+    `LEFT JOIN products p ON p.product_id = l.value
+     WHERE p.product_id IS NULL OR p.gone_at_ms IS NOT NULL OR p.missing_at_ms IS NOT NULL`,
+  );
 }
 
 export interface Remaining {
-  /** Products of the run not read yet. */
   readonly unread: number;
-  /** Products refused, or failed so often that no run waits for them any longer, and not about to be tried again. */
+  /** Products whose reads are given up and not about to be retried. */
   readonly parked: number;
-  /** Products the run covers. */
   readonly total: number;
 }
 
-/** A run must end: it does not wait for a product whose read is given up, once that was tried. */
+/** A run does not wait for a product whose read is given up, once it has tried it. */
 const GIVEN_UP = `(f.next_at_ms > @nowMs AND f.product_id IN (SELECT product_id FROM given_up_reads))`;
 
 const CATALOGUE = `
@@ -63,7 +61,7 @@ const CATALOGUE = `
       WHERE ${GIVEN_UP} AND p.gone_at_ms IS NULL AND p.read_at_ms < @readAfterMs
     ) AS parked`;
 
-// A product the mirror never held counts as read once its re-read request is done.
+// A product unknown to the mirror counts as read once its request is done.
 const NAMED = `
   SELECT count(*) AS total,
     coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL), 0) AS unread,
@@ -82,13 +80,7 @@ export function remainingOf(
   },
 ): Remaining {
   const { readAfterMs, productIds, nowMs } = args;
-  const row =
-    productIds === null
-      ? prepared<object, Remaining>(db, CATALOGUE).get({ readAfterMs, nowMs })
-      : prepared<object, Remaining>(db, NAMED).get({
-          readAfterMs,
-          nowMs,
-          productIds: JSON.stringify(productIds),
-        });
+  const bound = { readAfterMs, nowMs, ...(productIds && { productIds: JSON.stringify(productIds) }) };
+  const row = prepared<object, Remaining>(db, productIds === null ? CATALOGUE : NAMED).get(bound);
   return row ?? { total: 0, unread: 0, parked: 0 };
 }

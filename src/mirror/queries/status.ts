@@ -1,15 +1,14 @@
-/** The mirror's state at a glance. */
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { prepared } from '../../sqlite/prepared.ts';
+import { column, idsAmong, onlyRow, prepared } from '../../sqlite/prepared.ts';
 import type { MirrorState, StateCause } from '../file/state.ts';
 
-/** The row of the public view `mirror_status`, and what the operator needs besides. */
+/** The row of the view `mirror_status`, and further values for the operator. */
 export interface Status {
   readonly epoch: string;
   readonly schema_version: number;
   readonly state: MirrorState;
-  /** The most urgent cause that the file shows; null: the mirror is live. */
+  /** The most urgent cause in the file; null: live. */
   readonly state_cause: StateCause | null;
   readonly last_delivery_at: number | null;
   readonly last_full_sync_at: number | null;
@@ -22,67 +21,53 @@ export interface Status {
   readonly products: number;
   readonly variants: number;
   readonly levels: number;
-  /** Products whose reads the store refuses, or that failed too often. */
+  /** Products whose reads are given up. */
   readonly parked_reads: number;
-  /** Products whose last read failed, the parked ones included. */
+  /** Products whose last read failed, including those given up. */
   readonly failing_reads: number;
-  /** What went wrong with the latest of these. */
+  /** The latest of their errors. */
   readonly last_read_error: string | null;
-  /** Products that the mass-removal guard keeps, whole or in part. */
+  /** Products held by the mass-removal guard, whole or in part. */
   readonly held_removals: number;
   readonly dead_letters: number;
 }
 
 type LiveCounts = Pick<Status, 'products' | 'variants' | 'levels'>;
 
-/** Kept, not counted. */
 export function liveCounts(db: Db): LiveCounts {
-  const live = prepared<[], LiveCounts>(db, 'SELECT products, variants, levels FROM live_counts').get();
-  if (live === undefined)
-    throw new Error('live_counts has no row: the database was changed by another program');
-  return live;
+  return onlyRow(prepared<[], LiveCounts>(db, 'SELECT products, variants, levels FROM live_counts'));
 }
 
-/** From indexes and kept counts: the cost grows with the open re-read requests, not with the mirror. */
+const STATUS = 'SELECT *, (SELECT cause FROM state_cause) AS state_cause FROM mirror_status';
+
+/** From indexes and maintained counts: the cost grows with the read requests, not with the mirror. */
 export function status(db: Db): Status {
-  const row = prepared<[], Status>(
-    db,
-    'SELECT *, (SELECT cause FROM state_cause) AS state_cause FROM mirror_status',
-  ).get();
-  if (row === undefined)
-    throw new Error('mirror_status has no row: the database was changed by another program');
-  const count = (sql: string, ...args: unknown[]): number =>
-    prepared<unknown[], number>(db, sql)
-      .pluck()
-      .get(...args) ?? 0;
+  const count = (sql: string): number => column<[], number>(db, sql).get() ?? 0;
   return {
-    ...row,
+    ...onlyRow(prepared<[], Status>(db, STATUS)),
     ...liveCounts(db),
     parked_reads: count('SELECT count(*) FROM given_up_reads'),
     failing_reads: count('SELECT count(*) FROM read_failures'),
     last_read_error:
-      prepared<[], string>(db, 'SELECT error FROM read_failures ORDER BY failed_at_ms DESC LIMIT 1')
-        .pluck()
-        .get() ?? null,
-    held_removals: count('SELECT count(*) FROM read_requests WHERE not_before_ms = ?', LATEST_MS),
-    // Given out one after the other, and pruned from the oldest on.
+      column<[], string>(db, 'SELECT error FROM read_failures ORDER BY failed_at_ms DESC LIMIT 1').get() ??
+      null,
+    held_removals: count(`SELECT count(*) FROM read_requests WHERE not_before_ms = ${LATEST_MS}`),
+    // Ids are consecutive, and pruned from the oldest.
     dead_letters: count(
       'SELECT coalesce((SELECT max(id) FROM dead_letters) - (SELECT min(id) FROM dead_letters) + 1, 0)',
     ),
   };
 }
 
-/** When the catalogue was last read whole in this epoch; null: never. */
+/** In this epoch; null: never. */
 export function lastFullSync(db: Db): number | null {
-  return (
-    prepared<[], number | null>(db, 'SELECT last_full_sync_at_ms FROM service_state').pluck().get() ?? null
-  );
+  return column<[], number | null>(db, 'SELECT last_full_sync_at_ms FROM service_state').get() ?? null;
 }
 
 interface FailedReads {
   readonly attempts: number;
   readonly faults: number;
-  /** Null: the last read did not fail. */
+  /** null if the last read did not fail. */
   readonly failedAtMs: number | null;
   readonly isGivenUp: boolean;
 }
@@ -97,24 +82,14 @@ export function failureOf(db: Db, { productId }: { readonly productId: string })
   return { ...failure, isGivenUp };
 }
 
-/** Those of these variants whose product is still unknown. */
+const SOUGHT = 'JOIN variants v ON v.variant_id = l.value WHERE v.lookup_at_ms IS NOT NULL';
+
+/** Which of these variants still have no known product. */
 export function stillUnmapped(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
-  return prepared<[string], string>(
-    db,
-    `SELECT v.variant_id FROM json_each(?) l JOIN variants v ON v.variant_id = l.value
-       WHERE v.lookup_at_ms IS NOT NULL`,
-  )
-    .pluck()
-    .all(JSON.stringify(args.variantIds));
+  return idsAmong(db, args.variantIds, SOUGHT);
 }
 
-/** Which of these variants no catalogue scan has shown, so that a second one is due. */
+/** Which of these variants a catalogue scan did not find, so that a second one is due. */
 export function missedOnce(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
-  return prepared<[string], string>(
-    db,
-    `SELECT v.variant_id FROM json_each(?) l JOIN variants v ON v.variant_id = l.value
-       WHERE v.lookup_at_ms IS NOT NULL AND v.missing_at_ms IS NOT NULL`,
-  )
-    .pluck()
-    .all(JSON.stringify(args.variantIds));
+  return idsAmong(db, args.variantIds, `${SOUGHT} AND v.missing_at_ms IS NOT NULL`);
 }

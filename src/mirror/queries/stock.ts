@@ -1,5 +1,5 @@
 /**
- * Rows of the public views `mirror_stock` and `mirror_variants`, page by page (docs/http-api.md#private-listener,
+ * Pages of the views `mirror_stock` and `mirror_variants` (docs/http-api.md#private-listener,
  * docs/reading-the-mirror.md#views).
  */
 import type { Source, VariantKind } from '../../core/model.ts';
@@ -47,7 +47,7 @@ export interface VariantRow {
   readonly change_seq: number;
 }
 
-/** The values that rows must have; absent: any. */
+/** An absent value matches any. */
 export interface StockFilter {
   readonly warehouseId?: string | undefined;
   readonly variantId?: string | undefined;
@@ -66,7 +66,7 @@ export interface StockKey {
   readonly warehouseId: string;
 }
 
-/** Rows in the order of variant and warehouse, after `after`. */
+/** By variant and warehouse, after `after`. */
 export function stockRows(
   db: Db,
   args: StockFilter & { readonly after: StockKey; readonly limit: number },
@@ -77,7 +77,7 @@ export function stockRows(
   return { ...page, last: last && { variantId: last.variant_id, warehouseId: last.warehouse_id } };
 }
 
-/** Rows in the order of their id, after `after`. */
+/** By id, after `after`. */
 export function variantRows(
   db: Db,
   args: Omit<StockFilter, 'warehouseId'> & { readonly after: string; readonly limit: number },
@@ -95,16 +95,16 @@ interface View {
 
 type Condition = [column: string, value: string | number];
 
-/** Rows looked at in one call, so that a filter that keeps few of many never holds the thread up. */
+/** Rows examined per call, so that a selective filter does not occupy the thread. */
 const LOOK_AT = 5_000;
 
-/** @returns with the last row that was looked at, kept or not: the next page continues after it. */
+/** @returns also the last row examined, matching or not: the next page continues after it. */
 function pageOf<Row extends StockRow | VariantRow>(
   db: Db,
   view: View,
   filter: StockFilter & { readonly limit: number },
 ): Page<Row> & { readonly last: Row | null } {
-  // The first is found by an index, the others are checked row by row.
+  // The first condition may use an index; the others are checked row by row.
   const all: [string, string | number | undefined][] = [
     ['variant_id', filter.variantId],
     ['sku', filter.sku],
@@ -130,7 +130,7 @@ function pageOf<Row extends StockRow | VariantRow>(
   })();
 }
 
-/** Lazily. While few rows are suspect, they are found one variant after the other. */
+/** If few rows are suspect, seeks them variant by variant. */
 function* candidates<Row>(
   db: Db,
   { name, key, after }: View,

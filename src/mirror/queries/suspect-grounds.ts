@@ -1,38 +1,27 @@
-/** Which variants may have suspect rows, as long as they are few. */
 import type { Db } from '../../sqlite/open.ts';
-import { prepared } from '../../sqlite/prepared.ts';
-import { GROUNDS } from '../file/suspicion.ts';
+import { column } from '../../sqlite/prepared.ts';
+import { UNEXPLAINED, UNREAD_PRODUCT } from '../file/suspicion.ts';
 
-export interface Candidate {
-  readonly k1: string | number;
-  readonly k2: number;
-  /** Null: the ground names a product without variants, or a re-read request without suspicion. */
-  readonly variantId: string | null;
-}
-
-/** Beyond this many the mirror is searched row by row: that soon shows some. */
+/** With more suspects, a scan of the mirror finds some soon. */
 const FEW = 2_000;
 
-/** @returns all variants that may be under suspicion, in the order of their ids; null: too many. */
-export function fewSuspects(db: Db): readonly string[] | null {
-  const found = new Set<string>();
-  let looked = 0;
-  for (const { candidates, first } of GROUNDS) {
-    const [k1, k2] = first;
-    for (const { variantId } of prepared<object, Candidate>(db, candidates).iterate({
-      k1,
-      k2,
-      variantId: '',
-    })) {
-      if (looked === FEW) return null;
-      looked += 1;
-      if (variantId !== null) found.add(variantId);
-    }
-  }
-  return [...found].toSorted(inOrderOfBytes);
-}
+/**
+ * Variants that may have suspect rows; every ground uses its index. null rows (a product without variants, a
+ * request that makes nothing suspect) count towards the limit, which bounds the work.
+ */
+const CANDIDATES = `
+  SELECT v.variant_id FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
+  WHERE o.product_id > ''
+  UNION ALL SELECT variant_id FROM gaps WHERE variant_id > ''
+  UNION ALL SELECT c.variant_id FROM stock_levels c WHERE ${UNEXPLAINED}
+  UNION ALL SELECT v.variant_id FROM products p LEFT JOIN variants v ON v.product_id = p.product_id WHERE ${UNREAD_PRODUCT}
+  UNION ALL SELECT variant_id FROM variants WHERE product_id IS NULL
+  LIMIT ${FEW + 1}`;
 
-/** As SQLite orders texts. */
-function inOrderOfBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+/** @returns all variants that may have suspect rows, in SQLite's order of ids; null: too many. */
+export function fewSuspects(db: Db): readonly string[] | null {
+  const found = column<[], string | null>(db, CANDIDATES).all();
+  if (found.length > FEW) return null;
+  const ids = new Set(found.filter((id) => id !== null));
+  return [...ids].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }

@@ -1,4 +1,3 @@
-/** The queries of the query thread, by name. */
 import type { Db } from '../../sqlite/open.ts';
 import { changesAfter, driftBefore } from '../queries/changes.ts';
 import { deliveryCounts } from '../queries/delivery-counts.ts';

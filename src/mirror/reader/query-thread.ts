@@ -1,4 +1,3 @@
-/** The query thread: see serve-queries.ts. */
 import { ownerOfThread } from '../../platform/thread.ts';
 import type { Reply, Request } from '../../sqlite/worker.ts';
 import { openForQueries, serveQueries, type QueryCalls } from './serve-queries.ts';

@@ -1,4 +1,4 @@
-/** The work of the query thread: answers queries on a connection that cannot write. */
+/** The query thread: answers queries on a read-only connection. */
 import { inboxPath } from '../../inbox/inbox.ts';
 import { isDamage, plainError, sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { explain, explained } from '../../sqlite/explain.ts';
@@ -11,10 +11,9 @@ export type QueryCalls = {
   close: { args: undefined; result: undefined };
 };
 
-/** The arguments belong to the name. */
+/** The arguments' type depends on the name. */
 type Query = (db: Db, args: unknown) => unknown;
 
-/** The mirror's tables, with the inbox attached. @throws StoreError */
 export function openForQueries(path: string): Db {
   const db = openReader(path);
   try {
@@ -26,13 +25,11 @@ export function openForQueries(path: string): Db {
   }
 }
 
-/** Read-only, as the connection is. @throws StoreError */
 export function attachInbox(db: Db, path: string): void {
   const inbox = inboxPath(path);
   explain(inbox, () => db.prepare('ATTACH ? AS inbox_file').run(inbox));
 }
 
-/** Serves until asked to close. @param open called by the first query. */
 export function serveQueries(owner: Answering<QueryCalls, never>, open: () => Db): void {
   let db: Db | null = null;
   owner.onMessage((request) => {

@@ -1,7 +1,6 @@
 /**
- * Applies inputs to the mirror by the rules of core/: inbox rows, finished reads and commands. One transaction covers
- * many inputs and stores the inbox position and the input number reached. Synchronous; `serve-apply.ts` runs it on a
- * thread.
+ * Applies inbox rows, finished reads and commands to the mirror. One transaction covers many inputs and stores the
+ * inbox position and input number reached. Synchronous; serve-apply.ts runs it on a thread.
  */
 import type { Statement } from 'better-sqlite3';
 import type { Fact } from '../../core/apply/fact.ts';
@@ -20,25 +19,21 @@ import { SqliteTables } from './sqlite-tables.ts';
 
 type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
 
-/** An input that does not come from the inbox; it gets its number when it is applied. */
+/** An input from outside the inbox, numbered when applied. */
 export type NewInput = WithoutSeq<Exclude<Input, { kind: 'delivery' }>>;
 
-/** What the main thread asks of the mirror, in order. */
 export type Work =
   | { readonly kind: 'input'; readonly input: NewInput }
   | { readonly kind: 'command'; readonly name: CommandName; readonly args: unknown };
 
 export interface AppliedInput {
-  /** The number of the input. */
   readonly seq: number;
-  /** What happened that deserves attention. */
   readonly facts: readonly Fact[];
 }
 
 export type Result =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: StoreError };
 
-/** How far the mirror is. */
 export interface Position {
   /** The last inbox row applied. */
   readonly inboxSeq: number;
@@ -50,11 +45,11 @@ export interface Position {
 export interface Step {
   /** Inputs that reported facts. */
   readonly reports: readonly AppliedInput[];
-  /** Of the works taken, in order: fewer than were given while inbox rows are left. */
+  /** Results of the works taken, in order. No work is taken while inbox rows are left. */
   readonly results: readonly Result[];
 }
 
-/** One transaction's share. */
+/** Limits of one transaction. */
 const ROWS_AT_ONCE = 256;
 const BYTES_AT_ONCE = 4 << 20;
 const WORKS_AT_ONCE = 64;
@@ -88,11 +83,11 @@ export class Applier {
   }
 
   /**
-   * Applies the next inbox rows; once none is left, the works as well: before a read is judged, every delivery that
-   * arrived is applied. An input that breaks the rules fails alone.
+   * Applies the next inbox rows and, once none is left, works: every delivery that arrived is applied before a read is
+   * judged. An input that breaks the rules fails alone.
    *
-   * @returns null when there was nothing to do. @throws StoreError when SQLite cannot commit: nothing was written, and
-   * this applier must not be used again.
+   * @returns null if there was nothing to do. @throws StoreError if SQLite cannot commit: nothing was written, and this
+   * applier must not be used again.
    */
   step(works: readonly Work[]): Step | null {
     try {
@@ -155,7 +150,7 @@ export class Applier {
     return { reports, results };
   }
 
-  /** Authentic input is never lost, not even to a fault of this program: the products it names are read. */
+  /** Authentic input is never lost, not even to a defect of this program: the products it names are read. */
   #deliverAlone(row: InboxRow): readonly AppliedInput[] {
     try {
       return this.#transact(() => this.#apply([row], []).reports);
@@ -219,18 +214,17 @@ export class Applier {
   }
 }
 
-/** The everyday branches are not reported. */
 function isNotable(fact: Fact): boolean {
   return fact.kind !== 'change' && fact.kind !== 'level';
 }
 
-/** @throws the error itself when the input is not at fault. */
+/** @throws the error itself if the input is not at fault. */
 function problemOf(error: unknown): string {
   if (!isFaultOfInput(error)) throw error;
   return messageOf(error);
 }
 
-/** Not the disk and not a lock: the same input would fail again, and its neighbours would not. */
+/** Neither the disk nor a lock: the same input would fail again, and others would not. */
 function isFaultOfInput(error: unknown): boolean {
   if (error instanceof StoreError) return false;
   const code = sqliteCode(error);

@@ -1,4 +1,3 @@
-/** The apply thread: see serve-apply.ts. */
 import { ownerOfThread } from '../../platform/thread.ts';
 import type { Reply, Request } from '../../sqlite/worker.ts';
 import type { ApplyOptions } from '../mirror.ts';

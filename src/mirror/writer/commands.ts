@@ -1,7 +1,4 @@
-/**
- * Commands: what is written to the mirror besides inputs of the merge rules, such as the heartbeat, how far a run has
- * come, when a failed read is tried again, what the operator calls warehouses, and what is pruned.
- */
+/** Writes to the mirror other than inputs of the merge rules. */
 import type { ReadFailure } from '../../core/input.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { FAIL_READ, RETRY_FAILURES } from './records.ts';
@@ -13,13 +10,12 @@ interface RunProgress {
   readonly failed: number;
 }
 
-/** Counted from 1970. */
+/** Minutes since 1970. */
 interface MinuteNote {
   readonly minute: number;
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** A day of minutes. */
 const MINUTES_KEPT = 24 * 60;
 /** At most `limit` of the oldest rows of each kind that are older than `beforeMs`. */
 interface Prune {
@@ -31,11 +27,10 @@ export interface PrunedRows {
   readonly changes: number;
   readonly deadLetters: number;
   readonly runs: number;
-  /** Outcomes of deliveries. */
   readonly deliveries: number;
 }
 
-/** Prepares the statements once; each command runs inside the writer's transaction. */
+/** Each command runs inside the apply thread's transaction. */
 export function prepareCommands(db: Db) {
   const alive = db.prepare(
     'UPDATE service_state SET alive_at_ms = @atMs, clock_ms = @clockMs, stopped_at_ms = NULL',
@@ -47,9 +42,9 @@ export function prepareCommands(db: Db) {
     `INSERT INTO warehouse_names (warehouse_id, name) SELECT key, value FROM json_each(?) WHERE true
      ON CONFLICT (warehouse_id) DO UPDATE SET name = excluded.name WHERE name <> excluded.name`,
   );
-  const noteMinute = db.prepare('INSERT OR REPLACE INTO minutes (minute, figures_json) VALUES (?, ?)');
+  const noteMinute = db.prepare('INSERT OR REPLACE INTO minutes (minute, values_json) VALUES (?, ?)');
   const forgetMinutes = db.prepare('DELETE FROM minutes WHERE minute <= ?');
-  // A run that has ended stays as its input says.
+  // An ended run stays as its input left it.
   const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE id = ? AND state = 'running'`);
   const checkpoint = ofRun('list_offset = ?, list_last_id = ?, list_done = ?, total = max(total, ?)');
   const progress = ofRun('total = max(total, ?), done = ?, failed = ?');
@@ -76,7 +71,6 @@ export function prepareCommands(db: Db) {
       noteMinute.run(at.minute, JSON.stringify(at.values));
       forgetMinutes.run(at.minute - MINUTES_KEPT);
     },
-    /** By id: all that have a name. */
     nameWarehouses: (args: { names: Readonly<Record<string, string>> }): void => {
       const names = JSON.stringify(args.names);
       forgetWarehouses.run(names);
@@ -93,9 +87,9 @@ export function prepareCommands(db: Db) {
     failRead: (failure: ReadFailure & { atMs: number }): void =>
       void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
     retryFailures: (): void => void retryFailures.run(),
-    /** Resolves once everything is applied that is in the inbox. */
+    /** Resolves once everything in the inbox is applied. */
     settle: (): void => undefined,
-    /** @param args.inboxFirstSeq the oldest row that the inbox still has. */
+    /** @param args.inboxFirstSeq the oldest row left in the inbox. */
     prune: (args: Prune & { inboxFirstSeq: number }): PrunedRows => {
       const changes = pruneChanges.all(args);
       if (changes.length > 0) notePruned.run(Math.max(...changes));

@@ -1,28 +1,22 @@
-/** The mirror as the apply thread holds it: started, watched, closed. */
-import { rmSync, statSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { inboxPath } from '../../inbox/inbox.ts';
 import { holdFiles } from '../../sqlite/held-files.ts';
-import { openReader, type Db } from '../../sqlite/open.ts';
+import { openReader } from '../../sqlite/open.ts';
 import { startMirror } from '../start.ts';
 import { Applier } from './applier.ts';
 import type { ApplyOptions } from '../mirror.ts';
 import type { OwnMirror } from './serve-apply.ts';
 
-/** A write-ahead log this long that a reader holds deserves attention, and again every so often. */
-const LONG_WAL_BYTES = 256 << 20;
-const NEWS_EVERY_MS = 60_000;
-
-/** The inbox must be open already: its thread holds the lock of both. @throws StoreError */
+/** The inbox must be open already: its thread holds the lock of both files. @throws StoreError */
 export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
   const inbox = openReader(inboxPath(path));
   try {
     const { db, newEpoch } = startMirror(path, inbox, { nowMs: Date.now(), ...options });
-    // Closed last: a read-only connection leaves -wal and -shm, which readers that cannot write to the folder need.
+    // Closed last: a read-only connection leaves -wal and -shm, which readers without write access to the folder need.
     const last = openReader(path);
     last.prepare('SELECT 1 FROM mirror_state').get();
     const file = holdFiles([path]);
     const sides = holdFiles([`${path}-wal`, `${path}-shm`]);
-    let newsAtMs = Number.NEGATIVE_INFINITY;
     return {
       db,
       applier: new Applier(db, inbox),
@@ -31,14 +25,11 @@ export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
         try {
           file.check();
         } catch (error) {
-          // They would be taken for those of the file that is there now.
+          // SQLite would use them for the file that replaced it.
           for (const side of sides.left()) rmSync(side, { force: true });
           throw error;
         }
         sides.check();
-        const found = performance.now() - newsAtMs < NEWS_EVERY_MS ? null : heldBack(db);
-        if (found !== null) newsAtMs = performance.now();
-        return found;
       },
       close: ({ isOrderly }) => {
         try {
@@ -56,16 +47,4 @@ export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
     inbox.close();
     throw error;
   }
-}
-
-/** A reader's transaction keeps the write-ahead log from being moved into the file. */
-function heldBack(db: Db): { readonly walBytes: number; readonly pages: number } | null {
-  const walBytes = statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (walBytes < LONG_WAL_BYTES) return null;
-  const [row] = db.pragma('wal_checkpoint(PASSIVE)') as {
-    readonly log: number;
-    readonly checkpointed: number;
-  }[];
-  const pages = row === undefined ? 0 : row.log - row.checkpointed;
-  return pages > 0 ? { walBytes, pages } : null;
 }

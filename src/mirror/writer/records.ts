@@ -1,4 +1,3 @@
-/** What inputs write besides the tables of the rules: runs, and reads that are given up. */
 import type { Input, GivenUpInput, RunBegunInput, RunEndedInput } from '../../core/input.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -6,9 +5,9 @@ import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectList } from '../file/statements.ts';
 
 /**
- * Prepares the statements once; each call runs inside the apply thread's transaction.
+ * Records runs, failures and reads given up, inside the apply thread's transaction.
  *
- * @returns what takes an input with the facts that the rules have reported of it, and returns those of its own.
+ * @returns a function that takes an input with the facts reported by the rules, and returns further facts.
  */
 export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) => readonly Fact[] {
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
@@ -22,17 +21,16 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
      VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @seq, @total, 0, 0, 0)
      RETURNING ${selectList(db, 'runs')}`,
   );
-  // The place in the list is of no use to a run that has ended, and no input tells it.
   const endRun = db.prepare(
     `UPDATE runs SET state = iif(@error IS NULL, 'done', 'failed'), finished_at_ms = @atMs, error = @error,
        list_offset = 0, list_last_id = NULL, list_done = 1, total = @total, done = @done, failed = @failed, drift = @drift
      WHERE started_seq = @startedSeq AND state = 'running'`,
   );
-  // With the rows that it corrects: a run that sees nothing unread has every difference counted.
+  // In the transaction of the correction, so that a finished run has counted every difference.
   const countDrift = db.prepare("UPDATE runs SET drift = drift + ? WHERE state = 'running'");
   const synced = db.prepare('UPDATE service_state SET last_full_sync_at_ms = ?');
 
-  /** The run retries what failed before, or it would end without that product. */
+  /** Retries earlier failures, or the run would end without those products. */
   const begin = ({ productIds, ...run }: RunBegunInput): readonly Fact[] => {
     retryFailures.run();
     const row = beginRun.get({
@@ -63,7 +61,7 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
   };
 }
 
-/** Everything parked or waiting is tried again, once, without delay. */
+/** Retries everything parked or waiting once, without delay. */
 export const RETRY_FAILURES = 'UPDATE read_failures SET next_at_ms = 0, attempts = 0';
 
 export const FAIL_READ = `

@@ -1,4 +1,4 @@
-/** Writes one table's rows at the least cost: SQLite rewrites every index that a SET names, changed or not. */
+/** Writes rows of one table, naming only the changed columns: SQLite rewrites every index that a SET names. */
 import type { Statement } from 'better-sqlite3';
 import { columnsOf } from '../file/statements.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -19,10 +19,10 @@ export class RowWriter<Row extends object> {
   readonly #keyOf: (row: object) => Value[];
   readonly #changesOf: Differ;
   readonly #insert: Statement<Value[]>;
-  /** Keyed by which of `#others` change, as bits. Few combinations ever occur. */
+  /** By the changed columns of `#others`, as bits. Few combinations occur. */
   readonly #updates = new Map<number, Statement<Value[]>>();
 
-  /** @param key the primary key, with at most 31 columns besides. @param without columns that others write. */
+  /** @param key the primary key; at most 31 other columns. @param without columns written elsewhere. */
   constructor(db: Db, table: string, key: readonly (keyof Row)[], without: readonly string[] = []) {
     this.#db = db;
     this.#table = table;
@@ -35,7 +35,7 @@ export class RowWriter<Row extends object> {
     this.#keyOf = reader(this.#key.map(({ of }) => of));
     this.#changesOf = differ(this.#others.map(({ of }) => of));
     const names = columns.map(({ name }) => `"${name}"`).join(', ');
-    // By position: named parameters cost more than the insert itself.
+    // Positional: named parameters cost more than the insert itself.
     const values = columns.map(() => '?').join(', ');
     this.#insert = db.prepare(`INSERT INTO "${this.#table}" (${names}) VALUES (${values})`);
   }
@@ -44,7 +44,7 @@ export class RowWriter<Row extends object> {
     this.#insert.run(...this.#valuesOf(row));
   }
 
-  /** @param stored what the table holds; of the same key. */
+  /** @param stored the row in the table, with the same key. */
   update(stored: Row, row: Row): void {
     const values: Value[] = [];
     const changed = this.#changesOf(stored, row, values);
@@ -71,13 +71,13 @@ export class RowWriter<Row extends object> {
  * of every delivery passes here.
  */
 
-/** @returns a function that reads these properties of a row, in this order, as SQLite takes them. */
+/** @returns a function that reads these properties of a row, in order, as SQLite values. */
 function reader(names: readonly string[]): (row: object) => Value[] {
   const body = `return [${names.map((name) => value(`row.${name}`)).join(', ')}];`;
   return compile(names, ['row'], body) as ReturnType<typeof reader>;
 }
 
-/** Adds the values that differ to `values`. @returns which they are, as bits. */
+/** Adds the values that differ to `values`. @returns their columns, as bits. */
 type Differ = (stored: object, row: object, values: Value[]) => number;
 
 function differ(names: readonly string[]): Differ {
@@ -96,6 +96,6 @@ function value(of: string): string {
 
 function compile(names: readonly string[], parameters: readonly string[], body: string): unknown {
   if (!names.every((name) => /^\w+$/.test(name))) throw new Error(`not all are names: ${names.join(', ')}`);
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- of the schema's own names, and nothing else
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- only of the schema's own names
   return new Function(...parameters, body);
 }

@@ -1,4 +1,6 @@
-/** The work of the apply thread: inputs in, transactions out (applier.ts). It ends on the first fault it cannot apply past. */
+/**
+ * The apply thread: takes inputs, commits transactions (applier.ts), and ends on the first fault it cannot apply past.
+ */
 import type { Answering, Request } from '../../sqlite/worker.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { isDamage, plainError, StoreError, type PlainError } from '../../sqlite/errors.ts';
@@ -7,7 +9,6 @@ import type { Applier, AppliedInput, NewInput, Position, Work } from './applier.
 import type { CommandName } from './commands.ts';
 
 export type ApplyCalls = {
-  /** The inbox has rows up to here. */
   arrived: { args: undefined; result: undefined };
   input: { args: NewInput; result: AppliedInput };
   command: { args: { readonly name: CommandName; readonly args: unknown }; result: unknown };
@@ -16,20 +17,18 @@ export type ApplyCalls = {
 
 export type ApplyEvent =
   | { readonly type: 'opened'; readonly position: Position; readonly newEpoch: NewEpoch | null }
-  /** After each transaction, before the replies to what it took. */
+  /** Posted after each transaction, before the replies. */
   | { readonly type: 'applied'; readonly position: Position; readonly reports: readonly AppliedInput[] }
-  | { readonly type: 'held_back'; readonly walBytes: number; readonly pages: number }
-  /** The thread ends: it is to be started again. */
+  /** The thread has ended and must be restarted. */
   | { readonly type: 'failed'; readonly error: PlainError; readonly isDamage: boolean };
 
-/** The mirror as the thread holds it. */
 export interface OwnMirror {
   readonly db: Db;
   readonly applier: Applier;
   readonly newEpoch: NewEpoch | null;
   /** Called about once a second. @throws Error when the file is gone. */
-  readonly check: () => { readonly walBytes: number; readonly pages: number } | null;
-  /** @param isOrderly the process stops: the file shows it. */
+  readonly check: () => void;
+  /** @param isOrderly marks the file as stopped. */
   readonly close: (options: { readonly isOrderly: boolean }) => void;
 }
 
@@ -38,14 +37,13 @@ type Asking = Request<ApplyCalls>;
 const CHECK_EVERY_MS = 1_000;
 
 /**
- * In a burst the answers need the processor more than the rows: after a long transaction this thread lets them have it.
- * Without this, 10 to 20 % fewer deliveries are answered per second on two cores (`npm run bench -- --only a`).
+ * Pause after a long transaction during a burst, so that answers get the processor: without it, 10 to 20 % fewer
+ * deliveries are answered per second on two cores (`npm run bench -- --only a`).
  */
 const LONG_STEP_MS = 8;
 const LONGEST_PAUSE_MS = 40;
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
-/** Serves until asked to close, or until a fault. */
 export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () => OwnMirror): void {
   let own: OwnMirror | null = null;
   const fail = (error: unknown): void => {
@@ -53,7 +51,7 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
     try {
       own?.close({ isOrderly: false });
     } catch {
-      // The first error is the one to report.
+      // Report the first error.
     }
     own = null;
     owner.post({ event: { type: 'failed', error: plainError(error), isDamage: isDamage(error) } });
@@ -61,8 +59,7 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
   };
   const checks = setInterval(() => {
     try {
-      const heldBack = own?.check() ?? null;
-      if (heldBack !== null) owner.post({ event: { type: 'held_back', ...heldBack } });
+      own?.check();
     } catch (error) {
       fail(error);
     }
@@ -95,7 +92,7 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
         closing = id;
     }
   };
-  /** @returns false when nothing is left to apply. */
+  /** @returns false if nothing is left to apply. */
   const step = (applier: Applier): boolean => {
     const done = applier.step(works.map(({ work }) => work));
     if (done === null) return false;
@@ -121,7 +118,7 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
       }
       if (closing === null) return;
       clearInterval(checks);
-      // What waits is applied: nothing is left in the inbox that a stop could have applied, within its time.
+      // Apply what is left in the inbox, as far as the time of a stop allows.
       const untilMs = performance.now() + CLOSE_WITHIN_MS;
       while (performance.now() < untilMs && step(own.applier));
       own.close({ isOrderly: true });
@@ -134,5 +131,4 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
   });
 }
 
-/** Of the time that a process has to end. */
 const CLOSE_WITHIN_MS = 1_000;

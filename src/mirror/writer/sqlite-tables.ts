@@ -1,4 +1,4 @@
-/** The rules' tables on SQLite. Finds and stores; the rules decide (core/apply/tables.ts). */
+/** The rules' tables on SQLite (core/apply/tables.ts). */
 import type { Statement } from 'better-sqlite3';
 import type { DeliveryInput, Unreadable } from '../../core/input.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
@@ -14,7 +14,7 @@ import type {
 import type { REMOVABLES } from '../../core/apply/fact.ts';
 import type { Tables } from '../../core/apply/tables.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { plannedOnce } from '../../sqlite/prepared.ts';
+import { onlyRow, plannedOnce } from '../../sqlite/prepared.ts';
 import { RowWriter } from './row-writer.ts';
 import { insertInto, selectFrom, upsert } from '../file/statements.ts';
 import { VariantCache, type Slot } from './variant-cache.ts';
@@ -33,17 +33,16 @@ const variantOf = (row: VariantRow): Variant => ({
   allowNegativeStock: row.allowNegativeStock === 1,
 });
 
-/** Columns of `products` that the rules do not know. */
+/** Columns of `products` unknown to the rules. */
 const NOT_OF_RULES = ['evidence_at_ms'];
 
 function prepare(db: Db) {
   const select = <P extends unknown[], R>(sql: string): Statement<P, R> => db.prepare<P, R>(plannedOnce(sql));
   const text = (sql: string) => select<unknown[], string>(sql).pluck();
-  const count = (sql: string) => db.prepare<[], number>(sql).pluck();
-  const missing = (table: string) =>
+  const countLive = (table: string, condition: string) =>
     db
       .prepare<[number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL LIMIT ?)`,
+        `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${condition} AND gone_at_ms IS NULL LIMIT ?)`,
       )
       .pluck();
   return {
@@ -77,7 +76,6 @@ function prepare(db: Db) {
     bundleProducts: text(
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
     ),
-    bundleCount: count('SELECT count(*) FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL'),
     heldProducts: text('SELECT product_id FROM read_requests WHERE not_before_ms = ? ORDER BY product_id'),
     liveCounts: db.prepare<[], LiveCounts>(
       'SELECT products AS product, variants AS variant, levels AS level FROM live_counts',
@@ -89,15 +87,12 @@ function prepare(db: Db) {
       `INSERT INTO product_stock_levels (product_id, levels) VALUES (?, ?)
        ON CONFLICT (product_id) DO UPDATE SET levels = levels + excluded.levels`,
     ),
-    shownProductCount: db
-      .prepare<[number], number>(
-        `SELECT count(*) FROM (SELECT 1 FROM products WHERE gone_at_ms IS NULL AND read_at_ms > ${EARLIEST_MS} LIMIT ?)`,
-      )
-      .pluck(),
+    bundleCount: countLive('products', 'has_bundle = 1'),
+    shownProductCount: countLive('products', `read_at_ms > ${EARLIEST_MS}`),
     missingCount: {
-      product: missing('products'),
-      variant: missing('variants'),
-      level: missing('stock_levels'),
+      product: countLive('products', 'missing_at_ms IS NOT NULL'),
+      variant: countLive('variants', 'missing_at_ms IS NOT NULL'),
+      level: countLive('stock_levels', 'missing_at_ms IS NOT NULL'),
     },
   };
 }
@@ -111,17 +106,17 @@ export class SqliteTables implements Tables {
   #state: MirrorState;
   #stateIsWritten = true;
   #bundleCount: number | null = null;
-  /** Counted as rows are put: counting a million products would keep every delivery waiting. */
+  /** Maintained: counting a million products would keep deliveries waiting. */
   #liveCounts: LiveCounts;
   #countsAreWritten = true;
-  /** By how much the live stock levels of each product have changed in this transaction. */
+  /** Change of each product's live stock levels in this transaction. */
   #levelsAdded = new Map<string, number>();
   readonly #cache = new VariantCache();
   #unwrittenLevels: Slot<StockLevel>[] = [];
   #unwrittenVariants: Slot<Variant>[] = [];
   /** When products were last read or named by a delivery; written to `evidence_at_ms`. */
   #evidence = new Map<string, number>();
-  /** The last product looked up: a read asks several times. */
+  /** The last product looked up: a read needs it several times. */
   #product: Product | null = null;
 
   constructor(db: Db) {
@@ -130,11 +125,11 @@ export class SqliteTables implements Tables {
     this.#variants = new RowWriter(db, 'variants', ['variantId']);
     this.#products = new RowWriter(db, 'products', ['productId'], NOT_OF_RULES);
     this.#changes = new RowWriter(db, 'changes', ['seq']);
-    this.#state = this.#readState();
-    this.#liveCounts = this.#readLiveCounts();
+    this.#state = onlyRow(this.#sql.state);
+    this.#liveCounts = onlyRow(this.#sql.liveCounts);
   }
 
-  /** Writes what is kept in memory during a transaction; call before its commit. */
+  /** Writes what a transaction keeps in memory; call before its commit. */
   flush(): void {
     this.#writeAll();
     this.#writeCounts();
@@ -145,33 +140,19 @@ export class SqliteTables implements Tables {
     this.#evidence.clear();
   }
 
-  /** Drops what is kept in memory; call after a rollback. */
+  /** Call after a rollback. */
   reload(): void {
     this.#unwrittenLevels = [];
     this.#unwrittenVariants = [];
     this.#evidence.clear();
     this.#cache.clear();
     this.#product = null;
-    this.#state = this.#readState();
+    this.#state = onlyRow(this.#sql.state);
     this.#stateIsWritten = true;
     this.#bundleCount = null;
-    this.#liveCounts = this.#readLiveCounts();
+    this.#liveCounts = onlyRow(this.#sql.liveCounts);
     this.#countsAreWritten = true;
     this.#levelsAdded = new Map();
-  }
-
-  #readState(): MirrorState {
-    const row = this.#sql.state.get();
-    if (row === undefined)
-      throw new Error('mirror_state has no row: the database was changed by another program');
-    return row;
-  }
-
-  #readLiveCounts(): LiveCounts {
-    const row = this.#sql.liveCounts.get();
-    if (row === undefined)
-      throw new Error('live_counts has no row: the database was changed by another program');
-    return row;
   }
 
   #countLive(kind: Kind, before: Mortal | undefined, after: Mortal): number {
@@ -194,16 +175,8 @@ export class SqliteTables implements Tables {
   }
 
   #writeAll(): void {
-    this.#writeLevels();
-    this.#writeVariants();
-  }
-  #writeLevels(): void {
-    writeAll(this.#unwrittenLevels, this.#levels);
-    this.#unwrittenLevels = [];
-  }
-  #writeVariants(): void {
-    writeAll(this.#unwrittenVariants, this.#variants);
-    this.#unwrittenVariants = [];
+    write(this.#unwrittenLevels, this.#levels);
+    write(this.#unwrittenVariants, this.#variants);
   }
 
   state(): MirrorState {
@@ -242,7 +215,7 @@ export class SqliteTables implements Tables {
   }
   putStockLevel(level: StockLevel): void {
     const slot = this.#levelSlot(level.variantId, level.warehouseId);
-    if (!isUnwritten(slot)) this.#unwrittenLevels.push(slot);
+    if (slot.row === slot.stored) this.#unwrittenLevels.push(slot);
     const change = this.#countLive('level', slot.row, level);
     if (change !== 0) this.#addLevels(this.variant(level.variantId)?.productId, change);
     slot.row = level;
@@ -262,12 +235,12 @@ export class SqliteTables implements Tables {
     return cached.slot;
   }
   variantsOf(productId: string): Variant[] {
-    this.#writeVariants();
+    write(this.#unwrittenVariants, this.#variants);
     return this.#sql.variantsOf.all(productId).map(variantOf);
   }
   putVariant(variant: Variant): void {
     const slot = this.#variantSlot(variant.variantId);
-    if (!isUnwritten(slot)) this.#unwrittenVariants.push(slot);
+    if (slot.row === slot.stored) this.#unwrittenVariants.push(slot);
     this.#countLive('variant', slot.row, variant);
     const before = slot.row?.productId ?? null;
     if (before !== variant.productId) {
@@ -296,7 +269,7 @@ export class SqliteTables implements Tables {
     this.#countLive('product', stored, product);
     if (stored === undefined) this.#products.insert(row);
     else this.#products.update(stored, row);
-    // A product that was once read keeps its detail for good.
+    // A product once read keeps its detail.
     if (detailJson !== null && detailJson !== stored?.detailJson) {
       this.#sql.putDetail.run({ productId: product.productId, detailJson });
     }
@@ -346,7 +319,7 @@ export class SqliteTables implements Tables {
     return this.#sql.bundleProducts.all();
   }
   bundleProductCount(): number {
-    this.#bundleCount ??= this.#sql.bundleCount.get() ?? 0;
+    this.#bundleCount ??= this.#sql.bundleCount.get(-1) ?? 0;
     return this.#bundleCount;
   }
   heldProducts(): string[] {
@@ -373,12 +346,8 @@ function isLive(row: Mortal | undefined): boolean {
   return row?.goneAtMs === null;
 }
 
-function isUnwritten<Row extends object>({ row, stored }: Slot<Row>): boolean {
-  return row !== stored;
-}
-
-function writeAll<Row extends object>(unwritten: readonly Slot<Row>[], writer: RowWriter<Row>): void {
-  for (const slot of unwritten) {
+function write<Row extends object>(unwritten: Slot<Row>[], writer: RowWriter<Row>): void {
+  for (const slot of unwritten.splice(0)) {
     if (slot.row === undefined) continue;
     if (slot.stored === undefined) writer.insert(slot.row);
     else writer.update(slot.stored, slot.row);

@@ -1,11 +1,10 @@
 /**
- * What deliveries touch again and again, kept in memory: variants with their stock levels. A transaction's rows are
- * written once, at its end or before a query that would miss them. The cache is right as long as no other program
- * writes.
+ * Caches the variants that deliveries touch, with their stock levels and gaps. Rows are written at the end of a
+ * transaction, or before a query that needs them. Valid while no other program writes.
  */
 import type { StockLevel, Gap, Variant } from '../../core/model.ts';
 
-/** A row, and what the table holds of it: undefined when there is none. */
+/** A row and its stored state; undefined: no row. */
 export interface Slot<Row> {
   row: Row | undefined;
   stored: Row | undefined;
@@ -13,26 +12,22 @@ export interface Slot<Row> {
 
 interface CachedVariant {
   readonly slot: Slot<Variant>;
-  /** Whether `slot` says what the table holds. */
+  /** `slot` is loaded. */
   isKnown: boolean;
   readonly levels: Map<string, Slot<StockLevel>>;
-  /** The table has no other stock level of the variant. */
+  /** Every stock level of the variant is in `levels`. */
   hasAllLevels: boolean;
-  /** The open gaps, in the order they were opened; null: not known. */
+  /** In the order of opening; null: not loaded. */
   gaps: readonly Gap[] | null;
 }
 
-/** With their stock levels some 5 MB. */
+/** About 5 MB with their stock levels. */
 const MAX_VARIANTS = 4_096;
 
 export class VariantCache {
   readonly #variants = new Map<string, CachedVariant>();
-  /** The last one requested: a change asks several times. */
-  #lastId: string | null = null;
-  #last: CachedVariant | null = null;
 
   of(variantId: string): CachedVariant {
-    if (variantId === this.#lastId && this.#last !== null) return this.#last;
     let found = this.#variants.get(variantId);
     if (found === undefined) {
       found = {
@@ -44,18 +39,15 @@ export class VariantCache {
       };
       this.#variants.set(variantId, found);
     }
-    this.#lastId = variantId;
-    this.#last = found;
     return found;
   }
 
-  /** Bounds the memory. Not while a row is unwritten. */
+  /** Bounds the memory. Call only while no row is unwritten. */
   trim(): void {
     if (this.#variants.size > MAX_VARIANTS) this.clear();
   }
 
   clear(): void {
     this.#variants.clear();
-    this.#last = null;
   }
 }

@@ -1,18 +1,18 @@
-/** The ops page's search through the stock: a bounded part of an index at a time, however large the mirror. */
+/** The ops page's stock search. It examines a bounded part of an index per call. */
 import type { Source } from '../../../core/model.ts';
 import type { Db } from '../../../sqlite/open.ts';
-import { prepared } from '../../../sqlite/prepared.ts';
+import { column, prepared } from '../../../sqlite/prepared.ts';
 import { SUSPECT_TOTAL, UNEXPLAINED } from '../../file/suspicion.ts';
 import { fewSuspects } from '../suspect-grounds.ts';
 
 export interface StockSearch {
-  /** The beginning of a SKU, the id of a variant or a product, or a part of a name; empty: everything. */
+  /** The beginning of a SKU, a variant or product id, or part of a name; empty: everything. */
   readonly text: string;
-  /** Only variants with stock in this warehouse; null: in any warehouse. */
+  /** Only variants with stock in this warehouse; null: any. */
   readonly warehouseId: string | null;
   /** Only variants with suspect rows. */
   readonly suspect: boolean;
-  /** The id of the variant where the previous page ended; null: the first page. */
+  /** `next` of the previous page; null: the first page. */
   readonly after: string | null;
   readonly limit: number;
 }
@@ -35,7 +35,7 @@ export interface StockVariant {
   readonly name: string;
   readonly productName: string | null;
   readonly kind: string;
-  /** The sellable total; null until a read has shown it. */
+  /** null until a read has shown it. */
   readonly availableQty: number | null;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
@@ -46,18 +46,18 @@ export interface StockVariant {
 export interface StockPage {
   /** By id. */
   readonly variants: readonly StockVariant[];
-  /** The `after` of the next page; null: there is no more. */
+  /** null on the last page. */
   readonly next: string | null;
-  /** Whether the search ended at its bound: `next` continues, though fewer were found than requested. */
+  /** The search stopped at its limit: `next` continues, though fewer were found than requested. */
   readonly isPartial: boolean;
 }
 
-/** Variants that one page may look at. */
+/** Variants examined per page. */
 const LOOKED_AT = 5_000;
-/** Beyond this many named variants, the mirror is searched row by row: that soon shows some. */
+/** With more matches, a scan finds some soon. */
 const FEW = 2_000;
 
-// A prefix is found by the code points that follow it; U+10FFFF is after every character that a SKU can have.
+// A prefix ends before its successor: U+10FFFF is above every character of a SKU.
 const NAMED = `
   SELECT variant_id FROM variants WHERE variant_id = @text
   UNION SELECT variant_id FROM variants WHERE product_id = @text
@@ -113,19 +113,17 @@ export function findStock(db: Db, search: StockSearch): StockPage {
   const { text, warehouseId, limit } = search;
   const after = search.after ?? '';
   const ids = search.suspect ? fewSuspects(db) : fewNamed(db, text);
-  const until = ids === null ? (prepared<object, string>(db, BOUND).pluck().get({ after }) ?? null) : null;
-  const found = prepared<object, string>(db, ids === null ? WALKED : LISTED)
-    .pluck()
-    .all({
-      after,
-      text,
-      // Like SQLite's own lower(), which knows ASCII letters only.
-      lower: text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
-      warehouseId,
-      suspect: search.suspect ? 1 : 0,
-      limit: limit + 1,
-      ...(ids === null ? { until: until ?? '\u{10ffff}' } : { ids: JSON.stringify(ids) }),
-    });
+  const until = ids === null ? (column<object, string>(db, BOUND).get({ after }) ?? null) : null;
+  const found = column<object, string>(db, ids === null ? WALKED : LISTED).all({
+    after,
+    text,
+    // Like SQLite's lower(), only ASCII.
+    lower: text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
+    warehouseId,
+    suspect: search.suspect ? 1 : 0,
+    limit: limit + 1,
+    ...(ids === null ? { until: until ?? '\u{10ffff}' } : { ids: JSON.stringify(ids) }),
+  });
   const shown = found.slice(0, limit);
   const hasMore = found.length > limit;
   return {
@@ -135,16 +133,16 @@ export function findStock(db: Db, search: StockSearch): StockPage {
   };
 }
 
-/** The variants that an id or the beginning of a SKU names; null: none, or too many. */
+/** Variants named by an id or the beginning of a SKU; null: none, or too many. */
 function fewNamed(db: Db, text: string): readonly string[] | null {
   if (text === '') return null;
-  const ids = prepared<object, string>(db, NAMED).pluck().all({ text });
+  const ids = column<object, string>(db, NAMED).all({ text });
   return ids.length === 0 || ids.length > FEW ? null : ids;
 }
 
 type Flagged<T> = Omit<T, 'suspect' | 'levels'> & { readonly suspect: number };
 
-/** In the order of the ids; unknown ones are left out. */
+/** In the order of the ids, without unknown ones. */
 export function variantsWithLevels(db: Db, variantIds: readonly string[]): StockVariant[] {
   const ids = JSON.stringify(variantIds);
   const levels = Map.groupBy(

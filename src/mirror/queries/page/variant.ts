@@ -1,4 +1,3 @@
-/** All that the ops page shows of one variant: its values, their history, and its open read requests. */
 import type { Change, Gap, ReadRequest } from '../../../core/model.ts';
 import type { Db } from '../../../sqlite/open.ts';
 import { prepared } from '../../../sqlite/prepared.ts';
@@ -8,9 +7,9 @@ import { selectFrom } from '../../file/statements.ts';
 import { changesOf } from '../changes.ts';
 import { variantsWithLevels, type StockVariant } from './stock.ts';
 
-/** What a product's last detail says about one variant's stock. */
+/** A quantity in a product's last detail. */
 interface DetailLevel {
-  /** null: the variant's total. */
+  /** null for the variant's total. */
   readonly warehouseId: string | null;
   readonly qty: number;
 }
@@ -26,7 +25,7 @@ export interface VariantView {
   readonly variant: StockVariant;
   readonly goneAtMs: number | null;
   readonly upc: string | null;
-  /** When its product is next looked for in the catalogue; null: it is known. */
+  /** The next catalogue search for its product; null: the product is known. */
   readonly lookupAtMs: number | null;
   /** Newest first. */
   readonly changes: readonly Change[];
@@ -37,7 +36,7 @@ export interface VariantView {
   readonly lastRead: {
     /** When it was sent. */
     readonly atMs: number;
-    /** The total, then each warehouse; null: the variant was not in it. */
+    /** The total, then each warehouse; null: the variant was missing. */
     readonly levels: readonly DetailLevel[] | null;
   } | null;
 }
@@ -53,7 +52,7 @@ type VariantRow = Pick<VariantView, 'upc' | 'goneAtMs' | 'lookupAtMs'> & {
   readonly detailJson: string | null;
 };
 
-/** null: the mirror knows no such variant. */
+/** null if the mirror has no such variant. */
 export function variantView(
   db: Db,
   args: { readonly variantId: string; readonly beforeSeq: number | null; readonly limit: number },
