@@ -248,9 +248,9 @@ INSERT INTO `service_state` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8)))
 --> statement-breakpoint
 INSERT INTO `live_counts` (`id`, `products`, `variants`, `levels`) VALUES (1, 0, 0, 0);
 --> statement-breakpoint
--- Makes sqlite_stat1.
+-- Creates sqlite_stat1.
 ANALYZE `sqlite_master`;
 --> statement-breakpoint
--- That a share has 8192 rows, and a variant some of them, lets SQLite look for a variant through all shares, one by one
--- ("skip-scan"): `WHERE variant_id = ?` stays a search, in every program that reads the file.
+-- Shares of 8192 rows with a few rows per variant: SQLite then answers `WHERE variant_id = ?` by searching every share
+-- ("skip-scan"), in every program that reads the file.
 INSERT INTO `sqlite_stat1` (`tbl`, `idx`, `stat`) VALUES ('changes', 'changes_variant', '10000000 8192 2');

@@ -1,4 +1,4 @@
-/** `npm run bench`: what the mirror does in a second and how long it takes, measured from outside its process. */
+/** `npm run bench`: throughput and latency of the mirror, measured from outside its process. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Makes dist/ of src/: `npm run build`. Part of `npm run pack`. */
+/** Builds dist/ from src/: `npm run build`, part of `npm run pack`. */
 import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,13 +9,13 @@ import { LIBRARY_FILES } from '../src/web/files.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** Not what only the type checker needs. */
+/** Without files that only the type checker needs. */
 const isServed = (path: string): boolean => !/\.(?:d\.ts|json)$/.test(path);
 
-/** @returns the packages that dist/ needs beside it. Ends the process with 1, and leaves no dist/, when it fails. */
+/** @returns the packages that dist/ imports. On failure, removes dist/ and exits with 1. */
 export async function build(): Promise<ReadonlySet<string>> {
   const dist = join(root, 'dist');
-  // A file that was deleted from src/ must not survive in the package.
+  // Files deleted from src/ must not stay in the package.
   rmSync(dist, { recursive: true, force: true });
   try {
     const { imported, held } = await bundle(root, dist);
@@ -32,7 +32,7 @@ export async function build(): Promise<ReadonlySet<string>> {
     chmodSync(bin, 0o755);
     return new Set([...imported, ...named]);
   } catch (error) {
-    // What was written in spite of the error must not be mistaken for a build.
+    // Partial output must not pass for a build.
     rmSync(dist, { recursive: true, force: true });
     process.stderr.write(`error: the build failed, and dist/ was removed: ${String(error)}\n`);
     process.exit(1);

@@ -1,6 +1,6 @@
 /**
- * `npm run crash -- --kills N [--seed S]`: kills the mirror with `kill -9` at seeded instants while signed webhooks arrive.
- * Every answered delivery must be in the database, a consumer of the feed must miss nothing, and in the end the mirror
+ * `npm run crash -- --kills N [--seed S]`: kills the mirror with `kill -9` at seeded instants while webhooks arrive.
+ * Every answered delivery must be in the database, a consumer of the feed must miss nothing, and at the end the mirror
  * must equal the store.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

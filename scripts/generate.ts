@@ -1,7 +1,6 @@
 /**
- * Writes what follows from a table in the code: from the variables (src/config/variables.ts) `.env.example` and the list
- * of docs/configuration.md; from the causes (src/ops/state/causes.ts) their part of docs/operating.md and of the
- * alert rules.
+ * Generates `.env.example` and the list in docs/configuration.md from src/config/variables.ts, and the causes in
+ * docs/operating.md and the alert rules from src/ops/state/causes.ts.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +14,7 @@ const WIDTH = 118;
 const BEGIN = 'begin: written by npm run generate';
 const END = 'end: written by npm run generate';
 
-/** What `.env.example` sets, which fits the sandbox. */
+/** Values in `.env.example`, for the sandbox. */
 const SANDBOX: Partial<Record<VariableName, string>> = {
   SERVICE_BASE_URL: 'http://127.0.0.1:8790',
   SERVICE_CLIENT_ID: 'sandbox-client',
@@ -68,7 +67,7 @@ function variableList(): string {
   return items.join('\n');
 }
 
-/** A table without padding: cells of several sentences would make every row as wide as the widest. */
+/** Without padding: cells of several sentences would make every row as wide as the widest. */
 function causeTable(): string {
   const rows = CAUSE_CODES.map((code) => {
     const { owner, severity, message, remedy } = causeOf(code, null);
@@ -106,7 +105,7 @@ function alertOf(code: string): string {
   return `StockMirror${words.join('')}`;
 }
 
-/** Replaces what is between the two marks, which are comments. */
+/** Replaces the text between the two marks, which are comments. */
 async function writePart(name: string, parser: 'markdown' | 'yaml', part: string): Promise<void> {
   const path = root(name);
   const [begin, end] = [BEGIN, END].map((mark) => (parser === 'yaml' ? `# ${mark}` : `<!-- ${mark} -->`));

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# A NATS server that the tests can start, as root: the one of this release where it is new enough, otherwise the program
-# alone out of the next release's package, from the archive that this machine is set up for. Nothing else is upgraded,
-# and no service is started.
+# Installs a NATS server for the tests, as root: this release's package if it is new enough, otherwise only the program
+# from the next release's package in this machine's archive. Upgrades nothing else, and starts no service.
 set -euo pipefail
 
 needed=2.10.23

@@ -1,9 +1,8 @@
 /**
- * Makes the package: `npm run pack -- [--destination FOLDER] [--json]`. It builds, lays out in a folder of its own what
- * `files` names, and packs that. Not `npm pack`: the package does without what only the project needs, first of all a Node
- * of its own, and the project runs no scripts (.npmrc), so that nothing would be built for it. Therefore no dist/ is left
- * for it to pack, and where scripts are run, it is refused (`prepack`). To publish: `npm publish` with the file that this
- * makes; the project itself is private, so that nothing else is published.
+ * Makes the package: `npm run pack -- [--destination FOLDER] [--json]`. Builds, lays out the files of `files` in a
+ * temporary folder, and packs that. Not `npm pack`: the package omits what only the project needs, such as its own
+ * Node, and the project runs no scripts (.npmrc), so npm would not build. It leaves no dist/ that `npm pack` could
+ * pack. Publish the resulting file with `npm publish`; the project itself is private.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,17 +15,17 @@ import { build } from './build.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** What npm packs whether or not it is named, and what only the project needs. */
+/** Files that npm always packs, and fields that only the project needs. */
 const ALWAYS = ['README.md', 'LICENSE'];
 const OF_THE_PROJECT = ['private', 'scripts', 'devDependencies', 'optionalDependencies', 'allowScripts'];
 
 /**
- * Comes inside the package, for its binaries and without its sources. npm forgets, in a project with a lockfile, that it
- * says `"gypfile": false`: so `npm ci` there would compile it, and fail where there is no Python.
+ * Bundled for its binaries, without its sources. In a project with a lockfile, npm ignores its `"gypfile": false`, so
+ * `npm ci` would compile it, and fail without Python.
  */
 const BUNDLED = 'better-sqlite3';
 const OF_BUNDLED = ['lib', 'prebuilds', 'LICENSE', 'README.md'];
-/** For its sources, and for its authors. */
+/** Fields for its sources and its authors. */
 const NOT_OF_BUNDLED = ['files', 'gypfile', 'scripts', 'dependencies', 'devDependencies'];
 
 interface Manifest {
@@ -44,7 +43,7 @@ function without(manifest: Manifest, names: readonly string[]): Record<string, u
   return Object.fromEntries(Object.entries(manifest).filter(([name]) => !names.includes(name)));
 }
 
-/** @param needed the packages that dist/ does not hold. */
+/** @param needed packages that dist/ does not contain. */
 function rangesOf(needed: ReadonlySet<string>, manifest: Manifest): Record<string, string> {
   const ranges = [...needed].toSorted().map((name) => {
     const range = manifest.dependencies[name];
@@ -86,7 +85,7 @@ async function pack(destination: string, output: 'text' | 'json'): Promise<void>
       resolve(destination),
       ...(output === 'json' ? ['--json'] : []),
     ];
-    // npm is a script of its own on Windows, which only a shell starts.
+    // On Windows npm is a script, which only a shell can start.
     execFileSync('npm', args, { cwd: folder, stdio: 'inherit', shell: process.platform === 'win32' });
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** `npm run simulate`: many seeds of the deterministic simulation, or one of them line by line. */
+/** `npm run simulate`: many seeds of the deterministic simulation, or one of them step by step. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ async function runOne(seed: number, { trace = false, keep }: Options): Promise<n
   return 1;
 }
 
-/** The shortest story that fails in the same way. */
+/** Tells the shortest story that fails in the same way. */
 async function tellStory(plan: Plan, outcome: Pick<Outcome, 'faults'>): Promise<void> {
   const untilMs = performance.now() + SHRINK_MS;
   const short = await shrink(plan, wayOf(outcome) ?? '', () => performance.now() > untilMs);

@@ -1,6 +1,6 @@
 /**
  * The client for partners: every endpoint of the store's API, with retries, over one shared token. Other programs
- * import it as `stock-mirror` or `stock-mirror/client` (docs/client-library.md); docs/store-api.md is the contract behind it.
+ * import it as `stock-mirror` or `stock-mirror/client` (docs/client-library.md).
  */
 import { setTimeout } from 'node:timers/promises';
 import { allAddresses, allProducts, type AllProductsRequest } from './store-api/all-rows.ts';
@@ -14,48 +14,46 @@ import { waitForShipment, type WaitOptions } from './store-api/wait-for-shipment
 type Shared = 'baseUrl' | 'clientId' | 'clientSecret' | 'tokenFilePath' | 'limits';
 
 export interface ClientOptions extends Pick<ServiceConnectionOptions, Shared> {
-  /** Most requests in flight at once; default 8. */
+  /** Limit of requests in flight; default 8. */
   readonly maxConcurrency?: number;
-  /** `{ attempts: 1 }` for none. */
+  /** `{ attempts: 1 }` disables retries. */
   readonly retry?: Partial<RetryPolicy>;
   /**
-   * Called when the token file cannot be read or written and the token is kept in memory; default: a process warning.
+   * Called when the token file cannot be read or written, so that the token is kept in memory; default: a process
+   * warning.
    */
   readonly onTokenFileError?: (error: unknown) => void;
 }
 
-/** Every function throws ServiceError only, after the retries that its policy allows. */
+/** Every function throws only ServiceError, after the retries that its policy allows. */
 export interface Client extends ServiceClient {
   /**
-   * Every product, page by page, by default in ascending order of `id`. Only in that order does each come exactly
-   * once while the catalogue is edited. Can be iterated once.
+   * Every product, page by page, by default in ascending order of `id`. Only in that order does each come exactly once
+   * while the catalogue is edited. Can be iterated once.
    */
   allProducts(
     request?: AllProductsRequest,
     options?: CallOptions,
   ): AsyncGenerator<ProductRow, void, undefined>;
   /**
-   * Reads an order again and again until it has a shipment. Rejects with kind `unavailable` when `timeoutMs` is over,
-   * by default 60 s.
+   * Reads an order repeatedly until it has a shipment. Rejects with kind `unavailable` after `timeoutMs`, by default 60
+   * s.
    *
    * @param orderId the store's id of the order: `order.id`.
    */
   waitForShipment(orderId: string, options?: WaitOptions): Promise<Order>;
   /** All addresses of the store, the default sender first. Can be iterated once. */
   allAddresses(options?: CallOptions): AsyncGenerator<StoreAddress, void, undefined>;
-  /**
-   * Allows credentials that the store has refused to be tried again. Rejects if this cannot be written to the token
-   * file.
-   */
+  /** Allows refused credentials to be tried again. Rejects if the token file cannot be written. */
   retryCredentials(): Promise<void>;
 }
 
 const DEFAULT_MAX_CONCURRENCY = 8;
 
 /**
- * Connects to the store. Nothing is sent before the first call.
+ * Connects to the store. Sends nothing before the first call.
  *
- * 500, network failures and timeouts are retried with growing, jittered pauses: reads always, `createOrder` only with
+ * 5xx, network failures and timeouts are retried with growing, jittered pauses: reads always, `createOrder` only with
  * an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced once; nothing else is retried
  * (docs/store-api.md#errors, 4).
  *

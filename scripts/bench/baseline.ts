@@ -1,4 +1,4 @@
-/** The mirror's baseline: the same HTTP server, which verifies the signature and answers. It stores nothing. */
+/** The baseline: the same HTTP server, which verifies the signature and answers, but stores nothing. */
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** The products of the simulated store. Ids follow from an index, so a catalogue of any size takes no memory. */
+/** The simulated store's products. Ids follow from an index, so a catalogue of any size takes no memory. */
 
 const WAREHOUSES = [
   ['701', '702', '703'],
@@ -10,14 +10,13 @@ const FIRST_VARIANT = 300_000_000_000;
 
 export const LEVELS_PER_PRODUCT = WAREHOUSES.flat().length;
 
-/** Quantities by index of the level, shared by the threads of the store and the load. */
+/** By index of the level; shared by the threads of the store and the load. */
 export type Quantities = Int32Array<SharedArrayBuffer>;
 
 export function newQuantities(products: number): Quantities {
   return new Int32Array(new SharedArrayBuffer(products * LEVELS_PER_PRODUCT * 4)).fill(50);
 }
 
-/** Variant and warehouse of each level of a product, in order. */
 const PLACES = WAREHOUSES.flatMap((warehouses, variant) =>
   warehouses.map((warehouseId) => ({ variant, warehouseId })),
 );
@@ -25,7 +24,6 @@ const PLACES = WAREHOUSES.flatMap((warehouses, variant) =>
 const variantNumber = (product: number, variant: number): number => product * WAREHOUSES.length + variant;
 const skuOf = (number: number): string => `SKU-${number}`;
 
-/** The keys of a webhook about a level. */
 export function keysOf(level: number) {
   const place = PLACES[level % LEVELS_PER_PRODUCT] ?? { variant: 0, warehouseId: '' };
   const number = variantNumber(Math.floor(level / LEVELS_PER_PRODUCT), place.variant);

@@ -1,6 +1,6 @@
 /**
- * Signs deliveries ahead of time and sends them over kept connections, one request at a time on each. It writes bytes to
- * sockets: an HTTP client would take as much of the machine as the server under measurement.
+ * Signs deliveries ahead of time and sends them over persistent connections, one request at a time on each. It writes
+ * to sockets, because an HTTP client would take as much processor as the measured server.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ export interface Prepare {
   readonly type: 'prepare';
   readonly count: number;
   readonly secret: string;
-  /** Update times are spread evenly over this span, in epoch ms. */
+  /** Epoch ms; update times are spread evenly over this span. */
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -23,13 +23,13 @@ export interface Send {
   readonly connections: number;
   /** `by update time`: each is due at its update time. */
   readonly pace: 'as answered' | 'by update time';
-  /** Whether the store's own quantities change with each delivery. False for the baseline. */
+  /** Whether each delivery changes the store's quantities. False for the baseline. */
   readonly changesStore: boolean;
 }
 
 export interface Sent {
   readonly tookMs: number;
-  /** From when each was due to its 204. */
+  /** From the due time of each delivery to its 204. */
   readonly answerMs: Float64Array;
   /** Answered 503. */
   readonly refused: number;
@@ -42,7 +42,7 @@ interface Prepared {
   readonly sets: readonly number[];
 }
 
-/** Coprime to every number of levels in use: a level is touched again only after all others. */
+/** Coprime to every number of levels in use, so that a level repeats only after all others. */
 const STEP = 1_000_003;
 const END_OF_HEADERS = '\r\n\r\n';
 

@@ -1,4 +1,4 @@
-/** The store's API in a thread: token, list and detail. */
+/** The store's API on a thread: token, list and detail. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -1,23 +1,20 @@
 /**
- * Puts src/ and nearly all packages that it uses into few files: most of a start was finding, reading and linking modules,
- * more than six hundred of them. What is loaded when it is needed stays in files of its own. Not minified: a stack trace
- * must be readable, and shorter files start no sooner.
+ * Bundles src/ and most packages into a few files, because a start spent most of its time finding, reading and linking
+ * more than six hundred modules. Code loaded on demand stays separate. Not minified: stack traces must be readable, and
+ * shorter files start no sooner.
  */
 import { isBuiltin } from 'node:module';
 import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 
-/** What is started by itself, and so keeps its name in dist/ (src/platform/own-files.ts). The entries share files... */
+/** Entries keep their names in dist/ (src/platform/own-files.ts) and share files. */
 const ENTRIES = ['bin', 'cli', 'main', 'client'];
-/** ... and a thread has its own: one file is found and read sooner than twenty. */
+/** One file per thread loads sooner than twenty. */
 const THREADS = ['inbox/inbox-thread', 'mirror/writer/apply-thread', 'mirror/reader/query-thread'];
 
-/** What cannot be put into a file, since it finds its binary by the place of its own. */
+/** Finds its binary relative to its own file. */
 const OUTSIDE = ['better-sqlite3'];
 
-/**
- * A package that src/ loads as CommonJS, at a moment of its own choice, is not found as such by the bundler, which knows
- * the function by its name alone.
- */
+/** src/ loads some CommonJS packages on demand by a function that the bundler recognises only by its name. */
 const requires: Plugin = {
   name: 'requires',
   transform: (code, id) => {
@@ -30,13 +27,12 @@ const requires: Plugin = {
 };
 
 interface Bundle {
-  /** Names of the packages that it still imports. */
   readonly imported: ReadonlySet<string>;
-  /** Folders of the packages that it holds. */
+  /** Folders of the bundled packages. */
   readonly held: ReadonlySet<string>;
 }
 
-/** @throws Error when something cannot be found. */
+/** @throws Error when an import cannot be resolved. */
 export async function bundle(root: string, into: string): Promise<Bundle> {
   const chunks = [];
   chunks.push(...(await write(root, into, ENTRIES, '[name].js')));
@@ -54,7 +50,7 @@ const PACKAGE_FOLDER = /^.*\/node_modules\/(@[^/]+\/)?[^/]+(?=\/)/;
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** @param chunkNames of the files that are loaded by others. */
+/** @param chunkNames of files that others load. */
 async function write(
   root: string,
   into: string,
@@ -68,7 +64,7 @@ async function write(
     external: OUTSIDE,
     plugins: [requires],
     onLog: (level, { message }, log) => {
-      // What is not found is left as it is, and would be missed only by those who use the package.
+      // An unresolved import would fail only for users of the package.
       if (level === 'warn') throw new Error(message);
       log(level, message);
     },

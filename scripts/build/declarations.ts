@@ -1,15 +1,15 @@
-/** The types of what the package gives to other programs: `.d.ts` files for src/client.ts and what it names. */
+/** The package's types: `.d.ts` files for src/client.ts and its imports. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
-/** @returns the packages whose types they name. @throws Error when tsc has found errors, which it has printed. */
+/** @returns the packages that the types import. @throws Error when tsc has reported errors. */
 export function declare(root: string, into: string): Set<string> {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
   execFileSync(process.execPath, [tsc, '--project', 'tsconfig.build.json', '--outDir', into], {
     cwd: root,
-    // What is printed on the standard output is npm's answer alone, when it packs.
+    // When packing, stdout is npm's output alone.
     stdio: ['ignore', 2, 2],
   });
   const packages = new Set<string>();

@@ -1,8 +1,8 @@
-/** The licences of the packages that the build has put into dist/: each demands that its text goes with the code. */
+/** The licence texts that must accompany the bundled packages. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Packages that come without the text, and where it can be read. */
+/** Packages without the text, and where to find it. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'drizzle-orm': 'typescript/LICENSE.txt',
   '@hono/zod-openapi': 'hono/LICENSE',
@@ -15,7 +15,7 @@ interface Manifest {
   readonly license?: string;
 }
 
-/** @param folders of the packages. @throws Error for one without a licence. */
+/** @throws Error for a package without a licence. */
 export function licencesOf(root: string, folders: Iterable<string>): string {
   const parts = [...folders].map((folder) => {
     const { name, version, license } = JSON.parse(

@@ -1,4 +1,4 @@
-/** A program that follows the change feed by SQL, through every kill, and keeps its own copy of the stock. */
+/** Follows the change feed by SQL through every kill, and keeps a copy of the stock. */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
@@ -34,7 +34,7 @@ export class Consumer {
     this.#timer = null;
   }
 
-  /** Applies rows of the feed. Each must begin at the quantity that the row before it led to. */
+  /** Applies rows of the feed. Each must begin at the quantity of the row before it. */
   take(changes: readonly Change[]): void {
     for (const { seq, variant_id, warehouse_id, old_qty, new_qty } of changes) {
       const key = `${variant_id}/${warehouse_id}`;
@@ -75,7 +75,7 @@ export class Consumer {
       db = new Database(this.#path, { readonly: true, timeout: 200 });
       const read = db.transaction(() => ({
         epoch: db?.prepare<[], string>('SELECT epoch FROM mirror_status').pluck().get(),
-        // Without a warehouse it is the total of a variant, which moves with its levels too.
+        // Rows without a warehouse are totals, which change with their levels.
         changes: db
           ?.prepare<[number], Change>(
             `SELECT seq, variant_id, warehouse_id, old_qty, new_qty FROM mirror_changes
@@ -90,7 +90,7 @@ export class Consumer {
       this.#epoch = epoch;
       this.take(changes);
     } catch (error) {
-      // A killed process may leave a file without views, and the next one locks it while it recovers.
+      // A killed process may leave a file without views, and the next one locks it during recovery.
       if (!/no such table|unable to open|locked|busy/.test(String(error)))
         this.problems.push(`the consumer cannot read: ${String(error)}`);
     } finally {

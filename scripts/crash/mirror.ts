@@ -1,4 +1,4 @@
-/** The mirror as a process that may be killed at any time, also before it listens. */
+/** The mirror as a process that can be killed at any time. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ interface Addresses {
 export interface Mirror {
   /** Rejects if the process ends before it listens. */
   readonly listening: Promise<Addresses>;
-  /** Why it ended by itself; null if it did not. */
+  /** Why it ended without a signal; null: it did not. */
   readonly failure: string | null;
   /** Resolves with the exit code. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
@@ -38,13 +38,13 @@ function environmentOf(sandbox: Sandbox, databasePath: string): NodeJS.ProcessEn
   };
 }
 
-/** Its log is kept next to the database. */
+/** Its log is next to the database. */
 export function startMirror(sandbox: Sandbox, databasePath: string): Mirror {
   const child = spawn(process.execPath, [join(SRC, 'main.ts')], {
     cwd: dirname(databasePath),
     env: environmentOf(sandbox, databasePath),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Ctrl-C is for the runner, which ends its mirror.
+    // Ctrl-C goes to the runner, which ends its mirror.
     detached: true,
   });
   const killWithParent = (): void => void child.kill('SIGKILL');
@@ -58,7 +58,7 @@ export function startMirror(sandbox: Sandbox, databasePath: string): Mirror {
   const ended = once(child, 'close').then((event) => {
     const code = event[0] as number | null;
     process.off('exit', killWithParent);
-    const how = `the mirror ended by itself with exit code ${code}: ${errors}`;
+    const how = `the mirror ended with exit code ${code}: ${errors}`;
     if (!isAsked) failure = how;
     listening.reject(new Error(how));
     return code;
@@ -80,7 +80,7 @@ export function startMirror(sandbox: Sandbox, databasePath: string): Mirror {
   };
 }
 
-/** Runs `stock-mirror verify` against the running mirror. @returns null if both sides are equal, else its output. */
+/** Runs `stock-mirror verify` against the running mirror. @returns its output, or null if both sides are equal. */
 export async function verify(sandbox: Sandbox, databasePath: string): Promise<string | null> {
   const child = spawn(process.execPath, [join(SRC, 'cli.ts'), 'verify'], {
     cwd: dirname(databasePath),

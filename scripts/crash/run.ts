@@ -1,4 +1,4 @@
-/** Kills the mirror under load again and again, and looks for every answered delivery after each start. */
+/** Kills the mirror repeatedly under load, and looks for every answered delivery after each start. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -20,9 +20,9 @@ export interface CrashOptions {
 
 export interface CrashReport {
   kills: number;
-  /** Deliveries answered 204; repeats of the same body count once. */
+  /** Deliveries answered 204, each body once. */
   answered: number;
-  /** Of these, found after a restart. */
+  /** Those found after a restart. */
   found: number;
   /** Rows of the feed that the consumer saw. */
   changesSeen: number;
@@ -30,7 +30,7 @@ export interface CrashReport {
   problems: string[];
 }
 
-/** Long enough for the slowest machine; only a fault takes longer. */
+/** Long enough for a slow machine; only a fault takes longer. */
 const WITHIN_MS = 90_000;
 
 export async function crash(options: CrashOptions): Promise<CrashReport> {
@@ -40,7 +40,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
   const report: CrashReport = { kills: 0, answered: 0, found: 0, changesSeen: 0, problems: [] };
   const consumer = new Consumer(path);
   const answered = new Set<string>();
-  /** Request ids of answered deliveries that were not looked for yet. */
+  /** Request ids of answered deliveries not found yet. */
   const toFind = new Set<string>();
   const sandbox = await startSandbox({ seed, products });
   let mirror: Mirror | null = null;
@@ -56,7 +56,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     report.found += expected.length - missing.length;
     report.problems.push(...missing.map((id) => `delivery ${id} was answered 204 and is gone after a kill`));
   };
-  /** Starts the mirror, waits until it listens, and looks for the deliveries that were answered before. */
+  /** Starts the mirror, waits until it listens, and looks for earlier answered deliveries. */
   const start = async (): Promise<{ readonly mirror: Mirror; readonly ops: string }> => {
     const started = (mirror = startMirror(sandbox, path));
     const { webhooks, ops } = await started.listening;

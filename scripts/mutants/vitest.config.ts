@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** The tests that mutants of src/core are run against. The random histories take too long for each of 3,000 mutants. */
+/** The tests for mutants of src/core. Random histories take too long for 3,000 mutants. */
 export default defineConfig({
   test: { include: ['test/core/**/*.test.ts'], exclude: ['test/core/properties.test.ts'] },
 });

@@ -1,4 +1,4 @@
-/** The public listener, as `listen` takes it: `POST /webhooks`, `GET /healthz`, nothing else (docs/http-api.md#public-listener). */
+/** The public listener: `POST /webhooks`, `GET /healthz`, nothing else (docs/http-api.md#public-listener). */
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
@@ -13,7 +13,7 @@ import type { UnstoredDeliveries } from './unstored.ts';
 interface IntakeDeps {
   readonly inbox: Pick<InboxClient, 'append'>;
   readonly unstored: UnstoredDeliveries;
-  /** Keys that a delivery may be signed with. */
+  /** The accepted signature keys. */
   readonly secrets: readonly string[];
   readonly now: () => number;
   readonly heartbeat: Pick<Heartbeat, 'check'>;
@@ -21,9 +21,9 @@ interface IntakeDeps {
   readonly log: Logger;
 }
 
-/** Called once per request, when its answer is on its way. */
+/** Called once per request, with its answer. */
 export interface IntakeObserver {
-  /** An authentic delivery is committed, and answered 204. @param tookMs as in `Refusal`. */
+  /** The delivery is committed and answered 204. */
   committed(tookMs: number): void;
   refused(refusal: Refusal): void;
 }
@@ -33,13 +33,13 @@ export interface Refusal {
   readonly status: (typeof ANSWERS)[Reason][0] | 400;
   /** From the request's headers to its answer. */
   readonly tookMs: number;
-  /** For `wrong_address` the method and path, for `wrong_protocol` the protocol. */
+  /** The method and path for `wrong_address`, the protocol for `wrong_protocol`. */
   readonly seen?: string;
 }
 
-/** The store waits a second for its answer; ours must be on its way before. */
+/** The store waits one second for an answer. */
 const COMMIT_DEADLINE_MS = 800;
-/** Longest part of a sender's path in the log, in characters. */
+/** Characters of a sender's path in the log. */
 const MAX_SHOWN = 100;
 
 const error = (code: string, description: string) => ({ error: code, error_description: description });
@@ -67,7 +67,7 @@ export function createIntakeApp(deps: IntakeDeps) {
   const bodies = new RequestBodies();
   const app = new Hono<{ Bindings: HttpBindings }>();
 
-  /** A failing observer changes no answer. */
+  /** A failing observer must not change an answer. */
   const observe = (notify: () => void): void => {
     try {
       notify();
@@ -81,7 +81,7 @@ export function createIntakeApp(deps: IntakeDeps) {
     if (reason === 'no_room') unstored.noteTurnedAway();
     observe(() => observer.refused(refusal));
   };
-  /** @returns whether it is on disk in time. If its commit fails, even later, its products are read again. */
+  /** @returns whether the body is on disk in time. If its commit fails, even later, its products are read again. */
   const commit = ({ bytes, release }: HeldBody, cameMs: number): Promise<boolean> => {
     const late = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => late.resolve(false), cameMs + COMMIT_DEADLINE_MS - performance.now());
@@ -97,11 +97,11 @@ export function createIntakeApp(deps: IntakeDeps) {
       .finally(release);
     return Promise.race([committed, late.promise]).finally(() => clearTimeout(timer));
   };
-  /** @returns null once the delivery is on disk, or why it is not. */
+  /** @returns null once the delivery is on disk, else the reason. */
   const receive = async (incoming: IncomingMessage, cameMs: number): Promise<Reason | null> => {
     const signature = signatureOf(incoming);
     if (signature === null) return 'missing_signature';
-    // Without a signature that could be right, the body is not read.
+    // Do not read a body whose signature cannot be right.
     if (!SIGNATURE.test(signature)) return 'malformed_signature';
     const body = await bodies.read(incoming);
     if (typeof body === 'string') return body;
@@ -112,7 +112,7 @@ export function createIntakeApp(deps: IntakeDeps) {
   };
 
   app.post('/webhooks', async (c) => {
-    // The deadline runs from the request's headers, not from its last byte.
+    // The deadline starts at the request's headers, not at its last byte.
     const cameMs = performance.now();
     const outcome = await receive(c.env.incoming, cameMs);
     const tookMs = performance.now() - cameMs;
@@ -133,7 +133,7 @@ export function createIntakeApp(deps: IntakeDeps) {
 
   app.notFound((c) => {
     const [status, answer] = ANSWERS.wrong_address;
-    // Without a signature it is nothing that the store has sent.
+    // Without a signature, it is not from the store.
     if (SIGNATURE.test(signatureOf(c.env.incoming) ?? '')) {
       const seen = `${c.req.method} ${c.req.path.replace(/[^\x21-\x7e]/g, '?').slice(0, MAX_SHOWN)}`;
       refused({ reason: 'wrong_address', status, tookMs: 0, seen });
@@ -141,7 +141,7 @@ export function createIntakeApp(deps: IntakeDeps) {
     return c.json(answer, status);
   });
   app.onError((cause, c) => {
-    // Requests cut off in the middle end here too: without the whole body, no signature can be checked.
+    // Includes requests cut off halfway: without the whole body, no signature can be checked.
     log.debug({ err: cause }, 'a request failed');
     return c.json(error('server_error', 'the request could not be answered'), 500);
   });
@@ -156,7 +156,7 @@ export function createIntakeApp(deps: IntakeDeps) {
   };
 }
 
-/** A header that is sent twice arrives joined with a comma, and matches nothing. */
+/** A repeated header arrives joined with a comma and matches nothing. */
 function signatureOf({ headers }: IncomingMessage): string | null {
   const value = headers['x-service-signature'];
   return typeof value === 'string' ? value : null;

@@ -1,23 +1,22 @@
 /**
- * The heartbeat: written every second, it shows until when the mirror listened. That it can be written shows that a
- * delivery could be committed now, which is what `/healthz` answers.
+ * The heartbeat, written every second, shows until when the mirror listened. Its commit shows that a delivery could be
+ * committed now, which `/healthz` answers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Heartbeat {
-  /** Starts the heartbeat. It overwrites the proof of a downtime, which must have been read before. */
+  /** Overwrites the evidence of a downtime, which must have been read before. */
   begin(): void;
-  /** Whether the latest heartbeat is on disk. Before the first, callers wait for it. */
+  /** Whether the latest heartbeat is on disk. Waits for the first one. */
   check(): Promise<boolean>;
   /** Writes a last heartbeat, if there was a first. */
   stop(): Promise<void>;
 }
 
-/** Where the heartbeat is written. */
 interface HeartbeatTarget {
-  /** Resolves once it is on disk: a delivery could be kept now. */
+  /** Resolves once it is on disk. */
   beat(atMs: number): Promise<unknown>;
-  /** For those who read the mirror, which says that it is behind by being late with it. */
+  /** Writes it to the mirror for its readers; it is late if the mirror is behind. */
   show(atMs: number): Promise<unknown>;
 }
 
@@ -31,7 +30,7 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
   let timer: NodeJS.Timeout | null = null;
   let isBeating = false;
   let showing: Promise<boolean> | null = null;
-  /** One at a time: while commits hang, heartbeats must not pile up. */
+  /** One at a time: heartbeats must not pile up while commits hang. */
   const beat = (): Promise<boolean> => {
     if (isBeating) return latest;
     isBeating = true;
@@ -50,7 +49,7 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
       if (timer === null) return;
       clearInterval(timer);
       await latest;
-      // One that is still being shown would be taken for the last.
+      // Otherwise an earlier one could be shown last.
       await showing;
       await beat();
       await showing;

@@ -1,19 +1,21 @@
 /**
- * Reads a request's body as the bytes that came, which the signature covers. From Node's own stream: a web stream
- * around it costs more than the rest of a request.
+ * Reads a request's body as the exact bytes that the signature covers, from Node's own stream: wrapping it in a web
+ * stream costs more than the rest of a request.
  */
 import type { IncomingMessage } from 'node:http';
 
 /** 1 MB (docs/http-api.md#public-listener). */
 const MAX_BODY_BYTES = 1 << 20;
-/** For all bodies that are in transfer or wait for their commit. */
+/** Limit for all bodies in transfer or waiting for their commit. */
 const MAX_HELD_BYTES = 64 << 20;
-/** Memory that each piece takes in addition to its bytes: chunks, promises, timers. A body may arrive a byte at a time. */
+/** Overhead of each piece: chunks, promises, timers. A body may arrive one byte at a time. */
 const PIECE_BYTES = 1_024;
 
 export interface HeldBody {
   readonly bytes: Uint8Array;
-  /** Gives its share of the budget back. Call it once, when nothing needs the bytes, which may be after the answer. */
+  /**
+   * Returns the body's share of the budget. Call it once, when nothing needs the bytes; that may be after the answer.
+   */
   readonly release: () => void;
 }
 
@@ -22,7 +24,7 @@ export class RequestBodies {
 
   /**
    * @returns the body, or why it was not read.
-   * @throws Error when the connection is closed before its end.
+   * @throws Error if the connection closes before the end.
    */
   read(incoming: IncomingMessage): Promise<HeldBody | 'too_large' | 'no_room'> {
     if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return Promise.resolve('too_large');

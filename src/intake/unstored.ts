@@ -1,7 +1,7 @@
 /**
- * Deliveries answered 503 (docs/architecture.md#when-nothing-can-be-committed). The store does not send them again, so
- * their products are read once the mirror can write. Which products a delivery turned away unread was about is
- * unknown: those with the oldest evidence are read.
+ * Deliveries answered 503 (docs/architecture.md#when-nothing-can-be-committed). The store does not repeat them, so
+ * their products are read once the mirror can write. If the body was rejected unread, its products are unknown, and
+ * those with the oldest evidence are read.
  */
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
@@ -22,9 +22,9 @@ interface UnstoredDeps {
 }
 
 const RETRY_MS = 500;
-/** With more variants than this to read about, the whole mirror becomes suspect instead. */
+/** With more variants than this, the whole mirror becomes suspect instead. */
 const MAX_VARIANTS = 10_000;
-/** Unauthenticated clients can cause deliveries to be turned away: they must not order reads at will. */
+/** Unauthenticated clients can cause rejections and must not trigger reads at will. */
 const ACTIVE_EVERY_MS = 15 * 60_000;
 
 export class UnstoredDeliveries {
@@ -32,12 +32,12 @@ export class UnstoredDeliveries {
   readonly #report: ReturnType<typeof createLimitedLog>;
   readonly #timer: NodeJS.Timeout;
   #variantIds = new Set<string>();
-  /** A delivery named no variant that could be read. */
+  /** A delivery named no readable variant. */
   #isEverything = false;
   #turnedAway = 0;
   #activeAtMs = Number.NEGATIVE_INFINITY;
   #flushing: Promise<void> | null = null;
-  /** Deliveries noted since the start. */
+  /** Since the start. */
   noted = 0;
 
   constructor(deps: UnstoredDeps) {

@@ -1,7 +1,5 @@
-/** Host and port as a URL has them. */
-
 export interface Authority {
-  /** A name or an address, IPv6 without brackets. */
+  /** IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
 }

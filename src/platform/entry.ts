@@ -1,24 +1,23 @@
-/** The first step of every entry of the program. */
 import module from 'node:module';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 
 const LOOK_EVERY_MS = 200;
 
-/** To be called before the rest is loaded, which therefore must be loaded by `import()`. */
+/** Call it before loading the rest, which therefore must be loaded by `import()`. */
 export function beginEntry(): void {
   keepCompiled();
   if (process.env['npm_lifecycle_event'] !== undefined && process.platform !== 'win32') endWithShell();
 }
 
 /**
- * Keeps compiled code, and TypeScript without its types, from one start to the next. In the home of the user that the
- * process runs as, whatever HOME says: code from a folder that another user can write to, as Node's own choice in /tmp,
- * would run with this user's rights. Where it cannot be written nothing is kept.
+ * Caches compiled code between starts, in the home of the process's user, regardless of HOME: from a folder that others
+ * can write to, such as Node's default in /tmp, their code would run with this user's rights. Without a writable home,
+ * nothing is cached.
  */
 function keepCompiled(): void {
   try {
-    // By the environment, which the threads read too.
+    // In the environment, because the threads read it too.
     process.env['NODE_COMPILE_CACHE'] ??= join(userInfo().homedir, '.cache', 'stock-mirror');
     module.enableCompileCache();
   } catch {
@@ -27,8 +26,8 @@ function keepCompiled(): void {
 }
 
 /**
- * npm hands its signals to the shell that it runs a script with. A shell that has not given its place to the program, as
- * Debian's does not, dies of a SIGTERM and leaves the program behind: it takes the death for the signal.
+ * npm sends its signals to the shell that runs the script. Shells that do not exec the program, such as Debian's, die
+ * of a SIGTERM and leave the program running: treat the shell's death as the signal.
  */
 function endWithShell(): void {
   const shell = process.ppid;

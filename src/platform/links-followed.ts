@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** The path behind symbolic links, also of a file that does not exist yet. */
+/** Resolves symbolic links, also for a file that does not exist yet. */
 export function linksFollowed(path: string): string {
   try {
     const place = join(realpathSync(dirname(path)), basename(path));

@@ -1,4 +1,4 @@
-/** A hono app on a socket, with limits on slow and oversized requests and on slow readers. */
+/** Serves a hono app on a socket, with limits for slow and oversized requests and slow readers. */
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -9,11 +9,10 @@ import { authorityOf } from './authority.ts';
 interface App {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
   /**
-   * Anybody can reach the listener. Its app does not depend on the Host header: requests without one, or with an odd
-   * one, are answered.
+   * Marks a listener for unauthenticated clients, which answers requests without a valid Host header too.
    *
-   * Called with null when a connection was closed at once, since `MAX_CONNECTIONS` are open, and with a protocol when one
-   * began with another, such as TLS, and was answered 400.
+   * Called with null when a connection was closed because `MAX_CONNECTIONS` are open, and with the protocol when a
+   * connection spoke another one, such as TLS, and was answered 400.
    */
   readonly onUnread?: (protocol: string | null) => void;
 }
@@ -23,34 +22,34 @@ export interface Listener {
   /** The actual port, also when 0 was requested. */
   readonly port: number;
   /**
-   * Stops accepting, lets requests under way end, and cuts the rest after `graceMs`. A connection that is kept alive
-   * may have its next request on the way: for a moment it is still answered, with `Connection: close`.
+   * Stops accepting, lets requests under way end, and cuts the rest after `graceMs`. A request already on its way on an
+   * idle connection is still answered, with `Connection: close`.
    */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Headers, then the whole request, must have arrived within these times. */
+/** Deadlines for the headers and the whole request. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Longer than a proxy keeps idle connections (docs/operating.md#proxies): a request must not cross their end. */
+/** Longer than a proxy keeps idle connections (docs/operating.md#proxies), so that no request crosses their end. */
 const KEEP_ALIVE_MS = 5 * 60_000;
-/** A connection on which nothing moves for so long is cut. Longer than any answer takes: long polls wait for 60 s. */
+/** Cuts connections without traffic. Longer than any answer takes: long polls wait for 60 s. */
 const STALLED_MS = 90_000;
 /** The limit of open files, where the system shows it. */
 const LIMITS = '/proc/self/limits';
 const [, openFiles = Infinity] =
   /^Max open files\s+(\d+)/m.exec(existsSync(LIMITS) ? readFileSync(LIMITS, 'utf8') : '') ?? [];
-/** Two listeners leave a third of the open files: beyond that limit the kernel closes connections without a word. */
+/** Two listeners leave a third of the open files. Beyond the system's limit, the kernel silently closes connections. */
 const MAX_CONNECTIONS = Math.min(4_096, Math.floor(Number(openFiles) / 3));
-/** Connections that the kernel queues during a restart. Node's default of 511 would shrink the queue of a passed socket. */
+/** Queued by the kernel during a restart. Node's default of 511 would shrink the queue of an inherited socket. */
 const BACKLOG = 4_096;
-/** How long idle connections are kept when the listener stops: longer than a request travels. */
+/** How long idle connections stay open at a stop: longer than a request travels. */
 const LINGER_MS = 500;
 
 /**
- * @param fd a descriptor that is already listening, in place of host and port. It is closed when the listener stops;
- * another process that holds it keeps the connections that arrive meanwhile.
- * @throws Error naming host and port, or the descriptor, when they cannot be listened on.
+ * @param fd a descriptor that is already listening, instead of host and port. It is closed at the stop; connections
+ * stay with another process that holds it.
+ * @throws Error naming host and port, or the descriptor, if listening fails.
  */
 export async function listen(app: App, host: string, port: number, fd?: number): Promise<Listener> {
   const { fetch, onUnread } = app;
@@ -82,7 +81,7 @@ export async function listen(app: App, host: string, port: number, fd?: number):
   }
   let isStopping = false;
   server.prependListener('request', ({ headers, socket }, response) => {
-    // The adaptor builds a URL from it, and refuses what it cannot parse.
+    // The adaptor builds a URL from it and refuses what it cannot parse.
     if (onUnread !== undefined) headers.host = 'localhost';
     if (isStopping) response.setHeader('Connection', 'close');
     if (socket.destroyed) return;
@@ -92,10 +91,7 @@ export async function listen(app: App, host: string, port: number, fd?: number):
       if (!socket.destroyed) underWay.set(socket, (underWay.get(socket) ?? 1) - 1);
     });
   });
-  /**
-   * Ends our half only. A request that crosses the end cannot be answered any more, but it is still taken; the other
-   * side closes its half when it has read the end.
-   */
+  /** Ends our half only: the other side may still send a request, and closes its half once it has read the end. */
   const endIdle = (): void => {
     for (const [socket, requests] of underWay) if (requests === 0) socket.end();
   };
@@ -105,7 +101,7 @@ export async function listen(app: App, host: string, port: number, fd?: number):
     port: address.port,
     async stop(graceMs: number): Promise<void> {
       const closed = once(server, 'close');
-      // Not the HTTP server's own close: that cuts idle connections at once, with the requests on their way.
+      // Not the HTTP server's close, which cuts idle connections at once, with requests on their way.
       NetServer.prototype.close.call(server);
       isStopping = true;
       const ending = setTimeout(endIdle, Math.min(LINGER_MS, graceMs));
@@ -117,14 +113,14 @@ export async function listen(app: App, host: string, port: number, fd?: number):
   };
 }
 
-/** Node's own answers to what its parser refuses; any other is 400. */
+/** Node's own answers to requests that its parser refuses; all others are 400. */
 const BROKEN: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** Which protocol a connection speaks that is not HTTP/1; null: none that a sender would use by mistake. */
+/** The protocol that a sender used by mistake; null: none of these. */
 function protocolOf(start: string): string | null {
   if (start.startsWith('\x16\x03')) return 'TLS';
   if (start.startsWith('PRI * HTTP/2')) return 'HTTP/2';

@@ -1,4 +1,4 @@
-/** The log output: JSON on stdout, readable on a terminal. */
+/** The log: JSON on stdout, readable text on a terminal. */
 import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type LogFn, type Logger } from 'pino';
 import type pretty from 'pino-pretty';
@@ -31,19 +31,19 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
   return log;
 }
 
-/** A StoreError names file, fault and remedy: its stack says no more. */
+/** A StoreError names file, fault and remedy, so its stack is omitted. */
 function serializeError(error: Error): object {
   if (error.name !== 'StoreError') return pino.stdSerializers.err(error);
   return { type: error.name, message: error.message, ...('kind' in error && { kind: error.kind }) };
 }
 
-/** For a person who reads the file at a terminal; JSON gives the same text to programs. */
+/** For reading the file at a terminal; JSON parsers see the same text. */
 function escaped(output: DestinationStream): DestinationStream {
   return { write: (line) => output.write(`${visible(line.trimEnd())}\n`) };
 }
 
 function readable(output: DestinationStream): DestinationStream {
-  // For people alone: a mirror that runs as a service need not load it.
+  // Loaded only for a terminal, not for a service.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
   const prettify = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss' });
   const shown = (key: string, value: unknown): unknown => {
@@ -56,8 +56,8 @@ function readable(output: DestinationStream): DestinationStream {
 const LIMITED_EVERY_MS = 10_000;
 
 /**
- * When a database file fails, all that need it fail: the fault is logged once, and further lines about it at most every
- * 10 s, unless they are graver.
+ * Everything that needs a failed database file fails. The fault is logged once, and repeated at most every 10 s unless
+ * it is more severe.
  */
 function repeatsOfFaults(): (fields: unknown, level: number) => boolean {
   let last = { message: '', level: 0, atMs: 0 };
@@ -73,9 +73,9 @@ function repeatsOfFaults(): (fields: unknown, level: number) => boolean {
 }
 
 /**
- * Limits lines that others can cause in any number.
+ * Limits lines that outsiders can cause.
  *
- * @param write called at most every 10 s, with the calls since the last line by kind, and the context of this call.
+ * @param write called at most every 10 s, with the calls since the last line by kind, and this call's context.
  */
 export function createLimitedLog(write: (fields: object) => void): (kind: string, context?: object) => void {
   let counts: Record<string, number> = {};
@@ -90,13 +90,13 @@ export function createLimitedLog(write: (fields: object) => void): (kind: string
   };
 }
 
-/** Output that waits while it cannot be written; further lines are dropped. */
+/** Further lines are dropped while this much waits. */
 const MAX_WAITING_BYTES = 1 << 20;
 
 /**
- * Log lines on their way to a descriptor. Logging never waits: the terminal or the reader behind a pipe may have stopped
- * reading, and a webhook's answer is due within the second. It never ends anything either: a full disk or a closed pipe
- * holds the lines back until there is room again.
+ * Writes log lines to a descriptor. Logging never blocks, because a webhook's answer is due within a second while the
+ * terminal or pipe may not be read; and it never fails: after a full disk or a closed pipe, lines wait until there is
+ * room.
  *
  * @param onDropped called with the number of lines dropped, once there is room again.
  */

@@ -1,16 +1,15 @@
 /**
- * Locates the program's own files. The build (scripts/build/bundle.ts) puts the sources into a few files in dist/, so no other
- * file may depend on its own path.
+ * Locates the program's own files. The build (scripts/build/bundle.ts) merges the sources into a few files in dist/, so
+ * no other file may depend on its path.
  */
 import { basename } from 'node:path';
 
 const isSource = import.meta.url.endsWith('.ts');
 
-/** Next to src/, and next to dist/. */
 export const MIGRATIONS = new URL(isSource ? '../../drizzle/' : '../drizzle/', import.meta.url);
 
 /**
- * A style sheet or script that browsers load. The sources have those of libraries in their packages.
+ * A style sheet or script for browsers.
  * @param library its path below node_modules.
  */
 export function pageFile(name: string, library?: string): URL {
@@ -18,7 +17,7 @@ export function pageFile(name: string, library?: string): URL {
   return new URL(isSource ? source : `./page/${name}`, import.meta.url);
 }
 
-/** @param name of a file that is started by itself, below src/ and without its ending: a thread's, or an entry. */
+/** @param name of an entry or a thread's file, below src/ and without extension. */
 export function programFile(name: string): URL {
   return new URL(isSource ? `../${name}.ts` : `${basename(name)}.js`, import.meta.url);
 }

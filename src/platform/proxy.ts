@@ -1,10 +1,10 @@
-/** Requests through the proxy of the environment. Node's own `fetch` would take it for loopback too, or not at all. */
+/** Requests through the environment's proxy. Node's `fetch` would use it for loopback too, or not at all. */
 import { Agent, EnvHttpProxyAgent, fetch, Pool, type Dispatcher, type RequestInit } from 'undici';
 
 /**
- * Sends as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say; the lowercase names win. Loopback is never reached through a proxy.
+ * Follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY; lowercase names take precedence. Loopback is always direct.
  *
- * @throws TypeError for a proxy without an http or https address.
+ * @throws TypeError if the proxy is not an http or https address.
  */
 export function throughProxy(options: Omit<Pool.Options, 'connect'> & ConnectOptions = {}): Dispatcher {
   const { connect = {}, headersTimeout } = options;
@@ -12,7 +12,7 @@ export function throughProxy(options: Omit<Pool.Options, 'connect'> & ConnectOpt
     return new EnvHttpProxyAgent({
       ...options,
       noProxy: `localhost,127.0.0.1,::1,${variable('NO_PROXY')}`,
-      // Otherwise the limits do not apply to connections with a proxy.
+      // Without it, the limits do not apply to connections through a proxy.
       factory: (origin, own) => new Pool(origin, { ...options, ...(own as Pool.Options) }),
       clientFactory: (origin, own) =>
         new Pool(origin, { ...own, ...(headersTimeout === undefined ? {} : { headersTimeout }) }),
@@ -32,11 +32,11 @@ interface ConnectOptions {
 export const fetchThroughProxy = (url: string, init: RequestInit) =>
   fetch(url, { ...init, dispatcher: throughProxy() });
 
-/** Asks a listener of this machine. */
+/** Requests to a listener of this machine. */
 export const fetchDirectly = (url: string, init: RequestInit) =>
   fetch(url, { ...init, dispatcher: new Agent() });
 
-/** The proxy that the environment names for an address, for people; null if there is none. */
+/** The environment's proxy for an address, for display; null: none. */
 export function describeProxy(address: string): string | null {
   const { protocol, hostname } = new URL(address);
   const proxy = (protocol === 'https:' && variable('HTTPS_PROXY')) || variable('HTTP_PROXY');

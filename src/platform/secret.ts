@@ -1,6 +1,5 @@
 /**
- * A value that must not be printed. Logging, inspecting or serialising it does not show it, so a configuration object can
- * be passed to a logger safely. Only `reveal()` gives the value, which makes each use easy to find. The value does not
+ * A value that logging, inspecting and serialising do not show. `reveal()` makes each use easy to find. It does not
  * survive `structuredClone` or `postMessage`: reveal it before passing it to a worker.
  */
 export class Secret {

@@ -1,20 +1,18 @@
-/** Threads as messages, so that a simulation can run their work on a schedule that it controls. */
+/** Threads as messages, so that a simulation can run their work on a schedule. */
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
 import { programFile } from './own-files.ts';
 
-/** A thread as its owner sees it. */
 export interface Thread<In, Out> {
-  /** @param handOver memory of the message that is transferred instead of copied: the sender can no longer use it. */
+  /** @param handOver memory that is transferred instead of copied: the sender can no longer use it. */
   post(message: In, handOver?: readonly ArrayBuffer[]): void;
-  /** To be called once, before a message can come. */
+  /** Call it once, before a message can come. */
   onMessage(listener: (message: Out) => void): void;
   /** Called once when the thread ends, asked to or not, after its last message. */
   onEnd(listener: (cause: Error) => void): void;
-  /** Ends it at once; its databases are closed with it. */
+  /** Ends it at once, and closes its databases. */
   stop(): Promise<unknown>;
 }
 
-/** The owner as the code on the thread sees it. */
 export interface Owner<In, Out> {
   post(message: Out): void;
   onMessage(listener: (message: In) => void): void;
@@ -24,7 +22,7 @@ export interface Owner<In, Out> {
   close(): void;
 }
 
-/** By default V8 lets the young generation of each thread grow to 50 MB. */
+/** By default, V8 lets each thread's young generation grow to 50 MB. */
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 8 };
 
 /** @param name of its file below src/, without the extension. */
@@ -33,7 +31,7 @@ export function startThread<In, Out>(name: string, options: object): Thread<In, 
   let failure: Error | null = null;
   worker.on('error', (error: Error) => (failure = error));
   const ended = Promise.withResolvers<Error>();
-  // It ends after its error, and its last messages may still be on their way.
+  // The exit follows the error, and the last messages may still be on their way.
   worker.on('exit', (code) => setImmediate(() => ended.resolve(failure ?? new Error(`exit code ${code}`))));
   return {
     post: (message, handOver) => worker.postMessage(message, handOver),
@@ -43,7 +41,7 @@ export function startThread<In, Out>(name: string, options: object): Thread<In, 
   };
 }
 
-/** For the first line of a thread's own file. @throws Error on the main thread. */
+/** @throws Error on the main thread. */
 export function ownerOfThread<In, Out>(): {
   readonly owner: Owner<In, Out>;
   readonly options: unknown;

@@ -1,5 +1,3 @@
-/** Thrown values, which need not be Errors. */
-
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

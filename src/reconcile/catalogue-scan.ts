@@ -1,4 +1,4 @@
-/** Reads the catalogue list by id and adds products that the mirror does not know (docs/architecture.md#catalogue-scan). */
+/** Reads the catalogue list by id and adds unknown products to the mirror (docs/architecture.md#catalogue-scan). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
 import type { ProductListRequest } from '../store-api/contract/schemas.ts';
@@ -8,13 +8,13 @@ import { ServiceError } from '../store-api/transport/errors.ts';
 import { fullJitterMs } from '../store-api/backoff.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
-/** The largest page that the store gives. */
+/** The store's largest page. */
 export const PAGE = 100;
 const RETRY = { baseMs: 1_000, capMs: 60_000 };
-/** A refusal needs a person to fix it, on one side or the other. */
+/** A person must fix the cause of a refusal. */
 const REFUSED_RETRY = { baseMs: 10_000, capMs: 15 * 60_000 };
 
-/** @returns when the list is at its end and all of it is recorded. @throws StoreError, ServiceError, the signal's reason. */
+/** Resolves once the whole list is recorded. @throws StoreError, ServiceError, the signal's reason. */
 export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSignal): Promise<void> {
   const { store, now } = deps;
   const readPage = async (offset: number) => {
@@ -39,9 +39,8 @@ export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSi
 }
 
 /**
- * One page of the list, through the throttle.
+ * Requests one page of the list through the throttle; retries ever more rarely until the store answers.
  *
- * @returns the page; waits and tries again, ever more rarely, while the store does not give it.
  * @throws the signal's reason.
  */
 export async function listPage(

@@ -1,8 +1,8 @@
 /**
- * Finds the products of variants that a delivery named and no read has shown. The store has no such query. A new variant is on
- * the first page of the list that begins with the latest edited product; otherwise the whole catalogue is read by a run, in
- * the steady order of ids, since a product that changes its place in the list could be missed. A variant that no product
- * has must not cause the catalogue to be read over and over.
+ * Finds the products of variants that only deliveries have named. The store has no such query. A new variant is on the
+ * first page of the list by latest edit. For the others, a run reads the whole catalogue, in the stable order of ids,
+ * because a product that moves within the list could be missed. Pacing keeps a variant without a product from causing
+ * endless scans.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
@@ -14,16 +14,16 @@ interface LookupDeps extends ReadingDeps {
   readonly beginScan: () => Promise<Run & { readonly joined: boolean }>;
 }
 
-/** Two searches are made at once, one to miss the variant and one to confirm that. All others come ever more rarely. */
+/** The first search and its confirmation run at once; later ones wait ever longer. */
 const FREE_SEARCHES = 2;
 const PAUSE_MS = 60_000;
 const PAUSE_CAP_MS = 60 * 60_000;
-/** After a search that failed, which shows nothing about the variants. */
+/** A failed search shows nothing about the variants. */
 const AFTER_FAILURE_MS = 5_000;
-/** Beyond this many the pacing begins again, so that made-up ids do not fill the memory. */
+/** Pacing restarts beyond this, so that made-up ids do not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 const CHECK_MS = 250;
-/** The newest products are read within this time, or the search continues without them. */
+/** How long a search waits for reads of the newest products. */
 const PAGE_READS_MS = 60_000;
 
 interface Past {
@@ -38,7 +38,7 @@ export class Lookups {
   /** Being searched for, or waiting for a run. */
   readonly #busy = new Set<string>();
   readonly #forScan = new Set<string>();
-  /** The search of the newest products, and the one of all, that are under way. */
+  /** Searches under way: of the newest products, and of all. */
   #newest: Promise<void> | null = null;
   #scan: Promise<void> | null = null;
 
@@ -63,7 +63,7 @@ export class Lookups {
     }
   }
 
-  /** An operator's command: variants that were searched for in vain may be searched for again at once. */
+  /** For an operator's request: unsuccessful searches may be repeated at once. */
   forgetPacing(): void {
     this.#past.clear();
   }
@@ -113,7 +113,6 @@ export class Lookups {
     this.#release(ids.filter((id) => !open.includes(id)));
   }
 
-  /** One run at a time. */
   async #searchAll(variantIds: readonly string[]): Promise<void> {
     const { store, now, beginScan } = this.#deps;
     this.#forScan.clear();
@@ -122,12 +121,12 @@ export class Lookups {
     let ended = await found();
     for (; ended?.state === 'running'; ended = await found()) await this.#wait();
     const open = await store.reader.ask('stillUnmapped', { variantIds });
-    // A product that could not be read may have the variant; a run that had begun before may have read its product too early.
+    // A product that could not be read may have the variant; an earlier run may have read its product too early.
     const isConclusive = ended?.state === 'done' && ended.failed === 0;
     if (open.length > 0 && isConclusive && !run.joined) {
       const { startedSeq: s0, startedAtMs: sentAtMs } = run;
       await store.writer.append({ kind: 'lookup_missed', atMs: now(), s0, sentAtMs, variantIds: open });
-      // A first miss is confirmed at once, however many searches came to nothing before it.
+      // Confirm a first miss at once, regardless of the pacing.
       for (const id of await store.reader.ask('missedOnce', { variantIds: open })) {
         const searches = this.#past.get(id)?.searches ?? 1;
         this.#past.set(id, { searches, nextAtMs: 0 });
@@ -140,7 +139,7 @@ export class Lookups {
     await sleep(CHECK_MS, undefined, { signal: this.#signal });
   }
 
-  /** They may be searched for again. @param isFutile the search does not count. */
+  /** @param isFutile the search does not count. */
   #release(ids: readonly string[], { isFutile } = { isFutile: false }): void {
     const nextAtMs = this.#deps.now() + AFTER_FAILURE_MS;
     for (const id of ids) {

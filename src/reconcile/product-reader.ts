@@ -1,4 +1,3 @@
-/** Reads of one product: the answer is recorded, and so is a failure. */
 import { fullJitterMs } from '../store-api/backoff.ts';
 import type { Fact } from '../core/apply/fact.ts';
 import { isGivenUp } from '../core/given-up.ts';
@@ -23,16 +22,13 @@ export interface ReadingDeps {
 }
 
 const RETRY = { baseMs: 500, capMs: 60_000 };
-/**
- * An answer that is not the store's own, or that cannot be saved, may need a person to fix it: retried ever more
- * rarely.
- */
+/** A person may have to fix an answer that is not the store's, or that cannot be saved. */
 const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 
 /**
  * Reads one product and records the answer.
  *
- * @returns what the answer changed.
+ * @returns the effects of the answer.
  * @throws ServiceError, StoreError
  */
 export async function readProduct(
@@ -40,7 +36,7 @@ export async function readProduct(
   productId: string,
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
-  // Before the request: the answer may not show what is committed later.
+  // Taken before the request: the answer may not show later commits.
   const { s0 } = store.writer;
   const answer = await throttle.send(() => client.productDetail(productId, { signal }));
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
@@ -60,10 +56,10 @@ export async function readProduct(
 }
 
 /**
- * Decides when a failed read is tried again.
+ * Records a failed read, and when to retry it.
  *
  * @param answeredAtMs when the store last answered anything.
- * @returns true when it waits for a schedule or an operator.
+ * @returns true if the read waits for a schedule or an operator.
  * @throws StoreError
  */
 export async function recordFailure(
@@ -73,7 +69,7 @@ export async function recordFailure(
   answeredAtMs: number,
 ): Promise<boolean> {
   const kind = error instanceof ServiceError ? error.kind : null;
-  // A problem that holds everything back is not the fault of this product.
+  // These hold back every read and are not the product's fault.
   if (kind === 'aborted' || kind === 'credentials' || kind === 'rate_limited') return false;
   const { store, now, random } = deps;
   const before = await store.reader.ask('failureOf', { productId });
@@ -93,7 +89,7 @@ export async function recordFailure(
     parked,
     error: messageOf(error),
   };
-  // Once until a read succeeds, however often it fails.
+  // Reported once, until a read succeeds.
   if (isGivenUp(failure) && !before.isGivenUp) {
     await store.writer.append({ kind: 'given_up', ...failure });
   } else await store.writer.command('failRead', failure);

@@ -1,23 +1,20 @@
 /**
- * The one queue of product reads (docs/architecture.md#queue). It is kept in the database: what is due is queried for each
- * request that may be sent, so that a kill forgets nothing, and a product that becomes due during its read is due again
- * afterwards.
+ * The queue of product reads (docs/architecture.md#queue). It is in the database and queried for each batch of
+ * requests, so a kill loses nothing, and a product that becomes due during its read is due again afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { readProduct, recordFailure, type ReadingDeps } from './product-reader.ts';
 
-/** How long to wait when nothing more is due. */
+/** Pause when nothing more is due. */
 const IDLE_MS = 200;
-/** How long to wait for the throttle. */
-const THROTTLED_MS = 10;
-/** Answers that are not recorded yet: a database that does not keep up holds the requests back. */
+/** Answers not recorded yet: a slow database holds the requests back. */
 const MAX_UNDER_WAY = 24;
-/** Every fifth read goes to the product read longest ago, so that no flood of re-read requests starves it. */
+/** Every fifth read goes to the product read longest ago, so that no flood of read requests starves it. */
 const FAIR_SHARE = 5;
 /** A product read this recently needs no fair share. */
 const FAIR_AGE_MS = 10 * 60_000;
-/** A database that cannot record even a failure can save no answer either: for this long the store is asked for nothing. */
+/** Pause after a database failure: an answer could not be stored either. */
 const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
@@ -40,7 +37,7 @@ export class ReadQueue {
     this.#loop ??= this.#run();
   }
 
-  /** Ends reads under way without their answers; what was due stays due. */
+  /** Ends reads under way without their answers; they stay due. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#loop;
@@ -51,11 +48,11 @@ export class ReadQueue {
     while (!this.#isStopped()) {
       try {
         const free = this.#free();
-        const waitMs = free === 0 ? THROTTLED_MS : (await this.#startDue(free)) === free ? 0 : IDLE_MS;
-        if (waitMs > 0) await sleep(waitMs, undefined, { signal: this.#stop.signal });
+        if (free === 0) await Promise.race([this.#wait(this.#freeInMs()), ...this.#underWay.values()]);
+        else if ((await this.#startDue(free)) < free) await this.#wait(IDLE_MS);
       } catch (error) {
         if (this.#isStopped()) return;
-        // A fault of the mirror is logged once, where it is met.
+        // A fault of the mirror is logged once, by its owner.
         if (this.#deps.store.writer.fault === null) {
           this.#deps.log.error(
             { err: error },
@@ -76,7 +73,17 @@ export class ReadQueue {
     return Math.min(this.#deps.throttle.free(), MAX_UNDER_WAY - this.#underWay.size);
   }
 
-  /** @returns how many reads were started. */
+  /** Only the end of a read, or of another request, makes room if time does not. */
+  #freeInMs(): number {
+    const inMs = Math.max(this.#heldUntilMs - this.#deps.now(), this.#deps.throttle.freeInMs());
+    return inMs > 0 ? Math.min(IDLE_MS, inMs) : IDLE_MS;
+  }
+
+  #wait(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: this.#stop.signal });
+  }
+
+  /** @returns the number of reads started. */
   async #startDue(limit: number): Promise<number> {
     const nowMs = this.#deps.now();
     const due = await this.#deps.store.reader.ask('nextReads', {
@@ -125,7 +132,7 @@ export class ReadQueue {
   }
 }
 
-/** Failures that the throttle or their own record reports are not logged again; an answer that is not the store's is. */
+/** The throttle or the failure's record reports other errors; an answer that is not the store's is logged here. */
 function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
   if (!(error instanceof ServiceError)) return 'error';
   return error.kind === 'contract' ? 'warn' : 'debug';

@@ -1,4 +1,4 @@
-/** Everything that reads from the store: the queue, the runs, the lookups, the schedules, the repair after downtime. */
+/** Reads the store: queue, runs, lookups, schedules, and repair after downtime. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cron } from 'croner';
 import type { Fact } from '../core/apply/fact.ts';
@@ -18,13 +18,13 @@ interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
   readonly tokens: TokenProvider;
   readonly maxConcurrency: number;
   readonly maxRps: number;
-  /** Host and port of the store, for people. */
+  /** Host and port of the store, for display. */
   readonly storeAt?: string;
-  /** croner patterns; null switches a schedule off. */
+  /** croner patterns; null: off. */
   readonly schedules: {
     readonly reconcileCron: string | null;
     readonly resyncCron: string | null;
-    /** By default the system's. */
+    /** The system's by default. */
     readonly timezone?: string;
   };
 }
@@ -45,23 +45,16 @@ export class Reconciler {
   readonly #crons: Cron[] = [];
   #unlisten: () => void = () => undefined;
   #ticking: Promise<void> | null = null;
-  /** The catalogue scan under way, for one run at a time. */
+  /** One catalogue scan at a time. */
   #scanning: Promise<void> | null = null;
-  /** Runs begin one after the other, so that two simultaneous requests get the same one. */
+  /** Runs begin one after the other, so that simultaneous requests get the same run. */
   #lastBegun: Promise<unknown> = Promise.resolve();
-  /** Counting what is left of large runs takes long: a twentieth of the time, but at least once in 5 s. */
+  /** Counting the rest of large runs is slow: it gets a twentieth of the time, and runs at least every 5 s. */
   #countAgainMs = 0;
 
   constructor(deps: ReconcilerDeps) {
-    const { log } = deps;
     this.#deps = deps;
-    this.#throttle = new Throttle({
-      ...deps,
-      onBlocked: (why) => {
-        if (why === null) log.info('the mirror reads from the store again');
-        else log.warn({ kind: why.kind, untilMs: why.untilMs }, why.message);
-      },
-    });
+    this.#throttle = new Throttle(deps);
     this.#queue = new ReadQueue({ ...deps, throttle: this.#throttle });
     this.#ticks = new Ticks(deps);
     this.#lookups = new Lookups(
@@ -78,7 +71,7 @@ export class Reconciler {
     return this.#queue.readsUnderWay;
   }
 
-  /** Begins to read. Call `noteDowntime` first when deliveries may have been missed. */
+  /** Call `noteDowntime` first if deliveries may have been missed. */
   start(): void {
     const { store, schedules } = this.#deps;
     this.#unlisten = store.writer.onApplied(({ reports }) => {
@@ -95,7 +88,7 @@ export class Reconciler {
     if (pattern === null) return;
     const { schedules, log } = this.#deps;
     const options = {
-      // A job that takes longer than its interval is not started a second time in parallel.
+      // Do not start a job again while it is running.
       protect: true,
       unref: true,
       catch: (error: unknown) =>
@@ -106,10 +99,9 @@ export class Reconciler {
   }
 
   /**
-   * Makes up for deliveries that were missed while the public port was closed or the process stood still, by reading
-   * (docs/architecture.md#downtime).
+   * Repairs a downtime by reading everything (docs/architecture.md#downtime).
    *
-   * @param downSinceMs 0: never listened before. @throws StoreError
+   * @param downSinceMs 0: no earlier run. @throws StoreError
    */
   async noteDowntime(downSinceMs: number): Promise<void> {
     const { store, now, log } = this.#deps;
@@ -124,22 +116,21 @@ export class Reconciler {
     await this.readAll();
   }
 
-  /** Reads the whole catalogue: its first read in this epoch, or after a downtime. @throws StoreError */
+  /** Reads the whole catalogue, for the first time in this epoch or after a downtime. @throws StoreError */
   async readAll(): Promise<void> {
     const { store } = this.#deps;
     const lastFullSyncAtMs = await store.reader.ask('lastFullSync');
     const runs = await store.reader.ask('runningRuns');
-    // A first read under way continues: it comes before what a downtime asks for.
+    // A first read under way continues: it comes before a downtime's reads.
     const isFirst = lastFullSyncAtMs === null && !runs.some(({ kind }) => kind === 'initial');
     await this.#beginScan(isFirst ? 'initial' : 'downtime');
   }
 
-  /** An operator's command: reads the whole catalogue, or these products, and lifts whatever holds reads back. */
+  /** An operator's request: clears all read blocks, then reads the whole catalogue or these products. */
   async resync(
     productIds: readonly string[] | null,
     options: { readonly allowRemovals: boolean },
   ): Promise<OrderedRun> {
-    // An operator's request clears all read blocks.
     await this.#deps.tokens.retryCredentials();
     this.#throttle.release();
     this.#lookups.forgetPacing();
@@ -169,7 +160,7 @@ export class Reconciler {
 
   #begin(order: () => Promise<OrderedRun>): Promise<OrderedRun> {
     const begun = this.#lastBegun.then(order).then((run) => {
-      // Before `start` nothing is read.
+      // Nothing is read before `start`.
       if (this.#ticking !== null) this.#scan(run);
       return run;
     });
@@ -177,7 +168,7 @@ export class Reconciler {
     return begun;
   }
 
-  /** Unless another one is under way: its end brings this one's turn. */
+  /** Does nothing while another scan runs; the next tick calls it again. */
   #scan(run: Run): void {
     if (run.listDone || this.#isStopped()) return;
     this.#scanning ??= this.#scanToEnd(run).finally(() => (this.#scanning = null));
@@ -219,7 +210,7 @@ export class Reconciler {
     this.#countAgainMs = endedMs + Math.min(19 * (endedMs - startedMs), COUNT_AFTER_MS);
   }
 
-  /** Never rejects. What a failing database interrupts, the next tick continues. */
+  /** Never rejects. The next tick continues a scan that a database failure interrupted. */
   async #scanToEnd(run: Run): Promise<void> {
     const { log } = this.#deps;
     try {

@@ -1,4 +1,4 @@
-/** The life of a run: begun once, scanned, followed until every product of it is read, and ended. */
+/** Runs: begun once, scanned, followed until all their products are read, and ended. */
 import type { NewInput } from '../mirror/writer/applier.ts';
 import { RUN_PRIORITY, type Run, type RunKind } from '../core/runs.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
@@ -7,28 +7,28 @@ import type { ReadingDeps } from './product-reader.ts';
 
 type RunDeps = Pick<ReadingDeps, 'store' | 'now' | 'log'>;
 
-/** The run that an operator's command led to. */
+/** The run that serves a request. */
 export interface OrderedRun extends Run {
-  /** It was under way before: it does not read again what it had read by then. */
+  /** Already under way: it does not repeat its earlier reads. */
   readonly joined: boolean;
 }
 
-/** Nothing listened before this time: the reads must not come from a replica that is still behind it. */
+/** Deliveries were missed before these runs, so their reads must not come from a replica that is behind their start. */
 const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime']);
 
 /**
  * Begins a scan of the whole catalogue.
  *
- * @returns the run; for an operator or the schedule the one under way, if it is already the most urgent kind.
+ * @returns the run; for an operator or the schedule, the one under way if it is at least as urgent.
  */
 export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<OrderedRun> {
   const { store, now, log } = deps;
   const { running, products } = await store.reader.ask('catalogueOutlook');
   if (AFTER_SILENCE.has(kind)) {
-    // The list may have changed behind an earlier scan while nothing listened: a new scan covers it, and all it did.
+    // The list may have changed during the downtime: a new scan covers an earlier one.
     for (const run of running) {
       if (RUN_PRIORITY[run.kind] < RUN_PRIORITY[kind]) continue;
-      // Unless it is the first of all: the new one reads again what that has read, and leaves to it what it has not.
+      // The first scan stays: it has products left that the new run does not cover.
       if (run.kind === 'initial' && kind !== 'initial') continue;
       await endRun(deps, run, 'a later catalogue scan covers this one');
     }
@@ -51,7 +51,6 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<O
   return { ...run, joined: false };
 }
 
-/** Begins reads of these products. */
 export async function beginProductRun(deps: RunDeps, productIds: readonly string[]): Promise<OrderedRun> {
   const { store, now, log } = deps;
   const startedAtMs = now();
@@ -74,10 +73,10 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
 }
 
 /**
- * Updates the run's counts and ends it when nothing is left. A catalogue scan is done even when single products
- * could not be read: the others are right, and the rows of these stay as suspect as they were.
+ * Updates the run's counts, and ends it when nothing is left. A catalogue scan succeeds even if single products could
+ * not be read; their rows stay suspect.
  *
- * @returns true when it has ended.
+ * @returns true if it has ended.
  */
 export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   const { store, now, log } = deps;
@@ -102,10 +101,10 @@ export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   return true;
 }
 
-/** How many ids an error names. */
+/** Ids named in an error. */
 const NAMED = 5;
 
-/** An operator who names a product that the store does not have has most likely mistyped it. */
+/** A product that the store does not have is probably a typing error of the operator. */
 async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Promise<string | null> {
   if (productIds === null) return null;
   const absent = await store.reader.ask('absentProducts', { productIds });
@@ -114,7 +113,7 @@ async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Prom
   return `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}`;
 }
 
-/** @returns the run with the counts that it ended with. */
+/** @returns the run with its final counts. */
 export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<Run> {
   const { id, startedSeq, productIds } = run;
   const ended = (await store.reader.ask('runById', { id })) ?? run;

@@ -1,6 +1,6 @@
 /**
- * How much may be asked of the store now (docs/architecture.md#rates): adaptive concurrency under a ceiling, an even rate, a
- * pause when the store asks for one, a circuit breaker when it fails. One for everything that is sent.
+ * Limits requests to the store (docs/architecture.md#rates): adaptive concurrency under a ceiling, an even rate, a
+ * pause when the store asks for one, and a circuit breaker.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fullJitterMs } from '../store-api/backoff.ts';
@@ -12,23 +12,23 @@ interface ThrottleDeps {
   readonly random: () => number;
   readonly maxConcurrency: number;
   readonly maxRps: number;
-  /** Host and port of the store, for people. */
+  /** Host and port of the store, for display. */
   readonly storeAt?: string | undefined;
-  /** Called when something that holds everything back begins or ends. */
-  readonly onBlocked: (why: Blocked | null) => void;
+  /** Called when a block begins or ends. */
+  readonly onBlocked?: (why: Blocked | null) => void;
 }
 
-/** Why nothing is sent at the moment. */
+/** Why no request may be sent. */
 export interface Blocked {
   readonly kind: 'credentials' | 'breaker' | 'rate_limited' | 'wrong_store';
   readonly message: string;
-  /** null until an operator's command. */
+  /** null if it lasts until an operator's request. */
   readonly untilMs: number | null;
-  /** Since when requests have been failing so. */
+  /** Since when requests have been failing. */
   readonly sinceMs: number;
   /** Host and port of the store, if known. */
   readonly at?: string;
-  /** How the last request failed. */
+  /** The last failure. */
   readonly failure?: {
     readonly kind: string;
     /** null without an answer. */
@@ -38,38 +38,38 @@ export interface Blocked {
   };
 }
 
-/** Failures in a row that open the breaker; then one probe at a time is sent. */
+/** Consecutive failures that open the breaker; then one probe at a time is sent. */
 const BREAKER_FAILURES = 5;
 const PROBE = { baseMs: 1_000, capMs: 30_000 };
-/** During a credential lockout no request is made; the token file is checked this often for its end. */
+/** During a credential lockout, how often to check the token file for its end. */
 const LOCKOUT_CHECK_MS = 5_000;
-/** Also where the store says `Retry-After: 0`, or names a moment that is past. */
+/** Also for `Retry-After: 0`, or a time in the past. */
 const MIN_PAUSE_MS = 1_000;
 const TURN_CHECK_MS = 20;
-/** How much of a second's allowance may be sent at once. */
+/** Share of a second's requests that may be sent at once. */
 const BURST_SECONDS = 0.1;
 
 export class Throttle {
   readonly #deps: ThrottleDeps;
-  /** Additive increase, multiplicative decrease; the floor of it may be under way at once. */
+  /** Additive increase, multiplicative decrease. Rounded down, the limit of requests in flight. */
   #concurrency: number;
-  /** Requests sent before this instant do not lower the concurrency again: one overload is answered once. */
+  /** Requests sent before this do not lower the concurrency again: one overload counts once. */
   #loweredAtMs = 0;
   #tokens = 1;
   #tokensAtMs: number;
   #failures = 0;
-  /** How often the breaker has opened since the last success; 0 while it is closed. */
+  /** Openings of the breaker since the last success; 0: closed. */
   #opens = 0;
-  /** Nothing is sent before this time, which an operator may end: the next probe, or look at the token file. */
+  /** Nothing is sent before this: the next probe, or look at the token file. An operator's request ends it. */
   #heldUntilMs = 0;
-  /** The store asked for no request before this time. */
+  /** The store asked for no request before this. */
   #pausedUntilMs = 0;
   #inFlight = 0;
-  /** Callers that wait for their turn. */
+  /** Callers waiting for their turn. */
   #waiting = 0;
   #blocked: Blocked | null = null;
   #answeredAtMs = 0;
-  /** The first failure since the last answer; null if there was none. */
+  /** The first failure since the last answer; null: none. */
   #failingSinceMs: number | null = null;
 
   constructor(deps: ThrottleDeps) {
@@ -82,17 +82,25 @@ export class Throttle {
     return this.#blocked;
   }
 
-  /** When a request was last answered, even if refused. */
+  /** When the store last answered a request, even with a refusal. */
   get answeredAtMs(): number {
     return this.#answeredAtMs;
   }
 
-  /** How many requests may be sent now, after those that wait for their turn. */
+  /** Requests that may be sent now, after the waiting callers'. */
   free(): number {
     return Math.max(0, this.#slots() - this.#waiting);
   }
 
-  /** Waits until a request may be sent, ahead of callers that only ask what is free. @throws AbortError. */
+  /** When the next request may be sent at the earliest, from now; 0 also while others in flight prevent it. */
+  freeInMs(): number {
+    const { now, maxRps } = this.#deps;
+    const tokenInMs = ((1 - this.#tokens) * 1000) / maxRps;
+    const heldMs = Math.max(this.#pausedUntilMs, this.#heldUntilMs) - now();
+    return Math.ceil(Math.max(0, tokenInMs, heldMs));
+  }
+
+  /** Waits until a request may be sent, ahead of callers of `free()`. @throws AbortError. */
   async turn(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#waiting += 1;
@@ -114,7 +122,7 @@ export class Throttle {
     return Math.max(0, Math.min(allowed - this.#inFlight, Math.floor(this.#tokens)));
   }
 
-  /** Sends one request, which `free()` or `turn()` has allowed, and learns from its outcome. */
+  /** Sends one request that `free()` or `turn()` allowed, and learns from its outcome. */
   async send<T>(request: () => Promise<T>): Promise<T> {
     const sentAtMs = this.#deps.now();
     this.#tokens -= 1;
@@ -131,19 +139,19 @@ export class Throttle {
     }
   }
 
-  /** Another store answered than the one mirrored: nothing more is asked until the mirror is started again. */
+  /** Blocks everything until the mirror is restarted: the answer is another store's. */
   stopForWrongStore(message: string): void {
     this.#block({ kind: 'wrong_store', message, untilMs: null });
   }
 
-  /** An operator's command: tries again at once, except after a wrong store and during a requested pause. */
+  /** For an operator's request: tries again at once, except after a wrong store and during a requested pause. */
   release(): void {
     this.#failures = 0;
     this.#opens = 0;
     this.#heldUntilMs = 0;
     if (this.#blocked === null || this.#blocked.kind === 'wrong_store' || this.#isPaused()) return;
     this.#blocked = null;
-    this.#deps.onBlocked(null);
+    this.#deps.onBlocked?.(null);
   }
 
   #isPaused(): boolean {
@@ -159,13 +167,13 @@ export class Throttle {
 
   #learn(error: unknown, sentAtMs: number): void {
     const nowMs = this.#deps.now();
-    // A fault on this side shows nothing about the store.
+    // A local fault shows nothing about the store.
     const kind = error instanceof ServiceError ? error.kind : 'aborted';
     const why = failureOf(error);
     if (kind === 'rate_limited' || kind === 'unavailable') this.#lower(sentAtMs, nowMs);
     switch (kind) {
       case 'rejected':
-        // The store works: it has answered.
+        // The store answered, so it works.
         this.#succeed();
         return;
       case 'credentials':
@@ -179,7 +187,7 @@ export class Throttle {
         return;
       }
       case 'aborted':
-        // Probes must not follow each other at once.
+        // Space probes even if they are aborted.
         if (this.#opens > 0) this.#fail(why, sentAtMs, nowMs);
         return;
       case 'unavailable':
@@ -199,7 +207,7 @@ export class Throttle {
     this.#failingSinceMs ??= nowMs;
     this.#failures += 1;
     if (this.#failures < BREAKER_FAILURES) return;
-    // A request that was under way when the breaker opened shows nothing new.
+    // A request sent before the breaker opened shows nothing new.
     if (this.#opens === 0 || sentAtMs >= this.#heldUntilMs) {
       this.#opens += 1;
       this.#heldUntilMs = nowMs + fullJitterMs(this.#opens, PROBE, this.#deps.random());
@@ -212,7 +220,7 @@ export class Throttle {
     const before = this.#blocked?.kind === why.kind ? this.#blocked : null;
     const at = storeAt === undefined ? {} : { at: storeAt };
     this.#blocked = { ...why, sinceMs: before?.sinceMs ?? this.#failingSinceMs ?? now(), ...at };
-    if (before === null) onBlocked(this.#blocked);
+    if (before === null) onBlocked?.(this.#blocked);
   }
 }
 

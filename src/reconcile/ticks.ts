@@ -1,12 +1,12 @@
 /**
- * Scheduled reads (docs/architecture.md#schedule): each tick reads the products with the oldest evidence. A proven loss runs a
- * larger tick at once, because networks lose in bursts; the next ticks pay for a part of it.
+ * Scheduled reads (docs/architecture.md#schedule): each tick reads the products with the oldest evidence. A proven loss
+ * runs a larger tick at once, because networks lose in bursts; the next ticks pay for part of it.
  */
 import type { ReadingDeps } from './product-reader.ts';
 
-/** 1.75 % of the products per tick: with the default schedule all of them within 14 hours. */
+/** 1.75 % of the products per tick: with the default schedule, all of them within 14 hours. */
 const SHARE = { of: 400, products: 7 };
-/** A small store is read whole at each tick, or nearly so. */
+/** Small stores are read nearly whole at each tick. */
 const LEAST_READS = 10;
 const TIMES_AFTER_LOSS = 6;
 const AFTER_LOSS_EVERY_MS = 5 * 60_000;
@@ -15,14 +15,14 @@ export class Ticks {
   readonly #deps: Pick<ReadingDeps, 'store' | 'now'>;
   #isLossOpen = false;
   #afterLossAtMs = Number.NEGATIVE_INFINITY;
-  /** Reads that the next ticks go without. */
+  /** Reads deducted from the next ticks. */
   #debt = 0;
 
   constructor(deps: Pick<ReadingDeps, 'store' | 'now'>) {
     this.#deps = deps;
   }
 
-  /** Deliveries were lost; which products they were about is unknown. */
+  /** Deliveries about unknown products were lost. */
   noteLoss(): void {
     this.#isLossOpen = true;
   }

@@ -1,4 +1,3 @@
-/** The database's errors: what happened, to which file, what to do next. */
 import { messageOf } from '../platform/thrown.ts';
 export type StoreErrorKind =
   | 'in_use'
@@ -22,7 +21,7 @@ export class StoreError extends Error {
   }
 }
 
-/** SQLite's own result code (`SQLITE_BUSY`, …), also of a wrapped error; null when it is not SQLite's. */
+/** SQLite's result code (`SQLITE_BUSY`, …), also of a wrapped error; null for other errors. */
 export function sqliteCode(error: unknown): string | null {
   for (let found = error; found instanceof Error; found = found.cause) {
     if ('code' in found && typeof found.code === 'string' && found.code.startsWith('SQLITE_')) {
@@ -36,13 +35,13 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error)?.startsWith('SQLITE_BUSY') === true;
 }
 
-/** The file itself is at fault, and the same access would fail again. */
+/** The file itself is at fault: the same access would fail again. */
 export function isDamage(error: unknown): boolean {
   if (error instanceof StoreError && error.kind === 'damaged') return true;
   return /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
 }
 
-/** Errors lose their class on the way between threads. */
+/** Errors lose their class between threads. */
 export interface PlainError {
   readonly kind: StoreErrorKind;
   readonly message: string;

@@ -1,4 +1,4 @@
-/** What is wrong with a database file, and what to do about it. */
+/** Turns errors of SQLite and the system into errors that name file, fault and remedy. */
 import { messageOf } from '../platform/thrown.ts';
 import { sqliteCode, StoreError, type StoreErrorKind } from './errors.ts';
 import type { Db } from './open.ts';
@@ -29,7 +29,7 @@ const NOT_WRITABLE: Trouble = {
     'make the file and its folder writable for the user who runs stock-mirror, or set DATABASE_PATH to another file',
 };
 
-/** By the beginning of the code that SQLite or the system gives: the first that fits. */
+/** By prefix of SQLite's or the system's code; the first match counts. */
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   SQLITE_BUSY: { kind: 'busy', what: 'is locked by another program', remedy: 'end its transaction' },
   SQLITE_NOTADB: {
@@ -44,7 +44,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   },
   SQLITE_FULL: NO_ROOM,
   ENOSPC: NO_ROOM,
-  // How a full disk shows in the shared memory of the database.
+  // A full disk, seen from the database's shared memory.
   SQLITE_IOERR_SHMSIZE: NO_ROOM,
   SQLITE_IOERR_SHM: NO_SHARED_MEMORY,
   SQLITE_IOERR_LOCK: NO_SHARED_MEMORY,
@@ -66,7 +66,6 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   },
 };
 
-/** @returns an error that names file, fault and remedy; a StoreError does already. */
 export function explained(path: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause;
   const code = sqliteCode(cause) ?? systemCode(cause);
@@ -79,7 +78,6 @@ export function explained(path: string, cause: unknown): StoreError {
   return new StoreError(kind, `${path} ${what} (${code}): ${remedy}.`, { cause });
 }
 
-/** Runs `act`, and explains whatever it throws. @throws StoreError */
 export function explain<T>(path: string, act: () => T): T {
   try {
     return act();
@@ -88,7 +86,7 @@ export function explain<T>(path: string, act: () => T): T {
   }
 }
 
-/** Turns the write-ahead log on. SQLite keeps another journal without an error where it cannot. @throws StoreError */
+/** SQLite silently keeps another journal mode where WAL is impossible. @throws StoreError */
 export function useWal(db: Db): void {
   if (db.pragma('journal_mode = WAL', { simple: true }) === 'wal') return;
   const { kind, what, remedy } = NO_SHARED_MEMORY;

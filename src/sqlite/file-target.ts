@@ -1,12 +1,11 @@
-/** Where a copy or an export of the database may be written to. */
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { linksFollowed } from '../platform/links-followed.ts';
 
 /**
- * Refuses to replace a file unless asked to, and the database's own files always.
+ * Refuses to overwrite the database's own files, and others unless `force`.
  *
- * @param from the database, and other databases that belong to it. @throws Error naming what is in the way.
+ * @param from the database, and other databases that belong to it. @throws Error naming the obstacle.
  */
 export function refuseTarget(
   from: readonly string[],

@@ -1,14 +1,14 @@
-/** The files that a thread has open: another program has deleted, moved or replaced those that are at their paths no more. */
+/** Detects that another program deleted, moved or replaced files that a thread has open. */
 import { statSync } from 'node:fs';
 
 export interface HeldFiles {
-  /** @throws Error once one of them is gone: what its thread would commit from then on is lost with the process. */
+  /** @throws Error once a file is gone: later commits would be lost. */
   readonly check: () => void;
-  /** Those that are still at their paths. */
+  /** Those still at their paths. */
   readonly left: () => string[];
 }
 
-/** @param paths of files that are open now, or will not be there at all. */
+/** @param paths files that are open now, or will not exist. */
 export function holdFiles(paths: readonly string[]): HeldFiles {
   const held = paths.map((path) => ({ path, inode: inodeOf(path) }));
   const isLeft = ({ path, inode }: (typeof held)[number]): boolean => inodeOf(path) === inode;

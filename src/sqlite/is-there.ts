@@ -1,9 +1,8 @@
-/** Whether a file exists, where "no" is not also the answer for a file that this user may not see. */
 import { statSync } from 'node:fs';
 import { StoreError } from './errors.ts';
 import { explained, systemCode } from './explain.ts';
 
-/** @throws StoreError when it cannot be known. */
+/** Whether a file exists. @throws StoreError if this user may not know. */
 export function isThere(path: string): boolean {
   try {
     statSync(path);

@@ -1,6 +1,6 @@
 /**
- * One writer per database. The lock is a SQLite lock on a file of its own beside the database: the kernel releases it
- * when the process ends, however it ends, so a stale lock never needs a person.
+ * One writer per database, by a SQLite lock on a separate file: the kernel releases it when the process ends, so no
+ * person ever removes a stale lock.
  */
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,14 +14,14 @@ export interface DatabaseLock {
   release(): void;
 }
 
-/** @throws StoreError `in_use` while another process holds it, or another thread of this one. */
+/** @throws StoreError `in_use` if another process, or another thread of this one, holds it. */
 export function lockDatabase(path: string): DatabaseLock {
   const lockPath = `${path}.lock`;
   return explain(lockPath, () => {
     makeFolder(dirname(path));
     const db = new Database(lockPath, { timeout: 0 });
     try {
-      // SQLite opens a read-only file without an error, and locks nothing then.
+      // SQLite opens a read-only file without an error, and locks nothing.
       accessSync(lockPath, constants.W_OK);
       db.pragma('journal_mode = MEMORY');
       db.exec('BEGIN EXCLUSIVE');
@@ -39,9 +39,9 @@ export function lockDatabase(path: string): DatabaseLock {
 }
 
 /**
- * Whether a process holds the lock at this moment, without taking it or creating its file.
+ * Whether a process holds the lock; neither takes it nor creates its file.
  *
- * @throws StoreError `unreachable` when this user may not look.
+ * @throws StoreError `unreachable` if this user may not look.
  */
 export function isDatabaseLocked(path: string): boolean {
   const lockPath = `${path}.lock`;

@@ -1,10 +1,9 @@
-/** A folder and those above it, made one at a time. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Not `mkdirSync` with `recursive`: where a folder refuses with "no such file" what is made in it, as /proc does, Node
- * loops for ever.
+ * Creates a folder and its parents. Not `mkdirSync` with `recursive`: Node loops forever where a folder refuses new
+ * entries with "no such file", as /proc does.
  *
  * @param path absolute.
  */
@@ -14,7 +13,7 @@ export function makeFolder(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    // Another thread may have made it.
+    // Another thread may have created it.
     if (!existsSync(path)) throw error;
   }
 }

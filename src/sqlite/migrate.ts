@@ -1,4 +1,3 @@
-/** Brings a database to the current schema. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -17,12 +16,11 @@ function journal(): Journal['entries'] {
   return (JSON.parse(text) as Journal).entries;
 }
 
-/** How many migrations this program knows. */
 export function knownSchemaVersion(): number {
   return journal().length;
 }
 
-/** To be called before anything is written. @throws StoreError when the tables are another program's, or too new. */
+/** Call it before writing anything. @throws StoreError if the tables are another program's, or too new. */
 export function refuseUnknownSchema(path: string, db: Database.Database): void {
   const names = new Set(
     db
@@ -30,7 +28,7 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
       .pluck()
       .all(),
   );
-  // A first start that was killed may have left drizzle's table alone.
+  // A first start that was killed may have left only drizzle's table.
   if ([...names].every((name) => name === '__drizzle_migrations')) return;
   if (!names.has('mirror_state') || !names.has('__drizzle_migrations')) {
     throw new StoreError(
@@ -48,7 +46,7 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
   );
 }
 
-/** Applies what is missing. drizzle is loaded only then: it takes a thread some 15 MB. */
+/** Loads drizzle only for a pending migration: it takes some 15 MB per thread. */
 export function migrate(db: Database.Database): void {
   if (isCurrent(db)) return;
   const { drizzle } = createRequire(import.meta.url)('drizzle-orm/better-sqlite3') as typeof Driver;

@@ -2,7 +2,7 @@
 import type { Owner, Thread } from '../platform/thread.ts';
 import { StoreError, type PlainError } from './errors.ts';
 
-/** What a thread can be asked, by name. */
+/** Requests by name. */
 export type Calls = Readonly<Record<string, { readonly args: unknown; readonly result: unknown }>>;
 
 export type Request<C extends Calls> = {
@@ -69,7 +69,7 @@ export class Requests<C extends Calls, E> {
     await this.#thread.stop();
   }
 
-  /** The thread is gone: its owner hears of it before its callers. */
+  /** The thread's owner learns of its end before the callers do. */
   #end(error: StoreError): void {
     this.#exited.resolve(error);
     this.#fail(error);

@@ -1,4 +1,4 @@
-/** The paged lists as one sequence each: a page is requested when the rows before it have been taken. */
+/** Paged lists as sequences of rows; a page is requested when the rows before it have been consumed. */
 import { ADDRESS_LIST_ENDPOINT } from './endpoints/orders.ts';
 import type { CallOptions } from './endpoints/call.ts';
 import type { ServiceClient } from './client.ts';
@@ -7,16 +7,15 @@ import { PRODUCT_LIST_ENDPOINT } from './endpoints/products.ts';
 import type { ProductListRequest, ProductRow } from './contract/schemas.ts';
 import { listRows } from './endpoints/list-pages.ts';
 
-/** Which products, and in what order. Paging is handled here. */
 export type AllProductsRequest = Pick<ProductListRequest, 'query' | 'sort_by' | 'sort_order'>;
 
-/** The largest pages that "Limits" allows: fewest requests, and least time for a list to shift. */
+/** The largest pages that "Limits" allows: fewer requests, and less time for a list to shift. */
 const PRODUCTS_PER_PAGE = 100;
 const ADDRESSES_PER_PAGE = 200;
 
 /**
  * Every product of the store (docs/store-api.md#post-v1productlist), by default in ascending order of `id`: only in
- * that order does each come exactly once whatever is edited or deleted meanwhile.
+ * that order does each come exactly once while others are edited or deleted.
  *
  * @throws ServiceError from the iteration.
  */

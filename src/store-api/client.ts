@@ -1,4 +1,3 @@
-/** The typed client: one function per endpoint over one way of calling, wired from a few settings. */
 import { randomUUID } from 'node:crypto';
 import { createCall, type CallDeps } from './endpoints/call.ts';
 import { orderClient, type OrderClient } from './endpoints/orders.ts';
@@ -10,13 +9,12 @@ import { createTokenProvider, type TokenProvider, type TokenProviderDeps } from 
 import type { TransportResponse } from './transport/transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
-/** The whole API of the store. Every function throws ServiceError only, and retries nothing but one refused token. */
+/** The store's whole API. Every function throws only ServiceError, and retries only one refused token. */
 export interface ServiceClient extends CatalogueClient, OrderClient {
   /** Closes the connections; calls in flight reject with kind `aborted`. */
   close(): Promise<void>;
 }
 
-/** Builds the client over a transport and a token provider. */
 export function createServiceClient({
   close,
   ...deps
@@ -31,21 +29,21 @@ export interface ServiceConnectionOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   /**
-   * The file that keeps the token, for all processes that share these credentials; created with mode 0600 in a folder
-   * that exists. A refused secret stays locked out there until the secret changes. Without it, the token is kept in
-   * memory: every process asks for its own, and the store allows ten requests a minute.
+   * The file through which processes with these credentials share a token; created with mode 0600 in a folder that
+   * exists. A refused secret stays locked out there until the secret changes. Without it, each process requests its own
+   * token and keeps it in memory; the store allows ten token requests a minute.
    */
   readonly tokenFilePath?: string;
-  /** Most requests in flight at once. */
+  /** Limit of requests in flight. */
   readonly maxConcurrency: number;
   /** Called when the token file cannot be read or written; the connection continues without it. */
   readonly onTokenFileError: (error: unknown) => void;
-  /** Called at the end of every request. `status` and `times` null: without a whole answer. */
+  /** Called after every request. `status` and `times` are null without a complete answer. */
   readonly onAnswer?:
     ((endpoint: string, status: number | null, times: AnswerTimes | null) => void) | undefined;
   readonly limits?: Partial<HttpLimits>;
   /**
-   * Epoch ms, for the times of answers; default `Date.now`. The age of tokens follows `Date.now`, which all processes
+   * Epoch ms, for the times of answers; default `Date.now`. Token ages always use `Date.now`, which all processes
    * share.
    */
   readonly now?: () => number;
@@ -56,7 +54,7 @@ export interface ServiceConnection {
   readonly tokens: TokenProvider;
 }
 
-/** Nothing is sent before the first call. */
+/** Sends nothing before the first call. */
 export function connectService(options: ServiceConnectionOptions): ServiceConnection {
   const { baseUrl, clientId, clientSecret, maxConcurrency, tokenFilePath: path } = options;
   const http = createHttpTransport({
@@ -85,12 +83,12 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
   });
 }
 
-/** The client and its tokens over given parts: sockets, or a simulation. Nothing is sent before the first call. */
+/** `connectService` over given parts: sockets, or a simulation. */
 export function connectOver({
   close,
   ...parts
 }: Omit<TokenProviderDeps, 'now' | 'newRequestId'> & Pick<ServiceClient, 'close'>): ServiceConnection {
-  // The age of tokens follows the wall clock, which all processes that share the file have.
+  // Processes that share the file also share the wall clock.
   const tokens = createTokenProvider({ ...parts, now: () => Date.now(), newRequestId: randomUUID });
   const client = createServiceClient({
     transport: parts.transport,

@@ -1,6 +1,6 @@
 /**
- * Reads a webhook body ("Events"). An authentic body is never refused: what cannot be understood is named, item by
- * item, and its neighbours are still read.
+ * Parses a webhook body ("Events"). An authentic body is never refused: items that are not understood are named, and
+ * the others are read.
  */
 import type { StockChange, Unreadable } from '../core/input.ts';
 import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED } from './contract/schemas.ts';
@@ -11,16 +11,16 @@ export interface ParsedDelivery {
   readonly unreadable: readonly Unreadable[];
 }
 
-/** Before this an update time cannot be in milliseconds: seconds are the common mistake ("Conventions" 2). */
+/** An earlier update time is probably in seconds ("Conventions" 2). */
 const EARLIEST_PLAUSIBLE_MS = 1_000_000_000_000;
-/** Each takes a row and a search. Beyond this many, broken items are counted in one mark for the whole delivery. */
+/** Further broken items share one mark, since each mark costs a row and a search. */
 const MAX_MARKS = 1_000;
-/** The feed repeats it in every row of the delivery: a body must not grow a thousandfold. */
+/** Every row of the delivery repeats the id in the feed, so a large one would multiply. */
 const MAX_REQUEST_ID = 200;
 
 const decoder = new TextDecoder();
 
-/** Never throws, whatever the bytes. */
+/** Never throws. */
 export function parseDelivery(body: Uint8Array): ParsedDelivery {
   let json: unknown;
   try {
@@ -34,12 +34,12 @@ export function parseDelivery(body: Uint8Array): ParsedDelivery {
     const problem = `unknown event type ${JSON.stringify(eventType.slice(0, 100))}`;
     return { requestId, changes: [], unreadable: [{ ...WHOLE, problem, unknownEvent: true }] };
   }
-  // An envelope with a fault may still hold readable items.
+  // A faulty envelope may still have readable items.
   const items = field(field(json, 'data'), 'items');
   if (!Array.isArray(items)) return whole(requestId, 'data.items is not an array');
   const parsed = parseItems(items);
   if (eventType !== null) return { requestId, ...parsed };
-  // Without its type the event as a whole is not understood, whatever its items look like.
+  // Without its type the event is not understood, whatever its items look like.
   const problem = 'event_type is missing';
   return { requestId, ...parsed, unreadable: [...parsed.unreadable, { ...WHOLE, problem }] };
 }
@@ -57,7 +57,7 @@ function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' |
   for (const [itemIndex, item] of items.entries()) {
     const isFull = unreadable.length >= MAX_MARKS;
     const variantId = variantIdOf(item);
-    // Saves checking half a million items of which none can be a change.
+    // Skips half a million items of which none can be a change.
     const read = isFull && variantId === null ? '' : readItem(item);
     if (typeof read === 'object') changes.push(read);
     else if (isFull) uncounted += 1;
@@ -68,7 +68,7 @@ function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' |
   return { changes, unreadable };
 }
 
-/** @returns the change, or what is wrong with it, beginning with the field. */
+/** @returns the change, or the problem, beginning with the field. */
 function readItem(item: unknown): StockChange | string {
   const parsed = stockItemSchema.safeParse(item);
   if (!parsed.success) {
@@ -82,7 +82,7 @@ function readItem(item: unknown): StockChange | string {
     variantId: id,
     warehouseId: warehouse_id,
     sku: sku === undefined || sku === null || sku === '' ? null : sku.toWellFormed(),
-    // `-0` is a number in JSON too.
+    // JSON allows `-0`.
     old: parsed.data.old + 0,
     new: parsed.data.new + 0,
     updateTimeMs: update_time,
@@ -92,7 +92,7 @@ function readItem(item: unknown): StockChange | string {
   };
 }
 
-/** Ids are strings, but a number still says which product to read, as long as it has kept all its digits. */
+/** Ids are strings, but a number with all its digits still shows which product to read. */
 function variantIdOf(item: unknown): string | null {
   const id = field(item, 'id');
   if (typeof id === 'number') return Number.isSafeInteger(id) && id >= 0 ? String(id) : null;
@@ -106,6 +106,6 @@ function field(value: unknown, name: string): unknown {
 
 function textField(value: unknown, name: string): string | null {
   const text = field(value, name);
-  // Half a surrogate pair would come back from the database as another text.
+  // The database would return a lone surrogate as another text.
   return typeof text === 'string' ? text.toWellFormed() : null;
 }

@@ -1,6 +1,5 @@
 /**
- * When a failed call is made again (docs/store-api.md#errors, 4). For programs that call the store now and then;
- * the mirror paces its reads by itself and uses none of this.
+ * Retries for programs that call the store now and then (docs/store-api.md#errors, 4). The mirror paces its own reads.
  */
 import { fullJitterMs } from './backoff.ts';
 import type { BackoffPolicy } from './backoff.ts';
@@ -12,13 +11,13 @@ import { ServiceError } from './transport/errors.ts';
 import { TOKEN_ENDPOINT } from './token/token-request.ts';
 
 export interface RetryPolicy extends BackoffPolicy {
-  /** How often one call is made at most, the first time included; 1 means no retry. */
+  /** Including the first; 1 disables retries. */
   readonly attempts: number;
-  /** The longest pause requested by the store that is waited out; a longer one is left to the caller. */
+  /** A longer pause requested by the store is left to the caller. */
   readonly maxWaitMs: number;
 }
 
-/** The store counts token requests per minute, so a minute is the longest usual pause. */
+/** The store counts token requests per minute, so its pauses are rarely longer. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   attempts: 4,
   baseMs: 500,
@@ -27,11 +26,10 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 };
 
 /**
- * How long to wait before a call that has failed is made again, in ms; null: not at all.
+ * Delay before a failed call is repeated, in ms; null: do not repeat it.
  *
- * 429 waits at least for its `Retry-After`. A 5xx, a network failure or a timeout waits with full jitter, and is
- * final for a call that must not be carried out twice. Everything else is final: a refused token has been replaced
- * already.
+ * 429 waits at least for its `Retry-After`. A 5xx, network failure or timeout waits with full jitter, and is final for
+ * a call that must not run twice. Everything else is final: a refused token has already been replaced.
  *
  * @param failures 1 or more. @param isRepeatable twice has the same effect as once. @param random in [0, 1).
  */
@@ -46,25 +44,25 @@ export function retryDelayMs(
 ): number | null {
   if (!(error instanceof ServiceError) || failures >= policy.attempts) return null;
   const { kind, endpoint, retryAfterMs = 0 } = error;
-  // Without a token the call itself was not carried out.
+  // Without a token, the call did not run.
   const isSafe = isRepeatable || endpoint === TOKEN_ENDPOINT;
   if (kind !== 'rate_limited' && !(kind === 'unavailable' && isSafe)) return null;
   if (retryAfterMs > policy.maxWaitMs) return null;
-  // On top of the requested pause: many clients that got the same answer must not come back at the same instant.
+  // Jitter on top of the pause, so that clients with the same answer do not return at the same instant.
   return retryAfterMs + fullJitterMs(failures, policy, random);
 }
 
 interface RetryDeps {
   readonly policy: RetryPolicy;
-  /** Resolves after `ms`, or as soon as the signal is aborted. */
+  /** Resolves after `ms`, or when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
 /**
- * The client with retries: for every read, and for an order that cannot be created twice. A call rejects with the last
- * attempt's error, or with kind `aborted` when its signal, or closing the client, ended a wait.
+ * Adds retries to every read, and to orders that cannot be created twice. A call rejects with the last attempt's error,
+ * or with kind `aborted` if its signal, or closing the client, ended a wait.
  *
  * @throws RangeError for a policy without a first attempt.
  */
@@ -100,11 +98,10 @@ export function withRetries(client: ServiceClient, { policy, sleep, random }: Re
     orderDetail: (request, options) => tried(() => client.orderDetail(request, options), options),
     listAddresses: (request, options) => tried(() => client.listAddresses(request, options), options),
     createOrder: async (request, options) => {
-      // A copy: a retry must not create another order if the caller changes the request meanwhile.
+      // The caller may change the request before a retry.
       const order = structuredClone(request);
       const { external_order_id: id } = checkRequest(CREATE_ORDER_ENDPOINT, createOrderRequestSchema, order);
-      // Only the id makes the store answer the order that exists already. The contract does not say whether an empty
-      // id is one.
+      // Only with the id does the store answer an existing order. The contract does not say whether an empty id counts.
       const isRepeatable = id !== undefined && id !== '';
       return tried(() => client.createOrder(order, options), options, { isRepeatable });
     },

@@ -1,24 +1,21 @@
-/** Webhook signatures: docs/store-api.md#signature. */
 import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** The format of `X-Service-Signature`; nothing else is compared. */
+/** The format of `X-Service-Signature`; other values are rejected without a comparison. */
 export const SIGNATURE = /^[0-9a-f]{64}$/;
 
 /**
- * Signs a webhook body: lowercase hex HMAC-SHA256 over the raw bytes (Signature 1).
+ * Signs a webhook body: lowercase hex HMAC-SHA256 over the raw bytes (docs/store-api.md#signature).
  *
- * @param secret the webhook secret, taken as UTF-8 exactly as given: not trimmed, not decoded.
+ * @param secret the webhook secret, as UTF-8, neither trimmed nor decoded.
  */
 export function signBody(secret: string, body: Uint8Array): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }
 
 /**
- * Whether one of `secrets` signed exactly these bytes (Signature 2). Never throws.
- *
- * Every secret is tried, so the time taken does not show which one matched. An empty secret matches nothing: anybody
- * could sign with it.
+ * Whether one of `secrets` signed exactly these bytes (docs/store-api.md#signature). Never throws. Every secret is
+ * tried, so the time does not show which one matched. An empty secret matches nothing, since anyone could sign with it.
  *
  * @param header the value of `X-Service-Signature`; must be exactly 64 lowercase hex digits.
  */
@@ -32,7 +29,7 @@ export function verifySignature(
   let matched = false;
   for (const secret of secrets) {
     if (secret === '') continue;
-    // Compared as hex text: passing OpenSSL's raw digest to JavaScript costs a fifth more than its hex form.
+    // As hex text: passing OpenSSL's raw digest to JavaScript takes a fifth longer.
     const expected = Buffer.from(signBody(secret, body), 'latin1');
     matched = timingSafeEqual(expected, given) || matched;
   }

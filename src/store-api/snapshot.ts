@@ -1,15 +1,14 @@
-/** A product detail in the form that the merge rules take. */
 import type { LevelSnapshot, ProductSnapshot, VariantSnapshot } from '../core/input.ts';
 import type { VariantKind } from '../core/model.ts';
 import { ServiceError } from './transport/errors.ts';
 import type { ProductDetail, ProductVariantDetail, WarehouseLevel } from './contract/schemas.ts';
 
 /**
- * Texts are made well-formed: half a surrogate pair would come back from the database as another text, and each read
- * would look like a new name.
+ * Converts a product detail for the merge rules. Texts are made well-formed, because the database would return a lone
+ * surrogate as another text, and every read would look like a new name.
  *
  * @param product the checked answer of POST /v1/product/detail.
- * @param detailJson the same as the store sent it, unknown fields kept.
+ * @param detailJson the product as received, with unknown fields.
  */
 export function snapshotOf(product: ProductDetail, detailJson: string): ProductSnapshot {
   const pulled = product.parent_id !== undefined;
@@ -50,7 +49,7 @@ function variantSnapshot(
   };
 }
 
-/** @throws ServiceError when the answer lists one of them twice, with different quantities. */
+/** @throws ServiceError if a row comes twice with different quantities. */
 function eachOnce<T extends { readonly availableQty: number }>(
   rows: readonly T[],
   idOf: (row: T) => string,

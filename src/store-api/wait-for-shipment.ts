@@ -1,4 +1,3 @@
-/** Waits until the courier booking of an order is complete. docs/store-api.md#post-v1ordercreate. */
 import type { CallOptions } from './endpoints/call.ts';
 import type { ServiceClient } from './client.ts';
 import { ORDER_DETAIL_ENDPOINT } from './endpoints/orders.ts';
@@ -7,7 +6,7 @@ import type { ServiceErrorInit } from './transport/errors.ts';
 import type { Order } from './contract/order-schemas.ts';
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {
-  /** How long to wait at most; default 60 s. */
+  /** Default 60 s. */
   readonly timeoutMs?: number;
 }
 
@@ -20,18 +19,20 @@ interface WaitDeps {
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** Node turns longer timeouts into 1 ms. */
+/** Node replaces longer timeouts by 1 ms. */
 const LONGEST_TIMEOUT_MS = 2_147_483_647;
-/** Bookings take a moment or minutes: the first looks are close together. */
+/** Bookings take seconds or minutes, so the first checks are close together. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5_000;
 const GROWTH = 1.5;
 
 /**
+ * Waits until the courier booking of an order is complete (docs/store-api.md#post-v1ordercreate).
+ *
  * @param orderId the store's id of the order.
  * @returns the order with its shipments.
- * @throws ServiceError; `unavailable` when the time is over, `rejected` with 404 when there is no such order. A store
- * that cannot be reached for a while is asked again until the time is over.
+ * @throws ServiceError: `unavailable` at the timeout, `rejected` with 404 if there is no such order. Temporary failures
+ * are retried until the timeout.
  */
 export async function waitForShipment(
   { client, sleep, closing }: WaitDeps,
@@ -58,7 +59,7 @@ export async function waitForShipment(
       if (!(error instanceof ServiceError) || own.aborted) throw error;
       if (error.kind === 'unavailable' || error.kind === 'rate_limited')
         [problem, cause] = [`the store could not be asked: ${error.description}`, error];
-      // The end of this wait cut the read off.
+      // The timeout cut the read off.
       else if (error.kind !== 'aborted') throw error;
     }
     await sleep(Math.max(pauseMs, cause?.retryAfterMs ?? 0), ending);

@@ -212,7 +212,6 @@ export function newThrottle(
     random: options.random ?? (() => 0.5),
     maxConcurrency: options.maxConcurrency ?? 8,
     maxRps: options.maxRps ?? 10_000,
-    onBlocked: () => undefined,
   });
 }
 

@@ -1,4 +1,4 @@
-/** The one way every `/v1` endpoint is called. docs/store-api.md#authentication, 1 and 4. */
+/** Calls a `/v1` endpoint (docs/store-api.md#authentication, 1 and 4). */
 import type { z } from 'zod';
 import { describeIssues, readAnswer } from '../transport/answer.ts';
 import type { Answer } from '../transport/answer.ts';
@@ -10,7 +10,7 @@ import type { Transport } from '../transport/transport.ts';
 export interface CallDeps {
   readonly transport: Transport;
   readonly tokens: Pick<TokenProvider, 'getToken' | 'invalidate'>;
-  /** Never sent by a call; an error must not hold it even if the other side repeats it. */
+  /** Not sent by a call, but removed from errors in case the other side repeats it. */
   readonly clientSecret: string;
   readonly newRequestId: () => string;
 }
@@ -28,8 +28,8 @@ export interface NotFound extends Answered {
 }
 
 /**
- * Checks `body`, sends it with a token, and checks the answer. A 401 `invalid_token` is retried once with a new
- * token; nothing else is retried here.
+ * Checks `body`, sends it with a token, and checks the answer. Only a 401 `invalid_token` is retried, once, with a new
+ * token.
  *
  * @throws ServiceError of any kind.
  */
@@ -45,7 +45,7 @@ interface Asked<Q extends z.ZodType, A extends z.ZodType> {
   readonly body: DeepReadonly<z.input<Q>>;
 }
 
-/** Nothing that is sent is changed here, so read-only objects can be sent too. */
+/** Accepts read-only objects. */
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 export function createCall({ transport, tokens, clientSecret, newRequestId }: CallDeps): Call {
@@ -81,7 +81,7 @@ function isInvalidToken(error: unknown): error is ServiceError {
 /**
  * Reads one record. The store's own 404 `not_found` is an outcome; a proxy's 404 says nothing about the record.
  *
- * @param mismatch says why the answer is for another record than the requested one; null if it is not.
+ * @param mismatch why the answer is for another record than the requested one, or null.
  * @throws ServiceError
  */
 export async function readOne<Q extends z.ZodType, A extends z.ZodType>(
@@ -105,14 +105,14 @@ export async function readOne<Q extends z.ZodType, A extends z.ZodType>(
   }
 }
 
-/** A list of a thousand lines may be wrong in each. */
+/** A thousand lines may all be wrong. */
 const MOST_NAMED = 20;
 
 /**
- * Refuses what the store would refuse, in its words, before a request is spent on it.
+ * Rejects an invalid request before it is sent.
  *
  * @returns a copy of the body, as it will be sent.
- * @throws ServiceError of kind `rejected`, code `invalid_request`, naming the fields that are wrong.
+ * @throws ServiceError of kind `rejected`, code `invalid_request`, naming the wrong fields.
  */
 export function checkRequest<Q extends z.ZodType>(endpoint: string, schema: Q, body: unknown): z.output<Q> {
   const parsed = schema.safeParse(withoutNulls(body));
@@ -125,7 +125,7 @@ export function checkRequest<Q extends z.ZodType>(endpoint: string, schema: Q, b
   });
 }
 
-/** Null means absent ("Conventions" 4). In a list nothing can be absent, so a null stays there and is refused. */
+/** null means absent ("Conventions" 4), except in a list, where it is refused. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;

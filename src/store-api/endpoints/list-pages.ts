@@ -1,6 +1,6 @@
 /**
- * Reads a paged list to its end. Offsets shift when an earlier row is removed, so each page begins with the last row of the
- * page before it. A page without any row of the page before may have skipped some: the reading steps back, twice as far
+ * Reads a paged list to its end. Offsets shift when an earlier row is removed, so each page begins with the previous
+ * page's last row. If a page contains no row of the previous page, rows may have been skipped: step back, twice as far
  * each time.
  */
 import { ServiceError } from '../transport/errors.ts';
@@ -10,22 +10,22 @@ interface ListPage<Row> {
   readonly hasMore: boolean;
 }
 
-/** Where a reading that was interrupted continues. */
+/** Where an interrupted reading continues. */
 export interface ListPlace {
   readonly offset: number;
-  /** The last row of the page before; null if there is none to look for. */
+  /** The last row of the previous page; null: none. */
   readonly lastId: string | null;
 }
 
-/** A list that loses its place, or brings nothing new, more often than this is not shifting but broken. */
+/** More than this is not a shifting list but a broken one. */
 const MAX_FAULTS = 10;
 
 /**
- * Every row of a list with a steady order, some of them more than once.
+ * Yields every row of a list with a stable order, some more than once.
  *
  * @param readPage the page that begins at a row, counted from 0.
  * @returns each page, with the place of the next; null after the last.
- * @throws what `readPage` throws; ServiceError of kind `contract` for a list without a steady order or an end.
+ * @throws what `readPage` throws; ServiceError of kind `contract` for a list without a stable order or an end.
  */
 export async function* listPages<Row extends { readonly id: string }, Page extends ListPage<Row>>(
   endpoint: string,
@@ -59,7 +59,7 @@ export async function* listPages<Row extends { readonly id: string }, Page exten
       throw broken(`${MAX_FAULTS} pages in a row say that there is more but bring nothing new`);
     }
     shown = new Set(ids);
-    // A page of one row has none to spare for an overlap: the reading would not advance.
+    // A page of one row cannot overlap and advance.
     const overlaps = ids.length > 1;
     before = overlaps ? shown : new Set();
     offset += overlaps ? ids.length - 1 : 1;
@@ -67,7 +67,6 @@ export async function* listPages<Row extends { readonly id: string }, Page exten
   }
 }
 
-/** Yields each row of `listPages` once. */
 export async function* listRows<Row extends { readonly id: string }>(
   endpoint: string,
   readPage: (offset: number) => Promise<ListPage<Row>>,

@@ -1,4 +1,3 @@
-/** POST /v1/order/create, POST /v1/order/detail and POST /v1/store/address/list. */
 import { addressListRequestSchema, addressListResponseSchema } from '../contract/order-schemas.ts';
 import {
   createOrderRequestSchema,
@@ -16,7 +15,7 @@ export const ORDER_DETAIL_ENDPOINT = '/v1/order/detail';
 export interface CreateOrderAnswer extends Answered {
   /** Without `shipments` until a courier is booked: read it again with `orderDetail`. */
   readonly order: Order;
-  /** The order's JSON object as the store sent it, unknown fields kept. */
+  /** The order's JSON object as received, with unknown fields. */
   readonly rawOrder: unknown;
 }
 
@@ -33,25 +32,24 @@ export interface AddressListAnswer extends Answered {
 
 export interface OrderClient {
   /**
-   * Creates one order. Stock is reserved at once; a tracking number is requested from the courier when the order is ready
-   * to ship, unless `auto_request_xshipping` is false.
+   * Creates one order. Stock is reserved at once; a tracking number is requested from the courier when the order is
+   * ready to ship, unless `auto_request_xshipping` is false.
    *
-   * `external_order_id` makes it safe to send again: if this channel already has an order with that id, the store
-   * answers that order and creates no second one. Without it each request creates another order.
+   * `external_order_id` makes a repetition safe: if this channel already has an order with that id, the store answers
+   * that order. Without it, each request creates another order.
    *
    * @param request money in baht, times in epoch ms, ids as strings of digits.
-   * @throws ServiceError. `rejected`: nothing was created. After `unavailable`, `aborted`, or `contract` with a 2xx, the
-   * order may have been created all the same.
+   * @throws ServiceError. `rejected`: nothing was created. After `unavailable`, `aborted`, or `contract` with a 2xx,
+   * the order may have been created.
    */
   createOrder(request: CreateOrderRequest, options?: CallOptions): Promise<CreateOrderAnswer>;
   /**
-   * One order in its present state: by the store's own id any order of the store, by the caller's own id those that this
-   * channel created. The answer for another order is an error of kind `contract`.
+   * Reads one order: by the store's id any order of the store, by the caller's id those that this channel created. The
+   * answer for another order is an error of kind `contract`.
    */
   orderDetail(request: OrderDetailRequest, options?: CallOptions): Promise<OrderDetailAnswer>;
   /**
-   * One page of the store's own addresses; the first of the first page is the default sender. The ids never change: read
-   * them once and keep them.
+   * Reads one page of the store's addresses, the default sender first. Their ids never change, so they can be cached.
    */
   listAddresses(request?: AddressListRequest, options?: CallOptions): Promise<AddressListAnswer>;
 }
@@ -84,13 +82,13 @@ export function orderClient(call: Call): OrderClient {
   };
 }
 
-/** Shipping a parcel by another order's tracking number is worse than an error. */
+/** An error is better than shipping a parcel with another order's tracking number. */
 function mismatch({ order_id, external_order_id }: OrderDetailRequest, order: Order): string | null {
-  // Not "is not undefined": null means absent too.
+  // null means absent too.
   if (typeof order_id === 'string')
     return order_id === order.id ? null : `asked for order ${order_id}, answered order ${order.id}`;
   const answered = order.external_order_id;
-  // The order's fields are hardly documented: an absent one is not a wrong one.
+  // The order's fields are hardly documented, so an absent one does not count.
   if (answered === undefined || answered === external_order_id) return null;
   return `asked for external_order_id ${external_order_id}, answered ${answered}`;
 }

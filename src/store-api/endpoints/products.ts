@@ -1,4 +1,3 @@
-/** POST /v1/product/list and POST /v1/product/detail. */
 import { productDetailRequestSchema, productDetailResponseSchema } from '../contract/schemas.ts';
 import { productListRequestSchema, productListResponseSchema } from '../contract/schemas.ts';
 import type { ProductDetail, ProductListRequest, ProductListResponse } from '../contract/schemas.ts';
@@ -16,15 +15,15 @@ export type ProductDetailAnswer = FoundProduct | NotFound;
 interface FoundProduct extends Answered {
   readonly outcome: 'found';
   readonly product: ProductDetail;
-  /** The product's JSON object as the store sent it, unknown fields kept. */
+  /** The product's JSON object as received, with unknown fields. */
   readonly rawProduct: unknown;
 }
 
-/** Reads the catalogue. The mirror gets no more than this, so nothing in it can place an order. */
+/** Reads the catalogue. The mirror gets only this, so nothing in it can place an order. */
 export interface CatalogueClient {
-  /** One page of the catalogue. Sorted by `id`, each product is listed exactly once while others are edited. */
+  /** Reads one page of the catalogue. Sorted by `id`, each product is listed exactly once while others are edited. */
   listProducts(request?: ProductListRequest, options?: CallOptions): Promise<ProductListAnswer>;
-  /** One product whole; the answer for another one is an error of kind `contract`. */
+  /** Reads one whole product. The answer for another product is an error of kind `contract`. */
   productDetail(productId: string, options?: CallOptions): Promise<ProductDetailAnswer>;
 }
 

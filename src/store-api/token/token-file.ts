@@ -25,7 +25,7 @@ export type TokenState = z.infer<typeof tokenStateSchema>;
 export type IssuedToken = NonNullable<TokenState['token']>;
 
 export interface TokenFile {
-  /** null: missing, damaged, or written with other credentials. */
+  /** null if missing, damaged, or written with other credentials. */
   read(): Promise<TokenState | null>;
   write(state: TokenState): Promise<void>;
 }

@@ -1,4 +1,3 @@
-/** Reads the answer that a transport brought: the value of a 2xx, or the typed error of anything else. */
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { ServiceError } from './errors.ts';
@@ -7,16 +6,17 @@ import { retryAfterMs } from './http-date.ts';
 import { errorResponseSchema } from '../contract/schemas.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';
 
-/** A parsed answer. */
 export interface Answer<T> extends AnswerTimes {
   readonly value: T;
-  /** The JSON as it was sent, unknown fields kept. */
+  /** The JSON as received, with unknown fields. */
   readonly json: unknown;
   readonly requestId: string;
 }
 
 /**
- * @param secrets must not appear in an error, even if the other side repeats them.
+ * Turns a response into its value, or a typed error.
+ *
+ * @param secrets removed from errors in case the other side repeats them.
  * @throws ServiceError for a status other than 2xx, and of kind `contract` for a 2xx of another shape.
  */
 export function readAnswer<S extends z.ZodType>(
@@ -53,12 +53,12 @@ function classify(response: TransportResponse, json: unknown) {
   const found = { code, description, retryAfterMs: retryAfterMs(response) };
   if (response.status === 429) return { kind: 'rate_limited', ...found } as const;
   if (response.status >= 500) return { kind: 'unavailable', ...found } as const;
-  // A proxy's own 404 or redirect says nothing about the requested thing.
+  // A proxy's 404 or redirect says nothing about the requested record.
   const isOurs = error.success && response.status >= 400;
   return { kind: isOurs ? 'rejected' : 'contract', ...found } as const;
 }
 
-/** @returns undefined for what is not JSON. Without the parser's own error: it quotes the text, and the text may hold a token. */
+/** undefined if it is not JSON. The parser's error would quote the text, which may contain a token. */
 function parseJson(body: Uint8Array): unknown {
   try {
     // Fatal: a replaced byte would silently become part of a name or SKU.
@@ -69,7 +69,7 @@ function parseJson(body: Uint8Array): unknown {
 }
 
 /**
- * Names the fields that are wrong, as the store would: `products[1].qty: …`.
+ * Names the wrong fields as the store would: `products[1].qty: …`.
  *
  * @param most fields that are named; the others are counted.
  */

@@ -1,25 +1,24 @@
-/** Failures of a call to the store: one class, distinguished by `kind`. docs/store-api.md#errors. */
 import { safeText } from './safe-text.ts';
 
 /**
- * - `rejected`: the store refused the request (4xx with its error JSON), or it was refused here before sending.
- * - `unavailable`: a 5xx, network failure or timeout; worth another try later.
+ * - `rejected`: the store refused the request (4xx with its error JSON), or the client refused it before sending.
+ * - `unavailable`: a 5xx, network failure or timeout; try again later.
  * - `rate_limited`: 429, or a token request held back because of one; wait `retryAfterMs`.
  * - `unauthorized`: 401 `invalid_token` for a second token too.
- * - `credentials`: the client id or secret was refused; locked out, no further token request is made.
+ * - `credentials`: the client id or secret was refused; no further token request is made.
  * - `contract`: an answer that is not the store's: no JSON, another shape, too large, another product.
- * - `aborted`: the caller's signal, or the client was closed.
+ * - `aborted`: by the caller's signal, or because the client was closed.
  */
 export type ServiceErrorKind =
   'rejected' | 'unavailable' | 'rate_limited' | 'unauthorized' | 'credentials' | 'contract' | 'aborted';
 
 /** When a request was sent and answered. Local times are epoch ms of the injected clock. */
 export interface AnswerTimes {
-  /** Just before the request that got this answer was passed to the network. */
+  /** Just before the request was passed to the network. */
   readonly sentAtMs: number;
   /** When the last byte of the answer had arrived. */
   readonly receivedAtMs: number;
-  /** The `Date` header, whole seconds, epoch ms; null when absent or unreadable. */
+  /** The `Date` header, whole seconds, epoch ms; null if absent or unreadable. */
   readonly serverDateMs: number | null;
 }
 
@@ -27,27 +26,30 @@ type Optional = 'requestId' | 'status' | 'code' | 'retryAfterMs' | 'times' | 'ca
 
 export interface ServiceErrorInit
   extends Pick<ServiceError, 'kind' | 'endpoint' | 'description'>, Partial<Pick<ServiceError, Optional>> {
-  /** Values removed from every text below, should the other side repeat them. Not kept. */
+  /** Removed from all texts, in case the other side repeats them. Not kept. */
   readonly secrets?: readonly string[];
 }
 
-/** The only error that calls to the store throw. Its message and properties hold no secret or token. */
+/**
+ * The only error that calls to the store throw (docs/store-api.md#errors). Its message and properties contain no
+ * secret.
+ */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly kind: ServiceErrorKind;
-  /** The path that was called, such as `/v1/product/detail`. */
+  /** The path, such as `/v1/product/detail`. */
   readonly endpoint: string;
-  /** HTTP status; undefined when there was no answer. */
+  /** HTTP status; undefined without an answer. */
   readonly status: number | undefined;
-  /** The store's `error`; clients branch on this. Undefined when the answer had none. */
+  /** The store's `error`, for branching; undefined if the answer had none. */
   readonly code: string | undefined;
-  /** The store's `error_description`, or what was found here. For people only. */
+  /** The store's `error_description`, or the client's finding. For people only. */
   readonly description: string;
-  /** The `X-Request-Id` of the store's answer, else the one that was sent; undefined when none was. */
+  /** The answer's `X-Request-Id`, else the request's; undefined if nothing was sent. */
   readonly requestId: string | undefined;
-  /** How long to wait before another try, where that is known. */
+  /** Delay before another attempt, if known. */
   readonly retryAfterMs: number | undefined;
-  /** Undefined when there was no answer. */
+  /** Undefined without an answer. */
   readonly times: AnswerTimes | undefined;
 
   constructor(init: ServiceErrorInit) {
@@ -72,7 +74,7 @@ export class ServiceError extends Error {
     this.times = init.times;
   }
 
-  /** The same failure, reclassified by a caller that knows more of what went before. */
+  /** The same failure with another kind. */
   as(kind: ServiceErrorKind): ServiceError {
     const { endpoint, status, code, description, requestId, retryAfterMs, times, cause } = this;
     const same = { endpoint, status, code, description, requestId, retryAfterMs, times, cause };
@@ -83,7 +85,7 @@ export class ServiceError extends Error {
 function remedy(init: ServiceErrorInit): string {
   const { kind, code, retryAfterMs } = init;
   if (mayHaveOrdered(init))
-    return 'The order may have been created all the same: send it again only with the same external_order_id; without one, look for it in the store first.';
+    return 'The order may have been created: repeat it only with the same external_order_id; without one, look for it in the store first.';
   switch (kind) {
     case 'rejected':
       if (code === 'quota_exceeded') return "The store's owner must extend the order quota.";
@@ -100,13 +102,11 @@ function remedy(init: ServiceErrorInit): string {
     case 'contract':
       return 'Check the base URL and any proxy on the way; if both are right, report the request id to the store.';
     case 'aborted':
-      return 'It was stopped on this side.';
+      return 'The client stopped the request.';
   }
 }
 
-/**
- * Whether a failed request may have created an order: it was sent, and neither refused nor answered as it should be.
- */
+/** The request was sent, and neither refused nor answered properly. */
 function mayHaveOrdered({ kind, endpoint, status }: ServiceErrorInit): boolean {
   if (endpoint !== '/v1/order/create') return false;
   return kind === 'unavailable' || (kind === 'contract' && (status === undefined || status < 300));

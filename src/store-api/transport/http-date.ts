@@ -1,30 +1,29 @@
-/** Times in HTTP headers. */
 import type { AnswerTimes } from './errors.ts';
 import type { TransportResponse } from './transport.ts';
 
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** The store blocks for 15 minutes at most; a mistake of the other side must not stop the client for a year. */
+/** The store blocks for 15 minutes at most; a wrong header must not stop the client for a year. */
 const MAX_RETRY_AFTER_MS = 60 * 60 * 1000;
 
-/** An HTTP date as epoch ms; null when it is not one. Other texts that `Date.parse` takes depend on the local zone. */
+/** Epoch ms, or null. `Date.parse` also takes other texts, but reads them in the local time zone. */
 export function parseHttpDateMs(value: string | undefined): number | null {
   if (value === undefined || !IMF_FIXDATE.test(value)) return null;
   const ms = Date.parse(value);
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** `Retry-After` in ms: whole seconds, at most an hour. undefined: absent, or a date, which only proxies send. */
+/** `Retry-After` in ms, at most an hour. undefined if absent or a date, which only proxies send. */
 export function retryAfterMs({ headers }: TransportResponse): number | undefined {
   const value = headers['retry-after']?.trim() ?? '';
   return /^\d+$/.test(value) ? Math.min(Number(value) * 1000, MAX_RETRY_AFTER_MS) : undefined;
 }
 
 /**
- * How far the store's clock is ahead of this one, at least, as the `Date` of an answer shows it; negative: behind.
- * The header has whole seconds, and the answer was made somewhere between sending and receiving.
+ * The least amount by which the store's clock is ahead of this one, from an answer's `Date`; negative: behind. The
+ * header has whole seconds, and the answer was made at some time between sending and receipt.
  *
- * @returns null when there is no such header, 0 when the clocks may agree.
+ * @returns null without the header, 0 if the clocks may agree.
  */
 export function storeAheadMs({ sentAtMs, receivedAtMs, serverDateMs }: AnswerTimes): number | null {
   if (serverDateMs === null) return null;

@@ -1,4 +1,3 @@
-/** The transport over sockets. */
 import { promisify } from 'node:util';
 import { unzip, type ZlibOptions } from 'node:zlib';
 import type { Dispatcher } from 'undici';
@@ -11,7 +10,7 @@ import type { Transport, TransportRequest } from './transport.ts';
 interface HttpTransportOptions {
   /** http or https, with or without a path; without credentials. */
   readonly baseUrl: string;
-  /** Most connections, and so most requests in flight; others wait, within their deadline. */
+  /** Limit of connections, and so of requests in flight; others wait, within their deadline. */
   readonly maxConcurrency: number;
   readonly userAgent: string;
   /** Epoch ms. */
@@ -23,9 +22,9 @@ export interface HttpLimits {
   readonly connectTimeoutMs: number;
   /** From the request's last byte to the answer's headers. */
   readonly headersTimeoutMs: number;
-  /** Between two pieces of the body. */
+  /** Between two parts of the body. */
   readonly bodyTimeoutMs: number;
-  /** The whole request, waiting for a connection included. */
+  /** The whole request, including the wait for a connection. */
   readonly deadlineMs: number;
   readonly maxAnswerBytes: number;
 }
@@ -39,7 +38,7 @@ const DEFAULT_LIMITS: HttpLimits = {
 };
 
 /**
- * Posts requests over its own pool of kept-alive connections (docs/store-api.md#conventions, 6 and 8).
+ * Posts requests over a pool of persistent connections (docs/store-api.md#conventions, 6 and 8).
  *
  * @returns `close` closes every connection; requests in flight reject with kind `aborted`.
  * @throws TypeError, RangeError for impossible options.
@@ -55,7 +54,7 @@ export function createHttpTransport(options: HttpTransportOptions) {
   }
   let isClosed = false;
   let connecting: Promise<Dispatcher> | null = null;
-  /** Loaded with the first request: the mirror listens before it sends one, and undici is large. */
+  /** Loaded for the first request: undici is large, and the mirror listens before it sends one. */
   const connect = async (): Promise<Dispatcher> => {
     const { throughProxy } = await import('../../platform/proxy.ts');
     return throughProxy({
@@ -63,7 +62,7 @@ export function createHttpTransport(options: HttpTransportOptions) {
       pipelining: 1,
       connect: {
         timeout: limits.connectTimeoutMs,
-        // Node gives each of several addresses 250 ms, which slow lines exceed.
+        // Node gives each of several addresses 250 ms, too short for slow lines.
         autoSelectFamilyAttemptTimeout: Math.ceil(limits.connectTimeoutMs / 3) + 10,
       },
       headersTimeout: limits.headersTimeoutMs,
@@ -119,7 +118,7 @@ export function createHttpTransport(options: HttpTransportOptions) {
 
 const unpacked = promisify<Uint8Array, ZlibOptions, Uint8Array>(unzip);
 
-/** Host and port of an address, the port also where it is the usual one. */
+/** Host and port of an address, always with the port. */
 export function storeAt(baseUrl: string): string {
   const { hostname, port, protocol } = new URL(baseUrl);
   return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
@@ -139,7 +138,7 @@ function headersOf(request: TransportRequest, userAgent: string): Record<string,
   return {
     'content-type': request.contentType,
     accept: 'application/json',
-    // Some gateways compress all the same.
+    // Some gateways compress anyway.
     'accept-encoding': 'identity',
     'user-agent': userAgent,
     'x-request-id': request.requestId,
@@ -165,7 +164,7 @@ function describe(
     return { kind: 'contract', description: `the compressed answer cannot be unpacked: ${message}` };
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
     return { kind: 'aborted', description: 'the client was closed' };
-  // A copy: the parser's errors carry the bytes they failed on, and those may hold a token.
+  // A copy: the parser's errors contain the bytes they failed on, which may hold a token.
   const cause = Object.assign(new Error(message), { name, code });
   // The message names the peer that failed, which may be a proxy.
   const problem = code === undefined || message.includes(code) ? message : `${message} (${code})`;

@@ -1,6 +1,5 @@
 /**
- * The boundary between the client and the network. Whatever carries requests (sockets, a simulation) is one function;
- * the code above it has no timers and opens no sockets.
+ * The boundary between the client and the network: one function that sends a request, over sockets or in a simulation.
  */
 import type { AnswerTimes } from './errors.ts';
 
@@ -24,7 +23,7 @@ export interface TransportResponse extends AnswerTimes {
 }
 
 /**
- * Sends one request and resolves with the whole answer, whatever its status. Without a whole answer it rejects with a
- * ServiceError: `unavailable` (network, timeout), `contract` (answer too large) or `aborted`.
+ * Sends one request and resolves with the complete answer, whatever its status. Otherwise rejects with a ServiceError:
+ * `unavailable` (network, timeout), `contract` (answer too large) or `aborted`.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
