@@ -77,7 +77,9 @@ async function pack(destination: string, output: 'text' | 'json'): Promise<void>
       dependencies: rangesOf(needed, manifest),
       bundleDependencies: [BUNDLED],
     });
-    copy(root, folder, new Set([...manifest.files, ...ALWAYS]));
+    // npm itself leaves out what `!` names.
+    const included = manifest.files.filter((path) => !path.startsWith('!'));
+    copy(root, folder, new Set([...included, ...ALWAYS]));
     bundle(folder);
     const args = [
       'pack',

@@ -47,8 +47,6 @@ interface MirrorOptions {
   readonly onDeath: (error: Error) => void;
   readonly platform?: MirrorPlatform;
   readonly monitor?: Monitor | null;
-  /** After each commit of the inbox. */
-  readonly onCommit?: () => void;
 }
 
 const RETRY_MS = 1_000;
@@ -60,7 +58,6 @@ export async function openMirror({
   onDeath,
   platform = REAL_MIRROR,
   monitor = null,
-  onCommit,
 }: MirrorOptions): Promise<OpenMirror> {
   const { service, database, schedules } = config;
   const closing = new AbortController();
@@ -93,10 +90,7 @@ export async function openMirror({
     platform.threads(database.path),
     {
       onDeath,
-      onCommit: (commit) => {
-        monitor?.onCommit(commit);
-        onCommit?.();
-      },
+      onCommit: (commit) => monitor?.onCommit(commit),
       onOpened: (newEpoch) => {
         if (newEpoch !== null) {
           hasNewEpoch = true;

@@ -5,18 +5,10 @@
  */
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
-import type { NewInput } from '../mirror/writer/applier.ts';
-
-type ReasonToRead = NewInput &
-  (
-    | { readonly kind: 'downtime' }
-    | { readonly kind: 'due'; readonly what: 'loss' }
-    | { readonly kind: 'request_reads'; readonly reason: 'not_stored' }
-  );
+import type { StoreWriter } from '../mirror/mirror.ts';
 
 interface UnstoredDeps {
-  /** Records reasons to read. */
-  readonly writer: { append(input: ReasonToRead): Promise<unknown> };
+  readonly writer: Pick<StoreWriter, 'append'>;
   readonly now: () => number;
   readonly log: Logger;
 }

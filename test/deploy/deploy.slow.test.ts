@@ -1,6 +1,6 @@
 /** Checks deployment examples without systemd or a container engine. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -23,9 +23,17 @@ describe('systemd', () => {
     const installed = unit.replace('ExecStart=/usr/bin/stock-mirror', `ExecStart=${process.execPath}`);
     writeFileSync(join(folder, 'stock-mirror@.service'), installed);
     writeFileSync(join(folder, 'stock-mirror@.socket'), socket);
+    const copy = (from: string, to: string): void => cpSync(join(FOLDER, from), join(folder, to));
+    copy('several-machines/stock-mirror-nats.service', 'stock-mirror-nats.service');
+    copy('several-machines/stock-mirror.stream.conf', 'stock-mirror@.service.d/stream.conf');
+    copy('several-machines/stock-mirror-socket.balanced.conf', 'stock-mirror@.socket.d/balanced.conf');
     const verify = (name: string) =>
       spawnSync('systemd-analyze', ['verify', '--man=no', join(folder, name)], { encoding: 'utf8' });
-    for (const name of ['stock-mirror@shop.service', 'stock-mirror@shop.socket']) {
+    for (const name of [
+      'stock-mirror@shop.service',
+      'stock-mirror@shop.socket',
+      'stock-mirror-nats.service',
+    ]) {
       const { status, stderr } = verify(name);
       expect({ status, stderr }, name).toEqual({ status: 0, stderr: '' });
     }
@@ -39,7 +47,7 @@ describe('systemd', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // Replaces systemd-run: prints its options and runs the command.
     const standIn = `#!/bin/sh\nwhile :; do case $1 in -*) echo "$1"; shift ;; *) break ;; esac; done; exec "$@"\n`;
-    const said = '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $SERVICE_WEBHOOK_SECRET_FILE $#: $*"\n';
+    const said = '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $STREAM_CA_FILE $#: $*"\n';
     writeFileSync(join(folder, 'systemd-run'), standIn, { mode: 0o755 });
     writeFileSync(join(folder, 'stock-mirror'), said, { mode: 0o755 });
     const script = read('systemd/stock-mirror-run').replace('etc=/etc/stock-mirror', `etc=${folder}`);
@@ -52,19 +60,20 @@ describe('systemd', () => {
     const refused = run('status');
     expect(refused).toMatchObject({ status: 2, stdout: '' });
     expect(refused.stderr).toContain(`there is no ${folder}/status.env`);
-    for (const name of ['shop.env', 'shop.client-secret', 'shop.webhook-secret']) {
+    for (const name of ['shop.env', 'shop.client-secret', 'shop.stream-ca.pem']) {
       writeFileSync(join(folder, name), 'secret');
     }
-    for (const name of ['client-secret', 'webhook-secret']) writeFileSync(join(folder, name), 'secret');
+    for (const name of ['client-secret', 'stream-ca.pem']) writeFileSync(join(folder, name), 'secret');
     const { status, stdout } = run('shop', 'resync', '--product', '1 2');
     expect(status).toBe(0);
     const lines = stdout.trimEnd().replaceAll(folder, '/etc/stock-mirror').split('\n');
     expect(lines.pop()).toBe(
-      '/etc/stock-mirror/client-secret /etc/stock-mirror/webhook-secret 3: resync --product 1 2',
+      '/etc/stock-mirror/client-secret /etc/stock-mirror/stream-ca.pem 3: resync --product 1 2',
     );
     const asInUnit = (text: string): string => text.replace('/var/lib', '%S').replaceAll('/shop', '/%i');
     const settings = lines.flatMap((line) => /^--property=(.+)$/.exec(line)?.[1] ?? []);
-    for (const setting of settings) expect(unit.split('\n')).toContain(asInUnit(setting));
+    const unitLines = [unit, read('several-machines/stock-mirror.stream.conf')].join('\n').split('\n');
+    for (const setting of settings) expect(unitLines).toContain(asInUnit(setting));
     expect(settings.filter((setting) => setting.startsWith('LoadCredential='))).toHaveLength(2);
     expect(settings.map((setting) => setting.split('=')[0])).toContain('User');
     const database = present(lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? [])[0]);

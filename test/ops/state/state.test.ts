@@ -36,8 +36,6 @@ const OWN: ProcessFacts = {
   badSignatures: null,
   turnedAwayAtMs: null,
   misdirected: null,
-  stream: null,
-  isMirror: true,
 };
 const WELL: Facts = { nowMs: NOW, serving: 'yes', status: STATUS, own: OWN };
 
