@@ -21,7 +21,7 @@ const IMPORTS = {
   intake: MIRROR,
   reconcile: MIRROR,
   stream: [...STORE_API, 'sqlite', 'inbox'],
-  ops: [...MIRROR, 'web'],
+  ops: [...MIRROR, 'stream', 'web'],
   // It stands for the store, so it shares only the shapes of bodies and answers with the mirror.
   sandbox: ['contract', 'web'],
   config: ['platform'],

@@ -1,3 +1,6 @@
+import { uptime } from 'node:os';
+import type { Config } from '../config/config.ts';
+
 interface LastRun {
   /** Last heartbeat of the previous run; null: none. */
   readonly aliveAtMs: number | null;
@@ -17,4 +20,11 @@ export function missedSince({ aliveAtMs, missedSinceMs, isInherited, bootedAtMs 
   if (missedSinceMs !== null) return missedSinceMs;
   if (aliveAtMs === null) return 0;
   return isInherited && bootedAtMs < aliveAtMs ? null : aliveAtMs;
+}
+
+/** What is known of the public port before this run. */
+export function portBefore({
+  webhook,
+}: Pick<Config, 'webhook'>): Pick<LastRun, 'isInherited' | 'bootedAtMs'> {
+  return { isInherited: webhook.fd !== undefined, bootedAtMs: Date.now() - uptime() * 1_000 };
 }

@@ -47,6 +47,8 @@ interface MirrorOptions {
   readonly onDeath: (error: Error) => void;
   readonly platform?: MirrorPlatform;
   readonly monitor?: Monitor | null;
+  /** After each commit of the inbox. */
+  readonly onCommit?: () => void;
 }
 
 const RETRY_MS = 1_000;
@@ -58,6 +60,7 @@ export async function openMirror({
   onDeath,
   platform = REAL_MIRROR,
   monitor = null,
+  onCommit,
 }: MirrorOptions): Promise<OpenMirror> {
   const { service, database, schedules } = config;
   const closing = new AbortController();
@@ -90,7 +93,10 @@ export async function openMirror({
     platform.threads(database.path),
     {
       onDeath,
-      onCommit: (commit) => monitor?.onCommit(commit),
+      onCommit: (commit) => {
+        monitor?.onCommit(commit);
+        onCommit?.();
+      },
       onOpened: (newEpoch) => {
         if (newEpoch !== null) {
           hasNewEpoch = true;

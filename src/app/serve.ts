@@ -5,6 +5,7 @@ import { authorityOf } from '../platform/authority.ts';
 import type { RunningService } from './service.ts';
 import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts';
 import { keepHeapsSmall } from './heap.ts';
+import { requireNats } from './nats.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { realThreads } from '../mirror/store.ts';
 
@@ -21,6 +22,7 @@ export async function runService(): Promise<number> {
   let config;
   try {
     config = loadConfig();
+    if (config.stream !== null) await requireNats();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${formatConfigError(error)}\n`);
@@ -76,7 +78,7 @@ export async function runService(): Promise<number> {
   log.info(
     {
       kind: 'listening',
-      webhooks: `http://${authorityOf(service.webhook)}/webhooks`,
+      ...(service.webhook === null ? {} : { webhooks: `http://${authorityOf(service.webhook)}/webhooks` }),
       ops: `http://${authorityOf(service.ops)}/`,
       database: config.database.path,
     },

@@ -1,8 +1,7 @@
 /** Builds the running mirror from its parts. */
-import { uptime } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
-import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { createIntakeApp } from '../intake/app.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { UnstoredDeliveries } from '../intake/unstored.ts';
@@ -11,29 +10,38 @@ import type { createOpsApp } from '../ops/app.ts';
 import { Monitor } from '../ops/monitor.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
 import { Timeline } from '../ops/state/timeline.ts';
+import { Stream } from '../stream/stream.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { openMirror, REAL_MIRROR, type MirrorPlatform } from './mirror.ts';
-import { missedSince } from './downtime.ts';
+import { missedSince, portBefore } from './downtime.ts';
+import { connectStream } from './nats.ts';
+import { Ports } from './ports.ts';
+import { startReceiver } from './receiver.ts';
 
 export interface Platform extends MirrorPlatform {
   readonly listen: typeof listen;
+  readonly connectStream: typeof connectStream;
   /** Loads the private listener's application, which no webhook needs. */
   readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
 }
 
-export const REAL: Platform = { ...REAL_MIRROR, listen, loadOps: () => import('../ops/app.ts') };
+export const REAL: Platform = {
+  ...REAL_MIRROR,
+  listen,
+  connectStream,
+  loadOps: () => import('../ops/app.ts'),
+};
 
 export interface RunningService {
-  readonly webhook: Listener;
+  /** null: this host takes deliveries only from the stream. */
+  readonly webhook: Listener | null;
   readonly ops: Listener;
   /** The content of `GET /metrics`; the process may add its own metrics once. */
   readonly metrics: Registry;
   stop(): Promise<void>;
 }
 
-/** Grace for requests under way at a stop. */
-const DRAIN_MS = 1_500;
 /** How long a start waits for the mirror, which deliveries do not need. */
 const MIRROR_WAIT_MS = 10_000;
 
@@ -43,8 +51,16 @@ export async function startService(
   onDeath: (error: Error) => void,
   platform: Platform = REAL,
 ): Promise<RunningService> {
+  const { stream: streamOptions } = config;
+  if (config.role === 'receiver' && streamOptions !== null) {
+    return startReceiver({ ...config, stream: streamOptions }, log, onDeath, platform);
+  }
   const monitor = new Monitor();
-  const opening = openMirror({ config, log, onDeath, platform, monitor });
+  let stream: Stream | null = null;
+  const opening = openMirror({
+    ...{ config, log, onDeath, platform, monitor },
+    onCommit: () => stream?.arrived(),
+  });
   // Load while the threads start.
   const loading = platform.loadOps();
   loading.catch(() => undefined);
@@ -55,47 +71,57 @@ export async function startService(
   const { retentionDays, warehouseNames } = config;
   const sampler = new StateSampler({ reader, now, log });
   const timeline = new Timeline({ reader, writer, sampler, now, log });
+  if (streamOptions !== null) {
+    stream = new Stream({
+      connect: () => platform.connectStream(streamOptions),
+      inbox: store.inbox,
+      mirror: {
+        onNotice: async (notice) => {
+          if (notice.kind !== 'downtime' || notice.downSinceMs === null) {
+            await writer.append({ ...notice, atMs: now() });
+            return;
+          }
+          mirror.missed(notice.downSinceMs);
+          await beat(Date.now());
+        },
+        onLost: (sinceMs) => mirror.missed(sinceMs),
+      },
+      now,
+      log,
+    });
+  }
   const watch = monitor.watch({
     store,
     sampler,
+    stream,
     operator: reconciler,
     now,
     log,
     plotted: timeline,
   });
-  const unstored = new UnstoredDeliveries({ writer, now, log });
+  const unstored = new UnstoredDeliveries({ writer: stream ?? writer, now, log });
   /** The mirror's file must show a downtime before it shows a heartbeat. */
   const show = async (atMs: number): Promise<void> => {
-    if (mirror.missedSinceMs === null) await writer.command('alive', { atMs, clockMs: now() });
+    if (mirror.missedSinceMs === null && stream?.isCurrent !== false)
+      await writer.command('alive', { atMs, clockMs: now() });
   };
-  const heartbeat = createHeartbeat(
-    {
-      beat: (atMs) => {
-        const { missedSinceMs } = mirror;
-        return store.inbox.beat({
-          atMs,
-          clockMs: now(),
-          missedSinceMs,
-          changeSeq: store.mirror.position.changeSeq,
-          stream: null,
-        });
-      },
-      show,
-    },
-    Date.now,
-  );
+  const beat = (atMs: number): Promise<void> =>
+    store.inbox.beat({
+      atMs,
+      clockMs: now(),
+      missedSinceMs: mirror.missedSinceMs ?? stream?.unsureSinceMs ?? null,
+      changeSeq: store.mirror.position.changeSeq,
+      stream: stream?.place ?? null,
+    });
+  const heartbeat = createHeartbeat({ beat, show }, Date.now);
   const stopping = new AbortController();
-  const listeners: Listener[] = [];
-  const listenAt = async (app: Parameters<typeof listen>[0], at: Endpoint): Promise<Listener> => {
-    const listener = await platform.listen(app, at.host, at.port, at.fd);
-    listeners.push(listener);
-    return listener;
-  };
-  const stop = async (graceMs: number): Promise<void> => {
+  const ports = new Ports(platform.listen);
+  const stop = async (graceMs?: number): Promise<void> => {
     stopping.abort();
-    await Promise.all(listeners.map((listener) => listener.stop(graceMs)));
+    await ports.stop(graceMs);
     await unstored.stop();
     await heartbeat.stop();
+    await stream?.stop();
     // These still write to the mirror.
     await sampler.stop();
     watch.stop();
@@ -114,11 +140,14 @@ export async function startService(
       log,
     });
     // Listen before reading anything: a change that a read misses must arrive as a delivery.
-    const webhook = await listenAt(intake, config.webhook);
-    const bootedAtMs = Date.now() - uptime() * 1_000;
-    const isInherited = config.webhook.fd !== undefined;
-    const sinceMs = missedSince({ ...store.inbox.metadata, isInherited, bootedAtMs });
-    if (sinceMs !== null) mirror.missed(sinceMs);
+    const webhook = config.role === 'mirror' ? null : await ports.listen(intake, config.webhook);
+    const { metadata } = store.inbox;
+    const sinceMs = missedSince({ ...metadata, ...portBefore(config) });
+    // With a stream, only a downtime that was noted: the stream shows whether another receiver listened.
+    const knownSinceMs = stream === null ? sinceMs : metadata.missedSinceMs;
+    if (knownSinceMs !== null) mirror.missed(knownSinceMs);
+    if (webhook !== null) stream?.receive(sinceMs);
+    stream?.start();
     heartbeat.begin();
     const { createOpsApp } = await loading;
     const app = createOpsApp({
@@ -136,18 +165,25 @@ export async function startService(
       log,
       stopping: stopping.signal,
     });
-    const ops = await listenAt(app, config.ops);
-    refuseOpenDoor(config, ops);
+    const ops = await ports.listenPrivately(app, config.ops);
     watch.start();
     timeline.start();
     sampler.start();
     clock.onStandstill((silentMs) => {
       watch.stoodStill();
-      mirror.missed(Date.now() - silentMs);
+      if (stream === null) mirror.missed(Date.now() - silentMs);
+      else stream.stoodStill(Date.now() - silentMs);
     });
     reconciler.start();
     void prunePeriodically(
-      { inbox: store.inbox, mirror: store.mirror, now, log, retentionDays },
+      {
+        inbox: store.inbox,
+        mirror: store.mirror,
+        doneSeq: () => Math.min(store.mirror.position.inboxSeq, stream?.place.publishedSeq ?? Infinity),
+        now,
+        log,
+        retentionDays,
+      },
       stopping.signal,
     );
     await heartbeat.check();
@@ -160,17 +196,9 @@ export async function startService(
     if (!(await Promise.race([tried(), wait(MIRROR_WAIT_MS, false, { ref: false })]))) {
       log.warn('the mirror is still being opened; deliveries are accepted meanwhile');
     }
-    return { webhook, ops, metrics: monitor.registry, stop: () => stop(DRAIN_MS) };
+    return { webhook, ops, metrics: monitor.registry, stop: () => stop() };
   } catch (error) {
     await stop(0);
     throw error;
   }
-}
-
-/** The address of an inherited socket is known only now. */
-function refuseOpenDoor({ ops }: Pick<Config, 'ops'>, { host, port }: Listener): void {
-  if (ops.fd === undefined || ops.token !== null || isLoopback(host)) return;
-  throw new Error(
-    `the socket passed as ops listens on ${host}:${port}, which other machines can reach: set OPS_TOKEN, or use a loopback ListenStream`,
-  );
 }

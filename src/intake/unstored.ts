@@ -5,10 +5,18 @@
  */
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
-import type { StoreWriter } from '../mirror/mirror.ts';
+import type { NewInput } from '../mirror/writer/applier.ts';
+
+type ReasonToRead = NewInput &
+  (
+    | { readonly kind: 'downtime' }
+    | { readonly kind: 'due'; readonly what: 'loss' }
+    | { readonly kind: 'request_reads'; readonly reason: 'not_stored' }
+  );
 
 interface UnstoredDeps {
-  readonly writer: Pick<StoreWriter, 'append'>;
+  /** Records reasons to read. */
+  readonly writer: { append(input: ReasonToRead): Promise<unknown> };
   readonly now: () => number;
   readonly log: Logger;
 }

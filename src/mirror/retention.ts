@@ -6,7 +6,10 @@ import type { Mirror } from './mirror.ts';
 
 interface RetentionDeps {
   readonly inbox: Pick<InboxClient, 'prune'>;
-  readonly mirror: Pick<Mirror, 'command' | 'position'>;
+  /** null: this host only receives. */
+  readonly mirror: Pick<Mirror, 'command'> | null;
+  /** Every row of the inbox up to here is applied and published. */
+  readonly doneSeq: () => number;
   readonly now: () => number;
   readonly log: Logger;
   readonly retentionDays: number;
@@ -41,19 +44,15 @@ export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal
 
 /** @returns the number of deleted rows. */
 async function pruneAll(
-  { inbox, mirror, now, retentionDays }: RetentionDeps,
+  { inbox, mirror, doneSeq, now, retentionDays }: RetentionDeps,
   signal: AbortSignal,
 ): Promise<number> {
   const beforeMs = now() - retentionDays * DAY_MS;
   let total = 0;
   for (;;) {
-    const { deleted, firstSeq } = await inbox.prune({
-      beforeMs,
-      doneSeq: mirror.position.inboxSeq,
-      limit: AT_ONCE,
-    });
-    const rows = await mirror.command('prune', { beforeMs, limit: AT_ONCE, inboxFirstSeq: firstSeq });
-    const some = deleted + rows.changes + rows.deadLetters + rows.runs;
+    const { deleted, firstSeq } = await inbox.prune({ beforeMs, doneSeq: doneSeq(), limit: AT_ONCE });
+    const rows = await mirror?.command('prune', { beforeMs, limit: AT_ONCE, inboxFirstSeq: firstSeq });
+    const some = deleted + (rows === undefined ? 0 : rows.changes + rows.deadLetters + rows.runs);
     if (some === 0) return total;
     total += some;
     await wait(PAUSE_MS, undefined, { signal, ref: false });

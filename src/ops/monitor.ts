@@ -4,17 +4,24 @@ import type { Logger } from '../platform/log.ts';
 import type { AnswerTimes } from '../store-api/transport/errors.ts';
 import type { InboxCommit } from '../inbox/serve-inbox.ts';
 import type { Store } from '../mirror/store.ts';
+import type { Stream } from '../stream/stream.ts';
 import { ClockSkew } from './state/clock-skew.ts';
 import { createCounting } from './metrics/counting.ts';
-import { createStateGauges } from './metrics/state-gauges.ts';
+import { createStateGauges, createStreamGauges } from './metrics/state-gauges.ts';
 import type { Operator } from './shared/operator.ts';
 import type { StateSampler } from './state/state-sampler.ts';
 import { StateWatch } from './state/state-watch.ts';
 
 interface WatchedMirror {
-  readonly store: Pick<Store, 'reader' | 'writer'> & { readonly inbox: { readonly lastSeq: number } };
-  readonly sampler: Pick<StateSampler, 'last' | 'onSample'>;
-  readonly operator: Pick<Operator, 'blocked' | 'readsUnderWay'>;
+  /** `reader` and `writer` null: this host only receives. */
+  readonly store: {
+    readonly inbox: { readonly lastSeq: number };
+    readonly reader: Store['reader'] | null;
+    readonly writer: Store['writer'] | null;
+  };
+  readonly sampler: Pick<StateSampler, 'last'> | null;
+  readonly operator: Pick<Operator, 'blocked'> | null;
+  readonly stream: Pick<Stream, 'facts' | 'backlog'> | null;
   readonly now: () => number;
   readonly log: Logger;
   readonly plotted?: Plotted;
@@ -81,7 +88,7 @@ export class Monitor {
     this.#plotted?.asked();
   };
 
-  watch({ store, sampler, operator, now, log, plotted }: WatchedMirror): Watch {
+  watch({ store, sampler, operator, stream, now, log, plotted }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
     const watch = new StateWatch({
@@ -90,17 +97,19 @@ export class Monitor {
       writer: store.writer,
       now,
       log,
-      blocked: () => operator.blocked,
+      blocked: () => operator?.blocked ?? null,
       clockAheadMs: () => this.#clockSkew.aheadMs,
-      status: () => sampler.last?.status ?? null,
+      status: () => sampler?.last?.status ?? null,
+      stream: stream === null ? null : () => stream.facts(),
     });
     createStateGauges(this.registry, now, () => ({
-      sample: sampler.last,
+      sample: sampler?.last ?? null,
       lastDeliveryAtMs: watch.lastDeliveryAtMs,
       mirror: watch.current,
     }));
+    if (stream !== null) createStreamGauges(this.registry, now, stream);
     this.#state = watch;
-    const stopListening = store.writer.onApplied(({ reports }) => {
+    const stopListening = store.writer?.onApplied(({ reports }) => {
       for (const { facts } of reports) for (const fact of facts) counting.countFact(fact, now());
     });
     return {
@@ -115,7 +124,7 @@ export class Monitor {
         });
       },
       stop(): void {
-        stopListening();
+        stopListening?.();
         watch.stop();
       },
     };

@@ -33,24 +33,12 @@ const CONSUMER_NOT_FOUND = 10_014;
 const STREAM_NOT_FOUND = 10_059;
 const NO_CLUSTER_FOR_REPLICAS = 10_074;
 
-export class MissingPackages extends Error {
-  override readonly name = 'MissingPackages';
-}
-
 export type NatsPackages = Awaited<ReturnType<typeof loadNats>>;
 
-/** @throws MissingPackages */
+/** @throws Error `ERR_MODULE_NOT_FOUND` where the packages are not installed. */
 export async function loadNats() {
-  try {
-    const [transport, jetstream] = await Promise.all([
-      import('@nats-io/transport-node'),
-      import('@nats-io/jetstream'),
-    ]);
-    return { ...transport, ...jetstream };
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    throw new MissingPackages('the packages of NATS are not installed', { cause });
-  }
+  const transport = await import('@nats-io/transport-node');
+  return { ...transport, ...(await import('@nats-io/jetstream')) };
 }
 
 export interface NatsEngine extends Engine {

@@ -80,9 +80,13 @@ export class Stream {
             onNotice: mirror.onNotice,
             onLost: () => mirror.onLost(inbox.metadata.aliveAtMs ?? 0),
           });
+  }
+
+  /** Nothing is sent before. */
+  start(): void {
     void this.#connect();
-    void this.#publisher.run(this.#stopping.signal);
-    void this.#consumer?.run(this.#stopping.signal);
+    for (const part of [this.#publisher, this.#consumer, this.#receiver])
+      void part?.run(this.#stopping.signal);
   }
 
   async #connect(): Promise<void> {
@@ -147,7 +151,7 @@ export class Stream {
   }
 
   /**
-   * Call when the public port is open.
+   * Call when the public port is open, before the start.
    * @param unsureSinceMs deliveries may be missing since then, if no other receiver listened; null: none can be missing.
    */
   receive(unsureSinceMs: number | null): void {
@@ -163,7 +167,6 @@ export class Stream {
       unsureSinceMs,
       onError: this.#onError,
     });
-    void this.#receiver.run(this.#stopping.signal);
   }
 
   /** Deliveries may be missing since then, unless the stream shows that another receiver listened. */

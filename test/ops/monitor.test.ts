@@ -22,7 +22,7 @@ function watched(now: () => number = Date.now): Watched {
   const store = newStore();
   const operator: Watched['operator'] = { blocked: null, readsUnderWay: 0 };
   const sampler = new StateSampler({ reader: store.reader, now, log });
-  const watch = monitor.watch({ store, sampler, operator, now, log });
+  const watch = monitor.watch({ store, sampler, operator, stream: null, now, log });
   onTestFinished(async () => {
     await sampler.stop();
     watch.stop();

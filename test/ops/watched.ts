@@ -1,3 +1,4 @@
+import type { StoreReader } from '../../src/mirror/mirror.ts';
 import { Monitor } from '../../src/ops/monitor.ts';
 import type { OpsDeps } from '../../src/ops/shared/operator.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
@@ -5,12 +6,12 @@ import { StateWatch, type StateWatchDeps } from '../../src/ops/state/state-watch
 import { log } from '../reconcile/mirror.ts';
 
 /** Samples count as quick on a busy machine too. */
-export const quick = (reader: StateWatchDeps['reader']): StateWatchDeps['reader'] => ({
+export const quick = (reader: StoreReader): StoreReader => ({
   ask: async (...args) => Object.assign((await reader.ask(...args)) as object, { tookMs: 0 }) as never,
 });
 
 export function unwatched(
-  { reader, writer, inbox }: Pick<StateWatchDeps, 'reader' | 'writer' | 'inbox'>,
+  { reader, writer, inbox }: Pick<StateWatchDeps, 'writer' | 'inbox'> & { readonly reader: StoreReader },
   blocked: StateWatchDeps['blocked'] = () => null,
 ): Pick<OpsDeps, 'metrics' | 'state' | 'watch' | 'timeline'> {
   const state = new StateSampler({ reader: quick(reader), now: Date.now, log });
@@ -18,6 +19,7 @@ export function unwatched(
     ...{ reader, writer, inbox, log, blocked },
     now: Date.now,
     clockAheadMs: () => null,
+    stream: null,
     status: () => state.last?.status ?? null,
   });
   return { metrics: new Monitor().registry, state, watch, timeline: { minutes: () => [] } };

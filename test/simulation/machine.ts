@@ -214,6 +214,7 @@ export class Machine {
           random,
           onFileError: (error) => this.#options.onFault(`token file: ${String(error)}`),
         }),
+      connectStream: () => Promise.reject(new Error('this is the only machine')),
       loadOps: () => Promise.resolve({ createOpsApp }),
       listen: (app, host, port) => {
         process.listeners.set(port, app.fetch as Fetch);

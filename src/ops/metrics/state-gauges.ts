@@ -3,6 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { CAUSE_CODES } from '../state/causes.ts';
 import type { MirrorState } from '../state/state.ts';
+import type { Stream } from '../../stream/stream.ts';
 import type { SampledState } from '../state/state-sampler.ts';
 
 export interface Shown {
@@ -81,4 +82,27 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     ({ diskFreeBytes }) => diskFreeBytes,
   );
   counted('sample_age_seconds', 'Age of the values that come from the database.', ({ atMs }) => age(atMs));
+}
+
+/** What this host has received and not published yet. */
+export function createStreamGauges(
+  registry: Registry,
+  now: () => number,
+  stream: Pick<Stream, 'backlog'>,
+): void {
+  const gauge = (name: string, help: string, value: () => number): void => {
+    new Gauge({
+      name: `stock_mirror_stream_backlog_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  };
+  gauge('rows', 'Deliveries in the inbox that are not in the stream yet.', () => stream.backlog.rows);
+  gauge('age_seconds', 'Age of the oldest of them; 0: none waits.', () => {
+    const { oldestAtMs } = stream.backlog;
+    return oldestAtMs === null ? 0 : Math.max(0, now() - oldestAtMs) / 1_000;
+  });
 }

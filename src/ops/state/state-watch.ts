@@ -2,6 +2,7 @@
 import type { Logger } from '../../platform/log.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import { StoreError, type PlainError } from '../../sqlite/errors.ts';
+import type { StreamFacts } from '../../stream/stream.ts';
 import { CAUSE_CODES, type CauseCode } from './causes.ts';
 import { Signatures } from './signatures.ts';
 import { DeliveryHistory } from './silence.ts';
@@ -9,13 +10,16 @@ import { stateOf, type MirrorState, type ProcessFacts, type StatusFacts } from '
 import type { Blocked } from './store-cause.ts';
 
 export interface StateWatchDeps {
-  readonly reader: StoreReader;
+  /** null, as `writer`: this host only receives. */
+  readonly reader: StoreReader | null;
   readonly inbox: { readonly lastSeq: number };
-  readonly writer: Pick<StoreWriter, 'position' | 'fault'>;
+  readonly writer: Pick<StoreWriter, 'position' | 'fault'> | null;
   readonly now: () => number;
   readonly log: Logger;
   readonly blocked: () => Blocked | null;
   readonly clockAheadMs: () => number | null;
+  /** null: no stream is configured. */
+  readonly stream: (() => StreamFacts) | null;
   readonly status: () => (StatusFacts & { readonly last_delivery_at: number | null }) | null;
 }
 
@@ -114,7 +118,7 @@ export class StateWatch {
     this.#timer = setInterval(() => this.#tick(), EVERY_MS);
     this.#timer.unref();
     const wanted = DeliveryHistory.wanted(now());
-    this.#history.learn(wanted.fromMs, await reader.ask('deliveryCounts', wanted));
+    if (reader !== null) this.#history.learn(wanted.fromMs, await reader.ask('deliveryCounts', wanted));
   }
 
   stop(): void {
@@ -161,11 +165,13 @@ export class StateWatch {
       badSignatures: this.#signatures.bad(nowMs),
       turnedAwayAtMs: this.#turnedAwayAtMs,
       misdirected: this.#misdirected,
+      stream: this.#deps.stream?.() ?? null,
+      isMirror: this.#deps.writer !== null,
     };
   }
 
   #faultNow(nowMs: number, error: StoreError | null): ProcessFacts['fault'] {
-    const fault = this.#deps.writer.fault ?? error;
+    const fault = this.#deps.writer?.fault ?? error;
     if (fault === null) return (this.#fault = null);
     const { kind, message } = fault;
     return (this.#fault = { kind, message, sinceMs: this.#fault?.sinceMs ?? nowMs });
@@ -173,7 +179,7 @@ export class StateWatch {
 
   #behindSince(nowMs: number): number | null {
     const { lastSeq } = this.#deps.inbox;
-    const { inboxSeq } = this.#deps.writer.position;
+    const inboxSeq = this.#deps.writer?.position.inboxSeq ?? lastSeq;
     if (inboxSeq >= this.#awaited.seq) this.#awaited = { seq: lastSeq, atMs: nowMs };
     return inboxSeq >= lastSeq ? null : this.#awaited.atMs;
   }

@@ -4,6 +4,7 @@ import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause } from './causes.ts';
 import { duration } from './duration.ts';
 import { storeCause, type Blocked } from './store-cause.ts';
 import type { Status } from '../../mirror/queries/status.ts';
+import type { StreamFacts } from '../../stream/stream.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
 
 export interface MirrorState {
@@ -42,6 +43,10 @@ export interface ProcessFacts {
     readonly seen: string;
     readonly atMs: number;
   } | null;
+  /** null: no stream is configured. */
+  readonly stream: StreamFacts | null;
+  /** false: this host only receives. */
+  readonly isMirror: boolean;
 }
 
 interface Facts {
@@ -76,7 +81,7 @@ export function stateOf(facts: Facts): MirrorState {
 
 function* fileCauses({ serving, status, own }: Facts): Generator<Cause> {
   if (status === null) {
-    if (own?.fault === null) yield causeOf('starting', null);
+    if (own?.fault === null && own.isMirror) yield causeOf('starting', null);
     return;
   }
   const { state_cause: code, alive_at: aliveAt, held_removals: held } = status;
@@ -90,7 +95,10 @@ function* fileCauses({ serving, status, own }: Facts): Generator<Cause> {
     case 'no_heartbeat':
       if (serving === 'held') yield causeOf('no_heartbeat', aliveAt);
       // A running mirror writes its heartbeat after it has applied the inbox; `processCauses` reports obstacles.
-      if (serving === 'yes') yield causeOf(own === null ? 'no_heartbeat' : 'starting', aliveAt);
+      // While nothing comes through the stream, the heartbeat is withheld.
+      if (serving === 'yes' && (own?.stream?.silentSinceMs ?? own?.stream?.backlogSinceMs ?? null) === null) {
+        yield causeOf(own === null ? 'no_heartbeat' : 'starting', aliveAt);
+      }
       return;
     case 'first_read':
     case 'downtime': {
@@ -131,6 +139,7 @@ function* processCauses({ own, nowMs }: Facts): Generator<Cause> {
   if (fault === null && behindSinceMs !== null && nowMs - behindSinceMs >= BEHIND_MS) {
     yield causeOf('apply_behind', behindSinceMs);
   }
+  if (own.stream !== null) yield* streamCauses(own.stream);
   if (own.blocked !== null) yield storeCause(own.blocked);
   if (own.silentSinceMs !== null) yield causeOf('silence', own.silentSinceMs);
   if (own.badSignatures !== null) {
@@ -147,6 +156,14 @@ function* processCauses({ own, nowMs }: Facts): Generator<Cause> {
     const side = clockAheadMs > 0 ? 'ahead of' : 'behind';
     yield causeOf('clock_wrong', null, { difference: `${duration(Math.abs(clockAheadMs))} ${side}` });
   }
+}
+
+function* streamCauses({ silentSinceMs, failure, backlogSinceMs }: StreamFacts): Generator<Cause> {
+  if (silentSinceMs !== null) {
+    const how = failure === null ? '' : ` (${sentence(failure)})`;
+    yield causeOf('stream_silent', silentSinceMs, { how });
+  }
+  if (backlogSinceMs !== null) yield causeOf('stream_backlog', backlogSinceMs);
 }
 
 /** Drops the full stop, since the message adds one. */

@@ -53,7 +53,7 @@ async function startMirror(): Promise<Mirror> {
   };
   const monitor = new Monitor();
   const sampler = new StateSampler({ reader, now, log });
-  const watch = monitor.watch({ store, sampler, operator, now, log });
+  const watch = monitor.watch({ store, sampler, operator, stream: null, now, log });
   const ops = await startOps(store, { operator, now, state: sampler, watch: watch.state });
   watch.start();
   onTestFinished(() => watch.stop());

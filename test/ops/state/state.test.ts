@@ -36,6 +36,8 @@ const OWN: ProcessFacts = {
   badSignatures: null,
   turnedAwayAtMs: null,
   misdirected: null,
+  stream: null,
+  isMirror: true,
 };
 const WELL: Facts = { nowMs: NOW, serving: 'yes', status: STATUS, own: OWN };
 

@@ -1,0 +1,20 @@
+/** Connects to the servers of STREAM_URL. Their packages are optional: they are loaded only when it is set. */
+import { ConfigError } from '../config/config.ts';
+import { connectNats, loadNats, type NatsEngine, type NatsOptions } from '../stream/nats.ts';
+
+/** @throws ConfigError where the packages are not installed. @throws Error when no server is reached. */
+export async function connectStream(options: NatsOptions): Promise<NatsEngine> {
+  return connectNats(await requireNats(), options);
+}
+
+/** @throws ConfigError where the packages are not installed. */
+export async function requireNats(): ReturnType<typeof loadNats> {
+  try {
+    return await loadNats();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const problem = 'needs packages that are not installed';
+    const remedy = 'Run `npm install @nats-io/transport-node@3 @nats-io/jetstream@3` next to stock-mirror.';
+    throw new ConfigError([{ name: 'STREAM_URL', problem, remedy }]);
+  }
+}

@@ -1,0 +1,37 @@
+/** The public and the private port of a host. */
+import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
+import type { listen, Listener } from '../platform/listen.ts';
+
+const DRAIN_MS = 1_500;
+
+type App = Parameters<typeof listen>[0];
+
+export class Ports {
+  readonly #listen: typeof listen;
+  readonly #open: Listener[] = [];
+
+  constructor(given: typeof listen) {
+    this.#listen = given;
+  }
+
+  async listen(app: App, { host, port, fd }: Endpoint): Promise<Listener> {
+    const listener = await this.#listen(app, host, port, fd);
+    this.#open.push(listener);
+    return listener;
+  }
+
+  /** The address of an inherited socket is known only now. @throws Error when it is open without a token. */
+  async listenPrivately(app: App, ops: Config['ops']): Promise<Listener> {
+    const listener = await this.listen(app, ops);
+    const { host, port } = listener;
+    if (ops.fd === undefined || ops.token !== null || isLoopback(host)) return listener;
+    throw new Error(
+      `the socket passed as ops listens on ${host}:${port}, which other machines can reach: set OPS_TOKEN, or use a loopback ListenStream`,
+    );
+  }
+
+  /** @param graceMs how long requests under way may take. */
+  async stop(graceMs = DRAIN_MS): Promise<void> {
+    await Promise.all(this.#open.map((listener) => listener.stop(graceMs)));
+  }
+}

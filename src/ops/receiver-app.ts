@@ -1,0 +1,27 @@
+/** The private listener of a host that only receives. */
+import type { Hono } from 'hono';
+import { createGuardedApp } from './access/guarded.ts';
+import { errorBody } from './shared/api-error.ts';
+import type { OpsEnv } from './shared/env.ts';
+import type { OpsDeps } from './shared/operator.ts';
+
+type ReceiverDeps = Parameters<typeof createGuardedApp>[0] & Pick<OpsDeps, 'metrics' | 'watch'>;
+
+export function createReceiverApp({ metrics, watch, ...access }: ReceiverDeps): Hono<OpsEnv> {
+  const app = createGuardedApp(access);
+  app.get('/metrics', async (c) =>
+    c.body(await metrics.metrics(), 200, { 'Content-Type': metrics.contentType }),
+  );
+  app.get('/readyz', (c) => {
+    const { state } = watch.current;
+    return c.json({ state }, state === 'live' ? 200 : 503);
+  });
+  app.get('/api/status', (c) => c.json(watch.current));
+  app.notFound((c) =>
+    c.json(
+      errorBody('not_found', 'this host only receives webhooks (ROLE=receiver): read from a mirror'),
+      404,
+    ),
+  );
+  return app;
+}
