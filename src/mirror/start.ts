@@ -21,7 +21,7 @@ export interface MirrorPosition {
   readonly inboxEpoch: string | null;
 }
 
-export interface InboxPosition extends Pick<InboxMetadata, 'epoch' | 'changeSeq'> {
+interface InboxPosition extends Pick<InboxMetadata, 'epoch' | 'changeSeq'> {
   /** 0 if the inbox is empty. */
   readonly firstSeq: number;
   readonly lastSeq: number;
@@ -208,7 +208,7 @@ function beginEpoch(
   }).immediate();
 }
 
-export function inboxPosition(inbox: Db): InboxPosition {
+function inboxPosition(inbox: Db): InboxPosition {
   const firstSeq = inbox.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck().get() ?? 0;
   return { ...readMetadata(inbox), firstSeq };
 }

@@ -1,7 +1,7 @@
 /** Detects that another program deleted, moved or replaced files that a thread has open. */
 import { statSync } from 'node:fs';
 
-export interface HeldFiles {
+interface HeldFiles {
   /** @throws Error once a file is gone: later commits would be lost. */
   readonly check: () => void;
   /** Those still at their paths. */

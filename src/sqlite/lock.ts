@@ -10,7 +10,7 @@ import { explain } from './explain.ts';
 import { isThere } from './is-there.ts';
 import { makeFolder } from './make-folder.ts';
 
-export interface DatabaseLock {
+interface DatabaseLock {
   release(): void;
 }
 

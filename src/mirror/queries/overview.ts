@@ -40,35 +40,25 @@ export interface PendingReads {
   readonly isPartial: boolean;
 }
 
-const LOOKED_AT = 2_000;
+const COUNTED = 2_000;
 
-const URGENT = `
-  SELECT reason, is_suspect AS isSuspect, first_made_at_ms AS sinceMs FROM read_requests
-  WHERE not_before_ms < ${LATEST_MS} ORDER BY priority, first_made_at_ms LIMIT ${LOOKED_AT + 1}`;
-
-interface UrgentRow {
-  readonly reason: string;
-  readonly isSuspect: number;
-  readonly sinceMs: number;
-}
+const GROUPS = `
+  SELECT reason, is_suspect AS isSuspect, count(*) AS products, min(first_made_at_ms) AS sinceMs
+  FROM (
+    SELECT * FROM read_requests WHERE not_before_ms < ${LATEST_MS}
+    ORDER BY priority, first_made_at_ms LIMIT ${COUNTED + 1}
+  )
+  GROUP BY reason, is_suspect ORDER BY products DESC`;
 
 /** Without requests held by the mass-removal guard. */
 export function pendingReads(db: Db): PendingReads {
-  const rows = prepared<[], UrgentRow>(db, URGENT).all();
-  const byReason = new Map<string, RequestGroup>();
-  for (const { reason, isSuspect, sinceMs } of rows.slice(0, LOOKED_AT)) {
-    const key = `${reason} ${isSuspect}`;
-    const known = byReason.get(key);
-    byReason.set(key, {
-      reason,
-      isSuspect: isSuspect === 1,
-      products: (known?.products ?? 0) + 1,
-      sinceMs: Math.min(known?.sinceMs ?? sinceMs, sinceMs),
-    });
-  }
+  const rows = prepared<[], Omit<RequestGroup, 'isSuspect'> & { readonly isSuspect: number }>(
+    db,
+    GROUPS,
+  ).all();
   return {
-    groups: [...byReason.values()].toSorted((a, b) => b.products - a.products),
-    isPartial: rows.length > LOOKED_AT,
+    groups: rows.map((row) => ({ ...row, isSuspect: row.isSuspect === 1 })),
+    isPartial: rows.reduce((sum, { products }) => sum + products, 0) > COUNTED,
   };
 }
 

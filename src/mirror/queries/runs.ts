@@ -42,7 +42,7 @@ export function absentProducts(db: Db, args: { readonly productIds: readonly str
   );
 }
 
-export interface Remaining {
+interface Remaining {
   readonly unread: number;
   /** Products whose reads are given up and not about to be retried. */
   readonly parked: number;

@@ -6,20 +6,17 @@
 import { z } from 'zod';
 import { idSchema, lenient, offsetSchema, optional } from './schemas.ts';
 
-/** Couriers of `shipping_type` ("Shipping type"). */
 export const shippingTypes = ['ecopost', 'ems', 'flash', 'jt', 'kex', 'spx_dropoff', 'spx_pickup'] as const;
 
 const NOT_AN_AMOUNT = 'must be an amount: a number, or a numeric string';
 
-/** In a request money is a number or a numeric string, baht ("Conventions" 3). */
+/** A number or a numeric string, in baht ("Conventions" 3). */
 const moneyInputSchema = z.union(
   [z.number(), z.string().regex(/^-?[0-9]+(\.[0-9]+)?$/, NOT_AN_AMOUNT)],
   NOT_AN_AMOUNT,
 );
 
-/**
- * Judged by its digits: as a number a long fraction would be rounded, and a small enough loss would become nothing.
- */
+/** By its digits, because a number would round a long fraction. */
 const NOT_NEGATIVE = /^([0-9]+(\.[0-9]+)?|-0+(\.0+)?)$/;
 
 const positiveMoney = moneyInputSchema
@@ -29,17 +26,17 @@ const positiveMoney = moneyInputSchema
   )
   .meta({ id: 'MoneyInput', description: 'Baht, not negative: a number, or a numeric string.' });
 
-/** The first instant, epoch ms, that cannot be a time in seconds: 1973 in one, 5138 in the other. */
+/** Smaller values are times in seconds: this one is 1973 in milliseconds, and 5138 in seconds. */
 const FIRST_MS = 100_000_000_000;
 
-/** A time that a request carries: epoch milliseconds, never seconds ("Conventions" 2). */
+/** Epoch ms ("Conventions" 2). */
 const epochMsInputSchema = z.int().min(FIRST_MS, 'must be epoch milliseconds, not seconds').meta({
   id: 'EpochMillisInput',
   format: 'int64',
   description: 'A unix timestamp in milliseconds; one in seconds is refused.',
 });
 
-/** A text of limited length, counted in characters: one visible character may take two UTF-16 units. */
+/** Counts characters: one may take two UTF-16 units. */
 function textUpTo(maxCharacters: number) {
   return z
     .string()
@@ -63,7 +60,7 @@ const addressFields = {
   province: z.string().optional(),
   /** Five digits, as a number. */
   postal_code: z.int().min(10_000, 'must have five digits').max(99_999, 'must have five digits').optional(),
-  /** Only what cannot be an address at all is refused here: the store makes the final decision. */
+  /** Refuses only what cannot be an address; the store makes the final decision. */
   email: z.email({ pattern: z.regexes.unicodeEmail }).optional(),
   note: z.string().optional(),
   legal_entity_id: z.string().optional(),
@@ -75,7 +72,7 @@ const addressFields = {
 /** An address in a request ("Address"). A shipping label needs more than the name. */
 export const addressInputSchema = z.strictObject(addressFields).meta({ id: 'Address' });
 
-/** A stored address in an answer ("OrderAddress"): one odd field must not cost the caller the whole list. */
+/** A stored address in an answer ("OrderAddress"): an odd field must not cost the caller the whole list. */
 const addressSchema = z.looseObject({
   id: idSchema,
   name: z.string(),
@@ -111,7 +108,7 @@ export const addressListResponseSchema = z.looseObject({
 
 // ---- Orders --------------------------------------------------------------------------------------------------
 
-/** Refuses none and both of two fields of which exactly one is required. */
+/** Exactly one of the two fields is required. */
 function exactlyOne(first: string, second: string) {
   return (value: object, context: z.RefinementCtx): void => {
     const has = (field: string): boolean => (value as Record<string, unknown>)[field] !== undefined;
@@ -182,7 +179,7 @@ export const orderDetailRequestSchema = z
   .superRefine(exactlyOne('order_id', 'external_order_id'))
   .meta({ description: 'With either order_id or external_order_id.' });
 
-/** The order record: hardly more of it is documented than its id and its shipments. */
+/** Little of the order is documented besides its id and its shipments. */
 export const orderSchema = z.looseObject({
   id: idSchema,
   external_order_id: lenient(z.string()),
@@ -197,7 +194,7 @@ export const orderResponseSchema = z.looseObject({
   order: orderSchema,
 });
 
-/** `Only<A, B>`: the fields of A, and none of B. */
+/** The fields of A, and none of B. */
 type Only<A, B> = A & { readonly [K in Exclude<keyof B, keyof A>]?: never };
 type OneOf<A, B> = Only<A, B> | Only<B, A>;
 
@@ -211,7 +208,7 @@ export type AddressListRequest = z.input<typeof addressListRequestSchema>;
 export type AddressListResponse = z.output<typeof addressListResponseSchema>;
 export type Order = z.output<typeof orderSchema>;
 
-/** One line: a variant by its id or by its SKU, never both. */
+/** A variant by its id or by its SKU, never both. */
 export type OrderLine = { readonly qty: number; readonly price?: MoneyInput } & OneOf<
   { readonly product_variant_id: string },
   { readonly sku: string }
@@ -231,7 +228,7 @@ type PlainFields = Omit<
   'products' | 'recipient_address' | 'recipient_address_id' | 'is_cod' | 'cod_fee' | 'cod_amount'
 >;
 
-/** An order to create: combinations that the contract forbids do not compile. */
+/** An order to create. Combinations that the contract forbids do not compile. */
 export type CreateOrderRequest = PlainFields & {
   readonly products: readonly [OrderLine, ...OrderLine[]];
 } & Recipient &

@@ -22,13 +22,12 @@ export const epochMsSchema = z
   .int()
   .meta({ id: 'EpochMillis', format: 'int64', description: 'A unix timestamp in milliseconds.' });
 
-/** A stock quantity, negative when the variant allows it. */
+/** Negative if the variant allows it. */
 const levelSchema = z.int();
 
-/** How many rows of a list come before the page. */
 export const offsetSchema = z.int().min(0);
 
-/** A field of an answer that a record may lack. */
+/** A field that a record may lack. */
 export function optional<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
@@ -78,7 +77,7 @@ export const productListResponseSchema = z.looseObject({
 const productSortFields = ['update_time', 'create_time', 'name', 'id'] as const;
 const sortOrders = ['desc', 'asc'] as const;
 
-/** A request; the store refuses unknown keys ("Conventions" 5). */
+/** The store refuses unknown keys ("Conventions" 5). */
 export const productListRequestSchema = z.strictObject({
   limit: z.int().min(1).max(100).optional(),
   offset: offsetSchema.optional(),
@@ -103,10 +102,10 @@ const variantPriceSchema = z.looseObject({
   price: moneySchema,
 });
 
-/** The price of shipping: `init_price` for the first `init_qty` units, `next_price` for each unit after. */
+/** `init_price` for the first `init_qty` units, `next_price` for each further unit. */
 export const shippingRateSchema = z.looseObject({
   id: idSchema,
-  /** A shipping type of orders, or one not known yet. */
+  /** A shipping type of orders, or an unknown one. */
   shipping_type: z.string(),
   is_cod: z.boolean(),
   init_qty: z.int(),
@@ -119,14 +118,13 @@ export const shippingRateSchema = z.looseObject({
 export const categorySchema = z.looseObject({
   id: idSchema,
   name: z.string(),
-  /** A colour code. */
   color: lenient(z.string()),
 });
 
-/** The volume discount that a product has in one price tier. */
+/** The volume discount of a product in one price tier. */
 const volumeDiscountSchema = z.looseObject({ price_tier_id: idSchema, vd_id: idSchema });
 
-/** Pictures: the first is the main one. The three lists hold the same pictures in the same order. */
+/** The first picture is the main one. The three lists hold the same pictures in the same order. */
 const picturesSchema = lenient(z.array(z.string()));
 
 export const productVariantDetailSchema = z.looseObject({
@@ -150,7 +148,7 @@ export const productVariantDetailSchema = z.looseObject({
   available_qty: levelSchema,
   on_hand: optional(levelSchema),
   reserved_qty: optional(levelSchema),
-  /** Own products only; absent means "unknown", never "none". */
+  /** Own products only; absent means unknown, not none. */
   warehouses: optional(z.array(warehouseLevelSchema)),
   img_url: lenient(z.string()),
   thumbnail_url: lenient(z.string()),
@@ -169,7 +167,7 @@ export const productDetailSchema = z.looseObject({
   has_child: optional(z.boolean()),
   warehouse_ids: optional(z.array(idSchema)),
   variants: z.array(productVariantDetailSchema).min(1),
-  /** Empty when there is none. */
+  /** Empty if there is none. */
   description: lenient(z.string()),
   img_uris: picturesSchema,
   thumbnail_uris: picturesSchema,
@@ -180,7 +178,7 @@ export const productDetailSchema = z.looseObject({
   shipping_rates: lenient(z.array(shippingRateSchema)),
   /** Pulled products only. */
   seller_shipping_rates: lenient(z.array(shippingRateSchema)),
-  /** The lowest and the highest price of a variant, across price tiers. */
+  /** The lowest and highest price of a variant, across price tiers. */
   min: lenient(moneySchema),
   max: lenient(moneySchema),
 });
@@ -196,7 +194,7 @@ export const productDetailRequestSchema = z.strictObject({ product_id: idSchema 
 
 export const STOCK_AVAILABLE_UPDATED = 'stock_available_updated';
 
-/** The envelope of every event. `data` is read by event type. */
+/** The envelope of every event; `data` depends on the event type. */
 export const webhookEnvelopeSchema = z.looseObject({
   request_id: z.string().min(1),
   event_type: z.string().min(1),
@@ -213,7 +211,7 @@ export const stockItemSchema = z.looseObject({
   warehouse_id: idSchema,
   update_time: epochMsSchema,
   reason: z.string().nullish(),
-  // Additional information; the change counts whatever text they hold.
+  // Additional information: the change counts whatever these contain.
   order_id: z.string().nullish(),
   user_id: z.string().nullish(),
 });

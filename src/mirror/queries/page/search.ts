@@ -6,7 +6,7 @@ import { column } from '../../../sqlite/prepared.ts';
 import { SHARE_BITS } from '../../file/statements.ts';
 import { sharesNewestFirst } from '../changes.ts';
 
-export type SearchHit =
+type SearchHit =
   | { readonly kind: 'variant'; readonly variantId: string }
   /** Several variants. */
   | { readonly kind: 'stock' }
