@@ -30,7 +30,7 @@ export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal
       try {
         const deleted = await pruneAll(deps, signal);
         if (deleted > 0)
-          log.info({ rows: deleted, retentionDays }, 'pruned what is older than the retention time');
+          log.info({ rows: deleted, retentionDays }, 'pruned rows older than the retention time');
       } catch (error) {
         signal.throwIfAborted();
         log.warn({ err: error }, 'pruning failed; the next attempt is in an hour');

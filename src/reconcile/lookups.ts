@@ -83,7 +83,7 @@ export class Lookups {
       if (this.#signal.aborted) return;
       this.#deps.log.error(
         { err: error },
-        'looking up unknown variants failed: they are looked up again later; until then their rows are suspect',
+        'the search for the products of unknown variants failed and is repeated later; until then their rows are suspect',
       );
       this.#release(ids, { isFutile: true });
     }

@@ -54,10 +54,7 @@ export class ReadQueue {
         if (this.#isStopped()) return;
         // A fault of the mirror is logged once, by its owner.
         if (this.#deps.store.writer.fault === null) {
-          this.#deps.log.error(
-            { err: error },
-            'the mirror failed to answer which reads are due; trying again',
-          );
+          this.#deps.log.error({ err: error }, 'the mirror could not list the due reads; trying again');
         }
         this.#heldUntilMs = this.#deps.now() + STORE_TROUBLE_MS;
       }

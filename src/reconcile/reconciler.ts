@@ -183,7 +183,7 @@ export class Reconciler {
       } catch (error) {
         if (this.#isStopped()) return;
         if (this.#deps.store.writer.fault === null) {
-          this.#deps.log.error({ err: error }, 'following the runs failed; trying again');
+          this.#deps.log.error({ err: error }, 'the runs could not be updated; trying again');
         }
         await this.#wait(TROUBLE_MS);
       }
@@ -219,7 +219,7 @@ export class Reconciler {
       if (this.#isStopped()) return;
       log.error(
         { err: error, runId: run.id },
-        'the catalogue scan failed: it is continued, at the latest by the next schedule or resync',
+        'the catalogue scan failed: it continues at the next schedule or resync at the latest',
       );
       await this.#wait(TROUBLE_MS);
       if (error instanceof StoreError || this.#isStopped()) return;

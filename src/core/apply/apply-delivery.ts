@@ -69,7 +69,7 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   // The catalogue is being searched for a variant whose old product was already read.
   if (requestRead && !isBeingLookedUp(variant)) next = work.requestVariantRead(next, 'conflict');
   if (
-    branch === 'gone, in doubt' &&
+    branch === 'gone, uncertain' &&
     hasMoved(work, { variant, level: outcome.level, change, stamp: { futureDated, ahead } })
   ) {
     next = { ...next, lookupAtMs: next.lookupAtMs ?? input.atMs + MOVED_LOOKUP_MS };

@@ -123,7 +123,7 @@ function mergeNewer(level: StockLevel, change: StockChange, arrival: Arrival): C
     }
     // A matching `old` proves nothing: A→B→A looks the same.
     return {
-      branch: '4b in doubt',
+      branch: '4b uncertain',
       level: withValue(advanced, change, arrival),
       applied: true,
       requestRead: true,

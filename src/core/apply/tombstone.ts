@@ -49,7 +49,7 @@ export function mergeIntoTombstone(level: StockLevel, change: StockChange, arriv
     };
   }
   return {
-    branch: seen ? 'gone, seen by the read' : 'gone, in doubt',
+    branch: seen ? 'gone, seen by the read' : 'gone, uncertain',
     level: advanced,
     applied: false,
     requestRead: !seen,

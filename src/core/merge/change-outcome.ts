@@ -14,11 +14,11 @@ export const CHANGE_BRANCHES = [
   '3 order unknown',
   '4a seen by the read',
   '4b confirmed',
-  '4b in doubt',
+  '4b uncertain',
   '4c follows',
   '4c gap',
   'gone, seen by the read',
-  'gone, in doubt',
+  'gone, uncertain',
   'gone, shown again',
   'future-dated',
 ] as const;

@@ -38,7 +38,7 @@ export const LEVEL_BRANCHES = [
   'concurrent, differs',
   'dominated, agrees',
   'dominated, drift',
-  'dominated, back from the dead',
+  'dominated, restored',
 ] as const;
 export type LevelBranch = (typeof LEVEL_BRANCHES)[number];
 
@@ -87,7 +87,7 @@ export function mergeLevel(
   const merged = dominate(level, seen, read);
   if (level.goneAtMs !== null) {
     return {
-      branch: 'dominated, back from the dead',
+      branch: 'dominated, restored',
       level: merged,
       overwritten: { oldQty: null },
       requestRead: false,

@@ -107,8 +107,8 @@ function finish(draft: string): void {
     if (problem === null) return;
     throw new StoreError(
       'damaged',
-      `the database is damaged (${problem}), and so would its copy be: ` +
-        'a running mirror moves it aside and reads everything again; without one, start it',
+      `the database is damaged (${problem}), so a copy would be too. ` +
+        'A running mirror moves the file aside and reads everything again; if none runs, start it',
     );
   } finally {
     copy.close();

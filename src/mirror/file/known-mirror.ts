@@ -17,7 +17,7 @@ export function refuseOlderSchema(path: string, db: Database.Database): void {
   if (found >= known) return;
   throw new StoreError(
     'older_schema',
-    `${path} has schema version ${found}, this program reads ${known}: start the mirror, which brings it up to date.`,
+    `${path} has schema version ${found}, this program reads ${known}: start the mirror to upgrade it.`,
   );
 }
 

@@ -160,11 +160,11 @@ const OUTCOMES: Readonly<Record<ChangeBranch, string>> = {
   '3 order unknown': 'ambiguous: another change has the same instant; its product is read',
   '4a seen by the read': 'no change: a read already included it',
   '4b confirmed': 'no change: a read showed the same value',
-  '4b in doubt': 'a read may have included it; its product is read',
+  '4b uncertain': 'a read may have included it; its product is read',
   '4c follows': 'applied',
   '4c gap': 'applied, after a gap: a delivery is late or lost',
   'gone, seen by the read': 'not applied: the store removed the level afterwards',
-  'gone, in doubt': 'not applied: the level was removed, perhaps added again; its product is read',
+  'gone, uncertain': 'not applied: the level was removed, perhaps added again; its product is read',
   'gone, shown again': 'applied: the removed level is back',
   'future-dated': 'applied, but its time, which lies in the future, is ignored; its product is read',
 };

@@ -224,7 +224,7 @@ describe('a node of the store whose clock is 4 min ahead', () => {
     // In truth 3→4 by that node, 4→3 by another, and the webhook of the first is late.
     mirror.read(single(3), { sentAtMs: AT + 5 * S });
     const ahead = change({ old: 3, new: 4, updateTimeMs: AT + AHEAD_MS });
-    expect(branches(mirror.deliver(AT + 8 * S, ahead))).toEqual(['4b in doubt']);
+    expect(branches(mirror.deliver(AT + 8 * S, ahead))).toEqual(['4b uncertain']);
     expect(mirror.reason()).toBe('conflict');
     mirror.read(single(3), { sentAtMs: AT + 10 * S });
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([3, 3, null]);

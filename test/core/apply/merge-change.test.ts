@@ -64,7 +64,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     ['at the lower end of the window', readAround(8, 9), [1, 5, 8], [5, 8, 1, 1]],
     ['at the upper end of the window', readAround(8, 9), [1, 5, 9], [5, 9]],
   ],
-  '4b in doubt': [
+  '4b uncertain': [
     ['at the lower end of the window', readAround(8, 9), [1, 6, 8], [6, 8, 1, 1], 'apply, read', [5, 1]],
     [
       'after the window, by a clock ahead',
@@ -93,7 +93,7 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
   'gone, seen by the read': [
     ['older than its removal', readAround(8, 9, { goneAtMs: T0 }), [5, 6, 7], [5, 7, 5, 1]],
   ],
-  'gone, in doubt': [
+  'gone, uncertain': [
     ['at the lower end of the window', readAround(8, 9, { goneAtMs: T0 }), [5, 6, 8], [5, 8], 'read'],
     ['later than the read', readAround(8, 9, { goneAtMs: T0 }), [5, 6, 99], [5, 99], 'read'],
     ['future-dated', readAround(8, 9, { goneAtMs: T0 }), [5, 6, 99, 'future-dated'], [5, 0], 'read'],

@@ -51,7 +51,7 @@ describe('a webhook that comes after a read', () => {
   test('and happened about when it was sampled applies, and asks for a read', () => {
     const mirror = mirrorAfterRead(single(9));
     const [fact] = mirror.deliver(T0 + 10 * S, change({ old: 9, new: 4, updateTimeMs: T0 + S }));
-    expect(fact).toMatchObject({ branch: '4b in doubt' });
+    expect(fact).toMatchObject({ branch: '4b uncertain' });
     expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);
   });
 

@@ -177,7 +177,7 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       overwritten: { oldQty: 5 },
     },
   ],
-  'dominated, back from the dead': [
+  'dominated, restored': [
     {
       when: 'with the figure it died with',
       level: stockLevel({ goneAtMs: T0, missingAtMs: T0 }),

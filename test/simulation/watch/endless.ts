@@ -52,7 +52,7 @@ export class Endless {
       if (fact.kind === 'date') this.#seen = 0;
       if (fact.kind !== 'change') continue;
       const key = `${fact.variantId}/${fact.warehouseId}`;
-      if (fact.branch === 'gone, in doubt') {
+      if (fact.branch === 'gone, uncertain') {
         const { reads = 0, isAskedFor = false } = this.#hidden.get(key) ?? {};
         this.#hidden.set(key, { reads, isAskedFor: isAskedFor || asksFor(fact.variantId) });
       } else if (!fact.branch.startsWith('gone')) {
