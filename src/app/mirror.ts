@@ -6,7 +6,7 @@ import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import type { Logger } from '../platform/log.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
-import { connectService } from '../store-api/client.ts';
+import { connectService, type ServiceConnectionOptions } from '../store-api/client.ts';
 import { storeAt } from '../store-api/transport/http.ts';
 import { createClock, type Clock } from './clock.ts';
 
@@ -49,6 +49,7 @@ interface MirrorOptions {
   readonly monitor?: Monitor | null;
   /** After each commit of the inbox. */
   readonly onCommit?: () => void;
+  readonly shareTokenState?: ServiceConnectionOptions['shareTokenState'];
 }
 
 const RETRY_MS = 1_000;
@@ -61,6 +62,7 @@ export async function openMirror({
   platform = REAL_MIRROR,
   monitor = null,
   onCommit,
+  shareTokenState,
 }: MirrorOptions): Promise<OpenMirror> {
   const { service, database, schedules } = config;
   const closing = new AbortController();
@@ -126,6 +128,7 @@ export async function openMirror({
     clientId: service.clientId,
     clientSecret: service.clientSecret.reveal(),
     tokenFilePath: `${database.path}.token`,
+    shareTokenState,
     maxConcurrency: service.maxConcurrency,
     onAnswer: monitor?.onAnswer,
     onTokenFileError: (error) =>

@@ -1,9 +1,9 @@
 /** Connects to the servers of STREAM_URL. Their packages are optional: they are loaded only when it is set. */
 import { ConfigError } from '../config/config.ts';
-import { connectNats, loadNats, type NatsEngine, type NatsOptions } from '../stream/nats.ts';
+import { connectNats, loadNats, type NatsOptions } from '../stream/nats.ts';
 
 /** @throws ConfigError where the packages are not installed. @throws Error when no server is reached. */
-export async function connectStream(options: NatsOptions): Promise<NatsEngine> {
+export async function connectStream(options: NatsOptions): ReturnType<typeof connectNats> {
   return connectNats(await requireNats(), options);
 }
 

@@ -10,6 +10,8 @@ import type { createOpsApp } from '../ops/app.ts';
 import { Monitor } from '../ops/monitor.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
 import { Timeline } from '../ops/state/timeline.ts';
+import type { TokenFile } from '../store-api/token/token-file.ts';
+import { shareLockout } from '../stream/lockout.ts';
 import { Stream } from '../stream/stream.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
@@ -60,6 +62,12 @@ export async function startService(
   const opening = openMirror({
     ...{ config, log, onDeath, platform, monitor },
     onCommit: () => stream?.arrived(),
+    ...(streamOptions === null
+      ? {}
+      : {
+          shareTokenState: (file: TokenFile, fingerprint: string) =>
+            shareLockout(file, fingerprint, () => stream?.engine ?? null),
+        }),
   });
   // Load while the threads start.
   const loading = platform.loadOps();

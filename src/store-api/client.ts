@@ -4,7 +4,7 @@ import { orderClient, type OrderClient } from './endpoints/orders.ts';
 import { catalogueClient, type CatalogueClient } from './endpoints/products.ts';
 import type { AnswerTimes } from './transport/errors.ts';
 import { createHttpTransport, type HttpLimits } from './transport/http.ts';
-import { createTokenFile, createTokenMemory } from './token/token-file.ts';
+import { createTokenFile, createTokenMemory, fingerprintOf, type TokenFile } from './token/token-file.ts';
 import { createTokenProvider, type TokenProvider, type TokenProviderDeps } from './token/token.ts';
 import type { TransportResponse } from './transport/transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -41,6 +41,8 @@ export interface ServiceConnectionOptions {
   /** Called after every request. `status` and `times` are null without a complete answer. */
   readonly onAnswer?:
     ((endpoint: string, status: number | null, times: AnswerTimes | null) => void) | undefined;
+  /** Keeps a part of the token's state with other machines too. */
+  readonly shareTokenState?: ((file: TokenFile, fingerprint: string) => TokenFile) | undefined;
   readonly limits?: Partial<HttpLimits>;
   /**
    * Epoch ms, for the times of answers; default `Date.now`. Token ages always use `Date.now`, which all processes
@@ -64,6 +66,8 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     now: options.now ?? Date.now,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
+  const fingerprint = fingerprintOf(baseUrl, { clientId, clientSecret });
+  const file = path === undefined ? createTokenMemory() : createTokenFile(path, fingerprint);
   return connectOver({
     async transport(request) {
       let answer: TransportResponse | null = null;
@@ -76,8 +80,7 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     },
     close: http.close,
     credentials: { clientId, clientSecret },
-    file:
-      path === undefined ? createTokenMemory() : createTokenFile(path, { baseUrl, clientId, clientSecret }),
+    file: options.shareTokenState?.(file, fingerprint) ?? file,
     random: Math.random,
     onFileError: options.onTokenFileError,
   });

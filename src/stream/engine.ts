@@ -13,13 +13,13 @@ export interface Engine {
   /** Creates the streams that are missing, and leaves the others as they are. */
   prepare(): Promise<void>;
   /**
-   * Resolves once the message is stored.
-   * @param id a message with the same id within two minutes is stored once.
+   * Resolves once the message is stored. One with the `id` of another within two minutes is dropped; the arrival is for
+   * people who look into the stream.
    */
   publish(
     subject: LogSubject | LastSubject,
     body: Uint8Array,
-    options?: Partial<PublishOptions>,
+    options?: { readonly id?: string; readonly arrivedAtMs?: number },
   ): Promise<void>;
   /** The last message of each subject that matches; `*` stands for any last part. */
   last(subject: LastSubject): Promise<readonly LastMessage[]>;
@@ -32,12 +32,6 @@ export interface Engine {
   /** Delivers messages, those that are not acknowledged again after a while. @returns a function that ends it. */
   consume(consumer: string, onMessage: (message: LogMessage) => void): Promise<() => Promise<unknown>>;
   close(): Promise<void>;
-}
-
-export interface PublishOptions {
-  readonly id: string;
-  /** For people who look into the stream. */
-  readonly arrivedAtMs: number;
 }
 
 export interface LastMessage {

@@ -33,16 +33,10 @@ const CONSUMER_NOT_FOUND = 10_014;
 const STREAM_NOT_FOUND = 10_059;
 const NO_CLUSTER_FOR_REPLICAS = 10_074;
 
-export type NatsPackages = Awaited<ReturnType<typeof loadNats>>;
-
 /** @throws Error `ERR_MODULE_NOT_FOUND` where the packages are not installed. */
 export async function loadNats() {
   const transport = await import('@nats-io/transport-node');
   return { ...transport, ...(await import('@nats-io/jetstream')) };
-}
-
-export interface NatsEngine extends Engine {
-  facts(): Promise<NatsFacts>;
 }
 
 export interface NatsFacts {
@@ -55,9 +49,9 @@ export interface NatsFacts {
 
 /** Connects at once or not at all; a connection that breaks later is made again. @throws Error */
 export async function connectNats(
-  nats: NatsPackages,
+  nats: Awaited<ReturnType<typeof loadNats>>,
   { servers, name, user, password, caFile }: NatsOptions,
-): Promise<NatsEngine> {
+): Promise<Engine & { facts(): Promise<NatsFacts> }> {
   const isEncrypted = caFile !== null || servers.some((server) => server.startsWith('tls:'));
   const connection = await nats.connect({
     servers: [...servers],

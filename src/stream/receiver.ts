@@ -1,8 +1,31 @@
 /** Tells the mirrors that this host listens, and since when none did. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { downSince } from './coverage.ts';
 import type { Engine } from './engine.ts';
 import { noticeBody } from './notices.ts';
+
+/** Who listened when. All times are the engine's, so receivers' clocks do not matter. */
+export interface Coverage {
+  /** Since when this receiver's public port has been open. */
+  readonly openSinceMs: number;
+  /** The port was open since this receiver's last heartbeat: the process lives, or its socket was passed in. */
+  readonly isContinued: boolean;
+  /** This receiver's heartbeat before; null: none. */
+  readonly ownLastMs: number | null;
+  /** The last heartbeats of the other receivers. */
+  readonly othersLastMs: readonly number[];
+}
+
+/** Heartbeats are a second apart, and may be late. */
+const TOLERANCE_MS = 3_000;
+
+/** @returns since when no receiver listened, until this one did; null: one always did, or none was ever heard. */
+export function downSince({ openSinceMs, isContinued, ownLastMs, othersLastMs }: Coverage): number | null {
+  if (isContinued && ownLastMs !== null) return null;
+  const covered = othersLastMs.map((atMs) => atMs + TOLERANCE_MS);
+  if (ownLastMs !== null) covered.push(ownLastMs);
+  const untilMs = Math.max(...covered);
+  return covered.length > 0 && openSinceMs > untilMs ? untilMs : null;
+}
 
 interface ReceiverDeps {
   readonly hostId: string;
@@ -11,7 +34,7 @@ interface ReceiverDeps {
   readonly now: () => number;
   /** Age of the oldest delivery that is not in the stream; 0: none. */
   readonly backlogMs: () => number;
-  /** Deliveries may be missing since then, if no other receiver listened; null: none can be missing. */
+  /** null: the public port was open since the last heartbeat. */
   readonly unsureSinceMs: number | null;
   readonly onError: (error: unknown) => void;
 }
@@ -22,23 +45,20 @@ export class Receiver {
   readonly #deps: ReceiverDeps;
   /** By the monotonic clock. */
   #openSinceMs = performance.now();
-  #isContinued: boolean;
   /** The heartbeats continue those before: coverage has no gap. */
   #isSettled = false;
-  /** Until the stream has shown whether another receiver listened. */
+  /** Deliveries may be missing since then, until the stream has shown whether another receiver listened. */
   unsureSinceMs: number | null;
 
   /** To be made when the public port is open. */
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
     this.unsureSinceMs = deps.unsureSinceMs;
-    this.#isContinued = deps.unsureSinceMs === null;
   }
 
   /** This process received nothing until now. */
   stoodStill(sinceMs: number): void {
     this.#openSinceMs = performance.now();
-    this.#isContinued = false;
     this.#isSettled = false;
     this.unsureSinceMs ??= sinceMs;
   }
@@ -75,7 +95,7 @@ export class Receiver {
     const own = `heartbeat.${hostId}` as const;
     const sinceMs = downSince({
       openSinceMs: start.atMs - openForMs,
-      isContinued: this.#isContinued,
+      isContinued: this.unsureSinceMs === null,
       ownLastMs: heartbeats.find(({ subject }) => subject === own)?.atMs ?? null,
       othersLastMs: heartbeats.filter(({ subject }) => subject !== own).map(({ atMs }) => atMs),
     });

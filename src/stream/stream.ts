@@ -53,7 +53,8 @@ export class Stream {
   readonly #onError: (error: unknown) => void;
   readonly #connecting = Promise.withResolvers<Engine>();
   #receiver: Receiver | null = null;
-  #engine: Engine | null = null;
+  /** null: not reached yet. */
+  engine: Engine | null = null;
   #failure: string | null = null;
   #heardAtMs: number;
   /** The last heartbeat of each receiver. */
@@ -97,7 +98,7 @@ export class Stream {
           await engine.close();
           return;
         }
-        this.#engine = engine;
+        this.engine = engine;
         engine.hear((hostId, body) => this.#hear(hostId, body));
         this.#connecting.resolve(engine);
         return;
@@ -146,8 +147,8 @@ export class Stream {
 
   /** Asks every mirror for reads. @throws Error while the engine cannot be used. */
   async append({ atMs: _, ...notice }: Notice & { readonly atMs: number }): Promise<void> {
-    if (this.#engine === null) throw new Error('the stream has not been reached yet');
-    await this.#engine.publish('notices', noticeBody(notice));
+    if (this.engine === null) throw new Error('the stream has not been reached yet');
+    await this.engine.publish('notices', noticeBody(notice));
   }
 
   /**
@@ -181,7 +182,7 @@ export class Stream {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#engine?.close();
+    await this.engine?.close();
   }
 
   #hear(hostId: string, body: Uint8Array): void {

@@ -7,7 +7,7 @@ import { createServiceClient } from '../../src/store-api/client.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import { createHttpTransport } from '../../src/store-api/transport/http.ts';
 import type { HttpLimits } from '../../src/store-api/transport/http.ts';
-import { createTokenFile } from '../../src/store-api/token/token-file.ts';
+import { createTokenFile, fingerprintOf } from '../../src/store-api/token/token-file.ts';
 import type { TokenFile } from '../../src/store-api/token/token-file.ts';
 import { createTokenProvider } from '../../src/store-api/token/token.ts';
 import { startStubService } from './stub-service.ts';
@@ -59,7 +59,7 @@ export function connect(options: ConnectionOptions) {
   const tokens = createTokenProvider({
     transport: http.send,
     credentials: { clientId, clientSecret },
-    file: options.file ?? createTokenFile(path, { baseUrl, clientId, clientSecret }),
+    file: options.file ?? createTokenFile(path, fingerprintOf(baseUrl, { clientId, clientSecret })),
     now,
     random: () => 0.5,
     newRequestId: counted('token-request'),

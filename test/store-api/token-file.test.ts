@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createTokenFile } from '../../src/store-api/token/token-file.ts';
+import { createTokenFile, fingerprintOf } from '../../src/store-api/token/token-file.ts';
 import type { TokenState } from '../../src/store-api/token/token-file.ts';
 import { connect, SECRET, START_MS, temporaryFolder } from './connection.ts';
 import { startStubService } from './stub-service.ts';
@@ -13,7 +13,7 @@ const state: TokenState = {
 };
 
 function fileAt(path: string, clientSecret = SECRET) {
-  return createTokenFile(path, { baseUrl: 'https://service.test', clientId: 'c', clientSecret });
+  return createTokenFile(path, fingerprintOf('https://service.test', { clientId: 'c', clientSecret }));
 }
 
 const freshPath = () => join(temporaryFolder(), 'token.json');

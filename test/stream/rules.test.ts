@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { judgePlace } from '../../src/stream/consumer.ts';
-import { downSince } from '../../src/stream/coverage.ts';
+import { downSince } from '../../src/stream/receiver.ts';
 
 const S = 1_000;
 

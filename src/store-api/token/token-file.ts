@@ -8,14 +8,16 @@ import { z } from 'zod';
 import { accessTokenSchema } from '../contract/schemas.ts';
 import type { Credentials } from './token-request.ts';
 
+/** The store refused the credentials: request no token until they change or an operator lifts the lockout. */
+export const lockoutSchema = z
+  .object({ atMs: z.number(), description: z.string(), requestId: z.string().nullable() })
+  .nullable();
+
 const tokenStateSchema = z.object({
   token: z
     .object({ accessToken: accessTokenSchema, issuedAtMs: z.number(), expiresAtMs: z.number() })
     .nullable(),
-  /** The store refused the credentials: request no token until they change or an operator lifts the lockout. */
-  lockout: z
-    .object({ atMs: z.number(), description: z.string(), requestId: z.string().nullable() })
-    .nullable(),
+  lockout: lockoutSchema,
   /** No token request between these two times, at the store's request. */
   pause: z.object({ fromMs: z.number(), untilMs: z.number() }).nullable(),
 });
@@ -32,20 +34,22 @@ export interface TokenFile {
 
 const fileSchema = z.object({ version: z.literal(1), fingerprint: z.string(), state: tokenStateSchema });
 
+/** Identifies credentials, and does not show them. */
+export function fingerprintOf(baseUrl: string, { clientId, clientSecret }: Credentials): string {
+  return createHmac('sha256', clientSecret)
+    .update(JSON.stringify([baseUrl, clientId]))
+    .digest('hex');
+}
+
 /**
  * A state counts only with the base URL, client id and secret it was written with, so changing any of them ends a
  * lockout. The file (mode 0600) holds a fingerprint keyed by the secret, not the secret. `read` and `write` reject on
  * file system errors, except for a missing file.
  *
  * @param path in a folder that exists.
+ * @param fingerprint of the credentials.
  */
-export function createTokenFile(
-  path: string,
-  { baseUrl, clientId, clientSecret }: Credentials & { readonly baseUrl: string },
-): TokenFile {
-  const fingerprint = createHmac('sha256', clientSecret)
-    .update(JSON.stringify([baseUrl, clientId]))
-    .digest('hex');
+export function createTokenFile(path: string, fingerprint: string): TokenFile {
   return {
     async read() {
       const text = await readFile(path, 'utf8').catch((error: unknown) => {

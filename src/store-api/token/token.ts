@@ -49,6 +49,11 @@ const RELEASE_WAIT_MS = 3_000;
 /** The client credentials grant (docs/store-api.md#authentication, 2 to 8). */
 export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const { transport, credentials, file, now, random, newRequestId } = deps;
+  /** Machines that share the credentials, and were started together, must not all ask within one minute. */
+  const earliness = 1 + random();
+  /** Five to ten minutes early, or when 80 to 90 % of a short life is over. */
+  const refreshAtMs = ({ issuedAtMs, expiresAtMs }: IssuedToken): number =>
+    expiresAtMs - earliness * Math.min(5 * 60_000, (expiresAtMs - issuedAtMs) / 10);
   let token: IssuedToken | null = null;
   let refusedToken: string | null = null;
   let lockout: TokenState['lockout'] = null;
@@ -200,9 +205,4 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
 /** A clock set back to before the pause began ends the pause. */
 function remainingMs(pause: TokenState['pause'], nowMs: number): number {
   return pause === null || nowMs < pause.fromMs ? 0 : Math.max(0, pause.untilMs - nowMs);
-}
-
-/** Five minutes early, or after 90 % of a short life. */
-function refreshAtMs({ issuedAtMs, expiresAtMs }: IssuedToken): number {
-  return expiresAtMs - Math.min(5 * 60_000, (expiresAtMs - issuedAtMs) / 10);
 }

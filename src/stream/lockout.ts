@@ -1,0 +1,44 @@
+/** Keeps a refusal of the credentials in the stream too, so that the other hosts do not try the same secret. */
+import { z } from 'zod';
+import { lockoutSchema, type TokenFile } from '../store-api/token/token-file.ts';
+import type { Engine } from './engine.ts';
+
+const noteSchema = z.object({ lockout: lockoutSchema });
+
+/**
+ * @param fingerprint of the credentials: others have other notes.
+ * @param engineNow null: not reached yet.
+ */
+export function shareLockout(
+  file: TokenFile,
+  fingerprint: string,
+  engineNow: () => Engine | null,
+): TokenFile {
+  const subject = `credentials.${fingerprint}` as const;
+  /** When the last refusal in the stream was; null: none, or it was lifted. */
+  let notedAtMs: number | null = null;
+  return {
+    async read() {
+      const state = await file.read();
+      const [note] =
+        (await engineNow()
+          ?.last(subject)
+          .catch(() => [])) ?? [];
+      if (note === undefined) return state;
+      const { lockout } = noteSchema.parse(JSON.parse(Buffer.from(note.body).toString()));
+      notedAtMs = lockout?.atMs ?? null;
+      return { token: null, pause: null, ...state, lockout };
+    },
+    async write(state) {
+      await file.write(state);
+      const { lockout } = state;
+      if ((lockout?.atMs ?? null) === notedAtMs) return;
+      // Out of reach of the engine, each host finds out by itself.
+      const noted = engineNow()?.publish(subject, Buffer.from(JSON.stringify({ lockout })));
+      await noted?.then(
+        () => (notedAtMs = lockout?.atMs ?? null),
+        () => undefined,
+      );
+    },
+  };
+}
