@@ -36,7 +36,7 @@ test.each([
     'newer.db',
     /newer\.db has schema version \d+, this program knows up to \d+: install the newer stock-mirror/,
   ],
-  ['older.db', /older\.db has schema version \d+, this program reads \d+: start the mirror, which brings it/],
+  ['older.db', /older\.db has schema version \d+, this program reads \d+: start the mirror to upgrade it\.$/],
 ])('names %s with a remedy', (name, said) => {
   expect(() => openMirrorFile(at(name))).toThrow(said);
 });
