@@ -66,7 +66,6 @@ async function runOne(seed: number, { trace = false, keep }: Options): Promise<n
   return 1;
 }
 
-/** Tells the shortest story that fails in the same way. */
 async function tellStory(plan: Plan, outcome: Pick<Outcome, 'faults'>): Promise<void> {
   const untilMs = performance.now() + SHRINK_MS;
   const short = await shrink(plan, wayOf(outcome) ?? '', () => performance.now() > untilMs);

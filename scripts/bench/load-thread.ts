@@ -31,7 +31,6 @@ export interface Sent {
   readonly tookMs: number;
   /** From the due time of each delivery to its 204. */
   readonly answerMs: Float64Array;
-  /** Answered 503. */
   readonly refused: number;
 }
 

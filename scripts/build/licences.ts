@@ -15,7 +15,6 @@ interface Manifest {
   readonly license?: string;
 }
 
-/** @throws Error for a package without a licence. */
 export function licencesOf(root: string, folders: Iterable<string>): string {
   const parts = [...folders].map((folder) => {
     const { name, version, license } = JSON.parse(

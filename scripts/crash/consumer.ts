@@ -49,7 +49,6 @@ export class Consumer {
     }
   }
 
-  /** Reads the rest and compares the copy with the mirror. */
   finish(): void {
     this.stop();
     this.#poll();

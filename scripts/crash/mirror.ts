@@ -18,7 +18,6 @@ export interface Mirror {
   readonly listening: Promise<Addresses>;
   /** Why it ended without a signal; null: it did not. */
   readonly failure: string | null;
-  /** Resolves with the exit code. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
 }
 

@@ -10,7 +10,6 @@ import { startMirror, verify, type Mirror } from './mirror.ts';
 export interface CrashOptions {
   readonly kills: number;
   readonly seed: number;
-  /** An empty folder. */
   readonly folder: string;
   /** Stock changes per second. */
   readonly rate: number;
@@ -40,7 +39,6 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
   const report: CrashReport = { kills: 0, answered: 0, found: 0, changesSeen: 0, problems: [] };
   const consumer = new Consumer(path);
   const answered = new Set<string>();
-  /** Request ids of answered deliveries not found yet. */
   const toFind = new Set<string>();
   const sandbox = await startSandbox({ seed, products });
   let mirror: Mirror | null = null;

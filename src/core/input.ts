@@ -88,7 +88,6 @@ export interface ReadInput extends InputBase {
   readonly snapshot: ProductSnapshot | null;
 }
 
-/** Products found in a catalogue list. */
 export interface ListedInput extends InputBase {
   readonly kind: 'listed';
   readonly productIds: readonly string[];
@@ -124,7 +123,6 @@ export interface LookupMissedInput extends InputBase {
   readonly variantIds: readonly string[];
 }
 
-/** The operator disables the mass-removal guard until `untilMs`. */
 interface AllowRemovalsInput extends InputBase {
   readonly kind: 'allow_removals';
   readonly untilMs: number;
@@ -135,9 +133,7 @@ export interface RunBegunInput extends InputBase {
   readonly kind: 'run_begun';
   readonly run: RunKind;
   readonly readAfterMs: number;
-  /** Expected number of reads. */
   readonly total: number;
-  /** null for the whole catalogue. */
   readonly productIds: readonly string[] | null;
 }
 
@@ -145,7 +141,6 @@ export interface RunEndedInput extends InputBase {
   readonly kind: 'run_ended';
   /** `seq` of its `run_begun`. */
   readonly startedSeq: number;
-  /** null if the run succeeded. */
   readonly error: string | null;
   readonly fullSync: boolean;
   readonly total: number;

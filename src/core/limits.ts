@@ -24,7 +24,6 @@ export const LONG_AFTER_READ_MS = 30_000;
 /** A change stamped further ahead of its arrival than this does not advance the event time. */
 export const FUTURE_DATED_AHEAD_MS = 5 * 60_000;
 
-/** Minimum time between the two sightings of an absence. */
 export const REMOVAL_CONFIRM_MS = 30_000;
 /** The mass-removal guard holds removals that exceed both of these, until the operator decides. */
 export const GUARD_ROWS = 20;

@@ -12,7 +12,6 @@ export type Source = (typeof SOURCES)[number];
 export const VARIANT_KINDS = ['own', 'pulled', 'bundle', 'assembled'] as const;
 export type VariantKind = (typeof VARIANT_KINDS)[number];
 
-/** The stock of one variant in one warehouse, with what is needed to apply the next input. */
 export interface StockLevel {
   readonly variantId: string;
   readonly warehouseId: string;
@@ -42,7 +41,6 @@ export interface StockLevel {
   readonly onHandAsOfMs: number | null;
   /** Pending removal: when the first read without the level was sent; null while it is shown. */
   readonly missingAtMs: number | null;
-  /** Tombstone. */
   readonly goneAtMs: number | null;
   /**
    * When a read moved the variant's total without listing its warehouses. The value may be wrong until a change sets it
@@ -67,7 +65,6 @@ export interface Variant {
   readonly allowNegativeStock: boolean;
   readonly priceJson: string | null;
   readonly cost: string | null;
-  /** Number of bundles that contain the variant. */
   readonly bundledByCount: number;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
@@ -104,7 +101,6 @@ export interface Product {
   readonly conflictReads: number;
 }
 
-/** The product needs a read that is sent later. */
 export interface ReadRequest {
   readonly productId: string;
   readonly reason: Reason;
@@ -135,7 +131,6 @@ export interface Gap {
 /** One row of the change feed. `warehouseId` null: a change of the total that no row of a warehouse explains. */
 export interface Change {
   readonly seq: number;
-  /** The row's delivery; null for a read. */
   readonly inboxSeq: number | null;
   readonly variantId: string;
   readonly warehouseId: string | null;
@@ -165,7 +160,6 @@ export interface MirrorState {
   readonly offsetCeilingMs: number | null;
   /** Consecutive changes that came after a read and, by its `Date` header, predate it. */
   readonly dateContradictions: number;
-  /** Recent lateness of out-of-order changes. */
   readonly latenessMs: number;
   /** Products not read since then may have missed deliveries during a downtime. */
   readonly trustedAfterMs: number;

@@ -5,7 +5,6 @@ export const PRIORITY = { operator: 0, unmapped: 0, conflict: 1, gap: 2, downtim
 
 interface Consequence {
   readonly priority: number;
-  /** The rows may be wrong; false: the read is wanted, not needed. */
   readonly isSuspect: boolean;
 }
 

@@ -1,7 +1,5 @@
-/** Runs: scans of the whole catalogue, or reads of named products. */
 import { PRIORITY } from './reasons.ts';
 
-/** Each kind of run, with the priority of its reads. */
 export const RUN_PRIORITY = {
   initial: PRIORITY.downtime,
   downtime: PRIORITY.downtime,

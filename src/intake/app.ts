@@ -13,7 +13,6 @@ import type { UnstoredDeliveries } from './unstored.ts';
 interface IntakeDeps {
   readonly inbox: Pick<InboxClient, 'append'>;
   readonly unstored: UnstoredDeliveries;
-  /** The accepted signature keys. */
   readonly secrets: readonly string[];
   readonly now: () => number;
   readonly heartbeat: Pick<Heartbeat, 'check'>;
@@ -21,9 +20,7 @@ interface IntakeDeps {
   readonly log: Logger;
 }
 
-/** Called once per request, with its answer. */
 export interface IntakeObserver {
-  /** The delivery is committed and answered 204. */
   committed(tookMs: number): void;
   refused(refusal: Refusal): void;
 }
@@ -39,7 +36,6 @@ export interface Refusal {
 
 /** The store waits one second for an answer. */
 const COMMIT_DEADLINE_MS = 800;
-/** Characters of a sender's path in the log. */
 const MAX_SHOWN = 100;
 
 const error = (code: string, description: string) => ({ error: code, error_description: description });

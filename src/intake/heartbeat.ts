@@ -14,7 +14,6 @@ export interface Heartbeat {
 }
 
 interface HeartbeatTarget {
-  /** Resolves once it is on disk. */
   beat(atMs: number): Promise<unknown>;
   /** Writes it to the mirror for its readers; it is late if the mirror is behind. */
   show(atMs: number): Promise<unknown>;

@@ -37,7 +37,6 @@ export class UnstoredDeliveries {
   #turnedAway = 0;
   #activeAtMs = Number.NEGATIVE_INFINITY;
   #flushing: Promise<void> | null = null;
-  /** Since the start. */
   noted = 0;
 
   constructor(deps: UnstoredDeps) {
@@ -57,7 +56,6 @@ export class UnstoredDeliveries {
     return this.#variantIds.size + (this.#isEverything ? 1 : 0);
   }
 
-  /** @param cause why the authentic delivery was not committed. */
   note(body: Uint8Array, cause: Error): void {
     this.noted += 1;
     const { requestId, changes, unreadable } = parseDelivery(body);
@@ -75,7 +73,6 @@ export class UnstoredDeliveries {
     this.#turnedAway += 1;
   }
 
-  /** Makes a last attempt to record the read requests. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#flushing;

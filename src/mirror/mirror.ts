@@ -28,7 +28,6 @@ export interface MirrorThreads {
 export interface MirrorEvents {
   /** For the first time or again. */
   readonly onOpened: (newEpoch: NewEpoch | null) => void;
-  /** Once per fault; null: the mirror works again. */
   readonly onFault: (fault: StoreError | null) => void;
 }
 
@@ -39,7 +38,6 @@ export type StoreWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fau
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A mirror that worked this long has recovered. */
 const RECOVERED_MS = 60_000;
 
 interface Running {
@@ -69,7 +67,6 @@ export class Mirror {
   /** Inputs begun before this belong to an earlier opening, whose input numbers are void. */
   #openedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param now the process's clock. */
   constructor(threads: MirrorThreads, events: MirrorEvents, now: () => number) {
     this.#threads = threads;
     this.#events = events;
@@ -104,7 +101,6 @@ export class Mirror {
     return this.#position.inputSeq;
   }
 
-  /** @param inboxEndSeq the last row of the inbox when it was opened. */
   open(inboxEndSeq: number): void {
     this.#inboxEndSeq = inboxEndSeq;
     this.#opened.promise.catch(() => undefined);

@@ -42,7 +42,6 @@ export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal
   }
 }
 
-/** @returns the number of deleted rows. */
 async function pruneAll(
   { inbox, mirror, doneSeq, now, retentionDays }: RetentionDeps,
   signal: AbortSignal,

@@ -22,7 +22,6 @@ export interface MirrorPosition {
 }
 
 interface InboxPosition extends Pick<InboxMetadata, 'epoch' | 'changeSeq'> {
-  /** 0 if the inbox is empty. */
   readonly firstSeq: number;
   readonly lastSeq: number;
 }
@@ -38,7 +37,6 @@ export type Verdict =
   | { readonly start: 'note' }
   | { readonly start: 'new_epoch' | 'empty'; readonly why: string };
 
-/** The start rule for a usable file. */
 export function judge(mirror: MirrorPosition, inbox: InboxPosition): Verdict {
   if (mirror.isBackup) return { start: 'new_epoch', why: 'the mirror was restored from a backup' };
   if (mirror.epoch !== inbox.epoch && mirror.inboxEpoch !== inbox.epoch)
@@ -55,7 +53,6 @@ export function judge(mirror: MirrorPosition, inbox: InboxPosition): Verdict {
 export interface NewEpoch {
   readonly why: string;
   readonly epoch: string;
-  /** The epoch's change numbers are above this one. */
   readonly changeSeq: number;
   /** Where the unusable file was moved; null if there was none. */
   readonly movedTo: string | null;
@@ -80,7 +77,6 @@ interface StartOptions {
    * since must not pass for the right one.
    */
   readonly inboxEndSeq: number | null;
-  /** The file showed damage: check all of it. */
   readonly isSuspect: boolean;
 }
 
@@ -154,7 +150,6 @@ function openFound(path: string, options: StartOptions & { readonly isUsed: bool
   }
 }
 
-/** The file is at fault: the same access would fail again. */
 function isUnusable(error: unknown): boolean {
   return isDamage(error) || (error instanceof StoreError && ['damaged', 'newer_schema'].includes(error.kind));
 }

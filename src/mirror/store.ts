@@ -1,4 +1,3 @@
-/** Inbox and mirror with their threads. */
 import { InboxClient, type InboxThread } from '../inbox/inbox-client.ts';
 import type { InboxCommit } from '../inbox/serve-inbox.ts';
 import { startThread } from '../platform/thread.ts';
@@ -17,10 +16,8 @@ export interface StoreThreads extends MirrorThreads {
 }
 
 export interface StoreEvents extends Omit<MirrorEvents, 'onOpened'> {
-  /** The inbox failed: the process must end. */
   readonly onDeath: (error: StoreError) => void;
   readonly onCommit: (commit: InboxCommit) => void;
-  /** For the first time or again. */
   readonly onOpened: (newEpoch: NewEpoch | null) => void;
 }
 
@@ -69,7 +66,6 @@ export async function openStore(
           // If this fails, the next start begins another epoch.
           inbox.beginEpoch(newEpoch.epoch, newEpoch.changeSeq).catch(() => undefined);
         }
-        // Rows may have come while it was closed.
         mirror.arrived();
         events.onOpened(newEpoch);
       },

@@ -1,5 +1,4 @@
 export interface Authority {
-  /** IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
 }

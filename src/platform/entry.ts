@@ -20,9 +20,7 @@ function keepCompiled(): void {
     // In the environment, because the threads read it too.
     process.env['NODE_COMPILE_CACHE'] ??= join(userInfo().homedir, '.cache', 'stock-mirror');
     module.enableCompileCache();
-  } catch {
-    // A user without a home, as in a container.
-  }
+  } catch {}
 }
 
 /**

@@ -28,14 +28,12 @@ export interface Listener {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Deadlines for the headers and the whole request. */
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Longer than a proxy keeps idle connections (docs/operating.md#proxies), so that no request crosses their end. */
 const KEEP_ALIVE_MS = 5 * 60_000;
 /** Cuts connections without traffic. Longer than any answer takes: long polls wait for 60 s. */
 const STALLED_MS = 90_000;
-/** The limit of open files, where the system shows it. */
 const LIMITS = '/proc/self/limits';
 const [, openFiles = Infinity] =
   /^Max open files\s+(\d+)/m.exec(existsSync(LIMITS) ? readFileSync(LIMITS, 'utf8') : '') ?? [];

@@ -1,4 +1,3 @@
-/** The log: JSON on stdout, readable text on a terminal. */
 import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type LogFn, type Logger } from 'pino';
 import type pretty from 'pino-pretty';
@@ -7,7 +6,6 @@ import { visible } from './visible.ts';
 
 export type { Logger } from 'pino';
 
-/** @param level a pino level. */
 export function createLog(level: string, stream: NodeJS.WriteStream = process.stdout): Logger {
   const isRepeated = repeatsOfFaults();
   const options = {
@@ -43,7 +41,6 @@ function escaped(output: DestinationStream): DestinationStream {
 }
 
 function readable(output: DestinationStream): DestinationStream {
-  // Loaded only for a terminal, not for a service.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
   const prettify = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss' });
   const shown = (key: string, value: unknown): unknown => {

@@ -32,7 +32,6 @@ interface ConnectOptions {
 export const fetchThroughProxy = (url: string, init: RequestInit) =>
   fetch(url, { ...init, dispatcher: throughProxy() });
 
-/** Requests to a listener of this machine. */
 export const fetchDirectly = (url: string, init: RequestInit) =>
   fetch(url, { ...init, dispatcher: new Agent() });
 

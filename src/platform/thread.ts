@@ -5,27 +5,22 @@ import { programFile } from './own-files.ts';
 export interface Thread<In, Out> {
   /** @param handOver memory that is transferred instead of copied: the sender can no longer use it. */
   post(message: In, handOver?: readonly ArrayBuffer[]): void;
-  /** Call it once, before a message can come. */
   onMessage(listener: (message: Out) => void): void;
   /** Called once when the thread ends, asked to or not, after its last message. */
   onEnd(listener: (cause: Error) => void): void;
-  /** Ends it at once, and closes its databases. */
   stop(): Promise<unknown>;
 }
 
 export interface Owner<In, Out> {
   post(message: Out): void;
   onMessage(listener: (message: In) => void): void;
-  /** The next message that has already arrived. */
   take(): In | undefined;
-  /** Ends the thread once nothing else keeps it alive. */
   close(): void;
 }
 
 /** By default, V8 lets each thread's young generation grow to 50 MB. */
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 8 };
 
-/** @param name of its file below src/, without the extension. */
 export function startThread<In, Out>(name: string, options: object): Thread<In, Out> {
   const worker = new Worker(programFile(name), { workerData: options, resourceLimits: RESOURCE_LIMITS });
   let failure: Error | null = null;
@@ -41,7 +36,6 @@ export function startThread<In, Out>(name: string, options: object): Thread<In, 
   };
 }
 
-/** @throws Error on the main thread. */
 export function ownerOfThread<In, Out>(): {
   readonly owner: Owner<In, Out>;
   readonly options: unknown;

@@ -8,7 +8,6 @@ import { ServiceError } from '../store-api/transport/errors.ts';
 import { fullJitterMs } from '../store-api/backoff.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
-/** The store's largest page. */
 export const PAGE = 100;
 const RETRY = { baseMs: 1_000, capMs: 60_000 };
 /** A person must fix the cause of a refusal. */

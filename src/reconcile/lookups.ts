@@ -23,7 +23,6 @@ const AFTER_FAILURE_MS = 5_000;
 /** Pacing restarts beyond this, so that made-up ids do not fill the memory. */
 const MAX_REMEMBERED = 10_000;
 const CHECK_MS = 250;
-/** How long a search waits for reads of the newest products. */
 const PAGE_READS_MS = 60_000;
 
 interface Past {
@@ -51,7 +50,6 @@ export class Lookups {
     return this.#busy.size === 0;
   }
 
-  /** Begins the searches that are due. Never rejects or throws. */
   follow(due: readonly string[]): void {
     const ids = due.filter((id) => !this.#busy.has(id) && this.#isDue(id));
     if (ids.length > 0) {

@@ -10,13 +10,11 @@ import type { Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
 import type { Throttle } from './throttle.ts';
 
-/** Dependencies of everything that reads the store. */
 export interface ReadingDeps {
   readonly store: Pick<Store, 'reader' | 'writer'>;
   readonly client: CatalogueClient;
   readonly throttle: Throttle;
   readonly now: () => number;
-  /** In [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
 }

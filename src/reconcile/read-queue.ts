@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { readProduct, recordFailure, type ReadingDeps } from './product-reader.ts';
 
-/** Pause when nothing more is due. */
 const IDLE_MS = 200;
 /** Answers not recorded yet: a slow database holds the requests back. */
 const MAX_UNDER_WAY = 24;
@@ -80,7 +79,6 @@ export class ReadQueue {
     return sleep(ms, undefined, { signal: this.#stop.signal });
   }
 
-  /** @returns the number of reads started. */
   async #startDue(limit: number): Promise<number> {
     const nowMs = this.#deps.now();
     const due = await this.#deps.store.reader.ask('nextReads', {

@@ -32,7 +32,6 @@ interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
 const TICK_MS = 250;
 const COUNT_AFTER_MS = 5_000;
 const TROUBLE_MS = 1_000;
-/** How long the operator's permission to remove products lasts. */
 const ALLOW_REMOVALS_MS = 60 * 60_000;
 
 export class Reconciler {
@@ -45,7 +44,6 @@ export class Reconciler {
   readonly #crons: Cron[] = [];
   #unlisten: () => void = () => undefined;
   #ticking: Promise<void> | null = null;
-  /** One catalogue scan at a time. */
   #scanning: Promise<void> | null = null;
   /** Runs begin one after the other, so that simultaneous requests get the same run. */
   #lastBegun: Promise<unknown> = Promise.resolve();
@@ -190,7 +188,6 @@ export class Reconciler {
     }
   }
 
-  /** Ends early when the reconciler stops. */
   async #wait(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#stop.signal }).catch(() => undefined);
   }

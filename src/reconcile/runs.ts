@@ -7,7 +7,6 @@ import type { ReadingDeps } from './product-reader.ts';
 
 type RunDeps = Pick<ReadingDeps, 'store' | 'now' | 'log'>;
 
-/** The run that serves a request. */
 export interface OrderedRun extends Run {
   /** Already under way: it does not repeat its earlier reads. */
   readonly joined: boolean;
@@ -101,7 +100,6 @@ export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   return true;
 }
 
-/** Ids named in an error. */
 const NAMED = 5;
 
 /** A product that the store does not have is probably a typing error of the operator. */
@@ -113,7 +111,6 @@ async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Prom
   return `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}`;
 }
 
-/** @returns the run with its final counts. */
 export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<Run> {
   const { id, startedSeq, productIds } = run;
   const ended = (await store.reader.ask('runById', { id })) ?? run;

@@ -14,24 +14,18 @@ interface ThrottleDeps {
   readonly maxRps: number;
   /** Host and port of the store, for display. */
   readonly storeAt?: string | undefined;
-  /** Called when a block begins or ends. */
   readonly onBlocked?: (why: Blocked | null) => void;
 }
 
-/** Why no request may be sent. */
 export interface Blocked {
   readonly kind: 'credentials' | 'breaker' | 'rate_limited' | 'wrong_store';
   readonly message: string;
   /** null if it lasts until an operator's request. */
   readonly untilMs: number | null;
-  /** Since when requests have been failing. */
   readonly sinceMs: number;
-  /** Host and port of the store, if known. */
   readonly at?: string;
-  /** The last failure. */
   readonly failure?: {
     readonly kind: string;
-    /** null without an answer. */
     readonly status: number | null;
     /** The network's, such as `ECONNREFUSED`. */
     readonly code: string | null;
@@ -43,7 +37,6 @@ const BREAKER_FAILURES = 5;
 const PROBE = { baseMs: 1_000, capMs: 30_000 };
 /** During a credential lockout, how often to check the token file for its end. */
 const LOCKOUT_CHECK_MS = 5_000;
-/** Also for `Retry-After: 0`, or a time in the past. */
 const MIN_PAUSE_MS = 1_000;
 const TURN_CHECK_MS = 20;
 /** Share of a second's requests that may be sent at once. */
@@ -65,11 +58,9 @@ export class Throttle {
   /** The store asked for no request before this. */
   #pausedUntilMs = 0;
   #inFlight = 0;
-  /** Callers waiting for their turn. */
   #waiting = 0;
   #blocked: Blocked | null = null;
   #answeredAtMs = 0;
-  /** The first failure since the last answer; null: none. */
   #failingSinceMs: number | null = null;
 
   constructor(deps: ThrottleDeps) {
@@ -173,7 +164,6 @@ export class Throttle {
     if (kind === 'rate_limited' || kind === 'unavailable') this.#lower(sentAtMs, nowMs);
     switch (kind) {
       case 'rejected':
-        // The store answered, so it works.
         this.#succeed();
         return;
       case 'credentials':

@@ -15,19 +15,16 @@ export class Ticks {
   readonly #deps: Pick<ReadingDeps, 'store' | 'now'>;
   #isLossOpen = false;
   #afterLossAtMs = Number.NEGATIVE_INFINITY;
-  /** Reads deducted from the next ticks. */
   #debt = 0;
 
   constructor(deps: Pick<ReadingDeps, 'store' | 'now'>) {
     this.#deps = deps;
   }
 
-  /** Deliveries about unknown products were lost. */
   noteLoss(): void {
     this.#isLossOpen = true;
   }
 
-  /** @throws StoreError */
   async run(): Promise<void> {
     await this.#deps.store.writer.command('retryFailures', undefined);
     const budget = await this.#budget();

@@ -5,7 +5,6 @@ import type { Db } from './open.ts';
 
 interface Trouble {
   readonly kind: StoreErrorKind;
-  /** Follows the path. */
   readonly what: string;
   readonly remedy: string;
 }

@@ -4,7 +4,6 @@ import { statSync } from 'node:fs';
 interface HeldFiles {
   /** @throws Error once a file is gone: later commits would be lost. */
   readonly check: () => void;
-  /** Those still at their paths. */
   readonly left: () => string[];
 }
 

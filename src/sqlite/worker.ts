@@ -2,7 +2,6 @@
 import type { Owner, Thread } from '../platform/thread.ts';
 import { StoreError, type PlainError } from './errors.ts';
 
-/** Requests by name. */
 export type Calls = Readonly<Record<string, { readonly args: unknown; readonly result: unknown }>>;
 
 export type Request<C extends Calls> = {
@@ -63,7 +62,6 @@ export class Requests<C extends Calls, E> {
     });
   }
 
-  /** Rejects everything under way, and stops the thread. */
   async stop(why: StoreError): Promise<void> {
     this.#fail(why);
     await this.#thread.stop();

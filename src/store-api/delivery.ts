@@ -68,7 +68,6 @@ function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' |
   return { changes, unreadable };
 }
 
-/** @returns the change, or the problem, beginning with the field. */
 function readItem(item: unknown): StockChange | string {
   const parsed = stockItemSchema.safeParse(item);
   if (!parsed.success) {

@@ -14,7 +14,6 @@ interface WaitDeps {
   readonly client: Pick<ServiceClient, 'orderDetail'>;
   /** Ends early when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** The client was closed. */
   readonly closing: AbortSignal;
 }
 

@@ -90,7 +90,6 @@ interface AppliedChange {
   readonly variant: Variant;
 }
 
-/** Writes the stock level, its row of the change feed, and the change of the total. */
 function applyValue(work: UnitOfWork, { input, change, before, level, variant }: AppliedChange): Variant {
   const { tables } = work;
   const common = {
@@ -194,7 +193,6 @@ function openGapsOf(work: UnitOfWork, { variantId, warehouseId }: StockChange): 
   return work.tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId);
 }
 
-/** Stores the dead letter and requests a read of the variant it names. */
 function applyUnreadable(work: UnitOfWork, input: DeliveryInput, unreadable: Unreadable): void {
   const { tables } = work;
   tables.putDeadLetter(input, unreadable);

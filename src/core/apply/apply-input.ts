@@ -50,7 +50,6 @@ export function applyInput(tables: Tables, input: Input, report: (fact: Fact) =>
   work.close();
 }
 
-/** Requests reads of new products, and of removed ones that are listed again. */
 function applyListed(work: UnitOfWork, input: ListedInput): void {
   for (const productId of input.productIds) {
     const product = work.tables.product(productId);

@@ -5,7 +5,6 @@ import { mergeLevel, type ReadContext } from '../merge/merge-read.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
 interface AppliedLevel {
-  /** The part of the total's change that this level explains. */
   readonly explainedQty: number;
   /** The read set the level, or shows a level that an earlier read missed. */
   readonly differs: boolean;

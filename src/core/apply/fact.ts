@@ -31,7 +31,6 @@ export type Fact =
       readonly cause: DriftCause;
       readonly productId: string;
       readonly variantId: string;
-      /** null for the variant's total. */
       readonly warehouseId: string | null;
       readonly oldQty: number;
       readonly newQty: number;

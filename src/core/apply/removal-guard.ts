@@ -13,7 +13,6 @@ type RemovalCount = Pick<
   'removalWindowStartMs' | 'removalsInWindow' | 'variantRemovalsInWindow' | 'levelRemovalsInWindow'
 >;
 
-/** The present window, or a new one after its end. */
 export function removalWindow(state: RemovalCount, atMs: number): RemovalCount {
   const ageMs = atMs - state.removalWindowStartMs;
   if (ageMs >= 0 && ageMs < GUARD_WINDOW_MS) return state;
@@ -25,7 +24,6 @@ export function removalWindow(state: RemovalCount, atMs: number): RemovalCount {
   };
 }
 
-/** Counted separately for products, variants and levels. */
 interface AtStake {
   readonly live: number;
   /** Live and shown by some read, not only by a list; counted up to `missing` + 1. */
@@ -75,7 +73,6 @@ export function countRemoval(work: UnitOfWork, kind: Kind): void {
   work.state = { ...work.state, ...window, [counter]: window[counter] + 1 };
 }
 
-/** The guard's decisions for one read: one per kind. */
 export class RemovalGuard {
   readonly #work: UnitOfWork;
   readonly #productId: string;

@@ -30,7 +30,6 @@ export interface Tables {
   appendChange(change: Change): void;
   putDeadLetter(delivery: DeliveryInput, unreadable: Unreadable): void;
 
-  /** Live products with a bundle among their variants, by id. */
   bundleProducts(): string[];
   bundleProductCount(): number;
   /** Products held by the mass-removal guard. */

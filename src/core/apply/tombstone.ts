@@ -94,7 +94,6 @@ export function restoreLevels(
 ): void {
   const { tables } = work;
   for (const level of tables.stockLevelsOf(variant.variantId)) {
-    // Levels removed before the variant stay removed.
     if (level.goneAtMs === null || level.goneAtMs < goneAtMs) continue;
     const changeSeq = work.appendChange({
       variantId: variant.variantId,

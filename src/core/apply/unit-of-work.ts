@@ -23,7 +23,6 @@ export class UnitOfWork {
     this.tables.putState({ ...this.state, appliedSeq: this.input.seq });
   }
 
-  /** The next change number, for a row that has changed for readers. */
   nextChangeSeq(): number {
     const changeSeq = this.state.changeSeq + 1;
     this.state = { ...this.state, changeSeq };

@@ -21,7 +21,6 @@ const ORDER_UNCERTAIN: ReadonlySet<ChangeBranch> = new Set([
   'future-dated',
 ]);
 
-/** Whether the total shown by a read may already include the change. */
 export function mayBeInTotal(
   variant: Variant,
   change: StockChange,

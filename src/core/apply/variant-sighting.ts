@@ -1,4 +1,3 @@
-/** One variant of a product read, with what is known about the product and the read. */
 import type { VariantSnapshot } from '../input.ts';
 import type { Product } from '../model.ts';
 import type { RemovalGuard } from './removal-guard.ts';
@@ -10,7 +9,6 @@ export interface VariantSighting {
   readonly guard: RemovalGuard;
   /** The product's name changed, which the rows of its variants show. */
   readonly renamed: boolean;
-  /** Not read since the last downtime. */
   readonly inDowntime: boolean;
   /** A contradiction was known before the read. */
   readonly inConflict: boolean;

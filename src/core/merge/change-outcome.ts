@@ -1,4 +1,3 @@
-/** The result of applying a change to its stock level. */
 import type { StockChange } from '../input.ts';
 import { EARLIEST_MS } from '../limits.ts';
 import type { StockLevel } from '../model.ts';
@@ -27,11 +26,8 @@ export type ChangeBranch = (typeof CHANGE_BRANCHES)[number];
 export interface ChangeOutcome {
   readonly branch: ChangeBranch;
   readonly level: StockLevel;
-  /** The level now has the change's `new`. */
   readonly applied: boolean;
-  /** The product needs a read that is sent later. */
   readonly requestRead: boolean;
-  /** The chain broke between these values: a delivery is late or lost. */
   readonly gap: { readonly fromQty: number; readonly toQty: number } | null;
 }
 
@@ -43,7 +39,6 @@ export interface Arrival {
   readonly ahead: boolean;
   /** Store time: the latest read saw every change stamped before it (`lowWatermarkMs`). */
   readonly seenBeforeMs: number;
-  /** Set if the variant is a tombstone. */
   readonly variantGoneAtMs: number | null;
 }
 

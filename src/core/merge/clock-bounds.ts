@@ -22,7 +22,6 @@ export type OffsetFloor = Pick<
   'offsetWindowStartMs' | 'offsetFloorMs' | 'offsetFloorPreviousMs'
 >;
 
-/** The greatest known lower bound of θ; null: none. */
 export function offsetFloorMs(floor: OffsetFloor): number | null {
   const { offsetFloorMs: current, offsetFloorPreviousMs: previous } = floor;
   if (current === null) return previous;

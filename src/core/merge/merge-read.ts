@@ -44,7 +44,6 @@ export type LevelBranch = (typeof LEVEL_BRANCHES)[number];
 
 export interface LevelOutcome {
   readonly branch: LevelBranch;
-  /** null if there is nothing to write. */
   readonly level: StockLevel | null;
   /** The overwritten value; `oldQty` null: the level is new or restored. */
   readonly overwritten: { readonly oldQty: number | null } | null;

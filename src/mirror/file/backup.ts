@@ -11,7 +11,6 @@ import { openReader, type Db } from '../../sqlite/open.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 
 interface BackupOptions {
-  /** Replace an existing file. */
   readonly force: boolean;
   readonly onProgress: (copiedPages: number, totalPages: number) => void;
   readonly interrupted: AbortSignal;
@@ -49,7 +48,6 @@ export async function backupDatabase(
     options.interrupted.throwIfAborted();
     chmodSync(draft, statSync(from).mode & 0o777);
     syncFile(draft);
-    // Copying took time.
     refuseBackupTarget(from, to, options);
     renameSync(draft, to);
     syncFile(dirname(to));
@@ -57,7 +55,6 @@ export async function backupDatabase(
   } catch (error) {
     removeDatabase(draft);
     if (options.interrupted.aborted) return null;
-    // A full disk, for example.
     throw systemCode(error) === null ? error : explained(draft, error);
   }
 }
@@ -73,7 +70,6 @@ async function copy(
   try {
     source.exec('BEGIN');
     const position = positionIn(source, from);
-    // Private while it grows.
     explain(draft, () => closeSync(openSync(draft, 'wx', 0o600)));
     await source.backup(draft, {
       progress: ({ totalPages, remainingPages }) => {

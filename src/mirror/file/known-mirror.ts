@@ -1,4 +1,3 @@
-/** Checks that a database opened for reading is a mirror this program can read. */
 import { statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { StoreError } from '../../sqlite/errors.ts';

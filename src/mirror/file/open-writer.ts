@@ -11,7 +11,6 @@ import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
 import { refuseFolder } from './known-mirror.ts';
 import { createViews } from './views.ts';
 
-/** Limit of the write-ahead log, unless a reader holds it back. */
 const WAL_BYTES = 16 << 20;
 
 /**
@@ -70,7 +69,6 @@ function replaceSides(path: string): void {
   });
 }
 
-/** True also for a missing file. */
 function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

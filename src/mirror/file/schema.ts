@@ -102,12 +102,10 @@ export const products = sqliteTable(
     productId: text('product_id').primaryKey(),
     name: text('name'),
     parentId: text('parent_id'),
-    /** Store time. */
     updateTimeMs: integer('update_time_ms'),
     readSeq: integer('read_seq').notNull(),
     readAtMs: integer('read_at_ms').notNull(),
     readUntilMs: integer('read_until_ms').notNull().default(EARLIEST_MS),
-    /** The last read or delivery, whichever is later. */
     evidenceAtMs: integer('evidence_at_ms').notNull().default(EARLIEST_MS),
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
@@ -172,7 +170,6 @@ export const gaps = sqliteTable(
   ],
 );
 
-/** The change feed: append-only until pruned. */
 export const changes = sqliteTable(
   'changes',
   {
@@ -213,7 +210,6 @@ export const changes = sqliteTable(
   ],
 );
 
-/** Authentic input that was not understood. */
 export const deadLetters = sqliteTable(
   'dead_letters',
   {
@@ -282,27 +278,22 @@ export const serviceState = sqliteTable(
   'service_state',
   {
     id: integer('id').primaryKey(),
-    /** Identifies one numbering of the change feed. */
     epoch: text('epoch').notNull(),
     /** Heartbeat, every second; null before the first one of an epoch. */
     aliveAtMs: integer('alive_at_ms'),
     /** The mirror's clock at the heartbeat; it differs from `alive_at_ms` after the host's clock was set back. */
     clockMs: integer('clock_ms'),
-    /** In this epoch. */
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
     /** The last pruned number, 0 if none: a consumer below it would miss changes. */
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
     /** The last heartbeat, from the close or opening of the file until the next heartbeat. */
     stoppedAtMs: integer('stopped_at_ms'),
-    /** Written by `backup`, and not started since. */
     isBackup: integer('is_backup').notNull().default(0),
-    /** The inbox's epoch when this one began; null: its first. */
     inboxEpoch: text('inbox_epoch'),
   },
   () => [check('service_state_single', sql`id = 1`)],
 );
 
-/** Scans of the whole catalogue, or reads of named products. */
 export const runs = sqliteTable(
   'runs',
   {
@@ -313,9 +304,7 @@ export const runs = sqliteTable(
     finishedAtMs: integer('finished_at_ms'),
     /** Every product of the run must be read by a read sent at or after this instant. */
     readAfterMs: integer('read_after_ms').notNull(),
-    /** JSON array of ids; null: the whole catalogue. */
     productIdsJson: text('product_ids_json'),
-    /** Where the scan continues after a restart. */
     listOffset: integer('list_offset').notNull(),
     listLastId: text('list_last_id'),
     listDone: integer('list_done').notNull(),
@@ -340,7 +329,6 @@ export const minutes = sqliteTable('minutes', {
   valuesJson: text('values_json').notNull(),
 });
 
-/** `WAREHOUSE_NAMES`, written at each start. */
 export const warehouseNames = sqliteTable('warehouse_names', {
   warehouseId: text('warehouse_id').primaryKey(),
   name: text('name').notNull(),

@@ -7,11 +7,8 @@ export type MirrorState = (typeof MIRROR_STATES)[number];
 export const STATE_OF_CAUSE = {
   stopped: 'stale',
   no_heartbeat: 'stale',
-  /** The mass-removal guard holds removals. */
   held_removals: 'stale',
-  /** The catalogue was never read whole in this epoch. */
   first_read: 'catching_up',
-  /** A product was not read since the last downtime. */
   downtime: 'catching_up',
   /** A read request that makes rows suspect is older than `WAITING_MS`. */
   reads_overdue: 'stale',

@@ -12,7 +12,6 @@ const LEVEL_HAS_GAP =
   'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = c.variant_id AND g.warehouse_id = c.warehouse_id)';
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)';
 export const UNEXPLAINED = 'c.unexplained_at_ms IS NOT NULL';
-/** True also if the product is unknown. */
 const NOT_READ = `coalesce(p.read_at_ms < ${TRUSTED_AFTER}, 1)`;
 export const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
 const UNMAPPED = 'v.product_id IS NULL';

@@ -167,7 +167,6 @@ SELECT
   s.alive_at_ms AS alive_at
 FROM mirror_state m, service_state s`;
 
-/** In order of dependence. */
 const VIEWS = {
   mirror_stock: STOCK,
   mirror_variants: VARIANTS,

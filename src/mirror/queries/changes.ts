@@ -5,7 +5,6 @@ import type { Db } from '../../sqlite/open.ts';
 import { column, onlyRow, prepared } from '../../sqlite/prepared.ts';
 import { selectFrom, SHARE_BITS } from '../file/statements.ts';
 
-/** A row of the view `mirror_changes`. */
 export interface ChangeRow {
   readonly seq: number;
   readonly variant_id: string;
@@ -48,7 +47,6 @@ export function position(db: Db): Standing {
   return onlyRow(prepared<[], Standing>(db, sql));
 }
 
-/** @param args.after null: from the oldest kept. */
 export function changesAfter(
   db: Db,
   args: { readonly after: number | null; readonly limit: number },
@@ -69,7 +67,6 @@ const DRIFT = `
   SELECT * FROM mirror_changes
   WHERE source = 'read' AND reason <> 'first_read' AND reason = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
 
-/** Differences that reads found, newest first. */
 export function driftBefore(
   db: Db,
   args: { readonly before: number; readonly reasons: readonly DriftCause[]; readonly limit: number },

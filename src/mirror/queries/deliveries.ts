@@ -1,4 +1,3 @@
-/** Deliveries in the inbox, newest first, with the outcome of each item. */
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { StockChange, Unreadable } from '../../core/input.ts';
@@ -29,9 +28,7 @@ export interface DeliveryView {
 export interface WholeDelivery extends DeliveryView {
   /** Store time. */
   readonly sentAtMs: number | null;
-  /** In hex. */
   readonly sha256: string;
-  /** The body as text, or its beginning. */
   readonly body: string;
   readonly isBodyWhole: boolean;
   /** false: the text has replacement characters. */
@@ -70,7 +67,6 @@ interface Row {
   readonly outcomes: string | null;
 }
 
-/** @param args.beforeSeq null: from the newest. */
 export function deliveryPage(
   db: Db,
   args: { readonly beforeSeq: number | null; readonly limit: number; readonly deadLettersOnly: boolean },
@@ -92,7 +88,6 @@ export function deliveryPage(
   return { deliveries: views, next, isPruned: (inboxEnds(db)?.first ?? 0) > 1 };
 }
 
-/** null if the inbox has no such row. */
 export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDelivery | null {
   const row = prepared<object, Row>(db, ROWS).get({ beforeSeq: seq + 1, limit: 1 });
   const body = bodyOf(db, seq);

@@ -4,14 +4,12 @@ import { onlyRow, prepared } from '../../sqlite/prepared.ts';
 /** Two subqueries: SQLite finds each end by the index, but scans for both at once. */
 const ENDS = 'SELECT (SELECT min(seq) FROM inbox) AS first, (SELECT max(seq) FROM inbox) AS last';
 
-/** null if the inbox is empty. */
 export function inboxEnds(db: Db): { readonly first: number; readonly last: number } | null {
   const { first, last } = onlyRow(prepared<[], { first: number | null; last: number | null }>(db, ENDS));
   return first === null || last === null ? null : { first, last };
 }
 
 export interface Lag {
-  /** Deliveries on disk but not applied. */
   readonly deliveries: number;
   /** Arrival of the first; null: none. */
   readonly sinceMs: number | null;

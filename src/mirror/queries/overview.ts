@@ -29,12 +29,10 @@ interface RequestGroup {
   readonly reason: string;
   readonly products: number;
   readonly isSuspect: boolean;
-  /** When the oldest of these requests was made. */
   readonly sinceMs: number;
 }
 
 export interface PendingReads {
-  /** Largest first. */
   readonly groups: readonly RequestGroup[];
   /** Only the most urgent requests were counted. */
   readonly isPartial: boolean;
@@ -63,12 +61,10 @@ export function pendingReads(db: Db): PendingReads {
 }
 
 interface NotedMinute {
-  /** Minutes since 1970. */
   readonly minute: number;
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** Oldest first. */
 export function notedMinutes(db: Db, args: { readonly sinceMs: number }): NotedMinute[] {
   return prepared<object, { minute: number; valuesJson: string }>(
     db,

@@ -18,7 +18,6 @@ interface DueRead {
 interface DueReadsArgs {
   readonly nowMs: number;
   readonly limit: number;
-  /** Products being read. */
   readonly exclude: readonly string[];
 }
 
@@ -149,7 +148,6 @@ export function oldestEvidence(db: Db, { limit }: { readonly limit: number }): s
   ).all(limit);
 }
 
-/** Variants to look up, and whether postponed bundle reads are due. */
 export function dueChores(
   db: Db,
   args: { readonly nowMs: number },

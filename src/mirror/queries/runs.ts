@@ -25,7 +25,6 @@ export function catalogueOutlook(db: Db): { readonly running: readonly Run[]; re
   }))();
 }
 
-/** Newest first. @param args.before ids below this one. */
 export function latestRuns(db: Db, args: { readonly limit: number; readonly before?: number }): Run[] {
   return select<[number, number]>(db, 'WHERE id < ? ORDER BY id DESC LIMIT ?')
     .all(args.before ?? Number.MAX_SAFE_INTEGER, args.limit)

@@ -8,7 +8,6 @@ export interface Status {
   readonly epoch: string;
   readonly schema_version: number;
   readonly state: MirrorState;
-  /** The most urgent cause in the file; null: live. */
   readonly state_cause: StateCause | null;
   readonly last_delivery_at: number | null;
   readonly last_full_sync_at: number | null;
@@ -21,11 +20,9 @@ export interface Status {
   readonly products: number;
   readonly variants: number;
   readonly levels: number;
-  /** Products whose reads are given up. */
   readonly parked_reads: number;
   /** Products whose last read failed, including those given up. */
   readonly failing_reads: number;
-  /** The latest of their errors. */
   readonly last_read_error: string | null;
   /** Products held by the mass-removal guard, whole or in part. */
   readonly held_removals: number;
@@ -59,7 +56,6 @@ export function status(db: Db): Status {
   };
 }
 
-/** In this epoch; null: never. */
 export function lastFullSync(db: Db): number | null {
   return column<[], number | null>(db, 'SELECT last_full_sync_at_ms FROM service_state').get() ?? null;
 }
@@ -67,7 +63,6 @@ export function lastFullSync(db: Db): number | null {
 interface FailedReads {
   readonly attempts: number;
   readonly faults: number;
-  /** null if the last read did not fail. */
   readonly failedAtMs: number | null;
   readonly isGivenUp: boolean;
 }

@@ -66,7 +66,6 @@ export interface StockKey {
   readonly warehouseId: string;
 }
 
-/** By variant and warehouse, after `after`. */
 export function stockRows(
   db: Db,
   args: StockFilter & { readonly after: StockKey; readonly limit: number },
@@ -77,7 +76,6 @@ export function stockRows(
   return { ...page, last: last && { variantId: last.variant_id, warehouseId: last.warehouse_id } };
 }
 
-/** By id, after `after`. */
 export function variantRows(
   db: Db,
   args: Omit<StockFilter, 'warehouseId'> & { readonly after: string; readonly limit: number },

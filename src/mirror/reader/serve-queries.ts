@@ -11,7 +11,6 @@ export type QueryCalls = {
   close: { args: undefined; result: undefined };
 };
 
-/** The arguments' type depends on the name. */
 type Query = (db: Db, args: unknown) => unknown;
 
 export function openForQueries(path: string): Db {

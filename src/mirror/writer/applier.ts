@@ -35,9 +35,7 @@ export type Result =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: StoreError };
 
 export interface Position {
-  /** The last inbox row applied. */
   readonly inboxSeq: number;
-  /** The number of the last input applied. */
   readonly inputSeq: number;
   readonly changeSeq: number;
 }
@@ -49,7 +47,6 @@ export interface Step {
   readonly results: readonly Result[];
 }
 
-/** Limits of one transaction. */
 const ROWS_AT_ONCE = 256;
 const BYTES_AT_ONCE = 4 << 20;
 const WORKS_AT_ONCE = 64;

@@ -10,7 +10,6 @@ interface RunProgress {
   readonly failed: number;
 }
 
-/** Minutes since 1970. */
 interface MinuteNote {
   readonly minute: number;
   readonly values: Readonly<Record<string, number>>;

@@ -47,8 +47,6 @@ function textUpTo(maxCharacters: number) {
     .meta({ maxLength: maxCharacters });
 }
 
-// ---- Addresses -----------------------------------------------------------------------------------------------
-
 const addressFields = {
   name: z.string(),
   telephone: z.string().optional(),
@@ -58,7 +56,6 @@ const addressFields = {
   sub_district: z.string().optional(),
   district: z.string().optional(),
   province: z.string().optional(),
-  /** Five digits, as a number. */
   postal_code: z.int().min(10_000, 'must have five digits').max(99_999, 'must have five digits').optional(),
   /** Refuses only what cannot be an address; the store makes the final decision. */
   email: z.email({ pattern: z.regexes.unicodeEmail }).optional(),
@@ -106,8 +103,6 @@ export const addressListResponseSchema = z.looseObject({
   has_more: z.boolean(),
 });
 
-// ---- Orders --------------------------------------------------------------------------------------------------
-
 /** Exactly one of the two fields is required. */
 function exactlyOne(first: string, second: string) {
   return (value: object, context: z.RefinementCtx): void => {
@@ -133,7 +128,6 @@ const orderLineSchema = z
 
 const COD_FIELDS = ['cod_fee', 'cod_amount'] as const;
 
-/** The body of `POST /v1/order/create`. */
 export const createOrderRequestSchema = z
   .strictObject({
     shipping_type: z.enum(shippingTypes),
@@ -173,7 +167,6 @@ export const createOrderRequestSchema = z
       'With either recipient_address or recipient_address_id; with cod_fee and cod_amount exactly when is_cod is true.',
   });
 
-/** The body of `POST /v1/order/detail`. */
 export const orderDetailRequestSchema = z
   .strictObject({ order_id: idSchema.optional(), external_order_id: z.string().optional() })
   .superRefine(exactlyOne('order_id', 'external_order_id'))
@@ -199,7 +192,6 @@ type Only<A, B> = A & { readonly [K in Exclude<keyof B, keyof A>]?: never };
 type OneOf<A, B> = Only<A, B> | Only<B, A>;
 
 export type ShippingType = (typeof shippingTypes)[number];
-/** Baht: a number, or a numeric string. */
 export type MoneyInput = number | string;
 export type AddressInput = z.input<typeof addressInputSchema>;
 export type Address = z.output<typeof addressSchema>;

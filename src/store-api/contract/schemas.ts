@@ -27,7 +27,6 @@ const levelSchema = z.int();
 
 export const offsetSchema = z.int().min(0);
 
-/** A field that a record may lack. */
 export function optional<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
@@ -40,26 +39,19 @@ export function lenient<T extends z.ZodType>(schema: T) {
   return optional(schema).catch(undefined);
 }
 
-// ---- POST /oauth/token ---------------------------------------------------------------------------------------
-
 /** Opaque, but it must fit in an `Authorization` header. */
 export const accessTokenSchema = z.string().regex(/^[\x21-\x7e]+$/);
 
 export const tokenResponseSchema = z.looseObject({
   access_token: accessTokenSchema,
   token_type: z.string().regex(/^bearer$/i),
-  /** Seconds. */
   expires_in: z.int().positive(),
 });
-
-// ---- Errors --------------------------------------------------------------------------------------------------
 
 export const errorResponseSchema = z.looseObject({
   error: z.string(),
   error_description: z.string().catch(''),
 });
-
-// ---- POST /v1/product/list -----------------------------------------------------------------------------------
 
 export const productRowSchema = z.looseObject({
   id: idSchema,
@@ -86,8 +78,6 @@ export const productListRequestSchema = z.strictObject({
   sort_order: z.enum(sortOrders).optional(),
   get_count: z.boolean().optional(),
 });
-
-// ---- POST /v1/product/detail ---------------------------------------------------------------------------------
 
 const warehouseLevelSchema = z.looseObject({
   wh_id: idSchema,
@@ -121,7 +111,6 @@ export const categorySchema = z.looseObject({
   color: lenient(z.string()),
 });
 
-/** The volume discount of a product in one price tier. */
 const volumeDiscountSchema = z.looseObject({ price_tier_id: idSchema, vd_id: idSchema });
 
 /** The first picture is the main one. The three lists hold the same pictures in the same order. */
@@ -167,7 +156,6 @@ export const productDetailSchema = z.looseObject({
   has_child: optional(z.boolean()),
   warehouse_ids: optional(z.array(idSchema)),
   variants: z.array(productVariantDetailSchema).min(1),
-  /** Empty if there is none. */
   description: lenient(z.string()),
   img_uris: picturesSchema,
   thumbnail_uris: picturesSchema,
@@ -189,8 +177,6 @@ export const productDetailResponseSchema = z.looseObject({
 });
 
 export const productDetailRequestSchema = z.strictObject({ product_id: idSchema });
-
-// ---- Webhooks ------------------------------------------------------------------------------------------------
 
 export const STOCK_AVAILABLE_UPDATED = 'stock_available_updated';
 

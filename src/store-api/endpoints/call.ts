@@ -1,4 +1,3 @@
-/** Calls a `/v1` endpoint (docs/store-api.md#authentication, 1 and 4). */
 import type { z } from 'zod';
 import { describeIssues, readAnswer } from '../transport/answer.ts';
 import type { Answer } from '../transport/answer.ts';
@@ -105,7 +104,6 @@ export async function readOne<Q extends z.ZodType, A extends z.ZodType>(
   }
 }
 
-/** A thousand lines may all be wrong. */
 const MOST_NAMED = 20;
 
 /**

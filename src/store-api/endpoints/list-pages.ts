@@ -10,7 +10,6 @@ interface ListPage<Row> {
   readonly hasMore: boolean;
 }
 
-/** Where an interrupted reading continues. */
 export interface ListPlace {
   readonly offset: number;
   /** The last row of the previous page; null: none. */

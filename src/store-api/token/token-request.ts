@@ -1,4 +1,3 @@
-/** POST /oauth/token. */
 import { readAnswer } from '../transport/answer.ts';
 import { ServiceError } from '../transport/errors.ts';
 import { tokenResponseSchema } from '../contract/schemas.ts';

@@ -8,7 +8,6 @@ import { sharesNewestFirst } from '../changes.ts';
 
 type SearchHit =
   | { readonly kind: 'variant'; readonly variantId: string }
-  /** Several variants. */
   | { readonly kind: 'stock' }
   | { readonly kind: 'delivery'; readonly seq: number };
 

@@ -8,9 +8,7 @@ import { fewSuspects } from '../suspect-grounds.ts';
 export interface StockSearch {
   /** The beginning of a SKU, a variant or product id, or part of a name; empty: everything. */
   readonly text: string;
-  /** Only variants with stock in this warehouse; null: any. */
   readonly warehouseId: string | null;
-  /** Only variants with suspect rows. */
   readonly suspect: boolean;
   /** `next` of the previous page; null: the first page. */
   readonly after: string | null;
@@ -35,7 +33,6 @@ export interface StockVariant {
   readonly name: string;
   readonly productName: string | null;
   readonly kind: string;
-  /** null until a read has shown it. */
   readonly availableQty: number | null;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
@@ -44,15 +41,12 @@ export interface StockVariant {
 }
 
 export interface StockPage {
-  /** By id. */
   readonly variants: readonly StockVariant[];
-  /** null on the last page. */
   readonly next: string | null;
   /** The search stopped at its limit: `next` continues, though fewer were found than requested. */
   readonly isPartial: boolean;
 }
 
-/** Variants examined per page. */
 const LOOKED_AT = 5_000;
 /** With more matches, a scan finds some soon. */
 const FEW = 2_000;
@@ -142,7 +136,6 @@ function fewNamed(db: Db, text: string): readonly string[] | null {
 
 type Flagged<T> = Omit<T, 'suspect' | 'levels'> & { readonly suspect: number };
 
-/** In the order of the ids, without unknown ones. */
 export function variantsWithLevels(db: Db, variantIds: readonly string[]): StockVariant[] {
   const ids = JSON.stringify(variantIds);
   const levels = Map.groupBy(

@@ -7,9 +7,7 @@ import { selectFrom } from '../../file/statements.ts';
 import { changesOf } from '../changes.ts';
 import { variantsWithLevels, type StockVariant } from './stock.ts';
 
-/** A quantity in a product's last detail. */
 interface DetailLevel {
-  /** null for the variant's total. */
   readonly warehouseId: string | null;
   readonly qty: number;
 }
@@ -27,14 +25,12 @@ export interface VariantView {
   readonly upc: string | null;
   /** The next catalogue search for its product; null: the product is known. */
   readonly lookupAtMs: number | null;
-  /** Newest first. */
   readonly changes: readonly Change[];
   readonly hasMore: boolean;
   readonly gaps: readonly Gap[];
   readonly readRequest: Pick<ReadRequest, 'reason' | 'firstMadeAtMs' | 'notBeforeMs'> | null;
   readonly failure: Failure | null;
   readonly lastRead: {
-    /** When it was sent. */
     readonly atMs: number;
     /** The total, then each warehouse; null: the variant was missing. */
     readonly levels: readonly DetailLevel[] | null;
@@ -52,7 +48,6 @@ type VariantRow = Pick<VariantView, 'upc' | 'goneAtMs' | 'lookupAtMs'> & {
   readonly detailJson: string | null;
 };
 
-/** null if the mirror has no such variant. */
 export function variantView(
   db: Db,
   args: { readonly variantId: string; readonly beforeSeq: number | null; readonly limit: number },
