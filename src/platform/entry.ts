@@ -20,7 +20,9 @@ function keepCompiled(): void {
     // In the environment, because the threads read it too.
     process.env['NODE_COMPILE_CACHE'] ??= join(userInfo().homedir, '.cache', 'stock-mirror');
     module.enableCompileCache();
-  } catch {}
+  } catch {
+    // A user without a home, as in a container.
+  }
 }
 
 /**
