@@ -51,7 +51,7 @@ export class Consumer {
     while (!signal.aborted) {
       try {
         await engine.prepare();
-        const verdict = await this.#findPlace(engine);
+        const verdict = await this.#findPlace(engine, stop === null);
         if (verdict !== 'continue') {
           await stop?.();
           stop = null;
@@ -68,19 +68,20 @@ export class Consumer {
     return this.#deps.inbox.metadata.hostId;
   }
 
-  async #findPlace(engine: Engine): Promise<Verdict> {
+  async #findPlace(engine: Engine, isStart: boolean): Promise<Verdict> {
     const log = await engine.log(this.#name);
-    const verdict = judgePlace(this.place, log);
+    const judged = judgePlace(this.place, log);
+    // At a start, messages under way to the process before would come only after their ack wait, behind later ones.
+    const verdict = judged === 'continue' && isStart ? 'moved' : judged;
     if (verdict === 'lost') {
       await engine.moveConsumer(this.#name, log.lastSeq + 1);
       this.place = { streamId: log.id, streamSeq: log.lastSeq };
       this.#deps.onLost();
-    } else if (verdict === 'moved') {
-      await engine.moveConsumer(this.#name, this.place.streamSeq + 1);
     } else {
       // A consumer that has acknowledged nothing reports 0.
       const streamSeq = Math.max(this.place.streamSeq, log.consumer?.ackedSeq ?? 0);
       this.place = { ...this.place, streamSeq };
+      if (verdict === 'moved') await engine.moveConsumer(this.#name, streamSeq + 1);
     }
     if (this.place.streamSeq >= log.lastSeq) this.#caughtUp();
     return verdict;

@@ -25,7 +25,7 @@ export interface MemoryOptions {
 }
 
 const RETRY_MS = 5_000;
-const ACK_WAIT_MS = 30_000;
+const ACK_WAIT_MS = 5_000;
 
 export class MemoryServers {
   readonly #options: MemoryOptions;
