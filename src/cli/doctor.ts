@@ -1,5 +1,6 @@
 /** `stock-mirror doctor`: checks everything that can prevent correct values (docs/operating.md#run). */
 import { Command } from 'commander';
+import { requireNats } from '../app/nats.ts';
 import {
   ConfigError,
   describeConfig,
@@ -13,6 +14,7 @@ import { describeCheck, fail, ok, warn, type Check, type Finding } from './docto
 import { checkDatabase, checkDisk, checkInbox, checkPermissions } from './doctor/files.ts';
 import { checkMirror, checkWebhookListener } from './doctor/mirror.ts';
 import { checkStore } from './doctor/store.ts';
+import { checkStream } from './doctor/stream.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -25,14 +27,15 @@ interface DoctorOptions {
 type Look = (config: Config, options: { readonly full: boolean }) => Found | Promise<Found>;
 type Found = Finding | readonly Finding[];
 
-const CHECKS: readonly (readonly [name: string, look: Look])[] = [
-  ['database', ({ database }, options) => checkDatabase(database.path, options)],
+const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['role']])[] = [
+  ['database', ({ database }, options) => checkDatabase(database.path, options), 'receiver'],
   ['inbox', ({ database }, options) => checkInbox(database.path, options)],
   ['disk', ({ database }) => checkDisk(database.path)],
   ['permissions', ({ database }) => checkPermissions(database.path)],
   ['mirror', checkMirror],
-  ['webhook listener', checkWebhookListener],
-  ['store', checkStore],
+  ['webhook listener', checkWebhookListener, 'mirror'],
+  ['stream', checkStream],
+  ['store', checkStore, 'receiver'],
 ];
 
 export function createCommand(): Command {
@@ -64,11 +67,12 @@ async function doctor({ full = false, json = false }: DoctorOptions): Promise<nu
     checks.push(...named);
     if (!json) process.stdout.write(named.map(describeCheck).join(''));
   };
-  const { config, findings } = readConfig(variables);
+  const { config, findings } = await readConfig(variables);
   show('configuration', findings);
   if (config !== null) {
     if (!json) process.stdout.write(variables.map(describeVariable).join(''));
-    for (const [name, look] of CHECKS) {
+    for (const [name, look, notFor] of CHECKS) {
+      if (notFor === config.role) continue;
       try {
         show(name, await look(config, { full }));
       } catch (error) {
@@ -82,12 +86,12 @@ async function doctor({ full = false, json = false }: DoctorOptions): Promise<nu
   return isOk ? EXIT.done : EXIT.failed;
 }
 
-function readConfig(variables: readonly DescribedVariable[]): {
-  readonly config: Config | null;
-  readonly findings: readonly Finding[];
-} {
+async function readConfig(
+  variables: readonly DescribedVariable[],
+): Promise<{ readonly config: Config | null; readonly findings: readonly Finding[] }> {
   try {
     const config = loadConfig();
+    if (config.stream !== null) await requireNats();
     const set = variables.filter(({ source }) => source === 'set').length;
     const warnings = config.warnings.map(({ name, problem, remedy }) => warn(`${name} ${problem}`, remedy));
     return { config, findings: [ok(`${set} of ${variables.length} variables are set`), ...warnings] };

@@ -35,8 +35,8 @@ export function checkDatabase(path: string, depth: Depth): Finding[] {
 
 export function checkInbox(path: string, depth: Depth): Finding {
   const file = inboxPath(path);
-  if (!isThere(path)) return ok('the first start creates it');
   if (!isThere(file)) {
+    if (!isThere(path)) return ok('the first start creates it');
     return warn(
       `${file} does not exist`,
       'nothing to do: the next start begins a new epoch and reads everything',
