@@ -37,11 +37,16 @@ export class MemoryServers {
   id = 'log-1';
   firstSeq = 1;
   lastSeq = 0;
-  /** No request is answered, and nothing is delivered. */
-  isAway = false;
+  #isAway = false;
 
   constructor(options: MemoryOptions) {
     this.#options = options;
+  }
+
+  /** While they are away, no request is answered, and nothing is delivered. */
+  set isAway(isAway: boolean) {
+    this.#isAway = isAway;
+    if (!isAway) for (const consumer of this.consumers.values()) this.#deliver(consumer);
   }
 
   /** As an operator would delete both streams, which are created again at once. */
@@ -52,6 +57,11 @@ export class MemoryServers {
     this.last.clear();
     this.consumers.clear();
     [this.firstSeq, this.lastSeq] = [1, 0];
+  }
+
+  /** The time in which the same message is stored once has passed. */
+  forgetIds(): void {
+    this.#ids.clear();
   }
 
   /** Drops the messages before `seq`, as their age does. */
@@ -65,7 +75,7 @@ export class MemoryServers {
     const arrive = async (): Promise<void> => {
       await reach();
       await this.#options.travel?.();
-      if (this.isAway) throw new Error('the servers are away');
+      if (this.#isAway) throw new Error('the servers are away');
     };
     const heard = new Set<(hostId: string, body: Uint8Array) => void>();
     let stopConsuming: (() => Promise<unknown>) | null = null;
@@ -147,7 +157,7 @@ export class MemoryServers {
 
   #deliver(consumer: Consumer): void {
     const { onMessage } = consumer;
-    if (onMessage === null || this.isAway) return;
+    if (onMessage === null || this.#isAway) return;
     const fresh = this.log.filter(({ seq }) => seq >= consumer.nextSeq);
     consumer.nextSeq = this.lastSeq + 1;
     const due = [...consumer.again.splice(0), ...fresh];
