@@ -33,7 +33,7 @@ export interface NatsServer {
   signal(name: NodeJS.Signals): void;
   kill(): Promise<void>;
   start(): void;
-  /** Clients reach the server no longer, and are not told; the other servers do. */
+  /** Clients no longer reach the server, and get no error; the other servers reach it. */
   cut(): void;
   mend(): void;
 }
