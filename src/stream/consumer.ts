@@ -96,6 +96,7 @@ export class Consumer {
       ack();
       if (left === 0) this.#caughtUp();
     } catch (error) {
+      this.behindSinceMs ??= now();
       onError(error);
       retry();
     }

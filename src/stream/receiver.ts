@@ -100,7 +100,8 @@ export class Receiver {
       othersLastMs: heartbeats.filter(({ subject }) => subject !== own).map(({ atMs }) => atMs),
     });
     if (sinceMs !== null) {
-      const id = `${hostId}.${sinceMs}`;
+      // Another one after a further standstill must not be dropped as the same.
+      const id = `${hostId}.${sinceMs}.${openSinceMs}`;
       await engine.publish('notices', noticeBody({ kind: 'downtime', downSinceMs: sinceMs }), { id });
     }
     // The process may have stood still meanwhile.

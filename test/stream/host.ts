@@ -1,4 +1,5 @@
 /** Hosts of one stream, with real inboxes, on virtual time. */
+import { setTimeout as wait } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { inboxPath } from '../../src/inbox/inbox.ts';
 import { InboxClient } from '../../src/inbox/inbox-client.ts';
@@ -52,6 +53,8 @@ export class Host {
   connecting = (): boolean => true;
   isMirrorBroken = false;
   isDiskFull = false;
+  /** How long its disk takes for a delivery from the stream. */
+  diskMs = 0;
 
   constructor(machines: Machines, role: 'receiver' | 'mirror' | 'both') {
     this.#machines = machines;
@@ -81,7 +84,11 @@ export class Host {
           return inbox.lastSeq;
         },
         unpublished: (afterSeq) => inbox.unpublished(afterSeq),
-        append: (...args) => (this.isDiskFull ? Promise.reject(new Error('full')) : inbox.append(...args)),
+        append: async (...args) => {
+          if (this.isDiskFull) throw new Error('full');
+          if (this.diskMs > 0) await wait(this.diskMs);
+          return inbox.append(...args);
+        },
       },
       mirror:
         this.#role === 'receiver'

@@ -1,4 +1,5 @@
 /** What a set of hosts does with deliveries and with gaps in their coverage (docs/architecture.md#several-machines). */
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { T0 } from '../mirror/mirror-file.ts';
 import { Machines, type Host } from './host.ts';
@@ -6,6 +7,9 @@ import { Machines, type Host } from './host.ts';
 const MINUTE = 60_000;
 const DOWNTIME = { kind: 'downtime', downSinceMs: expect.any(Number) };
 const LOST = { lostSinceMs: expect.any(Number) };
+
+const idOf = (sent: Uint8Array): string =>
+  (JSON.parse(Buffer.from(sent).toString()) as { request_id: string }).request_id;
 
 /** The hosts have run for a while, and their notices are forgotten. Their last heartbeats are half a second old. */
 async function running<R extends ('receiver' | 'mirror' | 'both')[]>(
@@ -70,21 +74,23 @@ test('publishes after a kill what it had not noted as published, and mirrors dro
   expect(mirror.ids).toEqual(['a', 'b']);
 });
 
-test('stops at a delivery that cannot be stored, and goes past none', async () => {
+test('publishes a refused delivery again, and none of those before it', async () => {
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
   await receiver.kill();
-  let refusals = 0;
+  const published: string[] = [];
   receiver.broken = {
-    publish: (subject, body, options) =>
-      subject === 'deliveries' && body.includes(98) && (refusals += 1) < 4
+    publish: (subject, sent, options) => {
+      if (subject === 'deliveries') published.push(idOf(sent));
+      return published.at(-1) === 'b' && published.length < 4
         ? Promise.reject(new Error('refused'))
-        : machines.servers.connect().publish(subject, body, options),
+        : machines.servers.connect().publish(subject, sent, options);
+    },
   };
   await receiver.start();
-  await receiver.receive('a');
+  await receiver.receive('a', 'b');
   await machines.pass(20_000);
-  expect(refusals).toBeGreaterThanOrEqual(4);
-  expect(mirror.ids).toEqual(['a']);
+  expect(published).toEqual(['a', 'b', 'b', 'b']);
+  expect(mirror.ids).toEqual(['a', 'b']);
 });
 
 test('takes what came while the mirror was away, and sees no downtime in its restart', async () => {
@@ -154,13 +160,34 @@ test('takes a delivery again that could not be appended, and a notice that the m
   mirror.isMirrorBroken = true;
   await receiver.receive('a');
   await receiver.stream?.append({ kind: 'due', what: 'loss', atMs: Date.now() });
-  await machines.pass(MINUTE);
+  const sinceMs = Date.now();
+  await machines.pass(15_000);
   expect(mirror.ids).toEqual([]);
+  expect(mirror.stream?.facts().backlogSinceMs).toBe(sinceMs);
   mirror.isDiskFull = false;
   mirror.isMirrorBroken = false;
   await machines.pass(10_000);
   expect(mirror.ids).toEqual(['a']);
   expect(mirror.notices).toEqual([{ kind: 'due', what: 'loss' }]);
+  expect(mirror.stream?.facts().backlogSinceMs).toBeNull();
+});
+
+test('a mirror that appends too slowly is not current', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  await mirror.kill();
+  mirror.broken = {
+    consume: (name, onMessage) =>
+      machines.servers.connect().consume(name, (message) => onMessage({ ...message, left: 1 })),
+  };
+  await mirror.start();
+  await machines.pass(1_000);
+  expect(mirror.stream?.isCurrent).toBe(true);
+  mirror.diskMs = 15_000;
+  await receiver.receive('a');
+  await machines.pass(12_000);
+  expect(mirror.stream?.isCurrent).toBe(false);
+  await machines.pass(12_000);
+  expect(mirror.stream?.isCurrent).toBe(true);
 });
 
 test('the restart of the only receiver is a downtime for every mirror, also one that is away', async () => {
@@ -218,11 +245,26 @@ test('a restart while the servers are away is a downtime, also after a second on
   expect(mirror.notices).toEqual([DOWNTIME]);
 });
 
-test('a standstill of the only receiver is a downtime', async () => {
+test('a standstill of the only receiver is a downtime, also in the middle of its first heartbeat', async () => {
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
   receiver.stream?.stoodStill(Date.now() - 400);
   await machines.pass(10_000);
   expect(mirror.notices).toEqual([DOWNTIME]);
+  await receiver.kill();
+  let hasStoodStill = false;
+  receiver.broken = {
+    last: async (subject) => {
+      const found = await machines.servers.connect().last(subject);
+      if (subject !== 'heartbeat.*') return found;
+      await wait(100);
+      if (!hasStoodStill) receiver.stream?.stoodStill(Date.now() - 100);
+      hasStoodStill = true;
+      return found;
+    },
+  };
+  await receiver.start();
+  await machines.pass(10_000);
+  expect(mirror.notices).toEqual([DOWNTIME, DOWNTIME, DOWNTIME]);
 });
 
 test('sends no heartbeat before a downtime is in the stream, so that a kill in between does not hide it', async () => {
@@ -247,6 +289,7 @@ test('sends no heartbeat before a downtime is in the stream, so that a kill in b
 
 test('a mirror shows the backlog of a receiver whose heartbeats arrive', async () => {
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const other = machines.host('receiver');
   await receiver.kill();
   receiver.broken = {
     publish: (subject, body, options) =>
@@ -259,6 +302,11 @@ test('a mirror shows the backlog of a receiver whose heartbeats arrive', async (
   await machines.pass(MINUTE);
   expect(mirror.stream?.facts()).toMatchObject({ silentSinceMs: null, backlogSinceMs: expect.any(Number) });
   expect(mirror.stream?.isCurrent).toBe(false);
+  // A receiver that is gone for long must not hold back the state of every mirror.
+  await other.start();
+  await receiver.kill();
+  await machines.pass(MINUTE);
+  expect(mirror.stream?.isCurrent).toBe(true);
 });
 
 test('connects once the servers are reached, and refuses notices until then', async () => {
