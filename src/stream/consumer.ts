@@ -87,7 +87,7 @@ export class Consumer {
     return verdict;
   }
 
-  async #take({ subject, body, left, ack, retry }: LogMessage): Promise<void> {
+  async #take({ subject, body, left, ack }: LogMessage): Promise<void> {
     const { inbox, now, onNotice, onError } = this.#deps;
     if (left > 0) this.behindSinceMs ??= now();
     try {
@@ -97,8 +97,8 @@ export class Consumer {
       if (left === 0) this.#caughtUp();
     } catch (error) {
       this.behindSinceMs ??= now();
+      // Without an acknowledgement it comes again.
       onError(error);
-      retry();
     }
   }
 

@@ -61,6 +61,4 @@ export interface LogMessage {
   /** Messages after this one that this consumer has not been sent yet. */
   readonly left: number;
   readonly ack: () => void;
-  /** Has it delivered again, some seconds later. */
-  readonly retry: () => void;
 }

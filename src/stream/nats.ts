@@ -22,9 +22,8 @@ const RECONNECT_MS = 500;
 /** The server answers a pull after so long at most. Half of it without a sign means that the pull was lost. */
 const PULL_MS = 5_000;
 const MESSAGES_AT_ONCE = 500;
-/** A message that a broken connection lost comes again after so long. */
+/** A message that is not acknowledged, for want of a connection or of room, comes again after so long. */
 const ACK_WAIT_MS = 5_000;
-const RETRY_MS = 5_000;
 const DAY_MS = 24 * 60 * 60_000;
 /** A mirror may be away for so long. */
 export const KEPT_MS = 7 * DAY_MS;
@@ -162,7 +161,6 @@ export async function connectNats(
             body: message.data,
             left: message.info.pending,
             ack: () => message.ack(),
-            retry: () => message.nak(RETRY_MS),
           }),
       });
       return () => messages.close();

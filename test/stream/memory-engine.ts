@@ -20,11 +20,9 @@ export interface MemoryOptions {
   readonly now: () => number;
   /** Resolves after the time that a message takes; rejects when it does not arrive. */
   readonly travel?: () => Promise<void>;
-  readonly retryMs?: number;
   readonly later?: (action: () => void, ms: number) => void;
 }
 
-const RETRY_MS = 5_000;
 const ACK_WAIT_MS = 5_000;
 
 export class MemoryServers {
@@ -176,7 +174,6 @@ export class MemoryServers {
         body,
         left: due.length - at - 1,
         ack: () => void consumer.unacked.delete(stored),
-        retry: () => later(again, this.#options.retryMs ?? RETRY_MS),
       });
     }
   }
