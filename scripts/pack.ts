@@ -31,6 +31,8 @@ const NOT_OF_BUNDLED = ['files', 'gypfile', 'scripts', 'dependencies', 'devDepen
 interface Manifest {
   readonly files: readonly string[];
   readonly dependencies: Readonly<Record<string, string>>;
+  /** Optional ones. */
+  readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
 const readManifest = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest;
@@ -45,7 +47,8 @@ function without(manifest: Manifest, names: readonly string[]): Record<string, u
 
 /** @param needed packages that dist/ does not contain. */
 function rangesOf(needed: ReadonlySet<string>, manifest: Manifest): Record<string, string> {
-  const ranges = [...needed].toSorted().map((name) => {
+  const own = [...needed].filter((name) => !(name in manifest.peerDependencies));
+  const ranges = own.toSorted().map((name) => {
     const range = manifest.dependencies[name];
     if (range === undefined) throw new Error(`dist/ needs ${name}, which is no dependency of the project`);
     return [name, range] as const;

@@ -11,8 +11,8 @@ const ENTRIES = ['bin', 'cli', 'main', 'client'];
 /** One file per thread loads sooner than twenty. */
 const THREADS = ['inbox/inbox-thread', 'mirror/writer/apply-thread', 'mirror/reader/query-thread'];
 
-/** Finds its binary relative to its own file. */
-const OUTSIDE = ['better-sqlite3'];
+/** The first finds its binary relative to its own file; the others are optional. */
+const OUTSIDE = ['better-sqlite3', '@nats-io/transport-node', '@nats-io/jetstream'];
 
 /** src/ loads some CommonJS packages on demand by a function that the bundler recognises only by its name. */
 const requires: Plugin = {

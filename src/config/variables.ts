@@ -51,7 +51,7 @@ export const VARIABLES = {
   OPS_READ_TOKEN: optional(is.bearerToken, 'Token for programs that only read: allows `GET` and `HEAD`'),
   STREAM_URL: optional(
     is.streamUrls,
-    'NATS servers that carry deliveries between several machines; one machine needs none',
+    'NATS servers that carry deliveries between [several machines](several-machines.md)',
   ),
   STREAM_NAME: preset('stock-mirror', is.streamName, 'Name of the stream; another one for each store'),
   STREAM_USER: optional(is.plainText, 'User at the NATS servers'),

@@ -61,6 +61,14 @@ it('contains what it needs and neither sources nor secrets', () => {
   ).toEqual([]);
 });
 
+it('names the optional packages that a stream needs', async () => {
+  const more = { ...(await mirrorEnv(folder)), STREAM_URL: 'nats://127.0.0.1:9' };
+  const command = join(installed.prefix, 'bin/stock-mirror');
+  const { status, stderr } = spawnSync(command, ['serve'], { cwd: folder, env: more, encoding: 'utf8' });
+  expect(status).toBe(2);
+  expect(stderr).toMatch(/STREAM_URL needs packages that are not installed\n +Run `npm install @nats-io/);
+});
+
 it('has a manifest without development fields', () => {
   const manifest = JSON.parse(readFileSync(join(installed.folder, 'package.json'), 'utf8')) as object;
   for (const name of ['private', 'scripts', 'devDependencies', 'optionalDependencies']) {
