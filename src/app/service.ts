@@ -12,6 +12,8 @@ import { StateSampler } from '../ops/state/state-sampler.ts';
 import { Timeline } from '../ops/state/timeline.ts';
 import type { TokenFile } from '../store-api/token/token-file.ts';
 import { shareLockout } from '../stream/lockout.ts';
+import type { Engine } from '../stream/engine.ts';
+import type { NatsOptions } from '../stream/nats.ts';
 import { Stream } from '../stream/stream.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
@@ -23,7 +25,7 @@ import { startReceiver } from './receiver.ts';
 
 export interface Platform extends MirrorPlatform {
   readonly listen: typeof listen;
-  readonly connectStream: typeof connectStream;
+  readonly connectStream: (options: NatsOptions) => Promise<Engine>;
   /** Loads the private listener's application, which no webhook needs. */
   readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
 }

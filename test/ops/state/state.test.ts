@@ -52,6 +52,8 @@ const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>
       ...(failure && { failure: { kind: 'unavailable', status: null, code: null, ...failure } }),
     },
   });
+const stream = (over: Partial<ProcessFacts['stream']>) =>
+  own({ stream: { silentSinceMs: null, failure: null, backlogSinceMs: null, ...over } });
 const network = (code: string) => blocked('breaker', { code });
 const commits = (ageMs: number, lastError: PlainError | null) =>
   own({ commits: { lastGoodAtMs: NOW - ageMs, lastError } });
@@ -111,6 +113,21 @@ test.each<[string, Partial<Facts>, MirrorState['state'], CauseCode[], RegExp?]>(
   ['a wrong certificate', network('CERT_HAS_EXPIRED'), 'live', ['store_unreachable']],
   ['a sign-in page', blocked('breaker', { kind: 'contract', status: 200 }), 'live', ['not_the_store']],
   ['a pause', blocked('rate_limited'), 'live', ['rate_limited']],
+  [
+    'a silent stream',
+    stream({ silentSinceMs: NOW - MINUTE, failure: 'timeout' }),
+    'stale',
+    ['stream_silent'],
+    /\(timeout\)/,
+  ],
+  ['deliveries that wait', stream({ backlogSinceMs: NOW - MINUTE }), 'stale', ['stream_backlog']],
+  [
+    'a heartbeat withheld for the stream',
+    { ...because('no_heartbeat'), ...stream({ silentSinceMs: NOW - MINUTE }) },
+    'stale',
+    ['stream_silent'],
+  ],
+  ['a receiver', { status: null, ...own({ isMirror: false }) }, 'live', []],
   ['silence', own({ silentSinceMs: NOW - 60 * MINUTE }), 'stale', ['silence']],
   [
     'another secret',

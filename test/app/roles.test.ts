@@ -1,0 +1,73 @@
+/** What a host offers by its role, with real sockets, files and threads. */
+import { createHmac } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import { REAL, startService, type RunningService } from '../../src/app/service.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { inboxPath } from '../../src/inbox/inbox.ts';
+import { openReader } from '../../src/sqlite/open.ts';
+import type { Listener } from '../../src/platform/listen.ts';
+import { delivery, item, newPath, values } from '../mirror/mirror-file.ts';
+import { log } from '../reconcile/mirror.ts';
+import { present } from '../shared/present.ts';
+import { MemoryServers } from '../stream/memory-engine.ts';
+
+const SECRET = 'webhook-secret';
+const BODY = delivery('r1', item());
+
+async function start(
+  servers: MemoryServers,
+  role: string,
+): Promise<{ service: RunningService; received: () => string[] }> {
+  const path = newPath();
+  const env = {
+    ...{ SERVICE_BASE_URL: 'http://127.0.0.1:9', SERVICE_CLIENT_ID: 'c', SERVICE_CLIENT_SECRET: 's' },
+    ...{ SERVICE_WEBHOOK_SECRET: SECRET, DATABASE_PATH: path, PORT: '0', OPS_PORT: '0' },
+    ...{ STREAM_URL: 'nats://127.0.0.1:9', ROLE: role },
+  };
+  const config = loadConfig({ env, cwd: '/nowhere' });
+  const service = await startService(config, log, (error) => expect.unreachable(error.message), {
+    ...REAL,
+    connectStream: () => Promise.resolve(servers.connect()),
+  });
+  onTestFinished(() => service.stop());
+  const received = (): string[] => {
+    const db = openReader(inboxPath(path));
+    try {
+      return values<string>(db, `SELECT json_extract(CAST(body AS TEXT), '$.request_id') FROM inbox`);
+    } finally {
+      db.close();
+    }
+  };
+  return { service, received };
+}
+
+const ask = (at: Listener, path: string, options?: RequestInit): Promise<Response> =>
+  fetch(`http://${at.host}:${at.port}${path}`, options);
+
+test('a receiver answers and publishes webhooks, shows its state, and refers readers to a mirror', async () => {
+  const servers = new MemoryServers({ now: Date.now });
+  const { service } = await start(servers, 'receiver');
+  const { ops } = service;
+  const webhook = present(service.webhook);
+  const signature = createHmac('sha256', SECRET).update(BODY).digest('hex');
+  const headers = { 'content-type': 'application/json', 'x-service-signature': signature };
+  const answer = await ask(webhook, '/webhooks', { method: 'POST', body: BODY, headers });
+  expect(answer.status).toBe(204);
+  await expect.poll(() => servers.log.map(({ body }) => Buffer.from(body))).toEqual([Buffer.from(BODY)]);
+  expect((await ask(webhook, '/healthz')).status).toBe(200);
+  expect((await ask(ops, '/readyz')).status).toBe(200);
+  expect(await (await ask(ops, '/api/status')).json()).toEqual({ state: 'live', causes: [] });
+  expect(await (await ask(ops, '/metrics')).text()).toMatch(/^stock_mirror_stream_backlog_rows 0$/m);
+  const elsewhere = await ask(ops, '/api/stock');
+  expect(elsewhere.status).toBe(404);
+  expect(await elsewhere.text()).toContain('read from a mirror');
+});
+
+test('a mirror takes deliveries from the stream, and has no public port', async () => {
+  const servers = new MemoryServers({ now: Date.now });
+  const { service, received } = await start(servers, 'mirror');
+  expect(service.webhook).toBeNull();
+  await expect.poll(() => servers.consumers.size).toBe(1);
+  await servers.connect().publish('deliveries', BODY, { id: 'r1' });
+  await expect.poll(received).toEqual(['r1']);
+});
