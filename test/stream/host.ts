@@ -49,6 +49,8 @@ export class Host {
   readonly notices: (Notice | { readonly lostSinceMs: number })[] = [];
   /** Takes the place of its engine's functions. */
   broken: Partial<Engine> = {};
+  /** The servers refuse its messages. */
+  refuses: (subject: string, body: Uint8Array) => boolean = () => false;
   /** Whether a connection is made. */
   connecting = (): boolean => true;
   isMirrorBroken = false;
@@ -76,7 +78,11 @@ export class Host {
       connect: () => {
         if (!this.connecting()) return Promise.reject(new Error('no server is reached'));
         const engine = this.#machines.servers.connect();
-        return Promise.resolve({ ...engine, ...this.broken });
+        const publish: Engine['publish'] = (subject, sent, options) =>
+          this.refuses(subject, sent)
+            ? Promise.reject(new Error('refused'))
+            : engine.publish(subject, sent, options);
+        return Promise.resolve({ ...engine, publish, ...this.broken });
       },
       inbox: {
         metadata: inbox.metadata,

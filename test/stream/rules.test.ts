@@ -2,66 +2,27 @@ import { expect, test } from 'vitest';
 import { judgePlace } from '../../src/stream/consumer.ts';
 import { downSince } from '../../src/stream/receiver.ts';
 
-const S = 1_000;
-
-test.each<[string, Parameters<typeof downSince>[0], number | null]>([
-  [
-    'the only receiver was restarted quickly',
-    { openSinceMs: 101 * S, isContinued: false, ownLastMs: 100 * S, othersLastMs: [] },
-    100 * S,
-  ],
-  [
-    'the only receiver was restarted with a socket that stayed open',
-    { openSinceMs: 101 * S, isContinued: true, ownLastMs: 100 * S, othersLastMs: [] },
-    null,
-  ],
-  [
-    'the engine was away for minutes while the receiver listened',
-    { openSinceMs: 50 * S, isContinued: false, ownLastMs: 100 * S, othersLastMs: [] },
-    null,
-  ],
-  [
-    'the other receiver of two listened during the restart',
-    { openSinceMs: 130 * S, isContinued: false, ownLastMs: 100 * S, othersLastMs: [129 * S] },
-    null,
-  ],
-  [
-    'the other receiver fell silent within the tolerance',
-    { openSinceMs: 133 * S, isContinued: false, ownLastMs: 100 * S, othersLastMs: [130 * S] },
-    null,
-  ],
-  [
-    'both receivers were away, the other one for less time',
-    { openSinceMs: 200 * S, isContinued: false, ownLastMs: 100 * S, othersLastMs: [150 * S, 90 * S] },
-    153 * S,
-  ],
-  [
-    'both receivers were away, this one for less time',
-    { openSinceMs: 200 * S, isContinued: false, ownLastMs: 152 * S, othersLastMs: [90 * S] },
-    152 * S,
-  ],
-  [
-    'a new receiver joins others',
-    { openSinceMs: 200 * S, isContinued: false, ownLastMs: null, othersLastMs: [199 * S] },
-    null,
-  ],
-  [
-    'a new receiver replaces one that is gone',
-    { openSinceMs: 200 * S, isContinued: false, ownLastMs: null, othersLastMs: [100 * S] },
-    103 * S,
-  ],
-  [
-    'the first receiver begins',
-    { openSinceMs: 200 * S, isContinued: false, ownLastMs: null, othersLastMs: [] },
-    null,
-  ],
-  [
-    'a socket stayed open at a receiver that was never heard',
-    { openSinceMs: 200 * S, isContinued: true, ownLastMs: null, othersLastMs: [100 * S] },
-    103 * S,
-  ],
-])('coverage: %s', (_, coverage, since) => {
-  expect(downSince(coverage)).toBe(since);
+/** Seconds: the port's opening, the receiver's own last heartbeat, the last ones of others, and since when none listened. */
+test.each<[string, open: number, own: number | null, others: number[], since: number | null]>([
+  ['the only receiver was restarted quickly', 101, 100, [], 100],
+  ['the engine was away for minutes while the receiver listened', 50, 100, [], null],
+  ['the other receiver of two listened during the restart', 130, 100, [129], null],
+  ['the other receiver fell silent within the tolerance', 133, 100, [130], null],
+  ['both receivers were away, the other one for less time', 200, 100, [150, 90], 153],
+  ['both receivers were away, this one for less time', 200, 152, [90], 152],
+  ['a new receiver joins others', 200, null, [199], null],
+  ['a new receiver replaces one that is gone', 200, null, [100], 103],
+  ['the first receiver begins', 200, null, [], null],
+])('coverage: %s', (_, open, own, others, since) => {
+  const coverage = {
+    openSinceMs: open * 1_000,
+    ownLastMs: own === null ? null : own * 1_000,
+    othersLastMs: others.map((at) => at * 1_000),
+  };
+  expect(downSince({ ...coverage, isContinued: false })).toBe(since === null ? null : since * 1_000);
+  // A socket that stayed open continues the receiver's own heartbeats only.
+  const continued = downSince({ ...coverage, isContinued: true });
+  expect(continued).toBe(own !== null || since === null ? null : since * 1_000);
 });
 
 const place = { streamId: 'a', streamSeq: 10 };
