@@ -3,17 +3,17 @@ import { judgePlace } from '../../src/stream/consumer.ts';
 import { downSince } from '../../src/stream/receiver.ts';
 
 /** Seconds: the port's opening, the receiver's own last heartbeat, the last ones of others, and since when none listened. */
-test.each<[string, open: number, own: number | null, others: number[], since: number | null]>([
-  ['the only receiver was restarted quickly', 101, 100, [], 100],
-  ['the engine was away for minutes while the receiver listened', 50, 100, [], null],
-  ['the other receiver of two listened during the restart', 130, 100, [129], null],
-  ['the other receiver fell silent within the tolerance', 133, 100, [130], null],
-  ['both receivers were away, the other one for less time', 200, 100, [150, 90], 153],
-  ['both receivers were away, this one for less time', 200, 152, [90], 152],
-  ['a new receiver joins others', 200, null, [199], null],
-  ['a new receiver replaces one that is gone', 200, null, [100], 103],
-  ['the first receiver begins', 200, null, [], null],
-])('coverage: %s', (_, open, own, others, since) => {
+test.each<[string, number, [own: number | null, ...others: number[]], number | null]>([
+  ['the only receiver was restarted quickly', 101, [100], 100],
+  ['the engine was away for minutes while the receiver listened', 50, [100], null],
+  ['the other receiver of two listened during the restart', 130, [100, 129], null],
+  ['the other receiver fell silent within the tolerance', 133, [100, 130], null],
+  ['both receivers were away, the other one for less time', 200, [100, 150, 90], 153],
+  ['both receivers were away, this one for less time', 200, [152, 90], 152],
+  ['a new receiver joins others', 200, [null, 199], null],
+  ['a new receiver replaces one that is gone', 200, [null, 100], 103],
+  ['the first receiver begins', 200, [null], null],
+])('coverage: %s', (_, open, [own, ...others], since) => {
   const coverage = {
     openSinceMs: open * 1_000,
     ownLastMs: own === null ? null : own * 1_000,
