@@ -13,6 +13,7 @@ interface Options {
   readonly from: number;
   readonly minutes: number;
   readonly seed?: number;
+  readonly stream?: boolean;
   readonly trace?: boolean;
   readonly keep?: string;
   readonly processes: number;
@@ -43,15 +44,17 @@ const program = new Command('npm run simulate --')
   .option('--minutes <m>', 'begin no further seed after so long', count, 60)
   .option('--processes <n>', 'how many at once', count, availableParallelism())
   .option('--seed <seed>', 'only this one; when it fails, its story is made as short as possible', count)
+  .option('--stream', 'with three receivers, and a stream between them and two mirrors')
   .option('--trace', 'with --seed: say what happens, line by line')
   .option('--keep <file>', 'with --seed: keep the database there')
   .parse();
 const options = program.opts<Options>();
+const isStreamed = options.stream === true;
 if (options.seed === undefined) process.exitCode = await runMany(options);
 else process.exitCode = await runOne(options.seed, options);
 
 async function runOne(seed: number, { trace = false, keep }: Options): Promise<number> {
-  const plan = drawPlan(seed);
+  const plan = drawPlan(seed, isStreamed);
   const outcome = await runPlan(plan, {
     ...(trace ? { trace: (line: string) => console.log(line) } : {}),
     ...(keep === undefined ? {} : { keepAt: keep }),
@@ -66,6 +69,7 @@ async function runOne(seed: number, { trace = false, keep }: Options): Promise<n
   return 1;
 }
 
+/** Tells the shortest story that fails in the same way. */
 async function tellStory(plan: Plan, outcome: Pick<Outcome, 'faults'>): Promise<void> {
   const untilMs = performance.now() + SHRINK_MS;
   const short = await shrink(plan, wayOf(outcome) ?? '', () => performance.now() > untilMs);
@@ -115,7 +119,7 @@ async function runMany({ seeds, from, minutes, processes }: Options): Promise<nu
       const send = (): void => {
         isIdle = next >= from + seeds || performance.now() > endMs;
         if (isIdle) child.disconnect();
-        else child.send(next++);
+        else child.send({ seed: next++, isStreamed });
       };
       child.on('message', (report: Report) => {
         take(report);
@@ -142,12 +146,13 @@ stock levels were wrong ${share(wrongness.wrongMs)} % of the time, and ${share(w
   for (const report of failed.slice(0, FAILURES_SHOWN)) {
     const { seed } = report;
     console.log(`\nseed ${seed} failed: ${whyOf(report).slice(0, 500)}`);
-    console.log(`  again:  npm run simulate -- --seed ${seed} --trace`);
+    console.log(`  again:  npm run simulate -- --seed ${seed}${isStreamed ? ' --stream' : ''} --trace`);
   }
-  const missing = done < ENOUGH_SEEDS ? [] : neverHappened(counts);
+  const missing = isStreamed || done < ENOUGH_SEEDS ? [] : neverHappened(counts);
   for (const what of missing) console.log(`never happened: ${what}`);
   console.log(failed.length === 0 ? 'every promise held' : `${failed.length} of ${done} seeds failed`);
   const first = failed[0];
-  if (first !== undefined && first.outcome !== null) await tellStory(drawPlan(first.seed), first.outcome);
+  if (first !== undefined && first.outcome !== null)
+    await tellStory(drawPlan(first.seed, isStreamed), first.outcome);
   return failed.length === 0 && missing.length === 0 && done > 0 ? 0 : 1;
 }

@@ -142,6 +142,17 @@ export class Disk {
     return db;
   }
 
+  /** Everything that this host received is in the stream. */
+  get isPublished(): boolean {
+    const db = openReader(this.inboxPath);
+    try {
+      const sql = `SELECT published_seq >= coalesce((SELECT max(seq) FROM inbox WHERE from_stream = 0), 0) FROM metadata`;
+      return db.prepare<[], number>(sql).pluck().get() === 1;
+    } finally {
+      db.close();
+    }
+  }
+
   closeAll(): void {
     for (const close of [...this.#open]) close();
     this.#open.clear();

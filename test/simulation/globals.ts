@@ -1,4 +1,5 @@
 /** Replaces the platform's clock and timers by virtual time. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { newLife, type Life, type Scheduled, type VirtualTime } from './virtual-time.ts';
@@ -21,8 +22,11 @@ interface Timer extends Scheduled {
   hasRef(): boolean;
 }
 
-export function installGlobals(time: VirtualTime, severalHosts?: () => Host): GlobalTime {
-  const host = severalHosts ?? (() => installed);
+/** The host on which the running code runs, where there are several. */
+export const HOSTS = new AsyncLocalStorage<Host>();
+
+export function installGlobals(time: VirtualTime): GlobalTime {
+  const host = (): Host => HOSTS.getStore() ?? installed;
   const real = {
     Date: globalThis.Date,
     setTimeout: globalThis.setTimeout,

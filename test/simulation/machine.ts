@@ -3,6 +3,7 @@ import { startService, type Platform, type RunningService } from '../../src/app/
 import type { Config } from '../../src/config/config.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import { Secret } from '../../src/platform/secret.ts';
+import type { Engine } from '../../src/stream/engine.ts';
 import { connectOver } from '../../src/store-api/client.ts';
 import type { TokenFile, TokenState } from '../../src/store-api/token/token-file.ts';
 import type { Transport } from '../../src/store-api/transport/transport.ts';
@@ -12,9 +13,10 @@ import type { Thread } from '../../src/platform/thread.ts';
 import { serveApply, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { Disk } from './disk.ts';
 import { startFakeThread, type ThreadPace } from './fake-thread.ts';
-import type { GlobalTime } from './globals.ts';
+import { HOSTS, type GlobalTime } from './globals.ts';
 import { incomingOf } from './incoming.ts';
 import { processLog } from './process-log.ts';
+import { present } from '../shared/present.ts';
 import { newLife, WORLD, type Life, type VirtualTime } from './virtual-time.ts';
 
 interface Credentials {
@@ -23,7 +25,7 @@ interface Credentials {
   readonly webhookSecrets: readonly [string, ...string[]];
 }
 
-interface MachineOptions {
+export interface MachineOptions {
   readonly time: VirtualTime;
   readonly globals: GlobalTime;
   readonly random: () => number;
@@ -37,6 +39,12 @@ interface MachineOptions {
   readonly onFault: (what: string) => void;
   readonly onOpen: (own: OwnMirror) => void;
   readonly onEnded: () => void;
+  /** Its part in a stream; without it, this is the only host. */
+  readonly stream?: {
+    readonly role: Config['role'];
+    readonly connect: (life: Life) => Promise<Engine>;
+    readonly wallOffsetMs: () => number;
+  };
 }
 
 type Fetch = (request: Request, bindings: unknown) => Response | Promise<Response>;
@@ -48,6 +56,13 @@ interface Process {
 }
 
 const PORT = { webhook: 8787, ops: 8788 } as const;
+const STREAM = {
+  servers: ['nats://stream.invalid'],
+  name: 'stock',
+  user: null,
+  password: null,
+  caFile: null,
+};
 
 export class Machine {
   readonly disk = new Disk();
@@ -98,13 +113,15 @@ export class Machine {
     this.#process = process;
     globals.life = life;
     try {
-      const service = await startService(
-        this.#config(),
-        processLog({ ...this.#options, life }),
-        (error) => {
-          if (life.alive) onFault(`the store died: ${error.message}`);
-        },
-        this.#platform(process),
+      const service = await this.#inside(life, () =>
+        startService(
+          this.#config(),
+          processLog({ ...this.#options, life }),
+          (error) => {
+            if (life.alive) onFault(`the store died: ${error.message}`);
+          },
+          this.#platform(process),
+        ),
       );
       if (life.alive) process.service = service;
     } catch (error) {
@@ -134,7 +151,7 @@ export class Machine {
     }
     process.service = null;
     process.listeners.clear();
-    await service.stop();
+    await this.#inside(process.life, () => service.stop());
     if (!process.life.alive) return;
     process.life.end();
     this.#options.onEnded();
@@ -157,7 +174,8 @@ export class Machine {
     if (life.standsStillUntilMs > time.nowMs) await time.sleep(life.standsStillUntilMs - time.nowMs, WORLD);
     if (!life.alive) return null;
     const incoming = incomingOf(request, body);
-    const answer = await Promise.race([fetch(request, { incoming }), life.death]);
+    const answered = this.#inside(life, () => fetch(request, { incoming }));
+    const answer = await Promise.race([answered, life.death]);
     return answer === undefined || !life.alive ? null : answer;
   }
 
@@ -170,6 +188,18 @@ export class Machine {
     });
     const answer = await this.request('ops', request, new Uint8Array());
     return answer === null ? null : { status: answer.status, json: await answer.json() };
+  }
+
+  #inside<T>(life: Life, work: () => T): T {
+    const { stream } = this.#options;
+    if (stream === undefined) return work();
+    const host = {
+      life,
+      get wallOffsetMs() {
+        return stream.wallOffsetMs();
+      },
+    };
+    return HOSTS.run(host, work);
   }
 
   #platform(process: Process): Platform {
@@ -214,7 +244,7 @@ export class Machine {
           random,
           onFileError: (error) => this.#options.onFault(`token file: ${String(error)}`),
         }),
-      connectStream: () => Promise.reject(new Error('this is the only machine')),
+      connectStream: () => present(this.#options.stream).connect(life),
       loadOps: () => Promise.resolve({ createOpsApp }),
       listen: (app, host, port) => {
         process.listeners.set(port, app.fetch as Fetch);
@@ -268,7 +298,7 @@ export class Machine {
   }
 
   #config(): Config {
-    const { schedules, maxConcurrency, maxRps } = this.#options;
+    const { schedules, maxConcurrency, maxRps, stream } = this.#options;
     const { clientId, clientSecret, webhookSecrets } = this.#options.credentials;
     const [first, ...others] = webhookSecrets;
     return {
@@ -286,8 +316,8 @@ export class Machine {
       schedules,
       warehouseNames: new Map(),
       retentionDays: 30,
-      stream: null,
-      role: 'both',
+      stream: stream === undefined ? null : STREAM,
+      role: stream?.role ?? 'both',
       logLevel: 'info',
       warnings: [],
     };

@@ -97,13 +97,15 @@ export interface Plan {
   readonly leavesOutWarehouses: boolean;
   readonly dateAheadMs: number;
   readonly instantReads: boolean;
+  /** The mirror takes its deliveries from a stream, to which three receivers publish; one of them is a second mirror. */
+  readonly isStreamed: boolean;
   readonly activeMs: number;
   readonly steps: readonly Step[];
 }
 
 const MINUTE_MS = 60_000;
 
-export function drawPlan(seed: number): Plan {
+export function drawPlan(seed: number, isStreamed = false): Plan {
   const random = createRandom(seed, 'plan');
   const length: Length = random.chance(0.04) ? 'long' : 'short';
   const activeMs = length === 'long' ? random.int(25, 50) * MINUTE_MS : random.int(40, 300) * 1_000;
@@ -155,6 +157,7 @@ export function drawPlan(seed: number): Plan {
     leavesOutWarehouses,
     dateAheadMs,
     instantReads: random.chance(0.8),
+    isStreamed,
     activeMs,
     steps: steps.filter(
       ({ deed }) =>

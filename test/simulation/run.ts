@@ -3,12 +3,15 @@ import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts'
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { createRandom } from '../../src/sandbox/world/random.ts';
 import { createService, type SimulatedService } from '../../src/sandbox/sandbox.ts';
+import type { Transmitter } from '../../src/sandbox/network/transmit.ts';
 import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
 import { prepared } from '../../src/sqlite/prepared.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { type Db } from '../../src/sqlite/open.ts';
+import { present } from '../shared/present.ts';
 import { createCarriers } from './carriers.ts';
 import { createDoer, type Stage } from './deeds.ts';
+import { Fleet } from './fleet.ts';
 import { installGlobals } from './globals.ts';
 import { Machine } from './machine.ts';
 import { Mail } from './mail.ts';
@@ -93,6 +96,7 @@ class Run {
   readonly #service: SimulatedService;
   readonly #machine: Machine;
   readonly #mail: Mail;
+  readonly #fleet: Fleet | null;
   readonly #stage: Stage;
   readonly #doer;
   readonly #answered = new Answered((what) => this.#fault(what));
@@ -139,10 +143,8 @@ class Run {
       !plan.leavesOutWarehouses,
     );
     this.#polls = createRandom(plan.seed, 'consumer');
-    const carriers = createCarriers({
+    const ways = {
       time,
-      random: stream('carriers'),
-      machine: () => this.#machine,
       service: () => this.#service,
       side: () => this.#side,
       isCut: () => this.#stage.isCut,
@@ -156,11 +158,18 @@ class Run {
         this.#onAnswered(delivery, status, ms);
       },
       onCall: (call) => this.#calls.onCall(call, () => this.#oldestDue()),
-    });
-    this.#inFlight = carriers.inFlight;
+    } satisfies Partial<Parameters<typeof createCarriers>[0]>;
+    const carriers = createCarriers({ ...ways, random: stream('carriers'), machine: () => this.#machine });
+    const fleet = plan.isStreamed ? this.#openFleet() : null;
+    this.#fleet = fleet;
+    const incoming =
+      fleet === null
+        ? carriers
+        : createCarriers({ ...ways, random: stream('incoming'), machine: () => fleet.next() });
+    this.#inFlight = incoming.inFlight;
     this.#mail = new Mail(
       time,
-      carriers.transmitter,
+      fleet === null ? incoming.transmitter : this.#noticingLosses(incoming.transmitter),
       () => this.#service.webhookSecret,
       (what) => this.#count(what),
     );
@@ -191,14 +200,13 @@ class Run {
     };
     this.#side = new StoreSide(time, this.#service, () => this.#stage.mistakes.size > 0);
     this.#service.reads.latencyMs = { min: 0, max: plan.readLatencyMs };
-    this.#machine = new Machine({
+    const host = {
       time,
       globals,
-      random: stream('machine'),
       credentials: {
         clientId: this.#service.clientId,
         clientSecret: this.#service.clientSecret,
-        webhookSecrets: [this.#service.webhookSecret],
+        webhookSecrets: [this.#service.webhookSecret] as const,
       },
       schedules: {
         reconcileCron: plan.reconcileCron,
@@ -207,9 +215,30 @@ class Run {
       },
       maxConcurrency: plan.maxConcurrency,
       maxRps: plan.maxRps,
+      onFault: (what: string) => this.#fault(what),
+    };
+    fleet?.open((at) => {
+      const { transport } = createCarriers({
+        ...ways,
+        random: stream(`host ${at}`),
+        machine: () => present(fleet.receivers[at]),
+        onCall: () => undefined,
+      });
+      return {
+        ...host,
+        random: stream(`receiver ${at}`),
+        transport,
+        log: (line) => this.#trace(`host ${at}: ${line}`),
+        onOpen: () => undefined,
+        onEnded: () => undefined,
+      };
+    });
+    this.#machine = new Machine({
+      ...host,
+      ...fleet?.watched(() => globals.wallOffsetMs),
+      random: stream('machine'),
       transport: carriers.transport,
       log: (line) => this.#trace(`mirror: ${line}`),
-      onFault: (what) => this.#fault(what),
       onOpen: ({ db, newEpoch }) => {
         this.#promises.watch(db, this.#machine.disk.journal.db);
         if (newEpoch !== null) this.#onNewEpoch();
@@ -252,6 +281,28 @@ class Run {
     this.#doer = createDoer(this.#stage);
   }
 
+  #openFleet(): Fleet {
+    const { seed, startMs, activeMs } = this.#plan;
+    return new Fleet({
+      time: this.#time,
+      seed,
+      untilMs: startMs + activeMs,
+      count: (what) => this.#count(what),
+    });
+  }
+
+  /** While another receiver listens, no downtime follows a delivery that a dying one did not answer. */
+  #noticingLosses(transmitter: Transmitter): Transmitter {
+    return {
+      ...transmitter,
+      transmit: async (delivery, url) => {
+        const outcome = await transmitter.transmit(delivery, url);
+        if (outcome.outcome !== 'answered') this.#delivered.lost(delivery.items);
+        return outcome;
+      },
+    };
+  }
+
   #onNewEpoch(): void {
     this.#closeObserver();
     this.#guard.restore();
@@ -264,6 +315,7 @@ class Run {
     const onRejection = (error: unknown): void => this.#fault(`unhandled: ${describe(error)}`);
     process.on('unhandledRejection', onRejection);
     try {
+      this.#fleet?.begin();
       void this.#machine.start();
       for (const step of plan.steps) {
         time.at(plan.startMs + step.atMs, WORLD, () => {
@@ -291,6 +343,7 @@ class Run {
 
   end(): void {
     this.#closeObserver();
+    this.#fleet?.end();
     this.#machine.kill();
     this.#machine.disk.closeAll();
     if (this.#options.keepAt !== undefined) this.#machine.disk.keepAt(this.#options.keepAt);
@@ -301,6 +354,7 @@ class Run {
   async #comeToRest(): Promise<void> {
     this.#trace('quiet from here on');
     this.#doer.calm();
+    this.#fleet?.calm();
     this.#machine.cancelKill();
     await this.#settleWebhooks();
     if (!(await this.#waitFor('a running process', 120_000, () => this.#runs()))) return;
@@ -392,6 +446,13 @@ class Run {
     let idle = false;
     void network.flush().then(() => (idle = true));
     await this.#waitFor('the last webhook', 3 * 3_600_000, () => idle && quiet(), 1_000);
+    if (this.#fleet !== null)
+      await this.#waitFor('the stream', 600_000, () => this.#runs() && this.#isDrained(), 1_000);
+  }
+
+  /** Every answered delivery is in the mirror's inbox. */
+  #isDrained(): boolean {
+    return this.#fleet?.isDrained() ?? true;
   }
 
   #runs(): boolean {
@@ -407,8 +468,12 @@ class Run {
     const open = openWork(db);
     if (open !== null) return open;
     if (status.state !== 'live' && status.state !== 'stale') return `the state is ${status.state}`;
+    return this.#differences(this.#machine.disk.databasePath);
+  }
+
+  #differences(databasePath: string): string | null {
     const { differences } = compareWithTruth(
-      this.#machine.disk.databasePath,
+      databasePath,
       { snapshot: () => this.#truthAsDelivered() },
       this.#inTheDark(),
     );
@@ -454,6 +519,7 @@ class Run {
   }
 
   async #checkTheEnd(): Promise<void> {
+    await this.#checkSecond();
     await this.#drive(this.#machine.stop());
     const db = this.#observe();
     if (db === null) {
@@ -474,6 +540,23 @@ class Run {
     this.#count('epochs after the first', Math.max(0, this.#consumer.epochs - 1));
     this.#count('removals checked', this.#promises.removals);
     this.#count('token requests', this.#calls.tokens);
+  }
+
+  /** The second mirror equals the store as well, and has every answered delivery. */
+  async #checkSecond(): Promise<void> {
+    const second = this.#fleet?.receivers[0];
+    if (second === undefined) return;
+    const db = openForQueries(second.disk.databasePath);
+    const unrest = (): string | null => openWork(db) ?? this.#differences(second.disk.databasePath);
+    for (const _ of [1, 2]) {
+      await this.#drive(second.ask('/api/resync', { allow_removals: true }));
+      await this.#waitFor('rest', REST_WITHIN_MS, () => unrest() === null, 1_000);
+    }
+    const left = unrest();
+    if (left !== null) this.#fault(`the second mirror is never at rest: ${left}`);
+    if (!this.#counts.has('restored backup (inbox)')) this.#answered.check(db);
+    db.close();
+    await this.#drive(second.stop());
   }
 
   #endless(): Endless | null {
@@ -559,7 +642,8 @@ class Run {
       this.#checkMoved(db);
       this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
       // Nodes with different clocks leave the order unknown; an answered delivery may not be applied yet.
-      if (this.#plan.nodeSkewMs === 0 && isAllApplied(db)) this.#delivered.checkLevels(db, this.#service);
+      if (this.#plan.nodeSkewMs === 0 && isAllApplied(db) && this.#isDrained())
+        this.#delivered.checkLevels(db, this.#service);
     }
     this.#time.after(SAMPLE_EVERY_MS, WORLD, () => this.#sample());
   }

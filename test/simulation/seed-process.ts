@@ -2,8 +2,8 @@
 import { drawPlan } from './plan.ts';
 import { runPlan } from './run.ts';
 
-process.on('message', (seed: number) => {
-  void runPlan(drawPlan(seed)).then(
+process.on('message', ({ seed, isStreamed }: { seed: number; isStreamed: boolean }) => {
+  void runPlan(drawPlan(seed, isStreamed)).then(
     (outcome) => process.send?.({ seed, outcome }),
     (error: unknown) => {
       const fault = `the simulation itself failed: ${error instanceof Error ? error.stack : String(error)}`;

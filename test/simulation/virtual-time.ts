@@ -1,4 +1,5 @@
 /** Virtual time: one ordered queue of all events. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 import { present } from '../shared/present.ts';
 
@@ -60,7 +61,8 @@ export class VirtualTime {
       atMs: Math.max(atMs, this.#nowMs),
       order: this.#order,
       life,
-      action,
+      // On the host that scheduled it.
+      action: AsyncLocalStorage.bind(action),
       cancelled: false,
     };
     this.#push(event);

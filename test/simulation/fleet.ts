@@ -1,0 +1,191 @@
+/** Receivers on hosts of their own, and the servers of the stream between them and the watched mirror. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createRandom } from '../../src/sandbox/world/random.ts';
+// Loaded before a host asks for it: loading takes no virtual time.
+import '../../src/ops/receiver-app.ts';
+import type { Engine } from '../../src/stream/engine.ts';
+import { MemoryServers } from '../stream/memory-engine.ts';
+import { present } from '../shared/present.ts';
+import { Machine, type MachineOptions } from './machine.ts';
+import { WORLD, type Life, type VirtualTime } from './virtual-time.ts';
+
+interface FleetOptions {
+  readonly time: VirtualTime;
+  readonly seed: number;
+  readonly untilMs: number;
+  readonly count: (what: string) => void;
+}
+
+type Random = ReturnType<typeof createRandom>;
+
+const RECEIVERS = 3;
+const MIRRORS = 2;
+/** The watched mirror's place among the hosts that can be cut off. */
+const WATCHED = -1;
+const TROUBLE_EVERY_MS = { min: 4_000, max: 20_000 };
+
+export class Fleet {
+  readonly #options: FleetOptions;
+  readonly #random: Random;
+  readonly #ways: Random;
+  readonly servers: MemoryServers;
+  readonly receivers: Machine[] = [];
+  readonly #cut = new Set<number>();
+  #hasBegun = false;
+  #isCalm = false;
+  #turn = 0;
+
+  constructor(options: FleetOptions) {
+    const { time, seed } = options;
+    this.#options = options;
+    this.#random = createRandom(seed, 'fleet');
+    this.#ways = createRandom(seed, 'ways');
+    this.servers = new MemoryServers({
+      now: () => Math.round(time.nowMs),
+      travel: () => this.#travel(),
+      later: (action, ms) => void time.after(ms, WORLD, action),
+    });
+  }
+
+  #connect(life: Life, host: number): Promise<Engine> {
+    const { time } = this.#options;
+    const engine = this.servers.connect(async () => {
+      // A dead process sends nothing more.
+      if (!life.alive) await new Promise(() => undefined);
+      if (life.standsStillUntilMs > time.nowMs) await time.sleep(life.standsStillUntilMs - time.nowMs);
+      if (this.#cut.has(host)) throw new Error('cut off');
+    });
+    return Promise.resolve({
+      ...engine,
+      hear: (listener) => engine.hear(AsyncLocalStorage.bind(listener)),
+      consume: (consumer, onMessage) => engine.consume(consumer, AsyncLocalStorage.bind(onMessage)),
+    });
+  }
+
+  /** @param optionsOf the host's own options. */
+  open(optionsOf: (at: number) => Omit<MachineOptions, 'stream'>): void {
+    for (let at = 0; at < RECEIVERS; at += 1) {
+      const wallOffsetMs = this.#random.int(-5_000, 5_000);
+      const stream = {
+        role: at === 0 ? ('both' as const) : ('receiver' as const),
+        connect: (life: Life) => this.#connect(life, at),
+        wallOffsetMs: () => wallOffsetMs,
+      };
+      this.receivers.push(new Machine({ ...optionsOf(at), stream }));
+    }
+  }
+
+  /** The part of the watched mirror. */
+  watched(wallOffsetMs: () => number): Pick<MachineOptions, 'stream'> {
+    return { stream: { role: 'mirror', connect: (life) => this.#connect(life, WATCHED), wallOffsetMs } };
+  }
+
+  /** The balancer's choice. */
+  next(): Machine {
+    this.#turn += 1;
+    if (!this.#hasBegun) return present(this.receivers.at(-1));
+    const open = this.receivers.filter(({ isRunning }) => isRunning);
+    const among = open.length > 0 ? open : this.receivers;
+    return present(among[this.#turn % among.length]);
+  }
+
+  /** A new mirror takes no delivery from before its first connection: the others start once both mirrors have theirs. */
+  begin(): void {
+    const [second, ...others] = this.receivers;
+    void present(second).start();
+    const beginOthers = (): void => {
+      if (this.servers.consumers.size < MIRRORS) return this.#later(100, beginOthers);
+      for (const other of others) void other.start();
+      this.#hasBegun = true;
+      this.#troubleAgain();
+    };
+    beginOthers();
+  }
+
+  calm(): void {
+    this.#isCalm = true;
+    this.servers.isAway = false;
+    this.#cut.clear();
+  }
+
+  end(): void {
+    for (const receiver of this.receivers) {
+      receiver.kill();
+      receiver.disk.remove();
+    }
+  }
+
+  /** Everything that a running receiver has answered is in the log, and every mirror has acknowledged it. */
+  isDrained(): boolean {
+    return (
+      this.receivers.every((receiver) => receiver.isRunning && receiver.disk.isPublished) &&
+      [...this.servers.consumers.values()].every(
+        ({ nextSeq, unacked, again }) =>
+          nextSeq > this.servers.lastSeq && unacked.size === 0 && again.length === 0,
+      )
+    );
+  }
+
+  async #travel(): Promise<void> {
+    const isSlow = this.#ways.chance(0.05);
+    await this.#options.time.sleep(this.#ways.int(1, isSlow ? 1_500 : 15));
+    if (!this.#isCalm && this.#ways.chance(0.01)) throw new Error('lost on its way');
+  }
+
+  #troubleAgain(): void {
+    const { time, untilMs } = this.#options;
+    time.after(this.#random.int(TROUBLE_EVERY_MS.min, TROUBLE_EVERY_MS.max), WORLD, () => {
+      if (this.#isCalm || time.nowMs > untilMs) return;
+      this.#trouble();
+      this.#troubleAgain();
+    });
+  }
+
+  #trouble(): void {
+    const random = this.#random;
+    const at = random.int(0, this.receivers.length - 1);
+    const receiver = present(this.receivers[at]);
+    const what = random.pick([
+      'kill',
+      'stop',
+      'stand still',
+      'engine away',
+      'cut',
+      'forget ids',
+      'all killed',
+    ] as const);
+    this.#options.count(`stream: ${what}`);
+    switch (what) {
+      case 'kill':
+        receiver.kill();
+        this.#later(random.int(200, 15_000), () => void receiver.start());
+        return;
+      case 'stop':
+        void receiver.stop().then(() => this.#later(random.int(200, 15_000), () => void receiver.start()));
+        return;
+      case 'all killed':
+        for (const each of this.receivers) each.kill();
+        for (const each of this.receivers) this.#later(random.int(200, 15_000), () => void each.start());
+        return;
+      case 'stand still':
+        receiver.standStill(random.int(500, 8_000));
+        return;
+      case 'engine away':
+        this.servers.isAway = true;
+        this.#later(random.int(2_000, 180_000), () => (this.servers.isAway = false));
+        return;
+      case 'cut': {
+        const host = random.int(WATCHED, this.receivers.length - 1);
+        this.#cut.add(host);
+        this.#later(random.int(1_000, 60_000), () => this.#cut.delete(host));
+        return;
+      }
+      case 'forget ids':
+        this.servers.forgetIds();
+    }
+  }
+
+  #later(ms: number, action: () => void): void {
+    this.#options.time.after(ms, WORLD, action);
+  }
+}
