@@ -11,6 +11,8 @@ export type Place = Pick<StreamPlace, 'streamId' | 'streamSeq'>;
 export type Verdict = 'continue' | 'moved' | 'lost';
 
 export function judgePlace({ streamId, streamSeq }: Place, log: Log): Verdict {
+  // Killed before its first heartbeat, a new host has noted no place yet, but its consumer has it.
+  if (streamId === null && log.consumer !== null) return 'continue';
   if (log.id !== streamId || log.firstSeq > streamSeq + 1 || log.lastSeq < streamSeq) return 'lost';
   return log.consumer === null ? 'moved' : 'continue';
 }
@@ -21,7 +23,6 @@ interface ConsumerDeps {
   readonly now: () => number;
   /** Resolves once the mirror will act on it, whatever happens. */
   readonly onNotice: (notice: Notice) => Promise<unknown>;
-  /** Messages may be missing. */
   readonly onLost: () => void;
   readonly onError: (error: unknown) => void;
 }
@@ -30,7 +31,6 @@ const CHECK_EVERY_MS = 10_000;
 
 export class Consumer {
   readonly #deps: ConsumerDeps;
-  /** As far as it is known: more may be here. */
   place: Place;
   /** Messages have been waiting since then; null: none is known to wait. */
   behindSinceMs: number | null;
@@ -80,7 +80,7 @@ export class Consumer {
     } else {
       // A consumer that has acknowledged nothing reports 0.
       const streamSeq = Math.max(this.place.streamSeq, log.consumer?.ackedSeq ?? 0);
-      this.place = { ...this.place, streamSeq };
+      this.place = { streamId: log.id, streamSeq };
       if (verdict === 'moved') await engine.moveConsumer(this.#name, streamSeq + 1);
     }
     if (this.place.streamSeq >= log.lastSeq) this.#caughtUp();

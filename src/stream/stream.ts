@@ -53,7 +53,6 @@ export class Stream {
   readonly #onError: (error: unknown) => void;
   readonly #connecting = Promise.withResolvers<Engine>();
   #receiver: Receiver | null = null;
-  /** null: not reached yet. */
   engine: Engine | null = null;
   #failure: string | null = null;
   #heardAtMs: number;
@@ -83,7 +82,6 @@ export class Stream {
           });
   }
 
-  /** Nothing is sent before. */
   start(): void {
     void this.#connect();
     for (const part of [this.#publisher, this.#consumer, this.#receiver])
@@ -109,7 +107,6 @@ export class Stream {
     }
   }
 
-  /** The inbox has new rows. */
   arrived(): void {
     this.#publisher.arrived();
   }
@@ -175,7 +172,6 @@ export class Stream {
     return this.#receiver?.unsureSinceMs ?? null;
   }
 
-  /** The process received nothing since then. */
   stoodStill(sinceMs: number): void {
     this.#receiver?.stoodStill(sinceMs);
   }

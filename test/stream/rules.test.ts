@@ -29,7 +29,8 @@ const place = { streamId: 'a', streamSeq: 10 };
 const log = { id: 'a', firstSeq: 5, lastSeq: 20, consumer: { ackedSeq: 12 } };
 
 test.each<[string, object, object, string]>([
-  ['a new inbox', { streamId: null, streamSeq: 0 }, {}, 'lost'],
+  ['a new inbox', { streamId: null, streamSeq: 0 }, { consumer: null }, 'lost'],
+  ['a new host that was killed before it noted a place', { streamId: null, streamSeq: 0 }, {}, 'continue'],
   ['the place that was noted', {}, {}, 'continue'],
   ['a consumer that was deleted', {}, { consumer: null }, 'moved'],
   ['a stream that was created again', {}, { id: 'b' }, 'lost'],
