@@ -1,4 +1,3 @@
-
 export const productNames = [
   'เสื้อยืดคอกลม',
   'กางเกงยีนส์ขายาว',

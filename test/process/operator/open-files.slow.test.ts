@@ -30,7 +30,7 @@ test.skipIf(process.platform !== 'linux')(
     for (const socket of sockets) socket.on('error', () => undefined);
     await logged((line) => line['cause'] === 'turned_away');
     const status = (await (await fetch(`${String(listening['ops'])}api/status`)).json()) as Json;
-    expect(JSON.stringify(status['causes'])).toContain('raise the limit of open files');
+    expect(JSON.stringify(status['causes'])).toContain('raise the open-file limit');
 
     await Promise.all(sockets.map(async (socket) => socket.destroyed || once(socket.destroy(), 'close')));
     sandbox.webhookUrl = String(listening['webhooks']);

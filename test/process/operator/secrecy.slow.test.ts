@@ -166,7 +166,7 @@ test('shows no secret in logs, answers, pages and files except the token file', 
   const wrong = odd('wrong');
   const second = await startMirror(t, sandbox, { folder, env: { ...env, SERVICE_CLIENT_SECRET: wrong } });
   secrets['wrong'] = wrong;
-  await untilLogged(second, ({ kind }) => kind === 'credentials', 'that the credentials are refused');
+  await untilLogged(second, ({ cause }) => cause === 'credentials', 'that the credentials are refused');
   for (const [path, text] of await shownBy(second, level.variantId)) shown.set(`${path}, refused`, text);
   await second.stop();
 
