@@ -22,7 +22,7 @@ export function missedSince({ aliveAtMs, missedSinceMs, isInherited, bootedAtMs 
   return isInherited && bootedAtMs < aliveAtMs ? null : aliveAtMs;
 }
 
-/** What is known of the public port before this run. */
+/** The state of the public port before this run. */
 export function portBefore({
   webhook,
 }: Pick<Config, 'webhook'>): Pick<LastRun, 'isInherited' | 'bootedAtMs'> {

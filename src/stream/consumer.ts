@@ -78,6 +78,8 @@ export class Consumer {
       this.place = { streamId: log.id, streamSeq: log.lastSeq };
       this.#deps.onLost();
     } else {
+      // Its first read may not have been noted either.
+      if (this.place.streamId === null) this.#deps.onLost();
       // A consumer that has acknowledged nothing reports 0.
       const streamSeq = Math.max(this.place.streamSeq, log.consumer?.ackedSeq ?? 0);
       this.place = { streamId: log.id, streamSeq };

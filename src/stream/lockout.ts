@@ -33,7 +33,7 @@ export function shareLockout(
       await file.write(state);
       const { lockout } = state;
       if ((lockout?.atMs ?? null) === notedAtMs) return;
-      // Out of reach of the engine, each host finds out by itself.
+      // While the engine cannot be reached, each host asks the store.
       const noted = engineNow()?.publish(subject, Buffer.from(JSON.stringify({ lockout })));
       await noted?.then(
         () => (notedAtMs = lockout?.atMs ?? null),

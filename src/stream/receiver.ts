@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine } from './engine.ts';
 import { noticeBody } from './notices.ts';
 
-/** Who listened when. All times are the engine's, so receivers' clocks do not matter. */
+/** The times at which receivers listened, by the engine's clock: those of receivers may differ by seconds. */
 export interface Coverage {
   /** Since when this receiver's public port has been open. */
   readonly openSinceMs: number;

@@ -122,7 +122,7 @@ export class Stream {
     return { rows, oldestAtMs: this.#publisher.oldestAtMs };
   }
 
-  /** What any receiver has received is here, but for the last seconds. */
+  /** Deliveries of all receivers are here, except those of the last seconds. */
   get isCurrent(): boolean {
     const { silentSinceMs, backlogSinceMs } = this.facts();
     return this.#consumer?.hasCaughtUp !== false && silentSinceMs === null && backlogSinceMs === null;

@@ -1,4 +1,4 @@
-/** What a host offers by its role, with real sockets, files and threads. */
+/** The ports of a host by its role, with real sockets, files and threads. */
 import { createHmac } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { REAL, startService, type RunningService } from '../../src/app/service.ts';

@@ -45,7 +45,7 @@ export class Host {
   #inbox: InboxClient | null = null;
   #beats: NodeJS.Timeout | undefined;
   stream: Stream | null = null;
-  /** What its mirror was asked to do. */
+  /** Requests to its mirror. */
   readonly notices: (Notice | { readonly lostSinceMs: number })[] = [];
   /** Takes the place of its engine's functions. */
   broken: Partial<Engine> = {};

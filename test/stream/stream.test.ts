@@ -1,4 +1,4 @@
-/** What a set of hosts does with deliveries and with gaps in their coverage (docs/architecture.md#several-machines). */
+/** Deliveries, downtime and state of several hosts (docs/architecture.md#several-machines). */
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { T0 } from '../mirror/mirror-file.ts';
@@ -134,6 +134,21 @@ test('a new mirror begins with a loss, at the end of the stream', async () => {
   await machines.pass(1_000);
   expect(mirror.notices).toEqual([{ lostSinceMs: 0 }]);
   expect(mirror.ids).toEqual(['new']);
+});
+
+test('a new mirror that is killed before it notes anything misses neither its first read nor a delivery', async () => {
+  const [machines, receiver] = await running('receiver');
+  const mirror = machines.host('mirror');
+  await mirror.start();
+  await machines.pass(500);
+  await mirror.kill();
+  mirror.notices.splice(0);
+  await receiver.receive('a');
+  await machines.pass(1_000);
+  await mirror.start();
+  await machines.pass(1_000);
+  expect(mirror.notices).toEqual([LOST]);
+  expect(mirror.ids).toEqual(['a']);
 });
 
 test.each<[string, (machines: Machines) => void]>([
