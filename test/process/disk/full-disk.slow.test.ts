@@ -104,8 +104,7 @@ test.skipIf(!isAble)(
       await eventually(() => load.settled.length > 50, { what: 'traffic' });
       load.stop();
       await sandbox.network.idle();
-      // On a busy machine a commit may end after the answer's deadline.
-      expect(load.settled.filter(({ status }) => status !== 204 && status !== 503)).toEqual([]);
+      expect(load.settled.filter(({ status }) => status !== 204)).toEqual([]);
       expect((await fetch(mirror.webhookUrl.replace('/webhooks', '/healthz'))).status).toBe(200);
     };
     disk.fill();

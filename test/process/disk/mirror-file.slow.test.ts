@@ -185,8 +185,7 @@ test.concurrent.for([{ cases: RUNNING }, { cases: [FOREIGN] }])(
     load.stop();
     await untilQuiet(mirror, sandbox);
     await untilEqual(mirror, sandbox);
-    // On a busy machine a commit may end after the answer's deadline.
-    expect(load.settled.filter(({ status }) => status !== 204 && status !== 503)).toEqual([]);
+    expect(load.settled.filter(({ status }) => status !== 204)).toEqual([]);
     expect(notKept(files.path, load.settled)).toEqual([]);
     expect(await mirror.stop()).toEqual({ code: 0, signal: null });
   },
