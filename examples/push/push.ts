@@ -20,7 +20,7 @@ const {
   PUSH_POSITION: positionPath = 'push-position.json',
 } = process.env;
 
-/** A restart repeats at most so many changes. */
+/** Largest number of changes that a restart repeats. */
 const LIMIT = 100;
 const WAIT_S = 60;
 const AT_ONCE = 8;

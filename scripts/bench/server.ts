@@ -46,7 +46,7 @@ export class Server {
     return this.#listening;
   }
 
-  /** Memory in MB; what several processes share is divided among them. */
+  /** Memory in MB, with shared pages divided among the processes. */
   proportionalMb(): number {
     return (Number(/^Pss:\s+(\d+) kB/m.exec(this.#read('smaps_rollup'))?.[1]) * 1_024) / 1e6;
   }

@@ -123,7 +123,7 @@ export async function startInTime<T>(
   return await Promise.race([starting, tooLong()]).finally(() => started.abort());
 }
 
-/** Ends a start under way; what it wrote is complete or absent. */
+/** Ends a start under way; its files are complete or absent. */
 async function endStart(starting: Promise<RunningService>, log: Logger): Promise<void> {
   const ended = starting.then(
     (service) => service.stop(),

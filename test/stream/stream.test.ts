@@ -61,7 +61,7 @@ test('keeps deliveries while the servers are away, and publishes them in order a
   expect(mirror.stream?.isCurrent).toBe(true);
 });
 
-test('publishes after a kill what it had not noted as published, and mirrors drop the doubles', async () => {
+test('publishes unconfirmed deliveries again after a kill, and mirrors drop the doubles', async () => {
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
   await receiver.receive('a');
   await machines.pass(100);
