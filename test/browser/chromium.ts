@@ -8,6 +8,9 @@ const EXECUTABLE = '/usr/bin/chromium';
 
 export const hasChromium = existsSync(EXECUTABLE);
 
+/** Only a hang takes so long. */
+const ONLY_A_HANG_MS = 120_000;
+
 /** Ignored by git. */
 const SCREENSHOTS = join(import.meta.dirname, 'screenshots');
 
@@ -35,7 +38,7 @@ export async function openPage(
 ): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
   onTestFinished(() => context.close());
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(ONLY_A_HANG_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
