@@ -7,10 +7,7 @@ export function isGivenUp(read: { readonly parked: boolean; readonly faults: num
 
 export const ISOLATED_ONE_IN = 20;
 
-/**
- * Up to 5 % of the products, or one, may be broken in the store. Beyond that, the mirror is stale (the view
- * `state_cause`).
- */
+/** Up to 5 % of the products, or one, may be broken in the store; beyond that, the mirror is stale (`state_cause`). */
 export function isIsolated(givenUp: number, products: number): boolean {
   return (
     givenUp === 0 || (givenUp < products && givenUp <= Math.max(1, Math.floor(products / ISOLATED_ONE_IN)))

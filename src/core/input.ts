@@ -18,7 +18,7 @@ export interface StockChange {
 
 /** `variantId` is set if at least that could be read. */
 export interface Unreadable {
-  /** Position in `data.items`; null: the whole body could not be read. */
+  /** Position in `data.items`; null if the whole body could not be read. */
   readonly itemIndex: number | null;
   readonly problem: string;
   readonly variantId: string | null;
@@ -74,7 +74,7 @@ export interface ProductSnapshot {
   readonly variants: readonly VariantSnapshot[];
 }
 
-/** One product/detail answer. `snapshot` null: 404 not_found. */
+/** One product/detail answer. `snapshot` is null for 404 not_found. */
 export interface ReadInput extends InputBase {
   readonly kind: 'read';
   readonly productId: string;
@@ -82,7 +82,7 @@ export interface ReadInput extends InputBase {
   readonly s0: number;
   readonly sentAtMs: number;
   readonly receivedAtMs: number;
-  /** The `Date` header, store time; null: absent or unreadable. */
+  /** The `Date` header, store time; null if absent or unreadable. */
   readonly serverDateMs: number | null;
   readonly requestId: string | null;
   readonly snapshot: ProductSnapshot | null;
@@ -95,7 +95,6 @@ export interface ListedInput extends InputBase {
   readonly lookup: boolean;
 }
 
-/** Requests reads of these products, and of the products that these variants belong to. */
 export interface ReadRequestInput extends InputBase {
   readonly kind: 'request_reads';
   readonly reason: Reason;

@@ -1,7 +1,4 @@
-/**
- * The mirror's nouns. Ids are the store's digit strings. Instants are epoch ms of the mirror's clock, unless the
- * comment says "store time".
- */
+/** The mirror's nouns. Instants are epoch ms of the mirror's clock, unless the comment says "store time". */
 
 import { EARLIEST_MS, GAP_GRACE_DEFAULT_MS } from './limits.ts';
 import type { Reason } from './reasons.ts';
@@ -28,10 +25,7 @@ export interface StockLevel {
   /** Input number and arrival of the last delivery that touched the level; 0 and EARLIEST_MS if none did. */
   readonly eventSeq: number;
   readonly eventAtMs: number;
-  /**
-   * Watermarks, store time: the latest read saw every change before `readLoMs` and none after `readHiMs`. EARLIEST_MS
-   * until a read has set the level.
-   */
+  /** Store time: the latest read saw every change before `readLoMs`, none after `readHiMs`; EARLIEST_MS before one. */
   readonly readLoMs: number;
   readonly readHiMs: number;
   /** When the last read that confirmed the value was sent; on a tombstone, the last read that showed it. */
@@ -42,10 +36,7 @@ export interface StockLevel {
   /** Pending removal: when the first read without the level was sent; null while it is shown. */
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
-  /**
-   * When a read moved the variant's total without listing its warehouses. The value may be wrong until a change sets it
-   * or a read shows it.
-   */
+  /** When a read moved the total without listing warehouses. The value may be wrong until it is set or shown. */
   readonly unexplainedAtMs: number | null;
   readonly changeSeq: number;
 }
@@ -68,15 +59,13 @@ export interface Variant {
   readonly bundledByCount: number;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
-  /**
-   * Store time: the high watermark of the latest read, if that showed the total but not every level; else EARLIEST_MS.
-   */
+  /** Store time: the high watermark of the latest read if it showed the total but not every level; else EARLIEST_MS. */
   readonly totalHiMs: number;
   readonly eventSeq: number;
   readonly eventAtMs: number;
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
-  /** When to search the catalogue for the variant's unknown product; null: not needed. */
+  /** When to search the catalogue for the variant's unknown product; null if not needed. */
   readonly lookupAtMs: number | null;
   readonly changeSeq: number;
 }
@@ -105,14 +94,14 @@ export interface ReadRequest {
   readonly productId: string;
   readonly reason: Reason;
   readonly priority: number;
-  /** The rows may be wrong; false: the read is wanted, not needed. */
+  /** The rows may be wrong; otherwise the read is wanted, not needed. */
   readonly isSuspect: boolean;
   /** Input number and instant of the latest reason. */
   readonly madeSeq: number;
   readonly madeAtMs: number;
   /** Instant of the oldest unmet reason: the request's age. */
   readonly firstMadeAtMs: number;
-  /** An earlier read would not meet the request. LATEST_MS: held by the mass-removal guard. */
+  /** An earlier read would not meet the request. LATEST_MS if the mass-removal guard holds it. */
   readonly notBeforeMs: number;
 }
 
@@ -128,7 +117,7 @@ export interface Gap {
   readonly toQty: number;
 }
 
-/** One row of the change feed. `warehouseId` null: a change of the total that no row of a warehouse explains. */
+/** One row of the change feed. `warehouseId` is null for a change of the total that no warehouse's row explains. */
 export interface Change {
   readonly seq: number;
   readonly inboxSeq: number | null;
@@ -163,7 +152,7 @@ export interface MirrorState {
   readonly latenessMs: number;
   /** Products not read since then may have missed deliveries during a downtime. */
   readonly trustedAfterMs: number;
-  /** When bundles are to be read because a component changed; null: no component changed. */
+  /** When bundles are to be read because a component changed; null if none changed. */
   readonly bundlesDueAtMs: number | null;
   readonly removalWindowStartMs: number;
   /** Products; variants whose product remains; levels whose variant remains. */

@@ -1,4 +1,3 @@
-/** Client of the inbox thread. Promises resolve once a delivery is on disk. */
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { Arrival, Heartbeat, InboxMetadata, PrunedInbox, PruneInbox, Unpublished } from './inbox.ts';

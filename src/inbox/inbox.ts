@@ -1,7 +1,4 @@
-/**
- * The inbox: every delivery in order of arrival, in a file that only this program opens. A delivery is answered once it
- * is synced here, and applied to the mirror afterwards (docs/architecture.md#inbox).
- */
+/** Every delivery in order of arrival, in a file that only this program opens (docs/architecture.md#inbox). */
 import { hash, randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
@@ -39,7 +36,7 @@ const TABLES = `
     alive_at_ms INTEGER,
     -- The process clock at the heartbeat; it stays monotonic when the wall clock is set back.
     clock_ms INTEGER,
-    -- Deliveries may be missing since then, and the mirror does not know yet; null: it does.
+    -- Deliveries may be missing since then, and the mirror does not know yet; null if it does.
     missed_since_ms INTEGER,
     -- The highest change number that readers of the mirror may have seen.
     change_seq INTEGER NOT NULL DEFAULT 0,
@@ -54,7 +51,7 @@ const TABLES = `
 export interface StreamPlace {
   /** Every row up to this one is in the stream. */
   readonly publishedSeq: number;
-  /** The stream consumed; null: none yet. */
+  /** The stream consumed; null before the first. */
   readonly streamId: string | null;
   /** The last message whose predecessors are all in the inbox. */
   readonly streamSeq: number;
@@ -69,7 +66,7 @@ export interface InboxMetadata extends StreamPlace {
   readonly clockMs: number | null;
   readonly missedSinceMs: number | null;
   readonly changeSeq: number;
-  /** 0: empty. */
+  /** 0 if the inbox is empty. */
   readonly lastSeq: number;
 }
 
@@ -77,7 +74,7 @@ export interface Heartbeat extends Pick<InboxMetadata, 'missedSinceMs' | 'change
   /** Wall clock. */
   readonly atMs: number;
   readonly clockMs: number;
-  /** null: no stream is configured, so nothing waits to be published. */
+  /** null if no stream is configured: nothing waits to be published. */
   readonly stream: StreamPlace | null;
 }
 
@@ -114,7 +111,7 @@ export interface PruneInbox {
 
 export interface PrunedInbox {
   readonly deleted: number;
-  /** 0: none left. */
+  /** 0 if none is left. */
   readonly firstSeq: number;
 }
 
@@ -164,7 +161,6 @@ export function readMetadata(db: Db): InboxMetadata {
   return row;
 }
 
-/** Sent to the stream at once. */
 const PUBLISHED_AT_ONCE = 256;
 const PUBLISHED_BYTES = 4 << 20;
 
@@ -264,10 +260,7 @@ const REQUEST_TIME = Buffer.from('"request_time":');
 const TIME_DIGITS = 13;
 const PREFIX_MS = 100;
 
-/**
- * Identifies a body: the tenth of a second of its `request_time`, so that the index grows at its end, and 12 bytes of
- * its SHA-256.
- */
+/** The tenth of a second of its `request_time`, so that the index grows at its end, and 12 bytes of its SHA-256. */
 export function bodyHash(body: Uint8Array): Buffer {
   const key = hash('sha256', body, 'buffer').subarray(0, 16);
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);

@@ -117,7 +117,6 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
       // The next commit reports the same fault.
     }
   };
-  /** @returns the next request, if one is waiting. */
   const serve = (request: Request<InboxCalls>): Request<InboxCalls> | undefined => {
     const { id, name, args } = request;
     switch (name) {

@@ -1,7 +1,4 @@
-/**
- * The heartbeat, written every second, shows until when the mirror listened. Its commit shows that a delivery could be
- * committed now, which `/healthz` answers.
- */
+/** Written every second: shows until when the mirror listened, and whether a delivery could be committed now. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Heartbeat {

@@ -1,7 +1,4 @@
-/**
- * Reads a request's body as the exact bytes that the signature covers, from Node's own stream: wrapping it in a web
- * stream costs more than the rest of a request.
- */
+/** Reads the exact bytes that the signature covers from Node's stream: a web stream would cost more than the rest. */
 import type { IncomingMessage } from 'node:http';
 
 /** 1 MB (docs/http-api.md#public-listener). */
@@ -13,19 +10,14 @@ const PIECE_BYTES = 1_024;
 
 export interface HeldBody {
   readonly bytes: Uint8Array;
-  /**
-   * Returns the body's share of the budget. Call it once, when nothing needs the bytes; that may be after the answer.
-   */
+  /** Returns its share of the budget. Call once, when nothing needs the bytes; that may be after the answer. */
   readonly release: () => void;
 }
 
 export class RequestBodies {
   #heldBytes = 0;
 
-  /**
-   * @returns the body, or why it was not read.
-   * @throws Error if the connection closes before the end.
-   */
+  /** @returns the body, or why it was not read. @throws Error if the connection closes before the end. */
   read(incoming: IncomingMessage): Promise<HeldBody | 'too_large' | 'no_room'> {
     if (Number(incoming.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return Promise.resolve('too_large');
     return new Promise((resolve, reject) => {

@@ -1,8 +1,4 @@
-/**
- * Deliveries answered 503 (docs/architecture.md#when-nothing-can-be-committed). The store does not repeat them, so
- * their products are read once the mirror can write. If the body was rejected unread, its products are unknown, and
- * those with the oldest evidence are read.
- */
+/** Deliveries answered 503, which the store does not repeat (docs/architecture.md#when-nothing-can-be-committed). */
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
 import type { NewInput } from '../mirror/writer/applier.ts';
@@ -15,7 +11,6 @@ type ReasonToRead = NewInput &
   );
 
 interface UnstoredDeps {
-  /** Records reasons to read. */
   readonly writer: { append(input: ReasonToRead): Promise<unknown> };
   readonly now: () => number;
   readonly log: Logger;

@@ -1,7 +1,6 @@
 /**
- * The mirror's main-thread side: inputs and commands go to the apply thread, queries to the query thread. If either
- * fails, both are ended and restarted after a pause, and the start rule recovers the file (docs/architecture.md#start).
- * The intake does not depend on this.
+ * The main thread's side of the apply and query threads. If either fails, both are restarted after a pause, and the
+ * start rule recovers the file (docs/architecture.md#start). The intake does not depend on this.
  */
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';

@@ -6,7 +6,7 @@ import type { Mirror } from './mirror.ts';
 
 interface RetentionDeps {
   readonly inbox: Pick<InboxClient, 'prune'>;
-  /** null: this host only receives. */
+  /** null if this host only receives. */
   readonly mirror: Pick<Mirror, 'command'> | null;
   /** Every row of the inbox up to here is applied and published. */
   readonly doneSeq: () => number;

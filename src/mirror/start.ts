@@ -1,7 +1,4 @@
-/**
- * Opens the mirror next to its inbox (docs/architecture.md#start). This is the only recovery: it runs at every start
- * and after every fault.
- */
+/** Opens the mirror next to its inbox: at every start, and as the only recovery (docs/architecture.md#start). */
 import { existsSync, renameSync } from 'node:fs';
 import { newName, readMetadata, type InboxMetadata } from '../inbox/inbox.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
@@ -17,7 +14,7 @@ export interface MirrorPosition {
   readonly changeSeq: number;
   /** Written by `backup`, and not started since. */
   readonly isBackup: boolean;
-  /** The inbox's epoch when this one began; null: its first. */
+  /** The inbox's epoch when this one began; null for its first. */
   readonly inboxEpoch: string | null;
 }
 
@@ -72,18 +69,12 @@ export const ASIDE = '.aside';
 
 interface StartOptions {
   readonly nowMs: number;
-  /**
-   * The last row of the inbox when it was opened; null if the mirror has been open since. An older inbox that has grown
-   * since must not pass for the right one.
-   */
+  /** The inbox's last row when it was opened, even if it has grown since; null if the mirror has been open since. */
   readonly inboxEndSeq: number | null;
   readonly isSuspect: boolean;
 }
 
-/**
- * @param inbox any connection to the inbox.
- * @throws StoreError if the file is locked, unreachable, another program's, or without room.
- */
+/** @throws StoreError if the file is locked, unreachable, another program's, or without room. */
 export function startMirror(path: string, inbox: Db, options: StartOptions): StartedMirror {
   const inboxAt = inboxPosition(inbox);
   return explain(path, () => startNextTo(inboxAt, path, options));

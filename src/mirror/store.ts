@@ -39,12 +39,7 @@ export function realThreads(path: string): StoreThreads {
   };
 }
 
-/**
- * Resolves once deliveries can be stored; the mirror opens meanwhile.
- *
- * @param now the process's clock, which starts from the inbox's heartbeat.
- * @throws StoreError if the inbox is in use, unreachable, or another program's.
- */
+/** Resolves once deliveries can be stored; the mirror opens meanwhile. @throws StoreError if the inbox is unusable. */
 export async function openStore(
   threads: StoreThreads,
   events: StoreEvents,

@@ -37,11 +37,7 @@ export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSi
   }
 }
 
-/**
- * Requests one page of the list through the throttle; retries ever more rarely until the store answers.
- *
- * @throws the signal's reason.
- */
+/** One page of the list, through the throttle; retried ever more rarely until answered. @throws the signal's reason. */
 export async function listPage(
   { throttle, client, random, log }: ReadingDeps,
   request: ProductListRequest,

@@ -1,8 +1,6 @@
 /**
- * Finds the products of variants that only deliveries have named. The store has no such query. A new variant is on the
- * first page of the list by latest edit. For the others, a run reads the whole catalogue, in the stable order of ids,
- * because a product that moves within the list could be missed. Pacing keeps a variant without a product from causing
- * endless scans.
+ * Finds the products of variants that only deliveries have named: the store has no such query. New ones are on the
+ * first page by latest edit. For others, a run reads the list by id, the stable order: pages in others could miss one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
@@ -37,7 +35,6 @@ export class Lookups {
   /** Being searched for, or waiting for a run. */
   readonly #busy = new Set<string>();
   readonly #forScan = new Set<string>();
-  /** Searches under way: of the newest products, and of all. */
   #newest: Promise<void> | null = null;
   #scan: Promise<void> | null = null;
 

@@ -23,12 +23,7 @@ const RETRY = { baseMs: 500, capMs: 60_000 };
 /** A person may have to fix an answer that is not the store's, or that cannot be saved. */
 const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 
-/**
- * Reads one product and records the answer.
- *
- * @returns the effects of the answer.
- * @throws ServiceError, StoreError
- */
+/** @returns the effects of the answer. @throws ServiceError, StoreError */
 export async function readProduct(
   { store, client, throttle, now }: Omit<ReadingDeps, 'random' | 'log'>,
   productId: string,
@@ -53,13 +48,7 @@ export async function readProduct(
   return facts;
 }
 
-/**
- * Records a failed read, and when to retry it.
- *
- * @param answeredAtMs when the store last answered anything.
- * @returns true if the read waits for a schedule or an operator.
- * @throws StoreError
- */
+/** @param answeredAtMs of the store's last answer. @returns true if the read waits for a schedule or an operator. */
 export async function recordFailure(
   deps: Pick<ReadingDeps, 'store' | 'now' | 'random'>,
   productId: string,

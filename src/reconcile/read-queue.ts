@@ -1,7 +1,4 @@
-/**
- * The queue of product reads (docs/architecture.md#queue). It is in the database and queried for each batch of
- * requests, so a kill loses nothing, and a product that becomes due during its read is due again afterwards.
- */
+/** The queue of product reads (docs/architecture.md#queue). It is in the database, so a kill loses nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { readProduct, recordFailure, type ReadingDeps } from './product-reader.ts';

@@ -1,4 +1,3 @@
-/** Reads the store: queue, runs, lookups, schedules, and repair after downtime. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cron } from 'croner';
 import type { Fact } from '../core/apply/fact.ts';
@@ -20,7 +19,7 @@ interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
   readonly maxRps: number;
   /** Host and port of the store, for display. */
   readonly storeAt?: string;
-  /** croner patterns; null: off. */
+  /** croner patterns; null if off. */
   readonly schedules: {
     readonly reconcileCron: string | null;
     readonly resyncCron: string | null;
@@ -97,9 +96,7 @@ export class Reconciler {
   }
 
   /**
-   * Repairs a downtime by reading everything (docs/architecture.md#downtime).
-   *
-   * @param downSinceMs 0: no earlier run. @throws StoreError
+   * Repairs a downtime (docs/architecture.md#downtime). @param downSinceMs 0 without an earlier run. @throws StoreError
    */
   async noteDowntime(downSinceMs: number): Promise<void> {
     const { store, now, log } = this.#deps;

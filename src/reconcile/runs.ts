@@ -1,4 +1,3 @@
-/** Runs: begun once, scanned, followed until all their products are read, and ended. */
 import type { NewInput } from '../mirror/writer/applier.ts';
 import { RUN_PRIORITY, type Run, type RunKind } from '../core/runs.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
@@ -15,11 +14,7 @@ export interface OrderedRun extends Run {
 /** Deliveries were missed before these runs, so their reads must not come from a replica that is behind their start. */
 const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime']);
 
-/**
- * Begins a scan of the whole catalogue.
- *
- * @returns the run; for an operator or the schedule, the one under way if it is at least as urgent.
- */
+/** @returns for an operator or the schedule, the run under way if it is at least as urgent. */
 export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<OrderedRun> {
   const { store, now, log } = deps;
   const { running, products } = await store.reader.ask('catalogueOutlook');
@@ -71,12 +66,7 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
   return { ...run, joined: false };
 }
 
-/**
- * Updates the run's counts, and ends it when nothing is left. A catalogue scan succeeds even if single products could
- * not be read; their rows stay suspect.
- *
- * @returns true if it has ended.
- */
+/** A catalogue scan succeeds without a few unreadable products; their rows stay suspect. @returns true at its end. */
 export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   const { store, now, log } = deps;
   const { readAfterMs, productIds } = run;

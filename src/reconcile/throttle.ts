@@ -1,7 +1,4 @@
-/**
- * Limits requests to the store (docs/architecture.md#rates): adaptive concurrency under a ceiling, an even rate, a
- * pause when the store asks for one, and a circuit breaker.
- */
+/** Limits requests to the store by concurrency, rate, requested pauses and a breaker (docs/architecture.md#rates). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fullJitterMs } from '../store-api/backoff.ts';
 import { messageOf } from '../platform/thrown.ts';
@@ -12,7 +9,6 @@ interface ThrottleDeps {
   readonly random: () => number;
   readonly maxConcurrency: number;
   readonly maxRps: number;
-  /** Host and port of the store, for display. */
   readonly storeAt?: string | undefined;
   readonly onBlocked?: (why: Blocked | null) => void;
 }

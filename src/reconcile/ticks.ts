@@ -1,7 +1,4 @@
-/**
- * Scheduled reads (docs/architecture.md#schedule): each tick reads the products with the oldest evidence. A proven loss
- * runs a larger tick at once, because networks lose in bursts; the next ticks pay for part of it.
- */
+/** Scheduled reads (docs/architecture.md#schedule). Networks lose in bursts, so a proven loss runs a larger tick. */
 import type { ReadingDeps } from './product-reader.ts';
 
 /** 1.75 % of the products per tick: with the default schedule, all of them within 14 hours. */

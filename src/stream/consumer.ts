@@ -21,7 +21,6 @@ interface ConsumerDeps {
   readonly inbox: Pick<InboxClient, 'append' | 'metadata'>;
   readonly engine: Promise<Engine>;
   readonly now: () => number;
-  /** Resolves once the mirror will act on it, whatever happens. */
   readonly onNotice: (notice: Notice) => Promise<unknown>;
   readonly onLost: () => void;
   readonly onError: (error: unknown) => void;
@@ -32,7 +31,7 @@ const CHECK_EVERY_MS = 10_000;
 export class Consumer {
   readonly #deps: ConsumerDeps;
   place: Place;
-  /** Messages have been waiting since then; null: none is known to wait. */
+  /** Messages have been waiting since then; null if none is known to wait. */
   behindSinceMs: number | null;
   /** Everything that was in the log when this host started is here. */
   hasCaughtUp = false;

@@ -1,10 +1,6 @@
 /**
- * The part of a stream engine that the mirrors need. src/stream/nats.ts has it from NATS JetStream; simulations keep it
- * in memory.
- *
- * The engine keeps two streams. The log has subjects `deliveries` and `notices`, and keeps every message for days. The
- * other has subjects `heartbeat.<host>`, `start.<host>` and `credentials.<fingerprint>`, and keeps the last message of
- * each.
+ * The part of a stream engine that the mirrors need (nats.ts; simulations keep it in memory). One stream, the log,
+ * keeps every message for days; the other keeps the last message of each subject.
  */
 export type LogSubject = 'deliveries' | 'notices';
 export type LastSubject = `heartbeat.${string}` | `start.${string}` | `credentials.${string}`;
@@ -12,10 +8,7 @@ export type LastSubject = `heartbeat.${string}` | `start.${string}` | `credentia
 export interface Engine {
   /** Creates the streams that are missing, and leaves the others as they are. */
   prepare(): Promise<void>;
-  /**
-   * Resolves once the message is stored. One with the `id` of another within two minutes is dropped; the arrival is for
-   * people who look into the stream.
-   */
+  /** Resolves once stored, or dropped as a repeated `id` within two minutes. The arrival is for people who look. */
   publish(
     subject: LogSubject | LastSubject,
     body: Uint8Array,
@@ -48,7 +41,7 @@ export interface Log {
   /** The oldest message; `lastSeq + 1` if there is none. */
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** null: there is no such consumer. */
+  /** null if there is no such consumer. */
   readonly consumer: {
     /** This message and all before it are acknowledged. */
     readonly ackedSeq: number;

@@ -5,17 +5,14 @@ import type { Engine } from './engine.ts';
 
 const noteSchema = z.object({ lockout: lockoutSchema });
 
-/**
- * @param fingerprint of the credentials: others have other notes.
- * @param engineNow null: not reached yet.
- */
+/** @param fingerprint of the credentials: others have other notes. @param engineNow null if not reached yet. */
 export function shareLockout(
   file: TokenFile,
   fingerprint: string,
   engineNow: () => Engine | null,
 ): TokenFile {
   const subject = `credentials.${fingerprint}` as const;
-  /** When the last refusal in the stream was; null: none, or it was lifted. */
+  /** When the last refusal in the stream was; null if there is none, or it was lifted. */
   let notedAtMs: number | null = null;
   return {
     async read() {

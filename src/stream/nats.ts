@@ -19,13 +19,13 @@ export interface NatsOptions {
 const PING_MS = 2_000;
 const REQUEST_MS = 3_000;
 const RECONNECT_MS = 500;
-/** The server answers a pull after so long at most. Half of it without a sign means that the pull was lost. */
+/** A pull lasts this long at most; silence for half of it means that the pull was lost. */
 const PULL_MS = 5_000;
 const MESSAGES_AT_ONCE = 500;
-/** A message that is not acknowledged, for want of a connection or of room, comes again after so long. */
+/** An unacknowledged message is delivered again after this time. */
 const ACK_WAIT_MS = 5_000;
 const DAY_MS = 24 * 60 * 60_000;
-/** A mirror may be away for so long. */
+/** How long a mirror may be away. */
 export const KEPT_MS = 7 * DAY_MS;
 export const REPLICAS = 3;
 /** Codes of JetStream's errors. */
@@ -42,7 +42,7 @@ export async function loadNats() {
 export interface NatsFacts {
   readonly serverVersion: string;
   readonly maxPayloadBytes: number;
-  /** null: it does not exist yet. */
+  /** null if it does not exist yet. */
   readonly log: StreamInfo | null;
   readonly last: StreamInfo | null;
 }
@@ -63,7 +63,7 @@ export async function connectNats(
     // An operator may correct user or password while this runs.
     ignoreAuthErrorAbort: true,
     ...(user === null ? {} : { user, pass: password?.reveal() ?? '' }),
-    // Set, TLS is required: left out, the client would do without it at a server that offers none.
+    // Without this, the client would use no TLS with a server that offers none.
     ...(isEncrypted ? { tls: caFile === null ? {} : { ca: readFileSync(caFile, 'utf8') } } : {}),
   });
   const js = nats.jetstream(connection, { timeout: REQUEST_MS });
@@ -72,7 +72,7 @@ export async function connectNats(
 
   const codeOf = (error: unknown): number | null =>
     error instanceof nats.JetStreamApiError ? error.code : null;
-  /** null: there is no such stream or consumer. */
+  /** null if there is no such stream or consumer. */
   const orNull = <T>(found: Promise<T>): Promise<T | null> =>
     found.catch((error: unknown) => {
       const code = codeOf(error);

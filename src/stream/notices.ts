@@ -17,7 +17,7 @@ export type Notice = z.infer<typeof noticeSchema>;
 
 export const noticeBody = (notice: Notice): Uint8Array => Buffer.from(JSON.stringify(notice));
 
-/** A notice of another version becomes the one that asks for most: everything is read. */
+/** A notice of an unknown version counts as the one that asks for most: everything is read. */
 export function readNotice(body: Uint8Array): Notice {
   const read = noticeSchema.safeParse(JSON.parse(Buffer.from(body).toString()));
   return read.success ? read.data : { kind: 'downtime', downSinceMs: null };

@@ -17,7 +17,7 @@ export class Publisher {
   #arrived = Promise.withResolvers<void>();
   /** Every row up to here is in the stream. */
   publishedSeq: number;
-  /** When the oldest row that waits arrived; null: none is known to wait. */
+  /** When the oldest row that waits arrived; null if none is known to wait. */
   oldestAtMs: number | null = null;
 
   constructor(deps: PublisherDeps) {
@@ -25,7 +25,6 @@ export class Publisher {
     this.publishedSeq = deps.inbox.metadata.publishedSeq;
   }
 
-  /** The inbox has new rows. */
   arrived(): void {
     this.#arrived.resolve();
   }

@@ -9,7 +9,7 @@ export interface Coverage {
   readonly openSinceMs: number;
   /** The port was open since this receiver's last heartbeat: the process lives, or its socket was passed in. */
   readonly isContinued: boolean;
-  /** This receiver's heartbeat before; null: none. */
+  /** This receiver's previous heartbeat; null if there is none. */
   readonly ownLastMs: number | null;
   /** The last heartbeats of the other receivers. */
   readonly othersLastMs: readonly number[];
@@ -18,7 +18,7 @@ export interface Coverage {
 /** Heartbeats are a second apart, and may be late. */
 const TOLERANCE_MS = 3_000;
 
-/** @returns since when no receiver listened, until this one did; null: one always did, or none was ever heard. */
+/** @returns since when no receiver listened, until this one did; null if one always did, or none was ever heard. */
 export function downSince({ openSinceMs, isContinued, ownLastMs, othersLastMs }: Coverage): number | null {
   if (isContinued && ownLastMs !== null) return null;
   const covered = othersLastMs.map((atMs) => atMs + TOLERANCE_MS);
@@ -32,9 +32,9 @@ interface ReceiverDeps {
   readonly engine: Promise<Engine>;
   /** The process's clock: it notices a standstill when it is asked. */
   readonly now: () => number;
-  /** Age of the oldest delivery that is not in the stream; 0: none. */
+  /** Age of the oldest delivery that is not in the stream; 0 if there is none. */
   readonly backlogMs: () => number;
-  /** null: the public port was open since the last heartbeat. */
+  /** null if the public port was open since the last heartbeat. */
   readonly unsureSinceMs: number | null;
   readonly onError: (error: unknown) => void;
 }
@@ -50,7 +50,7 @@ export class Receiver {
   /** Deliveries may be missing since then, until the stream has shown whether another receiver listened. */
   unsureSinceMs: number | null;
 
-  /** To be made when the public port is open. */
+  /** Construct it once the public port is open. */
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
     this.unsureSinceMs = deps.unsureSinceMs;
@@ -80,8 +80,7 @@ export class Receiver {
   }
 
   /**
-   * Publishes a gap in the coverage before the first heartbeat, which ends the proof of it: a kill in between leaves the
-   * gap to the next start.
+   * Publishes a gap before the first heartbeat, which ends its proof: a kill in between leaves it to the next start.
    */
   async #settle(engine: Engine): Promise<void> {
     const { hostId } = this.#deps;

@@ -1,7 +1,4 @@
-/**
- * This host's part in the stream that several mirrors share (docs/architecture.md#several-machines): it publishes what it
- * received, takes what others received, and listens for heartbeats of receivers.
- */
+/** This host's part in the stream that several mirrors share (docs/architecture.md#several-machines). */
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import type { InboxClient } from '../inbox/inbox-client.ts';
@@ -18,7 +15,7 @@ interface StreamDeps {
   /** Connects once; rejects when no server is reached. */
   readonly connect: () => Promise<Engine>;
   readonly inbox: Pick<InboxClient, 'append' | 'lastSeq' | 'metadata' | 'unpublished'>;
-  /** null: this host only receives. */
+  /** null if this host only receives. */
   readonly mirror: {
     /** Resolves once the mirror will act on it, whatever happens. */
     readonly onNotice: (notice: Notice) => Promise<unknown>;
@@ -148,10 +145,7 @@ export class Stream {
     await this.engine.publish('notices', noticeBody(notice));
   }
 
-  /**
-   * Call when the public port is open, before the start.
-   * @param unsureSinceMs deliveries may be missing since then, if no other receiver listened; null: none can be missing.
-   */
+  /** Call once the public port is open, before the start. See `Receiver.unsureSinceMs`. */
   receive(unsureSinceMs: number | null): void {
     const { inbox, now } = this.#deps;
     this.#receiver = new Receiver({
@@ -167,7 +161,6 @@ export class Stream {
     });
   }
 
-  /** Deliveries may be missing since then, unless the stream shows that another receiver listened. */
   get unsureSinceMs(): number | null {
     return this.#receiver?.unsureSinceMs ?? null;
   }

@@ -60,8 +60,7 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   const isOutOfOrder = OUT_OF_ORDER.has(branch);
   const movesTotal = outcome.applied || isOutOfOrder;
   let requestRead = outcome.requestRead || (movesTotal && mayBeInTotal(variant, change, { ahead }));
-  // How much of such a break the total already includes is unknown, even if late deliveries close it. An apparent
-  // duplicate may be another change of the same instant that has not moved the total yet.
+  // The total may include any part of such a break; an apparent duplicate may be another change, which it lacks.
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
   if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;
   if (gap !== null) requestRead = openGap(work, change, gap) || requestRead;
@@ -135,10 +134,7 @@ function applyValue(work: UnitOfWork, { input, change, before, level, variant }:
   return { ...variant, availableQty: total + deltaQty, asOfMs: level.asOfMs, changeSeq };
 }
 
-/**
- * @returns true if the product must be read too: one body broke the chain twice, which one gap cannot express, or the
- * level has too many gaps.
- */
+/** @returns true if the product must be read too: one body broke the chain twice, or the level has too many gaps. */
 function openGap(
   work: UnitOfWork,
   change: StockChange,
@@ -160,12 +156,7 @@ function openGap(
   return false;
 }
 
-/**
- * Fills a gap with an out-of-order change.
- *
- * @returns true if the product must be read: no gap fits, and the last read may not have seen the change or the level
- * differs. Then another delivery is missing, or the stamps do not give the order.
- */
+/** @returns true if the product must be read: no gap fits, and another delivery is missing or the stamps mislead. */
 function fillGaps(work: UnitOfWork, change: StockChange, level: StockLevel): boolean {
   const { tables, input } = work;
   const floorMs = offsetFloorMs(work.state);
@@ -184,8 +175,7 @@ function fillGaps(work: UnitOfWork, change: StockChange, level: StockLevel): boo
     }
     return false;
   }
-  // Changes below the low watermark count if they differ: after the store's clock was set back, new changes have older
-  // stamps.
+  // A difference counts below the low watermark too: once the store's clock is set back, new changes have older stamps.
   return change.new !== level.qty || change.updateTimeMs >= level.readLoMs;
 }
 

@@ -1,7 +1,4 @@
-/**
- * The merge rules: apply one input to the tables, without a clock, randomness, or I/O except through `Tables`
- * (docs/architecture.md#data-flow).
- */
+/** Applies one input to the tables, without clock, randomness or I/O of its own (docs/architecture.md#data-flow). */
 import type { DowntimeInput, DueInput, Input, ListedInput, ReadRequestInput } from '../input.ts';
 import type { Fact } from './fact.ts';
 import { applyDelivery } from './apply-delivery.ts';
@@ -12,7 +9,6 @@ import { applyLookupMissed } from './removal.ts';
 import type { Tables } from './tables.ts';
 import { unmappedVariant, unreadProduct } from '../merge/unknown.ts';
 
-/** @param input applied once, in the order of `seq`. */
 export function applyInput(tables: Tables, input: Input, report: (fact: Fact) => void): void {
   const work = new UnitOfWork(tables, input, report);
   switch (input.kind) {

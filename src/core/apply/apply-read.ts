@@ -1,4 +1,3 @@
-/** Applies one product/detail answer: writes levels, totals and descriptions, and settles read requests and gaps. */
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
 import type { ProductSnapshot, ReadInput } from '../input.ts';
 import { renumberLevels } from './apply-level.ts';
@@ -113,10 +112,7 @@ function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadCo
   });
 }
 
-/**
- * Postpones the open request: a superseded answer settles nothing, and the next read must be sent after the latest one
- * even if the host's clock was set back.
- */
+/** The next read must be sent after the latest one, even if the host's clock was set back. */
 function postpone(work: UnitOfWork, standing: ReadRequest, readAtMs: number): void {
   if (standing.notBeforeMs < readAtMs) work.tables.putReadRequest({ ...standing, notBeforeMs: readAtMs });
 }

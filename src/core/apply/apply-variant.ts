@@ -1,4 +1,3 @@
-/** Applies one variant of a product read: its levels, then its total and description. */
 import type { VariantSnapshot } from '../input.ts';
 import { applyLevel, isShownAgain, renumberLevels } from './apply-level.ts';
 import { applyTotal, noteComponent } from './apply-total.ts';
@@ -68,11 +67,7 @@ function isPerhapsStillGone({ goneAtMs }: Variant, read: ReadContext): boolean {
   return goneAtMs !== null && (read.superseded || read.sentAtMs < goneAtMs + REPLICA_LAG_MS);
 }
 
-/**
- * Decides which product owns a variant that another product showed before: the one whose answer was sent later.
- *
- * @returns false: the other product's answer is later, so this one's variant is ignored.
- */
+/** Of two products that show a variant, the one whose answer was sent later owns it. @returns false: not this one. */
 function isOwner(work: UnitOfWork, variant: Variant, product: Product, read: ReadContext): boolean {
   const { productId } = product;
   if (variant.productId === null || variant.productId === productId || read.superseded) return true;

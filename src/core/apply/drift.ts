@@ -2,10 +2,9 @@ import type { DriftCause } from '../causes.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
-/** Feed columns common to rows that a read writes. */
 export const BY_A_READ = { source: 'read', orderId: null, userId: null, updateTimeMs: null } as const;
 
-/** @param warehouseId null: the variant's total. */
+/** @param warehouseId null for the variant's total. */
 export function driftCause(
   work: UnitOfWork,
   sighting: VariantSighting,

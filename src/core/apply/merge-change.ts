@@ -1,7 +1,4 @@
-/**
- * Applies one change to its stock level (docs/architecture.md#changes, rules 1 to 4). The branch begins with the rule's
- * number, for tests and counters.
- */
+/** Applies one change to its stock level; branches begin with their rule's number (docs/architecture.md#changes). */
 import {
   mayBeSeen,
   withEvent,
@@ -58,10 +55,7 @@ function createLevel(change: StockChange, arrival: Arrival): ChangeOutcome {
   };
 }
 
-/**
- * Rule 2. A change that starts from the present value may be the newer one under a skewed clock, even with a read in
- * between: the store's clock may have been set back.
- */
+/** Rule 2. A change that starts from the present value may be newer, if a clock is skewed or was set back. */
 function mergeStale(level: StockLevel, change: StockChange): ChangeOutcome {
   const follows = change.old === level.qty && change.new !== level.qty;
   return {

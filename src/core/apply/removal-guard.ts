@@ -1,7 +1,4 @@
-/**
- * The mass-removal guard (docs/architecture.md#mass-removal-guard): confirmed removals beyond its limits wait for the
- * operator. Stores do not lose much of their catalogue at once; wrong answers look as if they did.
- */
+/** Holds mass removals for the operator: they are likelier wrong answers (docs/architecture.md#mass-removal-guard). */
 import type { ProductSnapshot, VariantSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS, LATEST_MS } from '../limits.ts';
@@ -33,7 +30,6 @@ interface AtStake {
   readonly removedInWindow: number;
 }
 
-/** Whether removing the missing rows, after those just removed, exceeds a plausible loss. */
 export function guardHolds({ live, shown, missing, removedInWindow }: AtStake): boolean {
   const atStake = missing + removedInWindow;
   const before = live + removedInWindow;
@@ -88,12 +84,7 @@ export class RemovalGuard {
     this.#read = read;
   }
 
-  /**
-   * Call it once the removal is confirmed, after everything that the read omits was marked missing.
-   *
-   * @param missingAtMs the first sighting.
-   * @returns false: this read removes nothing of the kind.
-   */
+  /** Call after everything that the read omits was marked missing. @returns false if it removes nothing of the kind. */
   allows(kind: Kind, missingAtMs: number | null, answer: 'plain' | 'contradicts itself' = 'plain'): boolean {
     if (this.#work.input.atMs <= this.#work.state.removalsAllowedUntilMs) return true;
     const isOdd = answer !== 'plain';

@@ -1,7 +1,4 @@
-/**
- * Absence in a read, or in a scan of the whole catalogue (docs/architecture.md#removals): sighted once, confirmed by a
- * second read, then removed or held by the mass-removal guard. See tombstone.ts for removed rows.
- */
+/** Absent rows (docs/architecture.md#removals): sighted once, confirmed by a second read, then removed or held. */
 import type { LookupMissedInput, VariantSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
@@ -175,12 +172,7 @@ export function applyAbsentProduct(
   }
 }
 
-/**
- * A delivery after the first sighting shows that the variant lives, in another product: the catalogue is searched
- * before it is removed.
- *
- * @returns false: there was no such delivery.
- */
+/** A variant that a delivery named after the first sighting lives elsewhere: the catalogue is searched for it. */
 function searchNamed(work: UnitOfWork, variant: Variant, missingAtMs: number | null): boolean {
   if (missingAtMs === null || variant.eventAtMs < missingAtMs) return false;
   work.report({ kind: 'unmapped', variantId: variant.variantId });

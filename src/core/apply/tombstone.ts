@@ -1,7 +1,4 @@
-/**
- * Removed rows (docs/architecture.md#removals): changes that name them, and reads that show them again. merge-read.ts
- * restores a level.
- */
+/** Removed rows (docs/architecture.md#removals) that changes name, or reads show again (levels: merge-read.ts). */
 import { withEvent, withValue, type Arrival, type ChangeOutcome } from '../merge/change-outcome.ts';
 import { BY_A_READ } from './drift.ts';
 import type { StockChange } from '../input.ts';
@@ -9,10 +6,7 @@ import type { UnitOfWork } from './unit-of-work.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import type { VariantSighting } from './variant-sighting.ts';
 
-/**
- * A read has shown the level since its removal, but was too close to a change to set it. If the level changes all the
- * time every read is, so the next change restores it.
- */
+/** A read has shown the level since, but too close to a change to set it; with constant changes, every read is. */
 function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {
   return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
 }
@@ -83,10 +77,7 @@ export function hasMoved(
   return isNewerThanRemoval({ readHiMs }, change, stamp);
 }
 
-/**
- * Restores the levels removed with a variant that is shown again without warehouses. As tombstones, they would reject
- * every further change.
- */
+/** For a variant shown again without warehouses: as tombstones, its levels would reject every further change. */
 export function restoreLevels(
   work: UnitOfWork,
   { variant, requestId }: VariantSighting,

@@ -1,4 +1,3 @@
-/** One input's work on the tables: assigns change numbers, collects the state, and records read requests. */
 import type { Input } from '../input.ts';
 import type { Fact } from './fact.ts';
 import { DATE_CONTRADICTIONS } from '../limits.ts';
@@ -40,7 +39,6 @@ export class UnitOfWork {
     return seq;
   }
 
-  /** Requests a read, by default because of this input. */
   requestRead(
     productId: string,
     reason: NewRequest['reason'],

@@ -1,7 +1,4 @@
-/**
- * Variants whose details have a total but no warehouses (docs/architecture.md#totals): pulled variants, bundles, and
- * any whose warehouses the store omits. A total alone does not show which level is wrong.
- */
+/** Variants read with a total but no warehouses (docs/architecture.md#totals): no read shows which level is wrong. */
 import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from '../merge/change-outcome.ts';
 import type { StockChange, VariantSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
@@ -39,10 +36,7 @@ export function isInTotal(level: StockLevel): boolean {
   return level.unexplainedAtMs !== null;
 }
 
-/**
- * A total alone sets no window in its levels. A change up to this instant may already be in the total, so it requests a
- * read, like rule 4b for a level that a read showed.
- */
+/** A total sets no window in its levels: a change up to this instant may be in the total, so it requests a read. */
 export function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number {
   return seen.levels === null ? hiMs : EARLIEST_MS;
 }

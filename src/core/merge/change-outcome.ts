@@ -34,7 +34,6 @@ export interface ChangeOutcome {
 export interface Arrival {
   readonly seq: number;
   readonly atMs: number;
-  /** See clock-bounds.ts. */
   readonly futureDated: boolean;
   readonly ahead: boolean;
   /** Store time: the latest read saw every change stamped before it (`lowWatermarkMs`). */
@@ -42,10 +41,7 @@ export interface Arrival {
   readonly variantGoneAtMs: number | null;
 }
 
-/**
- * Whether a read with high watermark `hiMs` may have seen the change. A stamp later than its arrival comes from a
- * clock that is wrong by an unknown amount, so the change may be older than any read.
- */
+/** Whether a read with high watermark `hiMs` may have seen the change; stamped ahead, it may be older than any read. */
 export function mayBeSeen(
   hiMs: number,
   change: StockChange,

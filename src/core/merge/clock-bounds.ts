@@ -1,7 +1,4 @@
-/**
- * Bounds of the store's clock (docs/architecture.md#clock-bounds): of the offset θ = store time − mirror time, and from
- * them the window, in store time, in which a read was sampled.
- */
+/** Bounds of θ (store time − mirror time), and from them a read's window (docs/architecture.md#clock-bounds). */
 import {
   DATE_CONTRADICTIONS,
   DATE_HEADER_STEP_MS,
@@ -28,10 +25,7 @@ export function offsetFloorMs(floor: OffsetFloor): number | null {
   return previous === null ? current : Math.max(current, previous);
 }
 
-/**
- * A change was stamped before it arrived, so θ is at least the difference. Two windows let old bounds expire when a
- * clock drifts.
- */
+/** A change was stamped before it arrived, so θ is at least the difference. Bounds expire after two windows. */
 export function observeArrival(floor: OffsetFloor, updateTimeMs: number, arrivedAtMs: number): OffsetFloor {
   const bound = updateTimeMs - arrivedAtMs;
   const sinceStartMs = arrivedAtMs - floor.offsetWindowStartMs;
@@ -68,11 +62,9 @@ export function isAhead(
 type DateContradictions = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
 
 /**
- * Weighs a change that, by the `Date` of a read's answer, predates that read.
- * - Prompt, and `old` is the value read: it was made after the read, so the `Date` was ahead of the stamps.
- * - `new` is the value read: the `Date` was right. Exception: a prompt change long after the read, because the level
- * may have changed and changed back.
- * - Anything else proves nothing.
+ * Weighs a change that, by the `Date` of a read's answer, predates that read. If it is prompt and its `old` is the
+ * value read, it came after the read: the `Date` was ahead. If its `new` is the value read, the `Date` was right,
+ * unless the change is prompt and long after the read, because the level may have changed and changed back.
  */
 export function weighDate(
   known: DateContradictions,
@@ -116,10 +108,7 @@ interface ReadWindow {
   readonly contradicts: boolean;
 }
 
-/**
- * The window, in store time, in which a read was sampled. An unknown bound is infinite, which costs reads but is never
- * wrong.
- */
+/** The window, store time, in which a read was sampled. An unknown bound is infinite: more reads, no error. */
 export function readWindow(
   read: {
     readonly sentAtMs: number;

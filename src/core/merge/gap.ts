@@ -12,10 +12,7 @@ export function observeLateness(latenessMs: number, observedMs: number): number 
   return Math.max(0, Math.round(Math.max(observedMs, latenessMs + (observedMs - latenessMs) / 10)));
 }
 
-/**
- * Fills a gap with a late change: `closed`, a narrower gap, or null if the change touches neither end. A change in the
- * middle of a longer break cannot be placed.
- */
+/** @returns null if the change touches neither end: one in the middle of a longer break cannot be placed. */
 export function fillGap(gap: Gap, change: Pick<StockChange, 'old' | 'new'>): 'closed' | Gap | null {
   const fromStart = change.old === gap.fromQty;
   const toEnd = change.new === gap.toQty;

@@ -1,7 +1,4 @@
-/**
- * Applies one product read to a stock level or a total (docs/architecture.md#reads). A read never overwrites a change
- * that it may not have seen.
- */
+/** Applies a read to a level or total; never overwrites a change it may not have seen (docs/architecture.md#reads). */
 import type { LevelSnapshot } from '../input.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
 import type { StockLevel } from '../model.ts';
@@ -16,10 +13,7 @@ export interface ReadContext {
   readonly hiMs: number;
   /** A read of the same product that was sent later is already merged. */
   readonly superseded: boolean;
-  /**
-   * The read was sent less than a replica's lag after another merged answer about the product was received. Which of
-   * the two is newer is unknown; the order of sending proves nothing.
-   */
+  /** Sent less than a replica's lag after another merged answer was received: which of the two is newer is unknown. */
   readonly overlaps: boolean;
 }
 
@@ -45,7 +39,7 @@ export type LevelBranch = (typeof LEVEL_BRANCHES)[number];
 export interface LevelOutcome {
   readonly branch: LevelBranch;
   readonly level: StockLevel | null;
-  /** The overwritten value; `oldQty` null: the level is new or restored. */
+  /** The overwritten value; `oldQty` is null if the level is new or restored. */
   readonly overwritten: { readonly oldQty: number | null } | null;
   readonly requestRead: boolean;
 }
@@ -119,10 +113,7 @@ function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): St
   };
 }
 
-/**
- * A concurrent read that agrees with the mirror. Either may have seen more, so a later change within the read's window
- * still requests a read; the low watermark does not rise.
- */
+/** Either side may have seen more, so a later change within the read's window still requests a read. */
 function agreed(level: StockLevel, seen: LevelSnapshot, read: ReadContext): StockLevel {
   return {
     ...withOnHand(level, seen, read),

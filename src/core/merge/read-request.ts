@@ -19,7 +19,6 @@ export interface NewRequest {
   readonly notBeforeMs?: number;
 }
 
-/** Merges a new request into the product's open one. */
 export function mergeRequests(standing: ReadRequest | undefined, added: NewRequest): ReadRequest {
   const { priority, isSuspect } = REASONS[added.reason];
   const notBeforeMs = Math.max(added.notBeforeMs ?? 0, added.madeAtMs + REPLICA_LAG_MS);
@@ -54,12 +53,7 @@ export function conflictPauseMs(reads: number): number {
   return Math.min(CONFLICT_PAUSE_MAX_MS, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));
 }
 
-/**
- * Counts a conflict read. One that further changes overtook contradicts nothing, and a busy product must not wait long
- * for the next.
- *
- * @param isMet the read settled its request, so the next conflict contradicts it.
- */
+/** A read that further changes overtook (not met) contradicts nothing, and a busy product must not wait long. */
 export function countConflictRead(reads: number, isMet: boolean): number {
   return isMet ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
 }

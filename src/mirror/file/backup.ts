@@ -27,12 +27,9 @@ interface Backup {
 const PAGES_AT_ONCE = 2_000;
 
 /**
- * Copies the mirror online, whether or not it is running: one checked instant, on disk, or no file at all. One read
- * transaction lasts for the whole copy, because SQLite's online backup would start over after a write. The copy carries
- * a flag: a mirror started on it begins a new epoch and reads everything (start.ts).
- *
- * @returns null if interrupted.
- * @throws StoreError, or Error naming the obstacle.
+ * One checked instant on disk, or no file. One read transaction spans the copy, because SQLite's backup would start
+ * over after a write. A mirror started on it begins a new epoch (start.ts). @returns null if interrupted. @throws
+ * StoreError, or Error naming the obstacle.
  */
 export async function backupDatabase(
   from: string,

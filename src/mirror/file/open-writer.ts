@@ -1,6 +1,4 @@
-/**
- * The writing connection: pragmas and migrations. Separate from sqlite/open.ts because most threads need no migrations.
- */
+/** Separate from sqlite/open.ts because most threads need no migrations. */
 import { accessSync, constants, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
@@ -13,9 +11,7 @@ import { createViews } from './views.ts';
 
 const WAL_BYTES = 16 << 20;
 
-/**
- * Opens the only connection that may write, migrated to the current schema; creates folder and file. @throws StoreError
- */
+/** Opens the only connection that may write; creates folder and file, and migrates. @throws StoreError */
 export function openWriter(path: string): Db {
   return explain(path, () => {
     makeFolder(dirname(path));

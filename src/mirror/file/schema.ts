@@ -1,8 +1,7 @@
 /**
- * The tables behind the public views. Ids are TEXT, instants INTEGER epoch ms of the mirror's clock. core/model.ts
- * explains the columns that the rules write. The migration in `drizzle/` adds what drizzle cannot express: WITHOUT
- * ROWID, statistics, first rows. SQLite 3.31 must be able to read the file: no STRICT, and no newer function in an
- * index, check or view.
+ * The tables behind the views. Ids are TEXT, instants INTEGER epoch ms; core/model.ts explains the rules' columns. The
+ * migration adds WITHOUT ROWID, statistics and first rows, which drizzle cannot express. SQLite 3.31 must be able to
+ * read the file: no STRICT, and no newer function in an index, check or view.
  */
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
@@ -189,10 +188,9 @@ export const changes = sqliteTable(
     requestId: text('request_id'),
   },
   (t) => [
-    // Every index entry ends with `seq`, so results come in the feed's order. The index by variant is divided into
-    // shares of the feed: inserts touch only the last share, which is in memory, while an undivided index costs a page
-    // read and written per change. The migration's `sqlite_stat1` tells SQLite that shares are few, so that it searches
-    // each of them.
+    // Entries end with `seq`, the feed's order. An index by share of the feed keeps inserts in its last share, in
+    // memory; an undivided one costs a page read and written per change. The migration's `sqlite_stat1` makes SQLite
+    // search each share.
     index('changes_variant').on(sql.raw(`seq >> ${SHARE_BITS}`), t.variantId),
     // For the page's search. The end of an id is its distinctive part.
     index('changes_order')
@@ -342,9 +340,7 @@ export const readFailures = sqliteTable(
   'read_failures',
   {
     productId: text('product_id').primaryKey(),
-    /** In a row, or since an operator or a schedule last requested the read. */
     attempts: integer('attempts').notNull(),
-    /** Failures, these and earlier, while the store answered other requests. */
     faults: integer('faults').notNull(),
     nextAtMs: integer('next_at_ms').notNull(),
     parked: integer('parked').notNull(),

@@ -1,9 +1,5 @@
-/**
- * The only definition of a suspect row; views, counts and lists are built from it. In all conditions `c` is a stock
- * level, `v` its variant and `p` its product, if known.
- */
+/** The only definition of a suspect row. `c` is a stock level, `v` its variant and `p` its product, if known. */
 
-/** Products not read since then may have missed deliveries. */
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
 
 const REQUESTED =
@@ -34,10 +30,7 @@ const levelsOfUnread = (from: string): string => `(
     WHERE ${UNREAD_PRODUCT}
   )`;
 
-/**
- * Number of suspect stock levels. Each level counts with its first ground, starting from the grounds, never from the
- * stock. CROSS JOIN fixes the join order.
- */
+/** Each level counts with its first ground, starting from the grounds, never from the stock (CROSS JOIN). */
 export const SUSPECT_COUNT = `CASE WHEN (
     SELECT count(*) FROM (SELECT 1 FROM products p WHERE ${UNREAD_PRODUCT} LIMIT ${FEW_UNREAD + 1})
   ) <= ${FEW_UNREAD} THEN ${levelsOfUnread('products p CROSS JOIN product_stock_levels pc')} ELSE ${levelsOfUnread('product_stock_levels pc CROSS JOIN products p')} END + (

@@ -1,4 +1,3 @@
-/** The public views, and `state_cause` behind `mirror_status`. */
 import { LATEST_MS } from '../../core/limits.ts';
 import { ISOLATED_ONE_IN } from '../../core/given-up.ts';
 import { HEARTBEAT_MS, STATE_CAUSES, STATE_OF_CAUSE, WAITING_MS, type StateCause } from './state.ts';

@@ -100,7 +100,6 @@ export function changesOf(
   return found;
 }
 
-/** The feed's shares (schema.ts), as `seq >> SHARE_BITS`. */
 export function* sharesNewestFirst(db: Db): Generator<number> {
   const end = (which: 'min' | 'max'): number | null =>
     column<[], number | null>(db, `SELECT ${which}(seq) >> ${SHARE_BITS} FROM changes`).get() ?? null;

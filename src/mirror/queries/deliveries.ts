@@ -9,7 +9,7 @@ import { OUTCOME_SEPARATOR } from '../file/state.ts';
 import { inboxEnds } from './inbox.ts';
 
 export interface DeliveredItem extends StockChange {
-  /** The merge branch; null: not applied yet, or not recorded. */
+  /** The merge branch; null if not applied yet, or not recorded. */
   readonly outcome: ChangeBranch | null;
 }
 
@@ -18,7 +18,7 @@ export interface DeliveryView {
   readonly arrivedAtMs: number;
   readonly bytes: number;
   readonly requestId: string | null;
-  /** The first items that were understood; null: the body is too large to parse here. */
+  /** The first items that were understood; null if the body is too large to parse here. */
   readonly items: readonly DeliveredItem[] | null;
   readonly itemCount: number;
   readonly unreadable: readonly Unreadable[];
@@ -31,13 +31,13 @@ export interface WholeDelivery extends DeliveryView {
   readonly sha256: string;
   readonly body: string;
   readonly isBodyWhole: boolean;
-  /** false: the text has replacement characters. */
+  /** false if the text has replacement characters. */
   readonly isUtf8: boolean;
 }
 
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryView[];
-  /** `beforeSeq` of the next page; null: none. */
+  /** `beforeSeq` of the next page; null if there is none. */
   readonly next: number | null;
   readonly isPruned: boolean;
 }

@@ -3,7 +3,7 @@ import { column } from '../../sqlite/prepared.ts';
 import { inboxEnds } from './inbox.ts';
 
 export interface DeliveryCounts {
-  /** Arrival of the oldest row; null: the inbox is empty. */
+  /** Arrival of the oldest row; null if the inbox is empty. */
   readonly knownFromMs: number | null;
   readonly counts: readonly number[];
 }

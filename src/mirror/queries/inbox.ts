@@ -11,7 +11,7 @@ export function inboxEnds(db: Db): { readonly first: number; readonly last: numb
 
 export interface Lag {
   readonly deliveries: number;
-  /** Arrival of the first; null: none. */
+  /** Arrival of the first; null if there is none. */
   readonly sinceMs: number | null;
 }
 

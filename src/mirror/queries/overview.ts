@@ -16,7 +16,6 @@ type Glance = Pick<
   | 'alive_at'
 >;
 
-/** SQLite does not compute the columns that are not selected. */
 export function glance(db: Db): Glance {
   const sql = `
     SELECT state, (SELECT cause FROM state_cause) AS state_cause, last_delivery_at, last_full_sync_at,

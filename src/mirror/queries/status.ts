@@ -79,7 +79,6 @@ export function failureOf(db: Db, { productId }: { readonly productId: string })
 
 const SOUGHT = 'JOIN variants v ON v.variant_id = l.value WHERE v.lookup_at_ms IS NOT NULL';
 
-/** Which of these variants still have no known product. */
 export function stillUnmapped(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
   return idsAmong(db, args.variantIds, SOUGHT);
 }

@@ -1,7 +1,4 @@
-/**
- * Pages of the views `mirror_stock` and `mirror_variants` (docs/http-api.md#private-listener,
- * docs/reading-the-mirror.md#views).
- */
+/** Pages of two views (docs/http-api.md#private-listener, docs/reading-the-mirror.md#views). */
 import type { Source, VariantKind } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';

@@ -5,10 +5,7 @@ import { UNEXPLAINED, UNREAD_PRODUCT } from '../file/suspicion.ts';
 /** With more suspects, a scan of the mirror finds some soon. */
 const FEW = 2_000;
 
-/**
- * Variants that may have suspect rows; every ground uses its index. null rows (a product without variants, a
- * request that makes nothing suspect) count towards the limit, which bounds the work.
- */
+/** Every ground uses its index. null rows (no variant, nothing suspect) count towards the limit: it bounds the work. */
 const CANDIDATES = `
   SELECT v.variant_id FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
   WHERE o.product_id > ''
@@ -18,7 +15,7 @@ const CANDIDATES = `
   UNION ALL SELECT variant_id FROM variants WHERE product_id IS NULL
   LIMIT ${FEW + 1}`;
 
-/** @returns all variants that may have suspect rows, in SQLite's order of ids; null: too many. */
+/** @returns all variants that may have suspect rows, in SQLite's order of ids; null if there are too many. */
 export function fewSuspects(db: Db): readonly string[] | null {
   const found = column<[], string | null>(db, CANDIDATES).all();
   if (found.length > FEW) return null;

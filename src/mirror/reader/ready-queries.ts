@@ -1,4 +1,3 @@
-/** Queries that the thread loads at its start. */
 export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { deliveryCounts } from '../queries/delivery-counts.ts';
 export { stateSample } from '../queries/gauges.ts';

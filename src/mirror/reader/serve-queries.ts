@@ -1,4 +1,3 @@
-/** The query thread: answers queries on a read-only connection. */
 import { inboxPath } from '../../inbox/inbox.ts';
 import { isDamage, plainError, sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { explain, explained } from '../../sqlite/explain.ts';

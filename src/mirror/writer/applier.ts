@@ -1,7 +1,4 @@
-/**
- * Applies inbox rows, finished reads and commands to the mirror. One transaction covers many inputs and stores the
- * inbox position and input number reached. Synchronous; serve-apply.ts runs it on a thread.
- */
+/** Applies inputs and commands. One transaction covers many, and stores the inbox position and input number reached. */
 import type { Statement } from 'better-sqlite3';
 import type { Fact } from '../../core/apply/fact.ts';
 import { applyInput } from '../../core/apply/apply-input.ts';
@@ -59,10 +56,7 @@ export class Applier {
   readonly #putDelivery: Statement<[number, string]>;
   readonly #after: Statement<[number], InboxRow>;
 
-  /**
-   * @param db the only connection that writes the mirror.
-   * @param inbox any connection to the inbox.
-   */
+  /** @param db the only connection that writes the mirror. @param inbox any connection to the inbox. */
   constructor(db: Db, inbox: Db) {
     this.#db = db;
     this.#tables = new SqliteTables(db);
@@ -81,10 +75,8 @@ export class Applier {
 
   /**
    * Applies the next inbox rows and, once none is left, works: every delivery that arrived is applied before a read is
-   * judged. An input that breaks the rules fails alone.
-   *
-   * @returns null if there was nothing to do. @throws StoreError if SQLite cannot commit: nothing was written, and this
-   * applier must not be used again.
+   * judged. An input that breaks the rules fails alone. @returns null if there was nothing to do. @throws StoreError if
+   * SQLite cannot commit: nothing was written, and this applier must not be used again.
    */
   step(works: readonly Work[]): Step | null {
     try {

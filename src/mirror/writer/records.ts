@@ -4,11 +4,7 @@ import type { Db } from '../../sqlite/open.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectList } from '../file/statements.ts';
 
-/**
- * Records runs, failures and reads given up, inside the apply thread's transaction.
- *
- * @returns a function that takes an input with the facts reported by the rules, and returns further facts.
- */
+/** @returns a function that records runs and failed reads, inside the transaction, and returns further facts. */
 export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) => readonly Fact[] {
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
   const takeUp = db.prepare('DELETE FROM given_up_reads WHERE product_id = ?');

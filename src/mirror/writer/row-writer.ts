@@ -66,12 +66,7 @@ export class RowWriter<Row extends object> {
   }
 }
 
-/*
- * Compiled, from the schema's own names: V8 is slow at looking up one property after another by name, and every row
- * of every delivery passes here.
- */
-
-/** @returns a function that reads these properties of a row, in order, as SQLite values. */
+/** Compiled, because V8 is slow at looking up one property after another by name, and every row passes here. */
 function reader(names: readonly string[]): (row: object) => Value[] {
   const body = `return [${names.map((name) => value(`row.${name}`)).join(', ')}];`;
   return compile(names, ['row'], body) as ReturnType<typeof reader>;

@@ -1,6 +1,4 @@
-/**
- * The apply thread: takes inputs, commits transactions (applier.ts), and ends on the first fault it cannot apply past.
- */
+/** The apply thread: commits transactions (applier.ts), and ends on the first fault it cannot apply past. */
 import type { Answering, Request } from '../../sqlite/worker.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { isDamage, plainError, StoreError, type PlainError } from '../../sqlite/errors.ts';
@@ -36,10 +34,7 @@ type Asking = Request<ApplyCalls>;
 
 const CHECK_EVERY_MS = 1_000;
 
-/**
- * Pause after a long transaction during a burst, so that answers get the processor: without it, 10 to 20 % fewer
- * deliveries are answered per second on two cores (`npm run bench -- --only a`).
- */
+/** Pause in a burst: without it, 10 to 20 % fewer answers a second on two cores (`npm run bench -- --only a`). */
 const LONG_STEP_MS = 8;
 const LONGEST_PAUSE_MS = 40;
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));

@@ -1,7 +1,4 @@
-/**
- * Caches the variants that deliveries touch, with their stock levels and gaps. Rows are written at the end of a
- * transaction, or before a query that needs them. Valid while no other program writes.
- */
+/** The variants that deliveries touch, with unwritten rows (`flush`). Valid while no other program writes. */
 import type { StockLevel, Gap, Variant } from '../../core/model.ts';
 
 /** A row and its stored state; undefined: no row. */
@@ -17,7 +14,7 @@ interface CachedVariant {
   readonly levels: Map<string, Slot<StockLevel>>;
   /** Every stock level of the variant is in `levels`. */
   hasAllLevels: boolean;
-  /** In the order of opening; null: not loaded. */
+  /** In the order of opening; null if not loaded. */
   gaps: readonly Gap[] | null;
 }
 

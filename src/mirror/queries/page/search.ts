@@ -1,6 +1,4 @@
-/**
- * The page's search: finds the variant or delivery named by an id, SKU, request or order. Every query uses an index.
- */
+/** The page's search by id, SKU, request or order. Every query uses an index. */
 import type { Db } from '../../../sqlite/open.ts';
 import { column } from '../../../sqlite/prepared.ts';
 import { SHARE_BITS } from '../../file/statements.ts';

@@ -10,7 +10,7 @@ export interface StockSearch {
   readonly text: string;
   readonly warehouseId: string | null;
   readonly suspect: boolean;
-  /** `next` of the previous page; null: the first page. */
+  /** `next` of the previous page; null for the first page. */
   readonly after: string | null;
   readonly limit: number;
 }
@@ -127,7 +127,7 @@ export function findStock(db: Db, search: StockSearch): StockPage {
   };
 }
 
-/** Variants named by an id or the beginning of a SKU; null: none, or too many. */
+/** Variants named by an id or the beginning of a SKU; null if there are none, or too many. */
 function fewNamed(db: Db, text: string): readonly string[] | null {
   if (text === '') return null;
   const ids = column<object, string>(db, NAMED).all({ text });

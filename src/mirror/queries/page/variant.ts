@@ -23,7 +23,7 @@ export interface VariantView {
   readonly variant: StockVariant;
   readonly goneAtMs: number | null;
   readonly upc: string | null;
-  /** The next catalogue search for its product; null: the product is known. */
+  /** The next catalogue search for its product; null if the product is known. */
   readonly lookupAtMs: number | null;
   readonly changes: readonly Change[];
   readonly hasMore: boolean;
@@ -32,7 +32,7 @@ export interface VariantView {
   readonly failure: Failure | null;
   readonly lastRead: {
     readonly atMs: number;
-    /** The total, then each warehouse; null: the variant was missing. */
+    /** The total, then each warehouse; null if the variant was missing. */
     readonly levels: readonly DetailLevel[] | null;
   } | null;
 }
