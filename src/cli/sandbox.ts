@@ -1,7 +1,9 @@
 /** `stock-mirror sandbox`: runs a simulated store until a signal. */
 import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
-import { z } from 'zod';
+import type { z } from 'zod';
+import { messageOf } from '../platform/thrown.ts';
+import { parseFields } from '../sandbox/api/request-body.ts';
 import { faultsSchema, setFaults } from '../sandbox/control/faults.ts';
 import type { DeliveryRecord } from '../sandbox/network/deliveries.ts';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
@@ -22,6 +24,7 @@ interface SandboxOptions {
 }
 
 const LINES_PER_SECOND = 10;
+const FAULTS = Object.keys(faultsSchema.shape).join(', ');
 const SEED_TEXT = 'the same seed gives the same catalogue, operations and faults';
 
 export function createCommand(): Command {
@@ -42,7 +45,7 @@ export function createCommand(): Command {
   return explained(command, {
     notes: `
 While it runs, faults can be changed on its page and by POST /sandbox/faults, which takes the same JSON as --faults. Its
-fields: ${Object.keys(faultsSchema.shape).join(', ')}. GET /sandbox/faults shows their values.`,
+fields: ${FAULTS}. GET /sandbox/faults shows their values.`,
     examples: [
       { what: 'a store with 50 products and two changes a second', run: 'stock-mirror sandbox' },
       {
@@ -119,9 +122,11 @@ function faults(value: string): z.output<typeof faultsSchema> {
   } catch {
     throw new InvalidArgumentError('It must be JSON such as {"loss": 0.1}.');
   }
-  const { data, error } = faultsSchema.safeParse(json);
-  if (data === undefined) throw new InvalidArgumentError(z.prettifyError(error));
-  return data;
+  try {
+    return parseFields(faultsSchema, json as object);
+  } catch (error) {
+    throw new InvalidArgumentError(`${messageOf(error)}. The fields are ${FAULTS}.`);
+  }
 }
 
 function write(text: string): void {

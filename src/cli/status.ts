@@ -10,7 +10,7 @@ import { stateOf } from '../ops/state/state.ts';
 import { visibleIn } from '../platform/visible.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { isThere } from '../sqlite/is-there.ts';
-import { isDatabaseLocked } from '../sqlite/lock.ts';
+import { databaseLockedSinceMs } from '../sqlite/lock.ts';
 import { ago } from './shared/ago.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
@@ -47,12 +47,12 @@ export function createCommand(): Command {
       const config = loadLocalConfig();
       const { path } = config.database;
       const served = await askServer(config);
-      const isHeld = served === null && isThere(path) && isHeldByProcess(path);
-      const status = served ?? readFile(path, { isHeld });
+      const heldSinceMs = served === null && isThere(path) ? lockedSince(path) : null;
+      const status = served ?? readFile(path, heldSinceMs);
       process.stdout.write(
         options.json === true
           ? `${JSON.stringify({ ...status, serving: served !== null })}\n`
-          : describe(visibleIn(status), { path, hidden: isHeld ? config.ops : null }),
+          : describe(visibleIn(status), { path, hidden: heldSinceMs === null ? null : config.ops }),
       );
       process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
     });
@@ -79,7 +79,7 @@ async function askServer({ ops }: LocalConfig): Promise<Status | null> {
   }
 }
 
-function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Status {
+function readFile(path: string, heldSinceMs: number | null): Status {
   if (!isThere(path)) {
     throw new Error(
       `no mirror runs, and ${path} does not exist: run \`stock-mirror serve\`, or correct DATABASE_PATH`,
@@ -91,10 +91,9 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
     if (hasInbox) attachInbox(db, path);
     const behind = hasInbox ? lag(db) : null;
     const status = readStatus(db);
-    const serving = isHeld ? 'held' : 'no';
     return {
       ...status,
-      ...stateOf({ nowMs: Date.now(), serving, status, own: null }),
+      ...stateOf({ nowMs: Date.now(), status, own: null, heldSinceMs }),
       deliveries_behind: behind?.deliveries ?? null,
       behind_since: behind?.sinceMs ?? null,
     };
@@ -103,13 +102,13 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
   }
 }
 
-/** true also if this user may not test the lock; the heartbeat then decides. */
-function isHeldByProcess(path: string): boolean {
+/** If this user may not test the lock, counts it as held for long: the heartbeat then decides. */
+function lockedSince(path: string): number | null {
   try {
-    return isDatabaseLocked(inboxPath(path));
+    return databaseLockedSinceMs(inboxPath(path));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return true;
+    return 0;
   }
 }
 

@@ -2,7 +2,7 @@
  * One writer per database, by a SQLite lock on a separate file: the kernel releases it when the process ends, so no
  * person ever removes a stale lock.
  */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { isBusy, StoreError } from './errors.ts';
@@ -25,6 +25,8 @@ export function lockDatabase(path: string): DatabaseLock {
       accessSync(lockPath, constants.W_OK);
       db.pragma('journal_mode = MEMORY');
       db.exec('BEGIN EXCLUSIVE');
+      const nowS = Date.now() / 1_000;
+      utimesSync(lockPath, nowS, nowS);
     } catch (error) {
       db.close();
       if (!isBusy(error)) throw error;
@@ -39,21 +41,21 @@ export function lockDatabase(path: string): DatabaseLock {
 }
 
 /**
- * Whether a process holds the lock; neither takes it nor creates its file.
+ * Since when a process has held the lock, epoch ms; null if none does. Neither takes the lock nor creates its file.
  *
  * @throws StoreError `unreachable` if this user may not look.
  */
-export function isDatabaseLocked(path: string): boolean {
+export function databaseLockedSinceMs(path: string): number | null {
   const lockPath = `${path}.lock`;
-  if (!isThere(lockPath)) return false;
+  if (!isThere(lockPath)) return null;
   return explain(lockPath, () => {
     const db = new Database(lockPath, { readonly: true, timeout: 0 });
     try {
       db.prepare('SELECT 1 FROM sqlite_master').get();
-      return false;
+      return null;
     } catch (error) {
       if (!isBusy(error)) throw error;
-      return true;
+      return statSync(lockPath).mtimeMs;
     } finally {
       db.close();
     }

@@ -1,5 +1,7 @@
+import { utimesSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
+import { lockDatabase } from '../../src/sqlite/lock.ts';
 
 import { holdNext } from '../sandbox/harness.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
@@ -49,6 +51,13 @@ test('shows the server’s state and exits 0 only if live', async () => {
   expect(after.stdout).toMatch(/^what to do +Start the mirror: /m);
   expect(after.stdout).toMatch(/^mirrored +20 products/m);
   expect(after.stdout).not.toContain('not applied yet');
+
+  // Hidden from `status`, as while a mirror opens its files.
+  const lock = lockDatabase(inboxPath(databaseOf(home)));
+  expect((await run(home, 'status')).stdout).toMatch(/^state +catching_up\nwarning +starting /);
+  utimesSync(`${inboxPath(databaseOf(home))}.lock`, 0, 0);
+  expect((await run(home, 'status')).stdout).toMatch(/^state +stale\ncritical +no_heartbeat /);
+  lock.release();
 
   const db = openInbox(inboxPath(databaseOf(home)));
   const atMs = Date.now();

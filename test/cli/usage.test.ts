@@ -62,6 +62,7 @@ test.each([
   ['sandbox --port 80x', '0 to 65535'],
   ['sandbox --faults loss', '{"loss": 0.1}'],
   ['sandbox --faults {"loss":1.5}', 'loss'],
+  ['sandbox --faults {"los":1}', 'los: unknown field. The fields are loss, duplicate, reorder,'],
   ['sandbox --rate fast', '0 to 10000'],
   ['sandbox --products 0', '1 to 1000000'],
   ['sandbox --seed -1', '0 to 4294967295'],

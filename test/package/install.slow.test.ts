@@ -45,6 +45,8 @@ it('contains what it needs and neither sources nor secrets', () => {
     expect.arrayContaining([
       'package.json',
       'LICENSE',
+      'CONTRIBUTING.md',
+      'SECURITY.md',
       '.env.example',
       'dist/bin.js',
       'dist/cli.js',

@@ -31,12 +31,15 @@ test('reports the webhook that reveals a loss and the read that repairs it', asy
   await client('/v1/product/detail', { product_id: variantOf(sandbox, 'pulled').product.id });
   expect(latest(sandbox).readAtMs).toBeNull();
   await client('/v1/product/detail', { product_id });
-  const { losses } = (await (await fetch(`${sandbox.baseUrl}/sandbox/losses`)).json()) as {
-    losses: Record<string, number | string>[];
+  const shownLosses = async (query = '') => {
+    const answered = await fetch(`${sandbox.baseUrl}/sandbox/losses${query}`);
+    return ((await answered.json()) as { losses: Record<string, number | string>[] }).losses;
   };
-  const [shown = {}] = losses;
+  const [shown = {}] = await shownLosses();
   expect(shown['revealed_by']).toBe(present(revealedBy).record.delivery.requestId);
   expect(Number(shown['read_at']) - Number(shown['revealed_at'])).toBe(2_500);
+  sandbox.losses.lose();
+  expect(await shownLosses('?limit=1')).toHaveLength(1);
 });
 
 test('loses exactly one webhook while others are pending', async () => {

@@ -237,7 +237,7 @@ describe('a failing token endpoint', () => {
       const before = service.to(TOKEN).length;
       const error = await failureOf(tokens.getToken());
       expect(error).toMatchObject({ kind: 'unavailable', status: undefined });
-      expect(error.message).toContain('500 server_error');
+      expect(error.message).toMatch(/failed token request: 500 server_error: [^.]+\. Try again in \d+ s\.$/);
       expect(service.to(TOKEN)).toHaveLength(before);
       const waitMs = error.retryAfterMs ?? 0;
       waits.push(waitMs);

@@ -68,10 +68,8 @@ export class StateWatch {
     const error = status instanceof StoreError ? status : null;
     const own = this.#facts(nowMs, error);
     const { state, causes } = stateOf({
-      nowMs,
-      serving: 'yes',
+      ...{ nowMs, own, heldSinceMs: null },
       status: error === null ? (status as StatusFacts) : null,
-      own,
     });
     return {
       state,

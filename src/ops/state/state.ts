@@ -3,6 +3,7 @@ import { counted } from '../../platform/counted.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause } from './causes.ts';
 import { duration } from './duration.ts';
 import { storeCause, type Blocked } from './store-cause.ts';
+import { HEARTBEAT_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StreamFacts } from '../../stream/stream.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
@@ -11,9 +12,6 @@ export interface MirrorState {
   readonly state: 'live' | 'catching_up' | 'stale';
   readonly causes: readonly Cause[];
 }
-
-/** `yes`: a mirror answers. `no`: no process holds the file. `held`: a process holds it and does not answer. */
-export type Serving = 'yes' | 'no' | 'held';
 
 export type StatusFacts = Pick<
   Status,
@@ -51,10 +49,11 @@ export interface ProcessFacts {
 
 interface Facts {
   readonly nowMs: number;
-  readonly serving: Serving;
   readonly status: StatusFacts | null;
   /** null outside the mirror's process. */
   readonly own: ProcessFacts | null;
+  /** Since when another process has held the file without answering; null if none does. */
+  readonly heldSinceMs: number | null;
 }
 
 /** Two missing heartbeats, of one per second, are not a coincidence. */
@@ -79,7 +78,7 @@ export function stateOf(facts: Facts): MirrorState {
   return { state, causes };
 }
 
-function* fileCauses({ serving, status, own }: Facts): Generator<Cause> {
+function* fileCauses({ nowMs, status, own, heldSinceMs }: Facts): Generator<Cause> {
   if (status === null) {
     if (own?.fault === null && own.isMirror) yield causeOf('starting', null);
     return;
@@ -89,16 +88,22 @@ function* fileCauses({ serving, status, own }: Facts): Generator<Cause> {
   if (status.parked_reads > 0 && code !== 'refused_products') {
     yield causeOf('parked_reads', null, { products: counted(status.parked_reads, 'product') });
   }
-  if (serving === 'no') yield causeOf('stopped', aliveAt);
+  if (own === null && heldSinceMs === null) yield causeOf('stopped', aliveAt);
   switch (code) {
     case 'stopped':
     case 'no_heartbeat':
-      if (serving === 'held') yield causeOf('no_heartbeat', aliveAt);
+      if (own === null) {
+        // The last heartbeat may be of an earlier process.
+        if (heldSinceMs !== null)
+          yield nowMs - heldSinceMs < HEARTBEAT_MS
+            ? causeOf('starting', heldSinceMs)
+            : causeOf('no_heartbeat', aliveAt);
+        return;
+      }
       // A running mirror writes its heartbeat after it has applied the inbox; `processCauses` reports obstacles.
       // While nothing comes through the stream, the heartbeat is withheld.
-      if (serving === 'yes' && (own?.stream?.silentSinceMs ?? own?.stream?.backlogSinceMs ?? null) === null) {
-        yield causeOf(own === null ? 'no_heartbeat' : 'starting', aliveAt);
-      }
+      if ((own.stream?.silentSinceMs ?? own.stream?.backlogSinceMs ?? null) === null)
+        yield causeOf('starting', null);
       return;
     case 'first_read':
     case 'downtime': {

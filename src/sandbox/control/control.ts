@@ -135,7 +135,9 @@ export function createControl(store: Store): Hono<ApiEnv> {
   app.get('/calls', (context) =>
     context.json({ calls: calls.recent.slice(0, limitOf(context)).map(showCall) }),
   );
-  app.get('/losses', (context) => context.json({ losses: losses.recent.map(showLoss) }));
+  app.get('/losses', (context) =>
+    context.json({ losses: losses.recent.slice(0, limitOf(context)).map(showLoss) }),
+  );
   for (const [name, found] of Object.entries(ACTIONS)) {
     const { schema, show } = found;
     if (show !== undefined) app.get(`/${name}`, (context) => context.json(show(store, networkOf(context))));

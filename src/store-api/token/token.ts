@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../platform/thrown.ts';
 import { fullJitterMs } from '../backoff.ts';
-import { ServiceError } from '../transport/errors.ts';
+import { ServiceError, summary } from '../transport/errors.ts';
 import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
 import { requestToken, TOKEN_ENDPOINT, type Credentials } from './token-request.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -133,7 +133,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       await saveFile();
     } else {
       failures += 1;
-      holdOffFor(failures, messageOf(error));
+      holdOffFor(failures, error instanceof ServiceError ? summary(error) : messageOf(error));
     }
   }
 

@@ -58,8 +58,7 @@ export class ServiceError extends Error {
     const code = safe(init.code);
     const description = safeText(init.description, secrets);
     const requestId = safe(init.requestId);
-    const answered = [init.status, code].filter((part) => part !== undefined).join(' ');
-    const what = [answered, description].filter((part) => part !== '').join(': ');
+    const what = summary({ status: init.status, code, description });
     super(
       `${init.endpoint} failed: ${what}${requestId === undefined ? '' : ` (request ${requestId})`}. ${remedy(init)}`,
       init.cause === undefined ? undefined : { cause: init.cause },
@@ -80,6 +79,13 @@ export class ServiceError extends Error {
     const same = { endpoint, status, code, description, requestId, retryAfterMs, times, cause };
     return new ServiceError({ kind, ...same });
   }
+}
+
+/** Such as `500 server_error: its description`; the caller adds the full stop. */
+export function summary(failure: Pick<ServiceError, 'status' | 'code' | 'description'>): string {
+  const answered = [failure.status, failure.code].filter((part) => part !== undefined).join(' ');
+  const parts = [answered, failure.description.replace(/\.$/, '')];
+  return parts.filter((part) => part !== '').join(': ');
 }
 
 function remedy(init: ServiceErrorInit): string {
