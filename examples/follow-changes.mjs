@@ -4,8 +4,8 @@
  *
  * usage: node follow-changes.mjs MIRROR COPY
  *
- * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs: npm install better-sqlite3
- * The feed tells of figures only; to copy names too, see poll-stock.mjs.
+ * May be killed at any moment, and continues where it stopped. Needs: npm install better-sqlite3
+ * The feed has no names; to copy them too, see poll-stock.mjs.
  */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -24,7 +24,7 @@ const COPY = `
 `;
 
 /**
- * The changes after the position, or the whole stock, in one short transaction. The file is opened anew each time: a
+ * The changes after the position, or the whole stock, in one short transaction. The file is opened each time: a
  * restored backup may be another file, and an open connection would stay with the old one. (`readonly` is `mode=ro`
  * of a URI.)
  */
@@ -33,8 +33,8 @@ function read(path, { epoch, seq }) {
   const readAll = db.transaction(() => {
     const now = db.prepare('SELECT epoch, last_seq FROM mirror_status').get();
     const oldest = db.prepare('SELECT min(seq) FROM mirror_changes').pluck().get() ?? now.last_seq + 1;
-    // Another history, or away for so long that changes may have been pruned.
-    if (now.epoch !== epoch || oldest > seq + 1) {
+    // Another epoch, changes that may have been pruned, or a number that was not issued.
+    if (now.epoch !== epoch || oldest > seq + 1 || now.last_seq < seq) {
       const stock = db
         .prepare('SELECT variant_id, warehouse_id, available_qty FROM mirror_stock')
         .raw()

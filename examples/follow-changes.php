@@ -5,8 +5,8 @@
  *
  * usage: php follow-changes.php MIRROR COPY
  *
- * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs PHP 8.1 or newer and PDO's
- * SQLite driver (Debian: php-cli, php-sqlite3). The feed tells of figures only; to copy names too, see poll-stock.php.
+ * May be killed at any moment, and continues where it stopped. Needs PHP 8.1 or newer and PDO's
+ * SQLite driver (Debian: php-cli, php-sqlite3). The feed has no names; to copy them too, see poll-stock.php.
  */
 declare(strict_types=1);
 
@@ -27,7 +27,7 @@ function ask(PDO $db, string $sql, array $values = []): array
 }
 
 /**
- * The changes after `$seq`, or the whole stock, in one short transaction. The file is opened anew each time: a restored
+ * The changes after `$seq`, or the whole stock, in one short transaction. The file is opened each time: a restored
  * backup may be another file, and an open connection would stay with the old one. (The flag is `mode=ro` of a URI.)
  */
 function readMirror(string $path, ?string $epoch, int $seq): array
@@ -41,8 +41,8 @@ function readMirror(string $path, ?string $epoch, int $seq): array
     [[$oldest]] = ask($db, 'SELECT min(seq) FROM mirror_changes');
     $stock = null;
     $changes = [];
-    // Another history, or away for so long that changes may have been pruned.
-    if ($now !== $epoch || ($oldest ?? $lastSeq + 1) > $seq + 1) {
+    // Another epoch, changes that may have been pruned, or a number that was not issued.
+    if ($now !== $epoch || ($oldest ?? $lastSeq + 1) > $seq + 1 || $lastSeq < $seq) {
         $stock = ask($db, 'SELECT variant_id, warehouse_id, available_qty FROM mirror_stock');
         $seq = $lastSeq;
     } else {

@@ -3,8 +3,8 @@
 
 usage: follow-changes.py MIRROR COPY
 
-Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Python's own sqlite3, nothing to install.
-The feed tells of figures only; to copy names too, see poll-stock.py.
+May be killed at any moment, and continues where it stopped. Python's own sqlite3, nothing to install.
+The feed has no names; to copy them too, see poll-stock.py.
 """
 import sqlite3
 import sys
@@ -23,15 +23,15 @@ INSERT OR IGNORE INTO position VALUES (1, NULL, 0);
 
 
 def read(path, epoch, seq):
-    """The changes after `seq`, or the whole stock, in one short transaction. The file is opened anew each time: a
+    """The changes after `seq`, or the whole stock, in one short transaction. The file is opened each time: a
     restored backup may be another file, and an open connection would stay with the old one."""
     db = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=5, isolation_level=None)
     try:
         db.execute("BEGIN")
         now, last_seq = db.execute("SELECT epoch, last_seq FROM mirror_status").fetchone()
         (oldest,) = db.execute("SELECT min(seq) FROM mirror_changes").fetchone()
-        # Another history, or away for so long that changes may have been pruned.
-        if now != epoch or (last_seq + 1 if oldest is None else oldest) > seq + 1:
+        # Another epoch, changes that may have been pruned, or a number that was not issued.
+        if now != epoch or (last_seq + 1 if oldest is None else oldest) > seq + 1 or last_seq < seq:
             stock = db.execute("SELECT variant_id, warehouse_id, available_qty FROM mirror_stock").fetchall()
             return now, last_seq, stock, []
         changes = db.execute(

@@ -3,8 +3,8 @@
 #
 # usage: follow-changes.sh MIRROR COPY
 #
-# Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs the sqlite3 shell. The feed tells of
-# figures only; to copy names too, see poll-stock.sh.
+# May be killed at any moment, and continues where it stopped. Needs the sqlite3 shell. The feed has no
+# names; to copy them too, see poll-stock.sh.
 set -euo pipefail
 if (($# != 2)); then
   echo "usage: ${0##*/} MIRROR COPY" >&2
@@ -12,7 +12,7 @@ if (($# != 2)); then
 fi
 path=${1//%/%25} path=${path//\?/%3f} path=${path//#/%23} path=${path//\'/\'\'} copy=$2
 
-# The mirror is opened anew each time: a restored backup may be another file. All in one transaction of the copy, so
+# The mirror is opened each time: a restored backup may be another file. All in one transaction of the copy, so
 # that rows and position are both kept, or neither. At most 10,000 changes at once: after a long absence the feed is
 # long. Prints "again" when there may be more of them.
 poll() {
@@ -26,10 +26,12 @@ INSERT OR IGNORE INTO position VALUES (1, NULL, 0);
 ATTACH 'file:$path?mode=ro' AS mirror;
 
 BEGIN;
--- Starting over: another history, or away for so long that changes may have been pruned.
+-- Starting over: another epoch, changes that may have been pruned, or a number that was not issued.
 CREATE TEMP TABLE now AS
 SELECT s.epoch, s.last_seq,
-  s.epoch IS NOT p.epoch OR coalesce((SELECT min(seq) FROM mirror_changes), s.last_seq + 1) > p.seq + 1 AS start_over
+  s.epoch IS NOT p.epoch
+    OR coalesce((SELECT min(seq) FROM mirror_changes), s.last_seq + 1) > p.seq + 1
+    OR s.last_seq < p.seq AS start_over
 FROM mirror.mirror_status s, position p;
 SELECT 'starting over: epoch ' || epoch FROM now WHERE start_over;
 DELETE FROM stock WHERE (SELECT start_over FROM now);

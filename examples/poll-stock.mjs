@@ -4,7 +4,7 @@
  *
  * usage: node poll-stock.mjs MIRROR COPY
  *
- * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs: npm install better-sqlite3
+ * May be killed at any moment, and continues where it stopped. Needs: npm install better-sqlite3
  */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -23,7 +23,7 @@ const COPY = `
 `;
 
 /**
- * What has changed since the position, in one short transaction. The file is opened anew each time: a restored backup
+ * What has changed since the position, in one short transaction. The file is opened each time: a restored backup
  * may be another file, and an open connection would stay with the old one. (`readonly` is `mode=ro` of a URI.)
  */
 function read(path, { epoch, seq }) {
@@ -31,8 +31,8 @@ function read(path, { epoch, seq }) {
   const readAll = db.transaction(() => {
     const now = db.prepare('SELECT epoch, last_seq FROM mirror_status').get();
     const oldest = db.prepare('SELECT min(seq) FROM mirror_changes').pluck().get() ?? now.last_seq + 1;
-    // Another history, or away for so long that removals may have been pruned.
-    const startOver = now.epoch !== epoch || oldest > seq + 1;
+    // Another epoch, removals that may have been pruned, or a number that was not issued.
+    const startOver = now.epoch !== epoch || oldest > seq + 1 || now.last_seq < seq;
     const since = startOver ? 0 : seq;
     const removed = db
       .prepare(`SELECT variant_id, warehouse_id FROM mirror_changes WHERE seq > ? AND reason = 'removed'`)

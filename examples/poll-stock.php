@@ -5,7 +5,7 @@
  *
  * usage: php poll-stock.php MIRROR COPY
  *
- * Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs PHP 8.1 or newer and PDO's
+ * May be killed at any moment, and continues where it stopped. Needs PHP 8.1 or newer and PDO's
  * SQLite driver (Debian: php-cli, php-sqlite3).
  */
 declare(strict_types=1);
@@ -27,7 +27,7 @@ function ask(PDO $db, string $sql, array $values = []): array
 }
 
 /**
- * What has changed since `$seq`, in one short transaction. The file is opened anew each time: a restored backup may be
+ * What has changed since `$seq`, in one short transaction. The file is opened each time: a restored backup may be
  * another file, and an open connection would stay with the old one. (The flag is `mode=ro` of a URI.)
  */
 function readMirror(string $path, ?string $epoch, int $seq): array
@@ -39,8 +39,8 @@ function readMirror(string $path, ?string $epoch, int $seq): array
     $db->beginTransaction();
     [[$now, $lastSeq]] = ask($db, 'SELECT epoch, last_seq FROM mirror_status');
     [[$oldest]] = ask($db, 'SELECT min(seq) FROM mirror_changes');
-    // Another history, or away for so long that removals may have been pruned.
-    $startOver = $now !== $epoch || ($oldest ?? $lastSeq + 1) > $seq + 1;
+    // Another epoch, removals that may have been pruned, or a number that was not issued.
+    $startOver = $now !== $epoch || ($oldest ?? $lastSeq + 1) > $seq + 1 || $lastSeq < $seq;
     $since = [$startOver ? 0 : $seq];
     $removed = ask($db, "SELECT variant_id, warehouse_id FROM mirror_changes WHERE seq > ? AND reason = 'removed'", $since);
     $rows = ask($db, 'SELECT ' . COLUMNS . ' FROM mirror_stock WHERE change_seq > ?', $since);

@@ -3,7 +3,7 @@
 
 usage: poll-stock.py MIRROR COPY
 
-Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Python's own sqlite3, nothing to install.
+May be killed at any moment, and continues where it stopped. Python's own sqlite3, nothing to install.
 """
 import sqlite3
 import sys
@@ -22,15 +22,15 @@ INSERT OR IGNORE INTO position VALUES (1, NULL, 0);
 
 
 def read(path, epoch, seq):
-    """What has changed since `seq`, in one short transaction. The file is opened anew each time: a restored backup
+    """What has changed since `seq`, in one short transaction. The file is opened each time: a restored backup
     may be another file, and an open connection would stay with the old one."""
     db = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=5, isolation_level=None)
     try:
         db.execute("BEGIN")
         now, last_seq = db.execute("SELECT epoch, last_seq FROM mirror_status").fetchone()
         (oldest,) = db.execute("SELECT min(seq) FROM mirror_changes").fetchone()
-        # Another history, or away for so long that removals may have been pruned.
-        start_over = now != epoch or (last_seq + 1 if oldest is None else oldest) > seq + 1
+        # Another epoch, removals that may have been pruned, or a number that was not issued.
+        start_over = now != epoch or (last_seq + 1 if oldest is None else oldest) > seq + 1 or last_seq < seq
         since = 0 if start_over else seq
         removed = db.execute(
             "SELECT variant_id, warehouse_id FROM mirror_changes WHERE seq > ? AND reason = 'removed'", (since,)

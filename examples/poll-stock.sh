@@ -3,7 +3,7 @@
 #
 # usage: poll-stock.sh MIRROR COPY
 #
-# Ends with Ctrl-C or a kill, at any moment, and goes on where it stopped. Needs the sqlite3 shell.
+# May be killed at any moment, and continues where it stopped. Needs the sqlite3 shell.
 set -euo pipefail
 if (($# != 2)); then
   echo "usage: ${0##*/} MIRROR COPY" >&2
@@ -11,7 +11,7 @@ if (($# != 2)); then
 fi
 path=${1//%/%25} path=${path//\?/%3f} path=${path//#/%23} path=${path//\'/\'\'} copy=$2
 
-# The mirror is opened anew each time: a restored backup may be another file. All in one transaction of the copy, so
+# The mirror is opened each time: a restored backup may be another file. All in one transaction of the copy, so
 # that rows and position are both kept, or neither; it is as short as the rows are few.
 poll() {
   sqlite3 -batch -bail "$copy" << SQL
@@ -25,10 +25,12 @@ INSERT OR IGNORE INTO position VALUES (1, NULL, 0);
 ATTACH 'file:$path?mode=ro' AS mirror;
 
 BEGIN;
--- Starting over: another history, or away for so long that removals may have been pruned.
+-- Starting over: another epoch, removals that may have been pruned, or a number that was not issued.
 CREATE TEMP TABLE now AS
 SELECT s.epoch, s.last_seq,
-  s.epoch IS NOT p.epoch OR coalesce((SELECT min(seq) FROM mirror_changes), s.last_seq + 1) > p.seq + 1 AS start_over
+  s.epoch IS NOT p.epoch
+    OR coalesce((SELECT min(seq) FROM mirror_changes), s.last_seq + 1) > p.seq + 1
+    OR s.last_seq < p.seq AS start_over
 FROM mirror.mirror_status s, position p;
 SELECT 'starting over: epoch ' || epoch FROM now WHERE start_over;
 UPDATE position SET seq = 0 WHERE (SELECT start_over FROM now);

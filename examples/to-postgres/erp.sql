@@ -14,7 +14,7 @@ GROUP BY order_id, sku, warehouse_id ORDER BY order_id, sku, warehouse_id;
 
 -- 4. Book each movement exactly once, in tables of the ERP.
 CREATE TABLE IF NOT EXISTS erp_movements (
-  change_id bigint UNIQUE, -- null: a difference of 4b
+  change_id bigint UNIQUE, -- null: written by 4b
   variant_id text NOT NULL,
   warehouse_id text NOT NULL,
   delta bigint NOT NULL,
@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS erp_movements (
 CREATE TABLE IF NOT EXISTS erp_position (id integer PRIMARY KEY CHECK (id = 1), last_id bigint NOT NULL);
 INSERT INTO erp_position VALUES (1, 0) ON CONFLICT DO NOTHING;
 
--- All statements see one moment. A second program that books at the same time gets an error, and tries again.
+-- All statements see one moment. If two programs book at the same time, one gets an error; let it try again.
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT last_id FROM erp_position FOR UPDATE;
 
@@ -35,7 +35,7 @@ FROM stock_changes
 WHERE id > (SELECT last_id FROM erp_position) AND warehouse_id IS NOT NULL
 ORDER BY id;
 
--- 4b. The opening balance, and after the follower has started over the sum of the changes that nobody saw. Otherwise none.
+-- 4b. The opening balance; after the follower has started over, the sum of the changes that it missed; otherwise no row.
 INSERT INTO erp_movements (variant_id, warehouse_id, delta, reason)
 SELECT variant_id, warehouse_id, coalesce(available_qty, 0) - coalesce(booked, 0), 'difference'
 FROM stock

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { delivery, detail, DirectWriter, item, T0, writerDb } from '../mirror/mirror-file.ts';
 import { eventually, temporaryFolder } from '../process/harness.ts';
 import { isInstalled, NAMES, Reader, titleOf } from './reader.ts';
 
-const WHAT = 'waits for the mirror and starts over only after missing pruned changes';
+const WHAT = 'waits for the mirror and starts over only after pruned changes or from a number not issued';
 
 for (const name of NAMES) {
   test.skipIf(!isInstalled(name))(
@@ -53,6 +54,13 @@ for (const name of NAMES) {
       await eventually(() => reader.starts.length > 1, { what: 'it says that it starts over' });
       expect(reader.starts).toHaveLength(2);
       expect(reader.compare().mirror).toHaveLength(1);
+
+      await reader.kill();
+      const copy = new Database(reader.copyPath);
+      copy.exec('UPDATE position SET seq = seq + 1000; UPDATE stock SET available_qty = 99');
+      copy.close();
+      reader.start();
+      await eventually(isEqual, { what: 'equal after an older copy of both files was put in place' });
     },
     60_000,
   );
