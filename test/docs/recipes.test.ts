@@ -1,8 +1,6 @@
-import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
-import { newPath } from '../mirror/mirror-file.ts';
 import { blocksOf, documentAt, tablesOf, type Block, type Table } from './blocks.ts';
 import { recipesMirror } from './recipes-mirror.ts';
 
@@ -19,8 +17,6 @@ const recipes: readonly Recipe[] = blocksOf(DOCUMENT, 'sql').map((block) => {
   return { ...block, below: LINES.slice(begin, length === -1 ? undefined : begin + length).join('\n') };
 });
 
-const isScript = ({ text }: Block): boolean => text.includes('ATTACH');
-const queries = recipes.filter((recipe) => !isScript(recipe));
 const titleOf = ({ heading, line }: Block): string => `${heading} (line ${line})`;
 
 /** Values that the text below a query binds: "`:last` = 30". */
@@ -69,7 +65,7 @@ function ask<T>(question: (db: Database.Database) => T): T {
   }
 }
 
-test.each(queries.map((recipe) => [titleOf(recipe), recipe] as const))('%s', (_title, recipe) => {
+test.each(recipes.map((recipe) => [titleOf(recipe), recipe] as const))('%s', (_title, recipe) => {
   const answer = ask((db) => {
     const statement = db.prepare<[object], Value[]>(recipe.text);
     const rows = statement.raw().all(bound(recipe));
@@ -79,7 +75,7 @@ test.each(queries.map((recipe) => [titleOf(recipe), recipe] as const))('%s', (_t
 });
 
 const isByNumber = ({ text }: Block): boolean => /seq > :last.* ORDER BY/.test(text);
-const indexed = queries.filter(({ below }) => below.includes('It uses an index'));
+const indexed = recipes.filter(({ below }) => below.includes('It uses an index'));
 
 test.each(indexed.map((recipe) => [titleOf(recipe), recipe] as const))(
   '%s uses an index',
@@ -95,57 +91,3 @@ test.each(indexed.map((recipe) => [titleOf(recipe), recipe] as const))(
     if (isByNumber(recipe)) expect(plan.join('\n')).not.toContain('TEMP B-TREE');
   },
 );
-
-function script(): { readonly recipe: Recipe; readonly text: string } {
-  const [recipe, ...others] = recipes.filter(isScript);
-  expect(others).toEqual([]);
-  // better-sqlite3 attaches by path only.
-  const text = present(recipe).text.replace('file:data/stock-mirror.db?mode=ro', path);
-  return { recipe: present(recipe), text };
-}
-
-const stockIn = (copy: string): string[][] => {
-  const db = new Database(copy, { readonly: true });
-  try {
-    const rows = db.prepare<[], Value[]>('SELECT * FROM stock ORDER BY variant_id, warehouse_id').raw().all();
-    return rows.map((row) => row.map((value) => String(value)));
-  } finally {
-    db.close();
-  }
-};
-
-test('the copying recipe follows changes and starts over when needed', () => {
-  const { recipe, text } = script();
-  const copy = join(dirname(newPath()), 'erp.db');
-  const run = () => {
-    const mine = new Database(copy);
-    mine.exec(text);
-    mine.close();
-  };
-  const expected = answerBelow(recipe);
-
-  run();
-  expect(stockIn(copy)).toEqual(expected.rows);
-  run();
-  expect(stockIn(copy)).toEqual(expected.rows);
-
-  for (const position of [`epoch = 'other', seq = 39`, `seq = -1000`, `seq = 1000000`]) {
-    const mine = new Database(copy);
-    mine.exec(`UPDATE position SET ${position}; UPDATE stock SET available_qty = 99, sku = 'wrong'`);
-    mine.close();
-    run();
-    expect(stockIn(copy), position).toEqual(expected.rows);
-  }
-
-  const mine = new Database(copy);
-  mine.exec(
-    `UPDATE position SET seq = 30; UPDATE stock SET available_qty = 99;
-       INSERT INTO stock VALUES ('7005', '11', 'CAP-01', 'Cap', 4)`,
-  );
-  mine.close();
-  run();
-  const changed = new Set(['7001/11', '7002/11', '7002/12', '7003/11', '7006/11']);
-  expect(stockIn(copy)).toEqual(
-    expected.rows.map((row) => (changed.has(`${row[0]}/${row[1]}`) ? row : [...row.slice(0, 4), '99'])),
-  );
-});
