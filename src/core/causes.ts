@@ -1,5 +1,3 @@
-/** The `reason` of a change-feed row that a read wrote. */
-
 /** Probable causes of a difference. `derived`: a bundle's total, which changes with its components. */
 export const DRIFT_CAUSES = ['gap', 'lost_tail', 'downtime', 'conflict', 'derived'] as const;
 export type DriftCause = (typeof DRIFT_CAUSES)[number];

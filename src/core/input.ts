@@ -16,7 +16,6 @@ export interface StockChange {
   readonly userId: string | null;
 }
 
-/** `variantId` is set if at least that could be read. */
 export interface Unreadable {
   /** Position in `data.items`; null if the whole body could not be read. */
   readonly itemIndex: number | null;
@@ -91,7 +90,6 @@ export interface ReadInput extends InputBase {
 export interface ListedInput extends InputBase {
   readonly kind: 'listed';
   readonly productIds: readonly string[];
-  /** A variant of an unknown product waits for this list. */
   readonly lookup: boolean;
 }
 
@@ -160,7 +158,6 @@ export interface ReadFailure {
   readonly error: string;
 }
 
-/** The store refuses to show the product, or its reads keep failing. Ends with the next successful read. */
 export interface GivenUpInput extends InputBase, ReadFailure {
   readonly kind: 'given_up';
 }

@@ -86,7 +86,6 @@ export interface Product {
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
   readonly hasBundle: boolean;
-  /** Consecutive reads for conflicts: see `conflictPauseMs`. */
   readonly conflictReads: number;
 }
 
@@ -147,7 +146,6 @@ export interface MirrorState {
   readonly offsetFloorPreviousMs: number | null;
   /** Upper bound of store time − mirror time, from the last answer's `Date` header. */
   readonly offsetCeilingMs: number | null;
-  /** Consecutive changes that came after a read and, by its `Date` header, predate it. */
   readonly dateContradictions: number;
   readonly latenessMs: number;
   /** Products not read since then may have missed deliveries during a downtime. */

@@ -1,5 +1,3 @@
-/** Reasons to read a product, and their consequences (docs/architecture.md#re-read-requests). */
-
 /** Lower is sooner (docs/architecture.md#queue). */
 export const PRIORITY = { operator: 0, unmapped: 0, conflict: 1, gap: 2, downtime: 3, stale: 4 } as const;
 

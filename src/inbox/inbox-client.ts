@@ -8,7 +8,6 @@ export type InboxThread = Asked<InboxCalls, InboxCommit>;
 interface InboxEvents {
   /** The thread ended unasked: the process must end. */
   readonly onDeath: (error: StoreError) => void;
-  /** After each transaction, before its callers hear of it. */
   readonly onCommit: (commit: InboxCommit) => void;
 }
 
@@ -53,7 +52,6 @@ export class InboxClient {
     return this.#batch.promise;
   }
 
-  /** Resolves when a delivery could be committed. @throws StoreError */
   beat(heartbeat: Heartbeat): Promise<void> {
     return this.#requests.call('beat', heartbeat);
   }

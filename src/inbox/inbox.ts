@@ -14,8 +14,7 @@ export function inboxPath(databasePath: string): string {
   return `${databasePath.slice(0, databasePath.length - extension.length)}.inbox${extension}`;
 }
 
-/** "smib" */
-const APPLICATION_ID = 0x736d6962;
+const APPLICATION_ID = 0x736d6962; // "smib"
 
 const TABLES = `
   CREATE TABLE inbox (
@@ -53,7 +52,6 @@ export interface StreamPlace {
   readonly publishedSeq: number;
   /** The stream consumed; null before the first. */
   readonly streamId: string | null;
-  /** The last message whose predecessors are all in the inbox. */
   readonly streamSeq: number;
 }
 
@@ -90,7 +88,6 @@ export interface InboxRow {
   readonly body: Buffer;
 }
 
-/** A row received by this host and not published yet. */
 export interface UnpublishedRow extends InboxRow {
   /** Body hash in hexadecimal. */
   readonly id: string;

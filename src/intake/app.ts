@@ -28,7 +28,6 @@ export interface IntakeObserver {
 export interface Refusal {
   readonly reason: Reason | 'wrong_protocol';
   readonly status: (typeof ANSWERS)[Reason][0] | 400;
-  /** From the request's headers to its answer. */
   readonly tookMs: number;
   /** The method and path for `wrong_address`, the protocol for `wrong_protocol`. */
   readonly seen?: string;
@@ -93,7 +92,6 @@ export function createIntakeApp(deps: IntakeDeps) {
       .finally(release);
     return Promise.race([committed, late.promise]).finally(() => clearTimeout(timer));
   };
-  /** @returns null once the delivery is on disk, else the reason. */
   const receive = async (incoming: IncomingMessage, cameMs: number): Promise<Reason | null> => {
     const signature = signatureOf(incoming);
     if (signature === null) return 'missing_signature';

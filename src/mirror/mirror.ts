@@ -1,7 +1,4 @@
-/**
- * The main thread's side of the apply and query threads. If either fails, both are restarted after a pause, and the
- * start rule recovers the file (docs/architecture.md#start). The intake does not depend on this.
- */
+/** If a thread fails, both restart after a pause, and the start rule recovers the file (docs/architecture.md#start). */
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
@@ -25,7 +22,6 @@ export interface MirrorThreads {
 }
 
 export interface MirrorEvents {
-  /** For the first time or again. */
   readonly onOpened: (newEpoch: NewEpoch | null) => void;
   readonly onFault: (fault: StoreError | null) => void;
 }

@@ -8,7 +8,6 @@ interface RetentionDeps {
   readonly inbox: Pick<InboxClient, 'prune'>;
   /** null if this host only receives. */
   readonly mirror: Pick<Mirror, 'command'> | null;
-  /** Every row of the inbox up to here is applied and published. */
   readonly doneSeq: () => number;
   readonly now: () => number;
   readonly log: Logger;
@@ -17,11 +16,9 @@ interface RetentionDeps {
 
 const DAY_MS = 24 * 60 * 60_000;
 const EVERY_MS = 60 * 60_000;
-/** Rows of each kind per transaction, and the pause between transactions. */
 const AT_ONCE = 500;
 const PAUSE_MS = 100;
 
-/** @param signal ends it with the transaction under way. */
 export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal): Promise<void> {
   const { log, retentionDays } = deps;
   try {

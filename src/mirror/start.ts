@@ -23,15 +23,11 @@ interface InboxPosition extends Pick<InboxMetadata, 'epoch' | 'changeSeq'> {
   readonly lastSeq: number;
 }
 
-/**
- * - `continue`: the mirror is where it was left.
- * - `note`: the same, but the inbox has yet to note its epoch.
- * - `new_epoch`: the rows are kept, suspect until they are read.
- * - `empty`: the rows are another mirror's: the file is moved aside.
- */
 export type Verdict =
   | { readonly start: 'continue' }
+  /** Like `continue`, but the inbox has yet to note the epoch. */
   | { readonly start: 'note' }
+  /** `new_epoch` keeps the rows, suspect until they are read; `empty` moves the file aside: it is another mirror's. */
   | { readonly start: 'new_epoch' | 'empty'; readonly why: string };
 
 export function judge(mirror: MirrorPosition, inbox: InboxPosition): Verdict {
@@ -166,7 +162,6 @@ function doneOrClosed(db: Db, act: (db: Db) => void): Db {
   }
 }
 
-/** Keeps the rows; they are suspect until read. */
 function beginEpoch(
   db: Db,
   at: {

@@ -1,18 +1,14 @@
-/**
- * Finds the products of variants that only deliveries have named: the store has no such query. New ones are on the
- * first page by latest edit. For others, a run reads the list by id, the stable order: pages in others could miss one.
- */
+/** Products of variants that only deliveries have named: on the first page by latest edit, else in a scan by id. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
 import { listPage, PAGE } from './catalogue-scan.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
 interface LookupDeps extends ReadingDeps {
-  /** Begins a run over the whole catalogue, or joins the one under way. */
   readonly beginScan: () => Promise<Run & { readonly joined: boolean }>;
 }
 
-/** The first search and its confirmation run at once; later ones wait ever longer. */
+/** The first search and its confirmation run at once; later ones wait longer, as a variant may have no product. */
 const FREE_SEARCHES = 2;
 const PAUSE_MS = 60_000;
 const PAUSE_CAP_MS = 60 * 60_000;
@@ -32,7 +28,6 @@ export class Lookups {
   readonly #deps: LookupDeps;
   readonly #signal: AbortSignal;
   readonly #past = new Map<string, Past>();
-  /** Being searched for, or waiting for a run. */
   readonly #busy = new Set<string>();
   readonly #forScan = new Set<string>();
   #newest: Promise<void> | null = null;

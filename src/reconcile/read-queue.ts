@@ -8,7 +8,6 @@ const IDLE_MS = 200;
 const MAX_UNDER_WAY = 24;
 /** Every fifth read goes to the product read longest ago, so that no flood of read requests starves it. */
 const FAIR_SHARE = 5;
-/** A product read this recently needs no fair share. */
 const FAIR_AGE_MS = 10 * 60_000;
 /** Pause after a database failure: an answer could not be stored either. */
 const STORE_TROUBLE_MS = 1_000;

@@ -23,7 +23,6 @@ interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
   readonly schedules: {
     readonly reconcileCron: string | null;
     readonly resyncCron: string | null;
-    /** The system's by default. */
     readonly timezone?: string;
   };
 }
@@ -85,7 +84,6 @@ export class Reconciler {
     if (pattern === null) return;
     const { schedules, log } = this.#deps;
     const options = {
-      // Do not start a job again while it is running.
       protect: true,
       unref: true,
       catch: (error: unknown) =>
@@ -95,9 +93,7 @@ export class Reconciler {
     this.#crons.push(new Cron(pattern, options, () => run().then(() => undefined)));
   }
 
-  /**
-   * Repairs a downtime (docs/architecture.md#downtime). @param downSinceMs 0 without an earlier run. @throws StoreError
-   */
+  /** Repairs a downtime (docs/architecture.md#downtime), since 0 if there was no earlier run. @throws StoreError */
   async noteDowntime(downSinceMs: number): Promise<void> {
     const { store, now, log } = this.#deps;
     const atMs = now();
@@ -111,7 +107,6 @@ export class Reconciler {
     await this.readAll();
   }
 
-  /** Reads the whole catalogue, for the first time in this epoch or after a downtime. @throws StoreError */
   async readAll(): Promise<void> {
     const { store } = this.#deps;
     const lastFullSyncAtMs = await store.reader.ask('lastFullSync');

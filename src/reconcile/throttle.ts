@@ -109,7 +109,6 @@ export class Throttle {
     return Math.max(0, Math.min(allowed - this.#inFlight, Math.floor(this.#tokens)));
   }
 
-  /** Sends one request that `free()` or `turn()` allowed, and learns from its outcome. */
   async send<T>(request: () => Promise<T>): Promise<T> {
     const sentAtMs = this.#deps.now();
     this.#tokens -= 1;

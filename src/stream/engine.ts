@@ -1,7 +1,4 @@
-/**
- * The part of a stream engine that the mirrors need (nats.ts; simulations keep it in memory). One stream, the log,
- * keeps every message for days; the other keeps the last message of each subject.
- */
+/** The part of a stream engine that mirrors need: a log kept for days, and the last message of each other subject. */
 export type LogSubject = 'deliveries' | 'notices';
 export type LastSubject = `heartbeat.${string}` | `start.${string}` | `credentials.${string}`;
 
@@ -16,9 +13,7 @@ export interface Engine {
   ): Promise<void>;
   /** The last message of each subject that matches; `*` stands for any last part. */
   last(subject: LastSubject): Promise<readonly LastMessage[]>;
-  /** Calls the listener with each heartbeat when it is published. */
   hear(listener: (hostId: string, body: Uint8Array) => void): void;
-  /** @param consumer the name of a durable consumer. */
   log(consumer: string): Promise<Log>;
   /** Creates the consumer, or moves it: it gets the messages from `fromSeq` on. */
   moveConsumer(consumer: string, fromSeq: number): Promise<void>;
@@ -34,7 +29,6 @@ export interface LastMessage {
   readonly atMs: number;
 }
 
-/** The log, and the place of one consumer in it. */
 export interface Log {
   /** Differs after the stream was deleted and created again. */
   readonly id: string;

@@ -5,13 +5,11 @@ import type { Secret } from '../platform/secret.ts';
 import type { Engine, LogSubject } from './engine.ts';
 
 export interface NatsOptions {
-  /** Addresses of servers of one cluster. */
   readonly servers: readonly string[];
   /** Begins the names of streams and subjects. */
   readonly name: string;
   readonly user: string | null;
   readonly password: Secret | null;
-  /** Certificates of the authority that signed those of the servers. */
   readonly caFile: string | null;
 }
 
@@ -42,7 +40,6 @@ export async function loadNats() {
 export interface NatsFacts {
   readonly serverVersion: string;
   readonly maxPayloadBytes: number;
-  /** null if it does not exist yet. */
   readonly log: StreamInfo | null;
   readonly last: StreamInfo | null;
 }
@@ -72,7 +69,6 @@ export async function connectNats(
 
   const codeOf = (error: unknown): number | null =>
     error instanceof nats.JetStreamApiError ? error.code : null;
-  /** null if there is no such stream or consumer. */
   const orNull = <T>(found: Promise<T>): Promise<T | null> =>
     found.catch((error: unknown) => {
       const code = codeOf(error);

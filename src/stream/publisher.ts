@@ -15,7 +15,6 @@ const LONGEST_PAUSE_MS = 4_000;
 export class Publisher {
   readonly #deps: PublisherDeps;
   #arrived = Promise.withResolvers<void>();
-  /** Every row up to here is in the stream. */
   publishedSeq: number;
   /** When the oldest row that waits arrived; null if none is known to wait. */
   oldestAtMs: number | null = null;

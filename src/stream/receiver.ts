@@ -5,13 +5,11 @@ import { noticeBody } from './notices.ts';
 
 /** The times at which receivers listened, by the engine's clock: those of receivers may differ by seconds. */
 export interface Coverage {
-  /** Since when this receiver's public port has been open. */
   readonly openSinceMs: number;
   /** The port was open since this receiver's last heartbeat: the process lives, or its socket was passed in. */
   readonly isContinued: boolean;
   /** This receiver's previous heartbeat; null if there is none. */
   readonly ownLastMs: number | null;
-  /** The last heartbeats of the other receivers. */
   readonly othersLastMs: readonly number[];
 }
 
@@ -50,7 +48,6 @@ export class Receiver {
   /** Deliveries may be missing since then, until the stream has shown whether another receiver listened. */
   unsureSinceMs: number | null;
 
-  /** Construct it once the public port is open. */
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
     this.unsureSinceMs = deps.unsureSinceMs;
@@ -79,9 +76,7 @@ export class Receiver {
     }
   }
 
-  /**
-   * Publishes a gap before the first heartbeat, which ends its proof: a kill in between leaves it to the next start.
-   */
+  /** Publishes a gap before the first heartbeat, which ends its proof: after a kill, the next start still finds it. */
   async #settle(engine: Engine): Promise<void> {
     const { hostId } = this.#deps;
     await engine.prepare();

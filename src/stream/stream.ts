@@ -28,7 +28,6 @@ interface StreamDeps {
 
 /** Reasons that deliveries of other hosts are not here, or those of this host not there. */
 export interface StreamFacts {
-  /** No heartbeat has been heard for a while. */
   readonly silentSinceMs: number | null;
   /** The last failure since a heartbeat was heard. */
   readonly failure: string | null;
@@ -53,7 +52,6 @@ export class Stream {
   engine: Engine | null = null;
   #failure: string | null = null;
   #heardAtMs: number;
-  /** The last heartbeat of each receiver. */
   readonly #heard = new Map<string, { readonly atMs: number; readonly backlogMs: number }>();
 
   constructor(deps: StreamDeps) {

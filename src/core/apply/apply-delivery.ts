@@ -196,6 +196,5 @@ function applyUnreadable(work: UnitOfWork, input: DeliveryInput, unreadable: Unr
     tables.putVariant(work.requestVariantRead(variant, 'dead_letter'));
     return;
   }
-  // An event of an unknown type is probably not about stock.
   if (unreadable.unknownEvent !== true) work.report({ kind: 'loss_suspected' });
 }

@@ -39,7 +39,6 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
   settleGaps(work, input.productId, read);
 }
 
-/** Never merge an answer for another store than the first answer's. */
 function isOwnStore(work: UnitOfWork, storeId: string): boolean {
   const expected = work.state.storeId;
   if (expected === null) work.state = { ...work.state, storeId };

@@ -1,4 +1,3 @@
-/** Applies a read's total to a variant, and schedules reads of its bundles (docs/architecture.md#totals). */
 import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { BUNDLE_DELAY_MAX_MS, BUNDLE_DELAY_MIN_MS, BUNDLE_DELAY_PER_PRODUCT_MS } from '../limits.ts';

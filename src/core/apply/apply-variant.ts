@@ -109,7 +109,6 @@ function describe(variant: Variant, seen: VariantSnapshot, productId: string): V
   };
 }
 
-/** Whether the rows of the variant's warehouses show another description. */
 function isRedescribed(before: Variant, after: Variant): boolean {
   return before.productId !== after.productId || before.name !== after.name || before.sku !== after.sku;
 }

@@ -50,7 +50,6 @@ export type Fact =
       readonly kind: 'removals_held';
       readonly what: Removable;
       readonly productId: string;
-      /** Missing things of this kind, counted up to the guard's limit. */
       readonly missing: number;
     }
   | {

@@ -19,7 +19,6 @@ export function mergeChange(
   if (level === undefined) return createLevel(change, arrival);
   const touched: StockLevel = { ...level, eventSeq: arrival.seq, eventAtMs: arrival.atMs };
   if (level.goneAtMs !== null) return mergeIntoTombstone(touched, change, arrival);
-  // A stamp not above the event time is ordered by the rules below.
   if (arrival.futureDated && change.updateTimeMs > level.eventTimeMs) {
     return {
       branch: 'future-dated',

@@ -43,7 +43,6 @@ export function guardCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing'
   return Math.max(GUARD_ROWS, Math.floor((live + removedInWindow) * GUARD_SHARE)) + 1;
 }
 
-/** Whether one read omits too much of a product: most of many. */
 export function readHolds({
   before,
   missing,

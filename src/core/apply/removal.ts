@@ -8,9 +8,7 @@ import { renumberLevels } from './apply-level.ts';
 import { contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
 
 export type AbsenceVerdict =
-  /** A delivery newer than the read contradicts it: read again. */
   | { readonly kind: 'contested' }
-  /** Missing, but not long enough: read again at `confirmAtMs`. */
   | { readonly kind: 'sighted'; readonly missingAtMs: number; readonly confirmAtMs: number }
   | { readonly kind: 'confirmed' };
 
@@ -255,7 +253,6 @@ function lastTouch(variants: readonly Variant[]): { eventSeq: number; eventAtMs:
   return { eventSeq, eventAtMs };
 }
 
-/** A scan of the whole catalogue found these variants in no product. */
 export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): void {
   const read = {
     s0: input.s0,

@@ -32,10 +32,8 @@ export interface Tables {
 
   bundleProducts(): string[];
   bundleProductCount(): number;
-  /** Products held by the mass-removal guard. */
   heldProducts(): string[];
   liveCount(kind: 'product' | 'variant' | 'level'): number;
-  /** Live products that a read has shown, counted up to `atMost`. */
   shownProductCount(atMost: number): number;
   /** Live rows sighted missing but not confirmed, including held ones, counted up to `atMost`. */
   missingCount(kind: 'product' | 'variant' | 'level', atMost: number): number;

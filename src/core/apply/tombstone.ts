@@ -11,7 +11,6 @@ function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {
   return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
 }
 
-/** The change was certainly made after the reads that removed the level. */
 function isNewerThanRemoval(
   removed: Pick<StockLevel, 'readHiMs'>,
   change: Pick<StockChange, 'updateTimeMs'>,

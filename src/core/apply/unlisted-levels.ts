@@ -41,7 +41,6 @@ export function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number 
   return seen.levels === null ? hiMs : EARLIEST_MS;
 }
 
-/** The total changed, and no read shows in which warehouse. */
 export function suspectLevels(work: UnitOfWork, variantId: string): void {
   for (const level of work.tables.stockLevelsOf(variantId)) {
     if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, unexplainedAtMs: work.input.atMs });

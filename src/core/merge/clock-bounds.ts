@@ -82,7 +82,6 @@ export function weighDate(
   return { dateContradictions: Math.min(DATE_CONTRADICTIONS, dateContradictions + 1) };
 }
 
-/** The offset from arrivals alone if the `Date` header has turned out wrong; else null. */
 function offsetWithoutDateMs(floorMs: number | null, dateContradictions: number): number | null {
   return dateContradictions < DATE_CONTRADICTIONS ? null : floorMs;
 }

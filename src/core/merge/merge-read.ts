@@ -5,7 +5,6 @@ import type { StockLevel } from '../model.ts';
 import { blankLevel } from './unknown.ts';
 
 export interface ReadContext {
-  /** The last input applied when the request was sent. */
   readonly s0: number;
   readonly sentAtMs: number;
   /** Store time, from `readWindow`. */

@@ -47,7 +47,6 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
   };
 }
 
-/** Pause before the next conflict read, after `reads` conflict reads in a row. */
 export function conflictPauseMs(reads: number): number {
   if (reads < CONFLICT_READS) return 0;
   return Math.min(CONFLICT_PAUSE_MAX_MS, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));

@@ -27,9 +27,8 @@ interface Backup {
 const PAGES_AT_ONCE = 2_000;
 
 /**
- * One checked instant on disk, or no file. One read transaction spans the copy, because SQLite's backup would start
- * over after a write. A mirror started on it begins a new epoch (start.ts). @returns null if interrupted. @throws
- * StoreError, or Error naming the obstacle.
+ * One checked instant on disk, or no file. One read transaction spans the copy, because SQLite would start its backup
+ * over after a write. A mirror started on the copy begins a new epoch. @returns null if interrupted.
  */
 export async function backupDatabase(
   from: string,

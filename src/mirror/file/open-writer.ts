@@ -23,10 +23,9 @@ export function openWriter(path: string): Db {
       accessSync(path, constants.W_OK);
       // Check first: do not change another program's file, not even its journal mode.
       refuseUnknownSchema(path, db);
-      // FULL: change numbers that readers have seen are on disk.
+      // FULL: change numbers that readers have seen are on disk; on macOS, only fullfsync does that.
       useWal(db);
       db.pragma('synchronous = FULL');
-      // On macOS, only fullfsync makes a write durable.
       db.pragma('fullfsync = ON');
       db.pragma('foreign_keys = ON');
       // No answer waits for a commit here, so commits may checkpoint and truncate the log.

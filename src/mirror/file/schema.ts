@@ -1,7 +1,7 @@
 /**
- * The tables behind the views. Ids are TEXT, instants INTEGER epoch ms; core/model.ts explains the rules' columns. The
- * migration adds WITHOUT ROWID, statistics and first rows, which drizzle cannot express. SQLite 3.31 must be able to
- * read the file: no STRICT, and no newer function in an index, check or view.
+ * The tables behind the views. Ids are TEXT, instants INTEGER epoch ms; core/model.ts explains most columns. The
+ * migration adds what drizzle cannot express. SQLite 3.31 must be able to read the file: no STRICT, and no newer
+ * function in an index, check or view.
  */
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
@@ -188,9 +188,8 @@ export const changes = sqliteTable(
     requestId: text('request_id'),
   },
   (t) => [
-    // Entries end with `seq`, the feed's order. An index by share of the feed keeps inserts in its last share, in
-    // memory; an undivided one costs a page read and written per change. The migration's `sqlite_stat1` makes SQLite
-    // search each share.
+    // An index by share of the feed keeps inserts in its last share, in memory; an undivided one costs a page read and
+    // written per change. The migration makes SQLite search every share (`sqlite_stat1`).
     index('changes_variant').on(sql.raw(`seq >> ${SHARE_BITS}`), t.variantId),
     // For the page's search. The end of an id is its distinctive part.
     index('changes_order')

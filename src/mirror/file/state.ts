@@ -1,5 +1,3 @@
-/** The mirror's state as the view `state_cause` derives it from the file. */
-
 export const MIRROR_STATES = ['live', 'catching_up', 'stale'] as const;
 export type MirrorState = (typeof MIRROR_STATES)[number];
 

@@ -42,7 +42,6 @@ export interface DeliveryPage {
   readonly isPruned: boolean;
 }
 
-/** Limits of what is parsed on a page, and alone. */
 const PARSED_BYTES = 64 << 10;
 const PARSED_ALONE_BYTES = 256 << 10;
 const ITEMS_SHOWN = 8;

@@ -31,7 +31,6 @@ export function latestRuns(db: Db, args: { readonly limit: number; readonly befo
     .map(runOf);
 }
 
-/** Products that the store does not have, or did not show to their last read. */
 export function absentProducts(db: Db, args: { readonly productIds: readonly string[] }): string[] {
   return idsAmong(
     db,

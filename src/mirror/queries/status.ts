@@ -3,7 +3,6 @@ import type { Db } from '../../sqlite/open.ts';
 import { column, idsAmong, onlyRow, prepared } from '../../sqlite/prepared.ts';
 import type { MirrorState, StateCause } from '../file/state.ts';
 
-/** The row of the view `mirror_status`, and further values for the operator. */
 export interface Status {
   readonly epoch: string;
   readonly schema_version: number;
@@ -21,7 +20,6 @@ export interface Status {
   readonly variants: number;
   readonly levels: number;
   readonly parked_reads: number;
-  /** Products whose last read failed, including those given up. */
   readonly failing_reads: number;
   readonly last_read_error: string | null;
   /** Products held by the mass-removal guard, whole or in part. */

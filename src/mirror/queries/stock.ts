@@ -125,7 +125,6 @@ function pageOf<Row extends StockRow | VariantRow>(
   })();
 }
 
-/** If few rows are suspect, seeks them variant by variant. */
 function* candidates<Row>(
   db: Db,
   { name, key, after }: View,

@@ -16,7 +16,6 @@ import { SqliteTables } from './sqlite-tables.ts';
 
 type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
 
-/** An input from outside the inbox, numbered when applied. */
 export type NewInput = WithoutSeq<Exclude<Input, { kind: 'delivery' }>>;
 
 export type Work =
@@ -38,7 +37,6 @@ export interface Position {
 }
 
 export interface Step {
-  /** Inputs that reported facts. */
   readonly reports: readonly AppliedInput[];
   /** Results of the works taken, in order. No work is taken while inbox rows are left. */
   readonly results: readonly Result[];
@@ -56,7 +54,6 @@ export class Applier {
   readonly #putDelivery: Statement<[number, string]>;
   readonly #after: Statement<[number], InboxRow>;
 
-  /** @param db the only connection that writes the mirror. @param inbox any connection to the inbox. */
   constructor(db: Db, inbox: Db) {
     this.#db = db;
     this.#tables = new SqliteTables(db);
@@ -73,11 +70,7 @@ export class Applier {
     return { inboxSeq, inputSeq: appliedSeq, changeSeq };
   }
 
-  /**
-   * Applies the next inbox rows and, once none is left, works: every delivery that arrived is applied before a read is
-   * judged. An input that breaks the rules fails alone. @returns null if there was nothing to do. @throws StoreError if
-   * SQLite cannot commit: nothing was written, and this applier must not be used again.
-   */
+  /** Works wait until every delivery that arrived is applied. @throws StoreError; then discard this applier. */
   step(works: readonly Work[]): Step | null {
     try {
       const { rows, isLast } = this.#nextRows();

@@ -1,4 +1,3 @@
-/** Writes to the mirror other than inputs of the merge rules. */
 import type { ReadFailure } from '../../core/input.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { FAIL_READ, RETRY_FAILURES } from './records.ts';

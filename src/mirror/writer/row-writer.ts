@@ -44,7 +44,6 @@ export class RowWriter<Row extends object> {
     this.#insert.run(...this.#valuesOf(row));
   }
 
-  /** @param stored the row in the table, with the same key. */
   update(stored: Row, row: Row): void {
     const values: Value[] = [];
     const changed = this.#changesOf(stored, row, values);

@@ -17,7 +17,6 @@ export type ApplyEvent =
   | { readonly type: 'opened'; readonly position: Position; readonly newEpoch: NewEpoch | null }
   /** Posted after each transaction, before the replies. */
   | { readonly type: 'applied'; readonly position: Position; readonly reports: readonly AppliedInput[] }
-  /** The thread has ended and must be restarted. */
   | { readonly type: 'failed'; readonly error: PlainError; readonly isDamage: boolean };
 
 export interface OwnMirror {
@@ -26,7 +25,6 @@ export interface OwnMirror {
   readonly newEpoch: NewEpoch | null;
   /** Called about once a second. @throws Error when the file is gone. */
   readonly check: () => void;
-  /** @param isOrderly marks the file as stopped. */
   readonly close: (options: { readonly isOrderly: boolean }) => void;
 }
 
@@ -87,7 +85,6 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
         closing = id;
     }
   };
-  /** @returns false if nothing is left to apply. */
   const step = (applier: Applier): boolean => {
     const done = applier.step(works.map(({ work }) => work));
     if (done === null) return false;

@@ -1,4 +1,3 @@
-/** The rules' tables on SQLite (core/apply/tables.ts). */
 import type { Statement } from 'better-sqlite3';
 import type { DeliveryInput, Unreadable } from '../../core/input.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
@@ -33,7 +32,6 @@ const variantOf = (row: VariantRow): Variant => ({
   allowNegativeStock: row.allowNegativeStock === 1,
 });
 
-/** Columns of `products` unknown to the rules. */
 const NOT_OF_RULES = ['evidence_at_ms'];
 
 function prepare(db: Db) {
@@ -109,7 +107,6 @@ export class SqliteTables implements Tables {
   /** Maintained: counting a million products would keep deliveries waiting. */
   #liveCounts: LiveCounts;
   #countsAreWritten = true;
-  /** Change of each product's live stock levels in this transaction. */
   #levelsAdded = new Map<string, number>();
   readonly #cache = new VariantCache();
   #unwrittenLevels: Slot<StockLevel>[] = [];
@@ -140,7 +137,6 @@ export class SqliteTables implements Tables {
     this.#evidence.clear();
   }
 
-  /** Call after a rollback. */
   reload(): void {
     this.#unwrittenLevels = [];
     this.#unwrittenVariants = [];

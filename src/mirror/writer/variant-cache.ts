@@ -9,12 +9,9 @@ export interface Slot<Row> {
 
 interface CachedVariant {
   readonly slot: Slot<Variant>;
-  /** `slot` is loaded. */
   isKnown: boolean;
   readonly levels: Map<string, Slot<StockLevel>>;
-  /** Every stock level of the variant is in `levels`. */
   hasAllLevels: boolean;
-  /** In the order of opening; null if not loaded. */
   gaps: readonly Gap[] | null;
 }
 

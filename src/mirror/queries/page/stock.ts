@@ -48,7 +48,6 @@ export interface StockPage {
 }
 
 const LOOKED_AT = 5_000;
-/** With more matches, a scan finds some soon. */
 const FEW = 2_000;
 
 // A prefix ends before its successor: U+10FFFF is above every character of a SKU.
