@@ -16,9 +16,7 @@ function printed(program: string): number {
   const ended = spawnSync(
     process.execPath,
     ['--max-semi-space-size=16', '--input-type=module', '-e', program],
-    {
-      encoding: 'utf8',
-    },
+    { encoding: 'utf8' },
   );
   expect(ended.stderr).toBe('');
   return Number(ended.stdout);

@@ -14,7 +14,6 @@ import { compareWithTruth } from '../../src/cli/demo/compare.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openBoth } from '../mirror/direct-writer.ts';
 import { openReader } from '../../src/sqlite/open.ts';
-
 import { present } from '../shared/present.ts';
 import {
   databaseOf,

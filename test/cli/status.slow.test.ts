@@ -2,7 +2,6 @@ import { utimesSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { lockDatabase } from '../../src/sqlite/lock.ts';
-
 import { holdNext } from '../sandbox/harness.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
 import { databaseOf, homeOf, run, startServer, startService, untilQuiet, withEnv } from './harness.ts';

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { rule } from './contract.ts';
-
 import { accessToken, errorOf, expectRefused } from './raw.ts';
 import type { Answer, Raw } from './raw.ts';
 

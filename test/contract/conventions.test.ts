@@ -50,9 +50,7 @@ async function seenFields(context: Context) {
 
 const line =
   (fields: Json) =>
-  ({ lamp }: Context) => ({
-    products: [{ product_variant_id: lamp.id, qty: 1, ...fields }],
-  });
+  ({ lamp }: Context) => ({ products: [{ product_variant_id: lamp.id, qty: 1, ...fields }] });
 
 const ID_FIELD = /^id$|(^|_)(id|ids)$/;
 /** Ids chosen by the partner, and a number on a tax invoice. */

@@ -4,7 +4,6 @@ import { present } from '../shared/present.ts';
 import { lamp as newLamp, recipient } from '../sandbox/harness.ts';
 import type { Json } from '../sandbox/harness.ts';
 import { rule } from './contract.ts';
-
 import { errorOf } from './raw.ts';
 
 const CREATE = '/v1/order/create';

@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import { present } from '../shared/present.ts';
 import { levelOf, variantOf } from '../sandbox/harness.ts';
-
 import type { Item, Received } from '../sandbox/receiver.ts';
 import { lamp as newLamp } from '../sandbox/harness.ts';
 import { rule } from './contract.ts';

@@ -16,9 +16,7 @@ const long = (length: number): string => 'ก'.repeat(length);
 const sku = (text: unknown): Json => ({ products: [{ sku: text, qty: 1 }] });
 const line =
   (fields: Json) =>
-  ({ lamp }: Context): Json => ({
-    products: [{ product_variant_id: lamp.id, qty: 1, ...fields }],
-  });
+  ({ lamp }: Context): Json => ({ products: [{ product_variant_id: lamp.id, qty: 1, ...fields }] });
 const shown = (fields: Json): Json => ({ order: fields });
 const pay = ({ steer }: Context, id: unknown) => steer('/operations', { operation: 'pay', order_id: id });
 const shipmentsOf = async ({ read }: Context, id: unknown) => (await read(id))['shipments'];

@@ -130,12 +130,7 @@ export class SimulatedService {
       for (const level of own.filter((c) => c.variantId === variantId)) {
         const qty = this.qtyAt(level, trueMs);
         if (qty !== null)
-          levels.push({
-            warehouseId: level.warehouseId,
-            availableQty: qty,
-            onHand: qty,
-            reservedQty: 0,
-          });
+          levels.push({ warehouseId: level.warehouseId, availableQty: qty, onHand: qty, reservedQty: 0 });
       }
       if (levels.length === 0) continue;
       const availableQty = levels.reduce((sum, l) => sum + l.availableQty, 0);

@@ -107,17 +107,13 @@ export function recipesMirror(): string {
   shop.reads(
     3 * DAY_MS,
     '502',
-    detail('502', [variant(['7003', 'MUG-01', 'White'], { 11: 40 })], {
-      name: 'Mug',
-    }),
+    detail('502', [variant(['7003', 'MUG-01', 'White'], { 11: 40 })], { name: 'Mug' }),
   );
   shop.reads(3 * DAY_MS, '503', poster(7));
   shop.reads(
     3 * DAY_MS,
     '504',
-    detail('504', [variant(['7005', 'CAP-01', 'Black'], { 11: 4 })], {
-      name: 'Cap',
-    }),
+    detail('504', [variant(['7005', 'CAP-01', 'Black'], { 11: 4 })], { name: 'Cap' }),
   );
   shop.reads(3 * DAY_MS, '505', detail('505', [sticker], { name: 'Sticker' }));
   const heard: readonly Heard[] = [

@@ -6,7 +6,6 @@ import { checkAnswer } from '../contract/openapi.ts';
 import { present } from '../shared/present.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
-
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
@@ -213,9 +212,7 @@ test('lists runs, latest first, and streams one to its end', async () => {
       method: 'POST',
       path: '/api/resync',
       ...answer,
-      headers: {
-        'content-type': 'application/json',
-      },
+      headers: { 'content-type': 'application/json' },
       body: answer.json,
     });
     expect(answer.status).toBe(202);

@@ -1,11 +1,9 @@
 import { expect, test, vi } from 'vitest';
-
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { EventReader } from './events.ts';
-
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;

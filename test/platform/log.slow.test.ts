@@ -55,9 +55,7 @@ test('survives a full disk and a closed pipe', () => {
   const closed = spawnSync(
     'sh',
     ['-c', '"$0" --input-type=module -e "$1" | true', process.execPath, program],
-    {
-      encoding: 'utf8',
-    },
+    { encoding: 'utf8' },
   );
   expect(closed.stderr).toBe('alive');
 });

@@ -15,9 +15,7 @@ for (const name of NAMES) {
       const reader = new Reader(name, path, temporaryFolder(t));
       t.onTestFinished(() => reader.kill());
       reader.start();
-      await eventually(() => reader.stderr.includes('not now'), {
-        what: 'it waits for the mirror',
-      });
+      await eventually(() => reader.stderr.includes('not now'), { what: 'it waits for the mirror' });
       const writer = new DirectWriter(writerDb(path));
       const prune = (): void => void writer.prune(Date.now() * 2, 1_000);
       const both = detail('10', [

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-
 import { OperationError } from '../../src/sandbox/shared/errors.ts';
 import { present } from '../shared/present.ts';
 import { manualTime, sandboxFor } from './harness.ts';

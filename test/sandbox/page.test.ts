@@ -80,11 +80,7 @@ test('searches by name, SKU and id, and returns forms to the search', async () =
     expect(rows(await show(sandbox, `/?q=${encodeURIComponent(query)}`))).toContain(product.id);
   }
   expect(rows(await show(sandbox, '/?q=nothing-has-this'))).toEqual([]);
-  const answer = await post(sandbox, '/page/stock?q=SKU', {
-    ...fieldsOf(sandbox),
-    qty: '5',
-    how: 'set',
-  });
+  const answer = await post(sandbox, '/page/stock?q=SKU', { ...fieldsOf(sandbox), qty: '5', how: 'set' });
   expect(answer.location).toBe('/?q=SKU&done');
 });
 

@@ -288,11 +288,7 @@ function drawWeather(random: Random): Weather {
       [backUps, () => ({ do: 'back_up' })],
       [
         Math.max(backUps, losses),
-        (r) => ({
-          do: 'restore',
-          of: r.pick(['mirror', 'inbox', 'nothing'] as const),
-          downMs: drawDown(r),
-        }),
+        (r) => ({ do: 'restore', of: r.pick(['mirror', 'inbox', 'nothing'] as const), downMs: drawDown(r) }),
       ],
     ],
   };

@@ -1,6 +1,5 @@
 /** Virtual time: one ordered queue of all events. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-
 import { present } from '../shared/present.ts';
 
 /** A process whose events end with it and pause while it is stopped. */

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createHttpTransport } from '../../src/store-api/transport/http.ts';

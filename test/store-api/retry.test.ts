@@ -1,7 +1,6 @@
 /** Which requests are retried, when and how often. */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import type { ServiceErrorInit } from '../../src/store-api/transport/errors.ts';
 import type { CreateOrderRequest } from '../../src/store-api/contract/order-schemas.ts';

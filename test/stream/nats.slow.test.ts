@@ -61,9 +61,7 @@ test.skipIf(skipped !== '')(
     ]);
     await expect
       .poll(() => engine.log('host'))
-      .toEqual({
-        ...{ id, firstSeq: 1, lastSeq: 3, consumer: { ackedSeq: 3 } },
-      });
+      .toEqual({ ...{ id, firstSeq: 1, lastSeq: 3, consumer: { ackedSeq: 3 } } });
     await engine.moveConsumer('host', 4);
     await end();
 

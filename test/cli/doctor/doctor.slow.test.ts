@@ -1,13 +1,9 @@
 import { chmodSync, closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
-
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Check } from '../../../src/cli/doctor/check.ts';
-
 import { Inbox, inboxPath, openInbox } from '../../../src/inbox/inbox.ts';
-
 import { openReader } from '../../../src/sqlite/open.ts';
-
 import { present } from '../../shared/present.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
 import {

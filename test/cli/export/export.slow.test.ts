@@ -7,7 +7,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openReader, type Db } from '../../../src/sqlite/open.ts';

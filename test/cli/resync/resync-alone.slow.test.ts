@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-
 import { present } from '../../shared/present.ts';
 import { holdNext } from '../../sandbox/harness.ts';
 import {

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-
 import { describe, expect, test } from 'vitest';
-
 import { present } from '../../shared/present.ts';
 import { plainVariants } from '../../process/harness.ts';
 import {

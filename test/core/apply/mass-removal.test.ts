@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ProductSnapshot } from '../../../src/core/input.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
-
 import { T0, Mirror, productSnapshot, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;

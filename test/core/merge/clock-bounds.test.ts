@@ -20,21 +20,13 @@ describe('the lower bound of the offset', () => {
     [7, 5, 7],
   ])('of this window %s and the one before %s is %s', (offsetFloor, previous, floor) => {
     expect(
-      offsetFloorMs({
-        offsetWindowStartMs: 0,
-        offsetFloorMs: offsetFloor,
-        offsetFloorPreviousMs: previous,
-      }),
+      offsetFloorMs({ offsetWindowStartMs: 0, offsetFloorMs: offsetFloor, offsetFloorPreviousMs: previous }),
     ).toBe(floor);
   });
 
   test('rises with a prompter arrival and stays with a later one', () => {
     const first = observeArrival(UNKNOWN, T0 - 300, T0);
-    expect(first).toEqual({
-      offsetWindowStartMs: T0,
-      offsetFloorMs: -300,
-      offsetFloorPreviousMs: null,
-    });
+    expect(first).toEqual({ offsetWindowStartMs: T0, offsetFloorMs: -300, offsetFloorPreviousMs: null });
     const prompter = observeArrival(first, T0 + 950, T0 + 1_000);
     expect(prompter.offsetFloorMs).toBe(-50);
     expect(observeArrival(prompter, T0 + 1_000, T0 + 2_000)).toBe(prompter);

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-
 import { queries } from '../../../src/mirror/reader/queries.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
 

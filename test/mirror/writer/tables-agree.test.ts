@@ -190,10 +190,7 @@ test('SQLite and in-memory tables agree after any inputs', () => {
         }
         expect(all('products', 'product_id')).toHaveLength(memory.products.size);
         expect(
-          all('read_requests', 'product_id').map((row) => ({
-            ...row,
-            isSuspect: flag(row['isSuspect']),
-          })),
+          all('read_requests', 'product_id').map((row) => ({ ...row, isSuspect: flag(row['isSuspect']) })),
         ).toEqual(sorted(memory.readRequests, (readRequest) => [readRequest.productId]));
         expect(all('gaps', 'opened_seq, variant_id, warehouse_id')).toEqual(
           sorted(memory.gaps, (gap) => [gap.openedSeq + 1_000, gap.variantId, gap.warehouseId]),

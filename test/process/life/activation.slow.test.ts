@@ -71,11 +71,11 @@ async function activate(t: Owner, sandbox: Sandbox): Promise<Activated> {
     await ended;
   });
   const untilListening = (times: number): Promise<unknown> =>
-    eventually(() => all(log, 'listening').length >= times, {
-      what: `start ${times} listens`,
-    }).catch((error: unknown) => {
-      throw new Error(stderr, { cause: error });
-    });
+    eventually(() => all(log, 'listening').length >= times, { what: `start ${times} listens` }).catch(
+      (error: unknown) => {
+        throw new Error(stderr, { cause: error });
+      },
+    );
   await untilListening(1);
   const port = Number(log.find((line) => 'port' in line)?.['port']);
   sandbox.webhookUrl = `http://127.0.0.1:${port}/webhooks`;
@@ -131,9 +131,7 @@ test('stores each delivery over restarts while another process holds the socket'
         databasePath,
         sent.filter(({ status }) => status === 204),
       ),
-    {
-      what: 'every delivery is stored',
-    },
+    { what: 'every delivery is stored' },
   );
   await untilQuiet(service, sandbox);
   await untilEqual(service, sandbox);

@@ -31,9 +31,7 @@ test.concurrent('continues a killed resync from its last page', async (t) => {
   // A second run would join that of the restart.
   await eventually(
     () => rows(first.databasePath, `SELECT 1 FROM runs WHERE state = 'running'`).length === 0,
-    {
-      what: 'the run of the restart is over',
-    },
+    { what: 'the run of the restart is over' },
   );
   // The third page of the list is never answered while the first process lives.
   const asked: unknown[] = [];

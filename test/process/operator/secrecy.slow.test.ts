@@ -97,13 +97,7 @@ test('shows no secret in logs, answers, pages and files except the token file', 
   expect(statSync(inbox).mode & 0o777).toBe(0o600);
   const tokenFile = readFileSync(`${first.databasePath}.token`, 'utf8');
   const token = present(/"accessToken":"([^"]+)"/.exec(tokenFile)?.[1]);
-  const secrets: Record<string, string> = {
-    clientSecret,
-    webhookSecret,
-    previous,
-    OPS_TOKEN,
-    token,
-  };
+  const secrets: Record<string, string> = { clientSecret, webhookSecret, previous, OPS_TOKEN, token };
 
   const [level, refused] = plainVariants(sandbox, 2);
   sandbox.operations.add({ ...level, by: 1 });
