@@ -71,18 +71,16 @@ describe('exit codes', () => {
   });
 });
 
-describe('describeError', () => {
-  const loop = new Error('round');
-  loop.cause = loop;
+const loop = new Error('round');
+loop.cause = loop;
 
-  it.each<[error: unknown, text: string]>([
-    [new Error('one'), 'one'],
-    [new Error('one', { cause: new Error('two', { cause: 'three' }) }), 'one: two: three'],
-    [new Error('one\n  and more'), 'one and more'],
-    [new TypeError(''), 'TypeError'],
-    ['text', 'text'],
-    [loop, 'round'],
-  ])('%o', (error, text) => {
-    expect(describeError(error)).toBe(text);
-  });
+it.each<[error: unknown, text: string]>([
+  [new Error('one'), 'one'],
+  [new Error('one', { cause: new Error('two', { cause: 'three' }) }), 'one: two: three'],
+  [new Error('one\n  and more'), 'one and more'],
+  [new TypeError(''), 'TypeError'],
+  ['text', 'text'],
+  [loop, 'round'],
+])('describeError: %o', (error, text) => {
+  expect(describeError(error)).toBe(text);
 });

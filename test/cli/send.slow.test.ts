@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { verifySignature } from '../../src/store-api/signature.ts';
 import { openReader } from '../../src/sqlite/open.ts';
 import { present } from '../shared/present.ts';
@@ -81,19 +81,17 @@ test('sends a file byte for byte', async () => {
   expect(verifySignature([present(home.env['SERVICE_WEBHOOK_SECRET'])], body, signature)).toBe(true);
 });
 
-describe('exits 2 for wrong usage', () => {
-  test.each<[args: string[], said: string]>([
-    [['--variant', '1', '--old', '2'], 'a change also needs --warehouse, --new'],
-    [['--variant', 'x'], 'An id consists of digits.'],
-    [['--variant', '1', '--warehouse', '1', '--old', '1.5', '--new', '1'], 'It must be a whole number from'],
-    [['--file', 'body', '--new', '1'], '--file cannot be combined with --variant, --warehouse, --old, --new'],
-    [['--url', 'mirror'], 'It must be an address'],
-    [[], 'PORT is 0'],
-  ])('%j', async (args, said) => {
-    const { code, stdout, stderr } = await run(home, 'send', ...args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(said);
-  });
+test.each<[args: string[], said: string]>([
+  [['--variant', '1', '--old', '2'], 'a change also needs --warehouse, --new'],
+  [['--variant', 'x'], 'An id consists of digits.'],
+  [['--variant', '1', '--warehouse', '1', '--old', '1.5', '--new', '1'], 'It must be a whole number from'],
+  [['--file', 'body', '--new', '1'], '--file cannot be combined with --variant, --warehouse, --old, --new'],
+  [['--url', 'mirror'], 'It must be an address'],
+  [[], 'PORT is 0'],
+])('exits 2 for wrong usage: %j', async (args, said) => {
+  const { code, stdout, stderr } = await run(home, 'send', ...args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(said);
 });
 
 test('changes a live mirror only with values, and until the product is read', async () => {

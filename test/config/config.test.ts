@@ -130,51 +130,49 @@ describe('defaults', () => {
   });
 });
 
-describe('accepted values', () => {
-  it.each<[env: Env, pick: (config: Config) => unknown, expected: unknown]>([
-    [{ SERVICE_BASE_URL: 'https://service.example/' }, (c) => c.service.baseUrl, 'https://service.example'],
-    [{ SERVICE_BASE_URL: 'http://h:81/a/b//' }, (c) => c.service.baseUrl, 'http://h:81/a/b'],
-    [{ DATABASE_PATH: 'm.db' }, (c) => c.database.path, '/app/m.db'],
-    [{ HOST: '0.0.0.0', PORT: '80' }, (c) => c.webhook, { host: '0.0.0.0', port: 80 }],
-    [{ HOST: 'mirror.internal', PORT: '65535' }, (c) => c.webhook, { host: 'mirror.internal', port: 65535 }],
-    [{ HOST: '::', PORT: '0' }, (c) => c.webhook, { host: '::', port: 0 }],
-    [{ OPS_HOST: '::1' }, (c) => c.ops.host, '::1'],
-    [{ OPS_HOST: 'localhost' }, (c) => c.ops.host, 'localhost'],
-    [{ OPS_HOST: '0.0.0.0', OPS_TOKEN: TOKEN }, (c) => c.ops.token?.reveal(), TOKEN],
-    [{ OPS_TOKEN: `full-${TOKEN}`, OPS_READ_TOKEN: TOKEN }, (c) => c.ops.readToken?.reveal(), TOKEN],
-    [{ PORT: '0', OPS_PORT: '0' }, (c) => [c.webhook.port, c.ops.port], [0, 0]],
-    [{ RECONCILE_CRON: 'off', RESYNC_CRON: 'OFF' }, (c) => c.schedules.reconcileCron, null],
-    [{ RECONCILE_CRON: '30 * * * * *' }, (c) => c.schedules.reconcileCron, '30 * * * * *'],
+it.each<[env: Env, pick: (config: Config) => unknown, expected: unknown]>([
+  [{ SERVICE_BASE_URL: 'https://service.example/' }, (c) => c.service.baseUrl, 'https://service.example'],
+  [{ SERVICE_BASE_URL: 'http://h:81/a/b//' }, (c) => c.service.baseUrl, 'http://h:81/a/b'],
+  [{ DATABASE_PATH: 'm.db' }, (c) => c.database.path, '/app/m.db'],
+  [{ HOST: '0.0.0.0', PORT: '80' }, (c) => c.webhook, { host: '0.0.0.0', port: 80 }],
+  [{ HOST: 'mirror.internal', PORT: '65535' }, (c) => c.webhook, { host: 'mirror.internal', port: 65535 }],
+  [{ HOST: '::', PORT: '0' }, (c) => c.webhook, { host: '::', port: 0 }],
+  [{ OPS_HOST: '::1' }, (c) => c.ops.host, '::1'],
+  [{ OPS_HOST: 'localhost' }, (c) => c.ops.host, 'localhost'],
+  [{ OPS_HOST: '0.0.0.0', OPS_TOKEN: TOKEN }, (c) => c.ops.token?.reveal(), TOKEN],
+  [{ OPS_TOKEN: `full-${TOKEN}`, OPS_READ_TOKEN: TOKEN }, (c) => c.ops.readToken?.reveal(), TOKEN],
+  [{ PORT: '0', OPS_PORT: '0' }, (c) => [c.webhook.port, c.ops.port], [0, 0]],
+  [{ RECONCILE_CRON: 'off', RESYNC_CRON: 'OFF' }, (c) => c.schedules.reconcileCron, null],
+  [{ RECONCILE_CRON: '30 * * * * *' }, (c) => c.schedules.reconcileCron, '30 * * * * *'],
+  [
+    { WAREHOUSE_NAMES: ' 11=Bangkok, 12 = Chiang Mai,0=a=b' },
+    (c) => [...c.warehouseNames],
     [
-      { WAREHOUSE_NAMES: ' 11=Bangkok, 12 = Chiang Mai,0=a=b' },
-      (c) => [...c.warehouseNames],
-      [
-        ['11', 'Bangkok'],
-        ['12', 'Chiang Mai'],
-        ['0', 'a=b'],
-      ],
+      ['11', 'Bangkok'],
+      ['12', 'Chiang Mai'],
+      ['0', 'a=b'],
     ],
-    [{ SERVICE_MAX_CONCURRENCY: '256' }, (c) => c.service.maxConcurrency, 256],
-    [
-      {
-        STREAM_URL: 'tls://a:4222, tls://b',
-        STREAM_USER: 'u',
-        STREAM_PASSWORD: 'p',
-        STREAM_CA_FILE: 'ca.pem',
-        ROLE: 'mirror',
-      },
-      ({ stream, role }) => [stream?.servers, stream?.name, stream?.password?.reveal(), stream?.caFile, role],
-      [['tls://a:4222', 'tls://b'], 'stock-mirror', 'p', '/app/ca.pem', 'mirror'],
-    ],
-    [{ LOG_LEVEL: 'silent' }, (c) => c.logLevel, 'silent'],
-    [
-      { SERVICE_WEBHOOK_SECRET_PREVIOUS: 'old' },
-      (c) => c.service.webhookSecrets.map((secret) => secret.reveal()),
-      ['s3cret-webhook', 'old'],
-    ],
-  ])('%o', (env, pick, expected) => {
-    expect(pick(load({ ...REQUIRED, ...env }))).toEqual(expected);
-  });
+  ],
+  [{ SERVICE_MAX_CONCURRENCY: '256' }, (c) => c.service.maxConcurrency, 256],
+  [
+    {
+      STREAM_URL: 'tls://a:4222, tls://b',
+      STREAM_USER: 'u',
+      STREAM_PASSWORD: 'p',
+      STREAM_CA_FILE: 'ca.pem',
+      ROLE: 'mirror',
+    },
+    ({ stream, role }) => [stream?.servers, stream?.name, stream?.password?.reveal(), stream?.caFile, role],
+    [['tls://a:4222', 'tls://b'], 'stock-mirror', 'p', '/app/ca.pem', 'mirror'],
+  ],
+  [{ LOG_LEVEL: 'silent' }, (c) => c.logLevel, 'silent'],
+  [
+    { SERVICE_WEBHOOK_SECRET_PREVIOUS: 'old' },
+    (c) => c.service.webhookSecrets.map((secret) => secret.reveal()),
+    ['s3cret-webhook', 'old'],
+  ],
+])('accepted values: %o', (env, pick, expected) => {
+  expect(pick(load({ ...REQUIRED, ...env }))).toEqual(expected);
 });
 
 describe('refused values', () => {
@@ -345,21 +343,19 @@ it('shows no secret when the configuration is printed', () => {
   expect(inspect(config, { depth: null, showHidden: true }) + JSON.stringify(config)).not.toContain('s3cret');
 });
 
-describe('.env.example', () => {
-  const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
 
-  it('is a working configuration for the sandbox', () => {
-    const { service } = load({}, { '/app/.env': text });
-    expect({
-      ...service,
-      webhookSecrets: service.webhookSecrets.map((secret) => secret.reveal()),
-    }).toMatchObject({
-      baseUrl: 'http://127.0.0.1:8790',
-      clientId: 'sandbox-client',
-      webhookSecrets: ['sandbox-webhook-secret'],
-    });
-    expect(service.clientSecret.reveal()).toBe('sandbox-secret');
+it('.env.example is a working configuration for the sandbox', () => {
+  const { service } = load({}, { '/app/.env': text });
+  expect({
+    ...service,
+    webhookSecrets: service.webhookSecrets.map((secret) => secret.reveal()),
+  }).toMatchObject({
+    baseUrl: 'http://127.0.0.1:8790',
+    clientId: 'sandbox-client',
+    webhookSecrets: ['sandbox-webhook-secret'],
   });
+  expect(service.clientSecret.reveal()).toBe('sandbox-secret');
 });
 
 describe('passed sockets', () => {
@@ -383,17 +379,15 @@ describe('passed sockets', () => {
   });
 });
 
-describe('suspicious values', () => {
-  const warningsOf = (env: Env, files: Files = {}): string[] =>
-    load({ ...REQUIRED, ...env }, files).warnings.map(({ name, problem }) => `${name} ${problem}`);
+const warningsOf = (env: Env, files: Files = {}): string[] =>
+  load({ ...REQUIRED, ...env }, files).warnings.map(({ name, problem }) => `${name} ${problem}`);
 
-  it.each(['"s3cret"', "'s3cret'", 's3cret\r', 's3cret ', 's3\ncret', 's3cr\uFFFDt'])(
-    'warns of %j',
-    (secret) => {
-      const [warning, ...more] = warningsOf({ SERVICE_WEBHOOK_SECRET: secret });
-      expect(warning).toMatch(/^SERVICE_WEBHOOK_SECRET (?:begins|contains)/);
-      expect(warning).not.toContain('s3c');
-      expect(more).toEqual([]);
-    },
-  );
-});
+it.each(['"s3cret"', "'s3cret'", 's3cret\r', 's3cret ', 's3\ncret', 's3cr\uFFFDt'])(
+  'suspicious values warns of %j',
+  (secret) => {
+    const [warning, ...more] = warningsOf({ SERVICE_WEBHOOK_SECRET: secret });
+    expect(warning).toMatch(/^SERVICE_WEBHOOK_SECRET (?:begins|contains)/);
+    expect(warning).not.toContain('s3c');
+    expect(more).toEqual([]);
+  },
+);

@@ -25,21 +25,22 @@ function check(misfortune: Misfortune, holds: (plan: Plan) => void): void {
   fc.assert(fc.property(plans(misfortune), holds), { numRuns: RUNS });
 }
 
-describe('without a scheduled read', () => {
-  const misfortunes: Misfortune[] = [
-    {},
-    { losses: true },
-    { duplicates: true },
-    { losses: true, duplicates: true },
-  ];
-  test.each(misfortunes)('reading what is requested ends equal to the truth, given %j', (misfortune) => {
+const misfortunes: Misfortune[] = [
+  {},
+  { losses: true },
+  { duplicates: true },
+  { losses: true, duplicates: true },
+];
+test.each(misfortunes)(
+  'without a scheduled read reading what is requested ends equal to the truth, given %j',
+  (misfortune) => {
     check(misfortune, (plan) => {
       const service = new SimulatedService(plan, neverSilentlyWrong).run();
       service.drain(service.productIds.length * 6);
       if (plan.knownBefore) expect(service.differences()).toEqual([]);
     });
-  });
-});
+  },
+);
 
 test('reading what is requested ends, whatever is removed, and nothing is silently wrong meanwhile', () => {
   check({ losses: true, lostTails: true, removals: true, duplicates: true }, (plan) => {

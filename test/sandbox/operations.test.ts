@@ -48,19 +48,17 @@ describe('orders', () => {
   });
 });
 
-describe('stock', () => {
-  test('gives the chained changes of a burst one update_time', async () => {
-    const { sandbox, operations, variant } = await stocked({ webhookUrl: 'http://127.0.0.1:1/' });
-    const before = sandbox.deliveries.records.length;
-    const changes = operations.burst({ variantId: variant.id, by: [1, -3, 5] });
-    expect(changes.map((change) => [change.old, change.new])).toEqual([
-      [10, 11],
-      [11, 8],
-      [8, 13],
-    ]);
-    expect(new Set(changes.map((change) => change.update_time)).size).toBe(1);
-    expect(sandbox.deliveries.records).toHaveLength(before + 3);
-  });
+test('stock gives the chained changes of a burst one update_time', async () => {
+  const { sandbox, operations, variant } = await stocked({ webhookUrl: 'http://127.0.0.1:1/' });
+  const before = sandbox.deliveries.records.length;
+  const changes = operations.burst({ variantId: variant.id, by: [1, -3, 5] });
+  expect(changes.map((change) => [change.old, change.new])).toEqual([
+    [10, 11],
+    [11, 8],
+    [8, 13],
+  ]);
+  expect(new Set(changes.map((change) => change.update_time)).size).toBe(1);
+  expect(sandbox.deliveries.records).toHaveLength(before + 3);
 });
 
 describe('update_time', () => {
@@ -90,20 +88,18 @@ describe('update_time', () => {
   });
 });
 
-describe('structure', () => {
-  test('removes deleted variants and products until restored', async () => {
-    const { sandbox, operations, variant } = await stocked();
-    const { variant: added } = operations.createVariant(variant.product.id);
-    operations.deleteVariant(variant.id);
-    const ids = () => sandbox.truth.snapshot().variants.map(({ variantId }) => variantId);
-    expect(ids()).toContain(added.id);
-    expect(ids()).not.toContain(variant.id);
-    expect(() => operations.deleteVariant(added.id)).toThrow(/last/);
-    operations.deleteProduct(variant.product.id);
-    expect(ids()).not.toContain(added.id);
-    expect(() => operations.adjust({ variantId: added.id, to: 1 })).toThrow(/no live variant/);
-    operations.restoreProduct(variant.product.id);
-    expect(ids()).toContain(added.id);
-    expect(ids()).not.toContain(variant.id);
-  });
+test('structure removes deleted variants and products until restored', async () => {
+  const { sandbox, operations, variant } = await stocked();
+  const { variant: added } = operations.createVariant(variant.product.id);
+  operations.deleteVariant(variant.id);
+  const ids = () => sandbox.truth.snapshot().variants.map(({ variantId }) => variantId);
+  expect(ids()).toContain(added.id);
+  expect(ids()).not.toContain(variant.id);
+  expect(() => operations.deleteVariant(added.id)).toThrow(/last/);
+  operations.deleteProduct(variant.product.id);
+  expect(ids()).not.toContain(added.id);
+  expect(() => operations.adjust({ variantId: added.id, to: 1 })).toThrow(/no live variant/);
+  operations.restoreProduct(variant.product.id);
+  expect(ids()).toContain(added.id);
+  expect(ids()).not.toContain(variant.id);
 });

@@ -110,36 +110,34 @@ describe('productDetail', () => {
   });
 });
 
-describe('listProducts', () => {
-  test('returns the page and the times', async () => {
-    const { service, client } = await connected();
-    service.answer(LIST, (response) =>
-      sendJson(response, 200, {
-        products: [{ id: '7', name: 'a', image_url: null }],
-        has_more: true,
-        total: 2,
-      }),
-    );
+test('listProducts returns the page and the times', async () => {
+  const { service, client } = await connected();
+  service.answer(LIST, (response) =>
+    sendJson(response, 200, {
+      products: [{ id: '7', name: 'a', image_url: null }],
+      has_more: true,
+      total: 2,
+    }),
+  );
 
-    const answer = await client.listProducts({
-      sort_by: 'id',
-      sort_order: 'asc',
-      limit: 100,
-      get_count: true,
-    });
+  const answer = await client.listProducts({
+    sort_by: 'id',
+    sort_order: 'asc',
+    limit: 100,
+    get_count: true,
+  });
 
-    expect(answer).toMatchObject({
-      page: { products: [{ id: '7', name: 'a' }], has_more: true, total: 2 },
-      sentAtMs: START_MS,
-      receivedAtMs: START_MS,
-      requestId: 'request-1',
-    });
-    expect(JSON.parse(service.to(LIST)[0]?.body ?? '')).toEqual({
-      sort_by: 'id',
-      sort_order: 'asc',
-      limit: 100,
-      get_count: true,
-    });
+  expect(answer).toMatchObject({
+    page: { products: [{ id: '7', name: 'a' }], has_more: true, total: 2 },
+    sentAtMs: START_MS,
+    receivedAtMs: START_MS,
+    requestId: 'request-1',
+  });
+  expect(JSON.parse(service.to(LIST)[0]?.body ?? '')).toEqual({
+    sort_by: 'id',
+    sort_order: 'asc',
+    limit: 100,
+    get_count: true,
   });
 });
 

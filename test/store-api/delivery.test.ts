@@ -42,35 +42,33 @@ test('reads a documented delivery', () => {
   });
 });
 
-describe('reads an item with', () => {
-  test.each<[string, string, Partial<typeof CHANGE> | { [name: string]: unknown }]>([
-    ['no SKU', `{"sku":""}`, { sku: null }],
-    ['an absent SKU', `{"sku":null}`, { sku: null }],
-    ['an unknown reason', `{"reason":"brand_new"}`, { reason: 'brand_new' }],
-    ['no reason', `{"reason":null}`, { reason: null }],
-    ['unknown fields', `{"more":{"a":[1]},"and":null}`, {}],
-    ['a negative quantity', `{"old":-1,"new":-20}`, { old: -1, new: -20 }],
-    ['no change at all', `{"old":4,"new":4}`, { old: 4 }],
-    ['whole numbers written 1.0, 2e0 and -0', `{"old":1.0,"new":2e0}`, { old: 1, new: 2 }],
-    ['minus zero', `{"old":-0,"new":-0.0}`, { old: 0, new: 0 }],
-    ['the largest whole number', `{"new":9007199254740991}`, { new: Number.MAX_SAFE_INTEGER }],
-    ['a time far ahead', `{"update_time":9007199254740991}`, { updateTimeMs: Number.MAX_SAFE_INTEGER }],
-    ['a time written 1.79e12', `{"update_time":1.79e12}`, {}],
-    ['both an order and a user', `{"order_id":"1","user_id":"2"}`, { orderId: '1', userId: '2' }],
-    ['leading zeros in an id', `{"id":"0100"}`, { variantId: '0100' }],
-    ['an id longer than any number', `{"id":"${'9'.repeat(40)}"}`, { variantId: '9'.repeat(40) }],
-    ['text in any script, and NUL', `{"sku":"เสื้อ \\u0000 😀"}`, { sku: 'เสื้อ \0 😀' }],
-    ['half a surrogate pair', `{"sku":"\\ud83d","reason":"\\udc00"}`, { sku: '�', reason: '�' }],
-    ['keys that every object inherits', `{"__proto__":{"old":1},"constructor":1,"toString":null}`, {}],
-    ['a key given twice, of which the last counts', `{"new":3,"new":2}`, { new: 2 }],
-  ])('%s', (_name, over, expected) => {
-    const base = JSON.stringify(ITEM).slice(0, -1);
-    const { changes, unreadable } = parse(withItems(`${base},${over.slice(1)}`));
-    expect(unreadable).toEqual([]);
-    expect(changes).toEqual([{ ...CHANGE, ...expected }]);
-    expect(changes[0]?.old).not.toBe(-0);
-    expect(Object.getPrototypeOf(changes[0])).toBe(Object.prototype);
-  });
+test.each<[string, string, Partial<typeof CHANGE> | { [name: string]: unknown }]>([
+  ['no SKU', `{"sku":""}`, { sku: null }],
+  ['an absent SKU', `{"sku":null}`, { sku: null }],
+  ['an unknown reason', `{"reason":"brand_new"}`, { reason: 'brand_new' }],
+  ['no reason', `{"reason":null}`, { reason: null }],
+  ['unknown fields', `{"more":{"a":[1]},"and":null}`, {}],
+  ['a negative quantity', `{"old":-1,"new":-20}`, { old: -1, new: -20 }],
+  ['no change at all', `{"old":4,"new":4}`, { old: 4 }],
+  ['whole numbers written 1.0, 2e0 and -0', `{"old":1.0,"new":2e0}`, { old: 1, new: 2 }],
+  ['minus zero', `{"old":-0,"new":-0.0}`, { old: 0, new: 0 }],
+  ['the largest whole number', `{"new":9007199254740991}`, { new: Number.MAX_SAFE_INTEGER }],
+  ['a time far ahead', `{"update_time":9007199254740991}`, { updateTimeMs: Number.MAX_SAFE_INTEGER }],
+  ['a time written 1.79e12', `{"update_time":1.79e12}`, {}],
+  ['both an order and a user', `{"order_id":"1","user_id":"2"}`, { orderId: '1', userId: '2' }],
+  ['leading zeros in an id', `{"id":"0100"}`, { variantId: '0100' }],
+  ['an id longer than any number', `{"id":"${'9'.repeat(40)}"}`, { variantId: '9'.repeat(40) }],
+  ['text in any script, and NUL', `{"sku":"เสื้อ \\u0000 😀"}`, { sku: 'เสื้อ \0 😀' }],
+  ['half a surrogate pair', `{"sku":"\\ud83d","reason":"\\udc00"}`, { sku: '�', reason: '�' }],
+  ['keys that every object inherits', `{"__proto__":{"old":1},"constructor":1,"toString":null}`, {}],
+  ['a key given twice, of which the last counts', `{"new":3,"new":2}`, { new: 2 }],
+])('reads an item with: %s', (_name, over, expected) => {
+  const base = JSON.stringify(ITEM).slice(0, -1);
+  const { changes, unreadable } = parse(withItems(`${base},${over.slice(1)}`));
+  expect(unreadable).toEqual([]);
+  expect(changes).toEqual([{ ...CHANGE, ...expected }]);
+  expect(changes[0]?.old).not.toBe(-0);
+  expect(Object.getPrototypeOf(changes[0])).toBe(Object.prototype);
 });
 
 describe('marks a broken item with its field and, if known, its variant:', () => {
@@ -117,33 +115,31 @@ describe('marks a broken item with its field and, if known, its variant:', () =>
   );
 });
 
-describe('leaves one mark for a body that is', () => {
-  test.each<[string, string | Uint8Array, string, string | null]>([
-    ['empty', '', 'not JSON', null],
-    ['blank', '  \n', 'not JSON', null],
-    ['not JSON', '{"request_id":', 'not JSON', null],
-    ['two documents', '{}{}', 'not JSON', null],
-    ['bytes that are no text', Uint8Array.of(0xff, 0xfe, 0x00, 0x80), 'not JSON', null],
-    ['UTF-16', Uint8Array.of(0x7b, 0x00, 0x7d, 0x00), 'not JSON', null],
-    ['NUL', '\0', 'not JSON', null],
-    ['open brackets without end', '['.repeat(100_000), 'not JSON', null],
-    ['brackets as deep as a body may be', '['.repeat(500_000) + ']'.repeat(500_000), 'not an array', null],
-    ['null', 'null', 'not an array', null],
-    ['a list', '[]', 'not an array', null],
-    ['a number', '7', 'not an array', null],
-    ['a text', '"{}"', 'not an array', null],
-    ['an empty object', '{}', 'not an array', null],
-    ['data that is a list', '{"request_id":"r1","data":[]}', 'not an array', 'r1'],
-    ['no data', '{"request_id":"r1","event_type":"stock_available_updated"}', 'not an array', 'r1'],
-    ['items that are no list', '{"request_id":"r1","data":{"items":{"0":{}}}}', 'not an array', 'r1'],
-    ['items that only a prototype has', '{"data":{"__proto__":{"items":[]}}}', 'not an array', null],
-  ])('%s', (_name, body, problem, requestId) => {
-    const parsed = typeof body === 'string' ? parse(body) : parseDelivery(body);
-    expect(parsed).toEqual({
-      requestId,
-      changes: [],
-      unreadable: [{ itemIndex: null, variantId: null, problem: expect.stringContaining(problem) }],
-    });
+test.each<[string, string | Uint8Array, string, string | null]>([
+  ['empty', '', 'not JSON', null],
+  ['blank', '  \n', 'not JSON', null],
+  ['not JSON', '{"request_id":', 'not JSON', null],
+  ['two documents', '{}{}', 'not JSON', null],
+  ['bytes that are no text', Uint8Array.of(0xff, 0xfe, 0x00, 0x80), 'not JSON', null],
+  ['UTF-16', Uint8Array.of(0x7b, 0x00, 0x7d, 0x00), 'not JSON', null],
+  ['NUL', '\0', 'not JSON', null],
+  ['open brackets without end', '['.repeat(100_000), 'not JSON', null],
+  ['brackets as deep as a body may be', '['.repeat(500_000) + ']'.repeat(500_000), 'not an array', null],
+  ['null', 'null', 'not an array', null],
+  ['a list', '[]', 'not an array', null],
+  ['a number', '7', 'not an array', null],
+  ['a text', '"{}"', 'not an array', null],
+  ['an empty object', '{}', 'not an array', null],
+  ['data that is a list', '{"request_id":"r1","data":[]}', 'not an array', 'r1'],
+  ['no data', '{"request_id":"r1","event_type":"stock_available_updated"}', 'not an array', 'r1'],
+  ['items that are no list', '{"request_id":"r1","data":{"items":{"0":{}}}}', 'not an array', 'r1'],
+  ['items that only a prototype has', '{"data":{"__proto__":{"items":[]}}}', 'not an array', null],
+])('leaves one mark for a body that is: %s', (_name, body, problem, requestId) => {
+  const parsed = typeof body === 'string' ? parse(body) : parseDelivery(body);
+  expect(parsed).toEqual({
+    requestId,
+    changes: [],
+    unreadable: [{ itemIndex: null, variantId: null, problem: expect.stringContaining(problem) }],
   });
 });
 

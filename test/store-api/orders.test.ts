@@ -98,66 +98,58 @@ describe('orderDetail', () => {
   });
 });
 
-describe('listAddresses', () => {
-  test('returns a page with unknown fields and without malformed details', async () => {
-    const { service, client } = await connected();
-    const address = {
-      id: '5',
-      name: 'คลัง',
-      is_primary: true,
-      postal_code: '10110',
-      branch_type: 'x',
-      new: 1,
-    };
-    service.answer(ADDRESSES, (response) =>
-      sendJson(response, 200, { addresses: [address], has_more: false }),
-    );
+test('listAddresses returns a page with unknown fields and without malformed details', async () => {
+  const { service, client } = await connected();
+  const address = {
+    id: '5',
+    name: 'คลัง',
+    is_primary: true,
+    postal_code: '10110',
+    branch_type: 'x',
+    new: 1,
+  };
+  service.answer(ADDRESSES, (response) => sendJson(response, 200, { addresses: [address], has_more: false }));
 
-    const { page } = await client.listAddresses({ limit: 200, offset: 0 });
+  const { page } = await client.listAddresses({ limit: 200, offset: 0 });
 
-    expect(page).toMatchObject({
-      addresses: [{ id: '5', name: 'คลัง', is_primary: true, branch_type: 'x', new: 1 }],
-      has_more: false,
-    });
-    expect(page.addresses[0]?.postal_code).toBeUndefined();
-    expect(JSON.parse(service.to(ADDRESSES)[0]?.body ?? '')).toEqual({ limit: 200, offset: 0 });
+  expect(page).toMatchObject({
+    addresses: [{ id: '5', name: 'คลัง', is_primary: true, branch_type: 'x', new: 1 }],
+    has_more: false,
   });
+  expect(page.addresses[0]?.postal_code).toBeUndefined();
+  expect(JSON.parse(service.to(ADDRESSES)[0]?.body ?? '')).toEqual({ limit: 200, offset: 0 });
 });
 
-describe('productDetail', () => {
-  test.each([
-    ['as documented', {}],
-    ['as null', { description: null, category: null, min: null }],
-    [
-      'oddly',
-      { description: 7, img_uris: 'one', category: {}, shipping_rates: [{}], min: 12.5, pg_vd_ids: [1] },
+test.each([
+  ['as documented', {}],
+  ['as null', { description: null, category: null, min: null }],
+  [
+    'oddly',
+    { description: 7, img_uris: 'one', category: {}, shipping_rates: [{}], min: 12.5, pg_vd_ids: [1] },
+  ],
+])('productDetail keeps its stock with descriptive fields %s', async (_how, odd) => {
+  const { service, client } = await connected();
+  const sent = {
+    id: '7',
+    name: 'เสื้อ',
+    store_id: '1',
+    description: 'ผ้าฝ้าย',
+    img_uris: ['https://img.example/1.jpg'],
+    category: { id: '3', name: 'เสื้อผ้า', color: '#f00' },
+    price_tier_ids: ['1'],
+    pg_vd_ids: [{ price_tier_id: '1', vd_id: '2' }],
+    shipping_rates: [
+      { id: '4', shipping_type: 'drone', is_cod: false, init_qty: 1, init_price: '40', next_price: '10.5' },
     ],
-  ])('keeps its stock with descriptive fields %s', async (_how, odd) => {
-    const { service, client } = await connected();
-    const sent = {
-      id: '7',
-      name: 'เสื้อ',
-      store_id: '1',
-      description: 'ผ้าฝ้าย',
-      img_uris: ['https://img.example/1.jpg'],
-      category: { id: '3', name: 'เสื้อผ้า', color: '#f00' },
-      price_tier_ids: ['1'],
-      pg_vd_ids: [{ price_tier_id: '1', vd_id: '2' }],
-      shipping_rates: [
-        { id: '4', shipping_type: 'drone', is_cod: false, init_qty: 1, init_price: '40', next_price: '10.5' },
-      ],
-      min: '99',
-      max: '120.50',
-      variants: [
-        { product_variant_id: '70', name: '', available_qty: 3, weight: 250, img_url: 'https://i/1' },
-      ],
-      ...odd,
-    };
-    service.answer('/v1/product/detail', (response) => sendJson(response, 200, { product: sent }));
+    min: '99',
+    max: '120.50',
+    variants: [{ product_variant_id: '70', name: '', available_qty: 3, weight: 250, img_url: 'https://i/1' }],
+    ...odd,
+  };
+  service.answer('/v1/product/detail', (response) => sendJson(response, 200, { product: sent }));
 
-    const answer = await client.productDetail('7');
+  const answer = await client.productDetail('7');
 
-    const absent = Object.fromEntries(Object.keys(odd).map((key) => [key, undefined]));
-    expect(answer).toMatchObject({ outcome: 'found', product: { ...sent, ...absent }, rawProduct: sent });
-  });
+  const absent = Object.fromEntries(Object.keys(odd).map((key) => [key, undefined]));
+  expect(answer).toMatchObject({ outcome: 'found', product: { ...sent, ...absent }, rawProduct: sent });
 });

@@ -203,49 +203,45 @@ describe('a refused secret', () => {
   });
 });
 
-describe('slow_down', () => {
-  test('pauses token requests for its time, also over a restart', async () => {
-    const service = await startStubService();
-    service.answer(TOKEN, (response) => sendError(response, 429, 'slow_down', { 'Retry-After': '30' }));
-    const first = connect({ baseUrl: service.baseUrl });
-    const { clock, tokenFilePath } = first;
-    expect(await failureOf(first.tokens.getToken())).toMatchObject({
-      kind: 'rate_limited',
-      retryAfterMs: 30_000,
-    });
-
-    clock.nowMs += 29_999;
-    const second = connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
-    for (const { tokens } of [first, second])
-      expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'rate_limited', retryAfterMs: 1 });
-    expect(service.to(TOKEN)).toHaveLength(1);
-
-    clock.nowMs += 1;
-    await failureOf(second.tokens.getToken());
-    expect(service.to(TOKEN)).toHaveLength(2);
+test('slow_down pauses token requests for its time, also over a restart', async () => {
+  const service = await startStubService();
+  service.answer(TOKEN, (response) => sendError(response, 429, 'slow_down', { 'Retry-After': '30' }));
+  const first = connect({ baseUrl: service.baseUrl });
+  const { clock, tokenFilePath } = first;
+  expect(await failureOf(first.tokens.getToken())).toMatchObject({
+    kind: 'rate_limited',
+    retryAfterMs: 30_000,
   });
+
+  clock.nowMs += 29_999;
+  const second = connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
+  for (const { tokens } of [first, second])
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'rate_limited', retryAfterMs: 1 });
+  expect(service.to(TOKEN)).toHaveLength(1);
+
+  clock.nowMs += 1;
+  await failureOf(second.tokens.getToken());
+  expect(service.to(TOKEN)).toHaveLength(2);
 });
 
-describe('a failing token endpoint', () => {
-  test('is asked less and less often, and calls in between fail at once', async () => {
-    const { service, tokens, clock } = await connected();
-    service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
-    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable', status: 500 });
+test('a failing token endpoint is asked less and less often, and calls in between fail at once', async () => {
+  const { service, tokens, clock } = await connected();
+  service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
+  expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable', status: 500 });
 
-    const waits: number[] = [];
-    for (let n = 0; n < 8; n += 1) {
-      const before = service.to(TOKEN).length;
-      const error = await failureOf(tokens.getToken());
-      expect(error).toMatchObject({ kind: 'unavailable', status: undefined });
-      expect(error.message).toMatch(/failed token request: 500 server_error: [^.]+\. Try again in \d+ s\.$/);
-      expect(service.to(TOKEN)).toHaveLength(before);
-      const waitMs = error.retryAfterMs ?? 0;
-      waits.push(waitMs);
-      clock.nowMs += waitMs;
-      expect(await failureOf(tokens.getToken())).toMatchObject({ status: 500 });
-      expect(service.to(TOKEN)).toHaveLength(before + 1);
-    }
-    // Half of 2, 4, 8 … 60 s, for the random number is always one half.
-    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
-  });
+  const waits: number[] = [];
+  for (let n = 0; n < 8; n += 1) {
+    const before = service.to(TOKEN).length;
+    const error = await failureOf(tokens.getToken());
+    expect(error).toMatchObject({ kind: 'unavailable', status: undefined });
+    expect(error.message).toMatch(/failed token request: 500 server_error: [^.]+\. Try again in \d+ s\.$/);
+    expect(service.to(TOKEN)).toHaveLength(before);
+    const waitMs = error.retryAfterMs ?? 0;
+    waits.push(waitMs);
+    clock.nowMs += waitMs;
+    expect(await failureOf(tokens.getToken())).toMatchObject({ status: 500 });
+    expect(service.to(TOKEN)).toHaveLength(before + 1);
+  }
+  // Half of 2, 4, 8 … 60 s, for the random number is always one half.
+  expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
 });

@@ -312,39 +312,35 @@ describe('a Date ten minutes ahead of the stamps', () => {
   });
 });
 
-describe('a level that changes and returns while a Date is ahead', () => {
-  const WAREHOUSES = ['1', '2', '3', '4', '5'];
-  const AHEAD_MS = 600 * S;
-  /** After a read: each level goes 9→8 and back, prompt, so long after the read that showed 9. */
-  function thereAndBack(afterMs: number): number {
-    const mirror = new Mirror();
-    const qty = Object.fromEntries(WAREHOUSES.map((each) => [each, 9]));
-    mirror.read(productSnapshot([variantSnapshot(qty)]), { sentAtMs: AT, serverDateMs: AT + AHEAD_MS });
-    for (const [i, warehouseId] of WAREHOUSES.entries()) {
-      const atMs = AT + afterMs + i * 200;
-      deliver(mirror, atMs, { warehouseId, old: 9, new: 8, updateTimeMs: atMs - 20 });
-      deliver(mirror, atMs + 100, { warehouseId, old: 8, new: 9, updateTimeMs: atMs + 80 });
-    }
-    return mirror.tables.state().dateContradictions;
+const WAREHOUSES = ['1', '2', '3', '4', '5'];
+const AHEAD_MS = 600 * S;
+/** After a read: each level goes 9→8 and back, prompt, so long after the read that showed 9. */
+function thereAndBack(afterMs: number): number {
+  const mirror = new Mirror();
+  const qty = Object.fromEntries(WAREHOUSES.map((each) => [each, 9]));
+  mirror.read(productSnapshot([variantSnapshot(qty)]), { sentAtMs: AT, serverDateMs: AT + AHEAD_MS });
+  for (const [i, warehouseId] of WAREHOUSES.entries()) {
+    const atMs = AT + afterMs + i * 200;
+    deliver(mirror, atMs, { warehouseId, old: 9, new: 8, updateTimeMs: atMs - 20 });
+    deliver(mirror, atMs + 100, { warehouseId, old: 8, new: 9, updateTimeMs: atMs + 80 });
   }
+  return mirror.tables.state().dateContradictions;
+}
 
-  test('confirms the Date only soon after the read', () => {
-    expect(thereAndBack(29 * S)).toBe(0);
-    expect(thereAndBack(31 * S)).toBe(3);
-  });
+test('a level that changes and returns while a Date is ahead confirms the Date only soon after the read', () => {
+  expect(thereAndBack(29 * S)).toBe(0);
+  expect(thereAndBack(31 * S)).toBe(3);
 });
 
-describe('an unconfirmed total', () => {
-  test('does not confirm the next one if its read may have been too early', () => {
-    const mirror = new Mirror();
-    deliver(mirror, AT, { old: 6, new: 5 });
-    // From before that change, by a replica that lags: it holds 6.
-    mirror.read(totalOnly(6, 'pulled'), { sentAtMs: AT + S });
-    deliver(mirror, AT + 4 * S, { old: 5, new: 4 });
-    expect([mirror.qty(), mirror.total()]).toEqual([4, 5]);
-    // 4→5 is lost: the total is right by chance, and the level is not.
-    mirror.read(totalOnly(5, 'pulled'), { sentAtMs: AT + 10 * S });
-    expect([mirror.qty(), mirror.total()]).toEqual([4, 5]);
-    expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
-  });
+test('an unconfirmed total does not confirm the next one if its read may have been too early', () => {
+  const mirror = new Mirror();
+  deliver(mirror, AT, { old: 6, new: 5 });
+  // From before that change, by a replica that lags: it holds 6.
+  mirror.read(totalOnly(6, 'pulled'), { sentAtMs: AT + S });
+  deliver(mirror, AT + 4 * S, { old: 5, new: 4 });
+  expect([mirror.qty(), mirror.total()]).toEqual([4, 5]);
+  // 4→5 is lost: the total is right by chance, and the level is not.
+  mirror.read(totalOnly(5, 'pulled'), { sentAtMs: AT + 10 * S });
+  expect([mirror.qty(), mirror.total()]).toEqual([4, 5]);
+  expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
 });

@@ -55,20 +55,18 @@ describe('the lower bound of the offset', () => {
   });
 });
 
-describe('a future-dated change', () => {
-  const LIMIT = T0 + 300_000;
-  test.each<[string, number | null, number | null, number, boolean]>([
-    ['nothing known, 5 minutes ahead', null, null, LIMIT, false],
-    ['nothing known, 1 ms more', null, null, LIMIT + 1, true],
-    ['the service is known to be behind by at most 1 s', null, -1_000, LIMIT, false],
-    ['the service is known to be ahead by at least 1 s', null, 1_000, LIMIT + 1_000, false],
-    ['ahead by at least 1 s, 1 ms more', null, 1_000, LIMIT + 1_001, true],
-    ['the answers say it is behind by 1 s', -1_000, 1_000, LIMIT - 999, true],
-    ['the answers say it is ahead by an hour', 3_600_000, null, LIMIT + 3_600_000, false],
-  ])('%s', (_name, ...[offsetCeilingMs, floor, updateTimeMs, futureDated]) => {
-    const known = { ...UNKNOWN, offsetFloorMs: floor, offsetCeilingMs };
-    expect(isFutureDated(updateTimeMs, T0, known)).toBe(futureDated);
-  });
+const LIMIT = T0 + 300_000;
+test.each<[string, number | null, number | null, number, boolean]>([
+  ['nothing known, 5 minutes ahead', null, null, LIMIT, false],
+  ['nothing known, 1 ms more', null, null, LIMIT + 1, true],
+  ['the service is known to be behind by at most 1 s', null, -1_000, LIMIT, false],
+  ['the service is known to be ahead by at least 1 s', null, 1_000, LIMIT + 1_000, false],
+  ['ahead by at least 1 s, 1 ms more', null, 1_000, LIMIT + 1_001, true],
+  ['the answers say it is behind by 1 s', -1_000, 1_000, LIMIT - 999, true],
+  ['the answers say it is ahead by an hour', 3_600_000, null, LIMIT + 3_600_000, false],
+])('a future-dated change: %s', (_name, ...[offsetCeilingMs, floor, updateTimeMs, futureDated]) => {
+  const known = { ...UNKNOWN, offsetFloorMs: floor, offsetCeilingMs };
+  expect(isFutureDated(updateTimeMs, T0, known)).toBe(futureDated);
 });
 
 describe('the window of a read', () => {

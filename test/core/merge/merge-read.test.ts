@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { EARLIEST_MS } from '../../../src/core/limits.ts';
 import {
   isConcurrent,
@@ -14,17 +14,15 @@ import { T0, VARIANT, stockLevel, level, readContext } from '../builders.ts';
 const READ = readContext();
 const SENT = READ.sentAtMs;
 
-describe('a read is concurrent with a stock level', () => {
-  test.each<[string, { eventSeq: number; eventAtMs: number }, Partial<ReadContext>, boolean]>([
-    ['touched after it was sent', { eventSeq: 11, eventAtMs: T0 }, {}, true],
-    ['touched by the last input known to it', { eventSeq: 10, eventAtMs: T0 }, {}, false],
-    ['touched 1 ms less than 2 s before it', { eventSeq: 1, eventAtMs: SENT - 1_999 }, {}, true],
-    ['touched exactly 2 s before it', { eventSeq: 1, eventAtMs: SENT - 2_000 }, {}, false],
-    ['never touched', { eventSeq: 0, eventAtMs: EARLIEST_MS }, {}, false],
-    ['never touched, but a later read is known', { eventSeq: 0, eventAtMs: 0 }, { superseded: true }, true],
-  ])('%s', (_name, touched, over, concurrent) => {
-    expect(isConcurrent(touched, readContext(over))).toBe(concurrent);
-  });
+test.each<[string, { eventSeq: number; eventAtMs: number }, Partial<ReadContext>, boolean]>([
+  ['touched after it was sent', { eventSeq: 11, eventAtMs: T0 }, {}, true],
+  ['touched by the last input known to it', { eventSeq: 10, eventAtMs: T0 }, {}, false],
+  ['touched 1 ms less than 2 s before it', { eventSeq: 1, eventAtMs: SENT - 1_999 }, {}, true],
+  ['touched exactly 2 s before it', { eventSeq: 1, eventAtMs: SENT - 2_000 }, {}, false],
+  ['never touched', { eventSeq: 0, eventAtMs: EARLIEST_MS }, {}, false],
+  ['never touched, but a later read is known', { eventSeq: 0, eventAtMs: 0 }, { superseded: true }, true],
+])('a read is concurrent with a stock level: %s', (_name, touched, over, concurrent) => {
+  expect(isConcurrent(touched, readContext(over))).toBe(concurrent);
 });
 
 interface Row {
@@ -233,9 +231,7 @@ const VERDICTS: Record<
   confirmed: [{ when: 'exactly 30 s after the first', missing: -30_000, verdict: { kind: 'confirmed' } }],
 };
 
-describe('absence', () => {
-  test.each(Object.values(VERDICTS).flat())('$verdict.kind: $when', ({ missing, over, verdict }) => {
-    const missingAtMs = missing === null ? null : SENT + missing;
-    expect(judgeAbsence(stockLevel({ missingAtMs }), readContext(over))).toEqual(verdict);
-  });
+test.each(Object.values(VERDICTS).flat())('absence $verdict.kind: $when', ({ missing, over, verdict }) => {
+  const missingAtMs = missing === null ? null : SENT + missing;
+  expect(judgeAbsence(stockLevel({ missingAtMs }), readContext(over))).toEqual(verdict);
 });

@@ -82,93 +82,87 @@ describe('a re-read request', () => {
   });
 });
 
-describe('a gap', () => {
-  function gap(
-    db: Db,
-    {
-      variantId,
-      productId,
-      dueAtMs,
-      seq = 1,
-    }: {
-      readonly variantId: string;
-      readonly productId: string | null;
-      readonly dueAtMs: number;
-      readonly seq?: number;
-    },
-  ): void {
-    const known = values(db, 'SELECT 1 FROM variants WHERE variant_id = ?', variantId).length > 0;
-    if (!known) {
-      db.prepare(
-        `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
+function gap(
+  db: Db,
+  {
+    variantId,
+    productId,
+    dueAtMs,
+    seq = 1,
+  }: {
+    readonly variantId: string;
+    readonly productId: string | null;
+    readonly dueAtMs: number;
+    readonly seq?: number;
+  },
+): void {
+  const known = values(db, 'SELECT 1 FROM variants WHERE variant_id = ?', variantId).length > 0;
+  if (!known) {
+    db.prepare(
+      `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
            event_seq, event_at_ms, change_seq) VALUES (?, ?, '', 'own', 0, 0, 0, 0, 0, 0)`,
-      ).run(variantId, productId);
-    }
-    db.prepare(insertInto(db, 'gaps')).run({
-      variantId,
-      warehouseId: '1',
-      openedSeq: seq,
-      openedAtMs: T0,
-      dueAtMs,
-      fromQty: 1,
-      toQty: 2,
-    });
+    ).run(variantId, productId);
   }
-
-  test('is read after its grace, after requests and before the rest, longest due first', () => {
-    const writer = new DirectWriter();
-    product(writer.db, '9', T0);
-    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
-    gap(writer.db, { variantId: '300', productId: '3', dueAtMs: NOW - 20 });
-    gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW });
-    gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW - 9, seq: 2 });
-    gap(writer.db, { variantId: '101', productId: '1', dueAtMs: NOW - 5 });
-    gap(writer.db, { variantId: '200', productId: '2', dueAtMs: NOW + 1 });
-    gap(writer.db, { variantId: '400', productId: null, dueAtMs: NOW - 9 });
-    requestRead(writer.db, '5', { priority: 1 });
-    expect(due(writer.db)).toEqual(['5', '3', '1', '9']);
-    expect(due(writer.db, 2)).toEqual(['5', '3']);
-    expect(due(writer.db, 100, ['1'])).toEqual(['5', '3', '9']);
+  db.prepare(insertInto(db, 'gaps')).run({
+    variantId,
+    warehouseId: '1',
+    openedSeq: seq,
+    openedAtMs: T0,
+    dueAtMs,
+    fromQty: 1,
+    toQty: 2,
   });
+}
+
+test('a gap is read after its grace, after requests and before the rest, longest due first', () => {
+  const writer = new DirectWriter();
+  product(writer.db, '9', T0);
+  writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+  gap(writer.db, { variantId: '300', productId: '3', dueAtMs: NOW - 20 });
+  gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW });
+  gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW - 9, seq: 2 });
+  gap(writer.db, { variantId: '101', productId: '1', dueAtMs: NOW - 5 });
+  gap(writer.db, { variantId: '200', productId: '2', dueAtMs: NOW + 1 });
+  gap(writer.db, { variantId: '400', productId: null, dueAtMs: NOW - 9 });
+  requestRead(writer.db, '5', { priority: 1 });
+  expect(due(writer.db)).toEqual(['5', '3', '1', '9']);
+  expect(due(writer.db, 2)).toEqual(['5', '3']);
+  expect(due(writer.db, 100, ['1'])).toEqual(['5', '3', '9']);
 });
 
-describe('after downtime', () => {
-  test('reads every live product, most recently active first', () => {
-    const writer = new DirectWriter();
-    for (const [productId, variantId] of [
-      ['10', '100'],
-      ['11', '110'],
-    ] as const) {
-      writer.read(productId, detail(productId, [{ id: variantId, levels: { 1: 5 } }]), T0);
-    }
-    product(writer.db, '30', T0 - 5);
-    product(writer.db, '31', T0 - 9);
-    product(writer.db, '32', T0 - 7, T0);
-    product(writer.db, '33', NOW);
-    writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 20_000 })), T0 + 20_000);
-    writer.deliver(delivery('b', item({ id: '100', update_time: T0 + 30_000 })), T0 + 30_000);
-    expect(due(writer.db)).toEqual([]);
-    writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
-    expect(due(writer.db)).toEqual(['10', '11', '30', '31']);
-    expect(due(writer.db, 1)).toEqual(['10']);
-    writer.read('10', detail('10', [{ id: '100', levels: { 1: 4 } }]), T0 + 200_000);
-    expect(due(writer.db)).toEqual(['11', '30', '31']);
-  });
+test('after downtime reads every live product, most recently active first', () => {
+  const writer = new DirectWriter();
+  for (const [productId, variantId] of [
+    ['10', '100'],
+    ['11', '110'],
+  ] as const) {
+    writer.read(productId, detail(productId, [{ id: variantId, levels: { 1: 5 } }]), T0);
+  }
+  product(writer.db, '30', T0 - 5);
+  product(writer.db, '31', T0 - 9);
+  product(writer.db, '32', T0 - 7, T0);
+  product(writer.db, '33', NOW);
+  writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 20_000 })), T0 + 20_000);
+  writer.deliver(delivery('b', item({ id: '100', update_time: T0 + 30_000 })), T0 + 30_000);
+  expect(due(writer.db)).toEqual([]);
+  writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
+  expect(due(writer.db)).toEqual(['10', '11', '30', '31']);
+  expect(due(writer.db, 1)).toEqual(['10']);
+  writer.read('10', detail('10', [{ id: '100', levels: { 1: 4 } }]), T0 + 200_000);
+  expect(due(writer.db)).toEqual(['11', '30', '31']);
 });
 
-describe('a scan of the catalogue', () => {
-  test('reads each product once with the priority of its kind', () => {
-    const writer = new DirectWriter();
-    product(writer.db, '1', T0);
-    product(writer.db, '2', T0 + 50);
-    requestRead(writer.db, '7', { priority: 3 });
-    const scheduled = run(writer, 'scheduled', T0 + 10);
-    expect(due(writer.db)).toEqual(['7', '1']);
-    run(writer, 'operator', T0 + 100);
-    expect(due(writer.db)).toEqual(['1', '2', '7']);
-    for (const id of [scheduled, scheduled + 1]) writer.endRun(id);
-    expect(due(writer.db)).toEqual(['7']);
-  });
+test('a scan of the catalogue reads each product once with the priority of its kind', () => {
+  const writer = new DirectWriter();
+  product(writer.db, '1', T0);
+  product(writer.db, '2', T0 + 50);
+  requestRead(writer.db, '7', { priority: 3 });
+  const scheduled = run(writer, 'scheduled', T0 + 10);
+  expect(due(writer.db)).toEqual(['7', '1']);
+  run(writer, 'operator', T0 + 100);
+  expect(due(writer.db)).toEqual(['1', '2', '7']);
+  for (const id of [scheduled, scheduled + 1]) writer.endRun(id);
+  expect(due(writer.db)).toEqual(['7']);
 });
 
 test('gives the fair share to the product read longest ago', () => {
