@@ -83,6 +83,11 @@ test('reports state and readiness', async () => {
   expect(await get('/readyz')).toEqual({ status: 503, body: { state: 'catching_up' } });
   const { body } = await get('/api/status');
   expect(body).toMatchObject({ state: 'catching_up', last_seq: 0, causes: [{ code: 'starting' }] });
+  store.change(
+    'UPDATE service_state SET alive_at_ms = ?, clock_ms = unixepoch() * 1000, last_full_sync_at_ms = 1',
+    Date.now(),
+  );
+  expect(await get('/readyz')).toEqual({ status: 200, body: { state: 'live' } });
 });
 
 test('pages through the whole view of stock', async () => {

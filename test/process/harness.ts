@@ -153,19 +153,13 @@ export async function startMirror(
   if ('failed' in line) throw new Error(`the mirror ended: ${JSON.stringify(gone)} ${child.stderr}`);
   const webhookUrl = String(line['webhooks']);
   const opsUrl = String(line['ops']).replace(/\/$/, '');
-  sandbox.webhookUrl = webhookUrl;
+  // A mirror of a stream has no public port.
+  if ('webhooks' in line) sandbox.webhookUrl = webhookUrl;
   const end = (name: NodeJS.Signals): Promise<Ended> => {
     child.signal(name);
     return child.ended;
   };
-  return {
-    pid: child.pid,
-    log: child.log,
-    get stderr() {
-      return child.stderr;
-    },
-    ended: child.ended,
-    signal: (name) => child.signal(name),
+  return Object.assign(child, {
     databasePath,
     webhookUrl,
     opsUrl,
@@ -180,7 +174,7 @@ export async function startMirror(
           body: typeof body === 'string' ? body : JSON.stringify(body),
         }),
       ),
-  };
+  } satisfies Omit<RunningMirror, keyof MirrorProcess>);
 }
 
 export async function startBoth(

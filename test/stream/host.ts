@@ -1,16 +1,15 @@
 /** Hosts of one stream, with real inboxes, on virtual time. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { inboxPath } from '../../src/inbox/inbox.ts';
 import { InboxClient } from '../../src/inbox/inbox-client.ts';
 import { lockAndOpen, serveInbox, type InboxCalls, type InboxCommit } from '../../src/inbox/serve-inbox.ts';
-import { openReader } from '../../src/sqlite/open.ts';
 import type { Reply, Request } from '../../src/sqlite/worker.ts';
 import { Stream } from '../../src/stream/stream.ts';
 import type { Engine } from '../../src/stream/engine.ts';
 import type { Notice } from '../../src/stream/notices.ts';
 import { fakeThread } from '../mirror/fake-thread.ts';
-import { delivery, item, newPath, T0, values } from '../mirror/mirror-file.ts';
+import { delivery, item, newPath, T0 } from '../mirror/mirror-file.ts';
+import { inboxRows } from '../process/harness.ts';
 import { log } from '../reconcile/mirror.ts';
 import { present } from '../shared/present.ts';
 import { installGlobals } from '../simulation/globals.ts';
@@ -136,19 +135,13 @@ export class Host {
     this.stream = null;
   }
 
-  get ids(): string[] {
-    const db = openReader(inboxPath(this.#path));
-    try {
-      return values<string>(
-        db,
-        `SELECT json_extract(CAST(body AS TEXT), '$.request_id') FROM inbox ORDER BY seq`,
-      );
-    } finally {
-      db.close();
-    }
+  async restart(options?: { isInherited?: boolean }): Promise<void> {
+    await this.kill();
+    await this.start(options);
   }
 
-  get hostId(): string {
-    return this.#inbox?.metadata.hostId ?? '';
+  get ids(): string[] {
+    const sql = `SELECT json_extract(CAST(body AS TEXT), '$.request_id') AS id FROM inbox ORDER BY seq`;
+    return inboxRows<{ id: string }>(this.#path, sql).map(({ id }) => id);
   }
 }

@@ -2,27 +2,22 @@
  * Two receivers and two mirrors as processes over three NATS servers, while each kind of process is killed or stopped and
  * a port is cut. MACHINES_RATE (deliveries per second) and MACHINES_SECONDS (the least duration of the traffic) make it harder.
  */
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
 import { bodyHash } from '../../src/inbox/inbox.ts';
 import type { DeliveryRecord } from '../../src/sandbox/network/deliveries.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import {
-  compareWithTruth,
-  environmentFor,
-  eventually,
   inboxRows,
   memoryFolder,
-  MIRROR_FILE,
   plainVariants,
-  spawnMirror,
+  startMirror,
   startService,
-  statusOf,
+  untilEqual,
+  untilLive,
   untilNone,
-  type Environment,
-  type MirrorProcess,
   type Owner,
+  type RunningMirror,
 } from '../process/harness.ts';
 import { present } from '../shared/present.ts';
 import { lacking, startCluster, type NatsCluster } from './nats-cluster.ts';
@@ -41,38 +36,23 @@ test.skipIf(skipped !== '')(
   async (t) => {
     const cluster = await startCluster(t);
     const sandbox = await startService(t, { products: 300 });
-    const start = (role: string): Promise<Host> => startHost(t, { sandbox, cluster, role });
+    const start = (role: string) => startHost(t, { sandbox, cluster, role });
     const receiver = await start('receiver');
     const both = await start('both');
     const mirror = await start('mirror');
     const mirrors = [both, mirror, await start('mirror')];
-    for (const { databasePath } of mirrors) {
-      await eventually(() => statusOf(databasePath).state === 'live', { what: 'state live' });
-    }
+    for (const each of mirrors) await untilLive(each);
 
-    const inboxes = mirrors.map((host) => new InboxHashes(host));
+    const inboxes = mirrors.map(inboxOf);
     const report: Record<string, object> = {};
     const load = startLoad(t, sandbox, [receiver, both]);
     const deadline = performance.now() + LEAST_SECONDS * 1_000;
     const faults: Record<string, () => Promise<void>> = {
-      'a receiver is killed': async () => {
-        await receiver.kill();
-        await sleep(HELD_MS);
-        await receiver.start();
-      },
+      'a receiver is killed': () => killed(receiver),
       'a receiver with a mirror stands still': () => held(both),
-      'a mirror is killed': async () => {
-        await mirror.kill();
-        await sleep(HELD_MS);
-        await mirror.start();
-      },
+      'a mirror is killed': () => killed(mirror),
       'a mirror stands still': () => held(mirror),
-      'the server that leads the stream is killed': async () => {
-        const leader = await cluster.leader('stock-mirror');
-        await leader.kill();
-        await sleep(HELD_MS);
-        leader.start();
-      },
+      'the server that leads the stream is killed': async () => killed(await cluster.leader('stock-mirror')),
       'the server that leads the stream stands still': async () => held(await cluster.leader('stock-mirror')),
       'the port of the server that leads the stream is cut': async () => {
         const leader = await cluster.leader('stock-mirror');
@@ -93,67 +73,50 @@ test.skipIf(skipped !== '')(
     await load.stop();
     await t.annotate(JSON.stringify({ ...report, 'the end': load.report() }));
 
-    for (const host of mirrors)
-      await new InboxHashes(host).untilAll(load.acknowledged(), 'everything arrives');
+    for (const inbox of mirrors.map(inboxOf)) await inbox.untilAll(load.acknowledged(), 'everything arrives');
     // No read of everything: a delivery that was lost shows in the next one of its level.
-    for (const { databasePath } of mirrors) {
-      await untilNone(() => compareWithTruth(databasePath, sandbox), { what: 'the mirror equals the store' });
-    }
+    for (const each of mirrors) await untilEqual(each, sandbox);
   },
 );
-
-interface Host {
-  readonly databasePath: string;
-  /** Of the latest start. */
-  readonly webhookUrl: string;
-  start(): Promise<void>;
-  kill(): Promise<unknown>;
-  signal(name: NodeJS.Signals): void;
-}
 
 async function startHost(
   test: Owner,
   { sandbox, cluster, role }: { sandbox: Sandbox; cluster: NatsCluster; role: string },
-): Promise<Host> {
+) {
   const folder = memoryFolder(test);
-  const databasePath = join(folder, MIRROR_FILE);
-  const env: Environment = { ...environmentFor(sandbox, databasePath), ...cluster.env, ROLE: role };
-  let running: MirrorProcess;
-  let webhookUrl = '';
-  const start = async (): Promise<void> => {
-    const child = spawnMirror(test, env, folder);
-    running = child;
-    let hasEnded = false;
-    void child.ended.then(() => (hasEnded = true));
-    const line = await eventually(() => (hasEnded ? {} : child.log.find(({ msg }) => msg === 'listening')), {
-      what: `the ${role} listens`,
-    });
-    if (hasEnded) throw new Error(`the ${role} ended: ${child.stderr}`);
-    webhookUrl = String(line['webhooks']);
-  };
-  await start();
+  const start = (): Promise<RunningMirror> =>
+    startMirror(test, sandbox, { folder, env: { ...cluster.env, ROLE: role } });
+  let running = await start();
   return {
-    databasePath,
-    get webhookUrl() {
-      return webhookUrl;
-    },
-    start,
-    kill: () => {
-      running.signal('SIGKILL');
-      return running.ended;
-    },
-    signal: (name) => running.signal(name),
+    databasePath: running.databasePath,
+    /** Of the latest start. */
+    webhookUrl: () => running.webhookUrl,
+    start: async () => void (running = await start()),
+    kill: () => running.kill(),
+    signal: (name: NodeJS.Signals) => running.signal(name),
   };
 }
 
-async function held(process: { signal(name: NodeJS.Signals): void }): Promise<void> {
+interface Victim {
+  signal(name: NodeJS.Signals): void;
+  kill(): Promise<unknown>;
+  start(): unknown;
+}
+
+async function killed(process: Victim): Promise<void> {
+  await process.kill();
+  await sleep(HELD_MS);
+  await process.start();
+}
+
+async function held(process: Victim): Promise<void> {
   process.signal('SIGSTOP');
   await sleep(HELD_MS);
   process.signal('SIGCONT');
 }
 
 /** Spreads deliveries over the receivers in turn, as a balancer without health checks. */
-function startLoad(test: Owner, sandbox: Sandbox, receivers: readonly Host[]) {
+function startLoad(test: Owner, sandbox: Sandbox, receivers: readonly { webhookUrl(): string }[]) {
   const { network, operations, deliveries } = sandbox;
   const levels = plainVariants(sandbox, LEVELS);
   const acknowledged = new Set<string>();
@@ -177,7 +140,7 @@ function startLoad(test: Owner, sandbox: Sandbox, receivers: readonly Host[]) {
   network.concurrency = 1_000;
   let sent = 0;
   const send = (level: (typeof levels)[number]): void => {
-    network.webhookUrl = present(receivers[sent % receivers.length]).webhookUrl;
+    network.webhookUrl = present(receivers[sent % receivers.length]).webhookUrl();
     operations.add({ ...level, by: sent % 3 === 0 ? -1 : 1 });
     sent += 1;
   };
@@ -204,30 +167,16 @@ function startLoad(test: Owner, sandbox: Sandbox, receivers: readonly Host[]) {
 }
 
 /** Reads only new rows, since it delays the sender. */
-class InboxHashes {
-  readonly #databasePath: string;
-  readonly #found = new Set<string>();
-  #lastSeq = 0;
-
-  constructor({ databasePath }: Host) {
-    this.#databasePath = databasePath;
-  }
-
-  async untilAll(hashes: readonly string[], what: string): Promise<void> {
-    await untilNone(
-      () => {
-        const sql = 'SELECT seq, lower(hex(body_hash)) AS hash FROM inbox WHERE seq > ? ORDER BY seq';
-        for (const { seq, hash } of inboxRows<{ seq: number; hash: string }>(
-          this.#databasePath,
-          sql,
-          this.#lastSeq,
-        )) {
-          this.#found.add(hash);
-          this.#lastSeq = seq;
-        }
-        return hashes.filter((hash) => !this.#found.has(hash));
-      },
-      { what },
-    );
-  }
+function inboxOf({ databasePath }: { readonly databasePath: string }) {
+  const found = new Set<string>();
+  let lastSeq = 0;
+  const sql = 'SELECT seq, lower(hex(body_hash)) AS hash FROM inbox WHERE seq > ? ORDER BY seq';
+  const lacks = (hashes: readonly string[]): string[] => {
+    for (const { seq, hash } of inboxRows<{ seq: number; hash: string }>(databasePath, sql, lastSeq)) {
+      found.add(hash);
+      lastSeq = seq;
+    }
+    return hashes.filter((hash) => !found.has(hash));
+  };
+  return { untilAll: (hashes: readonly string[], what: string) => untilNone(() => lacks(hashes), { what }) };
 }

@@ -15,7 +15,7 @@ interface Consumer {
   onMessage: ((message: LogMessage) => void) | null;
 }
 
-export interface MemoryOptions {
+interface MemoryOptions {
   /** The servers' clock. */
   readonly now: () => number;
   /** Resolves after the time that a message takes; rejects when it does not arrive. */
@@ -75,6 +75,7 @@ export class MemoryServers {
       await this.#options.travel?.();
       if (this.#isAway) throw new Error('the servers are away');
     };
+    const whenReached = (action: () => unknown): void => void arrive().then(action, () => undefined);
     const heard = new Set<(hostId: string, body: Uint8Array) => void>();
     let stopConsuming: (() => Promise<unknown>) | null = null;
     return {
@@ -91,12 +92,8 @@ export class MemoryServers {
         return [...this.last.values()].filter((message) => matches(message.subject));
       },
       hear: (listener) => {
-        const reached = (hostId: string, body: Uint8Array): void => {
-          arrive().then(
-            () => heard.has(reached) && listener(hostId, body),
-            () => undefined,
-          );
-        };
+        const reached = (hostId: string, body: Uint8Array): void =>
+          whenReached(() => heard.has(reached) && listener(hostId, body));
         heard.add(reached);
         this.#listeners.add(reached);
       },
@@ -117,12 +114,8 @@ export class MemoryServers {
         await arrive();
         const consumer = this.consumers.get(name);
         if (consumer === undefined) throw new Error('consumer not found');
-        const reached = (message: LogMessage): void => {
-          arrive().then(
-            () => consumer.onMessage === reached && onMessage(message),
-            () => undefined,
-          );
-        };
+        const reached = (message: LogMessage): void =>
+          whenReached(() => consumer.onMessage === reached && onMessage(message));
         consumer.onMessage = reached;
         this.#deliver(consumer);
         stopConsuming = () => {
@@ -169,12 +162,8 @@ export class MemoryServers {
       };
       const later = this.#options.later ?? ((action, ms) => void setTimeout(action, ms).unref());
       later(again, ACK_WAIT_MS);
-      onMessage({
-        subject,
-        body,
-        left: due.length - at - 1,
-        ack: () => void consumer.unacked.delete(stored),
-      });
+      const ack = (): void => void consumer.unacked.delete(stored);
+      onMessage({ subject, body, left: due.length - at - 1, ack });
     }
   }
 }

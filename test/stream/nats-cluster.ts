@@ -39,7 +39,6 @@ export interface NatsServer {
 }
 
 export interface NatsCluster {
-  readonly servers: readonly NatsServer[];
   /** Settings of a host that uses it. */
   readonly env: Environment;
   /** The server that leads a stream. */
@@ -50,7 +49,7 @@ export async function startCluster(test: Owner): Promise<NatsCluster> {
   const folder = memoryFolder(test);
   execFileSync(join(DEPLOY, 'make-secrets'), NAMES, { cwd: folder });
   const running: ChildProcess[] = [];
-  const proxies: Proxy[] = [];
+  const proxies: Awaited<ReturnType<typeof startProxy>>[] = [];
   test.onTestFinished(() => {
     for (const server of running) server.kill('SIGKILL');
     for (const proxy of proxies) proxy.close();
@@ -58,7 +57,7 @@ export async function startCluster(test: Owner): Promise<NatsCluster> {
   for (;;) {
     const ports = await freePorts(NAMES.length * 3);
     const portsOf = (kind: number): number[] => ports.slice(kind * NAMES.length, (kind + 1) * NAMES.length);
-    const [clients, routes, monitors] = [portsOf(0), portsOf(1), portsOf(2)];
+    const [clients, routes, statusPorts] = [portsOf(0), portsOf(1), portsOf(2)];
     proxies.push(...(await Promise.all(clients.map((port) => startProxy(port)))));
     const own = proxies.slice(-NAMES.length);
     const servers = NAMES.map((name, at): NatsServer & { readonly monitor: string } => {
@@ -66,7 +65,7 @@ export async function startCluster(test: Owner): Promise<NatsCluster> {
       const start = (): void => {
         const args = [
           ...['--config', 'nats.conf', '--name', name, '--addr', '127.0.0.1'],
-          ...['--port', String(clients[at]), '--http_port', String(monitors[at])],
+          ...['--port', String(clients[at]), '--http_port', String(statusPorts[at])],
           ...['--client_advertise', `127.0.0.1:${own[at]?.port}`],
           ...['--cluster', `nats://127.0.0.1:${routes[at]}`],
           ...['--routes', routes.map((port) => `nats://127.0.0.1:${port}`).join()],
@@ -78,7 +77,7 @@ export async function startCluster(test: Owner): Promise<NatsCluster> {
       start();
       return {
         name,
-        monitor: `http://127.0.0.1:${monitors[at]}`,
+        monitor: `http://127.0.0.1:${statusPorts[at]}`,
         start,
         signal: (signal) => void child.kill(signal),
         kill: async () => {
@@ -89,26 +88,20 @@ export async function startCluster(test: Owner): Promise<NatsCluster> {
         mend: () => own[at]?.mend(),
       };
     });
-    if (await areReady(servers.map(({ monitor }) => monitor))) {
+    const monitors = servers.map(({ monitor }) => monitor);
+    const leader = async (stream: string): Promise<NatsServer | undefined> => {
+      const name = await leaderOf(stream, monitors);
+      return servers.find((server) => server.name === name);
+    };
+    if (await areReady(monitors)) {
       return {
-        servers,
         env: {
           STREAM_URL: own.map(({ port }) => `tls://127.0.0.1:${port}`).join(),
           STREAM_USER: 'stock-mirror',
           STREAM_PASSWORD: readFileSync(join(folder, 'secrets/stream-password'), 'utf8'),
           STREAM_CA_FILE: join(folder, 'secrets/ca.pem'),
         },
-        leader: (stream) =>
-          eventually(
-            async () => {
-              const name = await leaderOf(
-                stream,
-                servers.map(({ monitor }) => monitor),
-              );
-              return servers.find((server) => server.name === name);
-            },
-            { what: `a server leads ${stream}` },
-          ),
+        leader: (stream) => eventually(() => leader(stream), { what: `a server leads ${stream}` }),
       };
     }
     // Servers that start together on empty folders sometimes count one peer too few, for good.
@@ -127,16 +120,18 @@ interface Jsz {
   }[];
 }
 
-async function jsz(monitor: string): Promise<Jsz> {
-  const response = await fetch(`${monitor}/jsz?accounts=true&streams=true`, {
-    signal: AbortSignal.timeout(1_000),
-  });
-  return (await response.json()) as Jsz;
+/** Of each server; empty if it does not answer. */
+function statesOf(monitors: readonly string[]): Promise<Jsz[]> {
+  const stateOf = async (monitor: string): Promise<Jsz> => {
+    const signal = AbortSignal.timeout(1_000);
+    return (await (await fetch(`${monitor}/jsz?accounts=true&streams=true`, { signal })).json()) as Jsz;
+  };
+  return Promise.all(monitors.map((monitor) => stateOf(monitor).catch((): Jsz => ({}))));
 }
 
 async function areReady(monitors: readonly string[]): Promise<boolean> {
   for (let poll = 0; poll < READY_POLLS; poll += 1) {
-    const found = await Promise.all(monitors.map((monitor) => jsz(monitor).catch((): Jsz => ({}))));
+    const found = await statesOf(monitors);
     const isReady = ({ meta_cluster: meta }: Jsz): boolean =>
       meta?.cluster_size === NAMES.length && meta.leader !== undefined;
     if (found.every(isReady)) return true;
@@ -146,8 +141,7 @@ async function areReady(monitors: readonly string[]): Promise<boolean> {
 }
 
 async function leaderOf(stream: string, monitors: readonly string[]): Promise<string | undefined> {
-  const found = await Promise.all(monitors.map((monitor) => jsz(monitor).catch((): Jsz => ({}))));
-  return found
+  return (await statesOf(monitors))
     .flatMap(({ account_details: accounts = [] }) => accounts)
     .flatMap(({ stream_detail: streams = [] }) => streams)
     .find(({ name }) => name === stream)?.cluster?.leader;
@@ -161,19 +155,10 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-interface Proxy {
-  readonly port: number;
-  cut(): void;
-  mend(): void;
-  close(): void;
-}
-
-async function startProxy(to: number): Promise<Proxy> {
+async function startProxy(to: number) {
   let isCut = false;
   const pairs = new Set<readonly [Socket, Socket]>();
-  const join = ([client, server]: readonly [Socket, Socket]): void => {
-    client.pipe(server).pipe(client);
-  };
+  const join = ([client, server]: readonly [Socket, Socket]) => client.pipe(server).pipe(client);
   const proxy = createServer((client) => {
     const pair = [client, connect(to, '127.0.0.1')] as const;
     pairs.add(pair);

@@ -24,13 +24,8 @@ const text = (body: Uint8Array): string => Buffer.from(body).toString();
 test.skipIf(skipped !== '')(
   `keeps, delivers and repeats messages as the hosts expect${skipped}`,
   async (t) => {
-    const options = {
-      servers: [await startServer(t)],
-      name: 'shop',
-      user: null,
-      password: null,
-      caFile: null,
-    };
+    const servers = [await startServer(t)];
+    const options = { servers, name: 'shop', user: null, password: null, caFile: null };
     const engine = await connectNats(await loadNats(), options);
     t.onTestFinished(() => engine.close());
     await engine.prepare();
@@ -38,12 +33,8 @@ test.skipIf(skipped !== '')(
     const { id, ...empty } = await engine.log('host');
     expect(empty).toEqual({ firstSeq: 1, lastSeq: 0, consumer: null });
 
-    for (const [name, body] of [
-      ['1', 'a'],
-      ['1', 'a'],
-      ['2', 'b'],
-    ] as const) {
-      await engine.publish('deliveries', Buffer.from(body), { id: name, arrivedAtMs: 0 });
+    for (const body of ['a', 'a', 'b']) {
+      await engine.publish('deliveries', Buffer.from(body), { id: body, arrivedAtMs: 0 });
     }
     await engine.publish('notices', Buffer.from('c'));
     await engine.moveConsumer('host', 2);
@@ -59,9 +50,8 @@ test.skipIf(skipped !== '')(
       ['notices', 'c', 0],
       ['deliveries', 'b', 0],
     ]);
-    await expect
-      .poll(() => engine.log('host'))
-      .toEqual({ ...{ id, firstSeq: 1, lastSeq: 3, consumer: { ackedSeq: 3 } } });
+    const allTaken = { id, firstSeq: 1, lastSeq: 3, consumer: { ackedSeq: 3 } };
+    await expect.poll(() => engine.log('host')).toEqual(allTaken);
     await engine.moveConsumer('host', 4);
     await end();
 

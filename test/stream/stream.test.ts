@@ -92,9 +92,8 @@ test('takes messages under way to a killed mirror again at once', async () => {
   mirror.diskMs = MINUTE;
   await receiver.receive('a', 'b');
   await machines.pass(1_000);
-  await mirror.kill();
   mirror.diskMs = 0;
-  await mirror.start();
+  await mirror.restart();
   await machines.pass(1_000);
   expect(mirror.ids).toEqual(['a', 'b']);
 });
@@ -168,8 +167,7 @@ test.each<[string, (machines: Machines) => void]>([
   expect((mirror.notices[0] as { lostSinceMs: number }).lostSinceMs).toBeLessThanOrEqual(awayAtMs);
   await receiver.receive('d');
   await machines.pass(MINUTE);
-  await mirror.kill();
-  await mirror.start();
+  await mirror.restart();
   await machines.pass(MINUTE);
   expect(mirror.notices).toEqual([LOST]);
   expect(mirror.ids.at(-1)).toBe('d');
@@ -214,8 +212,7 @@ test('a mirror that appends too slowly is not current', async () => {
 test('the restart of the only receiver is a downtime for every mirror, also one that is away', async () => {
   const [machines, receiver, mirror, away] = await running('receiver', 'mirror', 'mirror');
   await away.kill();
-  await receiver.kill();
-  await receiver.start();
+  await receiver.restart();
   await machines.pass(MINUTE);
   expect(mirror.notices).toEqual([DOWNTIME]);
   await away.start();
@@ -255,11 +252,9 @@ test('a restart while the servers are away is a downtime, also after a second on
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
   machines.servers.isAway = true;
   await machines.pass(MINUTE);
-  await receiver.kill();
-  await receiver.start();
+  await receiver.restart();
   await machines.pass(MINUTE);
-  await receiver.kill();
-  await receiver.start({ isInherited: true });
+  await receiver.restart({ isInherited: true });
   await machines.pass(MINUTE);
   machines.servers.isAway = false;
   await machines.pass(20_000);
@@ -291,8 +286,7 @@ test('a standstill of the only receiver is a downtime, also in the middle of its
 test('sends no heartbeat before a downtime is in the stream, so that a kill in between does not hide it', async () => {
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
   receiver.refuses = (subject) => subject === 'notices';
-  await receiver.kill();
-  await receiver.start();
+  await receiver.restart();
   await machines.pass(MINUTE);
   expect(mirror.stream?.facts().silentSinceMs).not.toBeNull();
   await receiver.kill();
