@@ -1,7 +1,4 @@
-/**
- * The installed `stock-mirror` command. It says so where the Node of a distribution is too old for the program, so it
- * loads on old Nodes itself and imports nothing of the program statically.
- */
+/** The installed command. Reports a Node that is too old, so it loads on old Nodes and imports nothing statically. */
 
 /** The minimum that `engines` in package.json names. */
 const REQUIRED_NODE = '22.19';

@@ -1,7 +1,4 @@
-/**
- * The client for partners: every endpoint of the store's API, with retries, over one shared token. Other programs
- * import it as `stock-mirror` or `stock-mirror/client` (docs/client-library.md).
- */
+/** The client for partners: every endpoint, with retries, over one shared token (docs/client-library.md). */
 import { setTimeout } from 'node:timers/promises';
 import { allAddresses, allProducts, type AllProductsRequest } from './store-api/all-rows.ts';
 import { connectService, type ServiceClient, type ServiceConnectionOptions } from './store-api/client.ts';
@@ -18,28 +15,22 @@ export interface ClientOptions extends Pick<ServiceConnectionOptions, Shared> {
   readonly maxConcurrency?: number;
   /** `{ attempts: 1 }` disables retries. */
   readonly retry?: Partial<RetryPolicy>;
-  /**
-   * Called when the token file cannot be read or written, so that the token is kept in memory; default: a process
-   * warning.
-   */
+  /** Called when the token file cannot be read or written and the token stays in memory; default: a process warning. */
   readonly onTokenFileError?: (error: unknown) => void;
 }
 
 /** Every function throws only ServiceError, after the retries that its policy allows. */
 export interface Client extends ServiceClient {
   /**
-   * Every product, page by page, by default in ascending order of `id`. Only in that order does each come exactly once
-   * while the catalogue is edited. Can be iterated once.
+   * Every product, by default by ascending `id`: only in that order does each come exactly once while the catalogue is
+   * edited. Can be iterated once.
    */
   allProducts(
     request?: AllProductsRequest,
     options?: CallOptions,
   ): AsyncGenerator<ProductRow, void, undefined>;
   /**
-   * Reads an order repeatedly until it has a shipment. Rejects with kind `unavailable` after `timeoutMs`, by default 60
-   * s.
-   *
-   * @param orderId the store's id of the order: `order.id`.
+   * Waits until an order (`order.id`) has a shipment. Rejects with kind `unavailable` after `timeoutMs`, default 60 s.
    */
   waitForShipment(orderId: string, options?: WaitOptions): Promise<Order>;
   /** All addresses of the store, the default sender first. Can be iterated once. */
@@ -51,12 +42,9 @@ export interface Client extends ServiceClient {
 const DEFAULT_MAX_CONCURRENCY = 8;
 
 /**
- * Connects to the store. Sends nothing before the first call.
- *
- * 5xx, network failures and timeouts are retried with growing, jittered pauses: reads always, `createOrder` only with
- * an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced once; nothing else is retried
- * (docs/store-api.md#errors, 4).
- *
+ * Connects to the store; sends nothing before the first call. 5xx, network failures and timeouts are retried with
+ * growing, jittered pauses: reads always, `createOrder` only with an `external_order_id`. 429 waits for its
+ * `Retry-After`; a refused token is replaced once; nothing else is retried (docs/store-api.md#errors, 4).
  * @throws TypeError, RangeError for impossible options.
  */
 export function createClient({ retry, ...options }: ClientOptions): Client {

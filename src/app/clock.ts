@@ -1,6 +1,6 @@
 /**
- * The mirror's clock. The rules compare instants a second or two apart, so a step of the wall clock must not reach
- * them: this clock follows the monotonic clock and approaches the wall clock slowly.
+ * The rules compare instants a second or two apart, so a step of the wall clock must not reach them: the mirror's clock
+ * follows the monotonic clock and approaches the wall clock slowly.
  */
 interface SteadyClock {
   readonly nowMs: number;
@@ -30,8 +30,8 @@ export interface Clock {
   /** Epoch ms, never decreasing. */
   readonly now: () => number;
   /**
-   * Called when the process stood still for `silentMs` and received nothing: the wall clock ran ahead (a suspended
-   * machine), or `now`, which a running mirror calls every second, was not called.
+   * Called when the process stood still for `silentMs` and received nothing: the wall clock ran ahead, as after a
+   * suspend, or `now`, which a running mirror calls every second, was not called.
    */
   readonly onStandstill: (listener: (silentMs: number) => void) => void;
 }

@@ -2,7 +2,7 @@ import { uptime } from 'node:os';
 import type { Config } from '../config/config.ts';
 
 interface LastRun {
-  /** Last heartbeat of the previous run; null: none. */
+  /** Last heartbeat of the previous run; null if none. */
   readonly aliveAtMs: number | null;
   /** A downtime that the previous run noted but did not repair. */
   readonly missedSinceMs: number | null;
@@ -13,8 +13,8 @@ interface LastRun {
 }
 
 /**
- * Start of the time in which deliveries may have been missed, null if none can be missing
- * (docs/architecture.md#downtime). Any time without an open port counts, since the store sends each delivery once.
+ * Since when deliveries may be missing, or null (docs/architecture.md#downtime). Any time without an open port counts,
+ * since the store sends each delivery once.
  */
 export function missedSince({ aliveAtMs, missedSinceMs, isInherited, bootedAtMs }: LastRun): number | null {
   if (missedSinceMs !== null) return missedSinceMs;
@@ -22,7 +22,6 @@ export function missedSince({ aliveAtMs, missedSinceMs, isInherited, bootedAtMs 
   return isInherited && bootedAtMs < aliveAtMs ? null : aliveAtMs;
 }
 
-/** The state of the public port before this run. */
 export function portBefore({
   webhook,
 }: Pick<Config, 'webhook'>): Pick<LastRun, 'isInherited' | 'bootedAtMs'> {

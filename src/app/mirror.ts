@@ -10,7 +10,6 @@ import { connectService, type ServiceConnectionOptions } from '../store-api/clie
 import { storeAt } from '../store-api/transport/http.ts';
 import { createClock, type Clock } from './clock.ts';
 
-/** Replaced in simulations. */
 export interface MirrorPlatform {
   readonly threads: (path: string) => StoreThreads;
   readonly connect: typeof connectService;
@@ -29,11 +28,11 @@ export interface OpenMirror {
   readonly reconciler: Reconciler;
   readonly clock: Clock;
   /**
-   * Notes that deliveries may be missing since then, and requests a read of every product once the mirror works. Until
-   * the mirror has stored it, each heartbeat carries it.
+   * Deliveries may be missing since then: requests a read of every product once the mirror works. Until the mirror has
+   * stored it, each heartbeat carries it.
    */
   missed(sinceMs: number): void;
-  /** The downtime for the heartbeat; null: the mirror has stored every downtime. */
+  /** The downtime for the heartbeat; null if the mirror has stored every downtime. */
   readonly missedSinceMs: number | null;
   /** Resolves once the open mirror has stored every downtime, or has failed. */
   readonly prepared: Promise<void>;
@@ -43,11 +42,9 @@ export interface OpenMirror {
 interface MirrorOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** The inbox failed: the process cannot continue. */
   readonly onDeath: (error: Error) => void;
   readonly platform?: MirrorPlatform;
   readonly monitor?: Monitor | null;
-  /** After each commit of the inbox. */
   readonly onCommit?: () => void;
   readonly shareTokenState?: ServiceConnectionOptions['shareTokenState'];
 }

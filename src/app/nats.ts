@@ -1,4 +1,4 @@
-/** Connects to the servers of STREAM_URL. Their packages are optional: they are loaded only when it is set. */
+/** The packages for STREAM_URL are optional: they are loaded only when it is set. */
 import { ConfigError } from '../config/config.ts';
 import { connectNats, loadNats, type NatsOptions } from '../stream/nats.ts';
 
@@ -7,7 +7,6 @@ export async function connectStream(options: NatsOptions): ReturnType<typeof con
   return connectNats(await requireNats(), options);
 }
 
-/** @throws ConfigError where the packages are not installed. */
 export async function requireNats(): ReturnType<typeof loadNats> {
   try {
     return await loadNats();

@@ -1,4 +1,3 @@
-/** The public and the private port of a host. */
 import { isLoopback, type Config, type Endpoint } from '../config/config.ts';
 import type { listen, Listener } from '../platform/listen.ts';
 

@@ -1,4 +1,4 @@
-/** Runs the mirror until it is asked to stop: `npm start` and `stock-mirror serve`. */
+/** `npm start` and `stock-mirror serve`. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from '../platform/authority.ts';

@@ -1,4 +1,3 @@
-/** Builds the running mirror from its parts. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/config.ts';
@@ -38,7 +37,7 @@ export const REAL: Platform = {
 };
 
 export interface RunningService {
-  /** null: this host takes deliveries only from the stream. */
+  /** null if this host takes deliveries only from the stream. */
   readonly webhook: Listener | null;
   readonly ops: Listener;
   /** The content of `GET /metrics`; the process may add its own metrics once. */
@@ -46,7 +45,7 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-/** How long a start waits for the mirror, which deliveries do not need. */
+/** Deliveries do not need the mirror. */
 const MIRROR_WAIT_MS = 10_000;
 
 export async function startService(
@@ -71,7 +70,6 @@ export async function startService(
             shareLockout(file, fingerprint, () => stream?.engine ?? null),
         }),
   });
-  // Load while the threads start.
   const loading = platform.loadOps();
   loading.catch(() => undefined);
   const mirror = await opening;

@@ -1,4 +1,6 @@
-/** `stock-mirror demo`: mirrors a simulated store over a bad network, kills the mirror once, and compares all values. */
+/**
+ * `stock-mirror demo`: mirrors a simulated store over a bad network, kills the mirror once, and compares all values.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -167,7 +169,6 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
   }
 }
 
-/** @returns false if the mirror is not live and without pending reads in time. */
 async function comesToRest(ops: OpsClient, wait: (ms: number) => Promise<void>): Promise<boolean> {
   const isAtRest = async (): Promise<boolean> => {
     const answer = await ops.get('/api/runs', runsSchema);
@@ -188,7 +189,6 @@ async function comesToRest(ops: OpsClient, wait: (ms: number) => Promise<void>):
 }
 
 class Story {
-  /** Losses still to be shown one by one. */
   examples = EXAMPLES;
   readonly #sandbox: Sandbox;
   readonly #databasePath: string;

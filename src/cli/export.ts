@@ -148,7 +148,6 @@ async function toStandardOutput(draft: string, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Adds folder and remedy to errors of the file system, such as a full disk. */
 function named(error: unknown, folder: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return error;

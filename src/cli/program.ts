@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { explained } from './shared/explained.ts';
 
-/** The program. Usage errors, `--help` and `--version` end `parseAsync` with a `CommanderError`, not the process. */
+/** Usage errors, `--help` and `--version` end `parseAsync` with a `CommanderError`, not the process. */
 export function createProgram(verbs: readonly Command[]): Command {
   const program = new Command('stock-mirror')
     .description(manifest.description)

@@ -131,15 +131,12 @@ interface FollowDeps<S extends Sight> {
   readonly look: () => Promise<S | null>;
   readonly progress: Pick<Progress, 'show' | 'say'>;
   readonly interrupted: AbortSignal;
-  /** Monotonic. */
   readonly now?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /**
- * Shows the progress of a run, or the cause that holds it back, until it has ended.
- *
- * @returns the finished run; null when interrupted.
+ * Shows the progress of a run, or its obstacle, until it has ended. @returns the finished run; null when interrupted.
  * @throws Error when the mirror stays away, or when only an operator can let the run continue.
  */
 export async function follow<S extends Sight>(deps: FollowDeps<S>): Promise<S['run'] | null> {

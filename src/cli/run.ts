@@ -7,7 +7,7 @@ import { explained } from '../sqlite/explain.ts';
 import { visible } from '../platform/visible.ts';
 import { EXIT } from './shared/exit-codes.ts';
 
-/** Prints an error once, to stderr. @returns its exit code; undefined without an error: the command has set its own. */
+/** Prints an error to stderr. @returns its exit code; undefined without an error: the command has set its own. */
 export async function runProgram(program: Command, args: readonly string[]): Promise<number | undefined> {
   try {
     await program.parseAsync(args, { from: 'user' });

@@ -1,7 +1,4 @@
-/**
- * Reads the environment into one object that is either correct or does not exist. `texts.ts` finds the text of each
- * variable; this file checks the texts, alone and together.
- */
+/** Reads the environment into one object that is either correct or does not exist. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
@@ -29,9 +26,7 @@ export interface Endpoint {
 }
 
 /**
- * Reads and checks the configuration (docs/configuration.md), by default from the process's environment and working
- * directory.
- *
+ * By default from the process's environment and working directory (docs/configuration.md).
  * @throws ConfigError naming every variable that is missing or wrong.
  */
 export function loadConfig(sources: Partial<Sources> = {}) {
@@ -54,7 +49,6 @@ export function loadConfig(sources: Partial<Sources> = {}) {
 
 /**
  * Like `loadConfig`, but the store's settings and the tokens of the private listener may be missing or unreadable.
- *
  * @throws ConfigError naming every variable that is missing or wrong, if one is wrong.
  */
 export function loadLocalConfig(sources: Partial<Sources> = {}) {
@@ -71,10 +65,7 @@ export function runsUnattended(env: Readonly<Record<string, string | undefined>>
 
 export type DescribedVariable = ReturnType<typeof describeConfig>[number];
 
-/**
- * Every variable as it may be shown, even if the configuration is wrong. `value`: null when unset, `[secret]`, or
- * `[wrong]`.
- */
+/** Every variable as it may be shown, even if wrong. `value`: null when unset, `[secret]`, or `[wrong]`. */
 export function describeConfig() {
   const { texts } = readTexts(sourcesOf({}));
   return VARIABLE_NAMES.map((name) => {
@@ -119,12 +110,11 @@ function read(given: Partial<Sources>) {
     database: { path: linksFollowed(resolve(sources.cwd, values.DATABASE_PATH)) },
     webhook,
     ops: { ...ops, token: values.OPS_TOKEN ?? null, readToken: values.OPS_READ_TOKEN ?? null },
-    /** croner patterns; null: off. */
+    /** croner patterns, or null if off. */
     schedules: { reconcileCron: values.RECONCILE_CRON, resyncCron: values.RESYNC_CRON },
-    /** By warehouse id. */
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map<string, string>(),
     retentionDays: values.RETENTION_DAYS,
-    /** null: this is the only machine. */
+    /** null if this is the only machine. */
     stream:
       values.STREAM_URL === null
         ? null
@@ -137,7 +127,6 @@ function read(given: Partial<Sources>) {
           },
     role: values.ROLE,
     logLevel: values.LOG_LEVEL,
-    /** Accepted values that look wrong. */
     warnings,
   });
   return { values, local, problems };
@@ -150,7 +139,7 @@ export function isLoopback(host: string): boolean {
   return /^localhost$/i.test(host) || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Rules over several variables. A rule is skipped if a variable it needs is wrong. */
+/** A rule over several variables is skipped if one that it needs is wrong. */
 function checkTogether(values: Partial<Values>): ConfigProblem[] {
   const { HOST, PORT, OPS_HOST, OPS_PORT, OPS_TOKEN, OPS_READ_TOKEN } = values;
   const problems: ConfigProblem[] = [];

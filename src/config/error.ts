@@ -21,7 +21,6 @@ export class ConfigError extends Error {
   }
 }
 
-/** Two lines per problem, what is wrong and the remedy, without a final newline. */
 export function formatConfigError(error: ConfigError): string {
   const count = error.problems.length;
   const heading = `The configuration has ${count === 1 ? 'a problem' : `${count} problems`}:`;

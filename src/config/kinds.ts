@@ -1,4 +1,3 @@
-/** Kinds of configuration values: each parses a text into a checked value. */
 import { isIP } from 'node:net';
 import { Cron } from 'croner';
 import { Secret } from '../platform/secret.ts';

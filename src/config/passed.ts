@@ -1,6 +1,6 @@
 /**
- * Inherited listening sockets: systemd socket activation (sd_listen_fds(3)). systemd keeps them open, so the kernel
- * holds connections while the mirror restarts.
+ * systemd socket activation (sd_listen_fds(3)): systemd keeps the sockets open, so the kernel holds connections while
+ * the mirror restarts.
  */
 import type { ConfigProblem } from './error.ts';
 

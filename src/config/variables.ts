@@ -1,7 +1,4 @@
-/**
- * The only source for every variable: its values, default and meaning. `npm run generate` writes `.env.example` and
- * docs/configuration.md from it.
- */
+/** The only source for every variable. `npm run generate` writes `.env.example` and docs/configuration.md from it. */
 import * as is from './kinds.ts';
 import type { Kind } from './kinds.ts';
 
@@ -70,7 +67,6 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 
-/** null for an optional variable that is unset. */
 export type Values = {
   [Name in VariableName]: (typeof VARIABLES)[Name] extends Variable<infer T> ? T : never;
 };

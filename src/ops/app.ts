@@ -25,7 +25,7 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
       : c.json(errorBody('not_found', `there is no ${c.req.method} ${c.req.path}`), 404),
   );
   app.onError((cause, c) => {
-    // Thrown by the framework: a body that is not JSON, a path that cannot be decoded.
+    // The framework throws it for a body that is not JSON and for a path that cannot be decoded.
     if (cause instanceof HTTPException && cause.status < 500) {
       return c.json(errorBody('invalid_request', cause.message), cause.status);
     }

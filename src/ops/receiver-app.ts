@@ -1,4 +1,3 @@
-/** The private listener of a host that only receives. */
 import type { Hono } from 'hono';
 import { createGuardedApp } from './access/guarded.ts';
 import { errorBody } from './shared/api-error.ts';

@@ -1,6 +1,6 @@
 /**
- * Locates the program's own files. The build (scripts/build/bundle.ts) merges the sources into a few files in dist/, so
- * no other file may depend on its path.
+ * The build (scripts/build/bundle.ts) merges the sources into a few files in dist/: no other file may depend on its
+ * path.
  */
 import { basename } from 'node:path';
 
@@ -8,10 +8,7 @@ const isSource = import.meta.url.endsWith('.ts');
 
 export const MIGRATIONS = new URL(isSource ? '../../drizzle/' : '../drizzle/', import.meta.url);
 
-/**
- * A style sheet or script for browsers.
- * @param library its path below node_modules.
- */
+/** For browsers. @param library its path below node_modules. */
 export function pageFile(name: string, library?: string): URL {
   const source = library === undefined ? `../web/page/${name}` : `../../node_modules/${library}`;
   return new URL(isSource ? source : `./page/${name}`, import.meta.url);

@@ -3,7 +3,6 @@ import { Agent, EnvHttpProxyAgent, fetch, Pool, type Dispatcher, type RequestIni
 
 /**
  * Follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY; lowercase names take precedence. Loopback is always direct.
- *
  * @throws TypeError if the proxy is not an http or https address.
  */
 export function throughProxy(options: Omit<Pool.Options, 'connect'> & ConnectOptions = {}): Dispatcher {
@@ -35,7 +34,7 @@ export const fetchThroughProxy = (url: string, init: RequestInit) =>
 export const fetchDirectly = (url: string, init: RequestInit) =>
   fetch(url, { ...init, dispatcher: new Agent() });
 
-/** The environment's proxy for an address, for display; null: none. */
+/** The environment's proxy for an address, for display; null if none. */
 export function describeProxy(address: string): string | null {
   const { protocol, hostname } = new URL(address);
   const proxy = (protocol === 'https:' && variable('HTTPS_PROXY')) || variable('HTTP_PROXY');

@@ -1,7 +1,4 @@
-/**
- * A value that logging, inspecting and serialising do not show. `reveal()` makes each use easy to find. It does not
- * survive `structuredClone` or `postMessage`: reveal it before passing it to a worker.
- */
+/** A value that logging, inspecting and serialising do not show. `postMessage` loses it: reveal it before. */
 export class Secret {
   readonly #value: string;
 

@@ -34,7 +34,7 @@ export interface SandboxOptions extends StoreOptions {
   readonly ackTimeoutMs?: number;
 }
 
-/** The simulated store without a socket: `api.fetch` answers. */
+/** Without a socket: `api.fetch` answers. */
 export type SimulatedService = Store & { readonly api: Hono<ApiEnv> };
 
 export type Sandbox = SimulatedService & { readonly baseUrl: string; readonly port: number };

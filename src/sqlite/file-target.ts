@@ -3,9 +3,8 @@ import { dirname } from 'node:path';
 import { linksFollowed } from '../platform/links-followed.ts';
 
 /**
- * Refuses to overwrite the database's own files, and others unless `force`.
- *
- * @param from the database, and other databases that belong to it. @throws Error naming the obstacle.
+ * Refuses to overwrite the database's own files, and others unless `force`. @param from all databases that belong to
+ * it.
  */
 export function refuseTarget(
   from: readonly string[],

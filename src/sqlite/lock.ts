@@ -1,7 +1,4 @@
-/**
- * One writer per database, by a SQLite lock on a separate file: the kernel releases it when the process ends, so no
- * person ever removes a stale lock.
- */
+/** One writer per database, by a SQLite lock on a separate file. The kernel releases it when the process ends. */
 import { accessSync, constants, statSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
@@ -41,9 +38,7 @@ export function lockDatabase(path: string): DatabaseLock {
 }
 
 /**
- * Since when a process has held the lock, epoch ms; null if none does. Neither takes the lock nor creates its file.
- *
- * @throws StoreError `unreachable` if this user may not look.
+ * Since when a process has held the lock, epoch ms; null if none does. @throws StoreError if this user may not look.
  */
 export function databaseLockedSinceMs(path: string): number | null {
   const lockPath = `${path}.lock`;

@@ -2,10 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and its parents. Not `mkdirSync` with `recursive`: Node loops forever where a folder refuses new
- * entries with "no such file", as /proc does.
- *
- * @param path absolute.
+ * Not `mkdirSync` with `recursive`: Node loops forever where a folder refuses new entries with "no such file", as /proc
+ * does. @param path absolute.
  */
 export function makeFolder(path: string): void {
   if (existsSync(path)) return;

@@ -4,7 +4,7 @@ import { explain } from './explain.ts';
 export type Db = Database.Database;
 
 /**
- * How long a statement waits for another program's lock: less than the deadline of an answer
+ * How long a statement waits for another program's lock: less than an answer's deadline
  * (docs/http-api.md#public-listener).
  */
 export const BUSY_TIMEOUT_MS = 500;

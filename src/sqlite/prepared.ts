@@ -5,8 +5,8 @@ import type { Db } from './open.ts';
 const byConnection = new WeakMap<Db, Map<string, Statement>>();
 
 /**
- * Keeps SQLite from planning a statement again whenever a parameter that the planner has used, such as one next to
- * ORDER BY, gets another value: three quarters of the time of a short query. The sign hides the parameter from it.
+ * Keeps SQLite from planning again whenever a parameter that the planner has used, such as one next to ORDER BY,
+ * changes: three quarters of the time of a short query. The sign hides the parameter from the planner.
  */
 export function plannedOnce(sql: string): string {
   return sql.replaceAll(/[?@]\w*/g, '+$&');
@@ -29,7 +29,6 @@ export function column<P extends unknown[] | object, V>(db: Db, sql: string) {
   return prepared<P, V>(db, sql).pluck() as Statement<P extends unknown[] ? P : [P], V>;
 }
 
-/** The row of a query that always has one. */
 export function onlyRow<R>(query: Statement<[], R>): R {
   const row = query.get();
   if (row === undefined)

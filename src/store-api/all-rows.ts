@@ -14,10 +14,8 @@ const PRODUCTS_PER_PAGE = 100;
 const ADDRESSES_PER_PAGE = 200;
 
 /**
- * Every product of the store (docs/store-api.md#post-v1productlist), by default in ascending order of `id`: only in
- * that order does each come exactly once while others are edited or deleted.
- *
- * @throws ServiceError from the iteration.
+ * Every product (docs/store-api.md#post-v1productlist), by default by ascending `id`: only in that order does each come
+ * exactly once while others are edited or deleted. @throws ServiceError from the iteration.
  */
 export function allProducts(
   client: Pick<ServiceClient, 'listProducts'>,
@@ -32,9 +30,7 @@ export function allProducts(
 }
 
 /**
- * All addresses of the store (docs/store-api.md#post-v1storeaddresslist), the default sender first.
- *
- * @throws ServiceError from the iteration.
+ * All addresses (docs/store-api.md#post-v1storeaddresslist), the default sender first. @throws ServiceError likewise.
  */
 export function allAddresses(
   client: Pick<ServiceClient, 'listAddresses'>,

@@ -29,9 +29,8 @@ export interface ServiceConnectionOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   /**
-   * The file through which processes with these credentials share a token; created with mode 0600 in a folder that
-   * exists. A refused secret stays locked out there until the secret changes. Without it, each process requests its own
-   * token and keeps it in memory; the store allows ten token requests a minute.
+   * Processes with these credentials share a token, and a lockout, through this file (mode 0600, in a folder that
+   * exists). Without it, each process requests its own token; the store allows ten token requests a minute.
    */
   readonly tokenFilePath?: string;
   /** Limit of requests in flight. */
@@ -45,8 +44,7 @@ export interface ServiceConnectionOptions {
   readonly shareTokenState?: ((file: TokenFile, fingerprint: string) => TokenFile) | undefined;
   readonly limits?: Partial<HttpLimits>;
   /**
-   * Epoch ms, for the times of answers; default `Date.now`. Token ages always use `Date.now`, which all processes
-   * share.
+   * Epoch ms, for the times of answers; default `Date.now`, which token ages always use, because processes share it.
    */
   readonly now?: () => number;
 }
@@ -91,7 +89,6 @@ export function connectOver({
   close,
   ...parts
 }: Omit<TokenProviderDeps, 'now' | 'newRequestId'> & Pick<ServiceClient, 'close'>): ServiceConnection {
-  // Processes that share the file also share the wall clock.
   const tokens = createTokenProvider({ ...parts, now: () => Date.now(), newRequestId: randomUUID });
   const client = createServiceClient({
     transport: parts.transport,

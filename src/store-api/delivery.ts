@@ -1,6 +1,5 @@
 /**
- * Parses a webhook body ("Events"). An authentic body is never refused: items that are not understood are named, and
- * the others are read.
+ * Parses a webhook body ("Events"). Of an authentic body, items that are not understood are named and the others read.
  */
 import type { StockChange, Unreadable } from '../core/input.ts';
 import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED } from './contract/schemas.ts';
@@ -20,7 +19,6 @@ const MAX_REQUEST_ID = 200;
 
 const decoder = new TextDecoder();
 
-/** Never throws. */
 export function parseDelivery(body: Uint8Array): ParsedDelivery {
   let json: unknown;
   try {
@@ -39,7 +37,6 @@ export function parseDelivery(body: Uint8Array): ParsedDelivery {
   if (!Array.isArray(items)) return whole(requestId, 'data.items is not an array');
   const parsed = parseItems(items);
   if (eventType !== null) return { requestId, ...parsed };
-  // Without its type the event is not understood, whatever its items look like.
   const problem = 'event_type is missing';
   return { requestId, ...parsed, unreadable: [...parsed.unreadable, { ...WHOLE, problem }] };
 }
@@ -57,7 +54,6 @@ function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' |
   for (const [itemIndex, item] of items.entries()) {
     const isFull = unreadable.length >= MAX_MARKS;
     const variantId = variantIdOf(item);
-    // Skips half a million items of which none can be a change.
     const read = isFull && variantId === null ? '' : readItem(item);
     if (typeof read === 'object') changes.push(read);
     else if (isFull) uncounted += 1;

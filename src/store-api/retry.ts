@@ -26,11 +26,9 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 };
 
 /**
- * Delay before a failed call is repeated, in ms; null: do not repeat it.
- *
- * 429 waits at least for its `Retry-After`. A 5xx, network failure or timeout waits with full jitter, and is final for
- * a call that must not run twice. Everything else is final: a refused token has already been replaced.
- *
+ * Delay before a failed call is repeated, in ms; null: do not repeat it. 429 waits at least for its `Retry-After`. A
+ * 5xx, network failure or timeout waits with full jitter, and is final for a call that must not run twice. All else is
+ * final.
  * @param failures 1 or more. @param isRepeatable twice has the same effect as once. @param random in [0, 1).
  */
 export function retryDelayMs(
@@ -61,10 +59,9 @@ interface RetryDeps {
 }
 
 /**
- * Adds retries to every read, and to orders that cannot be created twice. A call rejects with the last attempt's error,
- * or with kind `aborted` if its signal, or closing the client, ended a wait.
- *
- * @throws RangeError for a policy without a first attempt.
+ * Retries every read, and orders that cannot be created twice. A call rejects with the last attempt's error, or with
+ * kind `aborted` if its signal, or closing the client, ended a wait. @throws RangeError for a policy without a first
+ * attempt.
  */
 export function withRetries(client: ServiceClient, { policy, sleep, random }: RetryDeps): ServiceClient {
   if (!Number.isInteger(policy.attempts) || policy.attempts < 1)

@@ -6,7 +6,6 @@ export const SIGNATURE = /^[0-9a-f]{64}$/;
 
 /**
  * Signs a webhook body: lowercase hex HMAC-SHA256 over the raw bytes (docs/store-api.md#signature).
- *
  * @param secret the webhook secret, as UTF-8, neither trimmed nor decoded.
  */
 export function signBody(secret: string, body: Uint8Array): string {
@@ -15,9 +14,8 @@ export function signBody(secret: string, body: Uint8Array): string {
 
 /**
  * Whether one of `secrets` signed exactly these bytes (docs/store-api.md#signature). Never throws. Every secret is
- * tried, so the time does not show which one matched. An empty secret matches nothing, since anyone could sign with it.
- *
- * @param header the value of `X-Service-Signature`; must be exactly 64 lowercase hex digits.
+ * tried, so the time does not show which one matched. An empty one matches nothing, since anyone could sign with it.
+ * @param header the value of `X-Service-Signature`: exactly 64 lowercase hex digits.
  */
 export function verifySignature(
   secrets: readonly string[],

@@ -26,12 +26,10 @@ const LONGEST_PAUSE_MS = 5_000;
 const GROWTH = 1.5;
 
 /**
- * Waits until the courier booking of an order is complete (docs/store-api.md#post-v1ordercreate).
- *
- * @param orderId the store's id of the order.
- * @returns the order with its shipments.
- * @throws ServiceError: `unavailable` at the timeout, `rejected` with 404 if there is no such order. Temporary failures
- * are retried until the timeout.
+ * Waits until an order's courier booking is complete (docs/store-api.md#post-v1ordercreate); temporary failures are
+ * retried.
+ * @param orderId the store's id of the order. @returns the order with its shipments.
+ * @throws ServiceError: `unavailable` at the timeout, `rejected` with 404 if there is no such order.
  */
 export async function waitForShipment(
   { client, sleep, closing }: WaitDeps,
@@ -58,7 +56,6 @@ export async function waitForShipment(
       if (!(error instanceof ServiceError) || own.aborted) throw error;
       if (error.kind === 'unavailable' || error.kind === 'rate_limited')
         [problem, cause] = [`the store could not be asked: ${error.description}`, error];
-      // The timeout cut the read off.
       else if (error.kind !== 'aborted') throw error;
     }
     await sleep(Math.max(pauseMs, cause?.retryAfterMs ?? 0), ending);

@@ -18,7 +18,6 @@ const SCRIPTS = ['script.js', 'idiomorph.js', 'uplot.js'];
 export function pageFiles<E extends Env>(): Hono<E> {
   const app = new Hono<E>();
   for (const name of [...STYLES, ...SCRIPTS]) {
-    // Read on the first request, since most starts show no page.
     let text: string | undefined;
     app.get(`/page/${name}`, etag(), (c) => {
       text ??= readFileSync(pageFile(name, LIBRARY_FILES[name]), 'utf8');

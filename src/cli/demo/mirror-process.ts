@@ -26,11 +26,10 @@ interface MirrorProcessOptions {
 
 export const DATABASE = 'stock-mirror.db';
 
-/** Starts the mirror and sends the sandbox's webhooks to it. @throws Error if it ends before it listens. */
+/** @throws Error if it ends before it listens. */
 export async function startMirror(options: MirrorProcessOptions) {
   const { sandbox, folder, onLog, onDeath } = options;
   const child = spawn(process.execPath, [fileURLToPath(programFile('main'))], {
-    // Ignores the caller's .env file.
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     // Ctrl-C must not reach the mirror; the demo stops it.

@@ -4,7 +4,7 @@ import { colours } from '../shared/colours.ts';
 export interface Finding {
   readonly status: 'ok' | 'warn' | 'fail';
   readonly message: string;
-  /** null: none is needed, or the message contains it. */
+  /** null if none is needed, or if the message contains it. */
   readonly remedy: string | null;
 }
 

@@ -1,4 +1,3 @@
-/** The stream that several machines share: is it reached, and does it keep what mirrors need? */
 import { connectStream } from '../../app/nats.ts';
 import { isLoopback, type Config } from '../../config/config.ts';
 import { messageOf } from '../../platform/thrown.ts';

@@ -1,7 +1,6 @@
-/** The exit codes of every command (docs/operating.md#run). */
 export const EXIT = {
   done: 0,
-  /** Also: a comparison found a difference. */
+  /** Also for a comparison that found a difference. */
   failed: 1,
   usage: 2,
   interrupted: 130,

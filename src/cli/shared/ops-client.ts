@@ -39,10 +39,7 @@ export const stateSchema = z.looseObject({
 });
 
 export interface OpsClient {
-  /**
-   * @returns null if nothing listens there.
-   * @throws NoAnswerError, or Error if the mirror refuses or another program listens there.
-   */
+  /** null if nothing listens. @throws NoAnswerError; Error if the mirror refuses, or another program listens. */
   get<T>(path: string, schema: z.ZodType<T>): Promise<T | null>;
   post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T | null>;
 }

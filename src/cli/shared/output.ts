@@ -1,6 +1,6 @@
 import { EXIT } from './exit-codes.ts';
 
-/** Lets a command finish its work although its output is closed or full. Call once, before anything is printed. */
+/** Lets a command finish although its output is closed or full. Call once, before anything is printed. */
 export function outliveOutput(): void {
   let isLost = false;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

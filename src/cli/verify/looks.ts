@@ -23,7 +23,6 @@ export interface Row extends Value {
   readonly verified_at: number | null;
 }
 
-/** A product in the mirror at one instant, by `keyOf`; empty if the mirror lacks it. */
 export type Rows = ReadonlyMap<string, Row>;
 
 export interface Sight {
@@ -168,7 +167,6 @@ export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]):
     const { value, done } = fresh.next();
     return done === true ? undefined : { productId: value, notBeforeMs: 0, failures: 0, earlier: [] };
   };
-  /** @returns the task for the next look; null if none is needed. */
   const lookAt = async (task: Task): Promise<Task | null> => {
     const { productId, failures, earlier } = task;
     let sight;

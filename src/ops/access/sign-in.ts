@@ -57,7 +57,6 @@ export class SignIn {
   }
 }
 
-/** In constant time. */
 function isSame(text: string, token: string): boolean {
   const [a, b] = [text, token].map((each) => createHash('sha256').update(each).digest()) as [Buffer, Buffer];
   return timingSafeEqual(a, b);
@@ -85,7 +84,6 @@ export function loginRoutes(signIn: SignIn): Hono<OpsEnv> {
   return app;
 }
 
-/** People get the sign-in form, programs an error. */
 export function requireSignIn(signIn: SignIn): MiddlewareHandler<OpsEnv> {
   return async (c, next) => {
     if (c.req.path === '/readyz') return next();

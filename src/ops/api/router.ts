@@ -5,7 +5,6 @@ import type { OpsEnv } from '../shared/env.ts';
 
 export type ApiRouter = OpenAPIHono<OpsEnv>;
 
-/** A router whose schemas' refusals are `invalid_request` and name the field. */
 export function apiRouter(): ApiRouter {
   return new OpenAPIHono<OpsEnv>({
     defaultHook: (result, c) => {
@@ -43,7 +42,6 @@ const UNAVAILABLE = refusal(
   'The mirror cannot be read or written at the moment, or this client holds too many streams and long polls: `error_description` says which',
 );
 
-/** Adds the answers that every endpoint may give. */
 export function withRefusals<T extends object>(
   own: T,
 ): Omit<{ 503: typeof UNAVAILABLE }, keyof T> & T & typeof REFUSALS {

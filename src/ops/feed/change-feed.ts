@@ -52,7 +52,6 @@ export class ChangeFeed {
     return page;
   }
 
-  /** @returns false after the time or the signal. */
   async newsWithin(news: AbortSignal, ms: number, signal: AbortSignal): Promise<boolean> {
     if (news.aborted) return true;
     await sleep(ms, undefined, { signal: AbortSignal.any([signal, news]) }).catch(() => undefined);

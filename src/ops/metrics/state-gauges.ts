@@ -84,7 +84,6 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   counted('sample_age_seconds', 'Age of the values that come from the database.', ({ atMs }) => age(atMs));
 }
 
-/** What this host has received and not published yet. */
 export function createStreamGauges(
   registry: Registry,
   now: () => number,

@@ -37,7 +37,6 @@ export function signed(value: number): string {
   return value > 0 ? `+${quantity(value)}` : quantity(value);
 }
 
-/** The style sheet shortens it; one click selects all of it. */
 export function idView(id: string): Html {
   return html`<code class="id" title="${id}">${id}</code>`;
 }

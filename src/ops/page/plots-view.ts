@@ -7,7 +7,7 @@ import { millis, quantity } from './parts.ts';
 interface Series {
   readonly label: string;
   readonly measure: Measure;
-  /** Turns sums into rates: 1 per minute, 60 per second. */
+  /** 1: sums become rates per minute; 60: per second. */
   readonly rate?: 1 | 60;
   readonly look?: string;
 }

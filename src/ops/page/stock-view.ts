@@ -93,7 +93,6 @@ function rowsOf(variant: StockVariant, warehouseId: string, { names, nowMs }: Sh
     );
 }
 
-/** Shown in place of a warehouse. */
 const KINDS: Readonly<Record<string, string>> = {
   own: 'none',
   pulled: 'none: another seller’s stock',

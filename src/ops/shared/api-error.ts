@@ -1,4 +1,4 @@
-/** Errors of the private listener, in the form of the store's errors (docs/http-api.md#private-listener). */
+/** Errors in the form of the store's (docs/http-api.md#private-listener). */
 import { z } from '@hono/zod-openapi';
 
 export const errorSchema = z

@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 export type SignedInBy = 'token' | 'read_token' | 'session' | 'anyone';
 
 export interface OpsEnv {
-  /** Node's request and response; absent without a socket. */
+  /** Absent without a socket. */
   Bindings: Partial<HttpBindings>;
   Variables: {
     /** Set by `requireSignIn`. */

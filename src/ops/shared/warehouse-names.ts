@@ -1,4 +1,3 @@
-/** `WAREHOUSE_NAMES`, by id. */
 export type WarehouseNames = ReadonlyMap<string, string>;
 
 export function warehouseText(id: string, name: string | null | undefined): string {

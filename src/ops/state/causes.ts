@@ -1,7 +1,6 @@
 /**
- * Causes: why values may be wrong, or what needs an operator's attention. SQL, API, page, command line, metrics, alert rules
- * and log use the same codes. `npm run generate` writes docs/operating.md and deploy/prometheus/alerts.yml from this
- * table.
+ * Causes: why values may be wrong, or what needs an operator's attention. All interfaces use the same codes. `npm run
+ * generate` writes docs/operating.md and deploy/prometheus/alerts.yml from this table.
  */
 
 export const OWNERS = ['store', 'operator', 'host', 'network'] as const;
@@ -282,10 +281,8 @@ export const CAUSES = {
 export type CauseCode = keyof typeof CAUSES;
 export const CAUSE_CODES = Object.keys(CAUSES) as CauseCode[];
 
-/** These make the state `catching_up`. */
 export const CATCHING_UP: ReadonlySet<CauseCode> = new Set(['starting', 'first_read', 'downtime']);
 
-/** These prevent all reads. */
 export const HOLD_READS: ReadonlySet<CauseCode> = new Set([
   'disk_full',
   'cannot_commit',

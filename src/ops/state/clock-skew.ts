@@ -14,7 +14,9 @@ export class ClockSkew {
     if (this.#latest.length > ANSWERS) this.#latest.shift();
   }
 
-  /** Least difference in the latest answers; positive: this machine is ahead. null: too few answers, or they disagree. */
+  /**
+   * Least difference in the latest answers; positive: this machine is ahead. null: too few answers, or they disagree.
+   */
   get aheadMs(): number | null {
     if (this.#latest.length < ANSWERS) return null;
     const [first = 0] = this.#latest;

@@ -18,7 +18,7 @@ export class Signatures {
     (isRight ? this.#right : this.#wrong).add(atMs);
   }
 
-  /** @returns the counts of the last hour, or null if they are not bad. */
+  /** The counts of the last hour, or null if they are not bad. */
   bad(nowMs: number): { readonly wrong: number; readonly right: number } | null {
     const latest = (minutes: number) => ({
       wrong: this.#wrong.latest(nowMs, minutes),

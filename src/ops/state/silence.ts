@@ -1,8 +1,10 @@
-/** Compares silence with the same hours of earlier days, since no fixed limit fits large and small stores, day and night. */
+/**
+ * Compares silence with the same hours of earlier days, since no fixed limit fits large and small stores, day and
+ * night.
+ */
 import type { DeliveryCounts } from '../../mirror/queries/delivery-counts.ts';
 import { SlotCounts } from './slot-counts.ts';
 
-/** Shorter silence is never unusual. */
 const MIN_SILENCE_MS = 15 * 60_000;
 /** Limit while no earlier day is known. */
 const UNKNOWN_SILENCE_MS = 12 * 60 * 60_000;

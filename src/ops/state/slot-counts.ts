@@ -4,7 +4,6 @@ export class SlotCounts {
   readonly #slots: number;
   readonly #counts = new Map<number, number>();
 
-  /** @param slots slots kept, the current one included. */
   constructor(slotMs: number, slots: number) {
     this.#slotMs = slotMs;
     this.#slots = slots;
@@ -19,7 +18,7 @@ export class SlotCounts {
     for (const each of this.#counts.keys()) if (each <= newest - this.#slots) this.#counts.delete(each);
   }
 
-  /** Sums the slots that lie entirely between two instants. @param cap the most that one slot contributes. */
+  /** Sums the slots entirely between two instants. @param cap the most that one slot contributes. */
   within(fromMs: number, toMs: number, cap = Number.POSITIVE_INFINITY): number {
     const end = Math.floor(toMs / this.#slotMs);
     let sum = 0;

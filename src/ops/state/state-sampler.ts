@@ -1,6 +1,6 @@
 /**
- * Reads the mirror's counts from the database, for causes, metrics, plots, API and page. The cost of the query grows with
- * the open read requests: the longer it takes, the more rarely it runs, to keep the query thread free.
+ * Reads the mirror's counts from the database. The query's cost grows with the open read requests: the longer it takes,
+ * the more rarely it runs, to keep the query thread free.
  */
 import type { Logger } from '../../platform/log.ts';
 import type { StateSample } from '../../mirror/queries/gauges.ts';
@@ -44,7 +44,6 @@ export class StateSampler implements StateSource {
     return this.#last;
   }
 
-  /** @param listener must not throw. */
   onSample(listener: (sample: SampledState) => void): void {
     this.#listeners.add(listener);
   }

@@ -18,7 +18,7 @@ export interface StateWatchDeps {
   readonly log: Logger;
   readonly blocked: () => Blocked | null;
   readonly clockAheadMs: () => number | null;
-  /** null: no stream is configured. */
+  /** null if no stream is configured. */
   readonly stream: (() => StreamFacts) | null;
   readonly status: () => (StatusFacts & { readonly last_delivery_at: number | null }) | null;
 }
@@ -105,12 +105,10 @@ export class StateWatch {
     this.#commits = { lastGoodAtMs, lastError: error };
   }
 
-  /** Call after a time in which the mirror did not listen. */
   stoodStill(): void {
     this.#listeningSinceMs = this.#deps.now();
   }
 
-  /** @throws StoreError if the earlier deliveries cannot be read from the inbox. */
   async start(): Promise<void> {
     const { reader, now } = this.#deps;
     this.#timer = setInterval(() => this.#tick(), EVERY_MS);

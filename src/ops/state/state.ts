@@ -1,4 +1,4 @@
-/** Decides the state of the mirror, `live`, `catching_up` or `stale`, and its causes. Uses no clock and no database. */
+/** Decides the mirror's state and its causes. Uses no clock and no database. */
 import { counted } from '../../platform/counted.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause } from './causes.ts';
 import { duration } from './duration.ts';
@@ -18,7 +18,6 @@ export type StatusFacts = Pick<
   'state_cause' | 'alive_at' | 'products' | 'pending_reads' | 'parked_reads' | 'held_removals'
 >;
 
-/** Known only inside the mirror's process. */
 export interface ProcessFacts {
   readonly commits: {
     /** The last successful transaction of the inbox; one is tried every second. */
@@ -41,7 +40,7 @@ export interface ProcessFacts {
     readonly seen: string;
     readonly atMs: number;
   } | null;
-  /** null: no stream is configured. */
+  /** null if no stream is configured. */
   readonly stream: StreamFacts | null;
   /** false: this host only receives. */
   readonly isMirror: boolean;
@@ -100,8 +99,8 @@ function* fileCauses({ nowMs, status, own, heldSinceMs }: Facts): Generator<Caus
             : causeOf('no_heartbeat', aliveAt);
         return;
       }
-      // A running mirror writes its heartbeat after it has applied the inbox; `processCauses` reports obstacles.
-      // While nothing comes through the stream, the heartbeat is withheld.
+      // A running mirror writes its heartbeat after it has applied the inbox; `processCauses` reports obstacles. While
+      // nothing comes through the stream, the heartbeat is withheld.
       if ((own.stream?.silentSinceMs ?? own.stream?.backlogSinceMs ?? null) === null)
         yield causeOf('starting', null);
       return;
@@ -171,7 +170,6 @@ function* streamCauses({ silentSinceMs, failure, backlogSinceMs }: StreamFacts):
   if (backlogSinceMs !== null) yield causeOf('stream_backlog', backlogSinceMs);
 }
 
-/** Drops the full stop, since the message adds one. */
 function sentence(text: string): string {
   return text.replace(/\.$/, '');
 }

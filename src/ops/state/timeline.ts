@@ -1,15 +1,15 @@
-/** The last day minute by minute, for the plots: in memory, and past minutes also in the mirror, to survive restarts. */
+/**
+ * The last day minute by minute, for the plots: in memory, and past minutes also in the mirror, to survive restarts.
+ */
 import type { Fact } from '../../core/apply/fact.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { StateSampler } from './state-sampler.ts';
 
-/** The rule that joins the values of several minutes, or of two processes within one minute. */
+/** Joins the values of several minutes, or of two processes within one minute. */
 export const MEASURES = {
-  /** Deliveries answered 204, and requests answered otherwise. */
   deliveries: 'sum',
   refused: 'sum',
-  /** Longest response time of a delivery. */
   slowestMs: 'largest',
   requests: 'sum',
   lost: 'sum',
@@ -68,7 +68,6 @@ export class Timeline {
     this.#noting = this.#recall();
   }
 
-  /** Call while the mirror can still be written. */
   async stop(): Promise<void> {
     if (this.#stopListening === null) return;
     this.#stopListening();

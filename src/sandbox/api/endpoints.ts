@@ -42,7 +42,6 @@ export function endpointsOf(store: Store): Endpoint[] {
   const { orders } = store.operations;
   const listing = new Listing(truth);
 
-  /** Checks the types of the bodies, then erases them, so that endpoints fit one table. */
   const endpoint = <Schema extends z.ZodObject, Answers extends z.ZodObject>(
     definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
       readonly schema: Schema;

@@ -50,7 +50,6 @@ const webhookHeaders = z.object({
   'User-Agent': z.literal('service-webhook/1.0'),
 });
 
-/** The store's API as an OpenAPI 3.1 document without a server address. */
 export function describeService(endpoints: readonly Endpoint[]): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   registry.registerComponent('securitySchemes', BEARER, {

@@ -4,8 +4,8 @@ import { ApiError } from '../shared/errors.ts';
 const MAX_BODY_BYTES = 1_048_576;
 
 /**
- * Reads Node's stream, since wrapping it in a web stream costs more than the rest of a read. Reads a too large body to its
- * end, so that the caller sees the 413 instead of a broken connection.
+ * Not as a web stream, which costs more than the rest of a read. A too large body is read to its end, so that the
+ * caller sees the 413 instead of a broken connection.
  */
 export async function readBody(incoming: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
@@ -18,7 +18,7 @@ export async function readBody(incoming: AsyncIterable<Uint8Array>): Promise<Buf
   return Buffer.concat(chunks);
 }
 
-/** A `/v1` body parsed by its schema; throws 400 `invalid_request` that names the field ("Conventions" 1, 4, 5, 8). */
+/** @throws ApiError 400 `invalid_request` that names the field ("Conventions" 1, 4, 5, 8). */
 export function parseJsonBody<Shape extends z.ZodRawShape>(
   raw: Buffer,
   contentType: string | undefined,
@@ -79,7 +79,6 @@ function parseJson(raw: Buffer): unknown {
   }
 }
 
-/** Begins with the field: `products[1].qty: …`. */
 function describe(error: z.ZodError, nameOf: (key: string) => string): string {
   const pathOf = (parts: readonly PropertyKey[]): string =>
     parts

@@ -14,7 +14,7 @@ import type { Store } from '../sandbox.ts';
 import { faultsSchema, ms, readFaults, setFaults } from './faults.ts';
 import { renameKeys, runOperation, toSnakeCase } from './operations.ts';
 
-/** A control of the sandbox, for JSON and for the forms of the page. */
+/** For JSON and for the forms of the page. */
 interface Action<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema;
   /** The answer to `GET`, and to `POST` if `run` returns nothing. */
@@ -22,7 +22,6 @@ interface Action<Schema extends z.ZodObject = z.ZodObject> {
   run(store: Store, body: z.output<Schema>, network: Network): object | void | Promise<object>;
 }
 
-/** Checks the body's type, then erases it, so that the actions fit one table. */
 const action = <Schema extends z.ZodObject>(of: Action<Schema>): Action => of;
 
 const MOST_SHOWN = 100;

@@ -10,7 +10,6 @@ const range = (what: string) =>
     .strictObject({ min: ms.describe(`shortest ${what}, ms`), max: ms.describe(`longest ${what}, ms`) })
     .refine(({ min, max }) => min <= max, 'min must not exceed max');
 
-/** The body of `POST /sandbox/faults`. Omitted fields keep their values. */
 export const faultsSchema = z
   .strictObject({
     loss: probability.describe('webhook lost'),

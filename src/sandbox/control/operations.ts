@@ -14,7 +14,6 @@ interface Operation {
   run(store: Store, body: unknown): object | void;
 }
 
-/** Checks the body's type, then erases it, so that the operations fit one table. */
 function operation<Shape extends z.ZodRawShape>(
   shape: Shape,
   run: (store: Store, body: z.output<z.ZodObject<Shape>>) => object | void,

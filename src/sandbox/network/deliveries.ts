@@ -20,7 +20,7 @@ const KEPT = 10_000;
 
 export class DeliveryLog {
   readonly records: DeliveryRecord[] = [];
-  /** All deliveries so far, dropped ones included. */
+  /** Dropped ones included. */
   readonly counts: Record<DeliveryOutcome, number> = {
     pending: 0,
     answered: 0,

@@ -1,5 +1,3 @@
-/** Requests to the store's API with their answers, for developers of clients. */
-
 export interface Call {
   readonly id: number;
   readonly atMs: number;

@@ -19,7 +19,6 @@ interface ProductSpec {
   readonly variants: readonly VariantSpec[];
 }
 
-/** Unspecified values come from the seed. */
 export class Factory {
   readonly #random: Random;
   readonly #ids: Ids;

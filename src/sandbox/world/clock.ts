@@ -47,7 +47,6 @@ export class Clock {
     return Math.round(this.baseNow() + this.offsetMs);
   }
 
-  /** Without the offset, for durations and ages. */
   baseNow(): number {
     return this.#deps.now() + this.#advancedMs;
   }

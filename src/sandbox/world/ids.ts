@@ -3,7 +3,9 @@ import type { Random } from './random.ts';
 const SHORT_EVERY = 12;
 const FIRST_LONG = 719_000_000_000_000_000n;
 
-/** Most ids have 18 digits and are a few units apart, which reveals programs that read them as numbers (exact to 2^53). */
+/**
+ * Most ids have 18 digits and are a few units apart, which reveals programs that read them as numbers (exact to 2^53).
+ */
 export class Ids {
   readonly #random: Random;
   #long: bigint;
@@ -27,7 +29,6 @@ export class Ids {
   }
 }
 
-/** Orders digit strings by value without turning them into numbers. */
 export function compareIds(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }

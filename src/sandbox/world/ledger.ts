@@ -26,7 +26,10 @@ export class Ledger {
     this.#clock = clock;
   }
 
-  /** @param stampMs the time, for several changes at one instant. @returns none if the available quantity stays the same. */
+  /**
+   * @param stampMs the time, for several changes at one instant. @returns none if the available quantity stays the
+   * same.
+   */
   move({
     stampMs,
     onHand = 0,

@@ -35,7 +35,6 @@ export class Listing {
       this.#sorted.get(key) ??
       this.#truth.products
         .filter((product) => !product.deleted)
-        // By id among equals, so that pages never overlap.
         .sort((a, b) => sign * (compare[sortBy](a, b) || compareIds(a.id, b.id)));
     this.#sorted.set(key, sorted);
     const wanted = query.toLowerCase();

@@ -34,8 +34,8 @@ interface NewProduct {
 }
 
 /**
- * Actions of staff and orders. Each changes the truth, then publishes the changes that the store would send. Impossible ones
- * throw OperationError and change nothing. Quantities must be whole numbers.
+ * Actions of staff and orders. Each changes the truth and publishes the store's webhooks, or throws OperationError and
+ * changes nothing. Quantities must be whole numbers.
  */
 export type Operations = ReturnType<typeof createOperations>;
 
@@ -72,7 +72,9 @@ export function createOperations(deps: {
     stampMs?: number,
   ): SentItem[] => ledger.move({ ...place, onHand, cause: why, stampMs });
 
-  /** @param direction 1 assembles, -1 takes apart. All levels are looked up first: a missing component changes nothing. */
+  /**
+   * @param direction 1 assembles, -1 takes apart. All levels are looked up first: a missing component changes nothing.
+   */
   const rebuild = (
     { units, ...target }: Target & { readonly units: number },
     direction: 1 | -1,
@@ -100,7 +102,6 @@ export function createOperations(deps: {
     const [warehouseId] = kind === 'pulled' ? truth.sellerWarehouseIds : truth.warehouseIds;
     return { ...spec, stock: spec.stock ?? (warehouseId === undefined ? [] : [{ warehouseId, qty: 0 }]) };
   };
-  /** The webhook items of a new variant. A pulled variant's stock is not new. */
   const created = (variant: Variant): SentItem[] => {
     if (variant.kind === 'pulled') return [];
     const why = cause('variant_created');

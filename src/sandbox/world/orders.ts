@@ -174,7 +174,6 @@ export function createOrderOperations(deps: {
     },
     cancel: (orderId: string, reason = 'order_canceled') =>
       published(settle(close(orderId, 'canceled', reason), (qty) => ({ reserved: -qty }), reason)),
-    /** The available quantity stays the same, so no webhook is sent. */
     ship: (orderId: string): void => {
       settle(close(orderId, 'shipped', null), (qty) => ({ onHand: -qty, reserved: -qty }), 'unknown');
     },

@@ -8,7 +8,9 @@ export interface Random {
   shuffle<T>(items: readonly T[]): T[];
 }
 
-/** Each label has a separate stream, so that, for example, a network fault does not change the next order's products. */
+/**
+ * Each label has a separate stream, so that, for example, a network fault does not change the next order's products.
+ */
 export function createRandom(seed: number, label: string): Random {
   let state = mix(seed, label);
 

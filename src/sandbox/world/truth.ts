@@ -110,7 +110,6 @@ export class Truth {
     for (const bundle of variant.bundledBy) this.#touchProduct(bundle.product);
   }
 
-  /** The answer of `/v1/product/detail`, now or `ageMs` ago; null: no such product. */
   detail(productId: string, ageMs = 0): RenderedProduct | null {
     const product = this.#productsById.get(productId);
     if (product === undefined) return null;

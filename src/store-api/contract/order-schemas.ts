@@ -1,7 +1,6 @@
 /**
- * Shapes of orders and addresses. Requests are checked as the store checks them ("Conventions" 1, 2, 3, 5), once
- * fields that are null are removed ("Conventions" 4); answers may have unknown fields and new values ("Versioning"
- * 2). The sandbox's OpenAPI document is made from these schemas, and describes rules between fields in words.
+ * Shapes of orders and addresses. Requests are checked as the store does ("Conventions" 1 to 5). Answers may have
+ * unknown fields and new values ("Versioning" 2). The sandbox's OpenAPI document is made from these schemas.
  */
 import { z } from 'zod';
 import { idSchema, lenient, offsetSchema, optional } from './schemas.ts';
@@ -57,7 +56,6 @@ const addressFields = {
   district: z.string().optional(),
   province: z.string().optional(),
   postal_code: z.int().min(10_000, 'must have five digits').max(99_999, 'must have five digits').optional(),
-  /** Refuses only what cannot be an address; the store makes the final decision. */
   email: z.email({ pattern: z.regexes.unicodeEmail }).optional(),
   note: z.string().optional(),
   legal_entity_id: z.string().optional(),
@@ -176,9 +174,7 @@ export const orderDetailRequestSchema = z
 export const orderSchema = z.looseObject({
   id: idSchema,
   external_order_id: lenient(z.string()),
-  /**
-   * Absent until the courier booking completes. It must not read as absent for any other reason: callers wait for it.
-   */
+  /** Absent until the courier booking completes. An odd value must not read as absent: callers wait for it. */
   shipments: optional(z.array(z.looseObject({}))),
 });
 
@@ -187,7 +183,6 @@ export const orderResponseSchema = z.looseObject({
   order: orderSchema,
 });
 
-/** The fields of A, and none of B. */
 type Only<A, B> = A & { readonly [K in Exclude<keyof B, keyof A>]?: never };
 type OneOf<A, B> = Only<A, B> | Only<B, A>;
 
@@ -200,7 +195,6 @@ export type AddressListRequest = z.input<typeof addressListRequestSchema>;
 export type AddressListResponse = z.output<typeof addressListResponseSchema>;
 export type Order = z.output<typeof orderSchema>;
 
-/** A variant by its id or by its SKU, never both. */
 export type OrderLine = { readonly qty: number; readonly price?: MoneyInput } & OneOf<
   { readonly product_variant_id: string },
   { readonly sku: string }

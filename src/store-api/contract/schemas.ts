@@ -1,7 +1,6 @@
 /**
- * Shapes of what the store sends and answers: tokens, the catalogue, webhooks. Orders are in order-schemas.ts.
- * Unknown fields are kept or ignored, never refused: the store may add fields at any time ("Versioning" 2), and
- * `null` means absent ("Conventions" 4).
+ * Shapes of tokens, catalogue and webhooks. Unknown fields are never refused ("Versioning" 2), and `null` means absent
+ * ("Conventions" 4).
  */
 import { z } from 'zod';
 
@@ -32,8 +31,7 @@ export function optional<T extends z.ZodType>(schema: T) {
 }
 
 /**
- * A field of an answer that nothing here depends on: an odd value reads as absent, so that it never costs the reader
- * the rest. Fields that the mirror builds on are never lenient.
+ * Nothing here depends on this field of an answer: an odd value reads as absent and does not cost the reader the rest.
  */
 export function lenient<T extends z.ZodType>(schema: T) {
   return optional(schema).catch(undefined);

@@ -27,9 +27,7 @@ export interface NotFound extends Answered {
 }
 
 /**
- * Checks `body`, sends it with a token, and checks the answer. Only a 401 `invalid_token` is retried, once, with a new
- * token.
- *
+ * Sends `body` with a token; both it and the answer are checked. Only a 401 `invalid_token` is retried, once.
  * @throws ServiceError of any kind.
  */
 export type Call = <Q extends z.ZodType, A extends z.ZodType>(
@@ -44,7 +42,6 @@ interface Asked<Q extends z.ZodType, A extends z.ZodType> {
   readonly body: DeepReadonly<z.input<Q>>;
 }
 
-/** Accepts read-only objects. */
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 export function createCall({ transport, tokens, clientSecret, newRequestId }: CallDeps): Call {
@@ -79,9 +76,7 @@ function isInvalidToken(error: unknown): error is ServiceError {
 
 /**
  * Reads one record. The store's own 404 `not_found` is an outcome; a proxy's 404 says nothing about the record.
- *
- * @param mismatch why the answer is for another record than the requested one, or null.
- * @throws ServiceError
+ * @param mismatch why the answer is for another record, or null. @throws ServiceError
  */
 export async function readOne<Q extends z.ZodType, A extends z.ZodType>(
   call: Call,
@@ -107,10 +102,8 @@ export async function readOne<Q extends z.ZodType, A extends z.ZodType>(
 const MOST_NAMED = 20;
 
 /**
- * Rejects an invalid request before it is sent.
- *
- * @returns a copy of the body, as it will be sent.
- * @throws ServiceError of kind `rejected`, code `invalid_request`, naming the wrong fields.
+ * Returns a copy of the body as it will be sent. @throws ServiceError `rejected`, `invalid_request`, naming wrong
+ * fields.
  */
 export function checkRequest<Q extends z.ZodType>(endpoint: string, schema: Q, body: unknown): z.output<Q> {
   const parsed = schema.safeParse(withoutNulls(body));

@@ -1,7 +1,6 @@
 /**
- * Reads a paged list to its end. Offsets shift when an earlier row is removed, so each page begins with the previous
- * page's last row. If a page contains no row of the previous page, rows may have been skipped: step back, twice as far
- * each time.
+ * Reads a paged list to its end. Offsets shift when an earlier row is removed, so each page begins with the last row of
+ * the page before. If a page has none of its rows, some may have been skipped: step back, twice as far each time.
  */
 import { ServiceError } from '../transport/errors.ts';
 
@@ -20,11 +19,9 @@ export interface ListPlace {
 const MAX_FAULTS = 10;
 
 /**
- * Yields every row of a list with a stable order, some more than once.
- *
- * @param readPage the page that begins at a row, counted from 0.
- * @returns each page, with the place of the next; null after the last.
- * @throws what `readPage` throws; ServiceError of kind `contract` for a list without a stable order or an end.
+ * Yields every row of a list with a stable order, some more than once; `next` is null after the last page.
+ * @param readPage reads the page that begins at a row, counted from 0.
+ * @throws ServiceError of kind `contract` for a list without a stable order or an end, and what `readPage` throws.
  */
 export async function* listPages<Row extends { readonly id: string }, Page extends ListPage<Row>>(
   endpoint: string,

@@ -32,11 +32,9 @@ export interface AddressListAnswer extends Answered {
 
 export interface OrderClient {
   /**
-   * Creates one order. Stock is reserved at once; a tracking number is requested from the courier when the order is
-   * ready to ship, unless `auto_request_xshipping` is false.
-   *
-   * `external_order_id` makes a repetition safe: if this channel already has an order with that id, the store answers
-   * that order. Without it, each request creates another order.
+   * Creates one order and reserves its stock. The courier's tracking number is requested when the order is ready to
+   * ship, unless `auto_request_xshipping` is false. If this channel already has an order with the same
+   * `external_order_id`, the store answers that order; without the id, each request creates another one.
    *
    * @param request money in baht, times in epoch ms, ids as strings of digits.
    * @throws ServiceError. `rejected`: nothing was created. After `unavailable`, `aborted`, or `contract` with a 2xx,
@@ -44,13 +42,11 @@ export interface OrderClient {
    */
   createOrder(request: CreateOrderRequest, options?: CallOptions): Promise<CreateOrderAnswer>;
   /**
-   * Reads one order: by the store's id any order of the store, by the caller's id those that this channel created. The
-   * answer for another order is an error of kind `contract`.
+   * By the store's id any order, by `external_order_id` one that this channel created. Another order is a `contract`
+   * error.
    */
   orderDetail(request: OrderDetailRequest, options?: CallOptions): Promise<OrderDetailAnswer>;
-  /**
-   * Reads one page of the store's addresses, the default sender first. Their ids never change, so they can be cached.
-   */
+  /** One page of the store's addresses, the default sender first. Their ids never change. */
   listAddresses(request?: AddressListRequest, options?: CallOptions): Promise<AddressListAnswer>;
 }
 
@@ -84,7 +80,6 @@ export function orderClient(call: Call): OrderClient {
 
 /** An error is better than shipping a parcel with another order's tracking number. */
 function mismatch({ order_id, external_order_id }: OrderDetailRequest, order: Order): string | null {
-  // null means absent too.
   if (typeof order_id === 'string')
     return order_id === order.id ? null : `asked for order ${order_id}, answered order ${order.id}`;
   const answered = order.external_order_id;

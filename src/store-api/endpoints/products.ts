@@ -21,9 +21,9 @@ interface FoundProduct extends Answered {
 
 /** Reads the catalogue. The mirror gets only this, so nothing in it can place an order. */
 export interface CatalogueClient {
-  /** Reads one page of the catalogue. Sorted by `id`, each product is listed exactly once while others are edited. */
+  /** One page of the catalogue. Sorted by `id`, each product is listed exactly once while others are edited. */
   listProducts(request?: ProductListRequest, options?: CallOptions): Promise<ProductListAnswer>;
-  /** Reads one whole product. The answer for another product is an error of kind `contract`. */
+  /** One whole product. The answer for another product is an error of kind `contract`. */
   productDetail(productId: string, options?: CallOptions): Promise<ProductDetailAnswer>;
 }
 

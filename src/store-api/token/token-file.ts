@@ -1,6 +1,6 @@
 /**
- * The file through which processes share one token and a credential lockout outlasts restarts
- * (docs/store-api.md#authentication, 8). It is separate from the database, which other programs read.
+ * Shares one token among processes, and keeps a credential lockout over restarts (docs/store-api.md#authentication, 8).
+ * Separate from the database, which other programs read.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -42,12 +42,10 @@ export function fingerprintOf(baseUrl: string, { clientId, clientSecret }: Crede
 }
 
 /**
- * A state counts only with the base URL, client id and secret it was written with, so changing any of them ends a
- * lockout. The file (mode 0600) holds a fingerprint keyed by the secret, not the secret. `read` and `write` reject on
- * file system errors, except for a missing file.
- *
+ * Ignores a state written with another base URL, client id or secret, so changing one ends a lockout. The file (mode
+ * 0600) holds a fingerprint keyed by the secret, not the secret. Rejects on file system errors, except for a missing
+ * file.
  * @param path in a folder that exists.
- * @param fingerprint of the credentials.
  */
 export function createTokenFile(path: string, fingerprint: string): TokenFile {
   return {
@@ -60,7 +58,6 @@ export function createTokenFile(path: string, fingerprint: string): TokenFile {
         const file = fileSchema.parse(JSON.parse(text));
         return file.fingerprint === fingerprint ? file.state : null;
       } catch {
-        // The next write replaces it.
         return null;
       }
     },

@@ -9,12 +9,11 @@ import type { Transport } from '../transport/transport.ts';
 
 export interface TokenProvider {
   /**
-   * Returns a token from memory, else from the shared file, else from one request that all callers share. `signal` ends
-   * this caller's wait, not the request.
+   * A token from memory, else from the shared file, else from one request that all callers share; `signal` ends only
+   * this caller's wait. A failed refresh is no error while the current token is valid, unless it begins a lockout.
    *
-   * @throws ServiceError, without a request if that is known to be useless: `credentials` during a credential lockout;
-   * `rate_limited` or `unavailable` with `retryAfterMs` during a pause after 429 or a failure. A failed refresh is no
-   * error while the current token is valid, unless it begins a lockout.
+   * @throws ServiceError, without a useless request: `credentials` during a lockout; `rate_limited` or `unavailable`
+   * with `retryAfterMs` during a pause after 429 or a failure.
    */
   getToken(options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
   /** Reports that the store refused this token, and drops it if it is still the current one. */

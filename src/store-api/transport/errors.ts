@@ -30,10 +30,7 @@ export interface ServiceErrorInit
   readonly secrets?: readonly string[];
 }
 
-/**
- * The only error that calls to the store throw (docs/store-api.md#errors). Its message and properties contain no
- * secret.
- */
+/** The only error that calls to the store throw (docs/store-api.md#errors). It contains no secret. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly kind: ServiceErrorKind;
@@ -73,7 +70,6 @@ export class ServiceError extends Error {
     this.times = init.times;
   }
 
-  /** The same failure with another kind. */
   as(kind: ServiceErrorKind): ServiceError {
     const { endpoint, status, code, description, requestId, retryAfterMs, times, cause } = this;
     const same = { endpoint, status, code, description, requestId, retryAfterMs, times, cause };
@@ -112,7 +108,6 @@ function remedy(init: ServiceErrorInit): string {
   }
 }
 
-/** The request was sent, and neither refused nor answered properly. */
 function mayHaveOrdered({ kind, endpoint, status }: ServiceErrorInit): boolean {
   if (endpoint !== '/v1/order/create') return false;
   return kind === 'unavailable' || (kind === 'contract' && (status === undefined || status < 300));

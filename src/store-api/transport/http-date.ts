@@ -20,10 +20,8 @@ export function retryAfterMs({ headers }: TransportResponse): number | undefined
 }
 
 /**
- * The least amount by which the store's clock is ahead of this one, from an answer's `Date`; negative: behind. The
- * header has whole seconds, and the answer was made at some time between sending and receipt.
- *
- * @returns null without the header, 0 if the clocks may agree.
+ * The least amount by which the store's clock is ahead of this one; negative: behind; 0: they may agree. `Date` has
+ * whole seconds, and the answer was made at some time between sending and receipt. null without the header.
  */
 export function storeAheadMs({ sentAtMs, receivedAtMs, serverDateMs }: AnswerTimes): number | null {
   if (serverDateMs === null) return null;

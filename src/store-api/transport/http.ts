@@ -10,7 +10,7 @@ import type { Transport, TransportRequest } from './transport.ts';
 interface HttpTransportOptions {
   /** http or https, with or without a path; without credentials. */
   readonly baseUrl: string;
-  /** Limit of connections, and so of requests in flight; others wait, within their deadline. */
+  /** Limit of requests in flight; others wait, within their deadline. */
   readonly maxConcurrency: number;
   readonly userAgent: string;
   /** Epoch ms. */
@@ -38,10 +38,8 @@ const DEFAULT_LIMITS: HttpLimits = {
 };
 
 /**
- * Posts requests over a pool of persistent connections (docs/store-api.md#conventions, 6 and 8).
- *
- * @returns `close` closes every connection; requests in flight reject with kind `aborted`.
- * @throws TypeError, RangeError for impossible options.
+ * Posts requests over a pool of persistent connections (docs/store-api.md#conventions, 6 and 8). After `close`,
+ * requests in flight reject with kind `aborted`. @throws TypeError, RangeError for impossible options.
  */
 export function createHttpTransport(options: HttpTransportOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -118,7 +116,6 @@ export function createHttpTransport(options: HttpTransportOptions) {
 
 const unpacked = promisify<Uint8Array, ZlibOptions, Uint8Array>(unzip);
 
-/** Host and port of an address, always with the port. */
 export function storeAt(baseUrl: string): string {
   const { hostname, port, protocol } = new URL(baseUrl);
   return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;

@@ -1,10 +1,8 @@
-/**
- * The boundary between the client and the network: one function that sends a request, over sockets or in a simulation.
- */
+/** Sends requests to the store, over sockets or in a simulation. */
 import type { AnswerTimes } from './errors.ts';
 
 export interface TransportRequest {
-  /** Path below the base URL, with a leading slash. Every request is a POST. */
+  /** Below the base URL, with a leading slash. Every request is a POST. */
   readonly endpoint: string;
   /** Sent as `X-Request-Id`. */
   readonly requestId: string;
@@ -23,7 +21,7 @@ export interface TransportResponse extends AnswerTimes {
 }
 
 /**
- * Sends one request and resolves with the complete answer, whatever its status. Otherwise rejects with a ServiceError:
- * `unavailable` (network, timeout), `contract` (answer too large) or `aborted`.
+ * Resolves with the complete answer, whatever its status. Otherwise rejects with a ServiceError: `unavailable`
+ * (network, timeout), `contract` (answer too large) or `aborted`.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
