@@ -1,4 +1,3 @@
-/** The `stock-mirror` command: a file per verb in cli/, listed in cli/verbs.ts. */
 import { outliveOutput } from './cli/shared/output.ts';
 import { createProgram } from './cli/program.ts';
 import { runProgram } from './cli/run.ts';

@@ -29,9 +29,7 @@ export interface Client extends ServiceClient {
     request?: AllProductsRequest,
     options?: CallOptions,
   ): AsyncGenerator<ProductRow, void, undefined>;
-  /**
-   * Waits until an order (`order.id`) has a shipment. Rejects with kind `unavailable` after `timeoutMs`, default 60 s.
-   */
+  /** Waits until an order (`order.id`) has a shipment. Rejects as `unavailable` after `timeoutMs`, default 60 s. */
   waitForShipment(orderId: string, options?: WaitOptions): Promise<Order>;
   /** All addresses of the store, the default sender first. Can be iterated once. */
   allAddresses(options?: CallOptions): AsyncGenerator<StoreAddress, void, undefined>;
@@ -42,10 +40,9 @@ export interface Client extends ServiceClient {
 const DEFAULT_MAX_CONCURRENCY = 8;
 
 /**
- * Connects to the store; sends nothing before the first call. 5xx, network failures and timeouts are retried with
- * growing, jittered pauses: reads always, `createOrder` only with an `external_order_id`. 429 waits for its
- * `Retry-After`; a refused token is replaced once; nothing else is retried (docs/store-api.md#errors, 4).
- * @throws TypeError, RangeError for impossible options.
+ * Connects to the store; sends nothing before the first call. 5xx, network failures and timeouts are retried: reads
+ * always, `createOrder` only with an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced
+ * once (docs/store-api.md#errors, 4). @throws TypeError, RangeError for impossible options.
  */
 export function createClient({ retry, ...options }: ClientOptions): Client {
   const connection = connectService({

@@ -1,4 +1,3 @@
-/** The mirror's entry: configuration, composition, listening, draining on SIGTERM. */
 import { beginEntry } from './platform/entry.ts';
 
 beginEntry();

@@ -1,7 +1,4 @@
-/**
- * The rules compare instants a second or two apart, so a step of the wall clock must not reach them: the mirror's clock
- * follows the monotonic clock and approaches the wall clock slowly.
- */
+/** Follows the monotonic clock and approaches the wall clock slowly: the rules compare instants 1 or 2 s apart. */
 interface SteadyClock {
   readonly nowMs: number;
   readonly monotonicMs: number;
@@ -29,10 +26,7 @@ export function advance(
 export interface Clock {
   /** Epoch ms, never decreasing. */
   readonly now: () => number;
-  /**
-   * Called when the process stood still for `silentMs` and received nothing: the wall clock ran ahead, as after a
-   * suspend, or `now`, which a running mirror calls every second, was not called.
-   */
+  /** Called after `silentMs` without receiving: the wall clock ran ahead (suspend), or nothing called `now`. */
   readonly onStandstill: (listener: (silentMs: number) => void) => void;
 }
 

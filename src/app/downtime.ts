@@ -12,10 +12,7 @@ interface LastRun {
   readonly bootedAtMs: number;
 }
 
-/**
- * Since when deliveries may be missing, or null (docs/architecture.md#downtime). Any time without an open port counts,
- * since the store sends each delivery once.
- */
+/** Since when deliveries may be missing (any time without an open port), or null (docs/architecture.md#downtime). */
 export function missedSince({ aliveAtMs, missedSinceMs, isInherited, bootedAtMs }: LastRun): number | null {
   if (missedSinceMs !== null) return missedSinceMs;
   if (aliveAtMs === null) return 0;

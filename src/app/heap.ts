@@ -1,10 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Limits how far each thread's heap grows between two collections: by default V8 lets it grow to several times its live
- * size. Set elsewhere: `--max-semi-space-size` for the main thread (package.json, deploy; the requests of 256
- * connections end before they are promoted), the other threads' young generation, which it would overrule
- * (platform/thread.ts), and `--max-old-space-size`, which keeps V8 from reserving more on large machines.
+ * Limits how far each thread's heap grows between two collections; V8's default is several times the live size. For the
+ * young generation, the main thread has `--max-semi-space-size` (package.json, deploy; the requests of 256 connections
+ * end before they are promoted), the others a limit in platform/thread.ts, which that option would overrule.
  */
 export function keepHeapsSmall(): void {
   setFlagsFromString('--max-semi-space-size=0');

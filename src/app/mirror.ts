@@ -27,10 +27,7 @@ export interface OpenMirror {
   readonly store: Store;
   readonly reconciler: Reconciler;
   readonly clock: Clock;
-  /**
-   * Deliveries may be missing since then: requests a read of every product once the mirror works. Until the mirror has
-   * stored it, each heartbeat carries it.
-   */
+  /** Since then, deliveries may be missing: requests reads of all products. Heartbeats carry it until it is stored. */
   missed(sinceMs: number): void;
   /** The downtime for the heartbeat; null if the mirror has stored every downtime. */
   readonly missedSinceMs: number | null;

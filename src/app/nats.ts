@@ -1,4 +1,3 @@
-/** The packages for STREAM_URL are optional: they are loaded only when it is set. */
 import { ConfigError } from '../config/config.ts';
 import { connectNats, loadNats, type NatsOptions } from '../stream/nats.ts';
 

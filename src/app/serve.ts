@@ -1,4 +1,3 @@
-/** `npm start` and `stock-mirror serve`. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from '../platform/authority.ts';

@@ -45,7 +45,6 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-/** Deliveries do not need the mirror. */
 const MIRROR_WAIT_MS = 10_000;
 
 export async function startService(

@@ -1,4 +1,3 @@
-/** `stock-mirror backup FILE`: copies the mirror, whether it runs or not. */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';

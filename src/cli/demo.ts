@@ -1,6 +1,3 @@
-/**
- * `stock-mirror demo`: mirrors a simulated store over a bad network, kills the mirror once, and compares all values.
- */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

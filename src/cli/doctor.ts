@@ -1,4 +1,3 @@
-/** `stock-mirror doctor`: checks everything that can prevent correct values (docs/operating.md#run). */
 import { Command } from 'commander';
 import { requireNats } from '../app/nats.ts';
 import {

@@ -1,4 +1,3 @@
-/** `stock-mirror export`: writes stock rows or the change feed as CSV or JSON lines. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, createReadStream, createWriteStream, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';

@@ -136,8 +136,8 @@ interface FollowDeps<S extends Sight> {
 }
 
 /**
- * Shows the progress of a run, or its obstacle, until it has ended. @returns the finished run; null when interrupted.
- * @throws Error when the mirror stays away, or when only an operator can let the run continue.
+ * Shows the run's progress or obstacle until it has ended; null when interrupted.
+ * @throws Error if only an operator can let it continue, or if the mirror stays away.
  */
 export async function follow<S extends Sight>(deps: FollowDeps<S>): Promise<S['run'] | null> {
   const { look, progress, interrupted, now = () => performance.now(), pause = wait } = deps;

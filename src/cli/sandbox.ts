@@ -1,4 +1,3 @@
-/** `stock-mirror sandbox`: runs a simulated store until a signal. */
 import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
 import type { z } from 'zod';

@@ -1,4 +1,3 @@
-/** `stock-mirror send`: sends one signed webhook to the mirror, as the store would, and prints the answer. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';

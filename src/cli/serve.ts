@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { runService } from '../app/serve.ts';
 import { explained } from './shared/explained.ts';
 
-/** `stock-mirror serve`: runs the mirror in the foreground. */
 export function createCommand(): Command {
   const command = new Command('serve').action(async () => {
     process.exitCode = await runService();

@@ -1,4 +1,3 @@
-/** `stock-mirror status`: shows the state of the running mirror, or of the database when none runs. */
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';

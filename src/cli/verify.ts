@@ -1,4 +1,3 @@
-/** `stock-mirror verify`: compares the store's quantities with the mirror's (docs/operating.md#run). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';

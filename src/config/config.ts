@@ -25,10 +25,7 @@ export interface Endpoint {
   readonly fd?: number;
 }
 
-/**
- * By default from the process's environment and working directory (docs/configuration.md).
- * @throws ConfigError naming every variable that is missing or wrong.
- */
+/** @throws ConfigError naming every variable that is missing or wrong (docs/configuration.md). */
 export function loadConfig(sources: Partial<Sources> = {}) {
   const { values, local, problems } = read(sources);
   if (problems.length > 0) throw new ConfigError(problems);
@@ -47,10 +44,7 @@ export function loadConfig(sources: Partial<Sources> = {}) {
   };
 }
 
-/**
- * Like `loadConfig`, but the store's settings and the tokens of the private listener may be missing or unreadable.
- * @throws ConfigError naming every variable that is missing or wrong, if one is wrong.
- */
+/** Like `loadConfig`, but store settings and private tokens may be absent. @throws ConfigError if one is wrong. */
 export function loadLocalConfig(sources: Partial<Sources> = {}) {
   const { local, problems } = read(sources);
   // Report absent values only together with a wrong one: few of these commands need them.

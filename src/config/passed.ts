@@ -1,7 +1,4 @@
-/**
- * systemd socket activation (sd_listen_fds(3)): systemd keeps the sockets open, so the kernel holds connections while
- * the mirror restarts.
- */
+/** systemd socket activation (sd_listen_fds(3)): the kernel holds connections while the mirror restarts. */
 import type { ConfigProblem } from './error.ts';
 
 /** `FileDescriptorName=` in the socket units. */

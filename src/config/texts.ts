@@ -49,7 +49,7 @@ export function readTexts({ env, cwd, readFile }: Sources) {
   const dotenv = parseEnv(isUtf16 ? '' : (dotenvText ?? ''));
   // The environment overrides `.env`, even with an empty value.
   const given: NodeJS.Dict<string> = { ...dotenv, ...env };
-  /** Unset and empty variables are not in the map. null: set, and already reported as wrong. */
+  /** Unset and empty variables are not in the map. null if set, and already reported as wrong. */
   const texts = new Map<VariableName, string | null>();
   for (const name of VARIABLE_NAMES) {
     const text = given[name] ?? '';

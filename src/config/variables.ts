@@ -4,9 +4,8 @@ import type { Kind } from './kinds.ts';
 
 export interface Variable<T = unknown> {
   readonly kind: Kind<T>;
-  /** Markdown. */
   readonly meaning: string;
-  /** The text used if the variable is unset; null: the value is null; undefined: the variable is required. */
+  /** The text used if the variable is unset; null if its value is then null; undefined if it is required. */
   readonly unset?: string | null;
 }
 

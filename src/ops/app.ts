@@ -1,4 +1,3 @@
-/** The private listener (docs/http-api.md#private-listener): access control, then the API and the page. */
 import type { Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { createGuardedApp } from './access/guarded.ts';

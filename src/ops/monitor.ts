@@ -1,4 +1,3 @@
-/** Feeds metrics, state and plots from observers that the composition passes to the other parts. */
 import { Registry } from 'prom-client';
 import type { Logger } from '../platform/log.ts';
 import type { AnswerTimes } from '../store-api/transport/errors.ts';

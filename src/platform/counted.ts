@@ -1,4 +1,3 @@
-/** @returns '1 product', '2 products'. */
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -11,9 +11,8 @@ export function beginEntry(): void {
 }
 
 /**
- * Caches compiled code between starts, in the home of the process's user, regardless of HOME: from a folder that others
- * can write to, such as Node's default in /tmp, their code would run with this user's rights. Without a writable home,
- * nothing is cached.
+ * Caches compiled code in the home of the process's user, regardless of HOME: code in a folder that others can write
+ * to, such as Node's default in /tmp, would run with this user's rights.
  */
 function keepCompiled(): void {
   try {
@@ -26,8 +25,8 @@ function keepCompiled(): void {
 }
 
 /**
- * npm sends its signals to the shell that runs the script. Shells that do not exec the program, such as Debian's, die
- * of a SIGTERM and leave the program running: treat the shell's death as the signal.
+ * npm signals only the shell that runs the script, and Debian's dies of a SIGTERM without passing it on. Treats the
+ * shell's death as the signal.
  */
 function endWithShell(): void {
   const shell = process.ppid;

@@ -1,4 +1,3 @@
-/** Serves a hono app on a socket, with limits for slow and oversized requests and slow readers. */
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -9,10 +8,8 @@ import { authorityOf } from './authority.ts';
 interface App {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
   /**
-   * Marks a listener for unauthenticated clients, which answers requests without a valid Host header too.
-   *
-   * Called with null when a connection was closed because `MAX_CONNECTIONS` are open, and with the protocol when a
-   * connection spoke another one, such as TLS, and was answered 400.
+   * Marks a listener for unauthenticated clients, which also answers requests without a valid Host header. Called with
+   * null for a connection beyond `MAX_CONNECTIONS`, and with the protocol of one that spoke another, such as TLS.
    */
   readonly onUnread?: (protocol: string | null) => void;
 }
@@ -22,8 +19,8 @@ export interface Listener {
   /** The actual port, also when 0 was requested. */
   readonly port: number;
   /**
-   * Stops accepting, lets requests under way end, and cuts the rest after `graceMs`. A request already on its way on an
-   * idle connection is still answered, with `Connection: close`.
+   * Stops accepting, lets requests under way end, and cuts the rest after `graceMs`. A request on its way on an idle
+   * connection is still answered.
    */
   stop(graceMs: number): Promise<void>;
 }
@@ -44,11 +41,7 @@ const BACKLOG = 4_096;
 /** How long idle connections stay open at a stop: longer than a request travels. */
 const LINGER_MS = 500;
 
-/**
- * @param fd a descriptor that is already listening, instead of host and port. It is closed at the stop; connections
- * stay with another process that holds it.
- * @throws Error naming host and port, or the descriptor, if listening fails.
- */
+/** @param fd a listening descriptor instead of host and port, closed at the stop. @throws Error naming the address. */
 export async function listen(app: App, host: string, port: number, fd?: number): Promise<Listener> {
   const { fetch, onUnread } = app;
   const server = createAdaptorServer({
@@ -118,7 +111,7 @@ const BROKEN: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** The protocol that a sender used by mistake; null: none of these. */
+/** The protocol that a sender used by mistake; null if none of these. */
 function protocolOf(start: string): string | null {
   if (start.startsWith('\x16\x03')) return 'TLS';
   if (start.startsWith('PRI * HTTP/2')) return 'HTTP/2';

@@ -35,7 +35,6 @@ function serializeError(error: Error): object {
   return { type: error.name, message: error.message, ...('kind' in error && { kind: error.kind }) };
 }
 
-/** For reading the file at a terminal; JSON parsers see the same text. */
 function escaped(output: DestinationStream): DestinationStream {
   return { write: (line) => output.write(`${visible(line.trimEnd())}\n`) };
 }
@@ -52,10 +51,7 @@ function readable(output: DestinationStream): DestinationStream {
 
 const LIMITED_EVERY_MS = 10_000;
 
-/**
- * Everything that needs a failed database file fails. The fault is logged once, and repeated at most every 10 s unless
- * it is more severe.
- */
+/** Everything that needs a failed file fails: logs a fault once, and again every 10 s or when it is more severe. */
 function repeatsOfFaults(): (fields: unknown, level: number) => boolean {
   let last = { message: '', level: 0, atMs: 0 };
   return (fields, level) => {
@@ -69,11 +65,7 @@ function repeatsOfFaults(): (fields: unknown, level: number) => boolean {
   };
 }
 
-/**
- * Limits lines that outsiders can cause.
- *
- * @param write called at most every 10 s, with the calls since the last line by kind, and this call's context.
- */
+/** @param write called at most every 10 s, with the calls since the last line by kind, and this call's context. */
 export function createLimitedLog(write: (fields: object) => void): (kind: string, context?: object) => void {
   let counts: Record<string, number> = {};
   let writtenAtMs = Number.NEGATIVE_INFINITY;
@@ -91,11 +83,9 @@ export function createLimitedLog(write: (fields: object) => void): (kind: string
 const MAX_WAITING_BYTES = 1 << 20;
 
 /**
- * Writes log lines to a descriptor. Logging never blocks, because a webhook's answer is due within a second while the
- * terminal or pipe may not be read; and it never fails: after a full disk or a closed pipe, lines wait until there is
- * room.
- *
- * @param onDropped called with the number of lines dropped, once there is room again.
+ * Writes log lines and never blocks, since a webhook's answer is due within a second while no one may read the pipe.
+ * After a full disk or a closed pipe, lines wait until there is room. @param onDropped called with the number of lines
+ * dropped, once there is room again.
  */
 function linesTo(fd: number, onDropped: (lines: number) => void): DestinationStream {
   const output = new sonic.SonicBoom({ fd, maxLength: MAX_WAITING_BYTES });

@@ -1,14 +1,10 @@
-/**
- * The build (scripts/build/bundle.ts) merges the sources into a few files in dist/: no other file may depend on its
- * path.
- */
+/** The build merges the sources into a few files in dist/: no other file may depend on its own path. */
 import { basename } from 'node:path';
 
 const isSource = import.meta.url.endsWith('.ts');
 
 export const MIGRATIONS = new URL(isSource ? '../../drizzle/' : '../drizzle/', import.meta.url);
 
-/** For browsers. @param library its path below node_modules. */
 export function pageFile(name: string, library?: string): URL {
   const source = library === undefined ? `../web/page/${name}` : `../../node_modules/${library}`;
   return new URL(isSource ? source : `./page/${name}`, import.meta.url);

@@ -1,10 +1,7 @@
 /** Requests through the environment's proxy. Node's `fetch` would use it for loopback too, or not at all. */
 import { Agent, EnvHttpProxyAgent, fetch, Pool, type Dispatcher, type RequestInit } from 'undici';
 
-/**
- * Follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY; lowercase names take precedence. Loopback is always direct.
- * @throws TypeError if the proxy is not an http or https address.
- */
+/** Lowercase names take precedence; loopback is always direct. @throws TypeError unless the proxy is http or https. */
 export function throughProxy(options: Omit<Pool.Options, 'connect'> & ConnectOptions = {}): Dispatcher {
   const { connect = {}, headersTimeout } = options;
   try {

@@ -1,7 +1,6 @@
 /** Control characters, line breaks and bidi marks: terminals obey them, and they mislead readers. */
 const INVISIBLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** Escapes foreign text, such as a SKU, for a terminal or a log line, like JSON. */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

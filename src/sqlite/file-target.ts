@@ -2,10 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { linksFollowed } from '../platform/links-followed.ts';
 
-/**
- * Refuses to overwrite the database's own files, and others unless `force`. @param from all databases that belong to
- * it.
- */
+/** Refuses to overwrite the database's own files, and others unless `force`. @param from all of its databases. */
 export function refuseTarget(
   from: readonly string[],
   to: string,

@@ -1,4 +1,3 @@
-/** Detects that another program deleted, moved or replaced files that a thread has open. */
 import { statSync } from 'node:fs';
 
 interface HeldFiles {

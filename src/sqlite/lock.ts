@@ -37,9 +37,7 @@ export function lockDatabase(path: string): DatabaseLock {
   });
 }
 
-/**
- * Since when a process has held the lock, epoch ms; null if none does. @throws StoreError if this user may not look.
- */
+/** When a process took the lock that it holds, epoch ms; null if none. @throws StoreError if this user may not look. */
 export function databaseLockedSinceMs(path: string): number | null {
   const lockPath = `${path}.lock`;
   if (!isThere(lockPath)) return null;

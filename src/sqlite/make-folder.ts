@@ -1,10 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/**
- * Not `mkdirSync` with `recursive`: Node loops forever where a folder refuses new entries with "no such file", as /proc
- * does. @param path absolute.
- */
+/** `mkdirSync` with `recursive` loops forever in a folder that refuses entries with "no such file", as /proc. */
 export function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));

@@ -3,10 +3,7 @@ import { explain } from './explain.ts';
 
 export type Db = Database.Database;
 
-/**
- * How long a statement waits for another program's lock: less than an answer's deadline
- * (docs/http-api.md#public-listener).
- */
+/** A statement's wait for another program's lock: less than an answer's deadline (docs/http-api.md#public-listener). */
 export const BUSY_TIMEOUT_MS = 500;
 
 export function openReader(path: string): Db {

@@ -1,4 +1,3 @@
-/** Paged lists as sequences of rows; a page is requested when the rows before it have been consumed. */
 import { ADDRESS_LIST_ENDPOINT } from './endpoints/orders.ts';
 import type { CallOptions } from './endpoints/call.ts';
 import type { ServiceClient } from './client.ts';
@@ -14,8 +13,8 @@ const PRODUCTS_PER_PAGE = 100;
 const ADDRESSES_PER_PAGE = 200;
 
 /**
- * Every product (docs/store-api.md#post-v1productlist), by default by ascending `id`: only in that order does each come
- * exactly once while others are edited or deleted. @throws ServiceError from the iteration.
+ * By default by ascending `id`: only in that order does each product come exactly once while others are edited or
+ * deleted (docs/store-api.md#post-v1productlist). @throws ServiceError from the iteration.
  */
 export function allProducts(
   client: Pick<ServiceClient, 'listProducts'>,
@@ -29,9 +28,7 @@ export function allProducts(
   });
 }
 
-/**
- * All addresses (docs/store-api.md#post-v1storeaddresslist), the default sender first. @throws ServiceError likewise.
- */
+/** The default sender comes first (docs/store-api.md#post-v1storeaddresslist). @throws ServiceError likewise. */
 export function allAddresses(
   client: Pick<ServiceClient, 'listAddresses'>,
   options?: CallOptions,

@@ -29,8 +29,8 @@ export interface ServiceConnectionOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   /**
-   * Processes with these credentials share a token, and a lockout, through this file (mode 0600, in a folder that
-   * exists). Without it, each process requests its own token; the store allows ten token requests a minute.
+   * Through this file (mode 0600, in an existing folder), processes with these credentials share token and lockout.
+   * Without it, each requests its own token; the store allows ten token requests a minute.
    */
   readonly tokenFilePath?: string;
   /** Limit of requests in flight. */
@@ -43,9 +43,7 @@ export interface ServiceConnectionOptions {
   /** Keeps a part of the token's state with other machines too. */
   readonly shareTokenState?: ((file: TokenFile, fingerprint: string) => TokenFile) | undefined;
   readonly limits?: Partial<HttpLimits>;
-  /**
-   * Epoch ms, for the times of answers; default `Date.now`, which token ages always use, because processes share it.
-   */
+  /** Epoch ms, for the times of answers. Token ages use `Date.now`, which all processes share. */
   readonly now?: () => number;
 }
 

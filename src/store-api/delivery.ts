@@ -1,6 +1,4 @@
-/**
- * Parses a webhook body ("Events"). Of an authentic body, items that are not understood are named and the others read.
- */
+/** Parses a webhook body ("Events"): names items that are not understood, and reads the others. */
 import type { StockChange, Unreadable } from '../core/input.ts';
 import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED } from './contract/schemas.ts';
 

@@ -1,6 +1,4 @@
-/**
- * Retries for programs that call the store now and then (docs/store-api.md#errors, 4). The mirror paces its own reads.
- */
+/** For programs that call the store now and then (docs/store-api.md#errors, 4). The mirror paces its own reads. */
 import { fullJitterMs } from './backoff.ts';
 import type { BackoffPolicy } from './backoff.ts';
 import { createOrderRequestSchema } from './contract/order-schemas.ts';
@@ -26,9 +24,8 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 };
 
 /**
- * Delay before a failed call is repeated, in ms; null: do not repeat it. 429 waits at least for its `Retry-After`. A
- * 5xx, network failure or timeout waits with full jitter, and is final for a call that must not run twice. All else is
- * final.
+ * Delay before a retry in ms; null: none. 429 waits at least for its `Retry-After`. A 5xx, network failure or timeout
+ * waits with full jitter, and is final for a call that must not run twice. All else is final.
  * @param failures 1 or more. @param isRepeatable twice has the same effect as once. @param random in [0, 1).
  */
 export function retryDelayMs(
@@ -52,16 +49,14 @@ export function retryDelayMs(
 
 interface RetryDeps {
   readonly policy: RetryPolicy;
-  /** Resolves after `ms`, or when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
 /**
- * Retries every read, and orders that cannot be created twice. A call rejects with the last attempt's error, or with
- * kind `aborted` if its signal, or closing the client, ended a wait. @throws RangeError for a policy without a first
- * attempt.
+ * Retries reads, and orders that cannot be created twice. Rejects with the last attempt's error, or as `aborted` if its
+ * signal or closing ended a wait. @throws RangeError for a policy without a first attempt.
  */
 export function withRetries(client: ServiceClient, { policy, sleep, random }: RetryDeps): ServiceClient {
   if (!Number.isInteger(policy.attempts) || policy.attempts < 1)

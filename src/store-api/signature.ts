@@ -4,17 +4,14 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 /** The format of `X-Service-Signature`; other values are rejected without a comparison. */
 export const SIGNATURE = /^[0-9a-f]{64}$/;
 
-/**
- * Signs a webhook body: lowercase hex HMAC-SHA256 over the raw bytes (docs/store-api.md#signature).
- * @param secret the webhook secret, as UTF-8, neither trimmed nor decoded.
- */
+/** Lowercase hex HMAC-SHA256 over the raw bytes (docs/store-api.md#signature). @param secret as UTF-8, not trimmed. */
 export function signBody(secret: string, body: Uint8Array): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }
 
 /**
- * Whether one of `secrets` signed exactly these bytes (docs/store-api.md#signature). Never throws. Every secret is
- * tried, so the time does not show which one matched. An empty one matches nothing, since anyone could sign with it.
+ * Whether one of `secrets` signed exactly these bytes (docs/store-api.md#signature). Every secret is tried, so that the
+ * time does not show which one matched. An empty one matches nothing, since anyone could sign with it.
  * @param header the value of `X-Service-Signature`: exactly 64 lowercase hex digits.
  */
 export function verifySignature(

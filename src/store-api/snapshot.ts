@@ -4,8 +4,8 @@ import { ServiceError } from './transport/errors.ts';
 import type { ProductDetail, ProductVariantDetail, WarehouseLevel } from './contract/schemas.ts';
 
 /**
- * Converts a product detail for the merge rules. Texts are made well-formed: the database would return a lone surrogate
- * as another text, and every read would look like a new name. @param detailJson as received, with unknown fields.
+ * Makes texts well-formed: the database would return a lone surrogate as another text, and every read would look like a
+ * new name. @param detailJson as received, with unknown fields.
  */
 export function snapshotOf(product: ProductDetail, detailJson: string): ProductSnapshot {
   const pulled = product.parent_id !== undefined;

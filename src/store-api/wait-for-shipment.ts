@@ -12,7 +12,6 @@ export interface WaitOptions extends Pick<CallOptions, 'signal'> {
 
 interface WaitDeps {
   readonly client: Pick<ServiceClient, 'orderDetail'>;
-  /** Ends early when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly closing: AbortSignal;
 }
@@ -26,9 +25,7 @@ const LONGEST_PAUSE_MS = 5_000;
 const GROWTH = 1.5;
 
 /**
- * Waits until an order's courier booking is complete (docs/store-api.md#post-v1ordercreate); temporary failures are
- * retried.
- * @param orderId the store's id of the order. @returns the order with its shipments.
+ * Waits until an order's courier booking is complete (docs/store-api.md#post-v1ordercreate), with retries.
  * @throws ServiceError: `unavailable` at the timeout, `rejected` with 404 if there is no such order.
  */
 export async function waitForShipment(

@@ -28,7 +28,7 @@ interface Frame {
   readonly brand: string;
   /** Subject of the script's error messages: `The mirror`. */
   readonly server: string;
-  /** Interval of the script's reloads; null: no script. */
+  /** Interval of the script's reloads; null for no script. */
   readonly everyMs: number | null;
   readonly links: readonly (readonly [path: string, words: string])[];
   readonly at: string;

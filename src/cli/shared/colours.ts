@@ -1,6 +1,4 @@
 import pc from 'picocolors';
 
-/**
- * Colours only on a terminal. By default the library also colours a CI job's pipes; `undefined` leaves it the choice.
- */
+/** Only on a terminal: by default the library colours a CI job's pipes too. `undefined` leaves it the choice. */
 export const colours = pc.createColors(process.stdout.isTTY ? pc.isColorSupported : false);

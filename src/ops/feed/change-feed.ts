@@ -73,9 +73,9 @@ export interface StartOver {
 }
 
 interface Standing {
-  /** The consumer's last number; null: begin with the oldest change. */
+  /** The consumer's last number; null to begin with the oldest change. */
   readonly after: number | null;
-  /** null: the consumer compares epochs itself. */
+  /** null if the consumer compares epochs itself. */
   readonly epoch: string | null;
 }
 

@@ -1,4 +1,3 @@
-/** Gauges of the last sample of the database; a scrape makes no query. */
 import { Gauge, type Registry } from 'prom-client';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { CAUSE_CODES } from '../state/causes.ts';

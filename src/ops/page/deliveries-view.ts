@@ -146,7 +146,7 @@ export function actorView({ orderId, userId }: Pick<DeliveredItem, 'orderId' | '
   ${userId === null ? '' : html`user ${idView(userId)}`}`;
 }
 
-/** null: the item is not applied yet, or was applied in an earlier epoch. */
+/** null if the item is not applied yet, or was applied in an earlier epoch. */
 const outcomeWords = ({ outcome }: DeliveredItem): string => (outcome === null ? '–' : OUTCOMES[outcome]);
 
 const OUTCOMES: Readonly<Record<ChangeBranch, string>> = {

@@ -1,4 +1,3 @@
-/** The ops page (docs/http-api.md#private-listener). It works without scripts. */
 import { Hono, type Context } from 'hono';
 import { html } from 'hono/html';
 import { StoreError } from '../../sqlite/errors.ts';

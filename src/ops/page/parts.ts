@@ -11,7 +11,6 @@ export function instant(atMs: number): Html {
   return html`<time datetime="${iso}" data-zone>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 }
 
-/** `3 min ago`, with the exact time as a tooltip. */
 export function ago(atMs: number | null, nowMs: number, never = 'never'): Html {
   if (atMs === null) return html`${never}`;
   const iso = new Date(atMs).toISOString();

@@ -15,7 +15,7 @@ interface Series {
 const SIZE = 10;
 const LOST = 'del-color';
 
-/** @param minutes oldest first; null: the mirror did not run. */
+/** @param minutes oldest first; null if the mirror did not run. */
 export function plotsView(minutes: readonly (Minute | null)[], endMs: number): Html {
   const points = Array.from({ length: Math.ceil(minutes.length / SIZE) }, (_, at) =>
     minutes.slice(at * SIZE, (at + 1) * SIZE).filter((minute) => minute !== null),

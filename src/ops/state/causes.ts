@@ -1,7 +1,4 @@
-/**
- * Causes: why values may be wrong, or what needs an operator's attention. All interfaces use the same codes. `npm run
- * generate` writes docs/operating.md and deploy/prometheus/alerts.yml from this table.
- */
+/** Why values may be wrong, or what needs attention. `npm run generate` writes documents and alert rules from this. */
 
 export const OWNERS = ['store', 'operator', 'host', 'network'] as const;
 export type Owner = (typeof OWNERS)[number];
@@ -300,7 +297,7 @@ export const HOLD_READS: ReadonlySet<CauseCode> = new Set([
 export interface Cause {
   readonly code: CauseCode;
   readonly severity: Severity;
-  /** Epoch ms; null: not known. */
+  /** Epoch ms; null if unknown. */
   readonly since: number | null;
   readonly owner: Owner;
   readonly message: string;

@@ -14,9 +14,7 @@ export class ClockSkew {
     if (this.#latest.length > ANSWERS) this.#latest.shift();
   }
 
-  /**
-   * Least difference in the latest answers; positive: this machine is ahead. null: too few answers, or they disagree.
-   */
+  /** Least difference; positive: this machine is ahead. null if the answers are too few or disagree. */
   get aheadMs(): number | null {
     if (this.#latest.length < ANSWERS) return null;
     const [first = 0] = this.#latest;

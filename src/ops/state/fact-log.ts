@@ -1,4 +1,3 @@
-/** Logs the facts that deserve a person's attention, one line each. */
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Logger } from '../../platform/log.ts';
 
@@ -6,7 +5,7 @@ import type { Logger } from '../../platform/log.ts';
 const MOST_LINES = 20;
 const STRETCH_MS = 10_000;
 
-/** null: logged at level debug only. */
+/** null if logged at level debug only. */
 type Line = readonly [level: 'info' | 'warn' | 'error', message: string] | null;
 
 const MANY = { product: 'products', variant: 'variants', level: 'stock levels' } as const;

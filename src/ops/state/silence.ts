@@ -1,7 +1,4 @@
-/**
- * Compares silence with the same hours of earlier days, since no fixed limit fits large and small stores, day and
- * night.
- */
+/** Compares silence with the same hours of earlier days: no fixed limit fits all stores, day and night. */
 import type { DeliveryCounts } from '../../mirror/queries/delivery-counts.ts';
 import { SlotCounts } from './slot-counts.ts';
 

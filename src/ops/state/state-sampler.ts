@@ -1,7 +1,4 @@
-/**
- * Reads the mirror's counts from the database. The query's cost grows with the open read requests: the longer it takes,
- * the more rarely it runs, to keep the query thread free.
- */
+/** Reads the mirror's counts. The longer the query takes, the more rarely it runs, to keep the query thread free. */
 import type { Logger } from '../../platform/log.ts';
 import type { StateSample } from '../../mirror/queries/gauges.ts';
 import type { Status } from '../../mirror/queries/status.ts';

@@ -10,7 +10,7 @@ import { stateOf, type MirrorState, type ProcessFacts, type StatusFacts } from '
 import type { Blocked } from './store-cause.ts';
 
 export interface StateWatchDeps {
-  /** null, as `writer`: this host only receives. */
+  /** null, as `writer`, if this host only receives. */
   readonly reader: StoreReader | null;
   readonly inbox: { readonly lastSeq: number };
   readonly writer: Pick<StoreWriter, 'position' | 'fault'> | null;
@@ -62,7 +62,7 @@ export class StateWatch {
     return this.#lastDeliveryAtMs ?? this.#deps.status()?.last_delivery_at ?? null;
   }
 
-  /** @param status as just read, or the error that prevented it; null: not read yet. */
+  /** @param status as just read, or the error that prevented it; null if not read yet. */
   of(status: StatusFacts | StoreError | null): MirrorState {
     const nowMs = this.#deps.now();
     const error = status instanceof StoreError ? status : null;

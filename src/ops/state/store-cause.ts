@@ -3,7 +3,7 @@ import { causeOf, type Cause, type CauseCode } from './causes.ts';
 export interface Blocked {
   readonly kind: string;
   readonly message: string;
-  /** The time of the next request; null: after an operator has acted. */
+  /** The time of the next request; null if an operator must act first. */
   readonly untilMs: number | null;
   readonly sinceMs?: number;
   readonly at?: string;

@@ -1,6 +1,4 @@
-/**
- * The last day minute by minute, for the plots: in memory, and past minutes also in the mirror, to survive restarts.
- */
+/** The last day minute by minute, for the plots: in memory, and past minutes also in the mirror. */
 import type { Fact } from '../../core/apply/fact.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -75,7 +73,7 @@ export class Timeline {
     await this.#noting;
   }
 
-  /** Oldest first; null: no mirror ran. The last minute is not over yet. */
+  /** Oldest first; null if no mirror ran. The last minute is not over yet. */
   minutes(): (Minute | null)[] {
     const first = this.#minuteNow() - KEPT_MINUTES + 1;
     return Array.from({ length: KEPT_MINUTES }, (_, at) => this.#minutes.get(first + at) ?? null);

@@ -12,7 +12,7 @@ export interface Delivery {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** ("Events": Request, stock_available_updated payload, Signature). */
+/** "Events": Request, stock_available_updated payload, Signature. */
 export function seal(
   items: readonly SentItem[],
   by: { readonly requestId: string; readonly requestTimeMs: number; readonly secret: string },

@@ -37,7 +37,6 @@ export class OperationError extends ApiError {
   }
 }
 
-/** Switches for the refusals 403 ("Errors"). */
 export interface Access {
   /** For orders and addresses; the product endpoints have no 403. */
   accessDenied: boolean;

@@ -41,7 +41,6 @@ interface Refused {
   readonly problem: string;
 }
 
-/** The page and its forms. It works without scripts: a form is answered by a redirect. */
 export function createPage(store: Store): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   for (const path of ['/', '/page/*', '/calls', '/calls/*', '/webhooks/*'])

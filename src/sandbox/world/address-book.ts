@@ -9,7 +9,7 @@ export type StoredAddress = NewAddress & { readonly id: string };
 
 interface Entry {
   readonly address: StoredAddress;
-  /** null: a customer's address. */
+  /** null for a customer's address. */
   isPrimary: boolean | null;
 }
 

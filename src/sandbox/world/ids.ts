@@ -3,9 +3,7 @@ import type { Random } from './random.ts';
 const SHORT_EVERY = 12;
 const FIRST_LONG = 719_000_000_000_000_000n;
 
-/**
- * Most ids have 18 digits and are a few units apart, which reveals programs that read them as numbers (exact to 2^53).
- */
+/** Most ids have 18 digits and are close together, which reveals programs that read them as numbers (exact to 2^53). */
 export class Ids {
   readonly #random: Random;
   #long: bigint;

@@ -26,10 +26,7 @@ export class Ledger {
     this.#clock = clock;
   }
 
-  /**
-   * @param stampMs the time, for several changes at one instant. @returns none if the available quantity stays the
-   * same.
-   */
+  /** @param stampMs for several changes at one instant. @returns none if the available quantity stays the same. */
   move({
     stampMs,
     onHand = 0,

@@ -1,5 +1,3 @@
-/** The truth: the data that the store itself would hold. Quantities are whole numbers; times are epoch ms. */
-
 export type Kind = 'own' | 'pulled' | 'bundle' | 'assembled';
 
 export interface StockLevel {

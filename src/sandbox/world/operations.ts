@@ -33,10 +33,7 @@ interface NewProduct {
   readonly components?: readonly { readonly variantId: string; readonly qty: number }[] | undefined;
 }
 
-/**
- * Actions of staff and orders. Each changes the truth and publishes the store's webhooks, or throws OperationError and
- * changes nothing. Quantities must be whole numbers.
- */
+/** Each action changes the truth and sends webhooks, or throws OperationError. Quantities must be whole numbers. */
 export type Operations = ReturnType<typeof createOperations>;
 
 export function createOperations(deps: {
@@ -72,9 +69,7 @@ export function createOperations(deps: {
     stampMs?: number,
   ): SentItem[] => ledger.move({ ...place, onHand, cause: why, stampMs });
 
-  /**
-   * @param direction 1 assembles, -1 takes apart. All levels are looked up first: a missing component changes nothing.
-   */
+  /** @param direction 1 assembles, -1 takes apart. A missing component changes nothing. */
   const rebuild = (
     { units, ...target }: Target & { readonly units: number },
     direction: 1 | -1,

@@ -87,10 +87,7 @@ export function createOrderDesk(deps: {
 
   return {
     courier,
-    /**
-     * Returns the channel's existing order for a known `external_order_id`. @throws ApiError without having changed
-     * anything.
-     */
+    /** Returns the channel's existing order for a known `external_order_id`. @throws ApiError */
     place: (request: NewOrder, origin: Origin): PlacedOrder => {
       const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
       const existing = operations.orders.findExternal(origin, externalOrderId);
@@ -179,9 +176,7 @@ function noSuchAddress(field: string) {
   return refused(field, 'no such address for this store');
 }
 
-/**
- * The contract leaves the answer to an oversold line open: it is 400, as for any wrong field, and names the quantity.
- */
+/** The contract leaves the answer to an oversold line open: 400, as for any wrong field. */
 function fieldOf(error: OperationError, lines: readonly OrderLine[]): string {
   if (!(error instanceof InsufficientStock)) return 'products';
   const { variantId } = error;

@@ -13,7 +13,7 @@ import type { Truth } from './truth.ts';
 
 export type NewOrder = z.output<typeof createOrderRequestSchema>;
 
-/** The channel's client id; null: keyed in by hand. */
+/** The channel's client id; null if keyed in by hand. */
 export type Origin = string | null;
 
 export interface OrderLine {

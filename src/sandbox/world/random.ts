@@ -8,9 +8,7 @@ export interface Random {
   shuffle<T>(items: readonly T[]): T[];
 }
 
-/**
- * Each label has a separate stream, so that, for example, a network fault does not change the next order's products.
- */
+/** A separate stream for each label: a network fault must not change the next order's products. */
 export function createRandom(seed: number, label: string): Random {
   let state = mix(seed, label);
 

@@ -16,7 +16,6 @@ export class Truth {
   readonly warehouseIds: readonly string[];
   readonly sellerWarehouseIds: readonly string[];
   readonly #clock: Clock;
-  /** By product; the one that changed last comes last. */
   readonly #pasts = new Map<string, Past[]>();
   readonly #products: Product[] = [];
   readonly #variants: Variant[] = [];

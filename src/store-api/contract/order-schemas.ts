@@ -1,6 +1,6 @@
 /**
- * Shapes of orders and addresses. Requests are checked as the store does ("Conventions" 1 to 5). Answers may have
- * unknown fields and new values ("Versioning" 2). The sandbox's OpenAPI document is made from these schemas.
+ * Orders and addresses. Requests are checked as by the store ("Conventions" 1 to 5); answers may have new fields and
+ * values ("Versioning" 2). The sandbox's OpenAPI document is made from these schemas.
  */
 import { z } from 'zod';
 import { idSchema, lenient, offsetSchema, optional } from './schemas.ts';

@@ -1,7 +1,4 @@
-/**
- * Shapes of tokens, catalogue and webhooks. Unknown fields are never refused ("Versioning" 2), and `null` means absent
- * ("Conventions" 4).
- */
+/** Unknown fields are never refused ("Versioning" 2); `null` means absent ("Conventions" 4). */
 import { z } from 'zod';
 
 /** An identifier: digits in a JSON string, opaque ("Conventions" 1). */
@@ -30,9 +27,7 @@ export function optional<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
-/**
- * Nothing here depends on this field of an answer: an odd value reads as absent and does not cost the reader the rest.
- */
+/** Reads an odd value of a field that nothing here depends on as absent, so that the rest can be read. */
 export function lenient<T extends z.ZodType>(schema: T) {
   return optional(schema).catch(undefined);
 }

@@ -26,10 +26,7 @@ export interface NotFound extends Answered {
   readonly outcome: 'not_found';
 }
 
-/**
- * Sends `body` with a token; both it and the answer are checked. Only a 401 `invalid_token` is retried, once.
- * @throws ServiceError of any kind.
- */
+/** Checks body and answer. Retries only a 401 `invalid_token`, once. @throws ServiceError of any kind. */
 export type Call = <Q extends z.ZodType, A extends z.ZodType>(
   asked: Asked<Q, A>,
   options?: CallOptions,
@@ -75,8 +72,8 @@ function isInvalidToken(error: unknown): error is ServiceError {
 }
 
 /**
- * Reads one record. The store's own 404 `not_found` is an outcome; a proxy's 404 says nothing about the record.
- * @param mismatch why the answer is for another record, or null. @throws ServiceError
+ * The store's own 404 `not_found` is an outcome; a proxy's 404 is an error. @param mismatch why the answer is for
+ * another record, or null. @throws ServiceError
  */
 export async function readOne<Q extends z.ZodType, A extends z.ZodType>(
   call: Call,
@@ -101,10 +98,7 @@ export async function readOne<Q extends z.ZodType, A extends z.ZodType>(
 
 const MOST_NAMED = 20;
 
-/**
- * Returns a copy of the body as it will be sent. @throws ServiceError `rejected`, `invalid_request`, naming wrong
- * fields.
- */
+/** Copies the body as it will be sent. @throws ServiceError `rejected`, `invalid_request`, naming the wrong fields. */
 export function checkRequest<Q extends z.ZodType>(endpoint: string, schema: Q, body: unknown): z.output<Q> {
   const parsed = schema.safeParse(withoutNulls(body));
   if (parsed.success) return parsed.data;

@@ -1,6 +1,6 @@
 /**
- * Reads a paged list to its end. Offsets shift when an earlier row is removed, so each page begins with the last row of
- * the page before. If a page has none of its rows, some may have been skipped: step back, twice as far each time.
+ * Offsets shift when an earlier row is removed, so each page begins with the last row of the page before. If a page has
+ * none of its rows, some may have been skipped: step back, twice as far each time.
  */
 import { ServiceError } from '../transport/errors.ts';
 
@@ -11,7 +11,7 @@ interface ListPage<Row> {
 
 export interface ListPlace {
   readonly offset: number;
-  /** The last row of the previous page; null: none. */
+  /** The last row of the previous page; null if none. */
   readonly lastId: string | null;
 }
 
@@ -20,8 +20,8 @@ const MAX_FAULTS = 10;
 
 /**
  * Yields every row of a list with a stable order, some more than once; `next` is null after the last page.
- * @param readPage reads the page that begins at a row, counted from 0.
- * @throws ServiceError of kind `contract` for a list without a stable order or an end, and what `readPage` throws.
+ * @param readPage reads from a row, counted from 0.
+ * @throws ServiceError `contract` for a list without a stable order or an end, and what `readPage` throws.
  */
 export async function* listPages<Row extends { readonly id: string }, Page extends ListPage<Row>>(
   endpoint: string,

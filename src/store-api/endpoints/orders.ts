@@ -32,18 +32,15 @@ export interface AddressListAnswer extends Answered {
 
 export interface OrderClient {
   /**
-   * Creates one order and reserves its stock. The courier's tracking number is requested when the order is ready to
-   * ship, unless `auto_request_xshipping` is false. If this channel already has an order with the same
-   * `external_order_id`, the store answers that order; without the id, each request creates another one.
-   *
-   * @param request money in baht, times in epoch ms, ids as strings of digits.
+   * Creates one order and reserves its stock; the courier's tracking number follows when it is ready to ship, unless
+   * `auto_request_xshipping` is false. For an `external_order_id` that this channel has used, the store answers that
+   * order; without one, each request creates another. @param request money in baht, times in epoch ms, ids as digits.
    * @throws ServiceError. `rejected`: nothing was created. After `unavailable`, `aborted`, or `contract` with a 2xx,
    * the order may have been created.
    */
   createOrder(request: CreateOrderRequest, options?: CallOptions): Promise<CreateOrderAnswer>;
   /**
-   * By the store's id any order, by `external_order_id` one that this channel created. Another order is a `contract`
-   * error.
+   * Any order by `order_id`, this channel's by `external_order_id`. The answer for another order is a `contract` error.
    */
   orderDetail(request: OrderDetailRequest, options?: CallOptions): Promise<OrderDetailAnswer>;
   /** One page of the store's addresses, the default sender first. Their ids never change. */

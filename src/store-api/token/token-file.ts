@@ -1,7 +1,4 @@
-/**
- * Shares one token among processes, and keeps a credential lockout over restarts (docs/store-api.md#authentication, 8).
- * Separate from the database, which other programs read.
- */
+/** Shares one token among processes, and keeps a lockout over restarts (docs/store-api.md#authentication, 8). */
 import { createHmac, randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
@@ -42,10 +39,8 @@ export function fingerprintOf(baseUrl: string, { clientId, clientSecret }: Crede
 }
 
 /**
- * Ignores a state written with another base URL, client id or secret, so changing one ends a lockout. The file (mode
- * 0600) holds a fingerprint keyed by the secret, not the secret. Rejects on file system errors, except for a missing
- * file.
- * @param path in a folder that exists.
+ * Ignores a state of another base URL, client id or secret, so changing one ends a lockout. The file (mode 0600) holds
+ * a fingerprint keyed by the client secret, not the secret. @param path in a folder that exists.
  */
 export function createTokenFile(path: string, fingerprint: string): TokenFile {
   return {

@@ -12,10 +12,9 @@ export interface Credentials {
 }
 
 /**
- * Requests one token by the client credentials grant, without retry (docs/store-api.md#post-oauthtoken). Credentials
- * are sent only in the form body. @param askedAtMs now, by the clock that measures the token's age.
- * @throws ServiceError like `readAnswer`, but `credentials` instead of `rejected` if the store refuses them, and
- * `contract` for any other refusal.
+ * The credentials are sent only in the form body (docs/store-api.md#post-oauthtoken). @param askedAtMs by the clock of
+ * the token's age. @throws ServiceError like `readAnswer`, but `credentials` if the store refuses them, else `contract`
+ * for a refusal.
  */
 export async function requestToken(
   transport: Transport,

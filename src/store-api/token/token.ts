@@ -9,11 +9,10 @@ import type { Transport } from '../transport/transport.ts';
 
 export interface TokenProvider {
   /**
-   * A token from memory, else from the shared file, else from one request that all callers share; `signal` ends only
-   * this caller's wait. A failed refresh is no error while the current token is valid, unless it begins a lockout.
-   *
-   * @throws ServiceError, without a useless request: `credentials` during a lockout; `rate_limited` or `unavailable`
-   * with `retryAfterMs` during a pause after 429 or a failure.
+   * From memory, else from the shared file, else from one request that all callers share; `signal` ends only this wait.
+   * A failed refresh is no error while the current token is valid, unless it begins a lockout.
+   * @throws ServiceError at once: `credentials` during a lockout; `rate_limited` or `unavailable` with `retryAfterMs`
+   * during a pause after 429 or a failure.
    */
   getToken(options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
   /** Reports that the store refused this token, and drops it if it is still the current one. */
@@ -45,7 +44,6 @@ const YOUNG_MS = 60_000;
 /** How long `retryCredentials` waits for a token request under way; a person is waiting. */
 const RELEASE_WAIT_MS = 3_000;
 
-/** The client credentials grant (docs/store-api.md#authentication, 2 to 8). */
 export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const { transport, credentials, file, now, random, newRequestId } = deps;
   /** Machines that share the credentials, and were started together, must not all ask within one minute. */

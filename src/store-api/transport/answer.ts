@@ -14,7 +14,7 @@ export interface Answer<T> extends AnswerTimes {
 }
 
 /**
- * Turns a response into its value. @param secrets removed from errors in case the other side repeats them.
+ * @param secrets removed from errors in case the other side repeats them.
  * @throws ServiceError for a status other than 2xx, and of kind `contract` for a 2xx of another shape.
  */
 export function readAnswer<S extends z.ZodType>(
@@ -66,9 +66,7 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/**
- * Names the wrong fields as the store would: `products[1].qty: …`. @param most fields named; the others are counted.
- */
+/** Names wrong fields as the store would: `products[1].qty: …`. @param most fields named; the others are counted. */
 export function describeIssues(error: z.ZodError, most = 1): string {
   const { issues } = error;
   if (issues.length === 0) return 'the answer has another shape than the contract says';

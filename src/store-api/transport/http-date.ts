@@ -20,8 +20,8 @@ export function retryAfterMs({ headers }: TransportResponse): number | undefined
 }
 
 /**
- * The least amount by which the store's clock is ahead of this one; negative: behind; 0: they may agree. `Date` has
- * whole seconds, and the answer was made at some time between sending and receipt. null without the header.
+ * The least amount by which the store's clock is ahead; negative: behind; 0: they may agree. `Date` has whole seconds,
+ * and the answer was made at some time between sending and receipt. null without the header.
  */
 export function storeAheadMs({ sentAtMs, receivedAtMs, serverDateMs }: AnswerTimes): number | null {
   if (serverDateMs === null) return null;

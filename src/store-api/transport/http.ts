@@ -13,7 +13,6 @@ interface HttpTransportOptions {
   /** Limit of requests in flight; others wait, within their deadline. */
   readonly maxConcurrency: number;
   readonly userAgent: string;
-  /** Epoch ms. */
   readonly now: () => number;
   readonly limits?: Partial<HttpLimits>;
 }
@@ -38,8 +37,8 @@ const DEFAULT_LIMITS: HttpLimits = {
 };
 
 /**
- * Posts requests over a pool of persistent connections (docs/store-api.md#conventions, 6 and 8). After `close`,
- * requests in flight reject with kind `aborted`. @throws TypeError, RangeError for impossible options.
+ * Posts over a pool of connections (docs/store-api.md#conventions, 6 and 8). After `close`, requests in flight reject
+ * as `aborted`. @throws TypeError, RangeError for impossible options.
  */
 export function createHttpTransport(options: HttpTransportOptions) {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };

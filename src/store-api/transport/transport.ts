@@ -1,4 +1,3 @@
-/** Sends requests to the store, over sockets or in a simulation. */
 import type { AnswerTimes } from './errors.ts';
 
 export interface TransportRequest {
