@@ -1,6 +1,6 @@
 import { fullJitterMs } from '../store-api/backoff.ts';
 import type { Fact } from '../core/apply/fact.ts';
-import { isGivenUp } from '../core/given-up.ts';
+import { isGivenUp } from '../core/runs.ts';
 import { LATEST_MS } from '../core/limits.ts';
 import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';

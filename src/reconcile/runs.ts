@@ -1,7 +1,6 @@
 import type { NewInput } from '../mirror/writer/applier.ts';
-import { RUN_PRIORITY, type Run, type RunKind } from '../core/runs.ts';
+import { isIsolated, RUN_PRIORITY, type Run, type RunKind } from '../core/runs.ts';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
-import { isIsolated } from '../core/given-up.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
 type RunDeps = Pick<ReadingDeps, 'store' | 'now' | 'log'>;

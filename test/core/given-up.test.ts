@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isIsolated } from '../../src/core/given-up.ts';
+import { isIsolated } from '../../src/core/runs.ts';
 
 test.each([
   [1, 2, true],

@@ -13,7 +13,7 @@ import { productDetailSchema, type ProductListRequest } from '../../src/store-ap
 import type { Db } from '../../src/sqlite/open.ts';
 import { openBoth } from '../mirror/direct-writer.ts';
 import * as parsing from '../../src/mirror/reader/parsing-queries.ts';
-import { queries } from '../../src/mirror/reader/queries.ts';
+import * as queries from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener } from '../../src/mirror/mirror.ts';
 import type { Store } from '../../src/mirror/store.ts';
 import { installGlobals } from '../simulation/globals.ts';

@@ -9,9 +9,14 @@ import {
 import type { ChangeBranch } from '../merge/change-outcome.ts';
 import type { DeliveryInput, StockChange, Unreadable } from '../input.ts';
 import { noteComponent } from './apply-total.ts';
-import { fillGap, gapGraceMs, observeLateness } from '../merge/gap.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { EARLIEST_MS, GAPS_OF_A_LEVEL, MOVED_LOOKUP_MS } from '../limits.ts';
+import {
+  EARLIEST_MS,
+  GAP_GRACE_MAX_MS,
+  GAP_GRACE_MIN_MS,
+  GAPS_OF_A_LEVEL,
+  MOVED_LOOKUP_MS,
+} from '../limits.ts';
 import { mergeChange } from './merge-change.ts';
 import type { StockLevel, Gap, Variant } from '../model.ts';
 import { hasMoved, isBeingLookedUp } from './tombstone.ts';
@@ -197,4 +202,22 @@ function applyUnreadable(work: UnitOfWork, input: DeliveryInput, unreadable: Unr
     return;
   }
   if (unreadable.unknownEvent !== true) work.report({ kind: 'loss_suspected' });
+}
+
+export function gapGraceMs(latenessMs: number): number {
+  return Math.round(Math.min(GAP_GRACE_MAX_MS, Math.max(GAP_GRACE_MIN_MS, 2 * latenessMs)));
+}
+
+/** Rises at once with a later change, falls slowly with prompter ones. */
+export function observeLateness(latenessMs: number, observedMs: number): number {
+  return Math.max(0, Math.round(Math.max(observedMs, latenessMs + (observedMs - latenessMs) / 10)));
+}
+
+/** @returns null if the change touches neither end: one in the middle of a longer break cannot be placed. */
+export function fillGap(gap: Gap, change: Pick<StockChange, 'old' | 'new'>): 'closed' | Gap | null {
+  const fromStart = change.old === gap.fromQty;
+  const toEnd = change.new === gap.toQty;
+  if (change.old === change.new || (!fromStart && !toEnd)) return null;
+  if (fromStart && toEnd) return 'closed';
+  return fromStart ? { ...gap, fromQty: change.new } : { ...gap, toQty: change.old };
 }

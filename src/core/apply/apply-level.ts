@@ -2,7 +2,7 @@ import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
 import type { LevelSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { mergeLevel, type ReadContext } from '../merge/merge-read.ts';
-import type { VariantSighting } from './variant-sighting.ts';
+import type { VariantSighting } from './apply-variant.ts';
 
 interface AppliedLevel {
   readonly explainedQty: number;

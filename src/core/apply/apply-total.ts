@@ -4,7 +4,7 @@ import { BUNDLE_DELAY_MAX_MS, BUNDLE_DELAY_MIN_MS, BUNDLE_DELAY_PER_PRODUCT_MS }
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Variant } from '../model.ts';
 import { totalHiMs } from './unlisted-levels.ts';
-import type { VariantSighting } from './variant-sighting.ts';
+import type { VariantSighting } from './apply-variant.ts';
 
 interface AppliedTotal {
   readonly variant: Variant;

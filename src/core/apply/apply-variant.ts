@@ -9,7 +9,19 @@ import { judgeLevels } from './removal.ts';
 import { restoreLevels } from './tombstone.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
 import { suspectLevels } from './unlisted-levels.ts';
-import type { VariantSighting } from './variant-sighting.ts';
+import type { RemovalGuard } from './removal-guard.ts';
+
+export interface VariantSighting {
+  readonly variant: VariantSnapshot;
+  readonly product: Product;
+  readonly requestId: string | null;
+  readonly guard: RemovalGuard;
+  /** The product's name changed, which the rows of its variants show. */
+  readonly renamed: boolean;
+  readonly inDowntime: boolean;
+  /** A contradiction was known before the read. */
+  readonly inConflict: boolean;
+}
 
 /** @returns whether the read changed what only reads may change. */
 export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: ReadContext): boolean {

@@ -1,6 +1,6 @@
 import type { DriftCause } from '../causes.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import type { VariantSighting } from './variant-sighting.ts';
+import type { VariantSighting } from './apply-variant.ts';
 
 export const BY_A_READ = { source: 'read', orderId: null, userId: null, updateTimeMs: null } as const;
 

@@ -4,7 +4,7 @@ import { BY_A_READ } from './drift.ts';
 import type { StockChange } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import type { StockLevel, Variant } from '../model.ts';
-import type { VariantSighting } from './variant-sighting.ts';
+import type { VariantSighting } from './apply-variant.ts';
 
 /** A read has shown the level since, but too close to a change to set it; with constant changes, every read is. */
 function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {

@@ -1,4 +1,6 @@
 /** The only definition of a suspect row. `c` is a stock level, `v` its variant and `p` its product, if known. */
+import type { Db } from '../../sqlite/open.ts';
+import { column } from '../../sqlite/prepared.ts';
 
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
 
@@ -9,7 +11,7 @@ const LEVEL_HAS_GAP =
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)';
 export const UNEXPLAINED = 'c.unexplained_at_ms IS NOT NULL';
 const NOT_READ = `coalesce(p.read_at_ms < ${TRUSTED_AFTER}, 1)`;
-export const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
+const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
 const UNMAPPED = 'v.product_id IS NULL';
 
 const anyOf = (...conditions: readonly string[]): string => `(\n    ${conditions.join('\n    OR ')}\n  )`;
@@ -48,3 +50,24 @@ export const SUSPECT_COUNT = `CASE WHEN (
     SELECT count(*) FROM variants v CROSS JOIN stock_levels c ON c.variant_id = v.variant_id
     WHERE ${UNMAPPED} AND c.gone_at_ms IS NULL
   )`;
+
+/** With more suspects, a scan of the mirror finds some soon. */
+const FEW = 2_000;
+
+/** Every ground uses its index. null rows (no variant, nothing suspect) count towards the limit: it bounds the work. */
+const CANDIDATES = `
+  SELECT v.variant_id FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
+  WHERE o.product_id > ''
+  UNION ALL SELECT variant_id FROM gaps WHERE variant_id > ''
+  UNION ALL SELECT c.variant_id FROM stock_levels c WHERE ${UNEXPLAINED}
+  UNION ALL SELECT v.variant_id FROM products p LEFT JOIN variants v ON v.product_id = p.product_id WHERE ${UNREAD_PRODUCT}
+  UNION ALL SELECT variant_id FROM variants WHERE product_id IS NULL
+  LIMIT ${FEW + 1}`;
+
+/** @returns all variants that may have suspect rows, in SQLite's order of ids; null if there are too many. */
+export function fewSuspects(db: Db): readonly string[] | null {
+  const found = column<[], string | null>(db, CANDIDATES).all();
+  if (found.length > FEW) return null;
+  const ids = new Set(found.filter((id) => id !== null));
+  return [...ids].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}

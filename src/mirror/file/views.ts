@@ -1,5 +1,5 @@
 import { LATEST_MS } from '../../core/limits.ts';
-import { ISOLATED_ONE_IN } from '../../core/given-up.ts';
+import { ISOLATED_ONE_IN } from '../../core/runs.ts';
 import { HEARTBEAT_MS, STATE_CAUSES, STATE_OF_CAUSE, WAITING_MS, type StateCause } from './state.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { SUSPECT_COUNT, SUSPECT_LEVEL, SUSPECT_TOTAL } from './suspicion.ts';
@@ -104,7 +104,7 @@ const CAUSES: Readonly<Record<StateCause, string>> = {
   reads_overdue: `EXISTS (
     SELECT 1 FROM read_requests WHERE is_suspect = 1 AND first_made_at_ms < s.clock_ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
   )`,
-  // SQL twin of `isIsolated` in core/given-up.ts, negated.
+  // SQL twin of `isIsolated` in core/runs.ts, negated.
   refused_products: `(
     SELECT g.products > 0 AND (g.products >= live.products OR g.products > max(1, live.products / ${ISOLATED_ONE_IN}))
     FROM live_counts live, (

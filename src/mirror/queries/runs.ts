@@ -1,9 +1,22 @@
-import type { Run } from '../../core/runs.ts';
+import type { Run, RunKind, RunState } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { idsAmong, prepared } from '../../sqlite/prepared.ts';
-import { runOf, type RunRow } from '../file/run-row.ts';
+import type { runs } from '../file/schema.ts';
 import { selectFrom } from '../file/statements.ts';
 import { liveCounts } from './status.ts';
+
+export type RunRow = typeof runs.$inferSelect;
+
+export function runOf(row: RunRow): Run {
+  const { productIdsJson, listDone, kind, state, ...rest } = row;
+  return {
+    ...rest,
+    kind: kind as RunKind,
+    state: state as RunState,
+    listDone: listDone === 1,
+    productIds: productIdsJson === null ? null : (JSON.parse(productIdsJson) as string[]),
+  };
+}
 
 function select<P extends unknown[]>(db: Db, where: string) {
   return prepared<P, RunRow>(db, `${selectFrom(db, 'runs')} ${where}`);

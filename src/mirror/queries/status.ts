@@ -1,7 +1,10 @@
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { column, idsAmong, onlyRow, prepared } from '../../sqlite/prepared.ts';
 import type { MirrorState, StateCause } from '../file/state.ts';
+import { lag, type Lag } from './inbox.ts';
 
 export interface Status {
   readonly epoch: string;
@@ -52,6 +55,36 @@ export function status(db: Db): Status {
       'SELECT coalesce((SELECT max(id) FROM dead_letters) - (SELECT min(id) FROM dead_letters) + 1, 0)',
     ),
   };
+}
+
+/** Sample for causes, metrics, plots and pages. */
+export interface StateSample {
+  readonly status: Status;
+  readonly lag: Lag;
+  readonly databaseBytes: number;
+  readonly walBytes: number;
+  readonly diskFreeBytes: number;
+  readonly tookMs: number;
+}
+
+export function stateSample(db: Db): StateSample {
+  const beganMs = performance.now();
+  const sample = db.transaction(() => ({
+    status: status(db),
+    lag: lag(db),
+    databaseBytes: pragma(db, 'page_count') * pragma(db, 'page_size'),
+  }))();
+  const { bavail, bsize } = statfsSync(dirname(db.name));
+  return {
+    ...sample,
+    walBytes: statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+    diskFreeBytes: bavail * bsize,
+    tookMs: performance.now() - beganMs,
+  };
+}
+
+function pragma(db: Db, name: 'page_count' | 'page_size'): number {
+  return db.pragma(name, { simple: true }) as number;
 }
 
 export function lastFullSync(db: Db): number | null {

@@ -3,7 +3,7 @@ import type { Source, VariantKind } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
 import { position, type Position } from './changes.ts';
-import { fewSuspects } from './suspect-grounds.ts';
+import { fewSuspects } from '../file/suspicion.ts';
 
 export interface StockRow {
   readonly variant_id: string;

@@ -1,8 +1,31 @@
 import type { Db } from '../../sqlite/open.ts';
 import type * as parsing from './parsing-queries.ts';
-import type * as ready from './ready-queries.ts';
+import type * as ready from './queries.ts';
 
-export * as queries from './ready-queries.ts';
+export { changesAfter, driftBefore } from '../queries/changes.ts';
+export { deliveryCounts, lag } from '../queries/inbox.ts';
+export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
+export { search } from '../queries/page/search.ts';
+export { findStock } from '../queries/page/stock.ts';
+export { dueChores, nextReads, notMirrored, oldestEvidence, unreadSince } from '../queries/queue.ts';
+export {
+  absentProducts,
+  catalogueOutlook,
+  latestRuns,
+  remainingOf,
+  runById,
+  runningRuns,
+} from '../queries/runs.ts';
+export {
+  failureOf,
+  lastFullSync,
+  liveCounts,
+  missedOnce,
+  stateSample,
+  status,
+  stillUnmapped,
+} from '../queries/status.ts';
+export { stockRows, variantRows } from '../queries/stock.ts';
 
 type Queries = typeof ready & typeof parsing;
 export type QueryName = keyof Queries;

@@ -3,10 +3,10 @@ import { isDamage, plainError, sqliteCode, StoreError } from '../../sqlite/error
 import { explain, explained } from '../../sqlite/explain.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering } from '../../sqlite/worker.ts';
-import { queries, type QueryName } from './queries.ts';
+import * as queries from './queries.ts';
 
 export type QueryCalls = {
-  query: { args: { readonly name: QueryName; readonly args: unknown }; result: unknown };
+  query: { args: { readonly name: queries.QueryName; readonly args: unknown }; result: unknown };
   close: { args: undefined; result: undefined };
 };
 
@@ -52,7 +52,7 @@ export function serveQueries(owner: Answering<QueryCalls, never>, open: () => Db
   });
 }
 
-function failed(name: QueryName, db: Db | null, error: unknown): StoreError {
+function failed(name: queries.QueryName, db: Db | null, error: unknown): StoreError {
   const isOfFile = error instanceof StoreError || sqliteCode(error) !== null;
   const { kind, message } = explained(isOfFile && db !== null ? db.name : `query ${name}`, error);
   return new StoreError(isDamage(error) ? 'damaged' : kind, message, { cause: error });

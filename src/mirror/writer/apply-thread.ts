@@ -1,8 +1,7 @@
 import { ownerOfThread } from '../../platform/thread.ts';
 import type { Reply, Request } from '../../sqlite/worker.ts';
 import type { ApplyOptions } from '../mirror.ts';
-import { openOwnMirror } from './own-mirror.ts';
-import { serveApply, type ApplyCalls, type ApplyEvent } from './serve-apply.ts';
+import { openOwnMirror, serveApply, type ApplyCalls, type ApplyEvent } from './serve-apply.ts';
 
 const { owner, options } = ownerOfThread<Request<ApplyCalls>, Reply<ApplyEvent>>();
 const { path, ...apply } = options as ApplyOptions & { path: string };

@@ -1,7 +1,7 @@
 import type { Input, GivenUpInput, RunBegunInput, RunEndedInput } from '../../core/input.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { runOf, type RunRow } from '../file/run-row.ts';
+import { runOf, type RunRow } from '../queries/runs.ts';
 import { selectList } from '../file/statements.ts';
 
 /** @returns a function that records runs and failed reads, inside the transaction, and returns further facts. */

@@ -1,9 +1,13 @@
 /** The apply thread: commits transactions (applier.ts), and ends on the first fault it cannot apply past. */
+import { rmSync } from 'node:fs';
+import { inboxPath } from '../../inbox/inbox.ts';
+import { holdFiles } from '../../sqlite/held-files.ts';
+import { openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering, Request } from '../../sqlite/worker.ts';
-import type { Db } from '../../sqlite/open.ts';
 import { isDamage, plainError, StoreError, type PlainError } from '../../sqlite/errors.ts';
-import type { NewEpoch } from '../start.ts';
-import type { Applier, AppliedInput, NewInput, Position, Work } from './applier.ts';
+import type { ApplyOptions } from '../mirror.ts';
+import { startMirror, type NewEpoch } from '../start.ts';
+import { Applier, type AppliedInput, type NewInput, type Position, type Work } from './applier.ts';
 import type { CommandName } from './commands.ts';
 
 export type ApplyCalls = {
@@ -26,6 +30,48 @@ export interface OwnMirror {
   /** Called about once a second. @throws Error when the file is gone. */
   readonly check: () => void;
   readonly close: (options: { readonly isOrderly: boolean }) => void;
+}
+
+/** The inbox must be open already: its thread holds the lock of both files. @throws StoreError */
+export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
+  const inbox = openReader(inboxPath(path));
+  try {
+    const { db, newEpoch } = startMirror(path, inbox, { nowMs: Date.now(), ...options });
+    // Closed last: a read-only connection leaves -wal and -shm, which readers without write access to the folder need.
+    const last = openReader(path);
+    last.prepare('SELECT 1 FROM mirror_state').get();
+    const file = holdFiles([path]);
+    const sides = holdFiles([`${path}-wal`, `${path}-shm`]);
+    return {
+      db,
+      applier: new Applier(db, inbox),
+      newEpoch,
+      check: () => {
+        try {
+          file.check();
+        } catch (error) {
+          // SQLite would use them for the file that replaced it.
+          for (const side of sides.left()) rmSync(side, { force: true });
+          throw error;
+        }
+        sides.check();
+      },
+      close: ({ isOrderly }) => {
+        try {
+          if (!isOrderly) return;
+          db.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
+          db.pragma('wal_checkpoint(TRUNCATE)');
+        } finally {
+          db.close();
+          last.close();
+          inbox.close();
+        }
+      },
+    };
+  } catch (error) {
+    inbox.close();
+    throw error;
+  }
 }
 
 type Asking = Request<ApplyCalls>;

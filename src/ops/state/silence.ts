@@ -1,5 +1,5 @@
 /** Compares silence with the same hours of earlier days: no fixed limit fits all stores, day and night. */
-import type { DeliveryCounts } from '../../mirror/queries/delivery-counts.ts';
+import type { DeliveryCounts } from '../../mirror/queries/inbox.ts';
 import { SlotCounts } from './slot-counts.ts';
 
 const MIN_SILENCE_MS = 15 * 60_000;

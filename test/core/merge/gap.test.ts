@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fillGap, gapGraceMs, observeLateness } from '../../../src/core/merge/gap.ts';
+import { fillGap, gapGraceMs, observeLateness } from '../../../src/core/apply/apply-delivery.ts';
 import type { Gap } from '../../../src/core/model.ts';
 import { T0, VARIANT, WAREHOUSE } from '../builders.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { queries } from '../../../src/mirror/reader/queries.ts';
+import * as queries from '../../../src/mirror/reader/queries.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
 
 const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import * as parsing from '../../../src/mirror/reader/parsing-queries.ts';
-import { queries as light } from '../../../src/mirror/reader/queries.ts';
+import * as light from '../../../src/mirror/reader/queries.ts';
 import { dueReads, oldestEvidence } from '../../../src/mirror/queries/queue.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';

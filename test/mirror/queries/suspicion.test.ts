@@ -1,6 +1,6 @@
 /** `suspect` and `state` (docs/reading-the-mirror.md#views). */
 import { describe, expect, test } from 'vitest';
-import { isIsolated } from '../../../src/core/given-up.ts';
+import { isIsolated } from '../../../src/core/runs.ts';
 import { status } from '../../../src/mirror/queries/status.ts';
 import { delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
 

@@ -2,8 +2,7 @@
 import type { Source } from '../../../core/model.ts';
 import type { Db } from '../../../sqlite/open.ts';
 import { column, prepared } from '../../../sqlite/prepared.ts';
-import { SUSPECT_TOTAL, UNEXPLAINED } from '../../file/suspicion.ts';
-import { fewSuspects } from '../suspect-grounds.ts';
+import { fewSuspects, SUSPECT_TOTAL, UNEXPLAINED } from '../../file/suspicion.ts';
 
 export interface StockSearch {
   /** The beginning of a SKU, a variant or product id, or part of a name; empty: everything. */
