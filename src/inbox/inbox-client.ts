@@ -1,11 +1,11 @@
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
-import type { Arrival, Heartbeat, InboxMetadata, PrunedInbox, PruneInbox, Unpublished } from './inbox.ts';
+import type { Arrival, Heartbeat, InboxMetadata, PruneInbox } from './inbox.ts';
 import type { InboxCalls, InboxCommit } from './serve-inbox.ts';
 
 export type InboxThread = Asked<InboxCalls, InboxCommit>;
 
-interface InboxEvents {
+export interface InboxEvents {
   /** The thread ended unasked: the process must end. */
   readonly onDeath: (error: StoreError) => void;
   readonly onCommit: (commit: InboxCommit) => void;
@@ -60,11 +60,11 @@ export class InboxClient {
     return this.#requests.call('beginEpoch', { epoch, changeSeq });
   }
 
-  unpublished(afterSeq: number): Promise<Unpublished> {
-    return this.#requests.call('unpublished', { afterSeq });
+  unpublished(afterSeq: number): Promise<InboxCalls['unpublished']['result']> {
+    return this.#requests.call('unpublished', afterSeq);
   }
 
-  prune(args: PruneInbox): Promise<PrunedInbox> {
+  prune(args: PruneInbox): Promise<InboxCalls['prune']['result']> {
     return this.#requests.call('prune', args);
   }
 

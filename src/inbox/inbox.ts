@@ -88,15 +88,9 @@ export interface InboxRow {
   readonly body: Buffer;
 }
 
-export interface UnpublishedRow extends InboxRow {
+interface UnpublishedRow extends InboxRow {
   /** Body hash in hexadecimal. */
   readonly id: string;
-}
-
-export interface Unpublished {
-  readonly rows: readonly UnpublishedRow[];
-  /** Every other row up to this one needs no publishing. */
-  readonly upToSeq: number;
 }
 
 /** Up to `limit` of the oldest rows that arrived before `beforeMs` and are applied and published. */
@@ -104,12 +98,6 @@ export interface PruneInbox {
   readonly beforeMs: number;
   readonly doneSeq: number;
   readonly limit: number;
-}
-
-export interface PrunedInbox {
-  readonly deleted: number;
-  /** 0 if none is left. */
-  readonly firstSeq: number;
 }
 
 /** Opens the connection that appends; creates the folder and file. @throws StoreError */
@@ -215,7 +203,8 @@ export class Inbox {
     this.#transact(() => this.#sql.beat.run({ ...heartbeat, ...place }));
   }
 
-  unpublished(afterSeq: number): Unpublished {
+  /** @returns also the last row up to which every other row needs no publishing. */
+  unpublished(afterSeq: number) {
     const rows: UnpublishedRow[] = [];
     let bytes = 0;
     for (const row of this.#sql.unpublished.iterate(afterSeq)) {
@@ -231,7 +220,8 @@ export class Inbox {
     this.#transact(() => this.#sql.beginEpoch.run(epoch, changeSeq));
   }
 
-  prune(args: PruneInbox): PrunedInbox {
+  /** @returns `firstSeq` 0 if no row is left. */
+  prune(args: PruneInbox) {
     return this.#transact(() => ({
       deleted: this.#sql.prune.run(args).changes,
       firstSeq: this.#sql.firstSeq.get() ?? 0,

@@ -14,8 +14,6 @@ import {
   type Heartbeat,
   type InboxMetadata,
   type PruneInbox,
-  type PrunedInbox,
-  type Unpublished,
 } from './inbox.ts';
 
 export type InboxCalls = {
@@ -24,8 +22,8 @@ export type InboxCalls = {
   append: { args: readonly Arrival[]; result: undefined };
   beat: { args: Heartbeat; result: undefined };
   beginEpoch: { args: { readonly epoch: string; readonly changeSeq: number }; result: undefined };
-  unpublished: { args: { readonly afterSeq: number }; result: Unpublished };
-  prune: { args: PruneInbox; result: PrunedInbox };
+  unpublished: { args: number; result: ReturnType<Inbox['unpublished']> };
+  prune: { args: PruneInbox; result: ReturnType<Inbox['prune']> };
   close: { args: undefined; result: undefined };
 };
 
@@ -151,7 +149,7 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
         answer(id, () => inbox.beginEpoch(args.epoch, args.changeSeq));
         break;
       case 'unpublished':
-        answer(id, () => inbox.unpublished(args.afterSeq));
+        answer(id, () => inbox.unpublished(args));
         break;
       case 'prune':
         answer(id, () => inbox.prune(args));

@@ -1,7 +1,5 @@
-import { InboxClient, type InboxThread } from '../inbox/inbox-client.ts';
-import type { InboxCommit } from '../inbox/serve-inbox.ts';
+import { InboxClient, type InboxEvents, type InboxThread } from '../inbox/inbox-client.ts';
 import { startThread } from '../platform/thread.ts';
-import type { StoreError } from '../sqlite/errors.ts';
 import {
   Mirror,
   type MirrorEvents,
@@ -9,17 +7,12 @@ import {
   type StoreReader,
   type StoreWriter,
 } from './mirror.ts';
-import type { NewEpoch } from './start.ts';
 
 export interface StoreThreads extends MirrorThreads {
   inbox(): InboxThread;
 }
 
-export interface StoreEvents extends Omit<MirrorEvents, 'onOpened'> {
-  readonly onDeath: (error: StoreError) => void;
-  readonly onCommit: (commit: InboxCommit) => void;
-  readonly onOpened: (newEpoch: NewEpoch | null) => void;
-}
+export type StoreEvents = MirrorEvents & InboxEvents;
 
 export interface Store {
   readonly inbox: InboxClient;

@@ -7,7 +7,7 @@ import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { openStore, realThreads, type Store, type StoreEvents } from '../../src/mirror/store.ts';
 import { type Db } from '../../src/sqlite/open.ts';
-import type { CommandName, PrunedRows } from '../../src/mirror/writer/commands.ts';
+import type { CommandName, CommandResult } from '../../src/mirror/writer/commands.ts';
 import { openBoth, Writer, type AppliedInput, type Input, type Result } from './direct-writer.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
 import { eventually } from '../process/wait.ts';
@@ -189,10 +189,10 @@ export class DirectWriter {
     this.append({ kind: 'request_reads', atMs, reason, productIds, variantIds: [] });
   }
 
-  prune(beforeMs: number, limit = 100): PrunedRows {
+  prune(beforeMs: number, limit = 100): CommandResult<'prune'> {
     const { inbox, applier } = this.writer;
     const { firstSeq } = inbox.prune({ beforeMs, doneSeq: applier.position.inboxSeq, limit });
-    return this.command('prune', { beforeMs, limit, inboxFirstSeq: firstSeq }) as PrunedRows;
+    return this.command('prune', { beforeMs, limit, inboxFirstSeq: firstSeq }) as CommandResult<'prune'>;
   }
 
   beginRun(over: Partial<Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>> = {}): number {

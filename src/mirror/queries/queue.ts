@@ -6,7 +6,6 @@ import { column, idsAmong, prepared } from '../../sqlite/prepared.ts';
 
 interface DueRead {
   readonly productId: string;
-  readonly reason: string;
   readonly priority: number;
 }
 
@@ -33,27 +32,30 @@ const from = (table: string, attempt: Attempt): string =>
     : `read_failures r CROSS JOIN ${table} q ON q.product_id = r.product_id`;
 
 const requested = (attempt: Attempt): string => `
-  SELECT q.product_id AS productId, reason, priority FROM ${from('read_requests', attempt)}
+  SELECT q.product_id AS productId, priority FROM ${from('read_requests', attempt)}
   WHERE not_before_ms <= @nowMs AND ${free('q', attempt)}
   ORDER BY priority, first_made_at_ms LIMIT @limit`;
 
 // One row per gap, longest due first; only the first few are read.
 const gaps = (attempt: Attempt): string => `
-  SELECT v.product_id AS productId, 'gap' AS reason, ${PRIORITY.gap} AS priority
+  SELECT v.product_id AS productId, ${PRIORITY.gap} AS priority
   FROM gaps g CROSS JOIN variants v ON v.variant_id = g.variant_id
   WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL AND ${free('v', attempt)}
   ORDER BY g.due_at_ms`;
 
 const unread = (attempt: Attempt): string => `
-  SELECT q.product_id AS productId, @reason AS reason, @priority AS priority FROM ${from('products', attempt)}
+  SELECT q.product_id AS productId, @priority AS priority FROM ${from('products', attempt)}
   WHERE gone_at_ms IS NULL AND read_at_ms < @barrierMs AND ${free('q', attempt)}
   ORDER BY read_at_ms LIMIT @limit`;
 
 // Most recently active first. Those active since the barrier come last: their gaps are read.
 const untrusted = (attempt: Attempt): string => `
-  SELECT q.product_id AS productId, @reason AS reason, @priority AS priority FROM ${from('products', attempt)}
+  SELECT q.product_id AS productId, @priority AS priority FROM ${from('products', attempt)}
   WHERE gone_at_ms IS NULL AND evidence_at_ms < @barrierMs AND ${free('q', attempt)}
   ORDER BY evidence_at_ms DESC LIMIT @limit`;
+
+const BARRIERS = `
+  SELECT read_after_ms AS barrierMs, kind FROM runs WHERE state = 'running' AND product_ids_json IS NULL`;
 
 export function dueReads(db: Db, args: DueReadsArgs): DueRead[] {
   const untried = readsOf(db, args, 'untried');
@@ -77,33 +79,17 @@ function readsOf(db: Db, { nowMs, limit, exclude }: DueReadsArgs, attempt: Attem
   }
   const trustedAfterMs = column<[], number>(db, 'SELECT trusted_after_ms FROM mirror_state').get() ?? 0;
   if (trustedAfterMs <= nowMs && isWanted(PRIORITY.downtime)) {
-    const downtime = {
-      ...bound,
-      barrierMs: trustedAfterMs,
-      reason: 'downtime',
-      priority: PRIORITY.downtime,
-    };
+    const downtime = { ...bound, barrierMs: trustedAfterMs, priority: PRIORITY.downtime };
     found.push(...prepared<object, DueRead>(db, untrusted(attempt)).all(downtime));
     found.push(...prepared<object, DueRead>(db, unread(attempt)).all(downtime));
   }
-  for (const { kind, barrierMs } of catalogueBarriers(db)) {
+  const barriers = prepared<[], { readonly barrierMs: number; readonly kind: RunKind }>(db, BARRIERS).all();
+  for (const { kind, barrierMs } of barriers) {
     if (barrierMs > nowMs) continue;
-    const ofRun = { ...bound, barrierMs, reason: kind, priority: RUN_PRIORITY[kind] };
+    const ofRun = { ...bound, barrierMs, priority: RUN_PRIORITY[kind] };
     found.push(...prepared<object, DueRead>(db, unread(attempt)).all(ofRun));
   }
   return found;
-}
-
-interface Barrier {
-  readonly barrierMs: number;
-  readonly kind: RunKind;
-}
-
-function catalogueBarriers(db: Db): Barrier[] {
-  return prepared<[], Barrier>(
-    db,
-    `SELECT read_after_ms AS barrierMs, kind FROM runs WHERE state = 'running' AND product_ids_json IS NULL`,
-  ).all();
 }
 
 /** @param reads most urgent first; consumed only as far as needed. */
@@ -122,12 +108,9 @@ export function nextReads(db: Db, args: DueReadsArgs & { readonly fairBeforeMs: 
     const { nowMs, limit, fairBeforeMs } = args;
     const due = dueReads(db, args).map(({ productId }) => productId);
     if (fairBeforeMs === null || due.length < limit) return due;
-    const fair = { nowMs, exclude: JSON.stringify(args.exclude), barrierMs: fairBeforeMs, limit: 1 };
-    const oldest = prepared<object, DueRead>(db, unread('untried')).get({
-      ...fair,
-      reason: null,
-      priority: null,
-    });
+    const exclude = JSON.stringify(args.exclude);
+    const fair = { nowMs, exclude, barrierMs: fairBeforeMs, limit: 1, priority: null };
+    const oldest = prepared<object, DueRead>(db, unread('untried')).get(fair);
     return oldest === undefined ? due : [...new Set([oldest.productId, ...due])].slice(0, limit);
   })();
 }
@@ -145,10 +128,7 @@ export function oldestEvidence(db: Db, { limit }: { readonly limit: number }): s
 export function dueChores(
   db: Db,
   args: { readonly nowMs: number },
-): {
-  readonly lookups: string[];
-  readonly bundles: boolean;
-} {
+): { readonly lookups: string[]; readonly bundles: boolean } {
   const bundles = 'SELECT count(*) FROM mirror_state WHERE bundles_due_at_ms <= ?';
   const lookups = 'SELECT variant_id FROM variants WHERE lookup_at_ms <= ? ORDER BY lookup_at_ms';
   return {

@@ -1,31 +1,12 @@
-import type { ReadFailure } from '../../core/input.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { FAIL_READ, RETRY_FAILURES } from './records.ts';
-
-interface RunProgress {
-  readonly id: number;
-  readonly total: number;
-  readonly done: number;
-  readonly failed: number;
-}
-
-interface MinuteNote {
-  readonly minute: number;
-  readonly values: Readonly<Record<string, number>>;
-}
+import { prepareFailure, RETRY_FAILURES } from './records.ts';
 
 const MINUTES_KEPT = 24 * 60;
+
 /** At most `limit` of the oldest rows of each kind that are older than `beforeMs`. */
 interface Prune {
   readonly beforeMs: number;
   readonly limit: number;
-}
-
-export interface PrunedRows {
-  readonly changes: number;
-  readonly deadLetters: number;
-  readonly runs: number;
-  readonly deliveries: number;
 }
 
 /** Each command runs inside the apply thread's transaction. */
@@ -43,10 +24,11 @@ export function prepareCommands(db: Db) {
   const noteMinute = db.prepare('INSERT OR REPLACE INTO minutes (minute, values_json) VALUES (?, ?)');
   const forgetMinutes = db.prepare('DELETE FROM minutes WHERE minute <= ?');
   // An ended run stays as its input left it.
-  const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE id = ? AND state = 'running'`);
-  const checkpoint = ofRun('list_offset = ?, list_last_id = ?, list_done = ?, total = max(total, ?)');
-  const progress = ofRun('total = max(total, ?), done = ?, failed = ?');
-  const fail = db.prepare(FAIL_READ);
+  const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE id = @id AND state = 'running'`);
+  const checkpoint = ofRun(
+    'list_offset = @listOffset, list_last_id = @listLastId, list_done = @listDone, total = max(total, @total)',
+  );
+  const progress = ofRun('total = max(total, @total), done = @done, failed = @failed');
   const retryFailures = db.prepare(RETRY_FAILURES);
   const pruneChanges = db
     .prepare<[Prune], number>(
@@ -65,7 +47,7 @@ export function prepareCommands(db: Db) {
 
   return {
     alive: (args: { atMs: number; clockMs: number }): void => void alive.run(args),
-    noteMinute: (at: MinuteNote): void => {
+    noteMinute: (at: { minute: number; values: Readonly<Record<string, number>> }): void => {
       noteMinute.run(at.minute, JSON.stringify(at.values));
       forgetMinutes.run(at.minute - MINUTES_KEPT);
     },
@@ -80,15 +62,15 @@ export function prepareCommands(db: Db) {
       listLastId: string | null;
       listDone: boolean;
       total: number;
-    }): void => void checkpoint.run(at.listOffset, at.listLastId, at.listDone ? 1 : 0, at.total, at.id),
-    progressRun: (at: RunProgress): void => void progress.run(at.total, at.done, at.failed, at.id),
-    failRead: (failure: ReadFailure & { atMs: number }): void =>
-      void fail.run({ ...failure, parked: failure.parked ? 1 : 0 }),
+    }): void => void checkpoint.run({ ...at, listDone: at.listDone ? 1 : 0 }),
+    progressRun: (at: { id: number; total: number; done: number; failed: number }): void =>
+      void progress.run(at),
+    failRead: prepareFailure(db),
     retryFailures: (): void => void retryFailures.run(),
     /** Resolves once everything in the inbox is applied. */
     settle: (): void => undefined,
     /** @param args.inboxFirstSeq the oldest row left in the inbox. */
-    prune: (args: Prune & { inboxFirstSeq: number }): PrunedRows => {
+    prune: (args: Prune & { inboxFirstSeq: number }) => {
       const changes = pruneChanges.all(args);
       if (changes.length > 0) notePruned.run(Math.max(...changes));
       return {

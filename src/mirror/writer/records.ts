@@ -1,15 +1,15 @@
-import type { Input, GivenUpInput, RunBegunInput, RunEndedInput } from '../../core/input.ts';
+import type { Input, ReadFailure, RunBegunInput } from '../../core/input.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { runOf, type RunRow } from '../queries/runs.ts';
-import { selectList } from '../file/statements.ts';
+import { selectList, upsert } from '../file/statements.ts';
 
 /** @returns a function that records runs and failed reads, inside the transaction, and returns further facts. */
 export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) => readonly Fact[] {
   const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
   const takeUp = db.prepare('DELETE FROM given_up_reads WHERE product_id = ?');
   const noteGivenUp = db.prepare('INSERT OR IGNORE INTO given_up_reads (product_id) VALUES (?)');
-  const failRead = db.prepare(FAIL_READ);
+  const failRead = prepareFailure(db);
   const retryFailures = db.prepare(RETRY_FAILURES);
   const beginRun = db.prepare<[object], RunRow>(
     `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
@@ -36,14 +36,6 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
     });
     return row === undefined ? [] : [{ kind: 'run_begun', run: runOf(row) }];
   };
-  const end = ({ fullSync, ...run }: RunEndedInput): void => {
-    endRun.run(run);
-    if (fullSync) synced.run(run.atMs);
-  };
-  const giveUp = (input: GivenUpInput): void => {
-    noteGivenUp.run(input.productId);
-    failRead.run({ ...input, parked: input.parked ? 1 : 0 });
-  };
   return (input, ruled) => {
     if (input.kind === 'read') {
       clearFailure.run(input.productId);
@@ -51,8 +43,13 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
       const drift = ruled.filter(({ kind }) => kind === 'drift').length;
       if (drift > 0) countDrift.run(drift);
     } else if (input.kind === 'run_begun') return begin(input);
-    else if (input.kind === 'run_ended') end(input);
-    else if (input.kind === 'given_up') giveUp(input);
+    else if (input.kind === 'run_ended') {
+      endRun.run(input);
+      if (input.fullSync) synced.run(input.atMs);
+    } else if (input.kind === 'given_up') {
+      noteGivenUp.run(input.productId);
+      failRead(input);
+    }
     return [];
   };
 }
@@ -60,9 +57,8 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
 /** Retries everything parked or waiting once, without delay. */
 export const RETRY_FAILURES = 'UPDATE read_failures SET next_at_ms = 0, attempts = 0';
 
-export const FAIL_READ = `
-  INSERT INTO read_failures (product_id, attempts, faults, next_at_ms, parked, error, failed_at_ms)
-  VALUES (@productId, @attempts, @faults, @nextAtMs, @parked, @error, @atMs)
-  ON CONFLICT (product_id) DO UPDATE SET attempts = excluded.attempts, faults = excluded.faults,
-    next_at_ms = excluded.next_at_ms, parked = excluded.parked, error = excluded.error,
-    failed_at_ms = excluded.failed_at_ms`;
+export function prepareFailure(db: Db) {
+  const put = db.prepare(upsert(db, 'read_failures', ['product_id']));
+  return ({ parked, atMs: failedAtMs, ...failure }: ReadFailure & { readonly atMs: number }): void =>
+    void put.run({ ...failure, parked: parked ? 1 : 0, failedAtMs });
+}
