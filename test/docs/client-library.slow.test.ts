@@ -50,7 +50,6 @@ test('the program on errors lists every product and names errors', async () => {
     SERVICE_CLIENT_SECRET: SECRET,
   };
   expect(await runProgram(path, folder, env)).toBe('1 Lamp\n');
-
   service.answer('/v1/product/list', (response) => sendError(response, 403, 'access_denied'));
   const failed = (await runProgram(path, folder, env).catch((error: unknown) => error)) as {
     code: number;
@@ -80,7 +79,6 @@ test('the receiver accepts only signed deliveries', async () => {
   let printed = '';
   receiver.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   await expect.poll(() => printed).toContain('listening');
-
   const body = new TextEncoder().encode('{"request_id":"1"}');
   const statusFor = async (signature: string) => {
     const headers = { 'X-Service-Signature': signature };

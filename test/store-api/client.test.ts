@@ -23,9 +23,7 @@ describe('productDetail', () => {
       clock.nowMs += 40;
       sendJson(response, 200, { request_id: 'r', product: sent }, { Date: 'Mon, 21 Sep 2026 14:13:21 GMT' });
     });
-
     const answer = await client.productDetail('7');
-
     expect(answer).toMatchObject({
       outcome: 'found',
       product: { id: '7', name: 'เสื้อแดง', variants: [{ available_qty: 4, warehouses: [{ wh_id: '3' }] }] },
@@ -50,9 +48,7 @@ describe('productDetail', () => {
   test("returns not_found with its times for the store's 404", async () => {
     const { service, client } = await connected();
     service.answer(DETAIL, (response) => sendError(response, 404, 'not_found'));
-
     const answer = await client.productDetail('7');
-
     expect(answer).toEqual({
       outcome: 'not_found',
       requestId: 'request-1',
@@ -65,9 +61,7 @@ describe('productDetail', () => {
   test('refuses the answer for another product', async () => {
     const { service, client } = await connected();
     service.answer(DETAIL, (response) => sendJson(response, 200, { product: { ...product, id: '07' } }));
-
     const error = await failureOf(client.productDetail('7'));
-
     expect(error).toMatchObject({ kind: 'contract', endpoint: DETAIL, requestId: 'request-1' });
     expect(error.message).toContain('asked for product 7, answered product 07');
   });
@@ -92,18 +86,14 @@ describe('productDetail', () => {
   ])('names the field of an answer with %s', async (_name, wrong, field) => {
     const { service, client } = await connected();
     service.answer(DETAIL, (response) => sendJson(response, 200, { product: wrong }));
-
     const error = await failureOf(client.productDetail('7'));
-
     expect(error).toMatchObject({ kind: 'contract', status: 200, requestId: 'request-1' });
     expect(error.message).toContain(`${field}: `);
   });
 
   test.each(['', 'x', '7 ', '-1', '٣'])('rejects the id %j without sending it', async (id) => {
     const { service, client } = await connected();
-
     const error = await failureOf(client.productDetail(id));
-
     expect(error).toMatchObject({ kind: 'rejected', code: 'invalid_request', status: undefined });
     expect(error.message).toContain('product_id: ');
     expect(service.requests).toEqual([]);
@@ -119,14 +109,12 @@ test('listProducts returns the page and the times', async () => {
       total: 2,
     }),
   );
-
   const answer = await client.listProducts({
     sort_by: 'id',
     sort_order: 'asc',
     limit: 100,
     get_count: true,
   });
-
   expect(answer).toMatchObject({
     page: { products: [{ id: '7', name: 'a' }], has_more: true, total: 2 },
     sentAtMs: START_MS,
@@ -149,9 +137,7 @@ describe('a refused token', () => {
       if (nth === 1) sendError(response, 401, 'invalid_token');
       else sendJson(response, 200, { product });
     });
-
     const answer = await client.productDetail('7');
-
     expect(answer).toMatchObject({
       outcome: 'found',
       sentAtMs: START_MS + 1000,
@@ -169,9 +155,7 @@ describe('a refused token', () => {
       if (request.headers.authorization === 'Bearer token-1') sendError(response, 401, 'invalid_token');
       else sendJson(response, 200, { product });
     });
-
     const answers = await Promise.all(Array.from({ length: 10 }, () => client.productDetail('7')));
-
     expect(answers.map(({ outcome }) => outcome)).toEqual(Array(10).fill('found'));
     expect(service.to('/oauth/token')).toHaveLength(2);
   });
@@ -192,9 +176,7 @@ describe('nothing else is retried', () => {
   ])('%i %s is %s', async (status, code, kind) => {
     const { service, client } = await connected();
     service.answer(DETAIL, (response) => sendError(response, status, code));
-
     const error = await failureOf(client.productDetail('7'));
-
     expect(error).toMatchObject({ kind, status, code, description: `about ${code}`, endpoint: DETAIL });
     expect(error.message).toMatch(
       new RegExp(`^${DETAIL} failed: ${status} ${code}: about ${code} \\(request .*\\)\\. `),
@@ -206,7 +188,6 @@ describe('nothing else is retried', () => {
     const { service, client } = await connected();
     const abort = new AbortController();
     service.answer('/oauth/token', () => abort.abort());
-
     expect(await failureOf(client.productDetail('7', { signal: abort.signal }))).toMatchObject({
       kind: 'aborted',
     });

@@ -31,11 +31,9 @@ test('reads all pages and retries each failed one', async () => {
   service.answer('/v1/store/address/list', (response) =>
     sendJson(response, 200, { addresses: [{ id: '5', name: 'a', is_primary: true }], has_more: false }),
   );
-
   const ids: string[] = [];
   for await (const { id } of client.allProducts()) ids.push(id);
   for await (const { id } of client.allAddresses()) ids.push(id);
-
   expect(ids).toEqual(['1', '2', '3', '5']);
   expect(service.to('/v1/product/list')).toHaveLength(4);
 });
@@ -51,9 +49,7 @@ test('warns of a token file that cannot be written and continues', async () => {
   service.answer('/v1/store/address/list', (response) =>
     sendJson(response, 200, { addresses: [], has_more: false }),
   );
-
   await client.listAddresses();
-
   await expect.poll(() => warnings.map(({ name }) => name)).toContain('TokenFileWarning');
 });
 

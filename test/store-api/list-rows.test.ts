@@ -41,7 +41,6 @@ async function idsOf(rows: AsyncIterable<{ id: string }>): Promise<number[]> {
 describe('allProducts', () => {
   test('reads every page by ascending id', async () => {
     const { client, asked } = await listing(LIST, 'products', products(1, 250));
-
     expect(await idsOf(allProducts(client))).toEqual(numbers(1, 250));
     expect(asked()).toEqual(
       [0, 99, 198].map((offset) => ({ sort_by: 'id', sort_order: 'asc', limit: 100, offset })),
@@ -50,7 +49,6 @@ describe('allProducts', () => {
 
   test.each([0, 1, 2, 100, 101, 199])('reads a list of %i', async (count) => {
     const { client } = await listing(LIST, 'products', products(1, count));
-
     expect(await idsOf(allProducts(client))).toEqual(numbers(1, count));
   });
 
@@ -61,7 +59,6 @@ describe('allProducts', () => {
       const { client } = await listing(LIST, 'products', rows, (nth) => {
         if (nth === 1) rows.splice(0, gone);
       });
-
       expect(await idsOf(allProducts(client))).toEqual(numbers(1, 250));
     },
   );
@@ -71,9 +68,7 @@ describe('allProducts', () => {
     const { client } = await listing(LIST, 'products', rows, (nth) => {
       if (nth === 1) rows.unshift(...products(900, 949));
     });
-
     const ids = await idsOf(allProducts(client));
-
     expect(ids).toEqual(numbers(1, 250));
   });
 });
@@ -81,7 +76,6 @@ describe('allProducts', () => {
 test('allAddresses reads every page in the order of the store', async () => {
   const rows = products(1, 450).map((row, index) => ({ ...row, is_primary: index === 0 }));
   const { client, asked } = await listing(ADDRESSES, 'addresses', rows.reverse());
-
   expect(await idsOf(allAddresses(client))).toEqual(numbers(1, 450).reverse());
   expect(asked()).toEqual([0, 199, 398].map((offset) => ({ limit: 200, offset })));
 });
@@ -94,7 +88,6 @@ test.each<[string, (offset: number) => { id: string }[]]>([
   ['repeats one product', () => [row(1)]],
 ])('rejects an endless list that %s', async (_how, rowsAt) => {
   const readPage = (offset: number) => Promise.resolve({ rows: rowsAt(offset), hasMore: true });
-
   expect(await failureOf(idsOf(listRows('/v1/list', readPage)))).toMatchObject({
     kind: 'contract',
     endpoint: '/v1/list',

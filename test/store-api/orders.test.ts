@@ -24,9 +24,7 @@ describe('createOrder', () => {
     const { service, client } = await connected();
     const sent = { id: '900', external_order_id: 'A-1', state: 'new_state', note: null };
     service.answer(CREATE, (response) => sendJson(response, 200, { request_id: 'r', order: sent }));
-
     const answer = await client.createOrder(order);
-
     expect(answer).toMatchObject({
       order: { id: '900', external_order_id: 'A-1', state: 'new_state' },
       rawOrder: sent,
@@ -55,9 +53,7 @@ describe('createOrder', () => {
       else if (trouble === 'the answer has no order') sendJson(response, 200, { request_id: 'r' });
       else sendHtml(response, 404);
     });
-
     const error = await failureOf(client.createOrder(order));
-
     expect(error.kind).toBe(kind);
     expect(error.message.includes('may have been created')).toBe(mayExist);
   });
@@ -74,9 +70,7 @@ describe('orderDetail', () => {
         shipments: [{ tracking_number: 'TH01', courier: 'of tomorrow' }],
       };
       service.answer(DETAIL, (response) => sendJson(response, 200, { request_id: 'r', order: sent }));
-
       const answer = await client.orderDetail(request);
-
       expect(answer).toMatchObject({ outcome: 'found', order: sent, rawOrder: sent, requestId: 'request-1' });
       expect(JSON.parse(service.to(DETAIL)[0]?.body ?? '')).toEqual(request);
     },
@@ -84,7 +78,6 @@ describe('orderDetail', () => {
 
   test("returns not_found only for the store's 404", async () => {
     const { service, client } = await connected();
-
     service.answer(DETAIL, (response) => sendError(response, 404, 'not_found'));
     expect(await client.orderDetail({ order_id: '900' })).toEqual({
       outcome: 'not_found',
@@ -109,9 +102,7 @@ test('listAddresses returns a page with unknown fields and without malformed det
     new: 1,
   };
   service.answer(ADDRESSES, (response) => sendJson(response, 200, { addresses: [address], has_more: false }));
-
   const { page } = await client.listAddresses({ limit: 200, offset: 0 });
-
   expect(page).toMatchObject({
     addresses: [{ id: '5', name: 'คลัง', is_primary: true, branch_type: 'x', new: 1 }],
     has_more: false,
@@ -147,9 +138,7 @@ test.each([
     ...odd,
   };
   service.answer('/v1/product/detail', (response) => sendJson(response, 200, { product: sent }));
-
   const answer = await client.productDetail('7');
-
   const absent = Object.fromEntries(Object.keys(odd).map((key) => [key, undefined]));
   expect(answer).toMatchObject({ outcome: 'found', product: { ...sent, ...absent }, rawProduct: sent });
 });

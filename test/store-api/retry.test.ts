@@ -111,9 +111,7 @@ describe('the client', () => {
   ] as const)('tries %s again after a 500 and a cut connection', async (path, method, request) => {
     const { service, client, slept } = await retrying();
     service.answer(path, inTurn(broken, cut, good));
-
     await (client[method] as (request: unknown) => Promise<unknown>)(request);
-
     const bodies = service.to(path).map(({ body }) => body);
     expect(bodies).toHaveLength(3);
     expect(new Set(bodies).size).toBe(1);
@@ -128,7 +126,6 @@ describe('the client', () => {
     for (const trouble of [broken, cut]) {
       const { service, client, slept } = await retrying();
       service.answer(CREATE, trouble);
-
       expect(await failureOf(client.createOrder(request as CreateOrderRequest))).toMatchObject({
         kind: 'unavailable',
       });
@@ -143,9 +140,7 @@ describe('the client', () => {
       CREATE,
       inTurn((response) => sendError(response, 429, 'slow_down', { 'Retry-After': '7' }), good),
     );
-
     await client.createOrder(order);
-
     expect(slept).toEqual([7_050]);
     expect(service.to(CREATE)).toHaveLength(2);
   });
@@ -158,9 +153,7 @@ describe('the client', () => {
       await setTimeout(1_000_000, undefined, { signal }).catch(() => undefined);
     });
     service.answer(CREATE, broken);
-
     const error = await failureOf(client.createOrder(namedOrder, { signal: abort.signal }));
-
     expect(error).toMatchObject({ kind: 'aborted', endpoint: CREATE });
     expect(error.cause).toMatchObject({ kind: 'unavailable', status: 500 });
     expect(service.to(CREATE)).toHaveLength(1);

@@ -43,7 +43,6 @@ describe('the file', () => {
     await fileAt(path).write(state);
     await fileAt(path).write(state);
     expect(readdirSync(dirname(path))).toEqual(['token.json']);
-
     const folder = freshPath();
     mkdirSync(folder);
     await expect(fileAt(folder).write(state)).rejects.toMatchObject({ code: 'EISDIR' });

@@ -29,9 +29,7 @@ const living = (accessToken: string, expiresAtMs: number): TokenState => ({
 describe('a token', () => {
   test('is requested with the credentials in the form body only', async () => {
     const { service, tokens } = await connected();
-
     expect(await tokens.getToken()).toBe('token-1');
-
     const [request] = service.to(TOKEN);
     expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
     expect(request?.headers.authorization).toBeUndefined();
@@ -110,7 +108,6 @@ describe('a token shared through the file', () => {
     await second.tokens.getToken();
     second.tokens.invalidate(old);
     expect(await second.tokens.getToken()).toBe('token-2');
-
     first.tokens.invalidate(old);
     expect(await first.tokens.getToken()).toBe('token-2');
     expect(service.to(TOKEN)).toHaveLength(2);
@@ -133,11 +130,9 @@ describe('a token shared through the file', () => {
     const { file, held } = memoryFile(living('old', START_MS + 2 * HOUR_MS));
     const { tokens, clock } = connect({ baseUrl: service.baseUrl, file });
     expect(await tokens.getToken()).toBe('old');
-
     clock.nowMs = START_MS + 2 * HOUR_MS - 1;
     held.state = living('newer', START_MS + 3 * HOUR_MS);
     expect(await tokens.getToken()).toBe('newer');
-
     clock.nowMs = START_MS + 3 * HOUR_MS - 1;
     held.state = living('old', START_MS + 2 * HOUR_MS);
     service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
@@ -212,13 +207,11 @@ test('slow_down pauses token requests for its time, also over a restart', async 
     kind: 'rate_limited',
     retryAfterMs: 30_000,
   });
-
   clock.nowMs += 29_999;
   const second = connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
   for (const { tokens } of [first, second])
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'rate_limited', retryAfterMs: 1 });
   expect(service.to(TOKEN)).toHaveLength(1);
-
   clock.nowMs += 1;
   await failureOf(second.tokens.getToken());
   expect(service.to(TOKEN)).toHaveLength(2);
@@ -228,7 +221,6 @@ test('a failing token endpoint is asked less and less often, and calls in betwee
   const { service, tokens, clock } = await connected();
   service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));
   expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable', status: 500 });
-
   const waits: number[] = [];
   for (let n = 0; n < 8; n += 1) {
     const before = service.to(TOKEN).length;

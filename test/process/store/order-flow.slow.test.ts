@@ -91,11 +91,9 @@ test('the documented commands place an order and show its shipment and stock', a
     .text.replace('http://127.0.0.1:8790', baseUrl)
     .replaceAll('data/stock-mirror.db', databasePath);
   expect(commands).toContain(baseUrl);
-
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -e -o pipefail\n${commands}`], {
     timeout: 120_000,
   });
-
   expect(stderr).toBe('');
   const lines = stdout.trimEnd().split('\n');
   const shipment = lines.findIndex((line) => /^"shipments":.*"tracking_number":"TH\d+"/.test(line));
@@ -117,13 +115,11 @@ test('the documented program places an order that the mirror shows', async (t) =
     variants: [{ sku: 'TS-RED-M', stock: [{ warehouseId, qty: 9 }] }],
   });
   await eventually(() => sellableOf(mirror.databasePath, 'TS-RED-M') === 9, { what: 'the mirror knows it' });
-
   const stdout = await runOrderProgram(temporaryFolder(t), {
     SERVICE_BASE_URL: sandbox.baseUrl,
     SERVICE_CLIENT_ID: sandbox.clientId,
     SERVICE_CLIENT_SECRET: sandbox.clientSecret,
   });
-
   expect(stdout).toMatch(/shipping_type: 'flash',\s+tracking_number: 'TH\d+'/);
   expect(sellableOf(mirror.databasePath, 'TS-RED-M')).toBe(7);
   // Once: the program repeats an order only without an answer.
