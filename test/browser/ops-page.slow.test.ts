@@ -25,7 +25,8 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-const startMirror = (test: Owner, products: number) => startBoth(test, { products }, { OPS_TOKEN: TOKEN });
+const startMirror = (test: Owner, products: number) =>
+  startBoth(test, { products }, { env: { OPS_TOKEN: TOKEN } });
 
 /** Lost by a reload. */
 const markLoaded = (page: Page) => page.evaluate('window.loadedOnce = true');

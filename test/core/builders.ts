@@ -10,6 +10,7 @@ import { applyInput } from '../../src/core/apply/apply-input.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import type { ReadContext } from '../../src/core/merge/merge-read.ts';
 import type { StockLevel, Change } from '../../src/core/model.ts';
+import type { Reason } from '../../src/core/reasons.ts';
 import { MemoryTables } from './memory-tables.ts';
 
 /** A whole second, as in a Date header. */
@@ -156,6 +157,10 @@ export class Mirror {
       changes,
       unreadable: [],
     });
+  }
+
+  requestReads(atMs: number, reason: Reason, productIds: string[], variantIds: string[] = []): Fact[] {
+    return this.applyInput({ kind: 'request_reads', atMs, reason, productIds, variantIds });
   }
 
   /** By default the answer took no time, was dated, and was asked for with the whole log known. */

@@ -11,10 +11,10 @@ import {
   plainVariants,
   resync,
   rows,
+  startBoth,
   startMirror,
-  startService,
+  statusOf,
   temporaryFolder,
-  untilLive,
   untilQuiet,
 } from '../process/harness.ts';
 import { present } from '../shared/present.ts';
@@ -52,14 +52,10 @@ function idsOf(epoch: string, changes: readonly Change[]): string[] {
 }
 
 test('each event arrives, verified and in the order of its level, through kill -9 of receiver and sender', async (t) => {
-  const sandbox = await startService(t);
   const OPS_PORT = String(await freePort());
-  const mirrorIn = (folder = temporaryFolder(t)) => startMirror(t, sandbox, { folder, env: { OPS_PORT } });
-  let mirror = await mirrorIn();
+  const { sandbox, mirror: first } = await startBoth(t, {}, { env: { OPS_PORT } });
+  let mirror = first;
   const path = mirror.databasePath;
-  await untilLive(mirror);
-  await untilQuiet(mirror, sandbox);
-
   const port = String(await freePort());
   const secret = `whsec_${randomBytes(24).toString('base64')}`;
   const receivers: RunningCommand[] = [];
@@ -80,12 +76,10 @@ test('each event arrives, verified and in the order of its level, through kill -
     const known = new Set(linesOf(receivers).map(({ id }) => id));
     return ids.every((id) => known.has(id));
   };
-  const status = () =>
-    present(rows<{ epoch: string; last_seq: number }>(path, 'SELECT * FROM mirror_status')[0]);
   const changesAfter = (seq: number): Change[] =>
     rows(path, 'SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq', seq);
 
-  const { epoch, last_seq: began } = status();
+  const { epoch, last_seq: began } = statusOf(path);
   receive();
   let sender = push();
   await eventually(() => existsSync(join(cwd, 'push-position.json')), { what: 'its first position' });
@@ -128,7 +122,7 @@ test('each event arrives, verified and in the order of its level, through kill -
   await mirror.stop();
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
   sandbox.access.accessDenied = true;
-  mirror = await mirrorIn(dirname(path));
+  mirror = await startMirror(t, sandbox, { folder: dirname(path), env: { OPS_PORT } });
   await eventually(() => sender.stderr.includes('has not read the whole store'), { what: 'it waits' });
   expect(linesOf(receivers)).toHaveLength(events.length);
   sandbox.access.accessDenied = false;
@@ -138,11 +132,11 @@ test('each event arrives, verified and in the order of its level, through kill -
     path,
     'SELECT change_seq AS seq, NULL AS old_qty, available_qty AS new_qty FROM mirror_stock',
   );
-  const restarted = idsOf(status().epoch, levels);
+  const restarted = idsOf(statusOf(path).epoch, levels);
   await eventually(() => has(restarted), { what: 'every level' });
   sandbox.operations.add({ ...one, by: 1 });
   await untilQuiet(mirror, sandbox);
-  const after = idsOf(status().epoch, changesAfter(Math.max(...levels.map(({ seq }) => seq))));
+  const after = idsOf(statusOf(path).epoch, changesAfter(Math.max(...levels.map(({ seq }) => seq))));
   await eventually(() => has(after), { what: 'it follows the new epoch' });
   expect(after.length).toBeGreaterThan(0);
 });

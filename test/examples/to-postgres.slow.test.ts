@@ -14,7 +14,7 @@ import {
   rows,
   startMirror,
   startService,
-  untilEqual,
+  untilAtRest,
   untilLive,
   untilQuiet,
   type Owner,
@@ -116,8 +116,7 @@ testOrSkip(
       await postgres.run(ERP);
     }
     load.stop();
-    await untilQuiet(mirror, sandbox);
-    await untilEqual(mirror, sandbox);
+    await untilAtRest(mirror, sandbox);
     await untilCopied(postgres, mirror.databasePath);
 
     // A bigint comes as text, a float8 as a number.

@@ -145,21 +145,15 @@ async function listenOver(store: Files, hasBegun = true): Promise<Intake> {
   };
 }
 
-/** @param pieces the body; more than one goes out in chunks. */
-export function send(
-  port: number,
-  {
-    method,
-    path,
-    headers,
-    pieces,
-  }: {
-    readonly method: string;
-    readonly path: string;
-    readonly headers: OutgoingHttpHeaders;
-    readonly pieces: readonly Uint8Array[];
-  },
-): Promise<Answer> {
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: OutgoingHttpHeaders;
+  /** The body; more than one goes out in chunks. */
+  readonly pieces: readonly Uint8Array[];
+}
+
+export function send(port: number, { method, path, headers, pieces }: Sent): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const startedMs = performance.now();
     const outgoing = request({ port, host: '127.0.0.1', method, path, headers, agent: false }, (incoming) => {

@@ -108,13 +108,7 @@ test('pages through the whole view of stock', async () => {
 
 test('filters stock by variant, sku, product, warehouse and suspicion, alone and together', async () => {
   await fill();
-  await store.writer.append({
-    kind: 'request_reads',
-    atMs: T0 + 1,
-    reason: 'conflict',
-    productIds: ['11'],
-    variantIds: [],
-  });
+  await store.requestReads(T0 + 1, 'conflict', { productIds: ['11'] });
   for (const [query, keys] of [
     ['variant_id=100', ['100:1', '100:2']],
     ['sku=S-101', ['101:1']],

@@ -31,27 +31,11 @@ const post = (ops: Ops, path: string, fields: Record<string, string>, headers: R
     body: new URLSearchParams(fields).toString(),
   });
 
-/** Reads variant 100 in warehouse 1 as `qty`. */
-async function read(
-  store: OpenedStore,
-  {
-    qty,
-    secondsAgo,
-    productId = '1',
-    variantId = '100',
-  }: {
-    readonly qty: number;
-    readonly secondsAgo: number;
-    readonly productId?: string;
-    readonly variantId?: string;
-  },
-) {
-  await store.writer.append(
-    readInput(productId, detail(productId, [{ id: variantId, levels: { 1: qty } }]), {
-      sentAtMs: Date.now() - secondsAgo * 1_000,
-      s0: store.writer.s0,
-    }),
-  );
+/** Reads variant 100 in warehouse 1 as 5, 100 s ago. */
+async function read(store: OpenedStore) {
+  const found = detail('1', [{ id: '100', levels: { 1: 5 } }]);
+  const times = { sentAtMs: Date.now() - 100_000, s0: store.writer.s0 };
+  await store.writer.append(readInput('1', found, times));
 }
 
 const change = (
@@ -111,7 +95,7 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
     /Catching up .*You can rely on the values that are not suspect/,
   );
 
-  await read(store, { qty: 5, secondsAgo: 100 });
+  await read(store);
   store.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
   expect(words(await show(ops, '/'))).toContain('You can rely on these values 1 stock level, all current.');
 
@@ -197,7 +181,7 @@ test('shows a delivery with its bytes', async () => {
 test('lists runs, and shows one with its progress', async () => {
   const store = newStore();
   const ops = await startOps(store);
-  await read(store, { qty: 5, secondsAgo: 100 });
+  await read(store);
   const deps = { store, now: () => Date.now() - 4_000, log };
   const run = await beginCatalogueRun(deps, 'operator');
   const { id } = run;
@@ -302,7 +286,7 @@ test('escapes names and loads nothing from other sites', async () => {
 test('labels every input, and gives every table a head', async () => {
   const store = newStore();
   const ops = await startOps(store);
-  await read(store, { qty: 5, secondsAgo: 100 });
+  await read(store);
   for (const path of [...PAGES, '/variants/100']) {
     const page = await show(ops, path);
     for (const { 0: tag, index } of page.matchAll(/<(input|select)\b[^>]*>/g)) {

@@ -132,10 +132,16 @@ export function spawnMirror(
 
 export const MIRROR_FILE = 'mirror.db';
 
+interface MirrorOptions {
+  readonly folder?: string;
+  readonly env?: Environment;
+  readonly user?: Parameters<typeof spawnMirror>[3];
+}
+
 export async function startMirror(
   test: Owner,
   sandbox: Sandbox,
-  options: { folder?: string; env?: Environment; user?: Parameters<typeof spawnMirror>[3] } = {},
+  options: MirrorOptions = {},
 ): Promise<RunningMirror> {
   const folder = options.folder ?? temporaryFolder(test);
   const databasePath = join(folder, MIRROR_FILE);
@@ -179,11 +185,11 @@ export async function startMirror(
 
 export async function startBoth(
   test: Owner,
-  options: SandboxOptions = {},
-  env: Environment = {},
+  service: SandboxOptions = {},
+  options: MirrorOptions = {},
 ): Promise<{ sandbox: Sandbox; mirror: RunningMirror }> {
-  const sandbox = await startService(test, options);
-  const mirror = await startMirror(test, sandbox, { env });
+  const sandbox = await startService(test, service);
+  const mirror = await startMirror(test, sandbox, options);
   await untilLive(mirror);
   await untilQuiet(mirror, sandbox);
   return { sandbox, mirror };
@@ -217,7 +223,15 @@ export async function untilEqual(mirror: MirrorFile, sandbox: Sandbox): Promise<
   });
 }
 
-interface StatusRow {
+export async function untilAtRest(mirror: MirrorFile, sandbox: Sandbox): Promise<void> {
+  await untilQuiet(mirror, sandbox);
+  await untilLive(mirror);
+  await untilEqual(mirror, sandbox);
+}
+
+export interface StatusRow {
+  readonly epoch: string;
+  readonly last_seq: number;
   readonly state: string;
   readonly pending_reads: number;
   readonly suspect_count: number;

@@ -69,11 +69,14 @@ export class Reader {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  signal(name: NodeJS.Signals): void {
+    if (this.isRunning) process.kill(-present(this.#child?.pid), name);
+  }
+
   async kill(): Promise<void> {
-    const child = this.#child;
-    if (child?.pid === undefined || !this.isRunning) return;
-    const ended = once(child, 'close');
-    process.kill(-child.pid, 'SIGKILL');
+    if (this.#child === null || !this.isRunning) return;
+    const ended = once(this.#child, 'close');
+    this.signal('SIGKILL');
     await ended;
   }
 

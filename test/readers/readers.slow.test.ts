@@ -11,8 +11,9 @@ import {
   rows,
   startMirror,
   startService,
+  statusOf,
   temporaryFolder,
-  untilEqual,
+  untilAtRest,
   untilLive,
   untilQuiet,
   type Owner,
@@ -28,11 +29,6 @@ const readers = new Map<string, Reader>();
 let before: ReadonlyMap<string, ReturnType<Reader['compare']> & { readonly starts: readonly string[] }>;
 let epochs: readonly [string, string];
 let removedVariantId: string;
-
-const epochOf = (path: string): string =>
-  present(rows<{ epoch: string }>(path, 'SELECT epoch FROM mirror_status')[0]).epoch;
-const lastSeqOf = (path: string): number =>
-  present(rows<{ seq: number }>(path, 'SELECT last_seq AS seq FROM mirror_status')[0]).seq;
 
 const late = new Map<string, string>();
 
@@ -78,12 +74,12 @@ beforeAll(async () => {
   for (const reader of readers.values()) reader.start();
   await untilLive(mirror);
   await untilAll('has its first copy', ({ starts }) => starts.length > 0);
-  const epoch = epochOf(path);
+  const epoch = statusOf(path).epoch;
 
   sandbox.traffic.start(20);
   const [removed, renamed, undone] = plainVariants(sandbox, 3);
   removedVariantId = removed.variantId;
-  const began = lastSeqOf(path);
+  const began = statusOf(path).last_seq;
   await untilAll('follows', ({ position }) => position.seq > began);
   await untilAll('has the row that will go', holdsRemoved);
   sandbox.operations.deleteProduct(removed.productId);
@@ -107,7 +103,7 @@ beforeAll(async () => {
   db.close();
   sandbox.operations.add({ ...undone, by: 11 });
   await untilQuiet(mirror, sandbox);
-  const seen = lastSeqOf(path);
+  const seen = statusOf(path).last_seq;
   await untilAll('has seen what the older copy does not know', hasReached(path, seen));
   await untilAll('is equal before the restore', isEqual);
   before = new Map(
@@ -115,17 +111,20 @@ beforeAll(async () => {
   );
   await mirror.stop();
   sandbox.operations.add({ ...undone, by: -11 });
+  // They must not read the copy before the mirror has begun its new epoch.
+  for (const reader of readers.values()) reader.signal('SIGSTOP');
   renameSync(backup, path);
   const restored = await startMirror(suite, sandbox, { folder: dirname(path) });
+  await eventually(() => statusOf(path).epoch !== epoch, { what: 'the new epoch' });
+  for (const reader of readers.values()) reader.signal('SIGCONT');
   await untilLive(restored);
   sandbox.traffic.start(20);
   const answered = sandbox.deliveries.counts.answered;
   await eventually(() => sandbox.deliveries.counts.answered > answered + 20, { what: 'traffic' });
   sandbox.traffic.stop();
-  await untilQuiet(restored, sandbox);
-  await untilEqual(restored, sandbox);
+  await untilAtRest(restored, sandbox);
   await untilAll('ends equal', isEqual);
-  epochs = [epoch, epochOf(path)];
+  epochs = [epoch, statusOf(path).epoch];
 });
 
 afterAll(async () => {

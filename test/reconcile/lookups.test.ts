@@ -9,14 +9,7 @@ function setUp(ids: readonly string[]) {
   const service = fakeService(now, ids);
   const reconciler = newReconciler({ store, client: service, now });
   reconciler.start();
-  const name = (variantId: string) =>
-    store.writer.append({
-      kind: 'request_reads',
-      atMs: now(),
-      reason: 'dead_letter',
-      productIds: [],
-      variantIds: [variantId],
-    });
+  const name = (variantId: string) => store.requestReads(now(), 'dead_letter', { variantIds: [variantId] });
   const variant = (id: string) =>
     store.rows<{ product: string | null; gone: number | null; due: number | null; missing: number | null }>(
       `SELECT product_id AS product, gone_at_ms AS gone, lookup_at_ms AS due, missing_at_ms AS missing

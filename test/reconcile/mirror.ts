@@ -5,10 +5,13 @@ import { onTestFinished } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { Throttle } from '../../src/reconcile/throttle.ts';
-import type { CatalogueClient } from '../../src/store-api/endpoints/products.ts';
+import type { Reason } from '../../src/core/reasons.ts';
+import type {
+  CatalogueClient,
+  ProductDetailAnswer,
+  ProductListAnswer,
+} from '../../src/store-api/endpoints/products.ts';
 import { ServiceError, type ServiceErrorKind } from '../../src/store-api/transport/errors.ts';
-import type { ProductListAnswer } from '../../src/store-api/endpoints/products.ts';
-import type { ProductDetailAnswer } from '../../src/store-api/endpoints/products.ts';
 import { productDetailSchema, type ProductListRequest } from '../../src/store-api/contract/schemas.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { openBoth } from '../mirror/direct-writer.ts';
@@ -26,6 +29,11 @@ export const log = createLog('silent');
 export interface OpenedStore extends Pick<Store, 'reader' | 'writer'> {
   readonly inbox: { readonly lastSeq: number };
   deliver(body: Uint8Array, arrivedAtMs: number): Promise<AppliedInput>;
+  requestReads(
+    atMs: number,
+    reason: Reason,
+    of: { productIds?: readonly string[]; variantIds?: string[] },
+  ): Promise<unknown>;
   rows<T>(sql: string, ...args: unknown[]): T[];
   change(sql: string, ...args: unknown[]): void;
 }
@@ -80,6 +88,8 @@ export function newStore(): OpenedStore {
         return writer.inbox.lastSeq;
       },
     },
+    requestReads: (atMs, reason, { productIds = [], variantIds = [] }) =>
+      apply({ kind: 'input', input: { kind: 'request_reads', atMs, reason, productIds, variantIds } }),
     deliver: (body, arrivedAtMs) => apply({ kind: 'delivery', body, arrivedAtMs }),
     rows: <T>(sql: string, ...args: unknown[]) => db.prepare<unknown[], T>(sql).all(...args),
     change: (sql, ...args) => {

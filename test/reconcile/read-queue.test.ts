@@ -41,16 +41,6 @@ function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
   return { now, eventually, pass, store, service, throttle, queue, failures };
 }
 
-async function requestRead(store: OpenedStore, atMs: number, productIds: readonly string[]): Promise<void> {
-  await store.writer.append({
-    kind: 'request_reads',
-    atMs,
-    reason: 'not_stored',
-    productIds,
-    variantIds: [],
-  });
-}
-
 async function readLongAgo(store: OpenedStore, service: FakeService, ids: readonly string[]): Promise<void> {
   await store.writer.append({ kind: 'listed', atMs: Date.now(), productIds: ids, lookup: false });
   store.change('DELETE FROM read_requests');
@@ -63,7 +53,7 @@ test('gives every fifth read to the product read longest ago, despite many reque
   const old = service.ids.slice(0, 5);
   const requested = service.ids.slice(5);
   await readLongAgo(store, service, old);
-  await requestRead(store, now() - 10_000, requested);
+  await store.requestReads(now() - 10_000, 'not_stored', { productIds: requested });
   queue.start();
   await eventually(() => service.asked.length >= 30, { what: 'thirty reads' });
   await queue.stop();
@@ -77,7 +67,7 @@ test('gives no share of the reads to products read recently', async () => {
   const fresh = service.ids.slice(0, 20);
   await readLongAgo(store, service, fresh);
   store.change('UPDATE products SET read_at_ms = ?', Date.now() - 60_000);
-  await requestRead(store, now() - 10_000, service.ids.slice(20));
+  await store.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids.slice(20) });
   queue.start();
   await eventually(() => service.asked.length >= 40, { what: 'forty reads' });
   await queue.stop();
@@ -87,14 +77,14 @@ test('gives no share of the reads to products read recently', async () => {
 test('never reads a product twice at once, and reads it again if requested during its read', async () => {
   const { eventually, pass, now, store, service, queue } = setUp();
   const [id] = service.ids;
-  await requestRead(store, now() - 10_000, [present(id)]);
+  await store.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
   const answer = Promise.withResolvers<undefined>();
   service.onDetail = async () => {
     await answer.promise;
   };
   queue.start();
   await eventually(() => service.asked.length === 1, { what: 'the read is under way' });
-  await requestRead(store, now() - 5_000, [present(id)]);
+  await store.requestReads(now() - 5_000, 'not_stored', { productIds: [present(id)] });
   await pass(8_000);
   expect(service.asked).toEqual([id]);
   expect(queue.readsUnderWay).toBe(1);
@@ -117,8 +107,8 @@ test('reads other products while one read hangs', async () => {
           present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
         })
       : undefined;
-  await requestRead(store, now() - 20_000, [present(hanging)]);
-  await requestRead(store, now() - 10_000, others);
+  await store.requestReads(now() - 20_000, 'not_stored', { productIds: [present(hanging)] });
+  await store.requestReads(now() - 10_000, 'not_stored', { productIds: others });
   queue.start();
   await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 1, {
     what: 'the others are read',
@@ -128,7 +118,7 @@ test('reads other products while one read hangs', async () => {
 
 test('ends hanging reads when it stops, and keeps their requests', async () => {
   const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 8 });
-  await requestRead(store, now() - 10_000, service.ids);
+  await store.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
   service.onDetail = (_, signal) =>
     new Promise((_resolve, reject) => {
       present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
@@ -152,7 +142,9 @@ test('retries a failed read less and less often and parks a refused one', async 
   service.onDetail = (id) => {
     throw serviceError(present(kinds[id]));
   };
-  await requestRead(store, now() - 10_000, [present(flaky), present(refused), present(odd)]);
+  await store.requestReads(now() - 10_000, 'not_stored', {
+    productIds: [present(flaky), present(refused), present(odd)],
+  });
   queue.start();
   await eventually(() => (failures()[0]?.attempts ?? 0) >= 4, { what: 'four attempts' });
   await queue.stop();
@@ -185,7 +177,7 @@ test('records an unexpected error like any other failure, and continues', async 
   service.onDetail = (id) => {
     if (id === broken) throw new TypeError('a bug');
   };
-  await requestRead(store, now() - 10_000, [present(broken), present(fine)]);
+  await store.requestReads(now() - 10_000, 'not_stored', { productIds: [present(broken), present(fine)] });
   queue.start();
   await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 1, {
     what: 'the other one is read',
@@ -197,7 +189,7 @@ test('records an unexpected error like any other failure, and continues', async 
 
 test('pauses all reads while the mirror cannot record answers', async () => {
   const { eventually, pass, now, store, service, queue } = setUp({ maxConcurrency: 4 });
-  await requestRead(store, now() - 10_000, service.ids);
+  await store.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
   const { writer } = store;
   const full = () => Promise.reject(new StoreError('cannot_commit', 'the disk is full'));
   Object.assign(store, { writer: { ...writer, append: full, command: full } });
@@ -215,7 +207,7 @@ test('records no failure of a product for refused credentials', async () => {
   service.onDetail = () => {
     throw serviceError('credentials');
   };
-  await requestRead(store, now() - 10_000, service.ids);
+  await store.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
   queue.start();
   await eventually(() => throttle.blocked?.kind === 'credentials', { what: 'the refusal' });
   await queue.stop();

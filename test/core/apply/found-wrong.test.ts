@@ -133,13 +133,7 @@ describe('two reads that may have been answered in the other order', () => {
   test('do not repeat reads endlessly after the clock was set back', () => {
     const mirror = mirrorAfterRead(two);
     mirror.read(two, { sentAtMs: AT + 3_600 * S });
-    mirror.applyInput({
-      kind: 'request_reads',
-      atMs: AT,
-      reason: 'operator',
-      productIds: ['10'],
-      variantIds: [],
-    });
+    mirror.requestReads(AT, 'operator', ['10']);
     mirror.read(two, { sentAtMs: AT + 10 * S, s0: mirror.seq });
     expect(mirror.tables.readRequest('10')).toMatchObject({
       reason: 'operator',

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   T0,
   Mirror,
@@ -13,53 +13,27 @@ import {
 
 const S = 1_000;
 
-describe('a read that was sampled before a webhook', () => {
-  test('and was sent before it arrived does not overwrite it', () => {
-    const mirror = mirrorAfterRead();
-    const s0 = mirror.seq;
-    mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
-    const facts = mirror.read(single(5), { sentAtMs: T0 + 90 * S, s0 });
-    expect(branches(facts)).toEqual(['concurrent, differs']);
-    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);
-  });
-
-  test('and was sent less than 2 s after it arrived does not overwrite it', () => {
-    const mirror = mirrorAfterRead();
-    mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
-    mirror.read(single(5), { sentAtMs: T0 + 62 * S - 1 });
-    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);
-  });
-
-  test('is followed by one that settles it', () => {
-    const mirror = mirrorAfterRead();
-    mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
-    mirror.read(single(5), { sentAtMs: T0 + 60 * S, s0: 1 });
-    const facts = mirror.read(single(4), { sentAtMs: T0 + 62 * S });
-    expect(kinds(facts)).toContain('met');
-    expect([mirror.qty(), mirror.reason()]).toEqual([4, null]);
-  });
+test.each([
+  ['before it arrived', T0 + 90 * S, 1],
+  ['less than 2 s after it arrived', T0 + 62 * S - 1, 2],
+])('a read sent %s does not overwrite a webhook, and the next one settles it', (_, sentAtMs, s0) => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(T0 + 60 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 60 * S }));
+  expect(branches(mirror.read(single(5), { sentAtMs, s0 }))).toEqual(['concurrent, differs']);
+  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);
+  expect(kinds(mirror.read(single(4), { sentAtMs: sentAtMs + 2 * S }))).toContain('met');
+  expect([mirror.qty(), mirror.reason()]).toEqual([4, null]);
 });
 
-describe('a webhook that comes after a read', () => {
-  test('and happened before it does not undo it, and asks for a read when it says otherwise', () => {
-    const mirror = mirrorAfterRead(single(9));
-    const [fact] = mirror.deliver(T0 + 10 * S, change({ old: 5, new: 4, updateTimeMs: T0 - 10 * S }));
-    expect(fact).toMatchObject({ branch: '4a seen by the read' });
-    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([9, 9, 'conflict']);
-  });
-
-  test('and happened about when it was sampled applies, and asks for a read', () => {
-    const mirror = mirrorAfterRead(single(9));
-    const [fact] = mirror.deliver(T0 + 10 * S, change({ old: 9, new: 4, updateTimeMs: T0 + S }));
-    expect(fact).toMatchObject({ branch: '4b uncertain' });
-    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, 'conflict']);
-  });
-
-  test('and happened after it applies, and asks for nothing', () => {
-    const mirror = mirrorAfterRead(single(9));
-    mirror.deliver(T0 + 10 * S, change({ old: 9, new: 4, updateTimeMs: T0 + 9 * S }));
-    expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);
-  });
+test.each<[string, number, number, string, number, string | null]>([
+  ['before a read does not undo it', 5, -10 * S, '4a seen by the read', 9, 'conflict'],
+  ['about when a read was sampled applies', 9, S, '4b uncertain', 4, 'conflict'],
+  ['after a read applies and asks for nothing', 9, 9 * S, '4c follows', 4, null],
+])('a late change from %s', (...[, old, afterMs, branch, qty, reason]) => {
+  const mirror = mirrorAfterRead(single(9));
+  const [fact] = mirror.deliver(T0 + 10 * S, change({ old, new: 4, updateTimeMs: T0 + afterMs }));
+  expect(fact).toMatchObject({ branch });
+  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([qty, qty, reason]);
 });
 
 test('an older read merged after a newer one overwrites nothing and describes nothing', () => {
@@ -92,13 +66,7 @@ test('a request about a variant not yet mapped is as young as the delivery that 
 
 test('a read of another store is not merged and settles nothing', () => {
   const mirror = mirrorAfterRead();
-  mirror.applyInput({
-    kind: 'request_reads',
-    atMs: T0 + 10 * S,
-    reason: 'operator',
-    productIds: ['10'],
-    variantIds: [],
-  });
+  mirror.requestReads(T0 + 10 * S, 'operator', ['10']);
   const facts = mirror.read({ ...single(99), storeId: '2' }, { sentAtMs: T0 + 60 * S });
   expect(facts).toEqual([{ kind: 'wrong_store', expected: '1', found: '2' }]);
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'operator']);

@@ -66,13 +66,7 @@ test('is looked up again after a delivery for its tombstone', () => {
 
 test('is looked up when a read of it is requested', () => {
   const mirror = new Mirror();
-  mirror.applyInput({
-    kind: 'request_reads',
-    atMs: T0,
-    reason: 'not_stored',
-    productIds: [],
-    variantIds: ['100'],
-  });
+  mirror.requestReads(T0, 'not_stored', [], ['100']);
   expect(mirror.tables.variant('100')?.lookupAtMs).toBe(T0);
   mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0 + S, s0: 0 });
   expect(mirror.reason()).toBe('conflict');

@@ -4,7 +4,6 @@ import {
   isConcurrent,
   mergeLevel,
   type LevelBranch,
-  type LevelOutcome,
   type ReadContext,
 } from '../../../src/core/merge/merge-read.ts';
 import type { StockLevel } from '../../../src/core/model.ts';
@@ -25,213 +24,148 @@ test.each<[string, { eventSeq: number; eventAtMs: number }, Partial<ReadContext>
   expect(isConcurrent(touched, readContext(over))).toBe(concurrent);
 });
 
-interface Row {
-  readonly when: string;
-  readonly level: StockLevel | undefined;
-  readonly qty: number;
-  readonly read?: Partial<ReadContext>;
+interface Expected {
+  /** Without it the level stays unknown. */
   readonly then: Partial<StockLevel> | null;
-  readonly overwritten?: LevelOutcome['overwritten'];
-  readonly requestRead?: boolean;
+  /** Without it, nothing is overwritten. */
+  readonly old?: number | null;
+  readonly asks?: true;
 }
+type Row = readonly [
+  when: string,
+  level: StockLevel | undefined,
+  qty: number,
+  expected: Expected,
+  read?: Partial<ReadContext>,
+];
 
 const touchedLate = { eventSeq: READ.s0 + 1 };
+const missed = { ...touchedLate, qty: 7, missingAtMs: SENT - 20_000 };
 const window = { readLoMs: READ.loMs, readHiMs: READ.hiMs };
+const later = { readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 };
+const isRead = { source: 'read', asOfMs: SENT } as const;
+const verified = { verifiedAtMs: SENT, onHand: 5, onHandAsOfMs: SENT };
+const newer = { verifiedAtMs: SENT + 1, onHand: 9, missingAtMs: T0 };
+const superseded = { superseded: true };
 
 const ROWS: Record<LevelBranch, readonly Row[]> = {
   'new level': [
-    {
-      when: 'nothing is known',
-      level: undefined,
-      qty: 3,
-      then: { qty: 3, source: 'read', asOfMs: SENT, verifiedAtMs: SENT, eventTimeMs: EARLIEST_MS, ...window },
-      overwritten: { oldQty: null },
-    },
+    [
+      'nothing is known',
+      ...([undefined, 3] as const),
+      { then: { qty: 3, ...isRead, verifiedAtMs: SENT, eventTimeMs: EARLIEST_MS, ...window }, old: null },
+    ],
   ],
   'superseded, unknown level': [
-    {
-      when: 'a later read did not show it',
-      level: undefined,
-      qty: 3,
-      read: { superseded: true },
-      then: null,
-      requestRead: true,
-    },
+    ['a later read did not show it', undefined, 3, { then: null, asks: true }, superseded],
   ],
   'concurrent, agrees': [
-    {
-      when: 'it was seen missing before',
-      level: stockLevel({ ...touchedLate, qty: 7, missingAtMs: SENT - 20_000 }),
-      qty: 7,
-      then: { qty: 7, missingAtMs: null },
-    },
-    {
-      when: 'the webhook came first',
-      level: stockLevel(touchedLate),
-      qty: 5,
-      then: {
-        qty: 5,
-        source: 'webhook',
-        verifiedAtMs: SENT,
-        onHand: 5,
-        onHandAsOfMs: SENT,
-        readLoMs: EARLIEST_MS,
-        readHiMs: READ.hiMs,
-      },
-    },
-    {
-      when: 'an earlier read is known from further on',
-      level: stockLevel({ ...touchedLate, readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 }),
-      qty: 5,
-      then: { readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 },
-    },
-    {
-      when: 'a later read has been merged',
-      level: stockLevel({ verifiedAtMs: SENT + 1, onHand: 9, missingAtMs: T0 }),
-      qty: 5,
-      read: { superseded: true },
-      then: { qty: 5, verifiedAtMs: SENT + 1, onHand: 9, missingAtMs: T0 },
-    },
+    ['it was seen missing before', stockLevel(missed), 7, { then: { qty: 7, missingAtMs: null } }],
+    [
+      'the webhook came first',
+      ...([stockLevel(touchedLate), 5] as const),
+      { then: { qty: 5, source: 'webhook', ...verified, readLoMs: EARLIEST_MS, readHiMs: READ.hiMs } },
+    ],
+    [
+      'an earlier read is known from further on',
+      stockLevel({ ...touchedLate, ...later }),
+      5,
+      { then: later },
+    ],
+    ['a later read has been merged', stockLevel(newer), 5, { then: { qty: 5, ...newer } }, superseded],
   ],
   'concurrent, differs': [
-    {
-      when: 'it was seen missing before',
-      level: stockLevel({ ...touchedLate, qty: 7, missingAtMs: SENT - 20_000 }),
-      qty: 3,
-      then: { qty: 7, missingAtMs: null },
-      requestRead: true,
-    },
-    {
-      when: 'touched after it was sent',
-      level: stockLevel(touchedLate),
-      qty: 6,
-      then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null },
-      requestRead: true,
-    },
-    {
-      when: 'touched too little before it was sent',
-      level: stockLevel({ eventAtMs: SENT - 1_999 }),
-      qty: 6,
-      then: { qty: 5 },
-      requestRead: true,
-    },
-    {
-      when: 'a tombstone that was touched',
-      level: stockLevel({ ...touchedLate, goneAtMs: T0 }),
-      qty: 5,
-      then: { qty: 5, goneAtMs: T0 },
-      requestRead: true,
-    },
+    [
+      'it was seen missing before',
+      stockLevel(missed),
+      3,
+      { then: { qty: 7, missingAtMs: null }, asks: true },
+    ],
+    [
+      'touched after it was sent',
+      ...([stockLevel(touchedLate), 6] as const),
+      { then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null }, asks: true },
+    ],
+    [
+      'touched too little before it was sent',
+      ...([stockLevel({ eventAtMs: SENT - 1_999 }), 6] as const),
+      { then: { qty: 5 }, asks: true },
+    ],
+    [
+      'a tombstone that was touched',
+      ...([stockLevel({ ...touchedLate, goneAtMs: T0 }), 5] as const),
+      { then: { qty: 5, goneAtMs: T0 }, asks: true },
+    ],
   ],
   'dominated, agrees': [
-    {
-      when: 'the webhook was right',
-      level: stockLevel({ missingAtMs: T0 }),
-      qty: 5,
-      then: {
-        qty: 5,
-        source: 'webhook',
-        asOfMs: T0,
-        eventTimeMs: T0,
-        verifiedAtMs: SENT,
-        missingAtMs: null,
-        ...window,
+    [
+      'the webhook was right',
+      ...([stockLevel({ missingAtMs: T0 }), 5] as const),
+      {
+        then: {
+          ...{ qty: 5, source: 'webhook', asOfMs: T0, eventTimeMs: T0, verifiedAtMs: SENT },
+          ...{ missingAtMs: null, ...window },
+        },
       },
-    },
-    {
-      when: 'an earlier read is known from as far on',
-      level: stockLevel({ readLoMs: READ.hiMs, readHiMs: READ.hiMs + 9 }),
-      qty: 5,
-      then: { readLoMs: READ.hiMs, readHiMs: READ.hiMs },
-    },
-    {
-      when: 'an earlier read has a window that no earlier one can have: a clock was wrong',
-      level: stockLevel({ readLoMs: READ.hiMs + 1, readHiMs: READ.hiMs + 9 }),
-      qty: 5,
-      then: window,
-    },
+    ],
+    [
+      'an earlier read is known from as far on',
+      ...([stockLevel({ ...later, readLoMs: READ.hiMs }), 5] as const),
+      { then: { readLoMs: READ.hiMs, readHiMs: READ.hiMs } },
+    ],
+    [
+      'an earlier read has a window that no earlier one can have: a clock was wrong',
+      ...([stockLevel({ ...later, readLoMs: READ.hiMs + 1 }), 5] as const),
+      { then: window },
+    ],
   ],
   'dominated, drift': [
-    {
-      when: 'a delivery was lost',
-      level: stockLevel(),
-      qty: 6,
-      then: { qty: 6, source: 'read', asOfMs: SENT, eventTimeMs: T0, eventOld: 4, ...window },
-      overwritten: { oldQty: 5 },
-    },
-    {
-      when: 'another read was merged before it',
-      level: stockLevel({ verifiedAtMs: SENT - 1, readHiMs: READ.loMs }),
-      qty: 6,
-      then: { qty: 6, ...window },
-      overwritten: { oldQty: 5 },
-    },
-    {
-      when: 'its window is unbounded, and no read came before it',
-      level: stockLevel(),
-      qty: 6,
-      read: { loMs: EARLIEST_MS },
-      then: { qty: 6, readLoMs: EARLIEST_MS },
-      overwritten: { oldQty: 5 },
-    },
+    [
+      'a delivery was lost',
+      ...([stockLevel(), 6] as const),
+      { then: { qty: 6, ...isRead, eventTimeMs: T0, eventOld: 4, ...window }, old: 5 },
+    ],
+    [
+      'another read was merged before it',
+      ...([stockLevel({ verifiedAtMs: SENT - 1, readHiMs: READ.loMs }), 6] as const),
+      { then: { qty: 6, ...window }, old: 5 },
+    ],
+    [
+      'its window is unbounded, and no read came before it',
+      ...([stockLevel(), 6] as const),
+      { then: { qty: 6, readLoMs: EARLIEST_MS }, old: 5 },
+      { loMs: EARLIEST_MS },
+    ],
   ],
   'dominated, restored': [
-    {
-      when: 'with the figure it died with',
-      level: stockLevel({ goneAtMs: T0, missingAtMs: T0 }),
-      qty: 5,
-      then: { qty: 5, source: 'read', asOfMs: SENT, goneAtMs: null, missingAtMs: null },
-      overwritten: { oldQty: null },
-    },
+    [
+      'with the value it died with',
+      ...([stockLevel({ goneAtMs: T0, missingAtMs: T0 }), 5] as const),
+      { then: { qty: 5, ...isRead, goneAtMs: null, missingAtMs: null }, old: null },
+    ],
   ],
 };
 
 const cases = Object.entries(ROWS).flatMap(([branch, rows]) => rows.map((row) => ({ branch, row })));
 
-test.each(cases)('$branch: $row.when', ({ branch, row }) => {
-  const outcome = mergeLevel(row.level, VARIANT, level(row.qty), readContext(row.read));
-  expect(outcome).toMatchObject({
-    branch,
-    overwritten: row.overwritten ?? null,
-    requestRead: row.requestRead ?? false,
-    ...(row.then === null ? { level: null } : { level: row.then }),
-  });
+test.each(cases)('$branch: $row.0', ({ branch, row: [, before, qty, { then, old, asks }, read] }) => {
+  const overwritten = old === undefined ? null : { oldQty: old };
+  const outcome = mergeLevel(before, VARIANT, level(qty), readContext(read));
+  expect(outcome).toMatchObject({ branch, overwritten, requestRead: asks ?? false, level: then });
 });
 
-const VERDICTS: Record<
-  AbsenceVerdict['kind'],
-  readonly { when: string; missing: number | null; over?: Partial<ReadContext>; verdict: AbsenceVerdict }[]
-> = {
-  contested: [
-    { when: 'touched since', missing: null, over: { s0: 6 }, verdict: { kind: 'contested' } },
-    {
-      when: 'touched since, though missed for long',
-      missing: -99_000,
-      over: { superseded: true },
-      verdict: { kind: 'contested' },
-    },
-  ],
-  sighted: [
-    {
-      when: 'for the first time',
-      missing: null,
-      verdict: { kind: 'sighted', missingAtMs: SENT, confirmAtMs: SENT + 30_000 },
-    },
-    {
-      when: 'again, 1 ms too soon',
-      missing: -29_999,
-      verdict: { kind: 'sighted', missingAtMs: SENT - 29_999, confirmAtMs: SENT + 1 },
-    },
-    {
-      when: 'first by a clock that has been set back since',
-      missing: 1,
-      verdict: { kind: 'sighted', missingAtMs: SENT, confirmAtMs: SENT + 30_000 },
-    },
-  ],
-  confirmed: [{ when: 'exactly 30 s after the first', missing: -30_000, verdict: { kind: 'confirmed' } }],
-};
+const sighted = (missingAtMs: number, confirmAtMs: number) => ({
+  ...{ kind: 'sighted' as const, missingAtMs, confirmAtMs },
+});
 
-test.each(Object.values(VERDICTS).flat())('absence $verdict.kind: $when', ({ missing, over, verdict }) => {
+test.each<[when: string, missing: number | null, verdict: AbsenceVerdict, over?: Partial<ReadContext>]>([
+  ['touched since', null, { kind: 'contested' }, { s0: 6 }],
+  ['touched since, though missed for long', -99_000, { kind: 'contested' }, superseded],
+  ['for the first time', null, sighted(SENT, SENT + 30_000)],
+  ['again, 1 ms too soon', -29_999, sighted(SENT - 29_999, SENT + 1)],
+  ['first by a clock that has been set back since', 1, sighted(SENT, SENT + 30_000)],
+  ['exactly 30 s after the first', -30_000, { kind: 'confirmed' }],
+])('absence, %s', (_when, missing, verdict, over) => {
   const missingAtMs = missing === null ? null : SENT + missing;
   expect(judgeAbsence(stockLevel({ missingAtMs }), readContext(over))).toEqual(verdict);
 });

@@ -82,20 +82,14 @@ describe('a re-read request', () => {
   });
 });
 
-function gap(
-  db: Db,
-  {
-    variantId,
-    productId,
-    dueAtMs,
-    seq = 1,
-  }: {
-    readonly variantId: string;
-    readonly productId: string | null;
-    readonly dueAtMs: number;
-    readonly seq?: number;
-  },
-): void {
+interface Due {
+  readonly variantId: string;
+  readonly productId: string | null;
+  readonly dueAtMs: number;
+  readonly seq?: number;
+}
+
+function gap(db: Db, { variantId, productId, dueAtMs, seq = 1 }: Due): void {
   const known = values(db, 'SELECT 1 FROM variants WHERE variant_id = ?', variantId).length > 0;
   if (!known) {
     db.prepare(

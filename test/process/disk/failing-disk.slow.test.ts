@@ -5,13 +5,10 @@ import {
   inboxRows,
   notKept,
   rows,
-  startMirror,
-  startService,
+  startBoth,
   temporaryFolder,
-  untilEqual,
-  untilLive,
+  untilAtRest,
   untilLogged,
-  untilQuiet,
   type Json,
 } from '../harness.ts';
 import { startLoad, unanswered, withStatus } from '../load.ts';
@@ -22,10 +19,7 @@ test.skipIf(!canBeOdd)(
   async (t) => {
     const folder = temporaryFolder(t);
     const disk = oddDisk(folder, 'fails');
-    const sandbox = await startService(t, { products: 20 });
-    const mirror = await startMirror(t, sandbox, { folder, env: disk.env });
-    await untilLive(mirror);
-    await untilQuiet(mirror, sandbox);
+    const { sandbox, mirror } = await startBoth(t, { products: 20 }, { folder, env: disk.env });
     const healthUrl = mirror.webhookUrl.replace('/webhooks', '/healthz');
     const load = startLoad(t, sandbox, 100);
     await eventually(() => withStatus(load, 204).length > 50, { what: 'traffic' });
@@ -45,8 +39,7 @@ test.skipIf(!canBeOdd)(
     const wellFrom = load.settled.length;
     await eventually(() => withStatus(load, 204, wellFrom).length > 50, { what: 'deliveries are accepted' });
     load.stop();
-    await untilQuiet(mirror, sandbox);
-    await untilEqual(mirror, sandbox);
+    await untilAtRest(mirror, sandbox);
     expect(unanswered(load)).toEqual([]);
     await mirror.kill();
     expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);

@@ -9,14 +9,13 @@ import {
   inboxRows,
   rows,
   spawnMirror,
+  startBoth,
   startMirror,
   startService,
   statusOf,
   temporaryFolder,
-  untilEqual,
-  untilLive,
+  untilAtRest,
   untilLogged,
-  untilQuiet,
 } from '../harness.ts';
 import { startLoad, unanswered, withStatus } from '../load.ts';
 import { canMount, smallDisk } from './small-disk.ts';
@@ -29,10 +28,7 @@ test.skipIf(!isAble)(
   `answers 503 on a full disk and repairs itself once there is room${needs}`,
   async (t) => {
     const disk = smallDisk(t, 48 * MB);
-    const sandbox = await startService(t, { products: 20 });
-    const mirror = await startMirror(t, sandbox, { folder: disk.folder });
-    await untilLive(mirror);
-    await untilQuiet(mirror, sandbox);
+    const { sandbox, mirror } = await startBoth(t, { products: 20 }, { folder: disk.folder });
     const healthUrl = mirror.webhookUrl.replace('/webhooks', '/healthz');
     const load = startLoad(t, sandbox, 100);
     await eventually(() => withStatus(load, 204).length > 50, { what: 'traffic' });
@@ -48,8 +44,7 @@ test.skipIf(!isAble)(
     await eventually(() => withStatus(load, 204, freedAt).length > 50, { what: 'deliveries are accepted' });
     await eventually(async () => (await fetch(healthUrl)).status === 200, { what: 'healthz 200' });
     load.stop();
-    await untilQuiet(mirror, sandbox);
-    await untilEqual(mirror, sandbox);
+    await untilAtRest(mirror, sandbox);
     expect(unanswered(load)).toEqual([]);
     expect(statusOf(mirror.databasePath)).toMatchObject({ state: 'live', suspect_count: 0, open_gaps: 0 });
     expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
@@ -72,8 +67,7 @@ test.skipIf(!isAble)(`exits 1 at a start on a full disk and names file and remed
 
   disk.free();
   const mirror = await startMirror(t, sandbox, { folder: disk.folder });
-  await untilLive(mirror);
-  await untilEqual(mirror, sandbox);
+  await untilAtRest(mirror, sandbox);
   await mirror.stop();
 
   disk.fill();
@@ -90,10 +84,8 @@ test.skipIf(!isAble)(
     const disk = smallDisk(t, 24 * MB);
     const { folder } = disk;
     symlinkSync(join(temporaryFolder(t), 'mirror.inbox.db'), join(folder, 'mirror.inbox.db'));
-    const sandbox = await startService(t, { products: 20, ackTimeoutMs: 30_000 });
-    let mirror = await startMirror(t, sandbox, { folder });
-    await untilLive(mirror);
-    await untilQuiet(mirror, sandbox);
+    const { sandbox, mirror: first } = await startBoth(t, { products: 20, ackTimeoutMs: 30_000 }, { folder });
+    let mirror = first;
     const isFull = async (): Promise<boolean> => {
       const { body } = await mirror.get('/api/status');
       return JSON.stringify(body).includes('has no room on its disk');
@@ -110,18 +102,14 @@ test.skipIf(!isAble)(
     disk.fill();
     await untilDelivered();
     disk.free();
-    await untilQuiet(mirror, sandbox);
-    await untilLive(mirror);
-    await untilEqual(mirror, sandbox);
+    await untilAtRest(mirror, sandbox);
     await mirror.stop();
 
     disk.fill();
     mirror = await startMirror(t, sandbox, { folder });
     await untilDelivered();
     disk.free();
-    await untilQuiet(mirror, sandbox);
-    await untilLive(mirror);
-    await untilEqual(mirror, sandbox);
+    await untilAtRest(mirror, sandbox);
     expect(rows(mirror.databasePath, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   },
 );

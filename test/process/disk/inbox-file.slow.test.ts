@@ -14,40 +14,31 @@ import {
   eventually,
   inboxRows,
   plainVariants,
-  rows,
   spawnMirror,
   startBoth,
   startMirror,
-  untilEqual,
+  statusOf,
+  untilAtRest,
   untilLive,
   untilQuiet,
   type Owner,
+  type StatusRow,
 } from '../harness.ts';
 
 const OTHER_UID = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-interface Epoch {
-  readonly epoch: string;
-  readonly last_seq: number;
-}
-
-const epochOf = (path: string): Epoch =>
-  present(rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]);
-
-async function expectNewEpoch(t: Owner, sandbox: Sandbox, path: string, before: Epoch): Promise<void> {
+async function expectNewEpoch(t: Owner, sandbox: Sandbox, path: string, before: StatusRow): Promise<void> {
   const mirror = await startMirror(t, sandbox, { folder: dirname(path) });
   const after = await eventually(
     () => {
-      const now = epochOf(path);
+      const now = statusOf(path);
       return now.epoch !== before.epoch && now;
     },
     { what: 'a new epoch' },
   );
   expect(after.last_seq).toBeGreaterThan(before.last_seq);
-  await untilLive(mirror);
-  await untilQuiet(mirror, sandbox);
-  await untilEqual(mirror, sandbox);
+  await untilAtRest(mirror, sandbox);
   expect(await mirror.stop()).toEqual({ code: 0, signal: null });
 }
 
@@ -87,7 +78,7 @@ test.concurrent(
     await mirror.stop();
     const path = mirror.databasePath;
     for (const { name, happen, words } of CASES) {
-      const before = epochOf(path);
+      const before = statusOf(path);
       const repair = happen(inboxPath(path));
       const refused = spawnMirror(t, environmentFor(sandbox, path), dirname(path));
       expect([name, await refused.ended]).toEqual([name, { code: 1, signal: null }]);
@@ -123,7 +114,7 @@ test.skipIf(!isRoot).concurrent('refuses to start on an inbox that is not writab
 test.concurrent('ends if the inbox is deleted while it runs', async (t) => {
   const { sandbox, mirror } = await startBoth(t, { products: 12 });
   const path = mirror.databasePath;
-  const before = epochOf(path);
+  const before = statusOf(path);
   for (const suffix of ['', '-wal', '-shm']) rmSync(inboxPath(path) + suffix);
   expect(await mirror.ended).toEqual({ code: 1, signal: null });
   const last = present(mirror.log.find(({ msg }) => String(msg).startsWith('the inbox has failed')));
@@ -136,7 +127,7 @@ test.concurrent('begins a new epoch if the inbox has lost its latest rows', asyn
   const path = mirror.databasePath;
   for (const level of plainVariants(sandbox, 4)) sandbox.operations.add({ ...level, by: 1 });
   await untilQuiet(mirror, sandbox);
-  const before = epochOf(path);
+  const before = statusOf(path);
   await mirror.kill();
   rmSync(`${inboxPath(path)}-wal`);
   rmSync(`${inboxPath(path)}-shm`, { force: true });
@@ -148,12 +139,11 @@ test.concurrent('continues after a kill that loses the shared memory', async (t)
   const path = mirror.databasePath;
   for (const level of plainVariants(sandbox, 2)) sandbox.operations.add({ ...level, by: 1 });
   await untilQuiet(mirror, sandbox);
-  const { epoch } = epochOf(path);
+  const { epoch } = statusOf(path);
   await mirror.kill();
   for (const file of [path, inboxPath(path)]) rmSync(`${file}-shm`);
   const again = await startMirror(t, sandbox, { folder: dirname(path) });
-  await untilLive(again);
-  await untilEqual(again, sandbox);
-  expect(epochOf(path).epoch).toBe(epoch);
+  await untilAtRest(again, sandbox);
+  expect(statusOf(path).epoch).toBe(epoch);
   expect(inboxRows(path, 'SELECT 1 FROM inbox')).toHaveLength(2);
 });

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { signBody } from '../../../src/store-api/signature.ts';
 import { delivery, item, T0 } from '../../mirror/mirror-file.ts';
-import { eventually, memoryFolder, startMirror, startService, untilLive } from '../harness.ts';
+import { eventually, memoryFolder, startBoth } from '../harness.ts';
 
 const MB = 1 << 20;
 const HELD_BYTES = 64 * MB;
@@ -12,9 +12,7 @@ const BODY_BYTES = 900_000;
 const LANES = 2;
 
 test('shrinks the write-ahead log when a long reader ends', async (t) => {
-  const sandbox = await startService(t);
-  const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
-  await untilLive(mirror);
+  const { sandbox, mirror } = await startBoth(t, {}, { folder: memoryFolder(t) });
   const walBytes = (): number => statSync(`${mirror.databasePath}-wal`).size;
   const reader = new Database(mirror.databasePath, { readonly: true });
   t.onTestFinished(() => void reader.close());

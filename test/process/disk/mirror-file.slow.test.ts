@@ -7,20 +7,21 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { present } from '../../shared/present.ts';
 import {
   eventually,
   memoryFolder,
   notKept,
   plainVariants,
-  rows,
+  startBoth,
   startMirror,
   startService,
-  untilEqual,
+  statusOf,
+  untilAtRest,
   untilLive,
   untilQuiet,
   type Owner,
   type RunningMirror,
+  type StatusRow,
 } from '../harness.ts';
 import { startLoad } from '../load.ts';
 
@@ -94,14 +95,6 @@ interface Case {
   readonly isMovedAside?: boolean;
 }
 
-interface Epoch {
-  readonly epoch: string;
-  readonly last_seq: number;
-}
-
-const epochOf = (path: string): Epoch =>
-  present(rows<Epoch>(path, 'SELECT epoch, last_seq FROM mirror_status')[0]);
-
 async function filesOf({ databasePath: path }: RunningMirror, t: Owner): Promise<Files> {
   const folder = memoryFolder(t);
   const files = { path, older: join(folder, 'older.db'), foreign: join(folder, 'foreign.db') };
@@ -121,13 +114,13 @@ async function saidBy(mirror: RunningMirror, logged: number): Promise<string> {
 
 async function expectOutcome(
   { path }: Files,
-  before: Epoch,
+  before: StatusRow,
   { name, epoch, isMovedAside = false }: Case,
 ): Promise<void> {
   // A new file has neither epoch nor number at first.
   await eventually(
     () => {
-      const now = epochOf(path);
+      const now = statusOf(path);
       return (now.epoch === before.epoch) === (epoch === 'same') && now.last_seq >= before.last_seq;
     },
     { what: `${name}: the ${epoch} epoch, and no number twice` },
@@ -157,16 +150,14 @@ const FOREIGN: Case = {
 test.concurrent.for([{ cases: RUNNING }, { cases: [FOREIGN] }])(
   'answers 204 and ends equal if the running mirror is $cases.0.name and the like',
   async ({ cases }, t) => {
-    const sandbox = await startService(t, { products: 30, ackTimeoutMs: 30_000 });
-    const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
-    await untilLive(mirror);
-    await untilQuiet(mirror, sandbox);
+    const service = { products: 30, ackTimeoutMs: 30_000 };
+    const { sandbox, mirror } = await startBoth(t, service, { folder: memoryFolder(t) });
     const files = await filesOf(mirror, t);
     const load = startLoad(t, sandbox, 20);
     for (const each of cases) {
       const settled = load.settled.length;
       await eventually(() => load.settled.length > settled + 20, { what: 'traffic' });
-      const before = epochOf(files.path);
+      const before = statusOf(files.path);
       const logged = mirror.log.length;
       const repair = await each.happen(files, t);
       const isSaid = async (): Promise<boolean> => {
@@ -183,8 +174,7 @@ test.concurrent.for([{ cases: RUNNING }, { cases: [FOREIGN] }])(
       await expectOutcome(files, before, each);
     }
     load.stop();
-    await untilQuiet(mirror, sandbox);
-    await untilEqual(mirror, sandbox);
+    await untilAtRest(mirror, sandbox);
     expect(load.settled.filter(({ status }) => status !== 204)).toEqual([]);
     expect(notKept(files.path, load.settled)).toEqual([]);
     expect(await mirror.stop()).toEqual({ code: 0, signal: null });
@@ -235,7 +225,7 @@ test.concurrent.for([
     await untilQuiet(mirror, sandbox);
     for (const each of cases) {
       expect(await mirror.stop()).toEqual({ code: 0, signal: null });
-      const before = epochOf(files.path);
+      const before = statusOf(files.path);
       const repair = await each.happen(files, t);
       mirror = await startMirror(t, sandbox, { folder, user });
       await deliver(sandbox);
@@ -245,8 +235,7 @@ test.concurrent.for([
       });
       await repair?.();
       await expectOutcome(files, before, each);
-      await untilQuiet(mirror, sandbox);
-      await untilEqual(mirror, sandbox);
+      await untilAtRest(mirror, sandbox);
     }
   },
 );
@@ -256,9 +245,7 @@ const READ_STATE = `const { DatabaseSync } = require('node:sqlite');
   console.log(db.prepare('SELECT state FROM mirror_status').get().state);`;
 
 test.runIf(isRoot)('a stopped mirror can be read without write access to its folder', async (t) => {
-  const sandbox = await startService(t);
-  const mirror = await startMirror(t, sandbox, { folder: memoryFolder(t) });
-  await untilLive(mirror);
+  const { mirror } = await startBoth(t, {}, { folder: memoryFolder(t) });
   expect(await mirror.stop()).toEqual({ code: 0, signal: null });
   const state = execFileSync(process.execPath, ['-e', READ_STATE, mirror.databasePath], {
     uid: OTHER_UID,

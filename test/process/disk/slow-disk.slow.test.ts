@@ -1,14 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  eventually,
-  inboxRows,
-  startMirror,
-  startService,
-  temporaryFolder,
-  untilEqual,
-  untilLive,
-  untilQuiet,
-} from '../harness.ts';
+import { eventually, inboxRows, startBoth, temporaryFolder, untilAtRest } from '../harness.ts';
 import { startLoad, withStatus } from '../load.ts';
 import { canBeOdd, needsForOdd, oddDisk } from './odd-disk.ts';
 
@@ -17,11 +8,7 @@ test.skipIf(!canBeOdd)(
   async (t) => {
     const folder = temporaryFolder(t);
     const disk = oddDisk(folder, 'slow');
-    const sandbox = await startService(t, { products: 20 });
-    const env = { ...disk.env, RECONCILE_CRON: 'off', RESYNC_CRON: 'off' };
-    const mirror = await startMirror(t, sandbox, { folder, env });
-    await untilLive(mirror);
-    await untilQuiet(mirror, sandbox);
+    const { sandbox, mirror } = await startBoth(t, { products: 20 }, { folder, env: disk.env });
     const reads = (): number => sandbox.requests['/v1/product/detail'] ?? 0;
 
     const quietSinceMs = performance.now();
@@ -33,8 +20,7 @@ test.skipIf(!canBeOdd)(
     load.stop();
     await sandbox.network.idle();
     disk.end();
-    await untilQuiet(mirror, sandbox);
-    await untilEqual(mirror, sandbox);
+    await untilAtRest(mirror, sandbox);
     const stored = inboxRows(mirror.databasePath, 'SELECT 1 FROM inbox');
     expect(stored).toHaveLength(load.settled.length);
     expect(reads() - readBefore).toBe(0);

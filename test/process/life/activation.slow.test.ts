@@ -14,10 +14,9 @@ import {
   notKept,
   startService,
   temporaryFolder,
-  untilEqual,
+  untilAtRest,
   untilLive,
   untilNone,
-  untilQuiet,
   type Json,
   type Owner,
 } from '../harness.ts';
@@ -133,6 +132,5 @@ test('stores each delivery over restarts while another process holds the socket'
       ),
     { what: 'every delivery is stored' },
   );
-  await untilQuiet(service, sandbox);
-  await untilEqual(service, sandbox);
+  await untilAtRest(service, sandbox);
 });

@@ -13,12 +13,10 @@ import {
   eventually,
   plainVariants,
   rows,
+  startBoth,
   startMirror,
-  startService,
   temporaryFolder,
-  untilLive,
   untilLogged,
-  untilQuiet,
   type RunningMirror,
 } from '../harness.ts';
 
@@ -87,12 +85,10 @@ test('shows no secret in logs, answers, pages and files except the token file', 
   const clientSecret = odd('client');
   const webhookSecret = odd('webhook');
   const previous = odd('previous');
-  const sandbox = await startService(t, { clientSecret, webhookSecret });
   const folder = temporaryFolder(t);
   const env = { OPS_TOKEN, SERVICE_WEBHOOK_SECRET_PREVIOUS: previous, LOG_LEVEL: 'trace' };
-  const first = await startMirror(t, sandbox, { folder, env });
-  await untilLive(first);
-  await untilQuiet(first, sandbox);
+  const service = { clientSecret, webhookSecret };
+  const { sandbox, mirror: first } = await startBoth(t, service, { folder, env });
   const inbox = inboxPath(first.databasePath);
   expect(statSync(inbox).mode & 0o777).toBe(0o600);
   const tokenFile = readFileSync(`${first.databasePath}.token`, 'utf8');
