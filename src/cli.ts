@@ -1,6 +1,5 @@
-import { outliveOutput } from './cli/shared/output.ts';
 import { createProgram } from './cli/program.ts';
-import { runProgram } from './cli/run.ts';
+import { outliveOutput, runProgram } from './cli/run.ts';
 import { commandsFor } from './cli/verbs.ts';
 import { beginEntry } from './platform/entry.ts';
 

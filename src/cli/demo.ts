@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { runsUnattended } from '../config/config.ts';
 import type { Fact } from '../core/apply/fact.ts';
-import { counted } from '../platform/counted.ts';
+import { counted } from '../platform/amounts.ts';
 import { faultsSchema, readFaults, setFaults } from '../sandbox/control/faults.ts';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { compareWithTruth, type Comparison } from './demo/compare.ts';

@@ -9,7 +9,7 @@ import { stringify, type Options } from 'csv-stringify';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { inboxPath } from '../inbox/inbox.ts';
 import { linksFollowed } from '../platform/links-followed.ts';
-import { refuseTarget } from '../sqlite/file-target.ts';
+import { refuseTarget } from '../sqlite/database-files.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { whole } from './shared/flags.ts';

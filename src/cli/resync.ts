@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { counted } from '../platform/counted.ts';
+import { counted } from '../platform/amounts.ts';
 import { openMirror, type OpenMirror } from '../app/mirror.ts';
 import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { createLog } from '../platform/log.ts';

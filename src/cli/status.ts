@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
@@ -6,17 +7,16 @@ import { lag } from '../mirror/queries/inbox.ts';
 import { status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/serve-queries.ts';
 import { stateOf } from '../ops/state/state.ts';
+import { ago } from '../platform/amounts.ts';
 import { visibleIn } from '../platform/visible.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import { databaseLockedSinceMs } from '../sqlite/lock.ts';
-import { ago } from './shared/ago.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { opsClient, stateSchema, WrongTokenError } from './shared/ops-client.ts';
-import { table } from './shared/table.ts';
 
 type Status = z.infer<typeof stateSchema>;
 
@@ -155,4 +155,10 @@ function describe(status: Status, { path, hidden }: Place): string {
   if (counts.dead_letters > 0) rows.push(['dead letters', `${counts.dead_letters} deliveries or items`]);
   if (counts.last_read_error !== null) rows.push(['failed read', counts.last_read_error]);
   return table(rows);
+}
+
+function table(rows: readonly (readonly [name: string, value: string])[]): string {
+  const lengthOf = (name: string): number => stripVTControlCharacters(name).length;
+  const width = Math.max(...rows.map(([name]) => lengthOf(name)));
+  return rows.map(([name, value]) => `${name}${' '.repeat(width - lengthOf(name))}  ${value}\n`).join('');
 }

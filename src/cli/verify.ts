@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { loadConfig, type Config } from '../config/config.ts';
-import { counted } from '../platform/counted.ts';
+import { ago, counted } from '../platform/amounts.ts';
 import { visible } from '../platform/visible.ts';
 import { Throttle } from '../reconcile/throttle.ts';
 import { allProducts } from '../store-api/all-rows.ts';
 import { connectService, type ServiceClient } from '../store-api/client.ts';
 import { DEFAULT_RETRY_POLICY, withRetries } from '../store-api/retry.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
-import { ago } from './shared/ago.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';

@@ -6,7 +6,6 @@ import { linksFollowed } from '../platform/links-followed.ts';
 import { Secret } from '../platform/secret.ts';
 import { ConfigError, type ConfigProblem } from './error.ts';
 import { plain } from './kinds.ts';
-import { readPassed } from './passed.ts';
 import { readTexts, type Sources } from './texts.ts';
 import { isSecret, remedyFor, VARIABLE_NAMES, VARIABLES } from './variables.ts';
 import type { Values, Variable, VariableName } from './variables.ts';
@@ -161,4 +160,27 @@ function checkTogether(values: Partial<Values>): ConfigProblem[] {
     problems.push({ name: 'OPS_PORT', problem, remedy: 'Set it to another port.' });
   }
   return problems;
+}
+
+/** `FileDescriptorName=` in the socket units. */
+const SOCKET_NAMES = ['webhooks', 'ops'] as const;
+type PassedSockets = Partial<Record<(typeof SOCKET_NAMES)[number], { readonly fd: number }>>;
+
+const FIRST_DESCRIPTOR = 3;
+
+/** systemd socket activation (sd_listen_fds(3)): the kernel holds connections while the mirror restarts. */
+function readPassed(env: Readonly<Record<string, string | undefined>>): {
+  passed: PassedSockets;
+  problems: ConfigProblem[];
+} {
+  const { LISTEN_PID: forPid, LISTEN_FDS: count = '', LISTEN_FDNAMES: list = '' } = env;
+  if (forPid !== String(process.pid)) return { passed: {}, problems: [] };
+  const names = list.split(':');
+  const passed = Object.fromEntries(names.map((name, index) => [name, { fd: FIRST_DESCRIPTOR + index }]));
+  const known = SOCKET_NAMES.filter((name) => name in passed);
+  if (known.length === names.length && count === String(names.length)) return { passed, problems: [] };
+  const problem = `is ${JSON.stringify(list)} for LISTEN_FDS=${count}: each socket is either webhooks or ops, once`;
+  const remedy =
+    'Set FileDescriptorName=webhooks in the socket unit, or ops in that of the private listener.';
+  return { passed: {}, problems: [{ name: 'LISTEN_FDNAMES', problem, remedy }] };
 }

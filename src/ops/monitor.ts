@@ -1,10 +1,10 @@
 import { Registry } from 'prom-client';
 import type { Logger } from '../platform/log.ts';
 import type { AnswerTimes } from '../store-api/transport/errors.ts';
+import { storeAheadMs } from '../store-api/transport/http-date.ts';
 import type { InboxCommit } from '../inbox/serve-inbox.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Stream } from '../stream/stream.ts';
-import { ClockSkew } from './state/clock-skew.ts';
 import { createCounting } from './metrics/counting.ts';
 import { createStateGauges, createStreamGauges } from './metrics/state-gauges.ts';
 import type { Operator } from './shared/operator.ts';
@@ -135,4 +135,26 @@ export interface Watch {
   stoodStill(): void;
   start(): void;
   stop(): void;
+}
+
+const ANSWERS_COMPARED = 3;
+
+/** Compares this machine's clock with the store's by the latest answers. A single one may come from a cache. */
+export class ClockSkew {
+  readonly #latest: number[] = [];
+
+  note(times: AnswerTimes): void {
+    const aheadMs = storeAheadMs(times);
+    if (aheadMs === null) return;
+    this.#latest.push(-aheadMs);
+    if (this.#latest.length > ANSWERS_COMPARED) this.#latest.shift();
+  }
+
+  /** Least difference; positive: this machine is ahead. null if the answers are too few or disagree. */
+  get aheadMs(): number | null {
+    if (this.#latest.length < ANSWERS_COMPARED) return null;
+    const [first = 0] = this.#latest;
+    if (!this.#latest.every((each) => Math.sign(each) === Math.sign(first))) return null;
+    return Math.sign(first) * Math.min(...this.#latest.map(Math.abs));
+  }
 }

@@ -14,8 +14,7 @@ import { createTransmitter } from './network/transmit.ts';
 import type { Transmitter } from './network/transmit.ts';
 import { CallLog } from './shared/calls.ts';
 import type { Access } from './shared/errors.ts';
-import { refuseForeignHost } from './ui/guard.ts';
-import { createPage } from './ui/page.ts';
+import { createPage, refuseForeignHost } from './ui/page.ts';
 import { AddressBook } from './world/address-book.ts';
 import { Clock, systemTimers } from './world/clock.ts';
 import type { Timers } from './world/clock.ts';
@@ -69,7 +68,7 @@ export function createService(options: StoreOptions, transmitter: Transmitter): 
   return Object.assign(store, { api });
 }
 
-export interface StoreOptions {
+interface StoreOptions {
   /** The same seed gives the same catalogue, operations and faults. Default 1. */
   readonly seed?: number;
   readonly products?: number;

@@ -50,7 +50,7 @@ function remedyFor({ kind }: ServiceError, baseUrl: string): string | null {
   return `Check that this machine can reach ${baseUrl}; if it uses a private CA, set NODE_EXTRA_CA_CERTS to its certificate`;
 }
 
-export function checkClock(aheadMs: number): Finding {
+function checkClock(aheadMs: number): Finding {
   if (Math.abs(aheadMs) < CLOCK_WARN_MS) return ok("the clock agrees with the store's");
   const by = `${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${aheadMs > 0 ? 'ahead' : 'behind'}`;
   return warn(

@@ -1,7 +1,7 @@
 /** Progress of long work: a bar on a terminal, elsewhere a line every few seconds. */
 import { SingleBar } from 'cli-progress';
 import pc from 'picocolors';
-import { counted } from '../../platform/counted.ts';
+import { counted } from '../../platform/amounts.ts';
 import { visible } from '../../platform/visible.ts';
 
 interface Work {

@@ -3,10 +3,9 @@ import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { inboxPath } from '../../inbox/inbox.ts';
-import { removeDatabase } from '../../sqlite/database-files.ts';
+import { refuseTarget, removeDatabase } from '../../sqlite/database-files.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { explain, explained, systemCode } from '../../sqlite/explain.ts';
-import { refuseTarget } from '../../sqlite/file-target.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 

@@ -2,10 +2,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { html } from 'hono/html';
 import type { Logger } from '../../platform/log.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { addressOf, isSafe, type OpsEnv, type SignedInBy } from '../shared/env.ts';
-import { loginPage } from './login-page.ts';
+import { frame } from '../../web/frame.ts';
+import type { Html } from '../../web/html.ts';
 
 export interface SignInDeps {
   readonly token: string | null;
@@ -99,4 +101,24 @@ export function requireSignIn(signIn: SignIn): MiddlewareHandler<OpsEnv> {
     c.header('WWW-Authenticate', 'Bearer');
     return c.json(errorBody('invalid_token', 'send OPS_TOKEN as a bearer token, or sign in at /login'), 401);
   };
+}
+
+function loginPage(problem: string | null): Html {
+  return frame({
+    title: 'Sign in: stock-mirror',
+    ...{ brand: 'stock-mirror', server: 'The mirror', everyMs: null, links: [], at: '', tools: '' },
+    message: problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`,
+    main: html`<article>
+      <h1>Sign in</h1>
+      <form method="post" action="/login">
+        <input type="text" name="username" value="operator" autocomplete="username" hidden />
+        <label>
+          Token
+          <input name="token" type="password" autocomplete="current-password" required autofocus />
+          <small>The value of <code>OPS_TOKEN</code>.</small>
+        </label>
+        <button>Sign in</button>
+      </form>
+    </article>`,
+  });
 }

@@ -8,7 +8,7 @@ import type {
   WholeDelivery,
 } from '../../mirror/queries/deliveries.ts';
 import type { Html } from '../../web/html.ts';
-import type { WarehouseNames } from '../shared/warehouse-names.ts';
+import type { WarehouseNames } from '../shared/words.ts';
 import {
   count,
   facts,

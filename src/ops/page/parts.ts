@@ -1,9 +1,7 @@
 import { html, raw } from 'hono/html';
 import type { Html } from '../../web/html.ts';
-import { duration } from '../state/duration.ts';
-import type { WarehouseNames } from '../shared/warehouse-names.ts';
-
-export { duration };
+import { duration } from '../../platform/amounts.ts';
+import type { WarehouseNames } from '../shared/words.ts';
 
 /** `2026-11-21 18:26:05 UTC`; a script converts it to the reader's time zone. */
 export function instant(atMs: number): Html {

@@ -1,8 +1,9 @@
 import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
+import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import { runName } from '../shared/words.ts';
-import { ago, count, duration, facts, instant, pager, quantity, table } from './parts.ts';
+import { ago, count, facts, instant, pager, quantity, table } from './parts.ts';
 
 export const RUNS_SHOWN = 50;
 

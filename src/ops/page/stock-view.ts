@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { StockLevelRow, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
 import type { Html } from '../../web/html.ts';
-import type { WarehouseNames } from '../shared/warehouse-names.ts';
+import type { WarehouseNames } from '../shared/words.ts';
 import { ago, pager, quantity, table, variantLink, warehouseView } from './parts.ts';
 
 interface StockSearch {

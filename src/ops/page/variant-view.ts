@@ -2,13 +2,13 @@ import { html } from 'hono/html';
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Change } from '../../core/model.ts';
 import type { VariantView } from '../../mirror/queries/page/variant.ts';
+import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
-import { warehouseText, type WarehouseNames } from '../shared/warehouse-names.ts';
+import { warehouseText, type WarehouseNames } from '../shared/words.ts';
 import { causeName, reasonWords } from '../shared/words.ts';
 import { actorView } from './deliveries-view.ts';
 import {
   ago,
-  duration,
   idView,
   instant,
   marked,

@@ -7,7 +7,7 @@ import type { StateSource } from '../state/state-sampler.ts';
 import type { StateWatch } from '../state/state-watch.ts';
 import type { Blocked } from '../state/store-cause.ts';
 import type { Timeline } from '../state/timeline.ts';
-import type { WarehouseNames } from './warehouse-names.ts';
+import type { WarehouseNames } from './words.ts';
 
 export interface Operator {
   resync(

@@ -54,3 +54,9 @@ export function runName(kind: string): string {
 function found<T>(words: Readonly<Record<string, T>>, code: string): T | undefined {
   return words[code];
 }
+
+export type WarehouseNames = ReadonlyMap<string, string>;
+
+export function warehouseText(id: string, name: string | null | undefined): string {
+  return `warehouse ${id}${name === undefined || name === null ? '' : `, ${name}`}`;
+}

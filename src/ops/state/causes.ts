@@ -12,7 +12,7 @@ export const OWNER_WORDS: Readonly<Record<Owner, string>> = {
 
 export const SEVERITIES = ['critical', 'warning'] as const;
 /** `critical`: values may be wrong or out of date. `warning`: values that are not suspect are right. */
-export type Severity = (typeof SEVERITIES)[number];
+type Severity = (typeof SEVERITIES)[number];
 
 export interface CauseRow {
   readonly severity: Severity;

@@ -1,7 +1,6 @@
 /** Decides the mirror's state and its causes. Uses no clock and no database. */
-import { counted } from '../../platform/counted.ts';
+import { counted, duration } from '../../platform/amounts.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause } from './causes.ts';
-import { duration } from './duration.ts';
 import { storeCause, type Blocked } from './store-cause.ts';
 import { HEARTBEAT_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';

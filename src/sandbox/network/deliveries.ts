@@ -1,6 +1,6 @@
 import type { Delivery } from './webhooks.ts';
 
-export type DeliveryOutcome = 'pending' | 'answered' | 'timeout' | 'failed' | 'lost';
+type DeliveryOutcome = 'pending' | 'answered' | 'timeout' | 'failed' | 'lost';
 
 export interface DeliveryRecord {
   readonly clientId: string;

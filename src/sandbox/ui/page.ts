@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import { html } from 'hono/html';
 import { HTTPException } from 'hono/http-exception';
@@ -15,7 +15,6 @@ import { ApiError } from '../shared/errors.ts';
 import type { Store } from '../sandbox.ts';
 import { callView, callsView } from './calls-view.ts';
 import { bodyOf, fieldsView, numberIn, textIn } from './forms.ts';
-import { refuseForeignHost } from './guard.ts';
 import { addressOf, stockView } from './stock-view.ts';
 import { lossesView, webhookView, webhooksView } from './webhooks-view.ts';
 
@@ -40,6 +39,20 @@ interface Refused {
   readonly typed: URLSearchParams;
   readonly problem: string;
 }
+
+/** Defeats DNS rebinding: only the Host header shows that a foreign name resolves to 127.0.0.1. */
+export const refuseForeignHost: MiddlewareHandler<ApiEnv> = async (context, next) => {
+  const port = context.env.incoming.socket.localPort;
+  const host = context.req.header('Host');
+  if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) {
+    throw new ApiError(
+      403,
+      'access_denied',
+      `open it as http://127.0.0.1:${port} or http://localhost:${port}`,
+    );
+  }
+  await next();
+};
 
 export function createPage(store: Store): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();

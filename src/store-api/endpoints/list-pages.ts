@@ -9,7 +9,7 @@ interface ListPage<Row> {
   readonly hasMore: boolean;
 }
 
-export interface ListPlace {
+interface ListPlace {
   readonly offset: number;
   /** The last row of the previous page; null if none. */
   readonly lastId: string | null;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { counted } from '../../../src/platform/counted.ts';
+import { counted } from '../../../src/platform/amounts.ts';
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { present } from '../../shared/present.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CAUSES, type CauseCode } from '../../../src/ops/state/causes.ts';
-import { ClockSkew } from '../../../src/ops/state/clock-skew.ts';
+import { ClockSkew } from '../../../src/ops/monitor.ts';
 import { Signatures } from '../../../src/ops/state/signatures.ts';
 import { SlotCounts } from '../../../src/ops/state/slot-counts.ts';
 import {
