@@ -1,7 +1,6 @@
 /** A host that only receives: an inbox that is published to the stream, and no mirror. */
 import type { Config } from '../config/config.ts';
 import { InboxClient } from '../inbox/inbox-client.ts';
-import { createIntakeApp } from '../intake/app.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { UnstoredDeliveries } from '../intake/unstored.ts';
 import { prunePeriodically } from '../mirror/retention.ts';
@@ -68,12 +67,8 @@ export async function startReceiver(
   };
 
   try {
-    const intake = createIntakeApp({
-      secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
-      observer: monitor.observer(now),
-      ...{ inbox, unstored, now, heartbeat, log },
-    });
-    const webhook = await ports.listen(intake, config.webhook);
+    const parts = { inbox, unstored, now, heartbeat, log };
+    const webhook = await ports.listenPublicly(config, monitor, parts);
     stream.receive(missedSince({ ...metadata, ...portBefore(config) }));
     stream.start();
     heartbeat.begin();

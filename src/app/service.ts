@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/config.ts';
-import { createIntakeApp } from '../intake/app.ts';
 import { createHeartbeat } from '../intake/heartbeat.ts';
 import { UnstoredDeliveries } from '../intake/unstored.ts';
 import { prunePeriodically } from '../mirror/retention.ts';
@@ -137,17 +136,9 @@ export async function startService(
   };
 
   try {
-    const intake = createIntakeApp({
-      inbox: store.inbox,
-      unstored,
-      secrets: config.service.webhookSecrets.map((secret) => secret.reveal()),
-      now,
-      heartbeat,
-      observer: monitor.observer(now),
-      log,
-    });
+    const parts = { inbox: store.inbox, unstored, now, heartbeat, log };
     // Listen before reading anything: a change that a read misses must arrive as a delivery.
-    const webhook = config.role === 'mirror' ? null : await ports.listen(intake, config.webhook);
+    const webhook = config.role === 'mirror' ? null : await ports.listenPublicly(config, monitor, parts);
     const { metadata } = store.inbox;
     const sinceMs = missedSince({ ...metadata, ...portBefore(config) });
     // With a stream, only a downtime that was noted: the stream shows whether another receiver listened.

@@ -4,20 +4,9 @@ import type { Change } from '../../core/model.ts';
 import type { VariantView } from '../../mirror/queries/page/variant.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
-import { warehouseText, type WarehouseNames } from '../shared/words.ts';
-import { causeName, reasonWords } from '../shared/words.ts';
+import { causeName, reasonWords, warehouseText, type WarehouseNames } from '../shared/words.ts';
 import { actorView } from './deliveries-view.ts';
-import {
-  ago,
-  idView,
-  instant,
-  marked,
-  pager,
-  quantity,
-  signed,
-  table,
-  warehouseView,
-} from './parts.ts';
+import { ago, idView, instant, marked, pager, quantity, signed, table, warehouseView } from './parts.ts';
 import { evidenceView, verification } from './stock-view.ts';
 
 interface Shown {
