@@ -1,29 +1,13 @@
 /** The change feed (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
 import type { DriftCause } from '../../core/causes.ts';
-import type { Change, Source } from '../../core/model.ts';
+import type { Change } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { column, onlyRow, prepared } from '../../sqlite/prepared.ts';
 import { selectFrom, SHARE_BITS } from '../file/statements.ts';
 
-export interface ChangeRow {
-  readonly seq: number;
-  readonly variant_id: string;
-  readonly warehouse_id: string | null;
-  readonly sku: string | null;
-  readonly old_qty: number | null;
-  readonly new_qty: number | null;
-  readonly source: Source;
-  readonly reason: string | null;
-  readonly order_id: string | null;
-  readonly user_id: string | null;
-  readonly update_time: number | null;
-  readonly recorded_at: number;
-  readonly request_id: string | null;
-  readonly delta: number | null;
-  readonly product_name: string | null;
-  readonly variant_name: string | null;
-  readonly warehouse_name: string | null;
-}
+/** A row of a public view; its columns are described in src/ops/api/rows.ts. */
+export type ViewRow = Readonly<Record<string, string | number | null>>;
+export type ChangeRow = ViewRow & { readonly seq: number };
 
 export interface Position {
   readonly epoch: string;

@@ -1,48 +1,11 @@
 /** Pages of two views (docs/http-api.md#private-listener, docs/reading-the-mirror.md#views). */
-import type { Source, VariantKind } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
-import { position, type Position } from './changes.ts';
+import { position, type Position, type ViewRow } from './changes.ts';
 import { fewSuspects } from '../file/suspicion.ts';
 
-export interface StockRow {
-  readonly variant_id: string;
-  readonly warehouse_id: string;
-  readonly product_id: string | null;
-  readonly sku: string | null;
-  readonly product_name: string | null;
-  readonly variant_name: string;
-  readonly available_qty: number;
-  readonly on_hand: number | null;
-  readonly reserved_qty: number | null;
-  readonly source: Source;
-  readonly as_of: number;
-  readonly on_hand_as_of: number | null;
-  readonly verified_at: number | null;
-  readonly suspect: 0 | 1;
-  readonly change_seq: number;
-  readonly warehouse_name: string | null;
-}
-
-export interface VariantRow {
-  readonly variant_id: string;
-  readonly product_id: string;
-  readonly sku: string | null;
-  readonly upc: string | null;
-  readonly product_name: string | null;
-  readonly variant_name: string;
-  readonly kind: VariantKind;
-  readonly available_qty: number;
-  readonly on_hand: number | null;
-  readonly reserved_qty: number | null;
-  readonly allow_negative_stock: 0 | 1;
-  readonly price_json: string | null;
-  readonly cost: string | null;
-  readonly as_of: number;
-  readonly verified_at: number | null;
-  readonly suspect: 0 | 1;
-  readonly change_seq: number;
-}
+type VariantRow = ViewRow & { readonly variant_id: string };
+type StockRow = VariantRow & { readonly warehouse_id: string };
 
 /** An absent value matches any. */
 export interface StockFilter {
@@ -94,7 +57,7 @@ type Condition = [column: string, value: string | number];
 const LOOK_AT = 5_000;
 
 /** @returns also the last row examined, matching or not: the next page continues after it. */
-function pageOf<Row extends StockRow | VariantRow>(
+function pageOf<Row extends ViewRow>(
   db: Db,
   view: View,
   filter: StockFilter & { readonly limit: number },
@@ -108,8 +71,7 @@ function pageOf<Row extends StockRow | VariantRow>(
     ['suspect', filter.suspect],
   ];
   const conditions = all.filter((each): each is Condition => each[1] !== undefined);
-  const fits = (row: Row): boolean =>
-    conditions.every(([column, value]) => (row as unknown as Record<string, unknown>)[column] === value);
+  const fits = (row: Row): boolean => conditions.every(([column, value]) => row[column] === value);
   return db.transaction(() => {
     const now = position(db);
     const rows: Row[] = [];

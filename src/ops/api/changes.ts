@@ -8,7 +8,7 @@ import type { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import { answers, apiRouter, EVENTS, withRefusals, type ApiRouter } from './router.ts';
 import { limitParameter, seqParameter, wholeNumber } from './router.ts';
-import { changeSchema, epochSchema, lastSeqSchema } from './rows.ts';
+import { changeSchema, epochSchema, lastSeqSchema, type Change } from './rows.ts';
 
 const MAX_WAIT_S = 60;
 
@@ -103,7 +103,7 @@ export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
     const startOver = whyStartOver({ after: at, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
     const { epoch: current, changes: rows, hasMore } = page;
-    return c.json({ epoch: current, changes: [...rows], next: nextOf(page), has_more: hasMore }, 200);
+    return c.json({ epoch: current, changes: rows as Change[], next: nextOf(page), has_more: hasMore }, 200);
   });
 
   app.openapi(stream, async (c) => {

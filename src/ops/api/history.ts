@@ -3,7 +3,7 @@ import { DRIFT_CAUSES } from '../../core/causes.ts';
 import type { StoreReader } from '../../mirror/mirror.ts';
 import { causeWords } from '../shared/words.ts';
 import { apiRouter, endOf, flagParameter, listEnd, newestFirst, reading, type ApiRouter } from './router.ts';
-import { changeSchema, instant } from './rows.ts';
+import { changeSchema, instant, type Change } from './rows.ts';
 
 const drift = reading('/api/drift', {
   operationId: 'drift',
@@ -61,7 +61,7 @@ export function historyRoutes(reader: StoreReader): ApiRouter {
     const { reason, after: before = NEWEST, limit } = c.req.valid('query');
     const reasons = reason === undefined ? DRIFT_CAUSES : [reason];
     const { rows, hasMore } = await reader.ask('driftBefore', { before, reasons, limit });
-    return c.json({ drift: [...rows], ...endOf(hasMore ? rows.at(-1)?.seq : null) }, 200);
+    return c.json({ drift: rows as Change[], ...endOf(hasMore ? rows.at(-1)?.seq : null) }, 200);
   });
   app.openapi(deliveries, async (c) => {
     const { dead_letters: deadLettersOnly = false, after: beforeSeq = null, limit } = c.req.valid('query');

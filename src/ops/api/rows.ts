@@ -34,6 +34,7 @@ export const stockRowSchema = z
     warehouse_name: warehouseName,
   })
   .openapi('StockRow');
+export type StockRow = z.infer<typeof stockRowSchema>;
 
 export const variantRowSchema = z
   .object({
@@ -56,6 +57,7 @@ export const variantRowSchema = z
     change_seq: changeSeq,
   })
   .openapi('VariantRow');
+export type VariantRow = z.infer<typeof variantRowSchema>;
 
 export const changeSchema = z
   .object({
@@ -80,6 +82,7 @@ export const changeSchema = z
     warehouse_name: warehouseName,
   })
   .openapi('Change');
+export type Change = z.infer<typeof changeSchema>;
 
 export const epochSchema = z
   .string()

@@ -9,7 +9,14 @@ import {
   reading,
   type ApiRouter,
 } from './router.ts';
-import { epochSchema, lastSeqSchema, stockRowSchema, variantRowSchema } from './rows.ts';
+import {
+  epochSchema,
+  lastSeqSchema,
+  stockRowSchema,
+  variantRowSchema,
+  type StockRow,
+  type VariantRow,
+} from './rows.ts';
 
 const PAGING =
   'A filtered page may hold fewer rows than `limit`, even none, while `has_more` is true. To copy everything, keep the `last_seq` of the first page, read to the end, and follow /api/changes from there: changes made in the meantime come again, with the same quantities.';
@@ -63,13 +70,16 @@ export function stockRoutes(reader: StoreReader): ApiRouter {
       limit,
     });
     const next = hasMore && last !== null ? `${last.variantId}:${last.warehouseId}` : null;
-    return c.json({ epoch, last_seq: lastSeq, stock: [...rows], ...endOf(next) }, 200);
+    return c.json({ epoch, last_seq: lastSeq, stock: rows as StockRow[], ...endOf(next) }, 200);
   });
   app.openapi(variants, async (c) => {
     const { after = '', limit, ...query } = c.req.valid('query');
     const found = await reader.ask('variantRows', { ...filterOf(query), after, limit });
     const { epoch, lastSeq, rows, last, hasMore } = found;
-    return c.json({ epoch, last_seq: lastSeq, variants: [...rows], ...endOf(hasMore ? last : null) }, 200);
+    return c.json(
+      { epoch, last_seq: lastSeq, variants: rows as VariantRow[], ...endOf(hasMore ? last : null) },
+      200,
+    );
   });
   return app;
 }
