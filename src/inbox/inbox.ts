@@ -50,7 +50,6 @@ const TABLES = `
 export interface StreamPlace {
   /** Every row up to this one is in the stream. */
   readonly publishedSeq: number;
-  /** The stream consumed; null before the first. */
   readonly streamId: string | null;
   readonly streamSeq: number;
 }

@@ -47,11 +47,10 @@ export class Throttle {
   #tokens = 1;
   #tokensAtMs: number;
   #failures = 0;
-  /** Openings of the breaker since the last success; 0: closed. */
+  /** Openings of the breaker since the last success; 0 if closed. */
   #opens = 0;
   /** Nothing is sent before this: the next probe, or look at the token file. An operator's request ends it. */
   #heldUntilMs = 0;
-  /** The store asked for no request before this. */
   #pausedUntilMs = 0;
   #inFlight = 0;
   #waiting = 0;

@@ -106,7 +106,6 @@ export class Stream {
     this.#publisher.arrived();
   }
 
-  /** To be noted with each heartbeat of the inbox. */
   get place(): StreamPlace {
     const { streamId, streamSeq } = this.#consumer?.place ?? this.#deps.inbox.metadata;
     return { publishedSeq: this.#publisher.publishedSeq, streamId, streamSeq };

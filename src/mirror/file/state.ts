@@ -8,7 +8,6 @@ export const STATE_OF_CAUSE = {
   held_removals: 'stale',
   first_read: 'catching_up',
   downtime: 'catching_up',
-  /** A read request that makes rows suspect is older than `WAITING_MS`. */
   reads_overdue: 'stale',
   /** More reads are given up than faults of single products explain. */
   refused_products: 'stale',

@@ -9,17 +9,17 @@ interface Column {
   readonly property: string;
 }
 
-export function columnsOf(db: Db, table: string): readonly Column[] {
+export function columnsOf(db: Db, table: string, without: readonly string[] = []): readonly Column[] {
   const columns = db.pragma(`table_info(${table})`) as readonly { readonly name: string }[];
-  return columns.map(({ name }) => ({
-    name,
-    property: name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-  }));
+  const property = (name: string) =>
+    name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return columns
+    .filter(({ name }) => !without.includes(name))
+    .map(({ name }) => ({ name, property: property(name) }));
 }
 
 export function selectList(db: Db, table: string, without: readonly string[] = []): string {
-  return columnsOf(db, table)
-    .filter(({ name }) => !without.includes(name))
+  return columnsOf(db, table, without)
     .map(({ name, property }) => `"${name}" AS "${property}"`)
     .join(', ');
 }
@@ -29,14 +29,12 @@ export function selectFrom(db: Db, table: string, without: readonly string[] = [
 }
 
 export function upsert(db: Db, table: string, key: readonly string[]): string {
-  const updates = columnsOf(db, table)
-    .filter(({ name }) => !key.includes(name))
-    .map(({ name }) => `"${name}" = excluded."${name}"`);
+  const updates = columnsOf(db, table, key).map(({ name }) => `"${name}" = excluded."${name}"`);
   return `${insertInto(db, table)} ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${updates.join(', ')}`;
 }
 
 export function insertInto(db: Db, table: string, without: readonly string[] = []): string {
-  const columns = columnsOf(db, table).filter(({ name }) => !without.includes(name));
+  const columns = columnsOf(db, table, without);
   const names = columns.map(({ name }) => `"${name}"`).join(', ');
   const values = columns.map(({ property }) => `@${property}`).join(', ');
   return `INSERT INTO "${table}" (${names}) VALUES (${values})`;

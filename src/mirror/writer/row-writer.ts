@@ -26,9 +26,10 @@ export class RowWriter<Row extends object> {
   constructor(db: Db, table: string, key: readonly (keyof Row)[], without: readonly string[] = []) {
     this.#db = db;
     this.#table = table;
-    const columns = columnsOf(db, table)
-      .filter(({ name }) => !without.includes(name))
-      .map(({ name, property }) => ({ name, of: property as keyof Row & string }));
+    const columns = columnsOf(db, table, without).map(({ name, property }) => ({
+      name,
+      of: property as keyof Row & string,
+    }));
     this.#key = columns.filter(({ of }) => key.includes(of));
     this.#others = columns.filter(({ of }) => !key.includes(of));
     this.#valuesOf = reader(columns.map(({ of }) => of));

@@ -1,7 +1,7 @@
 /** The variants that deliveries touch, with unwritten rows (`flush`). Valid while no other program writes. */
 import type { StockLevel, Gap, Variant } from '../../core/model.ts';
 
-/** A row and its stored state; undefined: no row. */
+/** A row and its stored state; undefined if there is none. */
 export interface Slot<Row> {
   row: Row | undefined;
   stored: Row | undefined;

@@ -5,7 +5,7 @@ import { column, prepared } from '../../../sqlite/prepared.ts';
 import { fewSuspects, SUSPECT_TOTAL, UNEXPLAINED } from '../../file/suspicion.ts';
 
 export interface StockSearch {
-  /** The beginning of a SKU, a variant or product id, or part of a name; empty: everything. */
+  /** The beginning of a SKU, a variant or product id, or part of a name; empty for everything. */
   readonly text: string;
   readonly warehouseId: string | null;
   readonly suspect: boolean;
