@@ -6,15 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
-import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { compareWithTruth, environmentFor, type Environment } from '../process/harness.ts';
 import { eventually } from '../process/wait.ts';
 
 export { eventually, throughout } from '../process/wait.ts';
 
 export const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-
-type Environment = Readonly<Record<string, string>>;
 
 export interface Ended {
   readonly code: number | null;
@@ -58,16 +56,10 @@ export async function homeOf(sandbox: Sandbox, env: Environment = {}): Promise<H
   return {
     folder: temporaryFolder(),
     env: {
-      SERVICE_BASE_URL: sandbox.baseUrl,
-      SERVICE_CLIENT_ID: sandbox.clientId,
-      SERVICE_CLIENT_SECRET: sandbox.clientSecret,
-      SERVICE_WEBHOOK_SECRET: sandbox.webhookSecret,
-      DATABASE_PATH: './mirror.db',
-      PORT: '0',
+      ...environmentFor(sandbox, './mirror.db'),
       OPS_PORT: String(await freePort()),
-      RECONCILE_CRON: 'off',
-      RESYNC_CRON: 'off',
       SERVICE_MAX_RPS: '1000',
+      LOG_LEVEL: 'info',
       ...env,
     },
   };
@@ -176,7 +168,7 @@ export async function untilQuiet(home: Home): Promise<void> {
 }
 
 export function differencesOf(home: Home, sandbox: Sandbox): readonly string[] {
-  return compareWithTruth(databaseOf(home), sandbox.truth, missedVariants(sandbox.deliveries)).differences;
+  return compareWithTruth(databaseOf(home), sandbox);
 }
 
 export function detailsRead(sandbox: Sandbox): number {

@@ -9,8 +9,8 @@ import {
   formatConfigError,
   loadConfig,
   loadLocalConfig,
+  type Config,
 } from '../../src/config/config.ts';
-import type { Config } from '../../src/config/config.ts';
 
 type Env = Record<string, string | undefined>;
 /** Text by path; an Error is thrown by the read. */

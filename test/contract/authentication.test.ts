@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { rule } from './contract.ts';
-import { accessToken, errorOf, expectRefused } from './raw.ts';
-import type { Answer, Raw } from './raw.ts';
+import { accessToken, errorOf, expectRefused, type Answer, type Raw } from './raw.ts';
 
 const LIST = '/v1/product/list';
 const PATHS = [

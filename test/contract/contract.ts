@@ -1,16 +1,12 @@
 /** One test per rule of the contract, over real sockets. */
 import { expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../src/client.ts';
-import type { Client, ClientOptions } from '../../src/client.ts';
+import { createClient, type Client, type ClientOptions } from '../../src/client.ts';
 import type { Variant } from '../../src/sandbox/world/model.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { manualTime, steer, withReceiver } from '../sandbox/harness.ts';
-import type { Json } from '../sandbox/harness.ts';
+import { manualTime, steer, withReceiver, lamp, recipient, type Json } from '../sandbox/harness.ts';
 import type { Received, Receiver } from '../sandbox/receiver.ts';
-import { lamp, recipient } from '../sandbox/harness.ts';
 import { temporaryFolder } from '../store-api/connection.ts';
-import { createRaw } from './raw.ts';
-import type { Answer, Raw } from './raw.ts';
+import { createRaw, type Answer, type Raw } from './raw.ts';
 
 export type Context = {
   readonly sandbox: Sandbox;

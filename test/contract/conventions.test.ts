@@ -1,13 +1,10 @@
 import { expect } from 'vitest';
 import { present } from '../shared/present.ts';
 import { STORE_ID } from '../../src/sandbox/world/render.ts';
-import { recipient } from '../sandbox/harness.ts';
-import type { Json } from '../sandbox/harness.ts';
-import { rule } from './contract.ts';
-import type { Context } from './contract.ts';
+import { recipient, type Json } from '../sandbox/harness.ts';
+import { rule, type Context } from './contract.ts';
 import { fieldRule } from './fields.ts';
-import { expectRefused } from './raw.ts';
-import type { Answer } from './raw.ts';
+import { expectRefused, type Answer } from './raw.ts';
 
 const CREATE = '/v1/order/create';
 const DETAIL = '/v1/order/detail';

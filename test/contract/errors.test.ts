@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
 import { sellable } from '../../src/sandbox/world/model.ts';
 import { present } from '../shared/present.ts';
-import { lamp as newLamp, recipient } from '../sandbox/harness.ts';
-import type { Json } from '../sandbox/harness.ts';
+import { lamp as newLamp, recipient, type Json } from '../sandbox/harness.ts';
 import { rule } from './contract.ts';
 import { errorOf } from './raw.ts';
 

@@ -1,11 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
+import { eventually } from '../process/wait.ts';
 import { present } from '../shared/present.ts';
-import { levelOf, variantOf } from '../sandbox/harness.ts';
+import { levelOf, variantOf, lamp as newLamp } from '../sandbox/harness.ts';
 import type { Item, Received } from '../sandbox/receiver.ts';
-import { lamp as newLamp } from '../sandbox/harness.ts';
-import { rule } from './contract.ts';
-import type { Context } from './contract.ts';
+import { rule, type Context } from './contract.ts';
 
 const ID = /^[0-9]+$/;
 
@@ -25,7 +24,7 @@ const hmac = (secret: string, raw: Uint8Array): string =>
   createHmac('sha256', secret).update(raw).digest('hex');
 /** Waits for deliveries that get no answer yet. */
 const arrived = ({ receiver }: Context, count: number) =>
-  vi.waitFor(() => expect(receiver.received).toHaveLength(count), { timeout: 120_000, interval: 2 });
+  eventually(() => receiver.received.length === count, { what: `${count} deliveries` });
 
 rule('events.config.switch', 'sends to the same URL after off and on', async (context) => {
   const { steer, receiver, sandbox } = context;
@@ -182,7 +181,7 @@ rule('events.delivery.3', 'may deliver a later change first', async (context) =>
   add(context);
   context.advance(10);
   add(context);
-  await vi.waitFor(() => expect(context.receiver.received).toHaveLength(1), 120_000);
+  await arrived(context, 1);
   context.advance(10);
   const items = await settle(context);
   expect(items).toMatchObject([{ new: 12 }, { new: 11 }]);
@@ -197,6 +196,8 @@ rule('events.delivery.4', 'shows the change of a lost delivery in the API', asyn
   expect(sandbox.deliveries.counts.lost).toBe(1);
   const { body } = await raw.post('/v1/product/detail', { product_id: lamp.product.id });
   expect(body['product']).toMatchObject({ variants: [{ available_qty: 15 }] });
+  add(context);
+  expect(await settle(context)).toMatchObject([{ old: 15, new: 16 }]);
 });
 
 rule(

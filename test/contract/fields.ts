@@ -4,8 +4,7 @@ import type { Client } from '../../src/client.ts';
 import { sellable } from '../../src/sandbox/world/model.ts';
 import { failureOf } from '../store-api/connection.ts';
 import type { Json } from '../sandbox/harness.ts';
-import { rule } from './contract.ts';
-import type { Context } from './contract.ts';
+import { rule, type Context } from './contract.ts';
 import { expectRefused } from './raw.ts';
 
 type Given = Json | ((context: Context) => Json);

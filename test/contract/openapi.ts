@@ -1,6 +1,5 @@
 /** Checks traffic against an OpenAPI 3.1 document. Each check throws ContractError naming the place. */
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { present } from '../shared/present.ts';
 

@@ -1,11 +1,8 @@
 import { expect } from 'vitest';
-import { sellable } from '../../src/sandbox/world/model.ts';
-import type { Variant } from '../../src/sandbox/world/model.ts';
+import { sellable, type Variant } from '../../src/sandbox/world/model.ts';
 import { present } from '../shared/present.ts';
-import { lamp as newLamp, recipient } from '../sandbox/harness.ts';
-import type { Json } from '../sandbox/harness.ts';
-import { rule } from './contract.ts';
-import type { Context } from './contract.ts';
+import { lamp as newLamp, recipient, type Json } from '../sandbox/harness.ts';
+import { rule, type Context } from './contract.ts';
 import { fieldRule } from './fields.ts';
 import { accessToken, errorOf, expectRefused } from './raw.ts';
 

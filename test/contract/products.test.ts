@@ -1,13 +1,9 @@
 import { expect } from 'vitest';
-import { sellable } from '../../src/sandbox/world/model.ts';
+import { sellable, type Kind, type Product } from '../../src/sandbox/world/model.ts';
 import { STORE_ID } from '../../src/sandbox/world/render.ts';
-import type { Kind, Product } from '../../src/sandbox/world/model.ts';
 import { present } from '../shared/present.ts';
-import { levelOf, variantOf } from '../sandbox/harness.ts';
-import type { Json } from '../sandbox/harness.ts';
-import { lamp as newLamp } from '../sandbox/harness.ts';
-import { rule } from './contract.ts';
-import type { Context } from './contract.ts';
+import { levelOf, variantOf, lamp as newLamp, type Json } from '../sandbox/harness.ts';
+import { rule, type Context } from './contract.ts';
 import { fieldRule } from './fields.ts';
 import { errorOf } from './raw.ts';
 

@@ -9,11 +9,9 @@ import { eventually } from '../process/wait.ts';
 import {
   allApplied,
   delivery,
-  detail,
   inboxAt,
   item,
   newPath,
-  readInput,
   readerDb,
   storeAt,
   T0,
@@ -57,17 +55,6 @@ test('stores each appended delivery before it resolves and applies them in order
   await allApplied(store);
   expect(positions).toEqual(positions.toSorted((a, b) => a - b));
   expect(changesIn(path)).toBe(300);
-});
-
-test('applies a read after every earlier delivery', async () => {
-  const { inbox, writer, path } = await storeAt();
-  const db = readerDb(path);
-  await Promise.all(bodies(100).map((body) => inbox.append(body, T0)));
-  const found = detail('10', [{ id: '7', levels: { 1: 5 } }]);
-  const { seq } = await writer.append(readInput('10', found, { sentAtMs: T0, s0: 0 }));
-  expect(seq).toBe(101);
-  expect(values(db, 'SELECT inbox_seq FROM mirror_state')).toEqual([100]);
-  expect(values(db, `SELECT product_id FROM variants WHERE variant_id = '7'`)).toEqual(['10']);
 });
 
 test('commits pending deliveries on close and continues from there', async () => {

@@ -14,7 +14,7 @@ import type {
 import { ServiceError, type ServiceErrorKind } from '../../src/store-api/transport/errors.ts';
 import { productDetailSchema, type ProductListRequest } from '../../src/store-api/contract/schemas.ts';
 import type { Db } from '../../src/sqlite/open.ts';
-import { openBoth } from '../mirror/direct-writer.ts';
+import { openBoth, Writer, type AppliedInput, type Input } from '../mirror/direct-writer.ts';
 import * as parsing from '../../src/mirror/reader/parsing-queries.ts';
 import * as queries from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener } from '../../src/mirror/mirror.ts';
@@ -22,7 +22,6 @@ import type { Store } from '../../src/mirror/store.ts';
 import { installGlobals } from '../simulation/globals.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 import { T0 } from '../mirror/mirror-file.ts';
-import { Writer, type AppliedInput, type Input } from '../mirror/direct-writer.ts';
 
 export const log = createLog('silent');
 

@@ -1,8 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { recordFailure } from '../../src/reconcile/product-reader.ts';
 import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconcile/runs.ts';
-import type { RunKind } from '../../src/core/runs.ts';
-import type { Run } from '../../src/core/runs.ts';
+import type { RunKind, Run } from '../../src/core/runs.ts';
 import { present } from '../shared/present.ts';
 import { readInput } from '../mirror/mirror-file.ts';
 import { log, newStore, serviceError } from './mirror.ts';

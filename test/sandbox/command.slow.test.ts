@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import { present } from '../shared/present.ts';
 import { sandboxFor } from './harness.ts';

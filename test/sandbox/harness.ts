@@ -1,11 +1,9 @@
 import { onTestFinished } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Timers } from '../../src/sandbox/world/clock.ts';
 import type { Kind, Variant } from '../../src/sandbox/world/model.ts';
 import { present } from '../shared/present.ts';
-import { startReceiver } from './receiver.ts';
-import type { Receiver } from './receiver.ts';
+import { startReceiver, type Receiver } from './receiver.ts';
 
 export type Json = Record<string, unknown>;
 export type Reply = { status: number; headers: Headers; body: Json };

@@ -20,21 +20,6 @@ test('delivers every webhook once without faults', async () => {
   expect(sandbox.deliveries.counts).toMatchObject({ answered: 200, lost: 0 });
 });
 
-test('loseNext loses exactly the next deliveries', async () => {
-  const { sandbox, receiver } = await withReceiver();
-  sandbox.network.concurrency = 1;
-  sandbox.network.loseNext(2);
-  const sent = change(sandbox, 4);
-  await sandbox.network.idle();
-  expect(arrived(receiver)).toEqual(sent.slice(2));
-  expect(sandbox.deliveries.records.map(({ outcome }) => outcome)).toEqual([
-    'lost',
-    'lost',
-    'answered',
-    'answered',
-  ]);
-});
-
 test('duplicate sends the same bytes again', async () => {
   const { sandbox, receiver } = await withReceiver();
   sandbox.network.duplicate = 1;

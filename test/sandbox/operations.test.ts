@@ -1,5 +1,4 @@
-import { describe, expect, test } from 'vitest';
-import { OperationError } from '../../src/sandbox/shared/errors.ts';
+import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
 import { manualTime, sandboxFor } from './harness.ts';
 
@@ -22,30 +21,15 @@ async function stocked(options: Parameters<typeof sandboxFor>[0] = {}) {
   return { sandbox, operations: sandbox.operations, variant, first: present(first), second: present(second) };
 }
 
-describe('orders', () => {
-  test('reserving and cancelling sends a webhook each time', async () => {
-    const { operations, variant, first } = await stocked();
-    const { orderId, changes } = operations.reserve([{ variantId: variant.id, qty: 3 }]);
-    expect(changes).toMatchObject([
-      { warehouse_id: first, old: 10, new: 7, reason: 'order_reserved', order_id: orderId },
-    ]);
-    expect(variant.levels[0]).toMatchObject({ onHand: 10, reserved: 3 });
-    expect(operations.cancel(orderId, 'order_canceled_by_system')).toMatchObject([
-      { old: 7, new: 10, reason: 'order_canceled_by_system', order_id: orderId },
-    ]);
-    expect(() => operations.cancel(orderId)).toThrow(OperationError);
-  });
-
-  test('takes stock where there is enough and not beyond it', async () => {
-    const { operations, variant, second } = await stocked();
-    operations.reserve([{ variantId: variant.id, qty: 8 }]);
-    expect(present(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]).warehouse_id).toBe(
-      second,
-    );
-    expect(() => operations.reserve([{ variantId: variant.id, qty: 4 }])).toThrow(/fewer than 4/);
-    variant.allowNegativeStock = true;
-    expect(present(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]).new).toBe(-2);
-  });
+test('an order takes stock where there is enough and not beyond it', async () => {
+  const { operations, variant, second } = await stocked();
+  operations.reserve([{ variantId: variant.id, qty: 8 }]);
+  expect(present(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]).warehouse_id).toBe(
+    second,
+  );
+  expect(() => operations.reserve([{ variantId: variant.id, qty: 4 }])).toThrow(/fewer than 4/);
+  variant.allowNegativeStock = true;
+  expect(present(operations.reserve([{ variantId: variant.id, qty: 4 }]).changes[0]).new).toBe(-2);
 });
 
 test('stock gives the chained changes of a burst one update_time', async () => {
@@ -61,31 +45,27 @@ test('stock gives the chained changes of a burst one update_time', async () => {
   expect(sandbox.deliveries.records).toHaveLength(before + 3);
 });
 
-describe('update_time', () => {
-  test('never falls for a stock level when the clock is set back', async () => {
-    const time = manualTime();
-    const { sandbox, operations, variant } = await stocked({ now: time.now });
-    const first = present(operations.add({ variantId: variant.id, by: 1 })[0]);
-    sandbox.clock.offsetMs = -60_000;
-    const second = present(operations.add({ variantId: variant.id, by: 1 })[0]);
-    expect(second.update_time).toBe(first.update_time);
-    time.advance(61_000);
-    expect(present(operations.add({ variantId: variant.id, by: 1 })[0]).update_time).toBe(
-      time.now() - 60_000,
-    );
-  });
+test('update_time never falls for a stock level when the clock is set back', async () => {
+  const time = manualTime();
+  const { sandbox, operations, variant } = await stocked({ now: time.now });
+  const first = present(operations.add({ variantId: variant.id, by: 1 })[0]);
+  sandbox.clock.offsetMs = -60_000;
+  const second = present(operations.add({ variantId: variant.id, by: 1 })[0]);
+  expect(second.update_time).toBe(first.update_time);
+  time.advance(61_000);
+  expect(present(operations.add({ variantId: variant.id, by: 1 })[0]).update_time).toBe(time.now() - 60_000);
+});
 
-  test('is out of order within the bounds of the node skew', async () => {
-    const time = manualTime();
-    const { sandbox, operations, variant } = await stocked({ now: time.now });
-    sandbox.clock.nodeSkewMs = 1_000;
-    const offsets = Array.from(
-      { length: 60 },
-      () => present(operations.add({ variantId: variant.id, by: 1 })[0]).update_time - time.now(),
-    );
-    expect(Math.min(...offsets)).toBe(-1_000);
-    expect(Math.max(...offsets)).toBe(1_000);
-  });
+test('update_time is out of order within the bounds of the node skew', async () => {
+  const time = manualTime();
+  const { sandbox, operations, variant } = await stocked({ now: time.now });
+  sandbox.clock.nodeSkewMs = 1_000;
+  const offsets = Array.from(
+    { length: 60 },
+    () => present(operations.add({ variantId: variant.id, by: 1 })[0]).update_time - time.now(),
+  );
+  expect(Math.min(...offsets)).toBe(-1_000);
+  expect(Math.max(...offsets)).toBe(1_000);
 });
 
 test('structure removes deleted variants and products until restored', async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
-import { levelOf, clientOf, manualTime, sandboxFor } from './harness.ts';
-import type { Client, Reply } from './harness.ts';
+import { levelOf, clientOf, manualTime, sandboxFor, type Client, type Reply } from './harness.ts';
 
 const DETAIL = '/v1/product/detail';
 

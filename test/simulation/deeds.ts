@@ -232,6 +232,9 @@ export function operate(
   };
   const live = truth.variants.filter((variant) => truth.variant(variant.id) !== undefined);
   const stocked = live.filter((variant) => variant.levels.length > 0);
+  const assembled = live.filter(({ kind }) => kind === 'assembled');
+  const listed = live.filter(({ kind }) => kind !== 'pulled');
+  const deleted = truth.products.filter((product) => product.deleted);
   const stockLevel = (): { variantId: string; warehouseId: string } => {
     const variant = pick(stocked, a);
     return { variantId: variant.id, warehouseId: pick(variant.levels, b).warehouseId };
@@ -266,13 +269,7 @@ export function operate(
       return;
     case 'assemble':
     case 'disassemble':
-      operations[what]({
-        variantId: pick(
-          live.filter((v) => v.kind === 'assembled'),
-          a,
-        ).id,
-        units: 1 + (c % 2),
-      });
+      operations[what]({ variantId: pick(assembled, a).id, units: 1 + (c % 2) });
       return;
     case 'create_product':
       operations.createProduct({ variants: [{ stock }, ...(c % 3 === 0 ? [{ stock: [] }] : [])] });
@@ -280,19 +277,12 @@ export function operate(
     case 'create_variant':
       operations.createVariant(pick(truth.products, a).id, { stock });
       return;
-    case 'add_warehouse': {
-      const variant = pick(
-        live.filter((v) => v.kind !== 'pulled'),
-        a,
-      );
-      operations.addWarehouse({ variantId: variant.id, ...present(stock[0]) });
+    case 'add_warehouse':
+      operations.addWarehouse({ variantId: pick(listed, a).id, ...present(stock[0]) });
       return;
-    }
     case 'remove_warehouse': {
-      const variant = pick(
-        stocked.filter((v) => v.levels.length > 1 && v.kind !== 'pulled'),
-        a,
-      );
+      const spread = listed.filter(({ levels }) => levels.length > 1);
+      const variant = pick(spread, a);
       operations.removeWarehouse({ variantId: variant.id, warehouseId: pick(variant.levels, b).warehouseId });
       return;
     }
@@ -306,12 +296,7 @@ export function operate(
       operations.deleteProduct(pick(truth.products, a + c).id);
       return;
     case 'restore_product':
-      operations.restoreProduct(
-        pick(
-          truth.products.filter((product) => product.deleted),
-          a,
-        ).id,
-      );
+      operations.restoreProduct(pick(deleted, a).id);
       return;
     case 'rename':
       operations.renameProduct(pick(truth.products, a).id, `renamed ${c}`);

@@ -1,6 +1,5 @@
 /** Carries webhooks as their fates say: lost, late, twice, or with a body that nobody expects. */
-import { sign } from '../../src/sandbox/network/webhooks.ts';
-import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
+import { sign, type Delivery } from '../../src/sandbox/network/webhooks.ts';
 import type { Transmission, Transmitter } from '../../src/sandbox/network/transmit.ts';
 import { present } from '../shared/present.ts';
 import type { Fate, Mangling } from './plan.ts';

@@ -5,10 +5,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { createServiceClient } from '../../src/store-api/client.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
-import { createHttpTransport } from '../../src/store-api/transport/http.ts';
-import type { HttpLimits } from '../../src/store-api/transport/http.ts';
-import { createTokenFile, fingerprintOf } from '../../src/store-api/token/token-file.ts';
-import type { TokenFile } from '../../src/store-api/token/token-file.ts';
+import { createHttpTransport, type HttpLimits } from '../../src/store-api/transport/http.ts';
+import { createTokenFile, fingerprintOf, type TokenFile } from '../../src/store-api/token/token-file.ts';
 import { createTokenProvider } from '../../src/store-api/token/token.ts';
 import { startStubService } from './stub-service.ts';
 

@@ -3,8 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createHttpTransport } from '../../src/store-api/transport/http.ts';
 import { connect, connected, failureOf } from './connection.ts';
-import { sendError, sendHtml, sendJson, startStubService } from './stub-service.ts';
-import type { StubService } from './stub-service.ts';
+import { sendError, sendHtml, sendJson, startStubService, type StubService } from './stub-service.ts';
 
 const LIST = '/v1/product/list';
 const page = { products: [], has_more: false };

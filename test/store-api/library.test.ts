@@ -1,8 +1,7 @@
 /** The package's client with real sockets and real pauses. */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../src/client.ts';
-import type { ClientOptions } from '../../src/client.ts';
+import { createClient, type ClientOptions } from '../../src/client.ts';
 import { SECRET, failureOf, temporaryFolder } from './connection.ts';
 import { sendError, sendJson, startStubService } from './stub-service.ts';
 

@@ -1,14 +1,11 @@
 /** Which requests are retried, when and how often. */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/store-api/transport/errors.ts';
-import type { ServiceErrorInit } from '../../src/store-api/transport/errors.ts';
+import { ServiceError, type ServiceErrorInit } from '../../src/store-api/transport/errors.ts';
 import type { CreateOrderRequest } from '../../src/store-api/contract/order-schemas.ts';
-import { retryDelayMs, withRetries } from '../../src/store-api/retry.ts';
-import type { RetryPolicy } from '../../src/store-api/retry.ts';
+import { retryDelayMs, withRetries, type RetryPolicy } from '../../src/store-api/retry.ts';
 import { connected, failureOf } from './connection.ts';
-import { sendError, sendJson } from './stub-service.ts';
-import type { Answering } from './stub-service.ts';
+import { sendError, sendJson, type Answering } from './stub-service.ts';
 
 const CREATE = '/v1/order/create';
 const POLICY: RetryPolicy = { attempts: 4, baseMs: 100, capMs: 300, maxWaitMs: 60_000 };

@@ -1,8 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createTokenFile, fingerprintOf } from '../../src/store-api/token/token-file.ts';
-import type { TokenState } from '../../src/store-api/token/token-file.ts';
+import { createTokenFile, fingerprintOf, type TokenState } from '../../src/store-api/token/token-file.ts';
 import { connect, SECRET, START_MS, temporaryFolder } from './connection.ts';
 import { startStubService } from './stub-service.ts';
 
