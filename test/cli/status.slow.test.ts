@@ -1,7 +1,7 @@
 import { utimesSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
-import { lockDatabase } from '../../src/sqlite/lock.ts';
+import { databaseLockedSinceMs, lockDatabase } from '../../src/sqlite/lock.ts';
 import { holdNext } from '../sandbox/harness.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
 import { databaseOf, homeOf, run, startServer, startService, untilQuiet, withEnv } from './harness.ts';
@@ -52,13 +52,19 @@ test('shows the server’s state and exits 0 only if live', async () => {
   expect(after.stdout).not.toContain('not applied yet');
 
   // Hidden from `status`, as while a mirror opens its files.
-  const lock = lockDatabase(inboxPath(databaseOf(home)));
+  const inbox = inboxPath(databaseOf(home));
+  const lockedAtMs = Date.now();
+  const lock = lockDatabase(inbox);
+  expect(databaseLockedSinceMs(inbox)).toBeGreaterThanOrEqual(lockedAtMs - 1);
+  // Later than now, so that a slow command still finds a young lock.
+  const laterS = lockedAtMs / 1_000 + 3_600;
+  utimesSync(`${inbox}.lock`, laterS, laterS);
   expect((await run(home, 'status')).stdout).toMatch(/^state +catching_up\nwarning +starting /);
-  utimesSync(`${inboxPath(databaseOf(home))}.lock`, 0, 0);
+  utimesSync(`${inbox}.lock`, 0, 0);
   expect((await run(home, 'status')).stdout).toMatch(/^state +stale\ncritical +no_heartbeat /);
   lock.release();
 
-  const db = openInbox(inboxPath(databaseOf(home)));
+  const db = openInbox(inbox);
   const atMs = Date.now();
   new Inbox(db).append([{ body: delivery('kept', item()), arrivedAtMs: atMs }]);
   db.close();
