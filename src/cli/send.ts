@@ -5,7 +5,7 @@ import { loadConfig, type Config } from '../config/config.ts';
 import { fetchDirectly, fetchThroughProxy } from '../platform/proxy.ts';
 import { visible } from '../platform/visible.ts';
 import { STOCK_AVAILABLE_UPDATED } from '../store-api/contract/schemas.ts';
-import { signBody } from '../store-api/signature.ts';
+import { signBody, TEST_HEADER } from '../store-api/signature.ts';
 import { safeText } from '../store-api/transport/safe-text.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
@@ -82,6 +82,7 @@ async function send(options: SendOptions, command: Command, config: Config): Pro
       'x-service-signature': signBody(secret.reveal(), body),
       // The store's agent, so that a firewall treats both alike.
       'user-agent': 'service-webhook/1.0',
+      [TEST_HEADER]: '1',
     },
     body,
     signal: AbortSignal.timeout(TIMEOUT_MS),

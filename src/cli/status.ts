@@ -57,7 +57,7 @@ export function createCommand(): Command {
     });
   return explained(command, {
     notes: `
-It needs no settings of the store. Exit code 0: a mirror runs, and all values can be relied on except suspect ones.`,
+It needs no settings of the store. Exit code 0: a mirror runs, and its state is live.`,
     examples: [
       { what: 'the state of the mirror', run: 'stock-mirror status' },
       {

@@ -175,9 +175,14 @@ export function describe(verdict: Verdict, names: ReadonlyMap<string, string>): 
     lines.push(
       `${colours.red(`${drift.length} differ`)}, ${undecided.length} undecided, ${counted(unread.length, 'product')} could not be read: ${compared}`,
     );
-    const ids = [...new Set(drift.map(({ product_id: id }) => id))];
+    const present = drift.filter(({ only_in: side }) => side !== 'mirror');
+    const ids = [...new Set(present.map(({ product_id: id }) => id))];
     const named = ids.length <= 10 ? ` --product ${ids.join(' ')}` : '';
     if (ids.length > 0) lines.push(`to read them again: stock-mirror resync${named}`);
+    if (present.length < drift.length)
+      lines.push(
+        'deleted in the store: a second read, 30 s after the first, removes it here; verify again in a minute',
+      );
   }
   return lines.map((line) => `${line}\n`).join('');
 }

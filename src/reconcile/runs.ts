@@ -97,7 +97,7 @@ async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Prom
   const absent = await store.reader.ask('absentProducts', { productIds });
   if (absent.length === 0) return null;
   const more = absent.length > NAMED ? ` and ${absent.length - NAMED} more` : '';
-  return `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}`;
+  return `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}: check the id; one that was deleted there is removed by a second read, 30 s later`;
 }
 
 export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<Run> {

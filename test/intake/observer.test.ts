@@ -11,6 +11,8 @@ test('reports every answer once, with its reason', async () => {
   const { post, port, observed } = intake;
   const body = delivery('a', item());
   await post(body);
+  // Sent by hand: says nothing about the store.
+  expect((await post(body, { 'x-stock-mirror-test': '1' })).status).toBe(204);
   await post(body, { 'x-service-signature': signBody(PREVIOUS, body) });
   await send(port, { method: 'POST', path: '/webhooks', headers: {}, pieces: [body] });
   await post(body, { 'x-service-signature': 'sha256=abc' });

@@ -99,7 +99,7 @@ test('shows a cause in state and metric while its reason lasts', async () => {
   for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'missing_signature' });
   const holds = (code: string) => watch.state.current.causes.find((cause) => cause.code === code);
   expect(holds('credentials')).toMatchObject({ severity: 'critical' });
-  expect(holds('bad_signatures')?.message).toMatch(/ 3 webhooks were refused /);
+  expect(holds('bad_signatures')?.message).toMatch(/: 3 refused, /);
   expect(await value('stock_mirror_cause{code="credentials"}')).toBe(1);
   expect(await value('stock_mirror_cause{code="silence"}')).toBe(0);
   expect(await value('stock_mirror_state{state="stale"}')).toBe(1);

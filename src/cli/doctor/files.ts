@@ -50,7 +50,8 @@ function checkPages(path: string, db: Db, { full: isFull }: Depth, remedy: strin
   const pragma = isFull ? 'integrity_check' : 'quick_check';
   try {
     const found = String(db.pragma(`${pragma}(1)`, { simple: true }));
-    if (found === 'ok') return ok(`${path}, ${megabytes(sizeOf(path))}, ${pragma} found no fault`);
+    const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
+    if (found === 'ok') return ok(`${path}, ${megabytes(bytes)}, ${pragma} found no fault`);
     return fail(`${path}: ${pragma}: ${found}`, remedy);
   } catch (error) {
     return fail(`${path}: ${String(error)}`, remedy);

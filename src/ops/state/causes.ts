@@ -157,9 +157,9 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'operator',
     message:
-      'In the last hour, {wrong} webhooks were refused because they were signed with another secret; {right} were signed with the configured one. If the secret was replaced in the store, values miss changes. If not, another program sends forged webhooks, which change nothing.',
+      'Webhooks of the last hour: {wrong} refused, because they were signed with another secret; {right} accepted. If none is accepted, or the secret was replaced in the store, values miss changes. Otherwise another program sends forged webhooks, which change nothing.',
     remedy:
-      'If the secret was replaced, set SERVICE_WEBHOOK_SECRET to the new one and SERVICE_WEBHOOK_SECRET_PREVIOUS to the old one, restart the mirror, then run `stock-mirror resync`.',
+      'Set SERVICE_WEBHOOK_SECRET to the secret in the store’s app settings and, if it was replaced there, SERVICE_WEBHOOK_SECRET_PREVIOUS to the old one; restart the mirror, then run `stock-mirror resync`.',
     alertAfter: '0s',
   },
   store_unreachable: {

@@ -106,7 +106,9 @@ function* fileCauses({ nowMs, status, own, heldSinceMs }: Facts): Generator<Caus
     case 'first_read':
     case 'downtime': {
       const { pending_reads: pending, products } = status;
-      const waiting = `${pending.toLocaleString('en')} of ${products.toLocaleString('en')} products wait to be read`;
+      // A new product waits before it counts.
+      const all = Math.max(pending, products);
+      const waiting = `${pending.toLocaleString('en')} of ${all.toLocaleString('en')} products wait to be read`;
       yield causeOf(code, null, { waiting });
       return;
     }

@@ -128,12 +128,7 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
   ],
   ['a receiver', { status: null, ...own({ isMirror: false }) }, 'live'],
   ['silence', own({ silentSinceMs: NOW - 60 * MINUTE }), 'stale silence'],
-  [
-    'another secret',
-    own({ badSignatures: { wrong: 8, right: 0 } }),
-    'live bad_signatures',
-    / 8 webhooks were refused /,
-  ],
+  ['another secret', own({ badSignatures: { wrong: 8, right: 0 } }), 'live bad_signatures', /: 8 refused,/],
   [
     'a wrong clock',
     own({ clockAheadMs: 2 * 60 * MINUTE }),
