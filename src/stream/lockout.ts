@@ -17,12 +17,13 @@ export function shareLockout(
   return {
     async read() {
       const state = await file.read();
-      const [note] =
-        (await engineNow()
-          ?.last(subject)
-          .catch(() => [])) ?? [];
-      if (note === undefined) return state;
-      const { lockout } = noteSchema.parse(JSON.parse(Buffer.from(note.body).toString()));
+      const found = await engineNow()
+        ?.last(subject)
+        .then(([note]) => note && noteSchema.parse(JSON.parse(Buffer.from(note.body).toString())))
+        // Without the stream, or with a note that this version cannot read, each host asks the store.
+        .catch(() => undefined);
+      if (found === undefined) return state;
+      const { lockout } = found;
       notedAtMs = lockout?.atMs ?? null;
       return { token: null, pause: null, ...state, lockout };
     },
@@ -30,7 +31,6 @@ export function shareLockout(
       await file.write(state);
       const { lockout } = state;
       if ((lockout?.atMs ?? null) === notedAtMs) return;
-      // While the engine cannot be reached, each host asks the store.
       const noted = engineNow()?.publish(subject, Buffer.from(JSON.stringify({ lockout })));
       await noted?.then(
         () => (notedAtMs = lockout?.atMs ?? null),

@@ -269,19 +269,6 @@ export function notKept(
   return records.map(({ delivery }) => delivery.body.toString()).filter((body) => !kept.has(body));
 }
 
-export function qtyOf(
-  databasePath: string,
-  level: { readonly variantId: string; readonly warehouseId: string },
-): number | null {
-  const [found] = rows<{ qty: number }>(
-    databasePath,
-    'SELECT available_qty AS qty FROM mirror_stock WHERE variant_id = ? AND warehouse_id = ?',
-    level.variantId,
-    level.warehouseId,
-  );
-  return found?.qty ?? null;
-}
-
 async function answerOf(response: Promise<Response>): Promise<{ status: number; body: Json }> {
   const answer = await response;
   return { status: answer.status, body: (await answer.json()) as Json };

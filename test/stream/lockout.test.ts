@@ -44,3 +44,9 @@ test('takes no message for a token that is only renewed', async () => {
   await one.write(state({ pause: PAUSE }));
   expect(servers.last.size).toBe(0);
 });
+
+test('a note that this version cannot read counts as none', async () => {
+  const [servers, one] = hosts();
+  await servers.connect().publish('credentials.a', Buffer.from('{}'));
+  expect(await one.read()).toBeNull();
+});

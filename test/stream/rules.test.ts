@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { judgePlace } from '../../src/stream/consumer.ts';
+import { readNotice } from '../../src/stream/notices.ts';
 import { downSince } from '../../src/stream/receiver.ts';
 
 /** Seconds: the port's opening, the receiver's own last heartbeat, the last ones of others, and since when none listened. */
@@ -40,4 +41,8 @@ test.each<[string, object, object, string]>([
   ['an empty stream whose messages were all taken', {}, { firstSeq: 11, lastSeq: 10 }, 'continue'],
 ])('place in the stream: %s', (_, noted, found, verdict) => {
   expect(judgePlace({ ...place, ...noted }, { ...log, ...found })).toBe(verdict);
+});
+
+test.each(['', '{}', '{"kind":"other"}'])('takes the notice %j for a downtime of unknown length', (text) => {
+  expect(readNotice(Buffer.from(text))).toEqual({ kind: 'downtime', downSinceMs: null });
 });
