@@ -22,8 +22,12 @@ export function lockDatabase(path: string): DatabaseLock {
       accessSync(lockPath, constants.W_OK);
       db.pragma('journal_mode = MEMORY');
       db.exec('BEGIN EXCLUSIVE');
-      const nowS = Date.now() / 1_000;
-      utimesSync(lockPath, nowS, nowS);
+      try {
+        const nowS = Date.now() / 1_000;
+        utimesSync(lockPath, nowS, nowS);
+      } catch {
+        // Only the file's owner may. Then `status` does not recognise a start.
+      }
     } catch (error) {
       db.close();
       if (!isBusy(error)) throw error;
