@@ -65,14 +65,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         untilMs: Number.MAX_SAFE_INTEGER,
         atMs,
       })),
-      fc
-        .array(productIds, { minLength: 1 })
-        .map((listed) => (atMs: number) => ({
-          kind: 'listed' as const,
-          atMs,
-          productIds: listed,
-          lookup: false,
-        })),
+      fc.array(productIds, { minLength: 1 }).map((listed) => (atMs: number) => ({
+        kind: 'listed' as const,
+        atMs,
+        productIds: listed,
+        lookup: false,
+      })),
     ),
   }),
 );

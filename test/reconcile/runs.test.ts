@@ -204,7 +204,10 @@ test('fails a run of named products when the store does not have one of them', a
   store.change('DELETE FROM read_requests');
   time.nowMs += 1;
   expect(await follow(run)).toBe(true);
-  expect(await reload(run)).toMatchObject({ state: 'failed', error: expect.stringContaining('the store has no product 99999999:') });
+  expect(await reload(run)).toMatchObject({
+    state: 'failed',
+    error: expect.stringContaining('the store has no product 99999999:'),
+  });
 
   const present = await beginProductRun(deps, ['1', '2']);
   store.change('DELETE FROM read_requests');
