@@ -93,7 +93,8 @@ function finish(draft: string): void {
   const copy = new Database(draft, { fileMustExist: true });
   try {
     copy.pragma('journal_mode = DELETE');
-    copy.exec('UPDATE service_state SET is_backup = 1');
+    // No mirror runs on it, however young its heartbeat.
+    copy.exec('UPDATE service_state SET is_backup = 1, stopped_at_ms = alive_at_ms');
     const problem = firstProblem(copy);
     if (problem === null) return;
     throw new StoreError(
