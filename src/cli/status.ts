@@ -11,7 +11,7 @@ import { ago } from '../platform/amounts.ts';
 import { visibleIn } from '../platform/visible.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { isThere } from '../sqlite/is-there.ts';
-import { databaseLockedSinceMs } from '../sqlite/lock.ts';
+import { isDatabaseLocked } from '../sqlite/lock.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -46,12 +46,12 @@ export function createCommand(): Command {
       const config = loadLocalConfig();
       const { path } = config.database;
       const served = await askServer(config);
-      const heldSinceMs = served === null && isThere(path) ? lockedSince(path) : null;
-      const status = served ?? readFile(path, heldSinceMs);
+      const isHeld = served === null && isThere(path) && isHeldByProcess(path);
+      const status = served ?? readFile(path, { isHeld });
       process.stdout.write(
         options.json === true
           ? `${JSON.stringify({ ...status, serving: served !== null })}\n`
-          : describe(visibleIn(status), { path, hidden: heldSinceMs === null ? null : config.ops }),
+          : describe(visibleIn(status), { path, hidden: isHeld ? config.ops : null }),
       );
       process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
     });
@@ -78,7 +78,7 @@ async function askServer({ ops }: LocalConfig): Promise<Status | null> {
   }
 }
 
-function readFile(path: string, heldSinceMs: number | null): Status {
+function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Status {
   if (!isThere(path)) {
     throw new Error(
       `no mirror runs, and ${path} does not exist: run \`stock-mirror serve\`, or correct DATABASE_PATH`,
@@ -92,7 +92,7 @@ function readFile(path: string, heldSinceMs: number | null): Status {
     const status = readStatus(db);
     return {
       ...status,
-      ...stateOf({ nowMs: Date.now(), status, own: null, heldSinceMs }),
+      ...stateOf({ nowMs: Date.now(), status, own: null, isHeld }),
       deliveries_behind: behind?.deliveries ?? null,
       behind_since: behind?.sinceMs ?? null,
     };
@@ -101,13 +101,13 @@ function readFile(path: string, heldSinceMs: number | null): Status {
   }
 }
 
-/** If this user may not test the lock, counts it as held for long: the heartbeat then decides. */
-function lockedSince(path: string): number | null {
+/** true also if this user may not test the lock; the heartbeat then decides. */
+function isHeldByProcess(path: string): boolean {
   try {
-    return databaseLockedSinceMs(inboxPath(path));
+    return isDatabaseLocked(inboxPath(path));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return 0;
+    return true;
   }
 }
 

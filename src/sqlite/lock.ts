@@ -1,5 +1,5 @@
 /** One writer per database, by a SQLite lock on a separate file. The kernel releases it when the process ends. */
-import { accessSync, constants, statSync, utimesSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { isBusy, StoreError } from './errors.ts';
@@ -22,12 +22,6 @@ export function lockDatabase(path: string): DatabaseLock {
       accessSync(lockPath, constants.W_OK);
       db.pragma('journal_mode = MEMORY');
       db.exec('BEGIN EXCLUSIVE');
-      try {
-        const nowS = Date.now() / 1_000;
-        utimesSync(lockPath, nowS, nowS);
-      } catch {
-        // Only the file's owner may. Then `status` does not recognise a start.
-      }
     } catch (error) {
       db.close();
       if (!isBusy(error)) throw error;
@@ -41,18 +35,18 @@ export function lockDatabase(path: string): DatabaseLock {
   });
 }
 
-/** When a process took the lock that it holds, epoch ms; null if none. @throws StoreError if this user may not look. */
-export function databaseLockedSinceMs(path: string): number | null {
+/** Whether a process holds the lock; does not take it. @throws StoreError if this user may not look. */
+export function isDatabaseLocked(path: string): boolean {
   const lockPath = `${path}.lock`;
-  if (!isThere(lockPath)) return null;
+  if (!isThere(lockPath)) return false;
   return explain(lockPath, () => {
     const db = new Database(lockPath, { readonly: true, timeout: 0 });
     try {
       db.prepare('SELECT 1 FROM sqlite_master').get();
-      return null;
+      return false;
     } catch (error) {
       if (!isBusy(error)) throw error;
-      return statSync(lockPath).mtimeMs;
+      return true;
     } finally {
       db.close();
     }

@@ -1,7 +1,6 @@
-import { utimesSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
-import { databaseLockedSinceMs, lockDatabase } from '../../src/sqlite/lock.ts';
+import { lockDatabase } from '../../src/sqlite/lock.ts';
 import { holdNext } from '../sandbox/harness.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
 import { databaseOf, homeOf, run, startServer, startService, untilQuiet, withEnv } from './harness.ts';
@@ -53,15 +52,8 @@ test('shows the server’s state and exits 0 only if live', async () => {
 
   // Hidden from `status`, as while a mirror opens its files.
   const inbox = inboxPath(databaseOf(home));
-  const lockedAtMs = Date.now();
   const lock = lockDatabase(inbox);
-  expect(databaseLockedSinceMs(inbox)).toBeGreaterThanOrEqual(lockedAtMs - 1);
-  // Later than now, so that a slow command still finds a young lock.
-  const laterS = lockedAtMs / 1_000 + 3_600;
-  utimesSync(`${inbox}.lock`, laterS, laterS);
-  expect((await run(home, 'status')).stdout).toMatch(/^state +catching_up\nwarning +starting /);
-  utimesSync(`${inbox}.lock`, 0, 0);
-  expect((await run(home, 'status')).stdout).toMatch(/^state +stale\ncritical +no_heartbeat /);
+  expect((await run(home, 'status')).stdout).toMatch(/^state +catching_up\nwarning +starting \(owner/);
   lock.release();
 
   const db = openInbox(inbox);

@@ -4,7 +4,7 @@ import { CAUSES } from '../../ops/state/causes.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { isThere } from '../../sqlite/is-there.ts';
-import { databaseLockedSinceMs } from '../../sqlite/lock.ts';
+import { isDatabaseLocked } from '../../sqlite/lock.ts';
 import { urlOf } from '../shared/listener-url.ts';
 import { opsClient, stateSchema } from '../shared/ops-client.ts';
 import { fail, ok, warn, type Finding } from './check.ts';
@@ -12,7 +12,7 @@ import { fail, ok, warn, type Finding } from './check.ts';
 const TIMEOUT_MS = 5_000;
 
 export async function checkMirror({ ops, database }: Config): Promise<Finding[]> {
-  if (databaseLockedSinceMs(inboxPath(database.path)) === null) {
+  if (!isDatabaseLocked(inboxPath(database.path))) {
     const { message, remedy } = CAUSES.stopped;
     return [(isThere(database.path) ? fail : warn)(message, remedy)];
   }
@@ -30,7 +30,7 @@ export async function checkMirror({ ops, database }: Config): Promise<Finding[]>
 }
 
 export async function checkWebhookListener({ webhook, database }: Config): Promise<Finding[]> {
-  if (databaseLockedSinceMs(inboxPath(database.path)) === null) return [];
+  if (!isDatabaseLocked(inboxPath(database.path))) return [];
   const url = urlOf(webhook, '/healthz');
   if (url === null) return [warn('PORT is 0: each start takes another port', 'set a fixed PORT')];
   try {

@@ -68,7 +68,7 @@ export class StateWatch {
     const error = status instanceof StoreError ? status : null;
     const own = this.#facts(nowMs, error);
     const { state, causes } = stateOf({
-      ...{ nowMs, own, heldSinceMs: null },
+      ...{ nowMs, own, isHeld: false },
       status: error === null ? (status as StatusFacts) : null,
     });
     return {

@@ -2,7 +2,6 @@
 import { counted, duration } from '../../platform/amounts.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause } from './causes.ts';
 import { storeCause, type Blocked } from './store-cause.ts';
-import { HEARTBEAT_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StreamFacts } from '../../stream/stream.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
@@ -50,8 +49,8 @@ interface Facts {
   readonly status: StatusFacts | null;
   /** null outside the mirror's process. */
   readonly own: ProcessFacts | null;
-  /** Since when another process has held the file without answering; null if none does. */
-  readonly heldSinceMs: number | null;
+  /** Another process holds the file without answering. */
+  readonly isHeld: boolean;
 }
 
 /** Two missing heartbeats, of one per second, are not a coincidence. */
@@ -76,7 +75,7 @@ export function stateOf(facts: Facts): MirrorState {
   return { state, causes };
 }
 
-function* fileCauses({ nowMs, status, own, heldSinceMs }: Facts): Generator<Cause> {
+function* fileCauses({ status, own, isHeld }: Facts): Generator<Cause> {
   if (status === null) {
     if (own?.fault === null && own.isMirror) yield causeOf('starting', null);
     return;
@@ -86,16 +85,14 @@ function* fileCauses({ nowMs, status, own, heldSinceMs }: Facts): Generator<Caus
   if (status.parked_reads > 0 && code !== 'refused_products') {
     yield causeOf('parked_reads', null, { products: counted(status.parked_reads, 'product') });
   }
-  if (own === null && heldSinceMs === null) yield causeOf('stopped', aliveAt);
+  if (own === null && !isHeld) yield causeOf('stopped', aliveAt);
   switch (code) {
     case 'stopped':
     case 'no_heartbeat':
       if (own === null) {
-        // The last heartbeat may be of an earlier process.
-        if (heldSinceMs !== null)
-          yield nowMs - heldSinceMs < HEARTBEAT_MS
-            ? causeOf('starting', heldSinceMs)
-            : causeOf('no_heartbeat', aliveAt);
+        // A start marks the file as stopped until its first heartbeat.
+        const isStarting = code === 'stopped' || aliveAt === null;
+        if (isHeld) yield isStarting ? causeOf('starting', null) : causeOf('no_heartbeat', aliveAt);
         return;
       }
       // A running mirror writes its heartbeat after it has applied the inbox; `processCauses` reports obstacles. While
