@@ -92,6 +92,7 @@ export function createIntakeApp(deps: IntakeDeps) {
       .finally(release);
     return Promise.race([committed, late.promise]).finally(() => clearTimeout(timer));
   };
+  /** @returns null once the delivery is on disk, else the reason. */
   const receive = async (incoming: IncomingMessage, cameMs: number): Promise<Reason | null> => {
     const signature = signatureOf(incoming);
     if (signature === null) return 'missing_signature';

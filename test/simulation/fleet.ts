@@ -1,4 +1,4 @@
-/** Receivers on hosts of their own, and the servers of the stream between them and the watched mirror. */
+/** Hosts that only receive, and the stream between them and the watched mirror. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRandom } from '../../src/sandbox/world/random.ts';
 // Loaded before a host asks for it: loading takes no virtual time.

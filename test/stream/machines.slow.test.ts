@@ -89,7 +89,7 @@ async function startHost(
   let running = await start();
   return {
     databasePath: running.databasePath,
-    /** Of the latest start. */
+    /** Each start takes another port. */
     webhookUrl: () => running.webhookUrl,
     start: async () => void (running = await start()),
     kill: () => running.kill(),

@@ -120,7 +120,7 @@ interface Jsz {
   }[];
 }
 
-/** Of each server; empty if it does not answer. */
+/** One entry per server, empty if it does not answer. */
 function statesOf(monitors: readonly string[]): Promise<Jsz[]> {
   const stateOf = async (monitor: string): Promise<Jsz> => {
     const signal = AbortSignal.timeout(1_000);

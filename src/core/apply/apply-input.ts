@@ -1,4 +1,4 @@
-/** Applies one input to the tables, without clock, randomness or I/O of its own (docs/architecture.md#data-flow). */
+/** Applies one input to the tables. Uses no clock, randomness or I/O (docs/architecture.md#data-flow). */
 import type { DowntimeInput, DueInput, Input, ListedInput, ReadRequestInput } from '../input.ts';
 import type { Fact } from './fact.ts';
 import { applyDelivery } from './apply-delivery.ts';

@@ -79,7 +79,7 @@ function isPerhapsStillGone({ goneAtMs }: Variant, read: ReadContext): boolean {
   return goneAtMs !== null && (read.superseded || read.sentAtMs < goneAtMs + REPLICA_LAG_MS);
 }
 
-/** Of two products that show a variant, the one whose answer was sent later owns it. @returns false: not this one. */
+/** Two products may show a variant: the later sent answer decides. @returns false if the variant is the other's. */
 function isOwner(work: UnitOfWork, variant: Variant, product: Product, read: ReadContext): boolean {
   const { productId } = product;
   if (variant.productId === null || variant.productId === productId || read.superseded) return true;

@@ -1,7 +1,6 @@
 /** Reads the mirror's counts. The longer the query takes, the more rarely it runs, to keep the query thread free. */
 import type { Logger } from '../../platform/log.ts';
-import type { StateSample } from '../../mirror/queries/status.ts';
-import type { Status } from '../../mirror/queries/status.ts';
+import type { StateSample, Status } from '../../mirror/queries/status.ts';
 import type { StoreReader } from '../../mirror/mirror.ts';
 
 export interface SampledState extends StateSample {

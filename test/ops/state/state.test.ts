@@ -176,7 +176,9 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
 test.each(Object.entries(STATE_OF_CAUSE))('SQL and process agree on the state during %s', (code, state) => {
   const held_removals = code === 'held_removals' ? 1 : 0;
   const facts = because(code as StateCause, { held_removals });
-  expect(stateOf({ ...WELL, ...facts, own: null, isHeld: true }).state).toBe(state);
+  // A process that holds a file marked as stopped is starting.
+  const isHeld = code !== 'stopped';
+  expect(stateOf({ ...WELL, ...facts, own: null, isHeld }).state).toBe(state);
   expect(CAUSES[code as StateCause].severity === 'critical').toBe(state === 'stale');
 });
 
