@@ -48,8 +48,9 @@ export function createCommand(): Command {
     });
   return explained(command, {
     notes: `
-A webhook without a change is received, and changes no stock value. The mirror does not count it as the store's. A change is believed until the mirror next reads the
-product: run \`stock-mirror resync --product\`. Exit code 0: a 2xx answer came within a second, as the store requires.`,
+A webhook without a change is received, and changes no stock value. A change is believed until the mirror next reads the
+product: run \`stock-mirror resync --product\`. The mirror does not count these webhooks as the store's. Exit code 0: a 2xx
+answer came within a second, as the store requires.`,
     examples: [
       {
         what: 'a webhook without a change, by way of the public address',

@@ -43,7 +43,6 @@ export const MOVED_LOOKUP_MS = 5_000;
 
 /** How long a gap waits for the late delivery that closes it. */
 export const GAP_GRACE_MIN_MS = 2_000;
-export const GAP_GRACE_DEFAULT_MS = 3_000;
 export const GAP_GRACE_MAX_MS = 6_000;
 
 /** While nothing can be read, each broken chain would add a gap; more than this say nothing new. */

@@ -1,6 +1,5 @@
 /** The mirror's nouns. Instants are epoch ms of the mirror's clock, unless the comment says "store time". */
 
-import { EARLIEST_MS, GAP_GRACE_DEFAULT_MS } from './limits.ts';
 import type { Reason } from './reasons.ts';
 
 export const SOURCES = ['webhook', 'read'] as const;
@@ -159,24 +158,3 @@ export interface MirrorState {
   readonly levelRemovalsInWindow: number;
   readonly removalsAllowedUntilMs: number;
 }
-
-export const INITIAL_STATE: MirrorState = {
-  appliedSeq: 0,
-  inboxSeq: 0,
-  changeSeq: 0,
-  storeId: null,
-  lastDeliveryAtMs: null,
-  offsetWindowStartMs: 0,
-  offsetFloorMs: null,
-  offsetFloorPreviousMs: null,
-  offsetCeilingMs: null,
-  dateContradictions: 0,
-  latenessMs: GAP_GRACE_DEFAULT_MS / 2,
-  trustedAfterMs: EARLIEST_MS,
-  bundlesDueAtMs: null,
-  removalWindowStartMs: 0,
-  removalsInWindow: 0,
-  variantRemovalsInWindow: 0,
-  levelRemovalsInWindow: 0,
-  removalsAllowedUntilMs: 0,
-};

@@ -1,6 +1,5 @@
 import type { DeliveryInput, Unreadable } from '../../src/core/input.ts';
 import {
-  INITIAL_STATE,
   type StockLevel,
   type Change,
   type Gap,
@@ -15,6 +14,15 @@ import type { Tables } from '../../src/core/apply/tables.ts';
 type Kind = 'product' | 'variant' | 'level';
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** As the migration begins. */
+const INITIAL_STATE: MirrorState = {
+  ...{ appliedSeq: 0, inboxSeq: 0, changeSeq: 0, storeId: null, lastDeliveryAtMs: null },
+  ...{ offsetWindowStartMs: 0, offsetFloorMs: null, offsetFloorPreviousMs: null, offsetCeilingMs: null },
+  ...{ dateContradictions: 0, latenessMs: 1_500, trustedAfterMs: EARLIEST_MS, bundlesDueAtMs: null },
+  ...{ removalWindowStartMs: 0, removalsInWindow: 0, variantRemovalsInWindow: 0, levelRemovalsInWindow: 0 },
+  removalsAllowedUntilMs: 0,
+};
 
 export class MemoryTables implements Tables {
   readonly levels = new Map<string, StockLevel>();

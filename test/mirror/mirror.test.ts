@@ -122,7 +122,7 @@ test('refuses calls with the fault while it has failed', async () => {
   fails({ kind: 'busy', message: 'a late message of the same thread' });
   const later = [
     mirror.ask('status'),
-    mirror.command('settle', undefined),
+    mirror.command('retryFailures', undefined),
     mirror.append({ kind: 'downtime', atMs: T0, downSinceMs: null }),
   ];
   for (const call of [asked, underWay, ...later]) await expect(call).rejects.toMatchObject(DISK);

@@ -80,7 +80,7 @@ test('restarts a dead apply thread and ends with a dead inbox thread', async () 
   const [inboxThread, applyThread] = workers;
   await applyThread?.terminate();
   await eventually(() => store.epochs.length === 2, { what: 'the mirror is open again' });
-  await store.mirror.command('settle', undefined);
+  await store.mirror.command('retryFailures', undefined);
   expect(store.faults).toMatchObject([{ kind: 'closed' }, null]);
   await inboxThread?.terminate();
   await expect(store.inbox.append(delivery('a', item()), T0)).rejects.toMatchObject({ kind: 'closed' });

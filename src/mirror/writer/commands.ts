@@ -67,8 +67,6 @@ export function prepareCommands(db: Db) {
       void progress.run(at),
     failRead: prepareFailure(db),
     retryFailures: (): void => void retryFailures.run(),
-    /** Resolves once everything in the inbox is applied. */
-    settle: (): void => undefined,
     /** @param args.inboxFirstSeq the oldest row left in the inbox. */
     prune: (args: Prune & { inboxFirstSeq: number }) => {
       const changes = pruneChanges.all(args);

@@ -22,7 +22,7 @@ async function shop(): Promise<Ops> {
     );
   await sell('req-first-0001', AT_MS, { order_id: '777' });
   await sell('req-other-0002', AT_MS + 60_000, { old: 4, new: 3, order_id: '777' });
-  await store.writer.command('settle', undefined);
+  await store.writer.command('retryFailures', undefined);
   return startOps(store);
 }
 
