@@ -45,13 +45,14 @@ export function createCommand(): Command {
     .action(async (options: { readonly json?: boolean }) => {
       const config = loadLocalConfig();
       const { path } = config.database;
-      const served = await askServer(config);
-      const isHeld = served === null && isThere(path) && isHeldByProcess(path);
+      // The mirror at OPS_PORT may be another one's unless a process holds this file.
+      const isHeld = isHeldByProcess(path);
+      const served = isHeld ? await askServer(config) : null;
       const status = served ?? readFile(path, { isHeld });
       process.stdout.write(
         options.json === true
           ? `${JSON.stringify({ ...status, serving: served !== null })}\n`
-          : describe(visibleIn(status), { path, hidden: isHeld ? config.ops : null }),
+          : describe(visibleIn(status), { path, hidden: isHeld && served === null ? config.ops : null }),
       );
       process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
     });

@@ -40,6 +40,9 @@ test('shows the server’s state and exits 0 only if live', async () => {
     /^mirror +a process holds the database but does not answer at 127\.0\.0\.1:0: /m,
   );
 
+  const other = await run(withEnv(home, { DATABASE_PATH: 'other.db' }), 'status');
+  expect(other.stderr).toMatch(/no mirror runs, and .*other\.db does not exist/);
+
   server.signal('SIGTERM');
   await server.ended;
   const after = await run(home, 'status');
