@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
@@ -21,7 +18,7 @@ import type { ApplyListener } from '../../src/mirror/mirror.ts';
 import type { Store } from '../../src/mirror/store.ts';
 import { installGlobals } from '../simulation/globals.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
-import { T0 } from '../mirror/mirror-file.ts';
+import { newPath, T0 } from '../mirror/mirror-file.ts';
 
 export const log = createLog('silent');
 
@@ -39,14 +36,12 @@ export interface OpenedStore extends Pick<Store, 'reader' | 'writer'> {
 
 /** On this thread, since starting threads takes a second. */
 export function newStore(): OpenedStore {
-  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-reconcile-'));
-  const db = openBoth(join(folder, 'mirror.db'));
+  const db = openBoth(newPath());
   let writer = new Writer(db);
   const listeners = new Set<ApplyListener>();
   onTestFinished(() => {
     writer.inboxDb.close();
     db.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const commit = async (input: Input): Promise<unknown> => {
     await Promise.resolve();

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import * as parsing from '../../../src/mirror/reader/parsing-queries.ts';
@@ -9,7 +6,7 @@ import { dueReads, oldestEvidence } from '../../../src/mirror/queries/queue.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
-import { delivery, DirectWriter, item, T0, writerDb } from '../mirror-file.ts';
+import { delivery, DirectWriter, item, newPath, T0, writerDb } from '../mirror-file.ts';
 
 const queries = { ...light, ...parsing };
 
@@ -156,9 +153,7 @@ test.each([
   `SELECT * FROM mirror_changes WHERE variant_id = '1' ORDER BY seq DESC LIMIT 100`,
   `SELECT * FROM mirror_changes WHERE variant_id = '1' AND seq > 5 ORDER BY seq`,
 ])('uses an index in any program that opens the file: %s', (sql) => {
-  const folder = mkdtempSync(join(tmpdir(), 'indexes-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 'mirror.db');
+  const path = newPath();
   openWriter(path).close();
   const db = new Database(path, { readonly: true });
   onTestFinished(() => void db.close());

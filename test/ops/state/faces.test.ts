@@ -2,11 +2,14 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createCommand } from '../../../src/cli/status.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
+import { inboxPath } from '../../../src/inbox/inbox.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/ops/state/store-cause.ts';
 import type { StoreError } from '../../../src/sqlite/errors.ts';
+import { lockDatabase } from '../../../src/sqlite/lock.ts';
+import { newPath } from '../../mirror/mirror-file.ts';
 import { newStore, type OpenedStore } from '../../reconcile/mirror.ts';
 import { startOps, type Ops } from '../harness.ts';
 import { valueOf } from '../metrics/exposition.ts';
@@ -61,6 +64,9 @@ async function startMirror(): Promise<Mirror> {
 }
 
 async function printed({ port }: Ops): Promise<string> {
+  const path = newPath();
+  const lock = lockDatabase(inboxPath(path));
+  vi.stubEnv('DATABASE_PATH', path);
   vi.stubEnv('OPS_PORT', String(port));
   let text = '';
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
@@ -69,6 +75,7 @@ async function printed({ port }: Ops): Promise<string> {
   });
   await createCommand().parseAsync([], { from: 'user' });
   write.mockRestore();
+  lock.release();
   process.exitCode = undefined;
   return text;
 }
