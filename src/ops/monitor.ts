@@ -118,7 +118,7 @@ export class Monitor {
         watch.start().catch((error: unknown) => {
           log.warn(
             { err: error },
-            'cannot read the earlier deliveries from the inbox: the cause `silence` compares only with later ones',
+            'cannot read the deliveries of earlier days: the cause `silence` compares only with later ones',
           );
         });
       },

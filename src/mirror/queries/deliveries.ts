@@ -6,7 +6,6 @@ import type { Db } from '../../sqlite/open.ts';
 import { column, prepared } from '../../sqlite/prepared.ts';
 import { parseDelivery } from '../../store-api/delivery.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
-import { inboxEnds } from './inbox.ts';
 
 export interface DeliveredItem extends StockChange {
   /** The merge branch; null if not applied yet, or not recorded. */
@@ -84,7 +83,8 @@ export function deliveryPage(
     views.push(viewOf(row, body, ITEMS_SHOWN));
   }
   const next = views.length < rows.length ? (views.at(-1)?.seq ?? null) : null;
-  return { deliveries: views, next, isPruned: (inboxEnds(db)?.first ?? 0) > 1 };
+  const firstSeq = column<[], number | null>(db, 'SELECT min(seq) FROM inbox').get() ?? 0;
+  return { deliveries: views, next, isPruned: firstSeq > 1 };
 }
 
 export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDelivery | null {

@@ -47,7 +47,7 @@ export function pendingReads(db: Db): PendingReads {
   };
 }
 
-interface NotedMinute {
+export interface NotedMinute {
   readonly minute: number;
   readonly values: Readonly<Record<string, number>>;
 }

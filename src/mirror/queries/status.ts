@@ -4,7 +4,6 @@ import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { column, idsAmong, onlyRow, prepared } from '../../sqlite/prepared.ts';
 import type { MirrorState, StateCause } from '../file/state.ts';
-import { lag, type Lag } from './inbox.ts';
 
 export interface Status {
   readonly epoch: string;
@@ -55,6 +54,20 @@ export function status(db: Db): Status {
       'SELECT coalesce((SELECT max(id) FROM dead_letters) - (SELECT min(id) FROM dead_letters) + 1, 0)',
     ),
   };
+}
+
+export interface Lag {
+  readonly deliveries: number;
+  /** Arrival of the first; null if there is none. */
+  readonly sinceMs: number | null;
+}
+
+const LAG = `
+  SELECT count(*) AS deliveries, min(arrived_at_ms) AS sinceMs FROM inbox
+  WHERE seq > (SELECT inbox_seq FROM mirror_state)`;
+
+export function lag(db: Db): Lag {
+  return onlyRow(prepared<[], Lag>(db, LAG));
 }
 
 /** Sample for causes, metrics, plots and pages. */

@@ -3,7 +3,6 @@ import type * as parsing from './parsing-queries.ts';
 import type * as ready from './queries.ts';
 
 export { changesAfter, driftBefore } from '../queries/changes.ts';
-export { deliveryCounts, lag } from '../queries/inbox.ts';
 export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
 export { search } from '../queries/page/search.ts';
 export { findStock } from '../queries/page/stock.ts';
@@ -18,6 +17,7 @@ export {
 } from '../queries/runs.ts';
 export {
   failureOf,
+  lag,
   lastFullSync,
   liveCounts,
   missedOnce,

@@ -1,7 +1,8 @@
 import type { Db } from '../../sqlite/open.ts';
 import { prepareFailure, RETRY_FAILURES } from './records.ts';
 
-const MINUTES_KEPT = 24 * 60;
+/** Plots show one day; unusual silence is judged by eight. */
+const MINUTES_KEPT = 8 * 24 * 60;
 
 /** At most `limit` of the oldest rows of each kind that are older than `beforeMs`. */
 interface Prune {

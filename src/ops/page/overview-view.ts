@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
-import type { Lag } from '../../mirror/queries/inbox.ts';
 import type { PendingReads } from '../../mirror/queries/overview.ts';
-import type { Status } from '../../mirror/queries/status.ts';
+import type { Lag, Status } from '../../mirror/queries/status.ts';
 import type { Html } from '../../web/html.ts';
 import { reasonWords } from '../shared/words.ts';
 import { OWNER_WORDS, type Cause } from '../state/causes.ts';

@@ -1,5 +1,5 @@
 /** Compares silence with the same hours of earlier days: no fixed limit fits all stores, day and night. */
-import type { DeliveryCounts } from '../../mirror/queries/inbox.ts';
+import type { NotedMinute } from '../../mirror/queries/overview.ts';
 import { SlotCounts } from './slot-counts.ts';
 
 const MIN_SILENCE_MS = 15 * 60_000;
@@ -9,7 +9,8 @@ const DAYS_COMPARED = 7;
 /** For independent deliveries at this rate, silence has a probability of exp(-20), 2 in 10^9. */
 const TOO_MANY_TO_MISS = 20;
 
-const SLOT_MS = 5 * 60_000;
+const MINUTE_MS = 60_000;
+const SLOT_MS = 5 * MINUTE_MS;
 const DAY_MS = 24 * 60 * 60_000;
 /** One more day than is compared, so that a silence of a day is still compared with full days. */
 const SLOTS = ((DAYS_COMPARED + 1) * DAY_MS) / SLOT_MS;
@@ -28,16 +29,12 @@ export class DeliveryHistory {
     this.#counts.add(atMs);
   }
 
-  static wanted(nowMs: number): { fromMs: number; slotMs: number; slots: number } {
-    const untilMs = Math.floor(nowMs / SLOT_MS) * SLOT_MS;
-    return { fromMs: untilMs - (SLOTS - 1) * SLOT_MS, slotMs: SLOT_MS, slots: SLOTS - 1 };
-  }
-
-  learn(fromMs: number, { knownFromMs, counts }: DeliveryCounts): void {
-    if (knownFromMs === null) return;
-    this.#knownFromMs = Math.min(this.#knownFromMs, knownFromMs);
-    for (const [slot, count] of counts.entries()) {
-      if (count > 0) this.#counts.add(fromMs + slot * SLOT_MS, count);
+  /** Adds what earlier processes noted. */
+  learn(minutes: readonly NotedMinute[]): void {
+    for (const { minute, values } of minutes) {
+      const atMs = minute * MINUTE_MS;
+      this.#knownFromMs = Math.min(this.#knownFromMs, atMs);
+      this.#counts.add(atMs, values['deliveries'] ?? 0);
     }
   }
 

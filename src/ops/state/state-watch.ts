@@ -110,11 +110,10 @@ export class StateWatch {
   }
 
   async start(): Promise<void> {
-    const { reader, now } = this.#deps;
+    const { reader } = this.#deps;
     this.#timer = setInterval(() => this.#tick(), EVERY_MS);
     this.#timer.unref();
-    const wanted = DeliveryHistory.wanted(now());
-    if (reader !== null) this.#history.learn(wanted.fromMs, await reader.ask('deliveryCounts', wanted));
+    if (reader !== null) this.#history.learn(await reader.ask('notedMinutes', { sinceMs: 0 }));
   }
 
   stop(): void {

@@ -18,36 +18,3 @@ test('samples the status and file sizes', () => {
   expect(sample.databaseBytes).toBeGreaterThan(4_096);
   for (const bytes of [sample.walBytes, sample.diskFreeBytes]) expect(bytes).toBeGreaterThan(0);
 });
-
-const MINUTE = 60_000;
-
-test('counts deliveries per time slot', () => {
-  const writer = new DirectWriter();
-  const counts = (fromMs: number, slots: number) =>
-    queries.deliveryCounts(writer.db, { fromMs, slotMs: MINUTE, slots });
-  expect(counts(T0, 3)).toEqual({ knownFromMs: null, counts: [0, 0, 0] });
-  const start = Math.ceil(T0 / MINUTE) * MINUTE;
-  const minutes = [0, 0.99, 2.01, 4, ...Array.from({ length: 100 }, (_, n) => 5 + n / 200), 7];
-  for (const [n, minute] of minutes.entries()) {
-    writer.deliver(delivery(`r${n}`, item({ id: String(n) })), start + minute * MINUTE);
-  }
-  expect(counts(start, 8)).toEqual({ knownFromMs: start, counts: [2, 0, 1, 0, 1, 100, 0, 1] });
-  expect(counts(start + 2 * MINUTE, 3).counts).toEqual([1, 0, 1]);
-  expect(counts(start - 2 * MINUTE, 4)).toEqual({ knownFromMs: start, counts: [0, 0, 2, 0] });
-});
-
-test('reports from when on deliveries are known', () => {
-  const writer = new DirectWriter();
-  const start = Math.ceil(T0 / MINUTE) * MINUTE;
-  for (let i = 0; i < 10; i += 1) {
-    writer.deliver(delivery(`r${i}`, item({ id: String(i) })), start + i * MINUTE);
-  }
-  writer.prune(start + 4 * MINUTE);
-  const { knownFromMs, counts } = queries.deliveryCounts(writer.db, {
-    fromMs: start,
-    slotMs: MINUTE,
-    slots: 10,
-  });
-  expect(knownFromMs).toBe(start + 4 * MINUTE);
-  expect(counts).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
-});

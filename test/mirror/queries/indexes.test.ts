@@ -61,7 +61,6 @@ test.each<[string, (db: Db) => unknown]>([
   ['oldestEvidence', (db) => oldestEvidence(db, { limit: 2 })],
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
   ['remainingOf', (db) => queries.remainingOf(db, LEFT)],
-  ['deliveryCounts', (db) => queries.deliveryCounts(db, { fromMs: T0, slotMs: 60_000, slots: 10 })],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
   ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],
   ['pendingReads', (db) => queries.pendingReads(db)],

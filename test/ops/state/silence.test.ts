@@ -10,15 +10,16 @@ const SLOT = 5 * MINUTE;
 
 /** @param deliveries per day in the hours before noon, yesterday first. */
 function history(deliveries: readonly number[], silentMs: number): DeliveryHistory {
-  const { fromMs, slotMs, slots } = DeliveryHistory.wanted(NOON);
-  const counts = new Array<number>(slots).fill(0);
   const days = new DeliveryHistory(NOON);
-  deliveries.forEach((count, i) => {
-    const first = Math.ceil((NOON - silentMs - (i + 1) * DAY - fromMs) / slotMs);
-    for (let slot = first, left = count; left > 0; slot += 1, left -= 10) counts[slot] = Math.min(10, left);
+  const minutes = deliveries.flatMap((count, i) => {
+    const first = Math.ceil((NOON - silentMs - (i + 1) * DAY) / SLOT) * (SLOT / MINUTE);
+    const slots = Math.max(1, Math.ceil(count / 10));
+    return Array.from({ length: slots }, (_, slot) => ({
+      minute: first + slot * (SLOT / MINUTE),
+      values: { deliveries: Math.min(10, count - slot * 10) },
+    }));
   });
-  const knownFromMs = deliveries.length === 0 ? null : NOON - deliveries.length * DAY - silentMs;
-  days.learn(fromMs, { knownFromMs, counts });
+  days.learn(minutes.toReversed());
   return days;
 }
 

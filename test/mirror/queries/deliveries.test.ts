@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { deliveryAt, deliveryPage } from '../../../src/mirror/queries/deliveries.ts';
-import { lag } from '../../../src/mirror/queries/inbox.ts';
+import { lag } from '../../../src/mirror/queries/status.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
