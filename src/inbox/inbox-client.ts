@@ -52,21 +52,11 @@ export class InboxClient {
     return this.#batch.promise;
   }
 
-  beat(heartbeat: Heartbeat): Promise<void> {
-    return this.#requests.call('beat', heartbeat);
-  }
-
-  beginEpoch(epoch: string, changeSeq: number): Promise<void> {
-    return this.#requests.call('beginEpoch', { epoch, changeSeq });
-  }
-
-  unpublished(afterSeq: number): Promise<InboxCalls['unpublished']['result']> {
-    return this.#requests.call('unpublished', afterSeq);
-  }
-
-  prune(args: PruneInbox): Promise<InboxCalls['prune']['result']> {
-    return this.#requests.call('prune', args);
-  }
+  readonly beat = (heartbeat: Heartbeat): Promise<void> => this.#requests.call('beat', heartbeat);
+  readonly beginEpoch = (epoch: string, changeSeq: number) =>
+    this.#requests.call('beginEpoch', { epoch, changeSeq });
+  readonly unpublished = (afterSeq: number) => this.#requests.call('unpublished', afterSeq);
+  readonly prune = (args: PruneInbox) => this.#requests.call('prune', args);
 
   async close(): Promise<void> {
     this.#isClosing = true;

@@ -7,6 +7,7 @@ import { StoreError } from '../sqlite/errors.ts';
 import { explain, useWal } from '../sqlite/explain.ts';
 import { makeFolder } from '../sqlite/make-folder.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../sqlite/open.ts';
+import { transact } from '../sqlite/transact.ts';
 
 /** `.inbox` before the extension of the mirror's file: `data/stock-mirror.db` has `data/stock-mirror.inbox.db`. */
 export function inboxPath(databasePath: string): string {
@@ -87,10 +88,8 @@ export interface InboxRow {
   readonly body: Buffer;
 }
 
-interface UnpublishedRow extends InboxRow {
-  /** Body hash in hexadecimal. */
-  readonly id: string;
-}
+/** `id`: body hash in hexadecimal. */
+type UnpublishedRow = InboxRow & { readonly id: string };
 
 /** Up to `limit` of the oldest rows that arrived before `beforeMs` and are applied and published. */
 export interface PruneInbox {
@@ -169,9 +168,7 @@ export class Inbox {
         `SELECT seq, arrived_at_ms AS arrivedAtMs, lower(hex(body_hash)) AS id, body FROM inbox
            WHERE seq > ? AND from_stream = 0 ORDER BY seq LIMIT ${PUBLISHED_AT_ONCE}`,
       ),
-      beginEpoch: db.prepare<[string, number]>(
-        'UPDATE metadata SET epoch = ?, change_seq = max(change_seq, ?)',
-      ),
+      beginEpoch: db.prepare('UPDATE metadata SET epoch = ?, change_seq = max(change_seq, ?)'),
       firstSeq: db.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck(),
       lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM inbox').pluck(),
       // Keep the last row: numbers continue from it.
@@ -209,10 +206,9 @@ export class Inbox {
     for (const row of this.#sql.unpublished.iterate(afterSeq)) {
       rows.push(row);
       bytes += row.body.byteLength;
-      if (bytes > PUBLISHED_BYTES) break;
+      if (bytes > PUBLISHED_BYTES || rows.length === PUBLISHED_AT_ONCE) return { rows, upToSeq: row.seq };
     }
-    const isAll = rows.length < PUBLISHED_AT_ONCE && bytes <= PUBLISHED_BYTES;
-    return { rows, upToSeq: isAll ? this.lastSeq : (rows.at(-1)?.seq ?? this.lastSeq) };
+    return { rows, upToSeq: this.lastSeq };
   }
 
   beginEpoch(epoch: string, changeSeq: number): void {
@@ -230,15 +226,7 @@ export class Inbox {
   #transact<T>(work: () => T): T {
     // A failed ROLLBACK may have left it open.
     if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-    this.#db.exec('BEGIN IMMEDIATE');
-    try {
-      const result = work();
-      this.#db.exec('COMMIT');
-      return result;
-    } finally {
-      // SQLite rolls back on some errors; a failed COMMIT may leave the transaction open.
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
-    }
+    return transact(this.#db, work);
   }
 }
 
@@ -252,8 +240,7 @@ export function bodyHash(body: Uint8Array): Buffer {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const start = bytes.indexOf(REQUEST_TIME) + REQUEST_TIME.length;
   const sentAtMs = Number(bytes.toString('latin1', start, start + TIME_DIGITS));
-  key.writeUInt32BE(
-    Number.isSafeInteger(sentAtMs) && sentAtMs >= 0 ? Math.floor(sentAtMs / PREFIX_MS) % 2 ** 32 : 0,
-  );
+  const isKnown = Number.isSafeInteger(sentAtMs) && sentAtMs >= 0;
+  key.writeUInt32BE(isKnown ? Math.floor(sentAtMs / PREFIX_MS) % 2 ** 32 : 0);
   return key;
 }

@@ -3,7 +3,7 @@ import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
 import type { QueryCalls } from './reader/serve-queries.ts';
-import type { NewEpoch } from './start.ts';
+import type { NewEpoch, StartOptions } from './start.ts';
 import type { AppliedInput, NewInput, Position } from './writer/applier.ts';
 import type { CommandArgs, CommandName, CommandResult } from './writer/commands.ts';
 import type { ApplyCalls, ApplyEvent } from './writer/serve-apply.ts';
@@ -11,10 +11,7 @@ import type { ApplyCalls, ApplyEvent } from './writer/serve-apply.ts';
 export type ApplyThread = Asked<ApplyCalls, ApplyEvent>;
 export type QueryThread = Asked<QueryCalls, never>;
 
-export interface ApplyOptions {
-  readonly isSuspect: boolean;
-  readonly inboxEndSeq: number | null;
-}
+export type ApplyOptions = Omit<StartOptions, 'nowMs'>;
 
 export interface MirrorThreads {
   apply(options: ApplyOptions): ApplyThread;
@@ -177,13 +174,10 @@ export class Mirror {
     };
     this.#running = running;
     for (const name of ['apply', 'query'] as const) {
-      void running[name].exited.then(({ message }) =>
-        this.#fail(
-          running,
-          new StoreError('closed', `the mirror’s ${name} thread has ended: ${message}`),
-          false,
-        ),
-      );
+      void running[name].exited.then(({ message }) => {
+        const error = new StoreError('closed', `the mirror’s ${name} thread has ended: ${message}`);
+        this.#fail(running, error, false);
+      });
     }
   }
 

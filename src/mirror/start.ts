@@ -63,7 +63,7 @@ const UNNOTED_CHANGES = 1_000_000;
 /** Suffix of the file moved aside; only the newest is kept. */
 export const ASIDE = '.aside';
 
-interface StartOptions {
+export interface StartOptions {
   readonly nowMs: number;
   /** The inbox's last row when it was opened, even if it has grown since; null if the mirror has been open since. */
   readonly inboxEndSeq: number | null;
@@ -162,17 +162,7 @@ function doneOrClosed(db: Db, act: (db: Db) => void): Db {
   }
 }
 
-function beginEpoch(
-  db: Db,
-  at: {
-    readonly epoch: string;
-    readonly changeSeq: number;
-    readonly inboxSeq: number;
-    readonly inboxEpoch: string;
-    readonly nowMs: number;
-    readonly trustedAfterMs: number;
-  },
-): void {
+function beginEpoch(db: Db, at: object): void {
   db.transaction(() => {
     db.prepare(
       'UPDATE mirror_state SET change_seq = @changeSeq, inbox_seq = @inboxSeq, trusted_after_ms = @trustedAfterMs',

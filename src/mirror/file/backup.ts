@@ -56,11 +56,8 @@ export async function backupDatabase(
 
 type Position = Pick<Backup, 'epoch' | 'lastSeq'>;
 
-async function copy(
-  from: string,
-  draft: string,
-  { onProgress, interrupted }: BackupOptions,
-): Promise<Position> {
+async function copy(from: string, draft: string, options: BackupOptions): Promise<Position> {
+  const { onProgress, interrupted } = options;
   const source = openReader(from);
   try {
     source.exec('BEGIN');

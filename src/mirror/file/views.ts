@@ -4,91 +4,54 @@ import { HEARTBEAT_MS, STATE_CAUSES, STATE_OF_CAUSE, WAITING_MS, type StateCause
 import type { Db } from '../../sqlite/open.ts';
 import { SUSPECT_COUNT, SUSPECT_LEVEL, SUSPECT_TOTAL } from './suspicion.ts';
 
+/** SQLite guarantees a view's column names only with AS. */
+function columns(row: string, ...names: readonly string[]): string {
+  return names.map((name) => `${row}.${name} AS ${name}`).join(', ');
+}
+
 /** A subquery, like the names below: it costs nothing unless the column is selected. */
 function warehouseNameOf(row: string): string {
-  return `(SELECT n.name FROM warehouse_names n WHERE n.warehouse_id = ${row}.warehouse_id)`;
+  return `(SELECT n.name FROM warehouse_names n WHERE n.warehouse_id = ${row}.warehouse_id) AS warehouse_name`;
 }
 
 const STOCK = `
-SELECT
-  c.variant_id AS variant_id,
-  c.warehouse_id AS warehouse_id,
-  v.product_id AS product_id,
-  v.sku AS sku,
-  p.name AS product_name,
-  v.name AS variant_name,
-  c.qty AS available_qty,
-  c.on_hand AS on_hand,
-  c.reserved_qty AS reserved_qty,
-  c.source AS source,
-  c.as_of_ms AS as_of,
-  c.on_hand_as_of_ms AS on_hand_as_of,
-  c.verified_at_ms AS verified_at,
-  ${SUSPECT_LEVEL} AS suspect,
-  c.change_seq AS change_seq,
-  ${warehouseNameOf('c')} AS warehouse_name
+SELECT ${columns('c', 'variant_id', 'warehouse_id')}, ${columns('v', 'product_id', 'sku')},
+  p.name AS product_name, v.name AS variant_name,
+  c.qty AS available_qty, ${columns('c', 'on_hand', 'reserved_qty', 'source')},
+  c.as_of_ms AS as_of, c.on_hand_as_of_ms AS on_hand_as_of, c.verified_at_ms AS verified_at,
+  ${SUSPECT_LEVEL} AS suspect, ${columns('c', 'change_seq')}, ${warehouseNameOf('c')}
 FROM stock_levels c
 JOIN variants v ON v.variant_id = c.variant_id
 LEFT JOIN products p ON p.product_id = v.product_id
 WHERE c.gone_at_ms IS NULL`;
 
 const VARIANTS = `
-SELECT
-  v.variant_id AS variant_id,
-  v.product_id AS product_id,
-  v.sku AS sku,
-  v.upc AS upc,
-  p.name AS product_name,
-  v.name AS variant_name,
-  v.kind AS kind,
-  v.available_qty AS available_qty,
-  v.on_hand AS on_hand,
-  v.reserved_qty AS reserved_qty,
-  v.allow_negative_stock AS allow_negative_stock,
-  v.price_json AS price_json,
-  v.cost AS cost,
-  v.as_of_ms AS as_of,
-  v.verified_at_ms AS verified_at,
-  ${SUSPECT_TOTAL} AS suspect,
-  v.change_seq AS change_seq
+SELECT ${columns('v', 'variant_id', 'product_id', 'sku', 'upc')},
+  p.name AS product_name, v.name AS variant_name,
+  ${columns('v', 'kind', 'available_qty', 'on_hand', 'reserved_qty', 'allow_negative_stock', 'price_json', 'cost')},
+  v.as_of_ms AS as_of, v.verified_at_ms AS verified_at, ${SUSPECT_TOTAL} AS suspect, ${columns('v', 'change_seq')}
 FROM variants v
 LEFT JOIN products p ON p.product_id = v.product_id
 WHERE v.gone_at_ms IS NULL AND v.product_id IS NOT NULL AND v.available_qty IS NOT NULL`;
 
 const PRODUCTS = `
-SELECT
-  p.product_id AS product_id,
-  p.name AS name,
-  p.parent_id AS parent_id,
-  p.update_time_ms AS update_time,
-  p.read_at_ms AS verified_at,
-  d.detail_json AS detail_json
+SELECT ${columns('p', 'product_id', 'name', 'parent_id')},
+  p.update_time_ms AS update_time, p.read_at_ms AS verified_at, ${columns('d', 'detail_json')}
 FROM products p
 JOIN product_details d ON d.product_id = p.product_id
 WHERE p.gone_at_ms IS NULL`;
 
 // Current names: removed rows stay in the tables, so they keep their names here.
 const CHANGES = `
-SELECT
-  changes.seq AS seq,
-  changes.variant_id AS variant_id,
-  changes.warehouse_id AS warehouse_id,
-  changes.sku AS sku,
-  changes.old_qty AS old_qty,
-  changes.new_qty AS new_qty,
-  changes.source AS source,
-  changes.reason AS reason,
-  changes.order_id AS order_id,
-  changes.user_id AS user_id,
-  changes.update_time_ms AS update_time,
-  changes.recorded_at_ms AS recorded_at,
-  changes.request_id AS request_id,
+SELECT ${columns('changes', 'seq', 'variant_id', 'warehouse_id', 'sku', 'old_qty', 'new_qty', 'source', 'reason')},
+  ${columns('changes', 'order_id', 'user_id')}, changes.update_time_ms AS update_time,
+  changes.recorded_at_ms AS recorded_at, ${columns('changes', 'request_id')},
   changes.new_qty - changes.old_qty AS delta,
   (
     SELECT p.name FROM variants v JOIN products p ON p.product_id = v.product_id WHERE v.variant_id = changes.variant_id
   ) AS product_name,
   (SELECT v.name FROM variants v WHERE v.variant_id = changes.variant_id) AS variant_name,
-  ${warehouseNameOf('changes')} AS warehouse_name
+  ${warehouseNameOf('changes')}
 FROM changes`;
 
 const UNLESS_GIVEN_UP = 'product_id NOT IN (SELECT product_id FROM given_up_reads)';

@@ -66,12 +66,9 @@ export function driftBefore(
 /** Newest first. A share without the variant costs a microsecond. */
 export function changesOf(
   db: Db,
-  {
-    variantId,
-    beforeSeq,
-    limit,
-  }: { readonly variantId: string; readonly beforeSeq: number; readonly limit: number },
+  args: { readonly variantId: string; readonly beforeSeq: number; readonly limit: number },
 ): Change[] {
+  const { variantId, beforeSeq, limit } = args;
   const statement = prepared<[number, string, number, number], Change>(
     db,
     `${selectFrom(db, 'changes')} WHERE seq >> ${SHARE_BITS} = ? AND variant_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,

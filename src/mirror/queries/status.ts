@@ -112,13 +112,14 @@ interface FailedReads {
 }
 
 export function failureOf(db: Db, { productId }: { readonly productId: string }): FailedReads {
-  const failure = prepared<[string], Omit<FailedReads, 'isGivenUp'>>(
-    db,
-    'SELECT attempts, faults, failed_at_ms AS failedAtMs FROM read_failures WHERE product_id = ?',
-  ).get(productId) ?? { attempts: 0, faults: 0, failedAtMs: null };
-  const isGivenUp =
-    prepared<[string]>(db, 'SELECT 1 FROM given_up_reads WHERE product_id = ?').get(productId) !== undefined;
-  return { ...failure, isGivenUp };
+  const sql = `
+    SELECT attempts, faults, failed_at_ms AS failedAtMs,
+      product_id IN (SELECT product_id FROM given_up_reads) AS isGivenUp
+    FROM read_failures WHERE product_id = ?`;
+  const found = prepared<[string], Omit<FailedReads, 'isGivenUp'> & { isGivenUp: number }>(db, sql).get(
+    productId,
+  );
+  return { attempts: 0, faults: 0, failedAtMs: null, ...found, isGivenUp: found?.isGivenUp === 1 };
 }
 
 const SOUGHT = 'JOIN variants v ON v.variant_id = l.value WHERE v.lookup_at_ms IS NOT NULL';

@@ -8,6 +8,7 @@ import { messageOf } from '../../platform/thrown.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { explained } from '../../sqlite/explain.ts';
 import type { Db } from '../../sqlite/open.ts';
+import { transact } from '../../sqlite/transact.ts';
 import { parseDelivery, type ParsedDelivery } from '../../store-api/delivery.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
 import { prepareCommands, type CommandName, type Commands } from './commands.ts';
@@ -181,15 +182,13 @@ export class Applier {
   }
 
   #transact<T>(work: () => T): T {
-    this.#db.exec('BEGIN IMMEDIATE');
     try {
-      const result = work();
-      this.#tables.flush();
-      this.#db.exec('COMMIT');
-      return result;
+      return transact(this.#db, () => {
+        const result = work();
+        this.#tables.flush();
+        return result;
+      });
     } catch (error) {
-      // SQLite rolls back on some errors; a failed COMMIT may leave the transaction open.
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
       this.#tables.reload();
       throw error;
     }

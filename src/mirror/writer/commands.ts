@@ -1,3 +1,4 @@
+import type { Run } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepareFailure, RETRY_FAILURES } from './records.ts';
 
@@ -57,15 +58,9 @@ export function prepareCommands(db: Db) {
       forgetWarehouses.run(names);
       nameWarehouses.run(names);
     },
-    checkpointRun: (at: {
-      id: number;
-      listOffset: number;
-      listLastId: string | null;
-      listDone: boolean;
-      total: number;
-    }): void => void checkpoint.run({ ...at, listDone: at.listDone ? 1 : 0 }),
-    progressRun: (at: { id: number; total: number; done: number; failed: number }): void =>
-      void progress.run(at),
+    checkpointRun: (at: Pick<Run, 'id' | 'listOffset' | 'listLastId' | 'listDone' | 'total'>): void =>
+      void checkpoint.run({ ...at, listDone: at.listDone ? 1 : 0 }),
+    progressRun: (at: Pick<Run, 'id' | 'total' | 'done' | 'failed'>): void => void progress.run(at),
     failRead: prepareFailure(db),
     retryFailures: (): void => void retryFailures.run(),
     /** @param args.inboxFirstSeq the oldest row left in the inbox. */

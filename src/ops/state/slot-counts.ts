@@ -3,6 +3,7 @@ export class SlotCounts {
   readonly #slotMs: number;
   readonly #slots: number;
   readonly #counts = new Map<number, number>();
+  #newest = 0;
 
   constructor(slotMs: number, slots: number) {
     this.#slotMs = slotMs;
@@ -11,11 +12,11 @@ export class SlotCounts {
 
   add(atMs: number, count = 1): void {
     const slot = Math.floor(atMs / this.#slotMs);
-    const known = this.#counts.get(slot);
-    this.#counts.set(slot, (known ?? 0) + count);
-    if (known !== undefined) return;
-    const newest = Math.max(...this.#counts.keys());
-    for (const each of this.#counts.keys()) if (each <= newest - this.#slots) this.#counts.delete(each);
+    if (slot <= this.#newest - this.#slots) return;
+    this.#counts.set(slot, (this.#counts.get(slot) ?? 0) + count);
+    if (slot <= this.#newest) return;
+    this.#newest = slot;
+    for (const each of this.#counts.keys()) if (each <= slot - this.#slots) this.#counts.delete(each);
   }
 
   /** Sums the slots entirely between two instants. @param cap the most that one slot contributes. */
