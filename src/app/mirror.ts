@@ -94,7 +94,7 @@ export async function openMirror({
         onCommit?.();
       },
       onOpened: (newEpoch) => {
-        if (newEpoch !== null) {
+        if (newEpoch !== null && newEpoch.why !== null) {
           hasNewEpoch = true;
           log.warn(
             newEpoch,

@@ -44,7 +44,8 @@ export function judge(mirror: MirrorPosition, inbox: InboxPosition): Verdict {
 }
 
 export interface NewEpoch {
-  readonly why: string;
+  /** null if no reader is known to have seen an earlier one. */
+  readonly why: string | null;
   readonly epoch: string;
   readonly changeSeq: number;
   /** Where the unusable file was moved; null if there was none. */
@@ -53,7 +54,7 @@ export interface NewEpoch {
 
 export interface StartedMirror {
   readonly db: Db;
-  /** null if the mirror continues, or this is its first start. */
+  /** null if the mirror continues. */
   readonly newEpoch: NewEpoch | null;
 }
 
@@ -109,16 +110,16 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
         inboxSeq = Math.max(inboxSeq, mirror.inboxSeq);
     }
   }
-  // No reader has seen a change, so the inbox's first epoch is the mirror's, even if deliveries are waiting.
   const isFirst = kept === null && movedTo === null && changeSeq === 0;
-  const epoch = isFirst ? inboxAt.epoch : newName();
+  // A new one even then: the inbox may have been unable to note what readers saw.
+  const epoch = newName();
   if (!isFirst) changeSeq += UNNOTED_CHANGES;
   const { nowMs } = options;
   const trustedAfterMs = isFirst ? EARLIEST_MS : nowMs + REPLICA_LAG_MS;
   const begin = (db: Db): void =>
     beginEpoch(db, { epoch, changeSeq, inboxSeq, inboxEpoch: inboxAt.epoch, nowMs, trustedAfterMs });
   const db = kept === null ? createMirror(path, begin) : doneOrClosed(kept, begin);
-  return { db, newEpoch: isFirst ? null : { why, epoch, changeSeq, movedTo } };
+  return { db, newEpoch: { why: isFirst ? null : why, epoch, changeSeq, movedTo } };
 }
 
 /** @returns why the file cannot be used. @throws StoreError if it may be usable later, or is another program's. */

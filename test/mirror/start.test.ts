@@ -111,7 +111,7 @@ function filled(): { readonly path: string; readonly older: string; readonly pos
   const path = newPath();
   const older = `${path}.older`;
   const first = live(path);
-  expect(first.newEpoch).toBeNull();
+  expect(first.newEpoch).toMatchObject({ why: null });
   const read = readInput('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), {
     sentAtMs: T0 - 60_000,
     s0: 0,
@@ -213,20 +213,22 @@ test('notes the epoch that a killed start began', () => {
   expect(live(path).newEpoch).toBeNull();
 });
 
-test('counts deliveries before the first mirror to its first epoch', () => {
+test('begins anew after a first mirror whose changes the inbox has not noted', () => {
   const path = newPath();
   const first = live(path);
   first.inbox.append([{ arrivedAtMs: T0, body: Buffer.from('{}') }]);
   first.end();
   for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true });
-  expect(live(path).newEpoch).toBeNull();
+  const life = live(path);
+  expect(life.newEpoch).toMatchObject({ why: null, changeSeq: 0 });
+  expect(life.position.epoch).not.toBe(first.position.epoch);
 });
 
 test('removes the unfinished file of a killed first start', () => {
   const path = newPath();
   openWriter(`${path}.new`).close();
   const life = live(path);
-  expect(life.newEpoch).toBeNull();
+  expect(life.newEpoch).toMatchObject({ why: null });
   expect(existsSync(`${path}.new`)).toBe(false);
   expect(values(life.db, 'SELECT epoch FROM mirror_status')).toEqual([readMetadata(openedInbox(path)).epoch]);
   life.end();

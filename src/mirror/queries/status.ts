@@ -116,9 +116,8 @@ export function failureOf(db: Db, { productId }: { readonly productId: string })
     SELECT attempts, faults, failed_at_ms AS failedAtMs,
       product_id IN (SELECT product_id FROM given_up_reads) AS isGivenUp
     FROM read_failures WHERE product_id = ?`;
-  const found = prepared<[string], Omit<FailedReads, 'isGivenUp'> & { isGivenUp: number }>(db, sql).get(
-    productId,
-  );
+  type Row = Omit<FailedReads, 'isGivenUp'> & { readonly isGivenUp: number };
+  const found = prepared<[string], Row>(db, sql).get(productId);
   return { attempts: 0, faults: 0, failedAtMs: null, ...found, isGivenUp: found?.isGivenUp === 1 };
 }
 
