@@ -102,7 +102,6 @@ CREATE TABLE `products` (
 	`name` text,
 	`parent_id` text,
 	`update_time_ms` integer,
-	`read_seq` integer NOT NULL,
 	`read_at_ms` integer NOT NULL,
 	`read_until_ms` integer DEFAULT -8640000000000000 NOT NULL,
 	`evidence_at_ms` integer DEFAULT -8640000000000000 NOT NULL,

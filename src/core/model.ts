@@ -78,7 +78,6 @@ export interface Product {
   /** The last detail as received; null before the first read. */
   readonly detailJson: string | null;
   /** `s0` and sending time of the latest read merged; 0 and EARLIEST_MS before the first. */
-  readonly readSeq: number;
   readonly readAtMs: number;
   /** Latest receipt of any answer merged: a read sent less than a replica's lag after it may show an older state. */
   readonly readUntilMs: number;

@@ -18,7 +18,7 @@ export interface MirrorPosition {
   readonly inboxEpoch: string | null;
 }
 
-interface InboxPosition extends Pick<InboxMetadata, 'epoch' | 'changeSeq'> {
+interface InboxPosition extends Pick<InboxMetadata, 'epoch' | 'changeSeq' | 'clockMs'> {
   readonly firstSeq: number;
   readonly lastSeq: number;
 }
@@ -106,7 +106,7 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
       movedTo = moveAside(path);
     } else {
       kept = found;
-      if (mirror.epoch === inboxAt.epoch && mirror.inboxSeq <= inboxAt.lastSeq)
+      if (mirror.epoch === inboxAt.epoch && mirror.inboxSeq <= lastSeq)
         inboxSeq = Math.max(inboxSeq, mirror.inboxSeq);
     }
   }
@@ -115,7 +115,9 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
   const epoch = newName();
   if (!isFirst) changeSeq += UNNOTED_CHANGES;
   const { nowMs } = options;
-  const trustedAfterMs = isFirst ? EARLIEST_MS : nowMs + REPLICA_LAG_MS;
+  // Reads may bear times of the mirror's clock, noted each second.
+  const readUntilMs = Math.max(nowMs, (inboxAt.clockMs ?? nowMs) + 1_000);
+  const trustedAfterMs = isFirst ? EARLIEST_MS : readUntilMs + REPLICA_LAG_MS;
   const begin = (db: Db): void =>
     beginEpoch(db, { epoch, changeSeq, inboxSeq, inboxEpoch: inboxAt.epoch, nowMs, trustedAfterMs });
   const db = kept === null ? createMirror(path, begin) : doneOrClosed(kept, begin);
@@ -127,7 +129,7 @@ function openFound(path: string, options: StartOptions & { readonly isUsed: bool
   let db: Db | null = null;
   try {
     db = openWriter(path);
-    const found = options.isSuspect ? db.pragma('quick_check(1)', { simple: true }) : 'ok';
+    const found = options.isSuspect ? db.pragma('integrity_check(1)', { simple: true }) : 'ok';
     if (found !== 'ok') throw new StoreError('damaged', `${path} is damaged: ${String(found)}`);
     return db;
   } catch (error) {

@@ -51,7 +51,7 @@ export async function openStore(
       ...events,
       onOpened: (newEpoch) => {
         if (newEpoch !== null) {
-          // If this fails, the next start begins another epoch.
+          // If this fails, the next start notes it.
           inbox.beginEpoch(newEpoch.epoch, newEpoch.changeSeq).catch(() => undefined);
         }
         mirror.arrived();

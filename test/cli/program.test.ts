@@ -2,8 +2,10 @@ import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { describeError, runProgram } from '../../src/cli/run.ts';
+import { commandsFor } from '../../src/cli/verbs.ts';
 import { ConfigError } from '../../src/config/config.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
+import { run as runChild, temporaryFolder, type Home } from './harness.ts';
 
 let stdout = '';
 let stderr = '';
@@ -83,4 +85,89 @@ it.each<[error: unknown, text: string]>([
   [loop, 'round'],
 ])('describeError: %o', (error, text) => {
   expect(describeError(error)).toBe(text);
+});
+
+async function runReal(...args: string[]): Promise<number | undefined> {
+  return runProgram(createProgram(await commandsFor(args)), args);
+}
+
+it.each<[verb: string, options: readonly string[]]>([
+  ['serve', []],
+  ['resync', ['--product <id...>', '--detach', '--allow-removals', '--json']],
+  ['verify', ['--sample <count>', '--product <id...>', '--json']],
+  ['status', ['--json']],
+  ['doctor', ['--full', '--json']],
+  [
+    'export',
+    ['--format <format>', '--changes', '--after <seq>', '--output <file>', '--force', '--spreadsheet'],
+  ],
+  ['backup', ['--force', '--json']],
+  ['send', ['--variant <id>', '--old <number>', '--file <path>', '--url <url>', '--secret-previous']],
+  ['sandbox', ['--port <port>', '--products <count>', '--faults <json>']],
+  ['demo', ['--seconds <number>', '--products <count>', '--rate <changes>', '--seed <number>']],
+])('%s --help lists its options', async (verb, options) => {
+  expect(await runReal(verb, '--help')).toBe(0);
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(new RegExp(`^Usage: stock-mirror ${verb} `));
+  for (const option of [...options, '-h, --help']) expect(stdout).toContain(`  ${option} `);
+});
+
+it.each([
+  ['resync --all', `unknown option '--all'`],
+  ['resync --product abc', `argument 'abc' is invalid. An id consists of digits.`],
+  ['resync --product 12 1.5', 'An id consists of digits.'],
+  ['resync --product', `'--product <id...>' argument missing`],
+  ['resync 12', 'too many arguments'],
+  ['demo --seconds 9', 'It must be a whole number from 10 to 86400.'],
+  ['demo --rate 1e3', 'It must be a number from 0.1 to 1000.'],
+  ['demo --products -5', 'It must be a whole number from 5 to 100000.'],
+  ['demo --seed 1.5', 'It must be a whole number from 0 to 4294967295.'],
+  ['status --json=yes', '--json'],
+  ['export', '--format <format>'],
+  ['export --format xml', 'csv, json'],
+  ['export --format csv --after -1', 'It must be a whole number from 0'],
+  ['verify --sample 0', 'It must be a whole number from 1 to 10000000.'],
+  ['verify --sample 5 --product 1', '--product'],
+  ['sandbox --port 70000', '0 to 65535'],
+  ['sandbox --port 80x', '0 to 65535'],
+  ['sandbox --faults loss', '{"loss": 0.1}'],
+  ['sandbox --faults {"loss":1.5}', 'loss'],
+  ['sandbox --faults {"los":1}', 'los: unknown field. The fields are loss, duplicate, reorder,'],
+  ['sandbox --rate fast', '0 to 10000'],
+  ['sandbox --products 0', '1 to 1000000'],
+  ['sandbox --seed -1', '0 to 4294967295'],
+  ['sandbox --webhook-url localhost', 'http'],
+])('refuses `%s` and names the right usage', async (line, said) => {
+  expect(await runReal(...line.split(' '))).toBe(2);
+  expect(stdout).toBe('');
+  expect(stderr).toContain(said);
+});
+
+describe('as a command', () => {
+  // Nothing listens on this port, whatever else runs on the machine.
+  const bare: Home = { folder: temporaryFolder(), env: { OPS_PORT: '2' } };
+
+  it('--help lists every verb', async () => {
+    const { code, stdout: text } = await runChild(bare, '--help');
+    expect(code).toBe(0);
+    for (const verb of 'serve resync verify status doctor export backup send sandbox demo'.split(' ')) {
+      expect(text).toMatch(new RegExp(`^  ${verb} .*\\S$`, 'm'));
+    }
+  });
+
+  it.each(['serve', 'resync', 'verify', 'send'])(
+    '%s without a configuration exits 2 and names every variable',
+    async (verb) => {
+      const ended = await runChild(bare, verb);
+      expect(ended).toMatchObject({ code: 2, stdout: '' });
+      for (const name of [
+        'SERVICE_BASE_URL',
+        'SERVICE_CLIENT_ID',
+        'SERVICE_CLIENT_SECRET',
+        'SERVICE_WEBHOOK_SECRET',
+      ]) {
+        expect(ended.stderr).toContain(`  ${name} is missing\n`);
+      }
+    },
+  );
 });

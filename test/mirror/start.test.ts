@@ -26,14 +26,8 @@ import { backupDatabase } from '../../src/mirror/file/backup.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { delivery, detail, item, newPath, readInput, T0, values } from './mirror-file.ts';
 
-const INBOX = { epoch: 'e', firstSeq: 10, lastSeq: 20, changeSeq: 100 };
-const MIRROR: MirrorPosition = {
-  epoch: 'e',
-  inboxSeq: 20,
-  changeSeq: 100,
-  isBackup: false,
-  inboxEpoch: null,
-};
+const INBOX = { epoch: 'e', firstSeq: 10, lastSeq: 20, changeSeq: 100, clockMs: null };
+const MIRROR = { epoch: 'e', inboxSeq: 20, changeSeq: 100, isBackup: false, inboxEpoch: null };
 
 test.each<[string, Partial<MirrorPosition>, ReturnType<typeof judge>['start'], string?]>([
   ['as it was left', {}, 'continue'],
@@ -61,7 +55,7 @@ test.each<[string, Partial<MirrorPosition>, ReturnType<typeof judge>['start'], s
 });
 
 test('continues a mirror at the end of an empty inbox', () => {
-  const inbox = { epoch: 'e', firstSeq: 0, lastSeq: 0, changeSeq: 0 };
+  const inbox = { ...INBOX, firstSeq: 0, lastSeq: 0, changeSeq: 0 };
   expect(judge({ ...MIRROR, inboxSeq: 0, changeSeq: 5 }, inbox)).toEqual({ start: 'continue' });
 });
 
@@ -139,14 +133,7 @@ function openedInbox(path: string): Db {
 const levels = (db: Db): unknown[] => values(db, 'SELECT qty FROM stock_levels');
 const suspects = (db: Db): unknown[] => values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 1');
 
-type Case = readonly [
-  name: string,
-  why: RegExp,
-  isKept: boolean,
-  change: (path: string, older: string) => unknown,
-];
-
-test.each<Case>([
+test.each<[string, RegExp, boolean, (path: string, older: string) => unknown]>([
   ['missing', /is missing/, false, (path) => rmSync(path)],
   ['truncated', /is damaged/, false, (path) => truncateSync(path, 40_000)],
   [
@@ -199,6 +186,26 @@ test('begins a new epoch and moves the mirror aside if the inbox is lost', () =>
   const life = live(path);
   expect(life.newEpoch).toMatchObject({ why: 'the mirror belongs to another inbox', movedTo: path + ASIDE });
   expect(life.position.changeSeq).toBeGreaterThan(position.changeSeq);
+});
+
+test('applies what arrived since the inbox was restored', () => {
+  const { path, position } = filled();
+  const inboxDb = openedInbox(path);
+  inboxDb.exec('DELETE FROM inbox WHERE seq > 1');
+  new Inbox(inboxDb).append(['c', 'd'].map((id) => ({ body: delivery(id, item()), arrivedAtMs: T0 })));
+  const { db } = startMirror(path, inboxDb, { nowMs: T0, isSuspect: false, inboxEndSeq: 1 });
+  expect([position.inboxSeq, mirrorPosition(db).inboxSeq]).toEqual([2, 0]);
+  db.close();
+});
+
+test('suspects rows read by a clock that was ahead', () => {
+  const { path } = filled();
+  const inboxDb = openedInbox(path);
+  inboxDb.exec(`UPDATE metadata SET clock_ms = ${T0 + 600_000}, change_seq = 1000`);
+  const { db } = startMirror(path, inboxDb, { nowMs: T0, isSuspect: false, inboxEndSeq: null });
+  db.exec(`UPDATE products SET read_at_ms = ${T0 + 600_000}`);
+  expect(suspects(db)).toEqual([1]);
+  db.close();
 });
 
 test('notes the epoch that a killed start began', () => {
@@ -258,13 +265,21 @@ test('keeps only the newest file moved aside', () => {
   }
 });
 
-test('finds damage inside a file at a suspicious start', () => {
+test.each<[string, string, (page: Buffer) => unknown]>([
+  ['a page', 'stock_levels', (page) => page.fill(0x5a)],
+  // The last byte of the only entry: its rowid.
+  [
+    'a key of an index',
+    'stock_levels_change_seq',
+    (page) => page.writeUInt8((page.at(-1) ?? 0) ^ 0x40, 4_095),
+  ],
+])('finds damage inside a file at a suspicious start: %s', (_, name, damage) => {
   const { path } = filled();
   const db = new Database(path);
-  const page = values<number>(db, `SELECT rootpage FROM sqlite_master WHERE name = 'stock_levels'`)[0] ?? 0;
+  const page = values<number>(db, `SELECT rootpage FROM sqlite_master WHERE name = '${name}'`)[0] ?? 0;
   db.close();
   const bytes = readFileSync(path);
-  bytes.fill(0x5a, (page - 1) * 4_096, page * 4_096);
+  damage(bytes.subarray((page - 1) * 4_096, page * 4_096));
   writeFileSync(path, bytes);
   const trusting = live(path);
   expect(trusting.newEpoch).toBeNull();

@@ -244,11 +244,8 @@ test('names wrong parameters', async () => {
     ['/api/status?x=1', 'x: unknown parameter'],
   ] as const) {
     const { status, body } = await get(path);
-    expect([path, status, body['error']]).toEqual([path, 400, 'invalid_request']);
-    expect(
-      String(body['error_description']).startsWith(problem),
-      `${path}: ${String(body['error_description'])}`,
-    ).toBe(true);
+    const refused = { error: 'invalid_request', error_description: expect.stringContaining(problem) };
+    expect([path, status, body]).toEqual([path, 400, refused]);
   }
 });
 
@@ -261,10 +258,7 @@ test('names wrong fields of a body', async () => {
     ['{', 'JSON'],
   ] as const) {
     const answer = await ops.ask('/api/resync', { body, headers: { 'content-type': 'application/json' } });
-    expect(answer.status).toBe(400);
-    expect(answer.json).toMatchObject({
-      error: 'invalid_request',
-      error_description: expect.stringContaining(problem),
-    });
+    const refused = { error: 'invalid_request', error_description: expect.stringContaining(problem) };
+    expect([answer.status, answer.json]).toEqual([400, refused]);
   }
 });

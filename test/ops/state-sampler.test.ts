@@ -5,7 +5,7 @@ import { quick } from './watched.ts';
 
 function addProduct(store: ReturnType<typeof newStore>, id: string): void {
   store.change(
-    `INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('${id}', 0, 1, 0)`,
+    `INSERT INTO products (product_id, read_at_ms, has_bundle) VALUES ('${id}', 1, 0)`,
   );
   store.change('UPDATE live_counts SET products = products + 1');
 }

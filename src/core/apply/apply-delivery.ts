@@ -169,15 +169,17 @@ function fillGaps(work: UnitOfWork, change: StockChange, level: StockLevel): boo
     const lateMs = Math.max(0, input.atMs + floorMs - change.updateTimeMs);
     work.state = { ...work.state, latenessMs: observeLateness(work.state.latenessMs, lateMs) };
   }
-  for (const open of openGapsOf(work, change)) {
-    const rest = fillGap(open, change);
-    if (rest === null) continue;
-    if (rest === 'closed') {
-      tables.deleteGap(open);
-      work.report({ kind: 'gap_closed', gap: open });
-    } else {
-      tables.putGap(rest);
-    }
+  const gaps = openGapsOf(work, change);
+  const exact = gaps.find((gap) => fillGap(gap, change) === 'closed');
+  if (exact !== undefined) {
+    tables.deleteGap(exact);
+    work.report({ kind: 'gap_closed', gap: exact });
+    return false;
+  }
+  for (const gap of gaps) {
+    const rest = fillGap(gap, change);
+    if (rest === null || rest === 'closed') continue;
+    tables.putGap(rest);
     return false;
   }
   // A difference counts below the low watermark too: once the store's clock is set back, new changes have older stamps.

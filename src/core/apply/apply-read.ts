@@ -152,7 +152,6 @@ function applyPresent(
     updateTimeMs: snapshot.updateTimeMs,
     detailJson: snapshot.detailJson,
     hasBundle: snapshot.variants.some((v) => v.kind === 'bundle'),
-    readSeq: read.s0,
     readAtMs: read.sentAtMs,
     missingAtMs: null,
     goneAtMs: null,

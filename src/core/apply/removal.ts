@@ -1,7 +1,7 @@
 /** Absent rows (docs/architecture.md#removals): sighted once, confirmed by a second read, then removed or held. */
 import type { LookupMissedInput, VariantSnapshot } from '../input.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { StockLevel, Product, Variant } from '../model.ts';
 import { renumberLevels } from './apply-level.ts';
@@ -131,7 +131,7 @@ export function applyAbsentProduct(
 ): void {
   if (read.superseded) return;
   const { tables } = work;
-  const known: Product = { ...product, readSeq: read.s0, readAtMs: read.sentAtMs };
+  const known: Product = { ...product, readAtMs: read.sentAtMs };
   if (product.goneAtMs !== null) {
     // A read that shows it again may be older than this answer.
     tables.putProduct(known);
@@ -239,7 +239,7 @@ function removeLevel(work: UnitOfWork, level: StockLevel, read: Pick<ReadContext
     goneAtMs: work.input.atMs,
     missingAtMs: null,
     readLoMs: Math.max(level.readLoMs, read.loMs),
-    readHiMs: Math.max(level.readLoMs, read.hiMs),
+    readHiMs: Math.max(level.readHiMs, read.hiMs),
   });
 }
 
@@ -258,7 +258,8 @@ export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): v
     s0: input.s0,
     sentAtMs: input.sentAtMs,
     loMs: EARLIEST_MS,
-    hiMs: LATEST_MS,
+    // A search has no window.
+    hiMs: EARLIEST_MS,
     superseded: false,
     overlaps: false,
   };

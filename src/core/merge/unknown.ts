@@ -60,7 +60,6 @@ export function unreadProduct(productId: string): Product {
     parentId: null,
     updateTimeMs: null,
     detailJson: null,
-    readSeq: 0,
     readAtMs: EARLIEST_MS,
     readUntilMs: EARLIEST_MS,
     missingAtMs: null,

@@ -102,7 +102,6 @@ export const products = sqliteTable(
     name: text('name'),
     parentId: text('parent_id'),
     updateTimeMs: integer('update_time_ms'),
-    readSeq: integer('read_seq').notNull(),
     readAtMs: integer('read_at_ms').notNull(),
     readUntilMs: integer('read_until_ms').notNull().default(EARLIEST_MS),
     evidenceAtMs: integer('evidence_at_ms').notNull().default(EARLIEST_MS),

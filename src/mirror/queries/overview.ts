@@ -37,10 +37,8 @@ const GROUPS = `
 
 /** Without requests held by the mass-removal guard. */
 export function pendingReads(db: Db): PendingReads {
-  const rows = prepared<[], Omit<RequestGroup, 'isSuspect'> & { readonly isSuspect: number }>(
-    db,
-    GROUPS,
-  ).all();
+  type Row = Omit<RequestGroup, 'isSuspect'> & { readonly isSuspect: number };
+  const rows = prepared<[], Row>(db, GROUPS).all();
   return {
     groups: rows.map((row) => ({ ...row, isSuspect: row.isSuspect === 1 })),
     isPartial: rows.reduce((sum, { products }) => sum + products, 0) > COUNTED,

@@ -6,7 +6,7 @@ import type { Input } from '../../core/input.ts';
 import type { InboxRow } from '../../inbox/inbox.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
-import { explained } from '../../sqlite/explain.ts';
+import { explain } from '../../sqlite/explain.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { transact } from '../../sqlite/transact.ts';
 import { parseDelivery, type ParsedDelivery } from '../../store-api/delivery.ts';
@@ -49,6 +49,7 @@ const WORKS_AT_ONCE = 64;
 
 export class Applier {
   readonly #db: Db;
+  readonly #inbox: Db;
   readonly #tables: SqliteTables;
   readonly #commands: Commands;
   readonly #record: ReturnType<typeof prepareRecords>;
@@ -57,6 +58,7 @@ export class Applier {
 
   constructor(db: Db, inbox: Db) {
     this.#db = db;
+    this.#inbox = inbox;
     this.#tables = new SqliteTables(db);
     this.#commands = prepareCommands(db);
     this.#record = prepareRecords(db);
@@ -73,19 +75,17 @@ export class Applier {
 
   /** Works wait until every delivery that arrived is applied. @throws StoreError; then discard this applier. */
   step(works: readonly Work[]): Step | null {
-    try {
-      const { rows, isLast } = this.#nextRows();
-      const taken = isLast ? works.slice(0, WORKS_AT_ONCE) : [];
-      if (rows.length === 0 && taken.length === 0) return null;
+    const { rows, isLast } = explain(this.#inbox.name, () => this.#nextRows());
+    const taken = isLast ? works.slice(0, WORKS_AT_ONCE) : [];
+    if (rows.length === 0 && taken.length === 0) return null;
+    return explain(this.#db.name, () => {
       try {
         return this.#transact(() => this.#apply(rows, taken));
       } catch (error) {
         if (!isFaultOfInput(error)) throw error;
         return this.#oneByOne(rows, taken);
       }
-    } catch (error) {
-      throw explained(this.#db.name, error);
-    }
+    });
   }
 
   #nextRows(): { rows: InboxRow[]; isLast: boolean } {

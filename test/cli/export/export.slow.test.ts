@@ -48,7 +48,7 @@ function fill(path: string, skus: readonly (string | null)[]): void {
   );
   writer.transaction(() => {
     writer.exec(
-      "INSERT INTO products (product_id, name, read_seq, read_at_ms, has_bundle) VALUES ('1', 'A name', 0, 1, 0)",
+      "INSERT INTO products (product_id, name, read_at_ms, has_bundle) VALUES ('1', 'A name', 1, 0)",
     );
     for (const [i, sku] of skus.entries()) {
       variant.run(String(i), sku, i + 1);

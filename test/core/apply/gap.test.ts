@@ -42,6 +42,15 @@ describe('late deliveries close it, the value staying', () => {
     expect([mirror.gaps(), mirror.qty(), mirror.reason()]).toEqual([[], 4 - present(order[0]), null]);
   });
 
+  test('two of a value that came back, the later first', () => {
+    const mirror = mirrorAfterRead();
+    const qty = [5, 7, 5, 3, 4] as const;
+    for (const [n, i] of ([1, 3, 2, 0] as const).entries()) {
+      mirror.deliver(AT + 50 + n, change({ old: qty[i], new: qty[i + 1] ?? 0, updateTimeMs: AT + i }));
+    }
+    expect([mirror.gaps(), mirror.qty(), mirror.reason()]).toEqual([[], 4, null]);
+  });
+
   test('a filler of the same instant', () => {
     const mirror = mirrorAfterRead();
     mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));

@@ -64,6 +64,17 @@ test('is looked up again after a delivery for its tombstone', () => {
   expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, T0 + 60 * S]);
 });
 
+test('comes back after its removal although it changes at every read', () => {
+  const mirror = unmapped();
+  for (const sentAtMs of [T0 + 2 * S, T0 + 32 * S]) missed(mirror, sentAtMs);
+  for (let i = 0; i < 6; i += 1) {
+    const atMs = T0 + (600 + i) * S;
+    mirror.deliver(atMs, change({ old: 40 - i, new: 39 - i, updateTimeMs: atMs }));
+    mirror.read(single(39 - i), { sentAtMs: atMs + 400 });
+  }
+  expect(mirror.qty()).toBe(34);
+});
+
 test('is looked up when a read of it is requested', () => {
   const mirror = new Mirror();
   mirror.requestReads(T0, 'not_stored', [], ['100']);

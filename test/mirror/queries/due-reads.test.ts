@@ -16,7 +16,6 @@ function product(db: Db, productId: string, readAtMs: number, goneAtMs: number |
     name: null,
     parentId: null,
     updateTimeMs: null,
-    readSeq: 0,
     readAtMs,
     readUntilMs: readAtMs,
     missingAtMs: null,

@@ -109,7 +109,7 @@ test.each<[string, (db: Db) => unknown]>([
 ])('%s uses an index', (_name, use) => {
   const db = writerDb();
   db.prepare(
-    `INSERT INTO products (product_id, read_seq, read_at_ms, has_bundle) VALUES ('1', 0, ${T0 - 1}, 0)`,
+    `INSERT INTO products (product_id, read_at_ms, has_bundle) VALUES ('1', ${T0 - 1}, 0)`,
   ).run();
   db.prepare(
     `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,

@@ -193,6 +193,12 @@ test('names a write lock of another program', () => {
   expect(stored(made.db)).toEqual({ inbox_seq: 1, applied_seq: 1 });
 });
 
+test('names an inbox that cannot be read', () => {
+  const { writer } = new DirectWriter();
+  writer.inboxDb.exec('DROP TABLE inbox');
+  expect(() => writer.applier.step([])).toThrow(writer.inboxDb.name);
+});
+
 test('stores the outcome of each item in order', () => {
   const made = new DirectWriter();
   made.read('10', tea, T0 - 60_000);
