@@ -4,9 +4,7 @@ import { log, newStore } from '../reconcile/mirror.ts';
 import { quick } from './watched.ts';
 
 function addProduct(store: ReturnType<typeof newStore>, id: string): void {
-  store.change(
-    `INSERT INTO products (product_id, read_at_ms, has_bundle) VALUES ('${id}', 1, 0)`,
-  );
+  store.change(`INSERT INTO products (product_id, read_at_ms, has_bundle) VALUES ('${id}', 1, 0)`);
   store.change('UPDATE live_counts SET products = products + 1');
 }
 
