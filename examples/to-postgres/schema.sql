@@ -27,8 +27,7 @@ CREATE TABLE IF NOT EXISTS stock_changes (
   reason text,
   order_id text,
   user_id text,
-  recorded_at timestamptz NOT NULL,
-  UNIQUE (epoch, seq)
+  recorded_at timestamptz NOT NULL
 );
 
 -- One row: how far the feed was followed, and when the mirror last answered.

@@ -60,20 +60,23 @@ export async function openMirror({
 }: MirrorOptions): Promise<OpenMirror> {
   const { service, database, schedules } = config;
   const closing = new AbortController();
-  let hasNewEpoch = false;
   let missedSinceMs: number | null = null;
+  /** Counted, because a later downtime does not change the earliest instant. */
+  let timesMissed = 0;
   let underWay: Promise<void> | null = null;
+  const note = (sinceMs: number): void => {
+    missedSinceMs = Math.min(missedSinceMs ?? sinceMs, sinceMs);
+    timesMissed += 1;
+  };
   /** Gives a newly opened mirror its warehouse names and pending downtime; repeats until it succeeds. */
   const prepare = (): Promise<void> =>
     (underWay ??= (async () => {
       for (;;) {
         try {
           await store.mirror.command('nameWarehouses', { names: Object.fromEntries(config.warehouseNames) });
-          const sinceMs = missedSinceMs;
-          if (sinceMs !== null) await reconciler.noteDowntime(sinceMs);
-          else if (hasNewEpoch) await reconciler.readAll();
-          hasNewEpoch = false;
-          if (missedSinceMs === sinceMs) {
+          const times = timesMissed;
+          if (missedSinceMs !== null) await reconciler.noteDowntime(missedSinceMs);
+          if (timesMissed === times) {
             missedSinceMs = null;
             return;
           }
@@ -95,7 +98,8 @@ export async function openMirror({
       },
       onOpened: (newEpoch) => {
         if (newEpoch !== null && newEpoch.why !== null) {
-          hasNewEpoch = true;
+          // The heartbeats note it, so that an end of the process before the reads begin does not lose them.
+          note(store.inbox.metadata.aliveAtMs ?? 0);
           log.warn(
             newEpoch,
             'a new epoch has begun: consumers of the change feed start over, and every product is read; until then its rows are suspect',
@@ -159,7 +163,7 @@ export async function openMirror({
       return underWay ?? Promise.resolve();
     },
     missed(sinceMs: number): void {
-      missedSinceMs = Math.min(missedSinceMs ?? sinceMs, sinceMs);
+      note(sinceMs);
       if (store.mirror.isOpen) void prepare();
     },
     async close(): Promise<void> {

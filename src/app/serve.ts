@@ -30,7 +30,7 @@ export async function runService(): Promise<number> {
   keepHeapsSmall();
   const asked = Promise.withResolvers<keyof typeof CODE_OF>();
   for (const signal of Object.keys(CODE_OF) as (keyof typeof CODE_OF)[]) {
-    process.once(signal, () => asked.resolve(signal));
+    process.on(signal, () => asked.resolve(signal));
   }
   // The threads open the database while this one loads the rest of the program.
   const threads = realThreads(config.database.path);

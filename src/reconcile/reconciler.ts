@@ -104,10 +104,10 @@ export class Reconciler {
       );
     }
     await store.writer.append({ kind: 'downtime', atMs, downSinceMs });
-    await this.readAll();
+    await this.#readAll();
   }
 
-  async readAll(): Promise<void> {
+  async #readAll(): Promise<void> {
     const { store } = this.#deps;
     const lastFullSyncAtMs = await store.reader.ask('lastFullSync');
     const runs = await store.reader.ask('runningRuns');

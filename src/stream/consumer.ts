@@ -79,8 +79,11 @@ export class Consumer {
     } else {
       // Its first read may not have been noted either.
       if (this.place.streamId === null) this.#deps.onLost();
+      // At a start, the place noted: an inbox restored from a copy lacks what was acknowledged since.
+      const isNoted = isStart && this.place.streamId !== null;
       // A consumer that has acknowledged nothing reports 0.
-      const streamSeq = Math.max(this.place.streamSeq, log.consumer?.ackedSeq ?? 0);
+      const ackedSeq = isNoted ? 0 : (log.consumer?.ackedSeq ?? 0);
+      const streamSeq = Math.max(this.place.streamSeq, ackedSeq);
       this.place = { streamId: log.id, streamSeq };
       if (verdict === 'moved') await engine.moveConsumer(this.#name, streamSeq + 1);
     }

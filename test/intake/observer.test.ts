@@ -42,7 +42,8 @@ test.each(['/webhooks/', '/', '/webhook?key=1'])(
     const { port, observed, log } = await startIntake();
     const body = delivery('a', item());
     const headers = { 'x-service-signature': signBody(PREVIOUS, body) };
-    await send(port, { method: 'POST', path, headers: {}, pieces: [body] });
+    for (const other of [{}, { ...headers, 'x-stock-mirror-test': '1' }])
+      await send(port, { method: 'POST', path, headers: other, pieces: [body] });
     await send(port, { method: 'POST', path, headers, pieces: [body] });
     const seen = `POST ${path.split('?')[0]}`;
     expect(observed).toMatchObject([{ status: 404, reason: 'wrong_address', seen }]);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Operator } from '../../src/ops/shared/operator.ts';
+import { marked } from '../../src/ops/page/parts.ts';
 import { plotsView } from '../../src/ops/page/plots-view.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { present } from '../shared/present.ts';
@@ -299,6 +300,10 @@ test('labels every input, and gives every table a head', async () => {
     for (const [, names] of page.matchAll(/aria-labelledby="([^"]+)"/g)) expect(ids).toContain(names);
     for (const [table] of page.matchAll(/<table[^]*?<\/table>/g)) expect(table).toContain('<th scope="col"');
   }
+});
+
+test('shows an instant that does not exist as it is written', () => {
+  expect(marked('at 0000-00-00T00:00:00Z').map(String).join('')).toBe('at 0000-00-00T00:00:00Z');
 });
 
 test('plots the last day, with a gap where no mirror ran', async () => {

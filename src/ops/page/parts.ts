@@ -114,6 +114,9 @@ export function marked(text: string): Html[] {
   return text.split(MARKED).map((part, index) => {
     if (index % 2 === 0) return html`${part}`;
     if (part.startsWith('`')) return html`<code>${part.slice(1, -1)}</code>`;
-    return part.endsWith('Z') ? instant(Date.parse(part)) : idView(part);
+    if (!part.endsWith('Z')) return idView(part);
+    // The store's text may have one that does not exist.
+    const atMs = Date.parse(part);
+    return Number.isNaN(atMs) ? html`${part}` : instant(atMs);
   });
 }

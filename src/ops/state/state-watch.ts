@@ -59,7 +59,11 @@ export class StateWatch {
   }
 
   get lastDeliveryAtMs(): number | null {
-    return this.#lastDeliveryAtMs ?? this.#deps.status()?.last_delivery_at ?? null;
+    const own = this.#lastDeliveryAtMs;
+    const applied = this.#deps.status()?.last_delivery_at ?? null;
+    // Other receivers' deliveries come through the stream. Without one, tests by `send` must not hide a silence.
+    if (own === null || (this.#deps.stream !== null && (applied ?? 0) > own)) return applied;
+    return own;
   }
 
   /** @param status as just read, or the error that prevented it; null if not read yet. */
