@@ -160,14 +160,8 @@ describe('as a command', () => {
     async (verb) => {
       const ended = await runChild(bare, verb);
       expect(ended).toMatchObject({ code: 2, stdout: '' });
-      for (const name of [
-        'SERVICE_BASE_URL',
-        'SERVICE_CLIENT_ID',
-        'SERVICE_CLIENT_SECRET',
-        'SERVICE_WEBHOOK_SECRET',
-      ]) {
-        expect(ended.stderr).toContain(`  ${name} is missing\n`);
-      }
+      for (const name of ['BASE_URL', 'CLIENT_ID', 'CLIENT_SECRET', 'WEBHOOK_SECRET'])
+        expect(ended.stderr).toContain(`  SERVICE_${name} is missing\n`);
     },
   );
 });

@@ -15,7 +15,7 @@ type Kind = 'product' | 'variant' | 'level';
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** As the migration begins. */
+/** The same values as in a new file. */
 const INITIAL_STATE: MirrorState = {
   ...{ appliedSeq: 0, inboxSeq: 0, changeSeq: 0, storeId: null, lastDeliveryAtMs: null },
   ...{ offsetWindowStartMs: 0, offsetFloorMs: null, offsetFloorPreviousMs: null, offsetCeilingMs: null },

@@ -220,7 +220,7 @@ test('notes the epoch that a killed start began', () => {
   expect(live(path).newEpoch).toBeNull();
 });
 
-test('begins anew after a first mirror whose changes the inbox has not noted', () => {
+test('begins a new epoch if the inbox never noted a change number', () => {
   const path = newPath();
   const first = live(path);
   first.inbox.append([{ arrivedAtMs: T0, body: Buffer.from('{}') }]);

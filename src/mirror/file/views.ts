@@ -19,7 +19,7 @@ SELECT ${columns('c', 'variant_id', 'warehouse_id')}, ${columns('v', 'product_id
   p.name AS product_name, v.name AS variant_name,
   c.qty AS available_qty, ${columns('c', 'on_hand', 'reserved_qty', 'source')},
   c.as_of_ms AS as_of, c.on_hand_as_of_ms AS on_hand_as_of, c.verified_at_ms AS verified_at,
-  ${SUSPECT_LEVEL} AS suspect, ${columns('c', 'change_seq')}, ${warehouseNameOf('c')}
+  ${SUSPECT_LEVEL} AS suspect, c.change_seq AS change_seq, ${warehouseNameOf('c')}
 FROM stock_levels c
 JOIN variants v ON v.variant_id = c.variant_id
 LEFT JOIN products p ON p.product_id = v.product_id
@@ -29,14 +29,14 @@ const VARIANTS = `
 SELECT ${columns('v', 'variant_id', 'product_id', 'sku', 'upc')},
   p.name AS product_name, v.name AS variant_name,
   ${columns('v', 'kind', 'available_qty', 'on_hand', 'reserved_qty', 'allow_negative_stock', 'price_json', 'cost')},
-  v.as_of_ms AS as_of, v.verified_at_ms AS verified_at, ${SUSPECT_TOTAL} AS suspect, ${columns('v', 'change_seq')}
+  v.as_of_ms AS as_of, v.verified_at_ms AS verified_at, ${SUSPECT_TOTAL} AS suspect, v.change_seq AS change_seq
 FROM variants v
 LEFT JOIN products p ON p.product_id = v.product_id
 WHERE v.gone_at_ms IS NULL AND v.product_id IS NOT NULL AND v.available_qty IS NOT NULL`;
 
 const PRODUCTS = `
 SELECT ${columns('p', 'product_id', 'name', 'parent_id')},
-  p.update_time_ms AS update_time, p.read_at_ms AS verified_at, ${columns('d', 'detail_json')}
+  p.update_time_ms AS update_time, p.read_at_ms AS verified_at, d.detail_json AS detail_json
 FROM products p
 JOIN product_details d ON d.product_id = p.product_id
 WHERE p.gone_at_ms IS NULL`;
@@ -45,7 +45,7 @@ WHERE p.gone_at_ms IS NULL`;
 const CHANGES = `
 SELECT ${columns('changes', 'seq', 'variant_id', 'warehouse_id', 'sku', 'old_qty', 'new_qty', 'source', 'reason')},
   ${columns('changes', 'order_id', 'user_id')}, changes.update_time_ms AS update_time,
-  changes.recorded_at_ms AS recorded_at, ${columns('changes', 'request_id')},
+  changes.recorded_at_ms AS recorded_at, changes.request_id AS request_id,
   changes.new_qty - changes.old_qty AS delta,
   (
     SELECT p.name FROM variants v JOIN products p ON p.product_id = v.product_id WHERE v.variant_id = changes.variant_id
