@@ -81,10 +81,12 @@ function answered(product: Product, input: ReadInput, standing: ReadRequest | un
   const { sentAtMs, receivedAtMs } = input;
   const { readAtMs, conflictReads } = product;
   const rowEndsAtMs = readAtMs + Math.max(CONFLICT_ROW_MS, 2 * conflictPauseMs(conflictReads));
+  // A read before its time had another cause, such as a downtime: only reads for conflicts make pauses longer.
+  const isForConflict = standing?.reason === 'conflict' && sentAtMs >= standing.notBeforeMs;
   return {
     ...product,
     readUntilMs: Math.max(product.readUntilMs, sentAtMs, receivedAtMs),
-    ...(standing?.reason === 'conflict'
+    ...(isForConflict
       ? {
           conflictReads:
             sentAtMs < rowEndsAtMs ? countConflictRead(conflictReads, isMet(standing, input)) : 1,

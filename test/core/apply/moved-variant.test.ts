@@ -56,13 +56,8 @@ describe('removed from its old product', () => {
     const rows = mirror.tables.changes.length;
     for (const missedAtMs of [atMs + MINUTE, atMs + 2 * MINUTE]) {
       expect(mirror.tables.variant('100')?.lookupAtMs).not.toBeNull();
-      mirror.applyInput({
-        kind: 'lookup_missed',
-        atMs: missedAtMs,
-        s0: mirror.seq,
-        sentAtMs: missedAtMs,
-        variantIds: ['100'],
-      });
+      const at = { atMs: missedAtMs, sentAtMs: missedAtMs, s0: mirror.seq };
+      mirror.applyInput({ kind: 'lookup_missed', ...at, variantIds: ['100'] });
     }
     expect(mirror.tables.variant('100')).toMatchObject({ lookupAtMs: null, missingAtMs: null });
     expect(mirror.tables.changes).toHaveLength(rows);
@@ -92,6 +87,16 @@ test.each([
   const atMs = T0 + 70 * MINUTE;
   mirror.read(TAKER(4), { sentAtMs: atMs, productId: NEW });
   expect([mirror.qty(), owner(mirror), mirror.reason(NEW)]).toEqual([4, NEW, null]);
+});
+
+test('does not wait longer after reads for another reason', () => {
+  const mirror = mirrorOf();
+  for (let i = 0; i < 20; i += 1) {
+    const atMs = T0 + MINUTE + i * 10 * S;
+    mirror.deliver(atMs, news(500 - i, atMs));
+    mirror.read(WITHOUT, { sentAtMs: atMs + 3 * S, productId: OLD });
+  }
+  expect(mirror.tables.product(OLD)?.conflictReads).toBe(5);
 });
 
 describe('missing from its product and named by a webhook before the second read', () => {
