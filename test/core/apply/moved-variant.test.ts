@@ -93,8 +93,8 @@ test('does not wait longer after reads for another reason', () => {
   const mirror = mirrorOf();
   for (let i = 0; i < 20; i += 1) {
     const atMs = T0 + MINUTE + i * 10 * S;
-    mirror.deliver(atMs, news(500 - i, atMs));
-    mirror.read(WITHOUT, { sentAtMs: atMs + 3 * S, productId: OLD });
+    mirror.requestReads(atMs, 'conflict', [OLD]);
+    mirror.read(WITH(), { sentAtMs: atMs + 3 * S, productId: OLD });
   }
   expect(mirror.tables.product(OLD)?.conflictReads).toBe(5);
 });
