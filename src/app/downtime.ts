@@ -1,26 +1,25 @@
+import { fstatSync } from 'node:fs';
 import { uptime } from 'node:os';
 import type { Config } from '../config/config.ts';
+import type { InboxMetadata } from '../inbox/inbox.ts';
 
-interface LastRun {
-  /** Last heartbeat of the previous run; null if none. */
-  readonly aliveAtMs: number | null;
-  /** A downtime that the previous run noted but did not repair. */
-  readonly missedSinceMs: number | null;
-  /** systemd passed in the public port's socket and kept it open between the runs. */
-  readonly isInherited: boolean;
-  /** Boot time of the machine: no socket is older. */
-  readonly bootedAtMs: number;
-}
+type LastRun = Pick<InboxMetadata, 'aliveAtMs' | 'missedSinceMs' | 'keptSocket'>;
 
-/** Since when deliveries may be missing (any time without an open port), or null (docs/architecture.md#downtime). */
-export function missedSince({ aliveAtMs, missedSinceMs, isInherited, bootedAtMs }: LastRun): number | null {
+/**
+ * Since when deliveries may be missing (any time without an open port, or a run that did not stop), or null
+ * (docs/architecture.md#downtime). @param socket passed in, as `socketOf`. @param bootedAtMs no socket is older.
+ */
+export function missedSince(
+  { aliveAtMs, missedSinceMs, keptSocket }: LastRun,
+  socket: number | null,
+  bootedAtMs = Date.now() - uptime() * 1_000,
+): number | null {
   if (missedSinceMs !== null) return missedSinceMs;
   if (aliveAtMs === null) return 0;
-  return isInherited && bootedAtMs < aliveAtMs ? null : aliveAtMs;
+  return socket !== null && socket === keptSocket && bootedAtMs < aliveAtMs ? null : aliveAtMs;
 }
 
-export function portBefore({
-  webhook,
-}: Pick<Config, 'webhook'>): Pick<LastRun, 'isInherited' | 'bootedAtMs'> {
-  return { isInherited: webhook.fd !== undefined, bootedAtMs: Date.now() - uptime() * 1_000 };
+/** The inode of the public port's socket; null if none was passed in. */
+export function socketOf({ webhook }: Pick<Config, 'webhook'>): number | null {
+  return webhook.fd === undefined ? null : fstatSync(webhook.fd).ino;
 }

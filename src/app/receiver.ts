@@ -8,7 +8,7 @@ import { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
 import { Stream } from '../stream/stream.ts';
 import { createClock } from './clock.ts';
-import { missedSince, portBefore } from './downtime.ts';
+import { missedSince, socketOf } from './downtime.ts';
 import { Ports } from './ports.ts';
 import type { Platform, RunningService } from './service.ts';
 
@@ -40,12 +40,14 @@ export async function startReceiver(
     ...{ sampler: null, operator: null, stream, now, log },
   });
   const unstored = new UnstoredDeliveries({ writer: stream, now, log });
+  let socket: number | null = null;
   const heartbeat = createHeartbeat(
     {
-      beat: (atMs) =>
+      beat: (atMs, isLast) =>
         inbox.beat({
           atMs,
           clockMs: now(),
+          keptSocket: isLast && unstored.size === 0 ? socket : null,
           missedSinceMs: joined.unsureSinceMs,
           changeSeq: 0,
           stream: joined.place,
@@ -69,7 +71,8 @@ export async function startReceiver(
   try {
     const parts = { inbox, unstored, now, heartbeat, log };
     const webhook = await ports.listenPublicly(config, monitor, parts);
-    stream.receive(missedSince({ ...metadata, ...portBefore(config) }));
+    socket = socketOf(config);
+    stream.receive(missedSince(metadata, socket));
     stream.start();
     heartbeat.begin();
     const { createReceiverApp } = await import('../ops/receiver-app.ts');
@@ -91,6 +94,8 @@ export async function startReceiver(
     await heartbeat.check();
     return { webhook, ops, metrics: monitor.registry, stop: () => stop() };
   } catch (error) {
+    // Requests under way are cut.
+    socket = null;
     await stop(0);
     throw error;
   }

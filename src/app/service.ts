@@ -16,7 +16,7 @@ import { Stream } from '../stream/stream.ts';
 import { listen, type Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { openMirror, REAL_MIRROR, type MirrorPlatform } from './mirror.ts';
-import { missedSince, portBefore } from './downtime.ts';
+import { missedSince, socketOf } from './downtime.ts';
 import { connectStream } from './nats.ts';
 import { Ports } from './ports.ts';
 import { startReceiver } from './receiver.ts';
@@ -111,10 +111,12 @@ export async function startService(
     if (mirror.missedSinceMs === null && stream?.isCurrent !== false)
       await writer.command('alive', { atMs, clockMs: now() });
   };
-  const beat = (atMs: number): Promise<void> =>
+  let socket: number | null = null;
+  const beat = (atMs: number, isLast = false): Promise<void> =>
     store.inbox.beat({
       atMs,
       clockMs: now(),
+      keptSocket: isLast && unstored.size === 0 ? socket : null,
       missedSinceMs: mirror.missedSinceMs ?? stream?.unsureSinceMs ?? null,
       changeSeq: store.mirror.position.changeSeq,
       stream: stream?.place ?? null,
@@ -140,7 +142,8 @@ export async function startService(
     // Listen before reading anything: a change that a read misses must arrive as a delivery.
     const webhook = config.role === 'mirror' ? null : await ports.listenPublicly(config, monitor, parts);
     const { metadata } = store.inbox;
-    const sinceMs = missedSince({ ...metadata, ...portBefore(config) });
+    socket = webhook === null ? null : socketOf(config);
+    const sinceMs = missedSince(metadata, socket);
     // With a stream, only a downtime that was noted: the stream shows whether another receiver listened.
     const knownSinceMs = stream === null ? sinceMs : metadata.missedSinceMs;
     if (knownSinceMs !== null) mirror.missed(knownSinceMs);
@@ -196,6 +199,8 @@ export async function startService(
     }
     return { webhook, ops, metrics: monitor.registry, stop: () => stop() };
   } catch (error) {
+    // Requests under way are cut.
+    socket = null;
     await stop(0);
     throw error;
   }

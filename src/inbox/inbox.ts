@@ -28,7 +28,6 @@ const TABLES = `
   ) STRICT;
   CREATE TABLE metadata (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    -- Names this host in the stream.
     host_id TEXT NOT NULL,
     -- Identifies one numbering of the change feed.
     epoch TEXT NOT NULL,
@@ -38,6 +37,8 @@ const TABLES = `
     clock_ms INTEGER,
     -- Deliveries may be missing since then, and the mirror does not know yet; null if it does.
     missed_since_ms INTEGER,
+    -- The passed socket that a stop left open, with nothing missed; null while running.
+    kept_socket INTEGER,
     -- The highest change number that readers of the mirror may have seen.
     change_seq INTEGER NOT NULL DEFAULT 0,
     published_seq INTEGER NOT NULL DEFAULT 0,
@@ -63,6 +64,7 @@ export interface InboxMetadata extends StreamPlace {
   /** The next process's clock starts no earlier. */
   readonly clockMs: number | null;
   readonly missedSinceMs: number | null;
+  readonly keptSocket: number | null;
   readonly changeSeq: number;
   /** 0 if the inbox is empty. */
   readonly lastSeq: number;
@@ -72,6 +74,7 @@ export interface Heartbeat extends Pick<InboxMetadata, 'missedSinceMs' | 'change
   /** Wall clock. */
   readonly atMs: number;
   readonly clockMs: number;
+  readonly keptSocket?: number | null;
   /** null if no stream is configured: nothing waits to be published. */
   readonly stream: StreamPlace | null;
 }
@@ -88,7 +91,6 @@ export interface InboxRow {
   readonly body: Buffer;
 }
 
-/** `id`: body hash in hexadecimal. */
 type UnpublishedRow = InboxRow & { readonly id: string };
 
 /** Up to `limit` of the oldest rows that arrived before `beforeMs` and are applied and published. */
@@ -131,11 +133,9 @@ export function openInbox(path: string): Db {
   });
 }
 
-export function newName(): string {
-  return randomBytes(8).toString('hex');
-}
+export const newName = (): string => randomBytes(8).toString('hex');
 
-const METADATA = `SELECT host_id AS hostId, epoch, alive_at_ms AS aliveAtMs, clock_ms AS clockMs, missed_since_ms AS missedSinceMs,
+const METADATA = `SELECT host_id AS hostId, epoch, alive_at_ms AS aliveAtMs, clock_ms AS clockMs, missed_since_ms AS missedSinceMs, kept_socket AS keptSocket,
   change_seq AS changeSeq, published_seq AS publishedSeq, stream_id AS streamId, stream_seq AS streamSeq, coalesce((SELECT max(seq) FROM inbox), 0) AS lastSeq FROM metadata`;
 
 export function readMetadata(db: Db): InboxMetadata {
@@ -160,7 +160,7 @@ export class Inbox {
            ON CONFLICT (body_hash) DO NOTHING`,
       ),
       beat: db.prepare<[Omit<Heartbeat, 'stream'> & StreamPlace]>(
-        `UPDATE metadata SET alive_at_ms = @atMs, clock_ms = @clockMs, missed_since_ms = @missedSinceMs,
+        `UPDATE metadata SET alive_at_ms = @atMs, clock_ms = @clockMs, missed_since_ms = @missedSinceMs, kept_socket = @keptSocket,
            change_seq = max(change_seq, @changeSeq), published_seq = @publishedSeq, stream_id = @streamId,
            stream_seq = @streamSeq`,
       ),
@@ -196,7 +196,7 @@ export class Inbox {
   /** Shows that a delivery could be committed now. @throws SqliteError */
   beat({ stream, ...heartbeat }: Heartbeat): void {
     const place = stream ?? { publishedSeq: this.lastSeq, streamId: null, streamSeq: 0 };
-    this.#transact(() => this.#sql.beat.run({ ...heartbeat, ...place }));
+    this.#transact(() => this.#sql.beat.run({ keptSocket: null, ...heartbeat, ...place }));
   }
 
   /** @returns also the last row up to which every other row needs no publishing. */

@@ -11,7 +11,8 @@ export interface Heartbeat {
 }
 
 interface HeartbeatTarget {
-  beat(atMs: number): Promise<unknown>;
+  /** @param isLast the port is closed, and nothing is received any more. */
+  beat(atMs: number, isLast: boolean): Promise<unknown>;
   /** Writes it to the mirror for its readers; it is late if the mirror is behind. */
   show(atMs: number): Promise<unknown>;
 }
@@ -27,11 +28,11 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
   let isBeating = false;
   let showing: Promise<boolean> | null = null;
   /** One at a time: heartbeats must not pile up while commits hang. */
-  const beat = (): Promise<boolean> => {
+  const beat = (isLast = false): Promise<boolean> => {
     if (isBeating) return latest;
     isBeating = true;
     const atMs = wallNow();
-    latest = isDone(target.beat(atMs)).finally(() => (isBeating = false));
+    latest = isDone(target.beat(atMs, isLast)).finally(() => (isBeating = false));
     showing ??= isDone(target.show(atMs)).finally(() => (showing = null));
     return latest;
   };
@@ -47,7 +48,7 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
       await latest;
       // Otherwise an earlier one could be shown last.
       await showing;
-      await beat();
+      await beat(true);
       await showing;
     },
   };

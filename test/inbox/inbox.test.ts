@@ -110,6 +110,7 @@ test('keeps the heartbeat, the downtime to make up for, the epoch and the highes
     aliveAtMs: null,
     clockMs: null,
     missedSinceMs: null,
+    keptSocket: null,
     changeSeq: 0,
     lastSeq: 0,
     publishedSeq: 0,
@@ -119,13 +120,13 @@ test('keeps the heartbeat, the downtime to make up for, the epoch and the highes
   const beat = (clockMs: number, missedSinceMs: number | null, changeSeq: number): void =>
     inbox.beat({ atMs: clockMs + 1, clockMs, missedSinceMs, changeSeq, stream: null });
   beat(T0 + 1, T0, 7);
+  inbox.beat({ atMs: 1, clockMs: 1, missedSinceMs: null, keptSocket: 7, changeSeq: 0, stream: null });
+  expect(readMetadata(db).keptSocket).toBe(7);
   beat(T0 + 2, T0, 6);
   expect(readMetadata(db)).toMatchObject({
     epoch,
     hostId,
-    aliveAtMs: T0 + 3,
-    clockMs: T0 + 2,
-    missedSinceMs: T0,
+    ...{ aliveAtMs: T0 + 3, clockMs: T0 + 2, missedSinceMs: T0, keptSocket: null },
     changeSeq: 7,
   });
   inbox.beginEpoch('second', 3);

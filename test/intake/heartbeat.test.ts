@@ -5,8 +5,9 @@ test('shows the last heartbeat after one that is still being shown', async () =>
   let nowMs = 1_000;
   const shown: number[] = [];
   const held: (() => void)[] = [];
+  const isLast: boolean[] = [];
   const target = {
-    beat: () => Promise.resolve(),
+    beat: (_: number, last: boolean) => Promise.resolve(isLast.push(last)),
     show: (atMs: number) => {
       shown.push(atMs);
       return new Promise<void>((resolve) => held.push(resolve));
@@ -21,5 +22,8 @@ test('shows the last heartbeat after one that is still being shown', async () =>
   await expect.poll(() => held.length).toBe(2);
   held[1]?.();
   await stopped;
-  expect(shown).toEqual([1_000, 1_900]);
+  expect([shown, isLast]).toEqual([
+    [1_000, 1_900],
+    [false, true],
+  ]);
 });
