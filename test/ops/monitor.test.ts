@@ -1,28 +1,23 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { Monitor, type Watch } from '../../src/ops/monitor.ts';
+import { Monitor } from '../../src/ops/monitor.ts';
 import type { Operator } from '../../src/ops/shared/operator.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
-import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { log, newStore } from '../reconcile/mirror.ts';
 import { valueOf } from './metrics/exposition.ts';
 
-interface Watched {
-  readonly monitor: Monitor;
-  readonly store: OpenedStore;
-  readonly watch: Watch;
-  readonly observer: ReturnType<Monitor['observer']>;
-  readonly sampler: StateSampler;
-  readonly operator: { -readonly [K in 'blocked' | 'readsUnderWay']: Operator[K] };
-  readonly value: (series: string) => Promise<number | null>;
-}
+const STREAM = {
+  facts: () => ({ silentSinceMs: null, failure: null, backlogSinceMs: null }),
+  backlog: { rows: 0, oldestAtMs: null },
+};
 
-function watched(now: () => number = Date.now): Watched {
+function watched(now: () => number = Date.now, stream: typeof STREAM | null = null) {
   const monitor = new Monitor();
   const store = newStore();
-  const operator: Watched['operator'] = { blocked: null, readsUnderWay: 0 };
+  const operator: { blocked: Operator['blocked'] } = { blocked: null };
   const sampler = new StateSampler({ reader: store.reader, now, log });
-  const watch = monitor.watch({ store, sampler, operator, stream: null, now, log });
+  const watch = monitor.watch({ store, sampler, operator, stream, now, log });
   onTestFinished(async () => {
     await sampler.stop();
     watch.stop();
@@ -34,7 +29,7 @@ function watched(now: () => number = Date.now): Watched {
     observer: monitor.observer(now),
     sampler,
     operator,
-    value: async (series) => valueOf(await monitor.registry.metrics(), series),
+    value: async (series: string) => valueOf(await monitor.registry.metrics(), series),
   };
 }
 
@@ -87,6 +82,19 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   expect(await value('stock_mirror_state{state="catching_up"}')).toBe(1);
   expect(await value('stock_mirror_state{state="live"}')).toBe(0);
   expect(await value('stock_mirror_database_bytes')).toBeGreaterThan(0);
+});
+
+test.each([
+  ['only the store’s webhooks to this host', null, 60],
+  ['what comes through the stream too', STREAM, 1],
+])('takes for the last delivery %s', async (_, stream, ageS) => {
+  let nowMs = T0;
+  const { store, observer, sampler, value } = watched(() => nowMs, stream);
+  observer.committed(3);
+  nowMs += 60_000;
+  await store.deliver(delivery('a', item()), nowMs - 1_000);
+  await sampler.status();
+  expect(await value('stock_mirror_last_delivery_age_seconds')).toBe(ageS);
 });
 
 test('shows a cause in state and metric while its reason lasts', async () => {

@@ -170,16 +170,17 @@ function fillGaps(work: UnitOfWork, change: StockChange, level: StockLevel): boo
     work.state = { ...work.state, latenessMs: observeLateness(work.state.latenessMs, lateMs) };
   }
   const gaps = openGapsOf(work, change);
-  const exact = gaps.find((gap) => fillGap(gap, change) === 'closed');
-  if (exact !== undefined) {
-    tables.deleteGap(exact);
-    work.report({ kind: 'gap_closed', gap: exact });
+  const closed = gaps.find(({ fromQty, toQty }) => fromQty === change.old && toQty === change.new);
+  if (closed !== undefined) {
+    tables.deleteGap(closed);
+    work.report({ kind: 'gap_closed', gap: closed });
     return false;
   }
-  for (const gap of gaps) {
-    const rest = fillGap(gap, change);
-    if (rest === null || rest === 'closed') continue;
-    tables.putGap(rest);
+  // A change in the middle of a longer break cannot be placed.
+  const narrowed = gaps.find(({ fromQty, toQty }) => fromQty === change.old || toQty === change.new);
+  if (narrowed !== undefined) {
+    const isStart = narrowed.fromQty === change.old;
+    tables.putGap({ ...narrowed, ...(isStart ? { fromQty: change.new } : { toQty: change.old }) });
     return false;
   }
   // A difference counts below the low watermark too: once the store's clock is set back, new changes have older stamps.
@@ -213,13 +214,4 @@ export function gapGraceMs(latenessMs: number): number {
 /** Rises at once with a later change, falls slowly with prompter ones. */
 export function observeLateness(latenessMs: number, observedMs: number): number {
   return Math.max(0, Math.round(Math.max(observedMs, latenessMs + (observedMs - latenessMs) / 10)));
-}
-
-/** @returns null if the change touches neither end: one in the middle of a longer break cannot be placed. */
-export function fillGap(gap: Gap, change: Pick<StockChange, 'old' | 'new'>): 'closed' | Gap | null {
-  const fromStart = change.old === gap.fromQty;
-  const toEnd = change.new === gap.toQty;
-  if (change.old === change.new || (!fromStart && !toEnd)) return null;
-  if (fromStart && toEnd) return 'closed';
-  return fromStart ? { ...gap, fromQty: change.new } : { ...gap, toQty: change.old };
 }

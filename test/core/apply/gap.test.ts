@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { gapGraceMs, observeLateness } from '../../../src/core/apply/apply-delivery.ts';
 import type { StockChange } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
 import { T0, change, kinds, mirrorAfterRead, single } from '../builders.ts';
@@ -87,9 +88,8 @@ describe('the read that answers a gap', () => {
     const mirror = mirrorAfterRead();
     mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
     const facts = mirror.read(single(2), { sentAtMs: AT + 3 * S });
-    expect(facts).toContainEqual(
-      expect.objectContaining({ kind: 'drift', cause: 'gap', oldQty: 3, newQty: 2 }),
-    );
+    const drift = { kind: 'drift', cause: 'gap', oldQty: 3, newQty: 2 };
+    expect(facts).toContainEqual(expect.objectContaining(drift));
     expect(kinds(facts)).toContain('gap_proved');
     expect([mirror.qty(), mirror.gaps(), mirror.reason('10')]).toEqual([2, [], null]);
   });
@@ -102,4 +102,21 @@ describe('the read that answers a gap', () => {
     mirror.read(single(3), { sentAtMs: AT + 2 * S });
     expect(mirror.gaps()).toEqual([]);
   });
+});
+
+test.each([
+  [0, 2_000],
+  [1_000, 2_000],
+  [1_001, 2_002],
+  [1_500, 3_000],
+  [3_000, 6_000],
+  [60_000, 6_000],
+])('a lateness of %i ms gives a grace of %i ms', (lateness, grace) => {
+  expect(gapGraceMs(lateness)).toBe(grace);
+});
+
+test('lateness rises at once, sinks by tenths, and never below nothing', () => {
+  expect(observeLateness(1_500, 4_000)).toBe(4_000);
+  expect(observeLateness(1_500, 500)).toBe(1_400);
+  expect(observeLateness(0, 0)).toBe(0);
 });

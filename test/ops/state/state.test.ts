@@ -78,11 +78,7 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
   ],
   ['more than it keeps up with', own({ behindSinceMs: NOW - 30_000 }), 'stale apply_behind'],
   ['no mirror runs', { own: null }, 'stale stopped'],
-  [
-    'another process that has just started',
-    { isHeld: true, own: null, ...because('stopped') },
-    'catching_up starting',
-  ],
+  ['a process that starts', { isHeld: true, own: null, ...because('stopped') }, 'catching_up starting'],
   ['a process that hangs', { isHeld: true, own: null, ...because('no_heartbeat') }, 'stale no_heartbeat'],
   ['another port', { isHeld: true, own: null }, 'live'],
   ['one failed commit', commits(2_499, IO), 'live'],

@@ -18,6 +18,8 @@ for (const [signal, code] of [
 
     const askedAtMs = Date.now();
     mirror.signal(signal);
+    await eventually(() => mirror.log.some(({ msg }) => msg === 'stopping'), { what: 'it stops' });
+    mirror.signal(signal);
     expect(await mirror.ended).toEqual({ code, signal: null });
     expect(statusOf(mirror.databasePath).alive_at).toBeGreaterThanOrEqual(askedAtMs);
     expect(statusOf(mirror.databasePath).state).toBe('stale');
