@@ -26,7 +26,7 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   app.onError((cause, c) => {
     // The framework throws it for a body that is not JSON and for a path that cannot be decoded.
     if (cause instanceof HTTPException && cause.status < 500) {
-      return c.json(errorBody('invalid_request', cause.message), cause.status);
+      return c.json(errorBody('invalid_request', cause.message), 400);
     }
     if (cause instanceof StoreError) {
       log.warn({ err: cause, path: c.req.path }, 'the mirror cannot be read or written at the moment');

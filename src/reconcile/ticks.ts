@@ -35,9 +35,14 @@ export class Ticks {
     if (!this.#isLossOpen || this.#deps.now() < this.#afterLossAtMs + AFTER_LOSS_EVERY_MS) return;
     const reads = TIMES_AFTER_LOSS * (await this.#budget());
     this.#isLossOpen = false;
+    try {
+      await this.#read(reads);
+    } catch (error) {
+      this.#isLossOpen = true;
+      throw error;
+    }
     this.#afterLossAtMs = this.#deps.now();
     this.#debt = reads;
-    await this.#read(reads);
   }
 
   async #budget(): Promise<number> {

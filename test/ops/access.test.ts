@@ -153,6 +153,7 @@ test('refuses changes sent by other sites', async () => {
     ops.ask('/api/resync', { body: '{}', headers: { cookie, ...headers } });
   expect((await order({ 'content-type': 'application/json', ...evil })).status).toBe(403);
   expect((await order({ ...FORM, origin: ops.url })).status).toBe(400);
+  expect((await order({ 'content-type': 'application/json;x', origin: ops.url })).status).toBe(400);
   expect((await order({ 'content-type': 'application/json', origin: ops.url })).status).toBe(202);
 });
 

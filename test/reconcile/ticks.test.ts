@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Ticks } from '../../src/reconcile/ticks.ts';
 import { newStore, productIds } from './mirror.ts';
 
@@ -17,7 +17,7 @@ async function setUp(products: number) {
   };
   const run = () => requested(() => ticks.run());
   const afterLoss = () => requested(() => ticks.runAfterLoss());
-  return { time, ticks, run, afterLoss };
+  return { store, time, ticks, run, afterLoss };
 }
 
 test.each([
@@ -31,9 +31,11 @@ test.each([
 });
 
 test('reads six ticks at once after a loss, at most every five minutes, and halves the next ticks', async () => {
-  const { time, ticks, run, afterLoss } = await setUp(2_000);
+  const { store, time, ticks, run, afterLoss } = await setUp(2_000);
   ticks.noteLoss();
   ticks.noteLoss();
+  vi.spyOn(store.writer, 'append').mockRejectedValueOnce(new Error('away'));
+  await expect(afterLoss()).rejects.toThrow('away');
   expect([await afterLoss(), await afterLoss()]).toEqual([210, 0]);
   ticks.noteLoss();
   time.nowMs += 5 * MINUTE - 1;

@@ -25,7 +25,7 @@ export class HeldAnswers {
   hold(c: Context<OpsEnv>): (() => void) | null {
     const client = addressOf(c);
     const open = this.#open.get(client) ?? 0;
-    if (open >= MOST || this.#deps.stopping.aborted) return null;
+    if (open >= MOST) return null;
     this.#open.set(client, open + 1);
     let isHeld = true;
     return () => {

@@ -253,8 +253,7 @@ export const CAUSES = {
   starting: {
     severity: 'warning',
     owner: 'host',
-    message:
-      'The mirror has just started and is applying its inbox. Values are out of date until it has finished.',
+    message: 'The mirror is applying its inbox. Values are out of date until it has finished.',
     remedy: 'Wait some minutes. If it does not finish, run `stock-mirror doctor`.',
     alertAfter: '15m',
   },
