@@ -212,7 +212,7 @@ async function startOver(): Promise<Position> {
     after = page.has_more ? page.next : null;
   }
   // The pages were read one after the other. With what changed meanwhile, all levels are of one moment.
-  for (seq ??= 0; seq < lastSeq;) {
+  while (seq < lastSeq) {
     const page: Changes = await get('/api/changes', { epoch, after: seq, limit: 1_000 });
     for (const change of page.changes) levels.set(levelOf(change), { ...change, old_qty: null });
     seq = page.next;

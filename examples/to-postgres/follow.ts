@@ -126,7 +126,7 @@ async function startOver(db: pg.Client, from: Position, why: string): Promise<vo
       after = page.has_more ? page.next : null;
     }
     // The pages were read one after the other. Once what changed meanwhile is applied, all rows are of one moment.
-    for (seq ??= 0; seq < lastSeq;) {
+    while (seq < lastSeq) {
       const page = await changesAfter(epoch, seq, 0);
       await db.query(APPLY, [epoch, JSON.stringify(page.changes), false]);
       seq = page.next;
