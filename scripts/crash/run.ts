@@ -63,6 +63,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     await find(expected, ops);
     return { mirror: started, ops };
   };
+  const startedMs = performance.now();
   try {
     misbehave(sandbox);
     sandbox.traffic.start(rate);
@@ -92,7 +93,9 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     const last = await start();
     await sandbox.network.flush();
     await find([...toFind], last.ops);
-    report.problems.push(...(await untilAtRest(path)));
+    // A product waits about as long as its conflicts have lasted (docs/architecture.md#conflicts-that-no-read-settles).
+    const loadMs = performance.now() - startedMs;
+    report.problems.push(...(await untilAtRest(path, loadMs + WITHIN_MS)));
     const difference = await verify(sandbox, path);
     if (difference !== null) report.problems.push(difference);
     const code = await last.mirror.end('SIGTERM');
@@ -160,14 +163,14 @@ async function askForResync(ops: string): Promise<void> {
   await answer.arrayBuffer();
 }
 
-/** Resolves once the mirror has nothing left to read. @returns what is still open after `WITHIN_MS`. */
-async function untilAtRest(path: string): Promise<string[]> {
+/** Resolves once the mirror has nothing left to read. @returns what is still open after `withinMs`. */
+async function untilAtRest(path: string, withinMs: number): Promise<string[]> {
   const db = new Database(path, { readonly: true });
   try {
     const status = db.prepare<[], { state: string; pending_reads: number; open_gaps: number }>(
       'SELECT state, pending_reads, open_gaps FROM mirror_status',
     );
-    const untilMs = performance.now() + WITHIN_MS;
+    const untilMs = performance.now() + withinMs;
     for (;;) {
       const row = status.get();
       if (row?.state === 'live' && row.pending_reads === 0 && row.open_gaps === 0) return [];

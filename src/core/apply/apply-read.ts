@@ -3,13 +3,13 @@ import type { ProductSnapshot, ReadInput } from '../input.ts';
 import { renumberLevels } from './apply-level.ts';
 import { applyVariant } from './apply-variant.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { CONFLICT_ROW_MS, OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
 import type { ReadRequest, Product } from '../model.ts';
 import { applyAbsentProduct, applyAbsentVariants } from './removal.ts';
 import { RemovalGuard } from './removal-guard.ts';
 import { unreadProduct } from '../merge/unknown.ts';
-import { afterRead, conflictPauseMs, countConflictRead, isMet } from '../merge/read-request.ts';
+import { afterRead, conflictReadsAfter, isMet } from '../merge/read-request.ts';
 
 export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const { tables } = work;
@@ -79,19 +79,10 @@ function applySuperseded(work: UnitOfWork, input: ReadInput, product: Product): 
 /** The answer may have been sampled at any time until its receipt. */
 function answered(product: Product, input: ReadInput, standing: ReadRequest | undefined): Product {
   const { sentAtMs, receivedAtMs } = input;
-  const { readAtMs, conflictReads } = product;
-  const rowEndsAtMs = readAtMs + Math.max(CONFLICT_ROW_MS, 2 * conflictPauseMs(conflictReads));
-  // A read before its time had another cause, such as a downtime: only reads for conflicts make pauses longer.
-  const isForConflict = standing?.reason === 'conflict' && sentAtMs >= standing.notBeforeMs;
   return {
     ...product,
     readUntilMs: Math.max(product.readUntilMs, sentAtMs, receivedAtMs),
-    ...(isForConflict
-      ? {
-          conflictReads:
-            sentAtMs < rowEndsAtMs ? countConflictRead(conflictReads, isMet(standing, input)) : 1,
-        }
-      : {}),
+    conflictReads: conflictReadsAfter(product, standing, input),
   };
 }
 

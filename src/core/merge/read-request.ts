@@ -3,11 +3,12 @@ import {
   CONFLICT_PAUSE_MAX_MS,
   CONFLICT_PAUSE_MIN_MS,
   CONFLICT_READS,
+  CONFLICT_ROW_MS,
   LATEST_MS,
   OVERTAKEN_READS,
   REPLICA_LAG_MS,
 } from '../limits.ts';
-import type { ReadRequest } from '../model.ts';
+import type { Product, ReadRequest } from '../model.ts';
 import { REASONS, type Reason } from '../reasons.ts';
 
 export interface NewRequest {
@@ -52,9 +53,19 @@ export function conflictPauseMs(reads: number): number {
   return Math.min(CONFLICT_PAUSE_MAX_MS, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));
 }
 
-/** A read that further changes overtook (not met) contradicts nothing, and a busy product must not wait long. */
-export function countConflictRead(reads: number, isMet: boolean): number {
-  return isMet ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
+/** @returns the reads for conflicts in a row after `read`, which came while `standing` did. */
+export function conflictReadsAfter(
+  { readAtMs, readUntilMs, conflictReads: reads }: Product,
+  standing: ReadRequest | undefined,
+  read: { readonly s0: number; readonly sentAtMs: number },
+): number {
+  if (standing?.reason !== 'conflict') return Math.max(0, reads - 1);
+  const pauseMs = conflictPauseMs(reads);
+  // A read during the pause had another cause, such as a downtime: only reads for conflicts make pauses longer.
+  if (read.sentAtMs < readUntilMs + pauseMs) return reads;
+  if (read.sentAtMs >= readAtMs + Math.max(CONFLICT_ROW_MS, 2 * pauseMs)) return 1;
+  // A read that further changes overtook contradicts nothing, and a busy product must not wait long.
+  return isMet(standing, read) ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
 }
 
 /** The read was sent after the request was made, and late enough that no replica can have been behind it. */

@@ -91,12 +91,14 @@ test.each([
 
 test('does not wait longer after reads for another reason', () => {
   const mirror = mirrorOf();
-  for (let i = 0; i < 20; i += 1) {
+  for (let i = 0; i < 22; i += 1) {
     const atMs = T0 + MINUTE + i * 10 * S;
-    mirror.requestReads(atMs, 'conflict', [OLD]);
+    for (const reason of ['conflict', 'derived'] as const)
+      if (i < 20) mirror.requestReads(atMs, reason, [OLD]);
     mirror.read(WITH(), { sentAtMs: atMs + 3 * S, productId: OLD });
+    if (i === 19) expect(mirror.tables.product(OLD)?.conflictReads).toBe(5);
   }
-  expect(mirror.tables.product(OLD)?.conflictReads).toBe(5);
+  expect(mirror.tables.product(OLD)?.conflictReads).toBe(3);
 });
 
 describe('missing from its product and named by a webhook before the second read', () => {

@@ -4,10 +4,11 @@ import { PRIORITY, type Reason } from '../../../src/core/reasons.ts';
 import {
   afterRead,
   conflictPauseMs,
-  countConflictRead,
+  conflictReadsAfter,
   isMet,
   mergeRequests,
 } from '../../../src/core/merge/read-request.ts';
+import { unreadProduct } from '../../../src/core/merge/unknown.ts';
 import { PRODUCT, T0 } from '../builders.ts';
 
 const request = (reason: Reason, madeSeq = 5, madeAtMs = T0) => ({
@@ -15,26 +16,6 @@ const request = (reason: Reason, madeSeq = 5, madeAtMs = T0) => ({
   reason,
   madeSeq,
   madeAtMs,
-});
-
-const REASONS: Record<Reason, [priority: number, isSuspect: boolean]> = {
-  operator: [PRIORITY.operator, false],
-  unmapped: [PRIORITY.unmapped, true],
-  conflict: [PRIORITY.conflict, true],
-  derived: [PRIORITY.conflict, true],
-  confirm_removal: [PRIORITY.conflict, true],
-  dead_letter: [PRIORITY.conflict, true],
-  not_stored: [PRIORITY.conflict, true],
-  listed: [PRIORITY.downtime, false],
-  bundle: [PRIORITY.stale, true],
-  stale: [PRIORITY.stale, false],
-};
-
-test.each(Object.entries(REASONS))('%s: priority and suspicion are %j', (reason, [priority, suspects]) => {
-  expect(mergeRequests(undefined, request(reason as Reason))).toMatchObject({
-    priority,
-    isSuspect: suspects,
-  });
 });
 
 test('stays or becomes suspect when a suspect request joins a wish', () => {
@@ -127,12 +108,15 @@ describe('a read meets a request made at input 5', () => {
 });
 
 test('pauses overtaken conflict reads for up to 32 s and settled ones for up to 15 minutes', () => {
-  const countOf = (isMet: boolean): number => {
-    let reads = 0;
-    for (let i = 0; i < 100; i += 1) reads = countConflictRead(reads, isMet);
-    return reads;
+  const standing = mergeRequests(undefined, request('conflict'));
+  const countOf = (s0: number, conflictReads = 0, afterMs = conflictPauseMs(conflictReads)): number => {
+    const product = { ...unreadProduct('1'), conflictReads, readAtMs: T0, readUntilMs: T0 };
+    return conflictReadsAfter(product, standing, { s0, sentAtMs: T0 + 3_000 + afterMs });
   };
-  expect(conflictPauseMs(countOf(false))).toBe(32_000);
-  expect(conflictPauseMs(countOf(true))).toBe(15 * 60_000);
-  expect(countConflictRead(9, false)).toBe(9);
+  const after100 = (s0: number): number =>
+    Array.from({ length: 100 }).reduce<number>((reads) => countOf(s0, reads), 0);
+  expect(conflictPauseMs(after100(4))).toBe(32_000);
+  expect(conflictPauseMs(after100(5))).toBe(15 * 60_000);
+  expect(countOf(4, 9)).toBe(9);
+  expect(countOf(5, 9, 2 * conflictPauseMs(9))).toBe(1);
 });
