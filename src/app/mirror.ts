@@ -63,6 +63,7 @@ export async function openMirror({
   let missedSinceMs: number | null = null;
   /** Counted, because a later downtime does not change the earliest instant. */
   let timesMissed = 0;
+  let wasOpen = false;
   let underWay: Promise<void> | null = null;
   const note = (sinceMs: number): void => {
     missedSinceMs = Math.min(missedSinceMs ?? sinceMs, sinceMs);
@@ -97,7 +98,7 @@ export async function openMirror({
         onCommit?.();
       },
       onOpened: (newEpoch) => {
-        if (newEpoch !== null && newEpoch.why !== null) {
+        if (newEpoch !== null && (newEpoch.why !== null || wasOpen)) {
           // The heartbeats note it, so that an end of the process before the reads begin does not lose them.
           note(store.inbox.metadata.aliveAtMs ?? 0);
           log.warn(
@@ -105,6 +106,7 @@ export async function openMirror({
             'a new epoch has begun: consumers of the change feed start over, and every product is read; until then its rows are suspect',
           );
         }
+        wasOpen = true;
         void prepare();
       },
       onFault: (fault) => {

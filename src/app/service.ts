@@ -44,7 +44,9 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-const MIRROR_WAIT_MS = 10_000;
+const MIRROR_WAIT_MS = 2_000;
+/** For what is left at a stop; its commands would wait until the whole backlog is applied. */
+const LAST_COMMANDS_MS = 500;
 
 export async function startService(
   config: Config,
@@ -127,6 +129,7 @@ export async function startService(
   const stop = async (graceMs?: number): Promise<void> => {
     stopping.abort();
     await ports.stop(graceMs);
+    const tooLong = setTimeout(() => void store.mirror.close(), LAST_COMMANDS_MS);
     await unstored.stop();
     await heartbeat.stop();
     await stream?.stop();
@@ -135,6 +138,7 @@ export async function startService(
     watch.stop();
     await timeline.stop();
     await mirror.close();
+    clearTimeout(tooLong);
   };
 
   try {

@@ -1,11 +1,10 @@
 /** Every delivery in order of arrival, in a file that only this program opens (docs/architecture.md#inbox). */
 import { hash, randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
-import { dirname, extname } from 'node:path';
+import { extname } from 'node:path';
 import Database from 'better-sqlite3';
 import { StoreError } from '../sqlite/errors.ts';
 import { explain, useWal } from '../sqlite/explain.ts';
-import { makeFolder } from '../sqlite/make-folder.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../sqlite/open.ts';
 import { transact } from '../sqlite/transact.ts';
 
@@ -100,10 +99,9 @@ export interface PruneInbox {
   readonly limit: number;
 }
 
-/** Opens the connection that appends; creates the folder and file. @throws StoreError */
+/** Opens the connection that appends; creates the file. @throws StoreError */
 export function openInbox(path: string): Db {
   return explain(path, () => {
-    makeFolder(dirname(path));
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       const isEmpty = db.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
@@ -135,7 +133,8 @@ export function openInbox(path: string): Db {
 
 export const newName = (): string => randomBytes(8).toString('hex');
 
-const METADATA = `SELECT host_id AS hostId, epoch, alive_at_ms AS aliveAtMs, clock_ms AS clockMs, missed_since_ms AS missedSinceMs, kept_socket AS keptSocket,
+const METADATA = `SELECT host_id AS hostId, epoch, alive_at_ms AS aliveAtMs, missed_since_ms AS missedSinceMs, kept_socket AS keptSocket,
+  max(clock_ms, coalesce((SELECT arrived_at_ms FROM inbox ORDER BY seq DESC LIMIT 1), clock_ms)) AS clockMs,
   change_seq AS changeSeq, published_seq AS publishedSeq, stream_id AS streamId, stream_seq AS streamSeq, coalesce((SELECT max(seq) FROM inbox), 0) AS lastSeq FROM metadata`;
 
 export function readMetadata(db: Db): InboxMetadata {

@@ -37,7 +37,7 @@ export interface InboxCommit {
 
 export interface OpenInbox {
   readonly db: Db;
-  /** Called about once a second. @throws Error when the files are gone: later appends would be lost. */
+  /** Called at each heartbeat. @throws Error when the files are gone: later appends would be lost. */
   readonly check: () => void;
   readonly close: () => void;
 }
@@ -49,7 +49,6 @@ const BYTES_AT_ONCE = 4 << 20;
 const CHECKPOINT_BYTES = 16 << 20;
 /** Pages that a transaction writes besides the bodies. */
 const COMMIT_BYTES = 16 << 10;
-const CHECK_EVERY_MS = 1_000;
 
 /** @param databasePath of the mirror. @throws StoreError when another process has it, or it cannot be used. */
 export function lockAndOpen(databasePath: string): OpenInbox {
@@ -57,18 +56,12 @@ export function lockAndOpen(databasePath: string): OpenInbox {
   const lock = lockDatabase(path);
   try {
     const db = openInbox(path);
-    const files = holdFiles([path, `${path}-wal`, `${path}-shm`]);
+    // A deleted write-ahead log is still open: save its content into the file.
+    const save = (): unknown => db.pragma('wal_checkpoint(PASSIVE)');
+    const { check } = holdFiles([path, `${path}-wal`, `${path}-shm`, `${path}.lock`], save);
     return {
       db,
-      check: () => {
-        try {
-          files.check();
-        } catch (error) {
-          // The deleted write-ahead log is still open: save its content into the file.
-          db.pragma('wal_checkpoint(PASSIVE)');
-          throw error;
-        }
-      },
+      check,
       close: () => {
         db.close();
         lock.release();
@@ -83,7 +76,6 @@ export function lockAndOpen(databasePath: string): OpenInbox {
 export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () => OpenInbox): void {
   let own: OpenInbox | null = null;
   let inbox: Inbox;
-  let checks: NodeJS.Timeout | undefined;
   let sinceCheckpointBytes = 0;
 
   const answer = (id: number, work: () => unknown): void => {
@@ -120,12 +112,11 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
     switch (name) {
       case 'open':
         answer(id, () => {
-          const opened = (own = open());
-          inbox = new Inbox(opened.db);
-          checks = setInterval(() => opened.check(), CHECK_EVERY_MS);
-          return readMetadata(opened.db);
+          own = open();
+          inbox = new Inbox(own.db);
+          return readMetadata(own.db);
         });
-        if (checks === undefined) owner.close();
+        if (own === null) owner.close();
         break;
       case 'append': {
         const ids: number[] = [];
@@ -143,7 +134,9 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
         return next;
       }
       case 'beat':
+        own?.check();
         commit([id], 0, () => inbox.beat(args));
+        checkpoint(COMMIT_BYTES);
         break;
       case 'beginEpoch':
         answer(id, () => inbox.beginEpoch(args.epoch, args.changeSeq));
@@ -153,9 +146,9 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
         break;
       case 'prune':
         answer(id, () => inbox.prune(args));
+        checkpoint(CHECKPOINT_BYTES);
         break;
       case 'close':
-        clearInterval(checks);
         answer(id, () => own?.close());
         owner.close();
     }

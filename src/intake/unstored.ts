@@ -71,6 +71,7 @@ export class UnstoredDeliveries {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#flushing;
+    this.#activeAtMs = Number.NEGATIVE_INFINITY;
     await this.#flush();
   }
 

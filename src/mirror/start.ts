@@ -5,7 +5,7 @@ import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
 import { removeDatabase } from '../sqlite/database-files.ts';
 import { isDamage, StoreError } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
-import type { Db } from '../sqlite/open.ts';
+import { doneOrClosed, type Db } from '../sqlite/open.ts';
 import { openWriter } from './file/open-writer.ts';
 
 export interface MirrorPosition {
@@ -153,16 +153,6 @@ function createMirror(path: string, begin: (db: Db) => void): Db {
   removeDatabase(path);
   renameSync(unfinished, path);
   return openWriter(path);
-}
-
-function doneOrClosed(db: Db, act: (db: Db) => void): Db {
-  try {
-    act(db);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
 }
 
 function beginEpoch(db: Db, at: object): void {

@@ -28,7 +28,7 @@ export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSi
       await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });
     }
     await store.writer.command('checkpointRun', {
-      id: run.id,
+      ...run,
       listOffset: next?.offset ?? run.listOffset,
       listLastId: next?.lastId ?? null,
       listDone: next === null,

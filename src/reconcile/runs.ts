@@ -77,7 +77,7 @@ export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   const expected = run.listDone ? total : Math.max(total, run.total);
   const done = Math.max(0, total - unread);
   if (expected !== run.total || done !== run.done || parked !== run.failed) {
-    await store.writer.command('progressRun', { id: run.id, total: expected, done, failed: parked });
+    await store.writer.command('progressRun', { ...run, total: expected, done, failed: parked });
   }
   if (!run.listDone || unread > parked || readAfterMs > now()) return false;
   const isDone = parked === 0 || (productIds === null && isIsolated(parked, total));

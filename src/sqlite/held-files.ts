@@ -6,14 +6,18 @@ interface HeldFiles {
   readonly left: () => string[];
 }
 
-/** @param paths files that are open now, or will not exist. */
-export function holdFiles(paths: readonly string[]): HeldFiles {
+/**
+ * @param paths files that are open now, or will not exist.
+ * @param save what still can be saved once one is gone.
+ */
+export function holdFiles(paths: readonly string[], save: () => void): HeldFiles {
   const held = paths.map((path) => ({ path, inode: inodeOf(path) }));
   const isLeft = ({ path, inode }: (typeof held)[number]): boolean => inodeOf(path) === inode;
   return {
     check: () => {
       const gone = held.find((file) => !isLeft(file));
       if (gone === undefined) return;
+      save();
       throw new Error(
         `another program deleted, moved or replaced ${gone.path} while the mirror had it open: do so only while the mirror is stopped`,
       );

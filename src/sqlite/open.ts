@@ -14,3 +14,13 @@ export function openReader(path: string): Db {
     return db;
   });
 }
+
+export function doneOrClosed(db: Db, act: (db: Db) => void): Db {
+  try {
+    act(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

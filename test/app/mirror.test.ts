@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openMirror, type OpenMirror } from '../../src/app/mirror.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { eventually } from '../process/wait.ts';
 import { newPath } from '../mirror/mirror-file.ts';
 import { log } from '../reconcile/mirror.ts';
 
@@ -43,4 +44,12 @@ test('a new epoch counts as missed until everything is due', async () => {
   await next.prepared;
   expect(next.missedSinceMs).toBeNull();
   expect(await next.store.reader.ask('runningRuns')).toHaveLength(1);
+});
+
+test('a mirror deleted before it read anything is read', async () => {
+  const path = newPath();
+  const { store } = await opened(path);
+  rmSync(path);
+  const runs = () => store.reader.ask('runningRuns').catch(() => []);
+  await eventually(async () => (await runs()).length === 1, { what: 'a run' });
 });

@@ -1,5 +1,6 @@
+import { rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { InboxClient } from '../../src/inbox/inbox-client.ts';
 import {
@@ -59,6 +60,19 @@ test('rejects the deliveries of a failed commit and accepts the next', async () 
   other.exec('COMMIT');
   await client.append(body(1), T0);
   expect(client.lastSeq).toBe(1);
+});
+
+test('a quiet inbox bounds its write-ahead log and checks its files at each heartbeat', async () => {
+  const path = newPath();
+  const own = lockAndOpen(path);
+  own.db.pragma('synchronous = OFF');
+  const check = vi.spyOn(own, 'check');
+  const { client } = await open(path, () => own);
+  for (let n = 0; n < 2_100; n += 1) await client.beat(BEAT);
+  expect(check).toHaveBeenCalledTimes(2_100);
+  expect(statSync(`${inboxPath(path)}-wal`).size).toBeLessThan(5e6);
+  rmSync(`${inboxPath(path)}.lock`);
+  expect(() => own.check()).toThrow('another program deleted');
 });
 
 test('commits pending deliveries on close', async () => {

@@ -137,6 +137,8 @@ test('keeps the heartbeat, the downtime to make up for, the epoch and the highes
     missedSinceMs: null,
     changeSeq: 9,
   });
+  inbox.append([arrival('a', T0 + 4)]);
+  expect(readMetadata(db).clockMs).toBe(T0 + 4);
 });
 
 test('publishes what was received here, oldest first and a little at a time, and nothing from the stream', () => {

@@ -99,23 +99,27 @@ test('treats a connection dropped unread as a possible loss', async () => {
   expect(appended.mock.calls).toMatchObject([[{ kind: 'due', what: 'loss' }]]);
 });
 
-test('reports requests turned away as a possible loss once in 15 minutes', async () => {
+test('reports requests turned away as a possible loss once in 15 minutes, and at a stop', async () => {
   const intake = await startIntake();
   await knowTea(intake);
   const appended = vi.spyOn(intake.store.writer, 'append');
   let nowMs = Date.now();
   const { writer } = intake.store;
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
   const unstored = new UnstoredDeliveries({ writer, now: () => nowMs, log: pino({ enabled: false }) });
-  onTestFinished(() => unstored.stop());
-  unstored.noteTurnedAway();
-  unstored.noteTurnedAway();
-  await eventually(() => appended.mock.calls.length === 1, { what: 'the first report' });
-  unstored.noteTurnedAway();
-  await unstored.stop();
-  expect(appended).toHaveBeenCalledTimes(1);
+  const isReported = async (times: number): Promise<void> => {
+    unstored.noteTurnedAway();
+    vi.advanceTimersByTime(500);
+    await eventually(() => appended.mock.calls.length === times, { what: `report ${times}` });
+  };
+  await isReported(1);
+  await isReported(1);
   nowMs += 15 * 60_000;
+  await isReported(2);
+  await isReported(2);
   await unstored.stop();
-  expect(appended).toHaveBeenCalledTimes(2);
+  expect(appended).toHaveBeenCalledTimes(3);
 });
 
 test('reports in healthz whether a delivery could be committed now', async () => {

@@ -19,8 +19,10 @@ import {
   type MirrorPosition,
   type StartedMirror,
 } from '../../src/mirror/start.ts';
+import { openForQueries, serveQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { Applier } from '../../src/mirror/writer/applier.ts';
 import { prepareCommands } from '../../src/mirror/writer/commands.ts';
+import { openOwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { backupDatabase } from '../../src/mirror/file/backup.ts';
 import type { Db } from '../../src/sqlite/open.ts';
@@ -288,6 +290,30 @@ test.each<[string, string, (page: Buffer) => unknown]>([
     why: expect.stringContaining('damaged'),
     movedTo: path + ASIDE,
   });
+});
+
+test('saves what a deleted write-ahead log holds', () => {
+  const { path } = filled();
+  const own = openOwnMirror(path, { inboxEndSeq: null, isSuspect: false });
+  own.db.exec('UPDATE service_state SET alive_at_ms = 7');
+  rmSync(`${path}-wal`);
+  expect(() => own.check()).toThrow('another program deleted');
+  own.close({ isOrderly: false });
+  expect(values(new Database(path), 'SELECT alive_at_ms FROM service_state')).toEqual([7]);
+});
+
+test('does not blame the mirror for a damaged inbox', async () => {
+  const { path } = filled();
+  openedInbox(path).pragma('wal_checkpoint(TRUNCATE)');
+  writeFileSync(inboxPath(path), readFileSync(inboxPath(path)).fill(0x5a, 4_096));
+  const answer = new Promise((resolve) => {
+    const ask = (listener: (request: unknown) => void): void =>
+      listener({ id: 1, name: 'query', args: { name: 'deliveryAt', args: { seq: 1 } } });
+    const owner = { post: resolve, onMessage: ask, take: () => undefined, close: () => undefined };
+    serveQueries(owner as Parameters<typeof serveQueries>[0], () => openForQueries(path));
+  });
+  const error = { kind: 'unreachable', message: expect.stringContaining(inboxPath(path)) as string };
+  expect(await answer).toMatchObject({ error });
 });
 
 function hold(path: string, by: string): void {

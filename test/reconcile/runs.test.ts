@@ -14,13 +14,7 @@ function setUp() {
   const follow = (run: Run) => followRun(deps, run);
   const reload = async (run: Run): Promise<Run> => present(await store.reader.ask('runById', { id: run.id }));
   const listed = async (run: Run): Promise<void> => {
-    await store.writer.command('checkpointRun', {
-      id: run.id,
-      listOffset: 0,
-      listLastId: null,
-      listDone: true,
-      total: 0,
-    });
+    await store.writer.command('checkpointRun', { ...run, listOffset: 0, listDone: true, total: 0 });
   };
   const know = async (productIds: readonly string[]): Promise<void> => {
     await store.writer.append({ kind: 'listed', atMs: time.nowMs, productIds, lookup: false });
@@ -138,6 +132,13 @@ describe('after a refusal', () => {
     await fail('1', 'rejected');
     expect(await follow(await reload(run))).toBe(true);
   });
+});
+
+test('takes no progress of a run of an earlier file', async () => {
+  const { store, begin, reload } = setUp();
+  const run = await begin('operator');
+  await store.writer.command('progressRun', { ...run, startedAtMs: run.startedAtMs - 1, done: 5 });
+  expect((await reload(run)).done).toBe(0);
 });
 
 test('ends a run without a product that keeps failing while others do not', async () => {

@@ -1,27 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { present } from '../shared/present.ts';
 import { levelOf, reply, sandboxFor, steer, variantOf, withReceiver } from './harness.ts';
 
 const get = async (sandbox: Sandbox, path: string) => reply(await fetch(`${sandbox.baseUrl}/sandbox${path}`));
-
-test('GET /sandbox/truth returns the snapshot', async () => {
-  const sandbox = await sandboxFor();
-  const { status, body } = await get(sandbox, '/truth');
-  expect(status).toBe(200);
-  const level = present(sandbox.truth.snapshot().levels[0]);
-  expect((body['levels'] as unknown[])[0]).toEqual({
-    variant_id: level.variantId,
-    warehouse_id: level.warehouseId,
-    product_id: level.productId,
-    sku: level.sku,
-    kind: level.kind,
-    available_qty: level.availableQty,
-    on_hand: level.onHand,
-    reserved_qty: level.reservedQty,
-  });
-  expect(body['products']).toHaveLength(12);
-});
 
 test('POST /sandbox/operations changes the truth and sends webhooks', async () => {
   const { sandbox, receiver } = await withReceiver();

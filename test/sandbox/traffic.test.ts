@@ -21,15 +21,6 @@ async function replay(seed: number, changes: 'stock' | 'structure' = 'stock') {
   return { sandbox, catalogue, items: itemsOf(sandbox), truth: sandbox.truth.snapshot() };
 }
 
-test('repeats catalogue and operations for a seed', async () => {
-  const [first, again, other] = [await replay(3), await replay(3), await replay(4)];
-  expect(again.catalogue).toEqual(first.catalogue);
-  expect(again.items).toEqual(first.items);
-  expect(again.truth).toEqual(first.truth);
-  expect(other.catalogue).not.toEqual(first.catalogue);
-  expect(other.items).not.toEqual(first.items);
-});
-
 test.each(['stock', 'structure'] as const)(
   'chains the changes of each stock level (changes of %s)',
   async (changes) => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -25,12 +25,6 @@ function foreign(path: string): Database.Database {
   onTestFinished(() => void db.close());
   return db;
 }
-
-test('creates folder and file', () => {
-  const path = join(temporaryFolder(), 'a', 'b', 'mirror.db');
-  openWriter(path).close();
-  expect(existsSync(path)).toBe(true);
-});
 
 const FULL = 2;
 

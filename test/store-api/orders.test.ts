@@ -116,7 +116,16 @@ test.each([
   ['as null', { description: null, category: null, min: null }],
   [
     'oddly',
-    { description: 7, img_uris: 'one', category: {}, shipping_rates: [{}], min: 12.5, pg_vd_ids: [1] },
+    {
+      description: 7,
+      img_uris: 'one',
+      category: {},
+      shipping_rates: [{}],
+      min: 12.5,
+      pg_vd_ids: [1],
+      has_child: 'no',
+      create_time: '',
+    },
   ],
 ])('productDetail keeps its stock with descriptive fields %s', async (_how, odd) => {
   const { service, client } = await connected();

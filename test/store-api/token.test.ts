@@ -217,6 +217,18 @@ test('slow_down pauses token requests for its time, also over a restart', async 
   expect(service.to(TOKEN)).toHaveLength(2);
 });
 
+test('a process told to slow down uses the token that another was issued meanwhile', async () => {
+  const { file, held } = memoryFile();
+  held.isBroken = false;
+  const { service, tokens } = await connected({ file });
+  service.answer(TOKEN, (response) => {
+    held.state = living('other', START_MS + HOUR_MS);
+    sendError(response, 429, 'slow_down');
+  });
+  expect(await tokens.getToken()).toBe('other');
+  expect(held.state?.token?.accessToken).toBe('other');
+});
+
 test('a failing token endpoint is asked less and less often, and calls in between fail at once', async () => {
   const { service, tokens, clock } = await connected();
   service.answer(TOKEN, (response) => sendError(response, 500, 'server_error'));

@@ -1,6 +1,11 @@
 import { BY_A_READ, driftCause, reportDrift } from './drift.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { BUNDLE_DELAY_MAX_MS, BUNDLE_DELAY_MIN_MS, BUNDLE_DELAY_PER_PRODUCT_MS } from '../limits.ts';
+import {
+  BUNDLE_DELAY_MAX_MS,
+  BUNDLE_DELAY_MIN_MS,
+  BUNDLE_DELAY_PER_PRODUCT_MS,
+  EARLIEST_MS,
+} from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Variant } from '../model.ts';
 import { totalHiMs } from './unlisted-levels.ts';
@@ -45,7 +50,7 @@ export function applyTotal(
     reservedQty: seen.reservedQty,
     asOfMs: oldQty === newQty ? variant.asOfMs : read.sentAtMs,
     verifiedAtMs: concurrent && oldQty === null ? variant.verifiedAtMs : read.sentAtMs,
-    totalHiMs: concurrent ? variant.totalHiMs : totalHiMs(seen, read),
+    totalHiMs: Math.max(concurrent ? variant.totalHiMs : EARLIEST_MS, totalHiMs(seen, read)),
     missingAtMs: null,
     goneAtMs: null,
     lookupAtMs: null,

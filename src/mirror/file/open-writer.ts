@@ -1,9 +1,7 @@
 /** Separate from sqlite/open.ts because most threads need no migrations. */
 import { accessSync, constants, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { explain, useWal } from '../../sqlite/explain.ts';
-import { makeFolder } from '../../sqlite/make-folder.ts';
 import { migrate, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
 import { refuseFolder } from './known-mirror.ts';
@@ -11,10 +9,9 @@ import { createViews } from './views.ts';
 
 const WAL_BYTES = 16 << 20;
 
-/** Opens the only connection that may write; creates folder and file, and migrates. @throws StoreError */
+/** Opens the only connection that may write; creates the file, and migrates. @throws StoreError */
 export function openWriter(path: string): Db {
   return explain(path, () => {
-    makeFolder(dirname(path));
     refuseFolder(path);
     replaceSides(path);
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });

@@ -1,7 +1,7 @@
 import { inboxPath } from '../../inbox/inbox.ts';
 import { isDamage, plainError, sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { explain, explained } from '../../sqlite/explain.ts';
-import { openReader, type Db } from '../../sqlite/open.ts';
+import { doneOrClosed, openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering } from '../../sqlite/worker.ts';
 import * as queries from './queries.ts';
 
@@ -13,14 +13,7 @@ export type QueryCalls = {
 type Query = (db: Db, args: unknown) => unknown;
 
 export function openForQueries(path: string): Db {
-  const db = openReader(path);
-  try {
-    attachInbox(db, path);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  return doneOrClosed(openReader(path), (db) => attachInbox(db, path));
 }
 
 export function attachInbox(db: Db, path: string): void {
@@ -54,6 +47,9 @@ export function serveQueries(owner: Answering<QueryCalls, never>, open: () => Db
 
 function failed(name: queries.QueryName, db: Db | null, error: unknown): StoreError {
   const isOfFile = error instanceof StoreError || sqliteCode(error) !== null;
-  const { kind, message } = explained(isOfFile && db !== null ? db.name : `query ${name}`, error);
+  if (!isOfFile || db === null) return explained(`query ${name}`, error);
+  // Queries that parse bodies read the inbox: the mirror need not be opened again.
+  if (!(name in queries)) return new StoreError('unreachable', explained(inboxPath(db.name), error).message);
+  const { kind, message } = explained(db.name, error);
   return new StoreError(isDamage(error) ? 'damaged' : kind, message, { cause: error });
 }

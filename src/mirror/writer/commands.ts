@@ -25,8 +25,9 @@ export function prepareCommands(db: Db) {
   );
   const noteMinute = db.prepare('INSERT OR REPLACE INTO minutes (minute, values_json) VALUES (?, ?)');
   const forgetMinutes = db.prepare('DELETE FROM minutes WHERE minute <= ?');
-  // An ended run stays as its input left it.
-  const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE id = @id AND state = 'running'`);
+  // An ended run stays as its input left it; in a new file, another run may have the number.
+  const THIS_RUN = `id = @id AND started_at_ms = @startedAtMs AND state = 'running'`;
+  const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE ${THIS_RUN}`);
   const checkpoint = ofRun(
     'list_offset = @listOffset, list_last_id = @listLastId, list_done = @listDone, total = max(total, @total)',
   );
@@ -58,9 +59,8 @@ export function prepareCommands(db: Db) {
       forgetWarehouses.run(names);
       nameWarehouses.run(names);
     },
-    checkpointRun: (at: Pick<Run, 'id' | 'listOffset' | 'listLastId' | 'listDone' | 'total'>): void =>
-      void checkpoint.run({ ...at, listDone: at.listDone ? 1 : 0 }),
-    progressRun: (at: Pick<Run, 'id' | 'total' | 'done' | 'failed'>): void => void progress.run(at),
+    checkpointRun: (run: Run): void => void checkpoint.run({ ...run, listDone: run.listDone ? 1 : 0 }),
+    progressRun: (run: Run): void => void progress.run(run),
     failRead: prepareFailure(db),
     retryFailures: (): void => void retryFailures.run(),
     /** @param args.inboxFirstSeq the oldest row left in the inbox. */

@@ -40,20 +40,18 @@ export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
     // Closed last: a read-only connection leaves -wal and -shm, which readers without write access to the folder need.
     const last = openReader(path);
     last.prepare('SELECT 1 FROM mirror_state').get();
-    const file = holdFiles([path]);
-    const sides = holdFiles([`${path}-wal`, `${path}-shm`]);
+    // A deleted write-ahead log is still open: save its content into the file.
+    const sides = holdFiles([`${path}-wal`, `${path}-shm`], () => db.pragma('wal_checkpoint(PASSIVE)'));
+    const file = holdFiles([path], () => {
+      // SQLite would use them for the file that replaced it.
+      for (const side of sides.left()) rmSync(side, { force: true });
+    });
     return {
       db,
       applier: new Applier(db, inbox),
       newEpoch,
       check: () => {
-        try {
-          file.check();
-        } catch (error) {
-          // SQLite would use them for the file that replaced it.
-          for (const side of sides.left()) rmSync(side, { force: true });
-          throw error;
-        }
+        file.check();
         sides.check();
       },
       close: ({ isOrderly }) => {
@@ -114,6 +112,7 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
   const works: { readonly id: number; readonly work: Work }[] = [];
   let closing: number | null = null;
   let isArriving = false;
+  let checkAtMs = 0;
   const accept = (request: Asking): void => {
     const { id } = request;
     switch (request.name) {
@@ -148,6 +147,10 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
         for (let next = owner.take(); next !== undefined; next = owner.take()) accept(next);
         if (own === null) return;
         const startedMs = performance.now();
+        if (startedMs >= checkAtMs) {
+          checkAtMs = startedMs + CHECK_EVERY_MS;
+          own.check();
+        }
         if (closing !== null || !step(own.applier)) break;
         const tookMs = performance.now() - startedMs;
         if (isArriving && tookMs >= LONG_STEP_MS)

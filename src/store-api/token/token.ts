@@ -125,6 +125,8 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       token = null;
       await saveFile();
     } else if (error instanceof ServiceError && error.kind === 'rate_limited') {
+      // Another process may have been issued a token, or been refused, meanwhile.
+      await adoptFile();
       const pauseMs = Math.max(MIN_PAUSE_MS, error.retryAfterMs ?? DEFAULT_PAUSE_MS);
       slowDown = { fromMs: atMs, untilMs: atMs + pauseMs };
       await saveFile();

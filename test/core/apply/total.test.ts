@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { VariantSnapshot } from '../../../src/core/input.ts';
-import { T0, type Mirror, change, mirrorAfterRead, productSnapshot, variantSnapshot } from '../builders.ts';
+import { T0, Mirror, change, mirrorAfterRead, productSnapshot, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;
 const AT = T0 + 60 * S;
@@ -76,6 +76,23 @@ describe('a total', () => {
     mirror.deliver(late, change({ old: 1, new: 0, updateTimeMs: late }));
     expect(mirror.reason()).toBe('conflict');
     expect(mirror.gaps()).toHaveLength(1);
+  });
+
+  test('that alone was read, while its stock changed, does not settle the order of two changes', () => {
+    const mirror = new Mirror();
+    const deliver = (atMs: number, old: number, next: number): void =>
+      void mirror.deliver(atMs, change({ old, new: next, updateTimeMs: atMs }));
+    const read = (atMs: number, availableQty: number): void =>
+      void mirror.read(of({ availableQty }, null), { sentAtMs: atMs });
+    deliver(T0, 0, 1);
+    read(T0 + S, 1);
+    deliver(AT, 1, 2);
+    read(AT + S, 2);
+    deliver(AT + 60 * S, 2, 3);
+    deliver(AT + 60 * S, 3, 2);
+    // A change lost in another warehouse makes up for it.
+    read(AT + 70 * S, 3);
+    expect([...mirror.tables.levels.values()]).toMatchObject([{ unexplainedAtMs: AT + 60 * S }]);
   });
 
   test.each([
