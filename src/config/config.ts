@@ -134,7 +134,7 @@ export function isLoopback(host: string): boolean {
 
 /** A rule over several variables is skipped if one that it needs is wrong. */
 function checkTogether(values: Partial<Values>): ConfigProblem[] {
-  const { HOST, PORT, OPS_HOST, OPS_PORT, OPS_TOKEN, OPS_READ_TOKEN } = values;
+  const { PORT, OPS_HOST, OPS_PORT, OPS_TOKEN, OPS_READ_TOKEN } = values;
   const problems: ConfigProblem[] = [];
   const isOpen = OPS_HOST !== undefined && !isLoopback(OPS_HOST);
   if (OPS_TOKEN === null && (isOpen || OPS_READ_TOKEN instanceof Secret)) {
@@ -143,6 +143,10 @@ function checkTogether(values: Partial<Values>): ConfigProblem[] {
       : 'is missing, and OPS_READ_TOKEN protects nothing without it';
     const remedy = `${remedyFor('OPS_TOKEN')}${isOpen ? ' Or set OPS_HOST=127.0.0.1.' : ''}`;
     problems.push({ name: 'OPS_TOKEN', problem, remedy, isAbsent: true });
+  }
+  if (OPS_TOKEN instanceof Secret && OPS_TOKEN.reveal() === OPS_READ_TOKEN?.reveal()) {
+    const problem = 'equals OPS_TOKEN, so it allows everything';
+    problems.push({ name: 'OPS_READ_TOKEN', problem, remedy: 'Set one of the two to another value.' });
   }
   const { STREAM_URL, STREAM_USER, STREAM_PASSWORD, ROLE } = values;
   if (STREAM_URL === null && ROLE !== undefined && ROLE !== 'both') {
@@ -155,8 +159,8 @@ function checkTogether(values: Partial<Values>): ConfigProblem[] {
     problems.push({ name, problem, remedy: remedyFor(name), isAbsent: true });
   }
   // Port 0 picks a free port each time.
-  if (HOST !== undefined && HOST === OPS_HOST && PORT !== undefined && PORT === OPS_PORT && PORT > 0) {
-    const problem = `is ${PORT}, which HOST and PORT already use`;
+  if (PORT !== undefined && PORT === OPS_PORT && PORT > 0) {
+    const problem = `is ${PORT}, which PORT already uses`;
     problems.push({ name: 'OPS_PORT', problem, remedy: 'Set it to another port.' });
   }
   return problems;

@@ -70,7 +70,7 @@ export const databaseFile = kind('the path of a file on a local disk', (text) =>
 export const schedule = kind('minute hour day month weekday, such as `*/15 * * * *`, or `off`', (text) => {
   if (text.toLowerCase() === 'off') return null;
   try {
-    const job = new Cron(text, { paused: true });
+    const job = new Cron(text, { paused: true, mode: '5-part' });
     // croner also accepts a date, which fires once, and patterns that never fire.
     return job.getPattern() === undefined || job.nextRun() === null ? undefined : text;
   } catch {

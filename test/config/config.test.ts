@@ -24,26 +24,17 @@ const REQUIRED = {
 };
 const TOKEN = '0123456789abcdef';
 
-function load(env: Env, files: Files = {}): Config {
-  return loadConfig({
-    env,
-    cwd: '/app',
-    readFile: (path) => {
-      const content = files[path] ?? fileError('ENOENT');
-      if (typeof content === 'string') return content;
-      throw content;
-    },
-  });
-}
-
-function loadLocal(env: Env, files: Files = {}) {
+function sourcesOf(env: Env, files: Files) {
   const readFile = (path: string): string => {
     const content = files[path] ?? fileError('ENOENT');
     if (typeof content === 'string') return content;
     throw content;
   };
-  return loadLocalConfig({ env, cwd: '/app', readFile });
+  return { env, cwd: '/app', readFile };
 }
+
+const load = (env: Env, files: Files = {}): Config => loadConfig(sourcesOf(env, files));
+const loadLocal = (env: Env, files: Files = {}) => loadLocalConfig(sourcesOf(env, files));
 
 function fileError(code: string): Error {
   return Object.assign(new Error(`${code}: s3cret should not be quoted`), { code });
@@ -83,11 +74,8 @@ describe('without the settings of the store', () => {
 
   it('ignores unreadable secrets and an unused listener', () => {
     const env = { SERVICE_CLIENT_SECRET_FILE: '/secret', OPS_TOKEN_FILE: '/token', OPS_HOST: '10.0.0.1' };
-    const files = {
-      '/secret': fileError('EACCES'),
-      '/token': fileError('EACCES'),
-      '/app/.env': fileError('EACCES'),
-    };
+    const denied = fileError('EACCES');
+    const files = { '/secret': denied, '/token': denied, '/app/.env': denied };
     expect(loadLocal(env, files).ops).toMatchObject({ host: '10.0.0.1', token: null });
   });
 
@@ -143,7 +131,7 @@ it.each<[env: Env, pick: (config: Config) => unknown, expected: unknown]>([
   [{ OPS_TOKEN: `full-${TOKEN}`, OPS_READ_TOKEN: TOKEN }, (c) => c.ops.readToken?.reveal(), TOKEN],
   [{ PORT: '0', OPS_PORT: '0' }, (c) => [c.webhook.port, c.ops.port], [0, 0]],
   [{ RECONCILE_CRON: 'off', RESYNC_CRON: 'OFF' }, (c) => c.schedules.reconcileCron, null],
-  [{ RECONCILE_CRON: '30 * * * * *' }, (c) => c.schedules.reconcileCron, '30 * * * * *'],
+  [{ RECONCILE_CRON: '@daily' }, (c) => c.schedules.reconcileCron, '@daily'],
   [
     { WAREHOUSE_NAMES: ' 11=Bangkok, 12 = Chiang Mai,0=a=b' },
     (c) => [...c.warehouseNames],
@@ -184,7 +172,8 @@ describe('refused values', () => {
       'OPS_TOKEN is missing, and OPS_HOST 0.0.0.0 can be reached from other machines',
     ],
     [{ OPS_READ_TOKEN: TOKEN }, 'OPS_TOKEN is missing, and OPS_READ_TOKEN protects nothing without it'],
-    [{ PORT: '8788' }, 'OPS_PORT is 8788, which HOST and PORT already use'],
+    [{ OPS_TOKEN: TOKEN, OPS_READ_TOKEN: TOKEN }, 'OPS_READ_TOKEN equals OPS_TOKEN, so it allows everything'],
+    [{ PORT: '8788', HOST: '0.0.0.0' }, 'OPS_PORT is 8788, which PORT already uses'],
     [{ ROLE: 'receiver' }, 'STREAM_URL is missing, and ROLE is receiver'],
     [{ STREAM_USER: 'u' }, 'STREAM_PASSWORD is missing: user and password are set together'],
     [{ STREAM_PASSWORD: 'p' }, 'STREAM_USER is missing: user and password are set together'],
@@ -202,17 +191,12 @@ describe('refused values', () => {
     ['SERVICE_CLIENT_SECRET', ' \n'],
     ['SERVICE_BASE_URL', 'service.example', 'localhost:8790', 'http://', 'ftp://service.example'],
     ['SERVICE_BASE_URL', 'https://u:p@service.example', 'https://u@service.example'],
-    [
-      'SERVICE_BASE_URL',
-      'https://service.example?a=1',
-      'https://service.example/?',
-      'https://service.example/#',
-    ],
+    ['SERVICE_BASE_URL', 'https://service.example?a=1', 'https://h.example/?', 'https://h.example/#'],
     ['DATABASE_PATH', '  ', 'a\0b', ':memory:', 'file:m.db', './data/', '..'],
     ['HOST', '*', '[::1]', '127.0.0.1:80', 'a b'],
     ['OPS_PORT', '-1', '80 ', '0x50'],
     ['OPS_TOKEN', TOKEN.slice(1), `${TOKEN} x`, `${TOKEN}é`],
-    ['RECONCILE_CRON', '* * *', '0 0 30 2 *', '2099-01-01T00:00:00'],
+    ['RECONCILE_CRON', '* * *', '0 0 30 2 *', '*/5 * * * * *', '2099-01-01T00:00:00'],
     ['WAREHOUSE_NAMES', '11=Bangkok,Chiang Mai', '11=A,', 'BKK=Bangkok', '11= ', '11=A,11=B', '11=a\u0007'],
     ['WAREHOUSE_NAMES', `11=${'x'.repeat(61)}`],
     ['SERVICE_MAX_CONCURRENCY', '0', '257', '1.5'],
@@ -346,16 +330,10 @@ it('shows no secret when the configuration is printed', () => {
 const text = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
 
 it('.env.example is a working configuration for the sandbox', () => {
-  const { service } = load({}, { '/app/.env': text });
-  expect({
-    ...service,
-    webhookSecrets: service.webhookSecrets.map((secret) => secret.reveal()),
-  }).toMatchObject({
-    baseUrl: 'http://127.0.0.1:8790',
-    clientId: 'sandbox-client',
-    webhookSecrets: ['sandbox-webhook-secret'],
-  });
-  expect(service.clientSecret.reveal()).toBe('sandbox-secret');
+  const { baseUrl, clientId, clientSecret, webhookSecrets } = load({}, { '/app/.env': text }).service;
+  expect([baseUrl, clientId]).toEqual(['http://127.0.0.1:8790', 'sandbox-client']);
+  const secrets = [clientSecret, ...webhookSecrets].map((secret) => secret.reveal());
+  expect(secrets).toEqual(['sandbox-secret', 'sandbox-webhook-secret']);
 });
 
 describe('passed sockets', () => {
