@@ -44,14 +44,15 @@ export function createCommand(): Command {
     .action(async (options: { readonly json?: boolean }) => {
       const config = loadLocalConfig();
       const { path } = config.database;
-      // The mirror at OPS_PORT may be another one's unless a process holds this file.
-      const isHeld = isHeldByProcess(path);
-      const served = isHeld ? await askServer(config) : null;
+      // The mirror at OPS_PORT may be another one's unless a process holds this file. If unknown, its heartbeat decides.
+      const isHeld = ifReadable(() => isDatabaseLocked(inboxPath(path)), true);
+      const answer = isHeld ? await askServer(config) : null;
+      const [served, hidden] = typeof answer === 'string' ? [null, answer] : [answer, null];
       const status = served ?? readFile(path, { isHeld });
       process.stdout.write(
         options.json === true
           ? `${JSON.stringify({ ...status, serving: served !== null })}\n`
-          : describe(visibleIn(status), { path, hidden: isHeld && served === null ? config.ops : null }),
+          : describe(visibleIn(status), { path, hidden }),
       );
       process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
     });
@@ -68,12 +69,13 @@ It needs no settings of the store. Exit code 0: a mirror runs, and its state is 
   });
 }
 
-/** @returns null if nothing answers, or if this user has no token. */
-async function askServer({ ops }: LocalConfig): Promise<Status | null> {
+/** @returns the reason if nothing answers, or if this user has no token. */
+async function askServer({ ops }: LocalConfig): Promise<Status | string> {
+  const silence = `a process holds the database but does not answer at ${ops.host}:${ops.port}: check OPS_HOST and OPS_PORT`;
   try {
-    return await opsClient(ops).get('/api/status', stateSchema);
+    return (await opsClient(ops).get('/api/status', stateSchema)) ?? silence;
   } catch (error) {
-    if (error instanceof WrongTokenError && (ops.token ?? ops.readToken) === null) return null;
+    if (error instanceof WrongTokenError && (ops.token ?? ops.readToken) === null) return error.message;
     throw error;
   }
 }
@@ -86,9 +88,10 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
   }
   const db = openMirrorFile(path);
   try {
-    const hasInbox = isThere(inboxPath(path));
-    if (hasInbox) attachInbox(db, path);
-    const behind = hasInbox ? lag(db) : null;
+    const behind = ifReadable(() => {
+      attachInbox(db, path);
+      return lag(db);
+    }, null);
     const status = readStatus(db);
     return {
       ...status,
@@ -101,13 +104,13 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
   }
 }
 
-/** true also if this user may not test the lock; the heartbeat then decides. */
-function isHeldByProcess(path: string): boolean {
+/** @returns the fallback if a file is absent, or if this user may not open it. */
+function ifReadable<T, F>(read: () => T, fallback: F): T | F {
   try {
-    return isDatabaseLocked(inboxPath(path));
+    return read();
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    return true;
+    if (error instanceof StoreError) return fallback;
+    throw error;
   }
 }
 
@@ -115,8 +118,8 @@ const PAINT = { live: colours.green, catching_up: colours.yellow, stale: colours
 
 interface Place {
   readonly path: string;
-  /** The expected address of a mirror that holds the file but does not answer there. */
-  readonly hidden: LocalConfig['ops'] | null;
+  /** Why the process that holds the file did not report its state. */
+  readonly hidden: string | null;
 }
 
 function describe(status: Status, { path, hidden }: Place): string {
@@ -127,13 +130,7 @@ function describe(status: Status, { path, hidden }: Place): string {
     const age = since === null ? '' : `${ago(since)}, `;
     rows.push([paint(severity), `${code} (${age}owner: ${owner}): ${message}`], ['what to do', remedy]);
   }
-  if (hidden !== null) {
-    const address = `${hidden.host}:${hidden.port}`;
-    rows.push([
-      'mirror',
-      `a process holds the database but does not answer at ${address}: check OPS_HOST and OPS_PORT`,
-    ]);
-  }
+  if (hidden !== null) rows.push(['mirror', hidden]);
   rows.push(['database', path]);
   const counted = countsSchema.safeParse(status);
   if (!counted.success) return table(rows);

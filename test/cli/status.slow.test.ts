@@ -1,3 +1,4 @@
+import { mkdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
 import { lockDatabase } from '../../src/sqlite/lock.ts';
@@ -16,7 +17,7 @@ test('names the remedy without a server and a database', async () => {
 
 test('shows the server’s state and exits 0 only if live', async () => {
   const sandbox = await startService({ products: 20 });
-  const home = await homeOf(sandbox);
+  const home = await homeOf(sandbox, { OPS_TOKEN: 'token-of-16-chars' });
   const hold = holdNext(sandbox);
   const server = await startServer(home, sandbox);
   const early = await run(home, 'status', '--json');
@@ -39,6 +40,8 @@ test('shows the server’s state and exits 0 only if live', async () => {
   expect(lost.stdout).toMatch(
     /^mirror +a process holds the database but does not answer at 127\.0\.0\.1:0: /m,
   );
+  const refused = await run(withEnv(home, { OPS_TOKEN: '' }), 'status');
+  expect(refused.stdout).toMatch(/^mirror +the mirror at \S+ requires its OPS_TOKEN, or OPS_READ_TOKEN /m);
 
   const other = await run(withEnv(home, { DATABASE_PATH: 'other.db' }), 'status');
   expect(other.stderr).toMatch(/no mirror runs, and .*other\.db does not exist/);
@@ -68,4 +71,10 @@ test('shows the server’s state and exits 0 only if live', async () => {
   );
   const kept = await run(home, 'status', '--json');
   expect(JSON.parse(kept.stdout)).toMatchObject({ deliveries_behind: 1, behind_since: atMs });
+
+  // Like the inbox of another user, a folder cannot be opened.
+  rmSync(inbox);
+  mkdirSync(inbox);
+  const without = await run(home, 'status', '--json');
+  expect(JSON.parse(without.stdout)).toMatchObject({ products: 20, deliveries_behind: null });
 });
