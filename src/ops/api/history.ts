@@ -30,14 +30,14 @@ const deliverySchema = z
     seq: z.int().meta({ description: 'Its row in the inbox.' }),
     arrived_at: instant,
     bytes: z.int(),
-    request_id: z.string().nullable(),
+    request_id: z.string().nullable().meta({ description: 'Also null when the body is over 64 KB.' }),
     items: z
       .int()
       .nullable()
       .meta({ description: 'Items that were understood; null when the body is over 64 KB.' }),
     dead_letters: z
       .array(deadLetterSchema)
-      .meta({ description: 'The first items that were not understood.' }),
+      .meta({ description: 'The first items that were not understood; empty over 64 KB: see the log.' }),
   })
   .openapi('Delivery');
 

@@ -25,7 +25,7 @@ const runSchema = z
       .meta({ description: 'Products in this run; grows while the catalogue list is still being read.' }),
     done: z.int(),
     drift: z.int().meta({ description: 'Differences that its reads found and corrected.' }),
-    failed: z.int().meta({ description: 'Products that the store refused to show.' }),
+    failed: z.int().meta({ description: 'Products whose reads failed.' }),
     error: z.string().nullable(),
   })
   .openapi('Run');
@@ -33,7 +33,7 @@ const runSchema = z
 const list = reading('/api/runs', {
   operationId: 'runs',
   summary: 'Runs: reads of the whole catalogue or of named products',
-  description: 'Newest first.',
+  description: 'Newest first. A run of named products also fails if the store has no product of an id.',
   query: newestFirst,
   answer: z.object({ runs: z.array(runSchema), ...listEnd }),
 });
@@ -75,6 +75,7 @@ const resync = createRoute({
     'A request for the whole catalogue joins an equally urgent run that is under way, and returns it with `joined`: true. ' +
     'The joined run does not repeat earlier reads. To compare every product as of now, request another run after its end.',
   request: {
+    query: request.query,
     body: {
       required: true,
       content: {

@@ -66,6 +66,7 @@ const readyz = createRoute({
   operationId: 'ready',
   summary: 'Whether the mirror is live',
   security: [],
+  request: { query: z.strictObject({}) },
   responses: withRefusals({
     200: answers('The mirror is live', z.object({ state })),
     503: answers('The mirror is not live', z.object({ state })),
