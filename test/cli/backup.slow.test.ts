@@ -106,6 +106,10 @@ describe('of a stopped mirror', () => {
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain('there.db exists: name another file, or replace it with --force');
     expect(statSync(path).size).toBe(14);
+    const { stderr } = await run(home, 'backup', '/proc/copy.db');
+    expect(stderr).toMatch(
+      /^error: cannot write in \/proc \(E\w+\): check disk space and permissions, [^:]+$/,
+    );
     expect((await run(home, 'backup', 'there.db', '--force')).code).toBe(0);
     expect(statusOf(path).last_seq).toBe(0);
   });

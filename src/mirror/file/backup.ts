@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { inboxPath } from '../../inbox/inbox.ts';
 import { refuseTarget, removeDatabase } from '../../sqlite/database-files.ts';
-import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
-import { explain, explained, systemCode } from '../../sqlite/explain.ts';
+import { isDamage, sqliteCode, StoreError } from '../../sqlite/errors.ts';
+import { explain, systemCode } from '../../sqlite/explain.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 
@@ -50,7 +50,9 @@ export async function backupDatabase(
   } catch (error) {
     removeDatabase(draft);
     if (options.interrupted.aborted) return null;
-    throw systemCode(error) === null ? error : explained(draft, error);
+    const code = isDamage(error) ? null : systemCode(error);
+    const message = `cannot write in ${dirname(to)} (${code}): check disk space and permissions, or use another folder`;
+    throw code === null ? error : new StoreError('unreachable', message, { cause: error });
   }
 }
 
@@ -62,7 +64,7 @@ async function copy(from: string, draft: string, options: BackupOptions): Promis
   try {
     source.exec('BEGIN');
     const position = positionIn(source, from);
-    explain(draft, () => closeSync(openSync(draft, 'wx', 0o600)));
+    closeSync(openSync(draft, 'wx', 0o600));
     await source.backup(draft, {
       progress: ({ totalPages, remainingPages }) => {
         interrupted.throwIfAborted();
@@ -116,11 +118,10 @@ function firstProblem(copy: Db): string | null {
 
 function refuseBackupTarget(from: string, to: string, { force }: { readonly force: boolean }): void {
   refuseTarget([from, inboxPath(from)], to, { force });
-  for (const suffix of ['-wal', '-journal']) {
-    // SQLite would apply it to the new file.
-    if (existsSync(to + suffix))
-      throw new Error(`${to}${suffix} exists, so another program uses ${to}: name another file`);
-  }
+  // SQLite would apply it to the new file.
+  const side = ['-wal', '-journal'].find((suffix) => existsSync(to + suffix));
+  if (side === undefined) return;
+  throw new Error(`${to}${side} exists, so another program uses ${to}: name another file`);
 }
 
 function syncFile(path: string): void {
