@@ -40,7 +40,7 @@ export function createCommand(): Command {
     .option('--old <number>', 'available quantity before', LEVEL)
     .option('--new <number>', 'available quantity after', LEVEL)
     .option('--file <path>', 'send the bytes of this file instead; - is the standard input')
-    .option('--url <url>', 'the address, instead of HOST and PORT', webUrl)
+    .option('--url <url>', 'the address, without credentials, instead of HOST and PORT', webUrl)
     .option('--secret-previous', 'sign it with SERVICE_WEBHOOK_SECRET_PREVIOUS')
     .option('--json', 'print the answer as JSON')
     .action(async (options: SendOptions, command: Command) => {

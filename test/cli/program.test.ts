@@ -124,10 +124,12 @@ it.each([
   ['sandbox --products 0', '1 to 1000000'],
   ['sandbox --seed -1', '0 to 4294967295'],
   ['sandbox --webhook-url localhost', 'http'],
+  ['send --url http://user:s3cret@localhost/', 'address must not contain credentials'],
 ])('refuses `%s` and names the right usage', async (line, said) => {
   expect(await runReal(...line.split(' '))).toBe(2);
   expect(stdout).toBe('');
   expect(stderr).toContain(said);
+  expect(stderr).not.toContain('s3cret');
 });
 
 describe('as a command', () => {

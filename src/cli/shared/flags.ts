@@ -1,4 +1,5 @@
-import { InvalidArgumentError } from 'commander';
+import { CommanderError, InvalidArgumentError } from 'commander';
+import { EXIT } from './exit-codes.ts';
 
 export function whole(min: number, max: number): (value: string) => number {
   return checked(/^-?\d+$/, `a whole number from ${min} to ${max}`, min, max);
@@ -26,6 +27,11 @@ export function productIds(value: string, previous: string[] = []): string[] {
 }
 
 export function webUrl(value: string): string {
+  if (value.includes('@')) {
+    // commander would print the value of an InvalidArgumentError.
+    process.stderr.write('error: an address must not contain credentials or another @\n');
+    throw new CommanderError(EXIT.usage, 'stock-mirror.credentials', '');
+  }
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) return value;
   throw new InvalidArgumentError('It must be an address such as https://mirror.example/webhooks.');
 }
