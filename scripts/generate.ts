@@ -43,8 +43,7 @@ function envEntry(name: VariableName): string {
     plain(`${meaning}. Accepts ${kind.accepts}.${unset === null ? ' Default: none.' : ''}`),
   );
   const line = sandbox === undefined ? `# ${name}=${unset ?? ''}` : `${name}=${sandbox}`;
-  const file = isSecret(name) ? `# ${name}_FILE=\n` : '';
-  return `\n${text}${line}\n${file}`;
+  return `\n${text}${line}\n`;
 }
 
 function comment(text: string): string {
