@@ -116,7 +116,8 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
   if (!isFirst) changeSeq += UNNOTED_CHANGES;
   const { nowMs } = options;
   // Reads may bear times of the mirror's clock, noted each second.
-  const readUntilMs = Math.max(nowMs, (inboxAt.clockMs ?? nowMs) + 1_000);
+  const clockMs = kept?.prepare<[], number | null>('SELECT clock_ms FROM service_state').pluck().get();
+  const readUntilMs = Math.max(nowMs, ...[inboxAt.clockMs, clockMs].map((ms) => (ms ?? nowMs) + 1_000));
   const trustedAfterMs = isFirst ? EARLIEST_MS : readUntilMs + REPLICA_LAG_MS;
   const begin = (db: Db): void =>
     beginEpoch(db, { epoch, changeSeq, inboxSeq, inboxEpoch: inboxAt.epoch, nowMs, trustedAfterMs });

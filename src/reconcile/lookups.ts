@@ -11,7 +11,7 @@ interface LookupDeps extends ReadingDeps {
 /** The first search and its confirmation run at once; later ones wait longer, as a variant may have no product. */
 const FREE_SEARCHES = 2;
 const PAUSE_MS = 60_000;
-const PAUSE_CAP_MS = 60 * 60_000;
+const PAUSE_CAP_MS = 24 * 60 * 60_000;
 /** A failed search shows nothing about the variants. */
 const AFTER_FAILURE_MS = 5_000;
 /** Pacing restarts beyond this, so that made-up ids do not fill the memory. */

@@ -200,6 +200,7 @@ export class Throttle {
   }
 
   #block(why: Omit<Blocked, 'sinceMs' | 'at'>): void {
+    if (this.#blocked?.kind === 'wrong_store') return;
     const { now, onBlocked, storeAt } = this.#deps;
     const before = this.#blocked?.kind === why.kind ? this.#blocked : null;
     const at = storeAt === undefined ? {} : { at: storeAt };

@@ -200,10 +200,12 @@ test('applies what arrived since the inbox was restored', () => {
   db.close();
 });
 
-test('suspects rows read by a clock that was ahead', () => {
+test.each(['inbox', 'mirror'])('suspects rows read by a clock that was ahead, as the %s says', (noted) => {
   const { path } = filled();
   const inboxDb = openedInbox(path);
-  inboxDb.exec(`UPDATE metadata SET clock_ms = ${T0 + 600_000}, change_seq = 1000`);
+  inboxDb.exec('UPDATE metadata SET change_seq = 1000');
+  if (noted === 'inbox') inboxDb.exec(`UPDATE metadata SET clock_ms = ${T0 + 600_000}`);
+  else new Database(path).exec(`UPDATE service_state SET clock_ms = ${T0 + 600_000}`).close();
   const { db } = startMirror(path, inboxDb, { nowMs: T0, isSuspect: false, inboxEndSeq: null });
   db.exec(`UPDATE products SET read_at_ms = ${T0 + 600_000}`);
   expect(suspects(db)).toEqual([1]);

@@ -178,8 +178,10 @@ describe('a pause', () => {
   });
 
   test('after another store’s answer never ends', async () => {
-    const { throttle, time } = throttleWith();
+    const { throttle, time, fail } = throttleWith();
+    const underWay = fail(serviceError('rate_limited'));
     throttle.stopForWrongStore('store 2 answers');
+    await underWay;
     throttle.release();
     await throttle.send(() => Promise.resolve('answer'));
     time.nowMs += 3_600_000;

@@ -78,9 +78,10 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   ) {
     next = { ...next, lookupAtMs: next.lookupAtMs ?? input.atMs + MOVED_LOOKUP_MS };
   }
-  const level = leavesLevelOpen(variant, outcome)
-    ? { ...outcome.level, unexplainedAtMs: input.atMs }
-    : outcome.level;
+  const level =
+    leavesLevelOpen(variant, outcome) || (isOpen && mayBeInTotal(variant, change, { ahead }))
+      ? { ...outcome.level, unexplainedAtMs: input.atMs }
+      : outcome.level;
   if (outcome.applied) next = applyValue(work, { input, change, before, level, variant: next });
   else tables.putStockLevel(level);
   tables.putVariant(next);

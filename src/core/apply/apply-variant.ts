@@ -39,6 +39,11 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
     return false;
   }
   if (known !== undefined && !isOwner(work, known, product, read)) return false;
+  // The request for what came meanwhile belongs to another product, or was a search that ends here.
+  if (before.productId !== product.productId && !read.superseded && isConcurrent(before, read)) {
+    const atMs = Math.max(work.input.atMs, before.eventAtMs);
+    work.requestRead(product.productId, 'conflict', { atMs });
+  }
   const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
 
   // The total gets a row in the feed only for what its levels do not explain.
@@ -66,9 +71,9 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
   }
   const redescribed = sighting.renamed || isRedescribed(before, totalled);
   if (redescribed) renumberLevels(work, seen.variantId);
-  if (before.availableQty !== null && before.availableQty !== totalled.availableQty) {
+  const { availableQty, bundledByCount } = totalled;
+  if (before.availableQty !== availableQty || before.bundledByCount !== bundledByCount)
     noteComponent(work, totalled);
-  }
   const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
   tables.putVariant(changed ? { ...totalled, changeSeq: work.nextChangeSeq() } : totalled);
   return differs || isShownOtherwise(before, totalled);

@@ -70,12 +70,12 @@ export class UnitOfWork {
 
   /** Like `requestRead`; if the variant's product is unknown, the catalogue is searched. */
   requestVariantRead(variant: Variant, reason: NewRequest['reason']): Variant {
-    if (variant.productId !== null) {
-      this.requestRead(variant.productId, reason);
-      return variant;
-    }
     // The touch keeps a read under way from meeting the request, while it may still map the variant.
     const touched = { ...variant, eventSeq: this.input.seq, eventAtMs: this.input.atMs };
+    if (variant.productId !== null) {
+      this.requestRead(variant.productId, reason);
+      return touched;
+    }
     if (variant.lookupAtMs !== null) return touched;
     this.report({ kind: 'unmapped', variantId: variant.variantId });
     return { ...touched, lookupAtMs: this.input.atMs };

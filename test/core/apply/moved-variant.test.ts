@@ -165,3 +165,11 @@ describe('shown by both products', () => {
     expect([owner(mirror), mirror.qty(), mirror.reason(NEW)]).toEqual([NEW, -1, null]);
   });
 });
+
+test('is read again in its new product if its request arrived during the read that shows it there', () => {
+  const mirror = mirrorOf();
+  const s0 = mirror.seq;
+  mirror.requestReads(T0 + MINUTE, 'not_stored', [], ['100']);
+  mirror.read(TAKER(), { sentAtMs: T0 + MINUTE - S, receivedAtMs: T0 + MINUTE + S, s0, productId: NEW });
+  expect([owner(mirror), mirror.reason(NEW)]).toEqual([NEW, 'conflict']);
+});

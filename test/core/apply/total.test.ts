@@ -107,7 +107,9 @@ describe('a total', () => {
     expect(suspects()).toHaveLength(suspect);
     mirror.deliver(AT + 11_000, change({ old: 6, new: 5, updateTimeMs: AT - 1 }));
     expect(suspects()).toHaveLength(suspect);
-    mirror.deliver(AT + 12_000, change({ old: 4, new: 3, updateTimeMs: AT + 12_000 }));
+    mirror.deliver(AT + 12_000, change({ old: 4, new: 3, updateTimeMs: AT + 9_000 }));
+    expect(suspects()).toHaveLength(suspect);
+    mirror.deliver(AT + 20_000, change({ old: 3, new: 2, updateTimeMs: AT + 20_000 }));
     expect(suspects()).toEqual([]);
   });
 });
@@ -151,5 +153,15 @@ describe('derived totals', () => {
     expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
     mirror.read(of({ bundledByCount: 1 }, { 1: 5, 2: 5 }), { sentAtMs: AT + S });
     expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 16 * S);
+  });
+
+  test.each([
+    ['read first after its bundle', '300', 1],
+    ['first shown to be one', '100', 2],
+  ])('a component %s makes bundles due', (_, variantId, bundledByCount) => {
+    const mirror = withBundle();
+    const component = variantSnapshot({ 1: 5, 2: 6 }, { variantId, bundledByCount });
+    mirror.read(productSnapshot([component]), { sentAtMs: AT, productId: variantId === '300' ? '30' : '10' });
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
   });
 });
