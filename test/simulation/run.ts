@@ -266,6 +266,7 @@ class Run {
         this.#closeObserver();
         restore();
         this.#isHealing = true;
+        this.#seen.restore();
         if (of !== 'inbox') return;
         this.#answered.restore();
         this.#delivered.restore();
