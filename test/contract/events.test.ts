@@ -59,6 +59,7 @@ rule(
   ],
   'sends exactly these fields',
   async (context) => {
+    context.sandbox.clock.offsetMs = 90_000;
     const received = await someChanges(context);
     for (const { body } of received) {
       expect(body).toEqual({
@@ -101,6 +102,7 @@ rule(
   'sends each field of an item',
   async (context) => {
     context.advance(5_000);
+    context.sandbox.clock.offsetMs = 90_000;
     const variant = variantOf(context.sandbox, 'own', 2);
     variant.sku = 'เสื้อ-แดง';
     const level = present(variant.levels[1]);

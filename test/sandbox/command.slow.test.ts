@@ -51,19 +51,6 @@ test.each([
   expect(await exited).toBe(code);
 });
 
-test('applies --faults', async () => {
-  const faults = {
-    loss: 0.1,
-    delay_ms: { min: 0, max: 4 },
-    fail: { server_error: 0.6 },
-    clock_offset_ms: -8,
-  };
-  const { output } = run('--port', '0', '--rate', '0', '--faults', JSON.stringify(faults));
-  await expect.poll(output).toMatch(/SERVICE_WEBHOOK_SECRET=/);
-  const [, baseUrl = ''] = /SERVICE_BASE_URL=(\S+)/.exec(output()) ?? [];
-  expect(await (await fetch(`${baseUrl}/sandbox/faults`)).json()).toMatchObject(faults);
-});
-
 test('reports a port in use', async () => {
   const { port } = await sandboxFor();
   const { output, exited } = run('--port', String(port));

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { available } from '../../src/sandbox/world/model.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { clientOf, levelOf, sandboxFor, steer, variantOf, withReceiver } from './harness.ts';
+import { clientOf, levelOf, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
 type Answer = { status: number; location: string | undefined; text: string };
 type Headers = Record<string, string>;
@@ -67,23 +67,6 @@ test('shows stock per warehouse and how to connect', async () => {
   );
 });
 
-test('searches by name, SKU and id, and returns forms to the search', async () => {
-  const sandbox = await sandboxFor({ products: 55 });
-  const rows = (page: string) =>
-    [...page.matchAll(/<tbody id="product-(\d+)"/g)].map(([, id]) => present(id));
-  const all = sandbox.truth.products.map(({ id }) => id);
-  expect(rows(await show(sandbox))).toEqual(all.slice(0, 50));
-  expect(rows(await show(sandbox, `/?q=${present(all[54])}`))).toEqual([all[54]]);
-
-  const { product, sku, id } = variantOf(sandbox, 'own');
-  for (const query of [product.name, present(sku).toLowerCase(), id, product.id]) {
-    expect(rows(await show(sandbox, `/?q=${encodeURIComponent(query)}`))).toContain(product.id);
-  }
-  expect(rows(await show(sandbox, '/?q=nothing-has-this'))).toEqual([]);
-  const answer = await post(sandbox, '/page/stock?q=SKU', { ...fieldsOf(sandbox), qty: '5', how: 'set' });
-  expect(answer.location).toBe('/?q=SKU&done');
-});
-
 const fieldsOf = (sandbox: Sandbox) => {
   const { variantId, warehouseId } = levelOf(variantOf(sandbox, 'own'));
   return { variant_id: variantId, warehouse_id: warehouseId };
@@ -103,31 +86,6 @@ test('sets and adds stock, and shows each webhook with its answer', async () => 
   ]);
   const list = words(present((await show(sandbox)).split('id="webhooks-list"')[1]));
   expect(list).toMatch(/503 in \d+ ms .* 1042 → 1040 user_deducted .* 204 in \d+ ms .* → 1042 user_adjusted/);
-});
-
-test('shows every fault of the control API and applies the typed values', async () => {
-  const sandbox = await sandboxFor();
-  const leaves = (value: unknown, path: string[] = []): [string, unknown][] =>
-    typeof value === 'object'
-      ? Object.entries(value as object).flatMap(([key, inner]) => leaves(inner, [...path, key]))
-      : [[path.join('.'), value]];
-  const before = leaves((await steer(sandbox, '/faults', {})).body);
-  const form = present((await show(sandbox)).split('id="faults"')[1]?.split('</form>')[0]);
-  const shown = [...form.matchAll(/<input\s[^>]*name="([^"]+)"/g)].map(([, name]) => present(name));
-  expect(shown.toSorted()).toEqual(before.map(([path]) => path).toSorted());
-
-  const typed = before.map(([path, value], index): [string, unknown] => [
-    path,
-    typeof value === 'boolean' ? true : /ms|_s$/.test(path) ? 100 + index : 0.25,
-  ]);
-  await submit(
-    sandbox,
-    '/page/faults',
-    Object.fromEntries(typed.map(([path, value]) => [path, String(value)])),
-  );
-  expect(Object.fromEntries(leaves((await steer(sandbox, '/faults', {})).body))).toEqual(
-    Object.fromEntries(typed),
-  );
 });
 
 test('escapes names and bodies on every page', async () => {

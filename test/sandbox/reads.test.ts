@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
-import { levelOf, clientOf, manualTime, sandboxFor, type Client, type Reply } from './harness.ts';
+import { lamp, levelOf, clientOf, manualTime, sandboxFor, type Client, type Reply } from './harness.ts';
 
 const DETAIL = '/v1/product/detail';
 
@@ -12,11 +12,7 @@ const availableOf = (answer: Reply, variantId: string): unknown =>
 async function prepared(options: Parameters<typeof sandboxFor>[0] = {}) {
   const sandbox = await sandboxFor(options);
   const call: Client = await clientOf(sandbox);
-  const variant = present(
-    sandbox.operations.createProduct({
-      variants: [{ stock: [{ warehouseId: present(sandbox.truth.warehouseIds[0]), qty: 10 }] }],
-    }).product.variants[0],
-  );
+  const variant = lamp(sandbox);
   const productId = variant.product.id;
   const read = () => call(DETAIL, { product_id: productId });
   const set = (to: number) => sandbox.operations.adjust({ ...levelOf(variant), to });
