@@ -187,7 +187,7 @@ test('answers only to loopback names if no token is set', async () => {
 
 test('sends security headers', async () => {
   const ops = await startOps(newStore(), { token: TOKEN });
-  for (const path of ['/login', '/api/status', '/nowhere']) {
+  for (const path of ['/login', '/', '/api/status', '/nowhere']) {
     const { headers } = await ops.ask(path);
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
@@ -196,7 +196,9 @@ test('sends security headers', async () => {
       'referrer-policy': 'same-origin',
     });
     const policy = String(headers['content-security-policy']).split('; ');
-    expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "script-src 'self'"]));
+    expect(policy).toEqual(
+      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'"]),
+    );
     expect(policy.join()).not.toContain('unsafe');
     expect(headers['strict-transport-security']).toBeUndefined();
   }

@@ -13,13 +13,20 @@ const seqsIn = (store: OpenedStore): number[] =>
 const epochOf = (store: OpenedStore): string =>
   present(store.rows<{ epoch: string }>('SELECT epoch FROM mirror_status')[0]).epoch;
 
-function changer(store: OpenedStore): () => Promise<void> {
+const lastSeqOf = (store: OpenedStore): number =>
+  present(store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status')[0]).seq;
+
+/** @returns also a function that makes one change of a level. */
+async function serving() {
+  const store = newStore();
+  const ops = await startOps(store);
   let qty = 1_000;
-  return async () => {
-    const change = item({ old: qty, new: qty - 1, update_time: T0 + (1_000 - qty) });
-    await store.deliver(delivery(`r${qty}`, change), T0 + (1_000 - qty));
+  const change = async () => {
+    const sold = item({ old: qty, new: qty - 1, update_time: T0 + (1_000 - qty) });
+    await store.deliver(delivery(`r${qty}`, sold), T0 + (1_000 - qty));
     qty -= 1;
   };
+  return { store, ops, change };
 }
 
 async function changes(ops: Ops, query: string): Promise<{ status: number; body: Json }> {
@@ -28,13 +35,11 @@ async function changes(ops: Ops, query: string): Promise<{ status: number; body:
 }
 
 test('pages through every change once, in order', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const { store, ops, change } = await serving();
   expect(await changes(ops, 'after=0')).toMatchObject({
     status: 200,
     body: { changes: [], next: 0, has_more: false },
   });
-  const change = changer(store);
   for (let n = 0; n < 7; n += 1) await change();
   const found: Json[] = [];
   let after = 0;
@@ -52,9 +57,7 @@ test('pages through every change once, in order', async () => {
 });
 
 test('streams every change once, in order, over reconnections', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  const change = changer(store);
+  const { store, ops, change } = await serving();
   await change();
   let reader = new EventReader(`${ops.url}/api/changes/stream?after=0&epoch=${epochOf(store)}`);
   const seen: number[] = [];
@@ -82,26 +85,21 @@ test('streams every change once, in order, over reconnections', async () => {
 });
 
 test('moves a stream past numbers without a change', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const { store, ops } = await serving();
   const renamed = { ...detail('10', [{ id: '100', levels: { 1: 5 } }]) };
   await store.writer.append(readInput('10', renamed, { sentAtMs: T0, s0: 0 }));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
   await eventually(() => reader.seqs.length > 0, { what: 'the first change' });
   const again = { ...detail('10', [{ id: '100', levels: { 1: 5 }, more: { name: 'New name' } }]) };
   await store.writer.append(readInput('10', again, { sentAtMs: T0 + 60_000, s0: store.writer.s0 }));
-  const [{ seq }] = store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status') as [
-    { seq: number },
-  ];
+  const seq = lastSeqOf(store);
   expect(seq).toBeGreaterThan(present(seqsIn(store).at(-1)));
   await eventually(() => reader.lastId === String(seq), { what: 'the last number' });
   expect(reader.seqs).toEqual(seqsIn(store));
 });
 
 test('refuses consumers of another epoch, of pruned changes and of numbers never issued', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  const change = changer(store);
+  const { store, ops, change } = await serving();
   for (let n = 0; n < 5; n += 1) await change();
   const [, second = 0, , fourth = 0, last = 0] = seqsIn(store);
   const position = { epoch: epochOf(store), last_seq: last };
@@ -128,8 +126,7 @@ test('refuses consumers of another epoch, of pruned changes and of numbers never
 });
 
 test('continues a consumer that has seen all pruned changes', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const { store, ops } = await serving();
   const named = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 }, more: { name } }]);
   const read = (name: string, sentAtMs: number) =>
     store.writer.append(readInput('10', named(name), { sentAtMs, s0: store.writer.s0 }));
@@ -141,9 +138,7 @@ test('continues a consumer that has seen all pruned changes', async () => {
   await store.writer.command('prune', { beforeMs: T0 + 90_000, limit: 100, inboxFirstSeq: 0 });
   expect(seqsIn(store)).toEqual([]);
   await read('Third', T0 + 120_000);
-  const [{ seq }] = store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status') as [
-    { seq: number },
-  ];
+  const seq = lastSeqOf(store);
   await eventually(() => reader.lastId === String(seq), { what: 'the last number' });
   expect(reader.of('gone')).toEqual([]);
   expect(await changes(ops, `after=${pruned}`)).toMatchObject({
@@ -154,9 +149,7 @@ test('continues a consumer that has seen all pruned changes', async () => {
 });
 
 test('answers a long poll with the first change, or empty after its time', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  const change = changer(store);
+  const { store, ops, change } = await serving();
   await change();
   const [first = 0] = seqsIn(store);
   const waiting = changes(ops, `after=${first}&wait_seconds=30`);
@@ -174,10 +167,8 @@ test('answers a long poll with the first change, or empty after its time', async
 });
 
 test('reads the database once per commit for all streams and limits the streams of a client', async () => {
-  const store = newStore();
+  const { store, ops, change } = await serving();
   const asked = vi.spyOn(store.reader, 'ask');
-  const ops = await startOps(store);
-  const change = changer(store);
   await change();
   const [first = 0] = seqsIn(store);
   const path = `/api/changes/stream?after=${first}`;
@@ -205,9 +196,8 @@ test('reads the database once per commit for all streams and limits the streams 
 });
 
 test('ends streams and long polls when the service stops', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  await changer(store)();
+  const { store, ops, change } = await serving();
+  await change();
   const [first = 0] = seqsIn(store);
   const readers = [0, 1, 2].map(() => new EventReader(`${ops.url}/api/changes/stream?after=${first}`));
   await eventually(() => readers.every((reader) => reader.events.length > 0), { what: 'all open' });

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
+import { freePort } from '../cli/harness.ts';
 
 /** Without the project's commands, which npm puts first in the path. */
 export const userEnv: NodeJS.ProcessEnv = {
@@ -61,12 +60,4 @@ export async function mirrorEnv(folder: string): Promise<NodeJS.ProcessEnv> {
     PORT: String(await freePort()),
     OPS_PORT: String(await freePort()),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }

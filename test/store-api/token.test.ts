@@ -26,6 +26,16 @@ const living = (accessToken: string, expiresAtMs: number): TokenState => ({
   pause: null,
 });
 
+/** A process, and others that start after it with its clock and token file. */
+async function processes() {
+  const service = await startStubService();
+  const first = connect({ baseUrl: service.baseUrl });
+  const { clock, tokenFilePath } = first;
+  const another = (over: { clientId?: string; clientSecret?: string } = {}) =>
+    connect({ baseUrl: service.baseUrl, clock, tokenFilePath, ...over });
+  return { service, first, clock, another };
+}
+
 describe('a token', () => {
   test('is requested with the credentials in the form body only', async () => {
     const { service, tokens } = await connected();
@@ -87,23 +97,15 @@ describe('a token', () => {
 
 describe('a token shared through the file', () => {
   test('is used by the next process instead of requesting one', async () => {
-    const service = await startStubService();
-    const first = connect({ baseUrl: service.baseUrl });
-    const { clock, tokenFilePath } = first;
+    const { service, first, another } = await processes();
     await first.tokens.getToken();
-    const second = connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
-    expect(await second.tokens.getToken()).toBe('token-1');
+    expect(await another().tokens.getToken()).toBe('token-1');
     expect(service.to(TOKEN)).toHaveLength(1);
   });
 
   test('is used when another process refreshed it', async () => {
-    const service = await startStubService();
-    const first = connect({ baseUrl: service.baseUrl });
-    const second = connect({
-      baseUrl: service.baseUrl,
-      clock: first.clock,
-      tokenFilePath: first.tokenFilePath,
-    });
+    const { service, first, another } = await processes();
+    const second = another();
     const old = await first.tokens.getToken();
     await second.tokens.getToken();
     second.tokens.invalidate(old);
@@ -117,12 +119,9 @@ describe('a token shared through the file', () => {
     ['client id', { clientId: 'client-8' }],
     ['client secret', { clientSecret: 'another' }],
   ])('is not used with another %s', async (_name, other) => {
-    const service = await startStubService();
-    const first = connect({ baseUrl: service.baseUrl });
+    const { first, another } = await processes();
     await first.tokens.getToken();
-    const { clock, tokenFilePath } = first;
-    const second = connect({ baseUrl: service.baseUrl, clock, tokenFilePath, ...other });
-    expect(await second.tokens.getToken()).toBe('token-2');
+    expect(await another(other).tokens.getToken()).toBe('token-2');
   });
 
   test('never replaces a newer one in memory', async () => {
@@ -142,39 +141,34 @@ describe('a token shared through the file', () => {
 
 describe('a refused secret', () => {
   async function refused() {
-    const service = await startStubService();
+    const { service, first, another } = await processes();
     service.answer(TOKEN, (response, request) => {
       if (new URLSearchParams(request.body).get('client_secret') === SECRET)
         sendError(response, 401, 'invalid_client');
       else sendJson(response, 200, { access_token: 'good', token_type: 'Bearer', expires_in: 14400 });
     });
-    const first = connect({ baseUrl: service.baseUrl });
     const error = await failureOf(first.tokens.getToken());
-    const again = (other = {}) => {
-      const { clock, tokenFilePath } = first;
-      return connect({ baseUrl: service.baseUrl, clock, tokenFilePath, ...other });
-    };
-    return { service, first, error, again };
+    return { service, first, error, another };
   }
 
   test('is tried once', async () => {
-    const { service, first, error, again } = await refused();
+    const { service, first, error, another } = await refused();
     expect(error).toMatchObject({ kind: 'credentials', status: 401, code: 'invalid_client' });
-    for (const { tokens } of [first, first, again(), again()])
+    for (const { tokens } of [first, first, another(), another()])
       expect(await failureOf(tokens.getToken())).toMatchObject({
         kind: 'credentials',
         code: 'invalid_client',
       });
     first.clock.nowMs += 30 * 24 * HOUR_MS;
-    const later = await failureOf(again().tokens.getToken());
+    const later = await failureOf(another().tokens.getToken());
     expect(later.message).toContain(new Date(START_MS).toISOString());
     expect(later.requestId).toBe('token-request-1');
     expect(service.to(TOKEN)).toHaveLength(1);
   });
 
   test('is forgotten when the secret is replaced', async () => {
-    const { again } = await refused();
-    expect(await again({ clientSecret: 'replaced' }).tokens.getToken()).toBe('good');
+    const { another } = await refused();
+    expect(await another({ clientSecret: 'replaced' }).tokens.getToken()).toBe('good');
   });
 
   test('is tried again after retryCredentials', async () => {
@@ -199,16 +193,14 @@ describe('a refused secret', () => {
 });
 
 test('slow_down pauses token requests for its time, also over a restart', async () => {
-  const service = await startStubService();
+  const { service, first, clock, another } = await processes();
   service.answer(TOKEN, (response) => sendError(response, 429, 'slow_down', { 'Retry-After': '30' }));
-  const first = connect({ baseUrl: service.baseUrl });
-  const { clock, tokenFilePath } = first;
   expect(await failureOf(first.tokens.getToken())).toMatchObject({
     kind: 'rate_limited',
     retryAfterMs: 30_000,
   });
   clock.nowMs += 29_999;
-  const second = connect({ baseUrl: service.baseUrl, clock, tokenFilePath });
+  const second = another();
   for (const { tokens } of [first, second])
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'rate_limited', retryAfterMs: 1 });
   expect(service.to(TOKEN)).toHaveLength(1);
