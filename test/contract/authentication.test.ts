@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { rule } from './contract.ts';
+import { rule, secondToken } from './contract.ts';
 import { accessToken, errorOf, expectRefused, type Answer, type Raw } from './raw.ts';
 
 const LIST = '/v1/product/list';
@@ -109,9 +109,9 @@ rule(
   },
 );
 
-rule('auth.3', 'keeps the orders of two channels apart', async ({ raw, steer, body }) => {
-  const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
-  const second = await accessToken(raw, { client_id: 'second', client_secret: secret as string });
+rule('auth.3', 'keeps the orders of two channels apart', async (context) => {
+  const { raw, body } = context;
+  const second = await secondToken(context);
   const made = await raw.post('/v1/order/create', body({ external_order_id: 'A-1' }));
   const read = { external_order_id: 'A-1' };
   expect((await raw.post('/v1/order/detail', read)).body['order']).toEqual(made.body['order']);

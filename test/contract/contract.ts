@@ -6,7 +6,7 @@ import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { manualTime, steer, withReceiver, lamp, recipient, type Json } from '../sandbox/harness.ts';
 import type { Received, Receiver } from '../sandbox/receiver.ts';
 import { temporaryFolder } from '../store-api/connection.ts';
-import { createRaw, type Answer, type Raw } from './raw.ts';
+import { accessToken, createRaw, type Answer, type Raw } from './raw.ts';
 
 export type Context = {
   readonly sandbox: Sandbox;
@@ -93,6 +93,12 @@ export async function contextFor(options: SandboxOptions = {}): Promise<Context>
       time.advance(ms);
     },
   };
+}
+
+/** @returns the token of a second channel. */
+export async function secondToken({ steer, raw }: Context): Promise<string> {
+  const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
+  return accessToken(raw, { client_id: 'second', client_secret: secret as string });
 }
 
 function orderOf(answer: Answer): Json {

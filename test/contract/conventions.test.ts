@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { present } from '../shared/present.ts';
 import { STORE_ID } from '../../src/sandbox/world/render.ts';
 import { recipient, type Json } from '../sandbox/harness.ts';
-import { rule, type Context } from './contract.ts';
+import { rule, secondToken, type Context } from './contract.ts';
 import { fieldRule } from './fields.ts';
 import { expectRefused, type Answer } from './raw.ts';
 
@@ -156,10 +156,9 @@ rule('conventions.7', 'refuses a store_id everywhere', async ({ raw, body }) => 
   }
 });
 
-rule('conventions.7', 'reaches the same store with another app’s token', async ({ raw, steer, lamp }) => {
-  const added = await steer('/apps', { client_id: 'second' });
-  const form = { client_id: 'second', client_secret: added['client_secret'] as string };
-  const token = (await raw.token(form)).body['access_token'] as string;
+rule('conventions.7', 'reaches the same store with another app’s token', async (context) => {
+  const { raw, lamp } = context;
+  const token = await secondToken(context);
   const answer = await raw.post(PRODUCT, { product_id: lamp.product.id }, { token });
   expect(answer.body['product']).toMatchObject({ id: lamp.product.id, store_id: STORE_ID });
 });

@@ -2,9 +2,9 @@ import { expect } from 'vitest';
 import { sellable, type Variant } from '../../src/sandbox/world/model.ts';
 import { present } from '../shared/present.ts';
 import { lamp as newLamp, recipient, type Json } from '../sandbox/harness.ts';
-import { rule, type Context } from './contract.ts';
+import { rule, secondToken, type Context } from './contract.ts';
 import { fieldRule } from './fields.ts';
-import { accessToken, errorOf, expectRefused } from './raw.ts';
+import { errorOf, expectRefused } from './raw.ts';
 
 const CREATE = '/v1/order/create';
 const DETAIL = '/v1/order/detail';
@@ -17,11 +17,6 @@ const line =
 const shown = (fields: Json): Json => ({ order: fields });
 const pay = ({ steer }: Context, id: unknown) => steer('/operations', { operation: 'pay', order_id: id });
 const shipmentsOf = async ({ read }: Context, id: unknown) => (await read(id))['shipments'];
-/** @returns the token of a second channel. */
-const second = async ({ steer, raw }: Context): Promise<string> => {
-  const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
-  return accessToken(raw, { client_id: 'second', client_secret: secret as string });
-};
 const deletedProduct = ({ sandbox }: Context): Variant => {
   const gone = newLamp(sandbox, { sku: 'GONE-1' });
   sandbox.operations.deleteProduct(gone.product.id);
@@ -236,7 +231,7 @@ fieldRule('order-create.field.recipient_address_id', 'accepts the store’s addr
 text('external_order_id', 'accepts up to 128 characters', 128);
 
 rule('order-create.field.external_order_id', 'belongs to one channel', async (context) => {
-  const token = await second(context);
+  const token = await secondToken(context);
   const body = context.body({ external_order_id: 'A-1' });
   const keyed = await context.steer('/operations', { operation: 'place_order', order: body });
   const first = await context.order({ external_order_id: 'A-1' });
@@ -343,7 +338,7 @@ fieldRule('order-detail.exactly-one', 'refuses both and neither', {
 });
 
 rule('order-detail.field.order_id', 'finds orders of the app and of other channels', async (context) => {
-  const token = await second(context);
+  const token = await secondToken(context);
   const keyed = await context.steer('/operations', { operation: 'place_order', order: context.body() });
   const other = await context.raw.post(CREATE, context.body(), { token });
   for (const { order } of [keyed, other.body] as { order: Json }[]) {
@@ -356,7 +351,7 @@ rule('order-detail.field.order_id', 'finds orders of the app and of other channe
 });
 
 rule('order-detail.field.external_order_id', 'finds orders of its channel only', async (context) => {
-  const token = await second(context);
+  const token = await secondToken(context);
   const { raw, body, steer } = context;
   const mine = await context.order({ external_order_id: 'A-1' });
   const theirs = (await raw.post(CREATE, body({ external_order_id: 'B-1' }), { token })).body['order'];
@@ -388,7 +383,7 @@ rule('order-detail.answer', 'shows the current order', async (context) => {
 });
 
 rule(['order-detail.not-found', 'errors.rule.2'], 'answers the same 404 for every miss', async (context) => {
-  const token = await second(context);
+  const token = await secondToken(context);
   const { raw, body, steer } = context;
   const deleted = await context.order({ external_order_id: 'D-1' });
   await steer('/operations', { operation: 'delete_order', order_id: deleted['id'] });

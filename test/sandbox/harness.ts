@@ -23,43 +23,6 @@ export async function withReceiver(
   return { sandbox, receiver };
 }
 
-export async function requestToken(
-  sandbox: Sandbox,
-  form: Record<string, string> = {},
-  headers: Record<string, string> = {},
-): Promise<Reply> {
-  const response = await fetch(`${sandbox.baseUrl}/oauth/token`, {
-    method: 'POST',
-    headers,
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: sandbox.clientId,
-      client_secret: sandbox.clientSecret,
-      ...form,
-    }),
-  });
-  return reply(response);
-}
-
-async function tokenOf(sandbox: Sandbox): Promise<string> {
-  return (await requestToken(sandbox)).body['access_token'] as string;
-}
-
-export type Client = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>;
-
-/** Posts JSON with a new token; sends a string or no body unchanged. */
-export async function clientOf(sandbox: Sandbox): Promise<Client> {
-  const token = await tokenOf(sandbox);
-  return async (path, body, headers = {}) =>
-    reply(
-      await fetch(sandbox.baseUrl + path, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-        body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
-      }),
-    );
-}
-
 export async function reply(response: Response): Promise<Reply> {
   return { status: response.status, headers: response.headers, body: (await response.json()) as Json };
 }

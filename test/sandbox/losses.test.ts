@@ -2,15 +2,16 @@
 import { expect, test } from 'vitest';
 import type { Loss } from '../../src/sandbox/network/losses.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createRaw } from '../contract/raw.ts';
 import { present } from '../shared/present.ts';
-import { clientOf, manualTime, steer, variantOf, withReceiver } from './harness.ts';
+import { manualTime, steer, variantOf, withReceiver } from './harness.ts';
 
 const latest = (sandbox: Sandbox): Loss => present(sandbox.losses.recent[0]);
 
 test('reports the webhook that reveals a loss and the read that repairs it', async () => {
   const time = manualTime();
   const { sandbox, receiver } = await withReceiver(time);
-  const client = await clientOf(sandbox);
+  const raw = createRaw(sandbox);
   const answer = await steer(sandbox, '/lose-webhook', {});
   const { variant } = latest(sandbox);
   const { id: variantId } = variant;
@@ -18,7 +19,7 @@ test('reports the webhook that reveals a loss and the read that repairs it', asy
   expect(answer.body).toMatchObject({ variant_id: variantId, product_id, revealed_by: null, read_at: null });
   expect(latest(sandbox).lost).toMatchObject({ outcome: 'lost', sentAtMs: null });
   // A read before the revealing webhook proves nothing.
-  await client('/v1/product/detail', { product_id });
+  await raw.post('/v1/product/detail', { product_id });
   expect(latest(sandbox).readAtMs).toBeNull();
 
   time.advance(1_000);
@@ -28,9 +29,9 @@ test('reports the webhook that reveals a loss and the read that repairs it', asy
   expect(present(revealedBy).change).toMatchObject({ id: variantId, old: change.new });
 
   time.advance(2_500);
-  await client('/v1/product/detail', { product_id: variantOf(sandbox, 'pulled').product.id });
+  await raw.post('/v1/product/detail', { product_id: variantOf(sandbox, 'pulled').product.id });
   expect(latest(sandbox).readAtMs).toBeNull();
-  await client('/v1/product/detail', { product_id });
+  await raw.post('/v1/product/detail', { product_id });
   const shownLosses = async (query = '') => {
     const answered = await fetch(`${sandbox.baseUrl}/sandbox/losses${query}`);
     return ((await answered.json()) as { losses: Record<string, number | string>[] }).losses;

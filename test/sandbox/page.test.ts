@@ -3,8 +3,9 @@ import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { available } from '../../src/sandbox/world/model.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createRaw } from '../contract/raw.ts';
 import { present } from '../shared/present.ts';
-import { clientOf, levelOf, sandboxFor, variantOf, withReceiver } from './harness.ts';
+import { levelOf, sandboxFor, variantOf, withReceiver } from './harness.ts';
 
 type Answer = { status: number; location: string | undefined; text: string };
 type Headers = Record<string, string>;
@@ -98,8 +99,8 @@ test('escapes names and bodies on every page', async () => {
   sandbox.operations.add({ variantId: present(product.variants[0]).id, by: 1 });
   sandbox.losses.lose();
   await sandbox.network.idle();
-  const client = await clientOf(sandbox);
-  await client(`/v1/${encodeURIComponent(name)}`, { [name]: name }, { 'x-odd': name.slice(0, 20) });
+  const headers = { 'x-odd': name.slice(0, 20) };
+  await createRaw(sandbox).post(`/v1/${encodeURIComponent(name)}`, { [name]: name }, { headers });
   const pages = [
     await show(sandbox, `/?q=${encodeURIComponent(name)}&done=${encodeURIComponent(name)}`),
     await show(sandbox, `/webhooks/${present(sandbox.deliveries.records[0]).delivery.requestId}`),
@@ -116,7 +117,7 @@ test('escapes names and bodies on every page', async () => {
 
 test('loads style and script from the sandbox only', async () => {
   const sandbox = await sandboxFor();
-  await clientOf(sandbox);
+  await createRaw(sandbox).token();
   for (const path of ['/', '/calls', '/calls/1']) {
     const response = await fetch(sandbox.baseUrl + path);
     const page = await response.text();
