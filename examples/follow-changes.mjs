@@ -31,10 +31,9 @@ const COPY = `
 function read(path, { epoch, seq }) {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
   const readAll = db.transaction(() => {
-    const now = db.prepare('SELECT epoch, last_seq FROM mirror_status').get();
-    const oldest = db.prepare('SELECT min(seq) FROM mirror_changes').pluck().get() ?? now.last_seq + 1;
-    // Another epoch, changes that may have been pruned, or a number that was not issued.
-    if (now.epoch !== epoch || oldest > seq + 1 || now.last_seq < seq) {
+    const now = db.prepare('SELECT epoch, last_seq, pruned_change_seq FROM mirror_status').get();
+    // Another epoch, changes that were pruned, or a number that was not issued.
+    if (now.epoch !== epoch || now.pruned_change_seq > seq || now.last_seq < seq) {
       const stock = db
         .prepare('SELECT variant_id, warehouse_id, available_qty FROM mirror_stock')
         .raw()

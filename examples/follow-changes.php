@@ -37,12 +37,11 @@ function readMirror(string $path, ?string $epoch, int $seq): array
         PDO::ATTR_TIMEOUT => 5,
     ]);
     $db->beginTransaction();
-    [[$now, $lastSeq]] = ask($db, 'SELECT epoch, last_seq FROM mirror_status');
-    [[$oldest]] = ask($db, 'SELECT min(seq) FROM mirror_changes');
+    [[$now, $lastSeq, $prunedSeq]] = ask($db, 'SELECT epoch, last_seq, pruned_change_seq FROM mirror_status');
     $stock = null;
     $changes = [];
-    // Another epoch, changes that may have been pruned, or a number that was not issued.
-    if ($now !== $epoch || ($oldest ?? $lastSeq + 1) > $seq + 1 || $lastSeq < $seq) {
+    // Another epoch, changes that were pruned, or a number that was not issued.
+    if ($now !== $epoch || $prunedSeq > $seq || $lastSeq < $seq) {
         $stock = ask($db, 'SELECT variant_id, warehouse_id, available_qty FROM mirror_stock');
         $seq = $lastSeq;
     } else {

@@ -28,10 +28,11 @@ def read(path, epoch, seq):
     db = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=5, isolation_level=None)
     try:
         db.execute("BEGIN")
-        now, last_seq = db.execute("SELECT epoch, last_seq FROM mirror_status").fetchone()
-        (oldest,) = db.execute("SELECT min(seq) FROM mirror_changes").fetchone()
-        # Another epoch, changes that may have been pruned, or a number that was not issued.
-        if now != epoch or (last_seq + 1 if oldest is None else oldest) > seq + 1 or last_seq < seq:
+        now, last_seq, pruned_seq = db.execute(
+            "SELECT epoch, last_seq, pruned_change_seq FROM mirror_status"
+        ).fetchone()
+        # Another epoch, changes that were pruned, or a number that was not issued.
+        if now != epoch or pruned_seq > seq or last_seq < seq:
             stock = db.execute("SELECT variant_id, warehouse_id, available_qty FROM mirror_stock").fetchall()
             return now, last_seq, stock, []
         changes = db.execute(

@@ -29,10 +29,9 @@ const COPY = `
 function read(path, { epoch, seq }) {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
   const readAll = db.transaction(() => {
-    const now = db.prepare('SELECT epoch, last_seq FROM mirror_status').get();
-    const oldest = db.prepare('SELECT min(seq) FROM mirror_changes').pluck().get() ?? now.last_seq + 1;
-    // Another epoch, removals that may have been pruned, or a number that was not issued.
-    const startOver = now.epoch !== epoch || oldest > seq + 1 || now.last_seq < seq;
+    const now = db.prepare('SELECT epoch, last_seq, pruned_change_seq FROM mirror_status').get();
+    // Another epoch, removals that were pruned, or a number that was not issued.
+    const startOver = now.epoch !== epoch || now.pruned_change_seq > seq || now.last_seq < seq;
     const since = startOver ? 0 : seq;
     const removed = db
       .prepare(`SELECT variant_id, warehouse_id FROM mirror_changes WHERE seq > ? AND reason = 'removed'`)

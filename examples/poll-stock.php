@@ -37,10 +37,9 @@ function readMirror(string $path, ?string $epoch, int $seq): array
         PDO::ATTR_TIMEOUT => 5,
     ]);
     $db->beginTransaction();
-    [[$now, $lastSeq]] = ask($db, 'SELECT epoch, last_seq FROM mirror_status');
-    [[$oldest]] = ask($db, 'SELECT min(seq) FROM mirror_changes');
-    // Another epoch, removals that may have been pruned, or a number that was not issued.
-    $startOver = $now !== $epoch || ($oldest ?? $lastSeq + 1) > $seq + 1 || $lastSeq < $seq;
+    [[$now, $lastSeq, $prunedSeq]] = ask($db, 'SELECT epoch, last_seq, pruned_change_seq FROM mirror_status');
+    // Another epoch, removals that were pruned, or a number that was not issued.
+    $startOver = $now !== $epoch || $prunedSeq > $seq || $lastSeq < $seq;
     $since = [$startOver ? 0 : $seq];
     $removed = ask($db, "SELECT variant_id, warehouse_id FROM mirror_changes WHERE seq > ? AND reason = 'removed'", $since);
     $rows = ask($db, 'SELECT ' . COLUMNS . ' FROM mirror_stock WHERE change_seq > ?', $since);

@@ -25,12 +25,10 @@ INSERT OR IGNORE INTO position VALUES (1, NULL, 0);
 ATTACH 'file:$path?mode=ro' AS mirror;
 
 BEGIN;
--- Starting over: another epoch, removals that may have been pruned, or a number that was not issued.
+-- Starting over: another epoch, removals that were pruned, or a number that was not issued.
 CREATE TEMP TABLE now AS
 SELECT s.epoch, s.last_seq,
-  s.epoch IS NOT p.epoch
-    OR coalesce((SELECT min(seq) FROM mirror_changes), s.last_seq + 1) > p.seq + 1
-    OR s.last_seq < p.seq AS start_over
+  s.epoch IS NOT p.epoch OR s.pruned_change_seq > p.seq OR s.last_seq < p.seq AS start_over
 FROM mirror.mirror_status s, position p;
 SELECT 'starting over: epoch ' || epoch FROM now WHERE start_over;
 UPDATE position SET seq = 0 WHERE (SELECT start_over FROM now);

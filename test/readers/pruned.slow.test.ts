@@ -31,10 +31,8 @@ for (const name of NAMES) {
       await eventually(isEqual, { what: 'the first copy' });
 
       prune();
-      writer.deliver(
-        delivery('r1', item({ id: '100', old: 5, new: 4, update_time: T0 + 10_000 })),
-        T0 + 10_000,
-      );
+      writer.read('10', { ...both, name: 'Renamed' }, T0 + 5_000);
+      writer.deliver(delivery('r1', item({ old: 5, new: 4, update_time: T0 + 10_000 })), T0 + 10_000);
       await eventually(isEqual, { what: 'the change' });
       await eventually(() => reader.starts.length > 0, { what: 'it says that it starts' });
       expect(reader.starts).toHaveLength(1);
@@ -43,10 +41,7 @@ for (const name of NAMES) {
       writer.read('10', one, T0 + 60_000);
       writer.read('10', one, T0 + 120_000);
       prune();
-      writer.deliver(
-        delivery('r2', item({ id: '100', old: 5, new: 3, update_time: T0 + 130_000 })),
-        T0 + 130_000,
-      );
+      writer.deliver(delivery('r2', item({ old: 5, new: 3, update_time: T0 + 130_000 })), T0 + 130_000);
       reader.start();
       await eventually(isEqual, { what: 'equal without the removals' });
       await eventually(() => reader.starts.length > 1, { what: 'it says that it starts over' });

@@ -126,7 +126,8 @@ SELECT
   ${SUSPECT_COUNT} AS suspect_count,
   (SELECT count(*) FROM gaps) AS open_gaps,
   m.change_seq AS last_seq,
-  s.alive_at_ms AS alive_at
+  s.alive_at_ms AS alive_at,
+  s.pruned_change_seq AS pruned_change_seq
 FROM mirror_state m, service_state s`;
 
 const VIEWS = {

@@ -25,9 +25,7 @@ export interface FeedPage extends Position {
 type Standing = Position & Pick<FeedPage, 'keptAfterSeq'>;
 
 export function position(db: Db): Standing {
-  const sql = `
-    SELECT s.epoch AS epoch, m.change_seq AS lastSeq, s.pruned_change_seq AS keptAfterSeq
-    FROM service_state s, mirror_state m`;
+  const sql = 'SELECT epoch, last_seq AS lastSeq, pruned_change_seq AS keptAfterSeq FROM mirror_status';
   return onlyRow(prepared<[], Standing>(db, sql));
 }
 

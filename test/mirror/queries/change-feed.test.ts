@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { SHARE_BITS } from '../../../src/mirror/file/statements.ts';
 import { changesAfter, changesOf } from '../../../src/mirror/queries/changes.ts';
+import { blockWith, documentAt } from '../../docs/blocks.ts';
 import {
   DirectWriter,
   values,
@@ -121,6 +122,10 @@ test('reports pruned changes also if a later change arrived earlier', () => {
   const [second = 0, fourth = 0] = values<number>(writer.db, 'SELECT seq FROM changes ORDER BY seq');
   expect(keptAfter()).toBeGreaterThan(second);
   expect(keptAfter()).toBeLessThan(fourth);
+  const recipe = blockWith(documentAt('docs/reading-the-mirror.md'), 'sql', 'AS start_over').text;
+  const [epoch] = values(writer.db, 'SELECT epoch FROM mirror_status');
+  const startsOver = (last: number) => rows(writer.db, recipe, { epoch, last })[0]?.['start_over'];
+  expect([second, keptAfter(), fourth].map(startsOver)).toEqual([1, 0, 0]);
   writer.prune(T0 + 1_000_000);
   expect(kept()).toEqual([]);
   expect(keptAfter()).toBe(values<number>(writer.db, 'SELECT last_seq FROM mirror_status')[0]);

@@ -29,7 +29,7 @@ const VIEWS = {
     'recorded_at, request_id, delta, product_name, variant_name, warehouse_name',
   mirror_status:
     'epoch, schema_version, state, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
-    'suspect_count, open_gaps, last_seq, alive_at',
+    'suspect_count, open_gaps, last_seq, alive_at, pruned_change_seq',
 };
 
 function fill(writer: DirectWriter): void {
@@ -68,7 +68,7 @@ const INTEGERS = new Set(
   (
     'available_qty on_hand reserved_qty as_of on_hand_as_of verified_at suspect change_seq allow_negative_stock ' +
     'update_time seq old_qty new_qty recorded_at schema_version last_delivery_at last_full_sync_at oldest_verified_at ' +
-    'pending_reads suspect_count open_gaps last_seq alive_at delta'
+    'pending_reads suspect_count open_gaps last_seq alive_at pruned_change_seq delta'
   ).split(' '),
 );
 
