@@ -37,11 +37,15 @@ function readMirror(string $path, ?string $epoch, int $seq): array
         PDO::ATTR_TIMEOUT => 5,
     ]);
     $db->beginTransaction();
-    [[$now, $lastSeq, $prunedSeq]] = ask($db, 'SELECT epoch, last_seq, pruned_change_seq FROM mirror_status');
+    [[$now, $lastSeq, $prunedSeq, $syncedAt]] =
+        ask($db, 'SELECT epoch, last_seq, pruned_change_seq, last_full_sync_at FROM mirror_status');
     $stock = null;
     $changes = [];
     // Another epoch, changes that were pruned, or a number that was not issued.
     if ($now !== $epoch || $prunedSeq > $seq || $lastSeq < $seq) {
+        if ($syncedAt === null) { // the old rows stay until then
+            throw new PDOException('the mirror has not read the whole store yet');
+        }
         $stock = ask($db, 'SELECT variant_id, warehouse_id, available_qty FROM mirror_stock');
         $seq = $lastSeq;
     } else {

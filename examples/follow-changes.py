@@ -28,11 +28,13 @@ def read(path, epoch, seq):
     db = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=5, isolation_level=None)
     try:
         db.execute("BEGIN")
-        now, last_seq, pruned_seq = db.execute(
-            "SELECT epoch, last_seq, pruned_change_seq FROM mirror_status"
+        now, last_seq, pruned_seq, synced_at = db.execute(
+            "SELECT epoch, last_seq, pruned_change_seq, last_full_sync_at FROM mirror_status"
         ).fetchone()
         # Another epoch, changes that were pruned, or a number that was not issued.
         if now != epoch or pruned_seq > seq or last_seq < seq:
+            if synced_at is None:  # the old rows stay until then
+                raise sqlite3.DatabaseError("the mirror has not read the whole store yet")
             stock = db.execute("SELECT variant_id, warehouse_id, available_qty FROM mirror_stock").fetchall()
             return now, last_seq, stock, []
         changes = db.execute(

@@ -26,10 +26,15 @@ INSERT OR IGNORE INTO position VALUES (1, NULL, 0);
 ATTACH 'file:$path?mode=ro' AS mirror;
 
 BEGIN;
--- Starting over: another epoch, changes that were pruned, or a number that was not issued.
-CREATE TEMP TABLE now AS
-SELECT s.epoch, s.last_seq,
-  s.epoch IS NOT p.epoch OR s.pruned_change_seq > p.seq OR s.last_seq < p.seq AS start_over
+-- Starting over: another epoch, changes that were pruned, or a number that was not issued. It fails, and the old
+-- rows stay, until the mirror has read the whole store.
+CREATE TEMP TABLE now (
+  epoch, last_seq, synced_at, start_over,
+  CONSTRAINT "the mirror has read the whole store" CHECK (synced_at IS NOT NULL OR NOT start_over)
+);
+INSERT INTO now
+SELECT s.epoch, s.last_seq, s.last_full_sync_at,
+  s.epoch IS NOT p.epoch OR s.pruned_change_seq > p.seq OR s.last_seq < p.seq
 FROM mirror.mirror_status s, position p;
 SELECT 'starting over: epoch ' || epoch FROM now WHERE start_over;
 DELETE FROM stock WHERE (SELECT start_over FROM now);

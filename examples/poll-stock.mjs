@@ -29,9 +29,14 @@ const COPY = `
 function read(path, { epoch, seq }) {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
   const readAll = db.transaction(() => {
-    const now = db.prepare('SELECT epoch, last_seq, pruned_change_seq FROM mirror_status').get();
+    const now = db
+      .prepare('SELECT epoch, last_seq, pruned_change_seq, last_full_sync_at FROM mirror_status')
+      .get();
     // Another epoch, removals that were pruned, or a number that was not issued.
     const startOver = now.epoch !== epoch || now.pruned_change_seq > seq || now.last_seq < seq;
+    // The old rows stay until then.
+    if (startOver && now.last_full_sync_at === null)
+      throw new Database.SqliteError('the mirror has not read the whole store yet', 'SQLITE_BUSY');
     const since = startOver ? 0 : seq;
     const removed = db
       .prepare(`SELECT variant_id, warehouse_id FROM mirror_changes WHERE seq > ? AND reason = 'removed'`)

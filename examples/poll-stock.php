@@ -37,9 +37,13 @@ function readMirror(string $path, ?string $epoch, int $seq): array
         PDO::ATTR_TIMEOUT => 5,
     ]);
     $db->beginTransaction();
-    [[$now, $lastSeq, $prunedSeq]] = ask($db, 'SELECT epoch, last_seq, pruned_change_seq FROM mirror_status');
+    [[$now, $lastSeq, $prunedSeq, $syncedAt]] =
+        ask($db, 'SELECT epoch, last_seq, pruned_change_seq, last_full_sync_at FROM mirror_status');
     // Another epoch, removals that were pruned, or a number that was not issued.
     $startOver = $now !== $epoch || $prunedSeq > $seq || $lastSeq < $seq;
+    if ($startOver && $syncedAt === null) { // the old rows stay until then
+        throw new PDOException('the mirror has not read the whole store yet');
+    }
     $since = [$startOver ? 0 : $seq];
     $removed = ask($db, "SELECT variant_id, warehouse_id FROM mirror_changes WHERE seq > ? AND reason = 'removed'", $since);
     $rows = ask($db, 'SELECT ' . COLUMNS . ' FROM mirror_stock WHERE change_seq > ?', $since);

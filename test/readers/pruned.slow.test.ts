@@ -5,7 +5,7 @@ import { delivery, detail, DirectWriter, item, T0, writerDb } from '../mirror/mi
 import { eventually, temporaryFolder } from '../process/harness.ts';
 import { isInstalled, NAMES, Reader, titleOf } from './reader.ts';
 
-const WHAT = 'waits for the mirror and starts over only after pruned changes or from a number not issued';
+const WHAT = 'waits for a whole mirror and starts over only after pruned changes or from a number not issued';
 
 for (const name of NAMES) {
   test.skipIf(!isInstalled(name))(
@@ -24,6 +24,7 @@ for (const name of NAMES) {
       ]);
       const one = detail('10', [{ id: '100', levels: { 1: 5 } }]);
       writer.read('10', both, T0);
+      writer.endRun(0, { fullSync: true });
       const isEqual = (): boolean => {
         const { copy, mirror } = reader.compare();
         return JSON.stringify(copy) === JSON.stringify(mirror);
@@ -52,7 +53,11 @@ for (const name of NAMES) {
       const copy = new Database(reader.copyPath);
       copy.exec('UPDATE position SET seq = seq + 1000; UPDATE stock SET available_qty = 99');
       copy.close();
+      writer.db.exec('UPDATE service_state SET last_full_sync_at_ms = NULL');
       reader.start();
+      await eventually(() => reader.stderr.includes('whole store') || isEqual(), { what: 'a poll' });
+      expect(reader.compare().copy).toMatchObject([{ available_qty: 99 }]);
+      writer.endRun(0, { fullSync: true });
       await eventually(isEqual, { what: 'equal after an older copy of both files was put in place' });
     },
     60_000,
