@@ -44,6 +44,7 @@ const countsSchema = z.object({
   deliveries_behind: count('Deliveries in the inbox that are not applied yet.'),
   behind_since: instantOrNull.meta({ description: 'When the first of them arrived; null: there is none.' }),
   alive_at: instantOrNull,
+  pruned_change_seq: count('The highest change number that was pruned; 0: none.'),
   products: z.int(),
   variants: z.int(),
   levels: count('Stock rows: one for each stock level.'),
