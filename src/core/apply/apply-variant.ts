@@ -71,8 +71,9 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
   }
   const redescribed = sighting.renamed || isRedescribed(before, totalled);
   if (redescribed) renumberLevels(work, seen.variantId);
-  const { availableQty, bundledByCount } = totalled;
-  if (before.availableQty !== availableQty || before.bundledByCount !== bundledByCount)
+  // One that is new here has not changed since its bundles were read: a webhook would have named it.
+  const { availableQty, bundledByCount } = known ?? totalled;
+  if (availableQty !== totalled.availableQty || bundledByCount !== totalled.bundledByCount)
     noteComponent(work, totalled);
   const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
   tables.putVariant(changed ? { ...totalled, changeSeq: work.nextChangeSeq() } : totalled);

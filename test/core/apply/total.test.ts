@@ -156,12 +156,14 @@ describe('derived totals', () => {
   });
 
   test.each([
-    ['read first after its bundle', '300', 1],
-    ['first shown to be one', '100', 2],
-  ])('a component %s makes bundles due', (_, variantId, bundledByCount) => {
+    ['read first, after its bundle and a change', '300', 1, AT + 15 * S],
+    ['first shown to be one', '100', 2, AT + 15 * S],
+    ['that is new', '400', 1, null],
+  ])('a component %s', (_, variantId, bundledByCount, dueAtMs) => {
     const mirror = withBundle();
+    mirror.deliver(AT - S, change({ variantId: '300', old: 7, new: 5, updateTimeMs: AT - S }));
     const component = variantSnapshot({ 1: 5, 2: 6 }, { variantId, bundledByCount });
-    mirror.read(productSnapshot([component]), { sentAtMs: AT, productId: variantId === '300' ? '30' : '10' });
-    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
+    mirror.read(productSnapshot([component]), { sentAtMs: AT, productId: variantId === '100' ? '10' : '30' });
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(dueAtMs);
   });
 });

@@ -24,8 +24,9 @@ test('lists due lookups and bundles', () => {
     T0,
   );
   writer.read('10', detail('10', [{ ...present(one('100', 5)[0]), more: { bundled_by_count: 1 } }]), T0);
-  expect(chores(T0 + 10_000).bundles).toBe(false);
-  expect(chores(T0 + 10 * 60_000).bundles).toBe(true);
+  writer.deliver(delivery('c', item({ update_time: T0 + 20_000 })), T0 + 20_000);
+  expect(chores(T0 + 21_000).bundles).toBe(false);
+  expect(chores(T0 + 10 * 60_000 + 20_000).bundles).toBe(true);
 });
 
 test('finds products not read since an instant and products not mirrored', () => {
