@@ -102,7 +102,9 @@ export async function connectNats(
       const headers = nats.headers();
       if (arrivedAtMs !== undefined) headers.set('Arrived-At', new Date(arrivedAtMs).toISOString());
       const options = id === undefined ? { headers } : { headers, msgID: id };
-      await js.publish(`${name}.${subject}`, body, options);
+      const ack = await js.publish(`${name}.${subject}`, body, options);
+      // A repeated message whose original is proposed but has no quorum yet. A change of leader may still drop it.
+      if (ack.seq === 0) throw new Error('the servers have not stored the message yet');
     },
     last: async (subject) => {
       const { state } = await streams.info(lastName, { subjects_filter: `${name}.${subject}` });
