@@ -85,11 +85,11 @@ export async function startService(
       inbox: store.inbox,
       mirror: {
         onNotice: async (notice) => {
-          if (notice.kind !== 'downtime' || notice.downSinceMs === null) {
+          if (notice.why !== 'stream_gap' || notice.sinceMs === null) {
             await writer.append({ ...notice, atMs: now() });
             return;
           }
-          mirror.missed(notice.downSinceMs);
+          mirror.missed(notice.sinceMs);
           await beat(Date.now());
         },
         onLost: (sinceMs) => mirror.missed(sinceMs),

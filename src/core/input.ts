@@ -100,16 +100,34 @@ export interface ReadRequestInput extends InputBase {
   readonly variantIds: readonly string[];
 }
 
-/** `bundles`: `state.bundlesDueAtMs` has passed. `loss`: deliveries of unknown content were rejected. */
-export interface DueInput extends InputBase {
-  readonly kind: 'due';
-  readonly what: 'bundles' | 'loss';
+/** `state.bundlesDueAtMs` has passed. */
+interface BundlesDueInput extends InputBase {
+  readonly kind: 'bundles_due';
 }
 
-/** Deliveries may have been missed until `atMs`: products not read since then are suspect. */
-export interface DowntimeInput extends InputBase {
-  readonly kind: 'downtime';
-  readonly downSinceMs: number | null;
+/** Why deliveries may be missing from the inbox. */
+export const MISSED_WHYS = [
+  'first_start',
+  'port_closed',
+  'killed',
+  'stood_still',
+  'kept_socket',
+  'not_stored',
+  'stream_gap',
+  'cut_off',
+  'turned_away',
+] as const;
+export type MissedWhy = (typeof MISSED_WHYS)[number];
+
+/** Deliveries may be missing that were sent between `sinceMs` and `untilMs`. */
+export interface MissedInput extends InputBase {
+  readonly kind: 'missed';
+  readonly why: MissedWhy;
+  /** null if unknown. */
+  readonly sinceMs: number | null;
+  readonly untilMs: number;
+  /** The variants that the missing deliveries named; null if unknown, so that it may be any. */
+  readonly variantIds: readonly string[] | null;
 }
 
 /** A scan of the whole catalogue, begun after input `s0`, did not find these variants. */
@@ -167,8 +185,8 @@ export type Input =
   | ReadInput
   | ListedInput
   | ReadRequestInput
-  | DueInput
-  | DowntimeInput
+  | BundlesDueInput
+  | MissedInput
   | LookupMissedInput
   | AllowRemovalsInput
   | RunBegunInput

@@ -3,12 +3,7 @@ import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { parseDelivery } from '../store-api/delivery.ts';
 import type { NewInput } from '../mirror/writer/applier.ts';
 
-type ReasonToRead = NewInput &
-  (
-    | { readonly kind: 'downtime' }
-    | { readonly kind: 'due'; readonly what: 'loss' }
-    | { readonly kind: 'request_reads'; readonly reason: 'not_stored' }
-  );
+type ReasonToRead = NewInput & { readonly kind: 'missed' };
 
 interface UnstoredDeps {
   readonly writer: { append(input: ReasonToRead): Promise<unknown> };
@@ -91,17 +86,14 @@ export class UnstoredDeliveries {
       this.#variantIds = new Set();
       this.#isEverything = false;
       try {
-        await writer.append(
-          isEverything
-            ? { kind: 'downtime', atMs, downSinceMs: null }
-            : {
-                kind: 'request_reads',
-                atMs,
-                reason: 'not_stored',
-                productIds: [],
-                variantIds: [...variantIds],
-              },
-        );
+        await writer.append({
+          kind: 'missed',
+          atMs,
+          why: 'not_stored',
+          sinceMs: null,
+          untilMs: atMs,
+          variantIds: isEverything ? null : [...variantIds],
+        });
       } catch (error) {
         for (const id of variantIds) this.#variantIds.add(id);
         this.#isEverything ||= isEverything;
@@ -114,7 +106,14 @@ export class UnstoredDeliveries {
     }
     if (this.#turnedAway === 0 || atMs - this.#activeAtMs < ACTIVE_EVERY_MS) return;
     const requests = this.#turnedAway;
-    await writer.append({ kind: 'due', atMs, what: 'loss' });
+    await writer.append({
+      kind: 'missed',
+      atMs,
+      why: 'turned_away',
+      sinceMs: null,
+      untilMs: atMs,
+      variantIds: null,
+    });
     this.#turnedAway -= requests;
     this.#activeAtMs = atMs;
     log.warn(

@@ -103,7 +103,14 @@ export class Reconciler {
         'deliveries may have been missed: every product is read, the most recently active first; until then its rows are suspect',
       );
     }
-    await store.writer.append({ kind: 'downtime', atMs, downSinceMs });
+    await store.writer.append({
+      kind: 'missed',
+      atMs,
+      why: 'port_closed',
+      sinceMs: downSinceMs,
+      untilMs: atMs,
+      variantIds: null,
+    });
     await this.#readAll();
   }
 
@@ -224,7 +231,7 @@ export class Reconciler {
   async #doChores(): Promise<void> {
     const { store, now } = this.#deps;
     const due = await store.reader.ask('dueChores', { nowMs: now() });
-    if (due.bundles) await store.writer.append({ kind: 'due', atMs: now(), what: 'bundles' });
+    if (due.bundles) await store.writer.append({ kind: 'bundles_due', atMs: now() });
     await this.#ticks.runAfterLoss();
     if (due.lookups.length === 0 && this.#lookups.isIdle) return;
     // The first catalogue scan shows every product anyway.

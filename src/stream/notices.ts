@@ -1,16 +1,15 @@
 /** Messages of receivers to mirrors, besides deliveries: reasons to read the store. */
 import { z } from 'zod';
+import { MISSED_WHYS } from '../core/input.ts';
+import { LATEST_MS } from '../core/limits.ts';
 
-const noticeSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('downtime'), downSinceMs: z.number().nullable() }),
-  z.object({
-    kind: z.literal('request_reads'),
-    reason: z.literal('not_stored'),
-    productIds: z.array(z.string()).readonly(),
-    variantIds: z.array(z.string()).readonly(),
-  }),
-  z.object({ kind: z.literal('due'), what: z.literal('loss') }),
-]);
+const noticeSchema = z.object({
+  kind: z.literal('missed'),
+  why: z.enum(MISSED_WHYS),
+  sinceMs: z.number().nullable(),
+  untilMs: z.number(),
+  variantIds: z.array(z.string()).readonly().nullable(),
+});
 
 /** An input of the mirror without its time, which each mirror adds. */
 export type Notice = z.infer<typeof noticeSchema>;
@@ -22,6 +21,12 @@ export function readNotice(body: Uint8Array): Notice {
   try {
     return noticeSchema.parse(JSON.parse(Buffer.from(body).toString()));
   } catch {
-    return { kind: 'downtime', downSinceMs: null };
+    return {
+      kind: 'missed',
+      why: 'stream_gap',
+      sinceMs: null,
+      untilMs: LATEST_MS,
+      variantIds: null,
+    };
   }
 }

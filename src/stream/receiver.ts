@@ -96,7 +96,17 @@ export class Receiver {
     if (sinceMs !== null) {
       // Another one after a further standstill must not be dropped as the same.
       const id = `${hostId}.${sinceMs}.${openSinceMs}`;
-      await engine.publish('notices', noticeBody({ kind: 'downtime', downSinceMs: sinceMs }), { id });
+      await engine.publish(
+        'notices',
+        noticeBody({
+          kind: 'missed',
+          why: 'stream_gap',
+          sinceMs,
+          untilMs: start.atMs,
+          variantIds: null,
+        }),
+        { id },
+      );
     }
     // The process may have stood still meanwhile.
     if (openSinceMs !== this.#openSinceMs) return;

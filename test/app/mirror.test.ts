@@ -30,7 +30,7 @@ test('a downtime noted during the repair of another is repaired too', async () =
   });
   mirror.missed(1_000);
   await mirror.prepared;
-  expect(inputs.mock.calls.filter(([{ kind }]) => kind === 'downtime')).toHaveLength(2);
+  expect(inputs.mock.calls.filter(([{ kind }]) => kind === 'missed')).toHaveLength(2);
 });
 
 test('a new epoch counts as missed until everything is due', async () => {

@@ -1,6 +1,7 @@
 import type {
   Input,
   LevelSnapshot,
+  MissedInput,
   ProductSnapshot,
   StockChange,
   VariantSnapshot,
@@ -119,6 +120,18 @@ export function productSnapshot(
 
 export function single(qty: number): ProductSnapshot {
   return productSnapshot([variantSnapshot({ [WAREHOUSE]: qty })]);
+}
+
+/** Deliveries about any variant may be missing until `atMs`. */
+export function missedAt(atMs: number): Unnumbered<MissedInput> {
+  return {
+    kind: 'missed',
+    atMs,
+    why: 'port_closed',
+    sinceMs: null,
+    untilMs: atMs,
+    variantIds: null,
+  };
 }
 
 type Unnumbered<E> = E extends Input ? Omit<E, 'seq'> : never;

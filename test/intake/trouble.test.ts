@@ -96,7 +96,7 @@ test('treats a connection dropped unread as a possible loss', async () => {
   const appended = vi.spyOn(intake.store.writer, 'append');
   intake.drop();
   await intake.unstored.stop();
-  expect(appended.mock.calls).toMatchObject([[{ kind: 'due', what: 'loss' }]]);
+  expect(appended.mock.calls).toMatchObject([[{ kind: 'missed', why: 'turned_away' }]]);
 });
 
 test('reports requests turned away as a possible loss once in 15 minutes, and at a stop', async () => {

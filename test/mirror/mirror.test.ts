@@ -12,6 +12,7 @@ import type { Reply, Request } from '../../src/sqlite/worker.ts';
 import { present } from '../shared/present.ts';
 import { fakeThread } from './fake-thread.ts';
 import { delivery, item, newPath, readInput, T0 } from './mirror-file.ts';
+import { missedAt } from '../core/builders.ts';
 
 class Scripted<In, Out> implements Thread<In, Out> {
   readonly posted: In[] = [];
@@ -117,13 +118,13 @@ test('refuses calls with the fault while it has failed', async () => {
   const asked = mirror.ask('status');
   opens();
   await vi.waitUntil(() => present(querying[0]).posted.length === 1);
-  const underWay = mirror.append({ kind: 'downtime', atMs: T0, downSinceMs: null });
+  const underWay = mirror.append(missedAt(T0));
   fails();
   fails({ kind: 'busy', message: 'a late message of the same thread' });
   const later = [
     mirror.ask('status'),
     mirror.command('retryFailures', undefined),
-    mirror.append({ kind: 'downtime', atMs: T0, downSinceMs: null }),
+    mirror.append(missedAt(T0)),
   ];
   for (const call of [asked, underWay, ...later]) await expect(call).rejects.toMatchObject(DISK);
   expect([mirror.isOpen, mirror.fault?.message]).toEqual([false, DISK.message]);
@@ -204,9 +205,7 @@ test('calls listeners before the callers of a transaction', async () => {
   opens();
   const heard: unknown[] = [];
   const stop = mirror.onApplied(({ reports }) => void heard.push([reports.length, mirror.position.inboxSeq]));
-  const applied = mirror
-    .append({ kind: 'downtime', atMs: T0, downSinceMs: null })
-    .then(() => heard.push('applied'));
+  const applied = mirror.append(missedAt(T0)).then(() => heard.push('applied'));
   await vi.waitUntil(() => applier().posted.length === 1);
   const transaction = (inboxSeq: number): void =>
     applier().tell({ event: { type: 'applied', position: { ...POSITION, inboxSeq }, reports: [] } });

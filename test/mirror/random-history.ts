@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { delivery, detail, item, readInput, T0, type DirectWriter } from './mirror-file.ts';
+import { missedAt } from '../core/builders.ts';
 
 const productIds = fc.constantFrom('10', '11');
 const variantIds = fc.constantFrom('100', '101', '110');
@@ -59,7 +60,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
             variantIds: [],
           };
         }),
-      fc.constant((atMs: number) => ({ kind: 'downtime' as const, atMs, downSinceMs: null })),
+      fc.constant((atMs: number) => missedAt(atMs)),
       fc.constant((atMs: number) => ({
         kind: 'allow_removals' as const,
         untilMs: Number.MAX_SAFE_INTEGER,

@@ -44,5 +44,10 @@ test.each<[string, object, object, string]>([
 });
 
 test.each(['', '{}', '{"kind":"other"}'])('takes the notice %j for a downtime of unknown length', (text) => {
-  expect(readNotice(Buffer.from(text))).toEqual({ kind: 'downtime', downSinceMs: null });
+  expect(readNotice(Buffer.from(text))).toMatchObject({
+    kind: 'missed',
+    why: 'stream_gap',
+    sinceMs: null,
+    variantIds: null,
+  });
 });

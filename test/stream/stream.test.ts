@@ -5,7 +5,20 @@ import { T0 } from '../mirror/mirror-file.ts';
 import { Machines, type Host } from './host.ts';
 
 const MINUTE = 60_000;
-const DOWNTIME = { kind: 'downtime', downSinceMs: expect.any(Number) };
+const DOWNTIME = {
+  kind: 'missed',
+  why: 'stream_gap',
+  sinceMs: expect.any(Number),
+  untilMs: expect.any(Number),
+  variantIds: null,
+};
+const TURNED_AWAY = {
+  kind: 'missed',
+  why: 'turned_away',
+  sinceMs: null,
+  untilMs: T0,
+  variantIds: null,
+} as const;
 const LOST = { lostSinceMs: expect.any(Number) };
 
 const idOf = (sent: Uint8Array): string =>
@@ -178,7 +191,7 @@ test('takes a delivery again that could not be appended, and a notice that the m
   mirror.isDiskFull = true;
   mirror.isMirrorBroken = true;
   await receiver.receive('a');
-  await receiver.stream?.append({ kind: 'due', what: 'loss', atMs: Date.now() });
+  await receiver.stream?.append({ ...TURNED_AWAY, atMs: Date.now() });
   const sinceMs = Date.now();
   await machines.pass(15_000);
   expect(mirror.ids).toEqual([]);
@@ -187,7 +200,7 @@ test('takes a delivery again that could not be appended, and a notice that the m
   mirror.isMirrorBroken = false;
   await machines.pass(10_000);
   expect(mirror.ids).toEqual(['a']);
-  expect(mirror.notices).toEqual([{ kind: 'due', what: 'loss' }]);
+  expect(mirror.notices).toEqual([TURNED_AWAY]);
   expect(mirror.stream?.facts().backlogSinceMs).toBeNull();
 });
 
@@ -318,9 +331,7 @@ test('connects once the servers are reached, and refuses notices until then', as
   let attempts = 0;
   host.connecting = () => (attempts += 1) > 3;
   await host.start();
-  await expect(host.stream?.append({ kind: 'due', what: 'loss', atMs: T0 })).rejects.toThrow(
-    'not been reached',
-  );
+  await expect(host.stream?.append({ ...TURNED_AWAY, atMs: T0 })).rejects.toThrow('not been reached');
   await host.receive('a');
   await machines.pass(30_000);
   expect(attempts).toBe(4);

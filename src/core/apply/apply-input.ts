@@ -1,5 +1,6 @@
 /** Applies one input to the tables. Uses no clock, randomness or I/O (docs/architecture.md#data-flow). */
-import type { DowntimeInput, DueInput, Input, ListedInput, ReadRequestInput } from '../input.ts';
+import type { Input, ListedInput, MissedInput, ReadRequestInput } from '../input.ts';
+import type { Reason } from '../reasons.ts';
 import type { Fact } from './fact.ts';
 import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
@@ -24,11 +25,11 @@ export function applyInput(tables: Tables, input: Input, report: (fact: Fact) =>
     case 'request_reads':
       applyRequests(work, input);
       break;
-    case 'due':
-      applyDue(work, input);
+    case 'bundles_due':
+      applyBundlesDue(work);
       break;
-    case 'downtime':
-      applyDowntime(work, input);
+    case 'missed':
+      applyMissed(work, input);
       break;
     case 'lookup_missed':
       applyLookupMissed(work, input);
@@ -58,24 +59,44 @@ function applyListed(work: UnitOfWork, input: ListedInput): void {
 
 function applyRequests(work: UnitOfWork, input: ReadRequestInput): void {
   for (const productId of input.productIds) work.requestRead(productId, input.reason);
-  for (const variantId of input.variantIds) {
+  requestVariantReads(work, input.variantIds, input.reason);
+}
+
+function requestVariantReads(work: UnitOfWork, variantIds: readonly string[], reason: Reason): void {
+  for (const variantId of variantIds) {
     const variant = work.tables.variant(variantId) ?? unmappedVariant(variantId, null);
-    work.tables.putVariant(work.requestVariantRead(variant, input.reason));
+    work.tables.putVariant(work.requestVariantRead(variant, reason));
   }
 }
 
-function applyDue(work: UnitOfWork, input: DueInput): void {
-  switch (input.what) {
-    case 'bundles':
-      work.state = { ...work.state, bundlesDueAtMs: null };
-      for (const productId of work.tables.bundleProducts()) work.requestRead(productId, 'bundle');
-      break;
-    case 'loss':
+function applyBundlesDue(work: UnitOfWork): void {
+  work.state = { ...work.state, bundlesDueAtMs: null };
+  for (const productId of work.tables.bundleProducts()) work.requestRead(productId, 'bundle');
+}
+
+function applyMissed(work: UnitOfWork, { why, variantIds, atMs }: MissedInput): void {
+  switch (why) {
+    case 'cut_off':
+    case 'turned_away':
+      // Unauthenticated clients can cause these, so they must not make every row suspect.
       work.report({ kind: 'loss_suspected' });
-      break;
+      return;
+    case 'not_stored':
+      if (variantIds === null || variantIds.length === 0) raiseBarrier(work, atMs);
+      else requestVariantReads(work, variantIds, 'not_stored');
+      return;
+    case 'first_start':
+    case 'port_closed':
+    case 'killed':
+    case 'stood_still':
+    case 'kept_socket':
+    case 'stream_gap':
+      raiseBarrier(work, atMs);
   }
 }
 
-function applyDowntime(work: UnitOfWork, input: DowntimeInput): void {
-  work.state = { ...work.state, trustedAfterMs: input.atMs + REPLICA_LAG_MS };
+/** Makes every product suspect until a read that was sent a replica's lag later. */
+function raiseBarrier(work: UnitOfWork, atMs: number): void {
+  const trustedAfterMs = Math.max(work.state.trustedAfterMs, atMs + REPLICA_LAG_MS);
+  work.state = { ...work.state, trustedAfterMs };
 }

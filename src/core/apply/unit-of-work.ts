@@ -1,5 +1,6 @@
 import type { Input } from '../input.ts';
 import type { Fact } from './fact.ts';
+import { assertInvariant } from './invariant.ts';
 import { DATE_CONTRADICTIONS } from '../limits.ts';
 import type { Change, MirrorState, Variant } from '../model.ts';
 import { conflictPauseMs, mergeRequests, type NewRequest } from '../merge/read-request.ts';
@@ -19,6 +20,13 @@ export class UnitOfWork {
   }
 
   close(): void {
+    const before = this.tables.state().trustedAfterMs;
+    const { trustedAfterMs } = this.state;
+    assertInvariant(
+      trustedAfterMs >= before,
+      'the barrier never falls',
+      () => `${before} to ${trustedAfterMs}`,
+    );
     this.tables.putState({ ...this.state, appliedSeq: this.input.seq });
   }
 

@@ -9,6 +9,7 @@ import {
   productSnapshot,
   single,
   variantSnapshot,
+  missedAt,
 } from '../builders.ts';
 
 const S = 1_000;
@@ -84,7 +85,7 @@ test('makes the window endless after the store’s clock was set back and learns
 
 test('a downtime makes what was not read since untrusted, and names the cause of its drift', () => {
   const mirror = mirrorAfterRead();
-  mirror.applyInput({ kind: 'downtime', atMs: T0 + 60 * S, downSinceMs: T0 + 30 * S });
+  mirror.applyInput(missedAt(T0 + 60 * S));
   expect(mirror.tables.state().trustedAfterMs).toBe(T0 + 62 * S);
   const first = mirror.read(single(4), { sentAtMs: T0 + 62 * S });
   expect(first).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'downtime' }));

@@ -136,7 +136,7 @@ describe('derived totals', () => {
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     mirror.deliver(AT + 9 * S, change({ old: 4, new: 3, updateTimeMs: AT + 9 * S }));
     expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
-    mirror.applyInput({ kind: 'due', atMs: AT + 15 * S, what: 'bundles' });
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
     expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
     expect([mirror.reason('10'), mirror.reason('20')]).toEqual([null, 'bundle']);
     const facts = mirror.read(

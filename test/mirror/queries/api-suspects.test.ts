@@ -9,6 +9,7 @@ import {
 import { present } from '../../shared/present.ts';
 import { LATER, suspectMirror } from '../suspect-mirror.ts';
 import { T0, values } from '../mirror-file.ts';
+import { missedAt } from '../../core/builders.ts';
 
 const FIRST = { variantId: '', warehouseId: '' };
 const LIMITS = [1, 2, 3, 5, 40];
@@ -65,7 +66,7 @@ test('lists every kind of suspect row in pages', () => {
 
 test('lists all rows after a downtime', () => {
   const writer = suspectMirror();
-  writer.append({ kind: 'downtime', atMs: T0 + 90_000, downSinceMs: null });
+  writer.append(missedAt(T0 + 90_000));
   expectAll(writer.db);
 });
 

@@ -7,6 +7,7 @@ import { dueReads, nextReads, oldestEvidence } from '../../../src/mirror/queries
 import { insertInto } from '../../../src/mirror/file/statements.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { delivery, detail, DirectWriter, item, T0, values } from '../mirror-file.ts';
+import { missedAt } from '../../core/builders.ts';
 
 const NOW = T0 + 1_000_000;
 
@@ -110,7 +111,7 @@ function gap(db: Db, { variantId, productId, dueAtMs, seq = 1 }: Due): void {
 test('a gap is read after its grace, after requests and before the rest, longest due first', () => {
   const writer = new DirectWriter();
   product(writer.db, '9', T0);
-  writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+  writer.append(missedAt(T0 + 1_000));
   gap(writer.db, { variantId: '300', productId: '3', dueAtMs: NOW - 20 });
   gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW });
   gap(writer.db, { variantId: '100', productId: '1', dueAtMs: NOW - 9, seq: 2 });
@@ -138,7 +139,7 @@ test('after downtime reads every live product, most recently active first', () =
   writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 20_000 })), T0 + 20_000);
   writer.deliver(delivery('b', item({ id: '100', update_time: T0 + 30_000 })), T0 + 30_000);
   expect(due(writer.db)).toEqual([]);
-  writer.append({ kind: 'downtime', atMs: T0 + 100_000, downSinceMs: null });
+  writer.append(missedAt(T0 + 100_000));
   expect(due(writer.db)).toEqual(['10', '11', '30', '31']);
   expect(due(writer.db, 1)).toEqual(['10']);
   writer.read('10', detail('10', [{ id: '100', levels: { 1: 4 } }]), T0 + 200_000);

@@ -3,6 +3,7 @@ import type { Db } from '../../../src/sqlite/open.ts';
 import { findStock } from '../../../src/mirror/queries/page/stock.ts';
 import { T0, values } from '../mirror-file.ts';
 import { suspectMirror } from '../suspect-mirror.ts';
+import { missedAt } from '../../core/builders.ts';
 
 function pagesOf(db: Db, limit: number, over: { text?: string; warehouseId?: string } = {}): string[][] {
   const pages: string[][] = [];
@@ -34,7 +35,7 @@ test.each([1, 2, 3, 5, 40])('lists all suspect variants, %i per page', (limit) =
 
 test('lists products not read since a downtime', () => {
   const writer = suspectMirror();
-  writer.append({ kind: 'downtime', atMs: T0 + 90_000, downSinceMs: null });
+  writer.append(missedAt(T0 + 90_000));
   expect(new Set(values(writer.db, 'SELECT read_at_ms FROM products')).size).toBe(2);
   for (const limit of [2, 3, 40]) {
     expect(pagesOf(writer.db, limit).flat().toSorted()).toEqual(suspects(writer.db));

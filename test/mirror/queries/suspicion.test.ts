@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { isIsolated } from '../../../src/core/runs.ts';
 import { status } from '../../../src/mirror/queries/status.ts';
 import { delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
+import { missedAt } from '../../core/builders.ts';
 
 const tea = (qty: number) =>
   detail('10', [
@@ -51,7 +52,7 @@ describe('a row is suspect', () => {
 
   test('while its product was not read since a downtime', () => {
     const writer = quiet();
-    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    writer.append(missedAt(T0 + 1_000));
     expect(suspects(writer)).toEqual(ALL);
     expect(status(writer.db).suspect_count).toBe(3);
     writer.read('10', tea(5), T0 + 10_000);
@@ -133,7 +134,7 @@ describe('the mirror is', () => {
     writer.db.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now());
     expect(state(writer)).toBe('catching_up');
     alive(writer);
-    writer.append({ kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null });
+    writer.append(missedAt(T0 + 1_000));
     expect(state(writer)).toBe('catching_up');
     writer.read('10', tea(5), T0 + 10_000);
     expect(state(writer)).toBe('live');
@@ -177,7 +178,7 @@ describe('a refused read', () => {
     return writer;
   }
   const state = (writer: DirectWriter) => status(writer.db).state;
-  const downtime = { kind: 'downtime', atMs: T0 + 1_000, downSinceMs: null } as const;
+  const downtime = missedAt(T0 + 1_000);
 
   test('leaves only its rows suspect and the mirror live', () => {
     const writer = kept(2);

@@ -14,6 +14,7 @@ import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { selectFrom } from '../../../src/mirror/file/statements.ts';
 import { MemoryTables } from '../../core/memory-tables.ts';
 import { rows, T0, writerDb } from '../mirror-file.ts';
+import { MISSED_WHYS } from '../../../src/core/input.ts';
 
 const productIds = fc.constantFrom('10', '11', '12', '9');
 const variantIds = fc.constantFrom('100', '101', '102', '110', '90');
@@ -101,11 +102,14 @@ const step = fc.oneof(
     productIds: fc.array(productIds),
     variantIds: fc.array(variantIds),
   }),
+  fc.record({ kind: fc.constant('bundles_due' as const) }),
   fc.record({
-    kind: fc.constant('due' as const),
-    what: fc.constantFrom('bundles' as const, 'loss' as const),
+    kind: fc.constant('missed' as const),
+    why: fc.constantFrom(...MISSED_WHYS),
+    sinceMs: maybe(fc.constant(T0)),
+    untilMs: fc.constant(T0),
+    variantIds: maybe(fc.array(variantIds)),
   }),
-  fc.record({ kind: fc.constant('downtime' as const), downSinceMs: maybe(fc.constant(T0)) }),
   fc.record({
     kind: fc.constant('lookup_missed' as const),
     knownAgo: fc.nat(2),

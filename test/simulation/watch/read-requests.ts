@@ -7,11 +7,13 @@ import { ASKING_FOR_READ } from '../../core/branches.ts';
 
 export function checkRequests(
   tables: Tables,
-  { seq, kind, atMs }: Input,
+  input: Input,
   facts: readonly Fact[],
   fault: (what: string) => void,
 ): void {
-  if (kind === 'downtime' && tables.state().trustedAfterMs < atMs + REPLICA_LAG_MS)
+  const { seq, kind, atMs } = input;
+  const isBarrier = kind === 'missed' && input.why !== 'turned_away' && input.variantIds === null;
+  if (isBarrier && tables.state().trustedAfterMs < atMs + REPLICA_LAG_MS)
     fault(`rows are trusted although nobody listened, ${seq} of the inputs`);
   for (const fact of facts) {
     const what = whatAsksForRead(fact);
