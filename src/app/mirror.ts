@@ -76,7 +76,17 @@ export async function openMirror({
         try {
           await store.mirror.command('nameWarehouses', { names: Object.fromEntries(config.warehouseNames) });
           const times = timesMissed;
-          if (missedSinceMs !== null) await reconciler.noteDowntime(missedSinceMs);
+          if (missedSinceMs !== null) {
+            const atMs = clock.now();
+            await store.mirror.append({
+              kind: 'missed',
+              atMs,
+              why: 'port_closed',
+              sinceMs: missedSinceMs,
+              untilMs: atMs,
+              variantIds: null,
+            });
+          }
           if (timesMissed === times) {
             missedSinceMs = null;
             return;

@@ -178,10 +178,11 @@ async function resyncHere(
   const { store, reconciler } = mirror;
   try {
     await store.mirror.opened;
-    reconciler.start();
+    // Before the start, which begins a run of its own if none covers the last downtime.
     const { id, joined } = await reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,
     });
+    reconciler.start();
     if (joined) progress.say(`run ${id} ${CONTINUES}`);
     const look = async () => {
       died.signal.throwIfAborted();

@@ -8,7 +8,14 @@ import { Lookups } from './lookups.ts';
 import { messageOf } from '../platform/thrown.ts';
 import type { ReadingDeps } from './product-reader.ts';
 import { ReadQueue } from './read-queue.ts';
-import { beginCatalogueRun, beginProductRun, endRun, followRun, type OrderedRun } from './runs.ts';
+import {
+  beginCatalogueRun,
+  beginProductRun,
+  beginRunAfterBarrier,
+  endRun,
+  followRun,
+  type OrderedRun,
+} from './runs.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
 import { Throttle, type Blocked } from './throttle.ts';
 import { Ticks } from './ticks.ts';
@@ -67,7 +74,6 @@ export class Reconciler {
     return this.#queue.readsUnderWay;
   }
 
-  /** Call `noteDowntime` first if deliveries may have been missed. */
   start(): void {
     const { store, schedules } = this.#deps;
     this.#unlisten = store.writer.onApplied(({ reports }) => {
@@ -91,36 +97,6 @@ export class Reconciler {
       ...(schedules.timezone === undefined ? {} : { timezone: schedules.timezone }),
     };
     this.#crons.push(new Cron(pattern, options, () => run().then(() => undefined)));
-  }
-
-  /** Repairs a downtime (docs/architecture.md#downtime), since 0 if there was no earlier run. @throws StoreError */
-  async noteDowntime(downSinceMs: number): Promise<void> {
-    const { store, now, log } = this.#deps;
-    const atMs = now();
-    if ((await store.reader.ask('lastFullSync')) !== null) {
-      log.warn(
-        { downSinceMs },
-        'deliveries may have been missed: every product is read, the most recently active first; until then its rows are suspect',
-      );
-    }
-    await store.writer.append({
-      kind: 'missed',
-      atMs,
-      why: 'port_closed',
-      sinceMs: downSinceMs,
-      untilMs: atMs,
-      variantIds: null,
-    });
-    await this.#readAll();
-  }
-
-  async #readAll(): Promise<void> {
-    const { store } = this.#deps;
-    const lastFullSyncAtMs = await store.reader.ask('lastFullSync');
-    const runs = await store.reader.ask('runningRuns');
-    // A first read under way continues: it comes before a downtime's reads.
-    const isFirst = lastFullSyncAtMs === null && !runs.some(({ kind }) => kind === 'initial');
-    await this.#beginScan(isFirst ? 'initial' : 'downtime');
   }
 
   /** An operator's request: clears all read blocks, then reads the whole catalogue or these products. */
@@ -155,10 +131,10 @@ export class Reconciler {
     return this.#begin(() => beginCatalogueRun(this.#deps, kind));
   }
 
-  #begin(order: () => Promise<OrderedRun>): Promise<OrderedRun> {
+  #begin<R extends Run | null>(order: () => Promise<R>): Promise<R> {
     const begun = this.#lastBegun.then(order).then((run) => {
       // Nothing is read before `start`.
-      if (this.#ticking !== null) this.#scan(run);
+      if (run !== null && this.#ticking !== null) this.#scan(run);
       return run;
     });
     this.#lastBegun = begun.catch(() => undefined);
@@ -174,6 +150,7 @@ export class Reconciler {
   async #tick(): Promise<void> {
     while (!this.#isStopped()) {
       try {
+        await this.#begin(() => beginRunAfterBarrier(this.#deps));
         await this.#followRuns();
         await this.#doChores();
         await this.#wait(TICK_MS);

@@ -1,6 +1,6 @@
 import type { NewInput } from '../mirror/writer/applier.ts';
 import { isIsolated, RUN_PRIORITY, type Run, type RunKind } from '../core/runs.ts';
-import { REPLICA_LAG_MS } from '../core/limits.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
 type RunDeps = Pick<ReadingDeps, 'store' | 'now' | 'log'>;
@@ -10,11 +10,37 @@ export interface OrderedRun extends Run {
   readonly joined: boolean;
 }
 
-/** Deliveries were missed before these runs, so their reads must not come from a replica that is behind their start. */
+/** Runs that a missed period requires. */
 const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime']);
 
-/** @returns for an operator or the schedule, the run under way if it is at least as urgent. */
-export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<OrderedRun> {
+/**
+ * Begins the reads of everything after a time in which deliveries may have been missed, unless a run covers it
+ * (docs/architecture.md#downtime). Idempotent: the database alone decides.
+ */
+export async function beginRunAfterBarrier(deps: RunDeps): Promise<OrderedRun | null> {
+  const { store, now, log } = deps;
+  const due = await store.reader.ask('runAfterBarrier', { nowMs: now() });
+  if (due === null) return null;
+  if (due.kind === 'downtime') {
+    log.warn(
+      'deliveries may have been missed: every product is read, the most recently active first; until then its rows are suspect',
+    );
+  }
+  // Reads since the barrier count. A new mirror has no barrier, and its first reads may come from a lagging replica.
+  const isNew = due.trustedAfterMs === EARLIEST_MS;
+  const readAfterMs = isNew ? now() + REPLICA_LAG_MS : due.trustedAfterMs;
+  return beginCatalogueRun(deps, due.kind, readAfterMs);
+}
+
+/**
+ * @param readAfterMs earlier reads do not count; by default, those before the start.
+ * @returns for an operator or the schedule, the run under way if it is at least as urgent and has anything left to read.
+ */
+export async function beginCatalogueRun(
+  deps: RunDeps,
+  kind: RunKind,
+  readAfterMs?: number,
+): Promise<OrderedRun> {
   const { store, now, log } = deps;
   const { running, products } = await store.reader.ask('catalogueOutlook');
   if (AFTER_SILENCE.has(kind)) {
@@ -27,7 +53,8 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<O
     }
   } else {
     const urgent = running.find((run) => run.kind === kind || RUN_PRIORITY[run.kind] <= RUN_PRIORITY.initial);
-    if (urgent !== undefined) {
+    // A run that a killed process left may have read everything: it would end without a read.
+    if (urgent !== undefined && !(await followRun(deps, urgent))) {
       if (kind === 'operator') await store.writer.command('retryFailures', undefined);
       return { ...urgent, joined: true };
     }
@@ -36,7 +63,7 @@ export async function beginCatalogueRun(deps: RunDeps, kind: RunKind): Promise<O
   const run = await beginRun(store, {
     run: kind,
     atMs: startedAtMs,
-    readAfterMs: startedAtMs + (AFTER_SILENCE.has(kind) ? REPLICA_LAG_MS : 0),
+    readAfterMs: readAfterMs ?? startedAtMs,
     total: products,
     productIds: null,
   });

@@ -43,13 +43,15 @@ test('a new epoch counts as missed until everything is due', async () => {
   expect(next.missedSinceMs).toBe(0);
   await next.prepared;
   expect(next.missedSinceMs).toBeNull();
-  expect(await next.store.reader.ask('runningRuns')).toHaveLength(1);
+  next.reconciler.start();
+  await eventually(async () => (await next.store.reader.ask('runningRuns')).length === 1, { what: 'a run' });
 });
 
 test('a mirror deleted before it read anything is read', async () => {
   const path = newPath();
-  const { store } = await opened(path);
+  const { store, reconciler } = await opened(path);
   rmSync(path);
+  reconciler.start();
   const runs = () => store.reader.ask('runningRuns').catch(() => []);
   await eventually(async () => (await runs()).length === 1, { what: 'a run' });
 });

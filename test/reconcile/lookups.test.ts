@@ -1,13 +1,22 @@
 import { expect, test } from 'vitest';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
-import { fakeService, virtualTime, newReconciler, newStore, productIds, serviceError } from './mirror.ts';
+import {
+  fakeService,
+  newReconciler,
+  newStore,
+  productIds,
+  recordFirstRead,
+  serviceError,
+  virtualTime,
+} from './mirror.ts';
 
-function setUp(ids: readonly string[]) {
+async function setUp(ids: readonly string[]) {
   const { now, eventually } = virtualTime();
   const store = newStore();
   const service = fakeService(now, ids);
   const reconciler = newReconciler({ store, client: service, now });
+  await recordFirstRead(store, now());
   reconciler.start();
   const name = (variantId: string) => store.requestReads(now(), 'dead_letter', { variantIds: [variantId] });
   const variant = (id: string) =>
@@ -16,7 +25,7 @@ function setUp(ids: readonly string[]) {
        FROM variants WHERE variant_id = ?`,
       id,
     )[0];
-  const runs = () => store.rows('SELECT 1 FROM runs').length;
+  const runs = () => store.rows(`SELECT 1 FROM runs WHERE kind <> 'initial'`).length;
   return { now, eventually, store, service, reconciler, name, variant, runs };
 }
 
@@ -24,7 +33,7 @@ const variantOf = (productId: string | undefined) => `${present(productId)}01`;
 
 test('finds a variant of a recently edited product without reading the catalogue', async () => {
   const ids = productIds(250);
-  const { eventually, service, name, variant, runs } = setUp(ids);
+  const { eventually, service, name, variant, runs } = await setUp(ids);
   await name(variantOf(ids[40]));
   await eventually(() => variant(variantOf(ids[40]))?.due === null, { what: 'found' });
   expect(variant(variantOf(ids[40]))?.product).toBe(ids[40]);
@@ -33,7 +42,7 @@ test('finds a variant of a recently edited product without reading the catalogue
 
 test('finds any other variant by a run, which new variants do not wait for', async () => {
   const ids = productIds(250);
-  const { eventually, service, name, variant } = setUp(ids);
+  const { eventually, service, name, variant } = await setUp(ids);
   const [newest, last] = [variantOf(ids[0]), variantOf(ids.at(-1))];
   const page = Promise.withResolvers<undefined>();
   service.onList = async ({ offset }) => {
@@ -51,7 +60,7 @@ test('finds any other variant by a run, which new variants do not wait for', asy
 test('finds a product that changes its place in the list between two pages', async () => {
   const ids = productIds(150);
   const moving = present(ids.at(-1));
-  const { eventually, service, name, variant } = setUp(ids);
+  const { eventually, service, name, variant } = await setUp(ids);
   const list = service.listProducts.bind(service);
   service.listProducts = async (request = {}) => {
     const isByEdit = request.sort_by === 'update_time';
@@ -64,7 +73,7 @@ test('finds a product that changes its place in the list between two pages', asy
 });
 
 test('gives up a variant without a product after two runs, then searches less often', async () => {
-  const { eventually, now, store, service, reconciler, name, variant, runs } = setUp(productIds(120));
+  const { eventually, now, store, service, reconciler, name, variant, runs } = await setUp(productIds(120));
   await name('999999');
   await eventually(() => variant('999999')?.gone !== null, { what: 'given up' });
   expect(runs()).toBe(2);
@@ -85,11 +94,11 @@ test('gives up a variant without a product after two runs, then searches less of
   await reconciler.resync(['100000'], { allowRemovals: false });
   await nameUntil(3);
   expect(present(searchedAtMs[2]) - present(searchedAtMs[1])).toBeLessThan(200_000);
-  expect(store.rows(`SELECT 1 FROM runs WHERE kind NOT IN ('scheduled', 'products')`)).toEqual([]);
+  expect(store.rows(`SELECT 1 FROM runs WHERE kind NOT IN ('initial', 'scheduled', 'products')`)).toEqual([]);
 });
 
 test('does not delay later searches after one whose result could not be recorded', async () => {
-  const { eventually, now, store, name, variant } = setUp(productIds(3));
+  const { eventually, now, store, name, variant } = await setUp(productIds(3));
   const append = store.writer.append.bind(store.writer);
   let failing = 8;
   store.writer.append = (input) => {
@@ -106,7 +115,7 @@ test('does not delay later searches after one whose result could not be recorded
 
 test('concludes nothing from a run that could not read every product', async () => {
   const ids = productIds(50);
-  const { eventually, store, service, name, variant } = setUp(ids);
+  const { eventually, store, service, name, variant } = await setUp(ids);
   service.onDetail = (id) => {
     if (id === ids[2]) throw serviceError('rejected');
   };

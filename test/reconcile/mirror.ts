@@ -94,6 +94,29 @@ export function newStore(): OpenedStore {
   };
 }
 
+/** Records a finished first read, so that the reconciler does not begin one. */
+export async function recordFirstRead(store: Pick<Store, 'writer'>, atMs: number): Promise<void> {
+  const { seq } = await store.writer.append({
+    kind: 'run_begun',
+    atMs,
+    run: 'initial',
+    readAfterMs: atMs,
+    total: 0,
+    productIds: null,
+  });
+  await store.writer.append({
+    kind: 'run_ended',
+    atMs,
+    startedSeq: seq,
+    error: null,
+    fullSync: true,
+    total: 0,
+    done: 0,
+    failed: 0,
+    drift: 0,
+  });
+}
+
 /** Replaces clock and timers until the test ends; time passes only in `eventually` and `pass`. */
 export function virtualTime() {
   const time = new VirtualTime(T0);

@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest';
 import { StoreError } from '../../src/sqlite/errors.ts';
+import { missedAt } from '../core/builders.ts';
 import { present } from '../shared/present.ts';
-import { fakeService, newReconciler, newStore, productIds, serviceError, virtualTime } from './mirror.ts';
+import {
+  fakeService,
+  newReconciler,
+  newStore,
+  productIds,
+  recordFirstRead,
+  serviceError,
+  virtualTime,
+} from './mirror.ts';
 
 function setUp(ids: readonly string[] = productIds(30)) {
   const { now, eventually, pass } = virtualTime();
@@ -10,7 +19,7 @@ function setUp(ids: readonly string[] = productIds(30)) {
   const reconciler = newReconciler({ store, client: service, now });
   const resync = () => reconciler.resync(null, { allowRemovals: false });
   const state = async (id: number) => present(await store.reader.ask('runById', { id }));
-  return { eventually, pass, store, service, reconciler, resync, state };
+  return { now, eventually, pass, store, service, reconciler, resync, state };
 }
 
 test('gives two simultaneous resync requests the same run', async () => {
@@ -22,7 +31,8 @@ test('gives two simultaneous resync requests the same run', async () => {
 });
 
 test('asks two threads once each between an operator’s request and the first read', async () => {
-  const { eventually, reconciler, resync, service, store } = setUp();
+  const { eventually, now, reconciler, resync, service, store } = setUp();
+  await recordFirstRead(store, now());
   const asked: string[] = [];
   const ask = store.reader.ask.bind(store.reader);
   store.reader.ask = (async (name: 'runById', ...args: [never]) => {
@@ -46,7 +56,7 @@ test('asks two threads once each between an operator’s request and the first r
 });
 
 test('tries a refused product once for each resync, also when the run begins slowly', async () => {
-  const { eventually, pass, reconciler, resync, service, state, store } = setUp(productIds(3));
+  const { now, eventually, pass, reconciler, resync, service, state, store } = setUp(productIds(3));
   const [refused] = service.ids;
   service.onDetail = (productId) => {
     if (productId === refused) throw serviceError('rejected');
@@ -54,6 +64,7 @@ test('tries a refused product once for each resync, also when the run begins slo
   const timesAsked = (): number => service.asked.filter((id) => id === refused).length;
   const untilEnds = ({ id }: { id: number }) =>
     eventually(async () => (await state(id)).state === 'done', { what: `run ${id} ends` });
+  await recordFirstRead(store, now());
   reconciler.start();
   await untilEnds(await resync());
   expect(timesAsked()).toBe(1);
@@ -119,4 +130,23 @@ test('stops while a list and reads hang', async () => {
     what: 'reads and the second page hang',
   });
   await reconciler.stop();
+});
+
+test('begins the first read of a new mirror, and one run after each missed period, without a request', async () => {
+  const { now, eventually, pass, reconciler, service, store } = setUp();
+  const runs = () => store.rows<{ kind: string; state: string }>('SELECT kind, state FROM runs ORDER BY id');
+  const untilDone = (count: number) =>
+    eventually(() => runs().length === count && runs().every(({ state }) => state === 'done'), {
+      what: `${count} runs are done`,
+    });
+  reconciler.start();
+  await untilDone(1);
+  await pass(60_000);
+  expect(runs()).toEqual([{ kind: 'initial', state: 'done' }]);
+  service.asked.length = 0;
+  await store.writer.append(missedAt(now()));
+  await untilDone(2);
+  await pass(60_000);
+  expect(runs().map(({ kind }) => kind)).toEqual(['initial', 'downtime']);
+  expect(service.asked.filter((what) => !what.startsWith('list')).toSorted()).toEqual(service.ids);
 });

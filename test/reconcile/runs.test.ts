@@ -1,7 +1,14 @@
 import { describe, expect, test, vi } from 'vitest';
 import { recordFailure } from '../../src/reconcile/product-reader.ts';
-import { beginCatalogueRun, beginProductRun, followRun } from '../../src/reconcile/runs.ts';
+import {
+  beginCatalogueRun,
+  beginProductRun,
+  beginRunAfterBarrier,
+  endRun,
+  followRun,
+} from '../../src/reconcile/runs.ts';
 import type { RunKind, Run } from '../../src/core/runs.ts';
+import { missedAt } from '../core/builders.ts';
 import { present } from '../shared/present.ts';
 import { readInput } from '../mirror/mirror-file.ts';
 import { log, newStore, serviceError } from './mirror.ts';
@@ -24,8 +31,6 @@ function setUp() {
     recordFailure({ store, now: deps.now, random: () => 1 }, productId, serviceError(how), answeredAtMs);
   return { store, time, deps, begin, follow, reload, listed, know, fail };
 }
-
-const AFTER_SILENCE = ['initial', 'downtime'] as const;
 
 test.each([
   ['operator', 'operator', 'joins'],
@@ -62,10 +67,81 @@ test.each([
   expect(store.rows('SELECT 1 FROM read_failures WHERE next_at_ms = 0')).toHaveLength(isTried ? 1 : 0);
 });
 
-test.each(AFTER_SILENCE)('%s: does not count reads in the first 2 s', async (kind) => {
-  const { begin } = setUp();
-  const run = await begin(kind);
-  expect(run.readAfterMs - run.startedAtMs).toBe(2_000);
+describe('after a missed period', () => {
+  const QUARTER_HOUR = 15 * 60_000;
+
+  function setUpMissed() {
+    const set = setUp();
+    const { deps, store, time } = set;
+    const check = () => beginRunAfterBarrier(deps);
+    const missed = async (): Promise<void> => {
+      time.nowMs += 1_000;
+      await store.writer.append(missedAt(time.nowMs));
+    };
+    const runs = () => store.rows<{ kind: RunKind }>('SELECT kind FROM runs').map(({ kind }) => kind);
+    return { ...set, check, missed, runs };
+  }
+
+  test('a mirror that has read nothing begins one first read', async () => {
+    const { check, runs } = setUpMissed();
+    const run = present(await check());
+    expect(run.readAfterMs - run.startedAtMs).toBe(2_000);
+    expect([await check(), runs()]).toEqual([null, ['initial']]);
+  });
+
+  test('one run begins for each, a first read continues, and no read before the barrier counts', async () => {
+    const { check, missed, runs, store } = setUpMissed();
+    await check();
+    await missed();
+    const barrierMs = 10_000 + Date.now();
+    store.change('UPDATE mirror_state SET trusted_after_ms = ?', barrierMs);
+    expect(present(await check()).readAfterMs).toBe(barrierMs);
+    expect([await check(), runs()]).toEqual([null, ['initial', 'downtime']]);
+    expect(store.rows(`SELECT 1 FROM runs WHERE state = 'running'`)).toHaveLength(2);
+  });
+
+  test('a later resync covers it; one that began before does not', async () => {
+    const { begin, check, missed, runs, time } = setUpMissed();
+    await begin('operator');
+    await missed();
+    expect(present(await check()).kind).toBe('initial');
+    await missed();
+    time.nowMs += 2_000;
+    await begin('scheduled');
+    expect(runs()).toEqual(['operator', 'initial']);
+    expect(present(await check()).kind).toBe('downtime');
+  });
+
+  test('a run that failed is repeated after a quarter of an hour', async () => {
+    const { check, deps, runs, time } = setUpMissed();
+    await endRun(deps, present(await check()), 'too many products could not be read');
+    time.nowMs += QUARTER_HOUR - 1;
+    expect(await check()).toBeNull();
+    time.nowMs += 1;
+    await check();
+    expect(runs()).toEqual(['initial', 'initial']);
+  });
+
+  test('pruning keeps the run that shows that everything was read', async () => {
+    const { begin, check, deps, runs, store, time } = setUpMissed();
+    await endRun(deps, present(await check()), null);
+    time.nowMs += 3_000;
+    await endRun(deps, await begin('scheduled'), null);
+    const prune = { beforeMs: time.nowMs + 1, limit: 10, inboxFirstSeq: 0 };
+    await store.writer.command('prune', prune);
+    expect([await check(), runs()]).toEqual([null, ['scheduled']]);
+  });
+});
+
+test('joins no run that has nothing left to read', async () => {
+  const { store, begin, listed, know, reload, time } = setUp();
+  await know(['1']);
+  const left = await begin('operator');
+  await listed(left);
+  store.change('UPDATE products SET read_at_ms = ?', time.nowMs);
+  time.nowMs += 1_000;
+  expect(await begin('operator')).toMatchObject({ joined: false, state: 'running' });
+  expect(await reload(left)).toMatchObject({ state: 'done' });
 });
 
 test('ends a run when its list is complete and every product was read since its start', async () => {

@@ -38,6 +38,36 @@ export function catalogueOutlook(db: Db): { readonly running: readonly Run[]; re
   }))();
 }
 
+/** A failed run is not repeated before this, so that products that the store refuses do not cause endless reads. */
+const AFTER_FAILED_RUN_MS = 15 * 60_000;
+
+interface RunAfterBarrier {
+  readonly kind: 'initial' | 'downtime';
+  /** Deliveries may have been missed until then. */
+  readonly trustedAfterMs: number;
+}
+
+const RUN_AFTER_BARRIER = `
+  SELECT
+    mirror_state.trusted_after_ms AS trustedAfterMs,
+    iif(
+      service_state.last_full_sync_at_ms IS NULL
+        AND NOT EXISTS (SELECT 1 FROM runs WHERE state = 'running' AND kind = 'initial'),
+      'initial',
+      'downtime'
+    ) AS kind
+  FROM mirror_state, service_state
+  WHERE NOT EXISTS (
+    SELECT 1 FROM runs
+    WHERE product_ids_json IS NULL AND read_after_ms >= mirror_state.trusted_after_ms
+      AND (state IN ('running', 'done') OR finished_at_ms > @nowMs - ${AFTER_FAILED_RUN_MS})
+  )`;
+
+/** @returns the run that must begin because no catalogue run, running or done, reads everything after the barrier. */
+export function runAfterBarrier(db: Db, args: { readonly nowMs: number }): RunAfterBarrier | null {
+  return prepared<object, RunAfterBarrier>(db, RUN_AFTER_BARRIER).get(args) ?? null;
+}
+
 export function latestRuns(db: Db, args: { readonly limit: number; readonly before?: number }): Run[] {
   return select<[number, number]>(db, 'WHERE id < ? ORDER BY id DESC LIMIT ?')
     .all(args.before ?? Number.MAX_SAFE_INTEGER, args.limit)

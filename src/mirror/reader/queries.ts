@@ -12,6 +12,7 @@ export {
   catalogueOutlook,
   latestRuns,
   remainingOf,
+  runAfterBarrier,
   runById,
   runningRuns,
 } from '../queries/runs.ts';

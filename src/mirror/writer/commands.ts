@@ -45,7 +45,14 @@ export function prepareCommands(db: Db) {
       `DELETE FROM ${table} WHERE ${atMs} < @beforeMs AND ${key} IN (SELECT ${key} FROM ${table} ORDER BY ${key} LIMIT @limit)`,
     );
   const pruneDeadLetters = oldest('dead_letters', 'id', 'arrived_at_ms');
-  const pruneRuns = oldest('runs', 'id', 'finished_at_ms');
+  // The last catalogue run that is done stays: it shows that everything was read after the barrier.
+  const pruneRuns = db.prepare<[Prune]>(
+    `DELETE FROM runs WHERE finished_at_ms < @beforeMs
+       AND id IN (SELECT id FROM runs ORDER BY id LIMIT @limit)
+       AND id NOT IN (
+         SELECT id FROM runs WHERE state = 'done' AND product_ids_json IS NULL ORDER BY read_after_ms DESC LIMIT 1
+       )`,
+  );
   const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');
 
   return {
