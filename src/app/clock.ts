@@ -26,7 +26,7 @@ export function advance(
 export interface Clock {
   /** Epoch ms, never decreasing. */
   readonly now: () => number;
-  /** Called after `silentMs` without receiving: the wall clock ran ahead (suspend), or nothing called `now`. */
+  /** Called after `silentMs` (whole) without receiving: the wall clock ran ahead (suspend), or nothing called `now`. */
   readonly onStandstill: (listener: (silentMs: number) => void) => void;
 }
 
@@ -39,7 +39,8 @@ export function createClock(notBeforeMs: number): Clock {
       const unaskedMs = performance.now() - steady.monotonicMs;
       const { clock, jumpedMs } = advance(steady, Date.now(), performance.now());
       steady = clock;
-      const silentMs = jumpedMs + (unaskedMs > JUMP_MS ? unaskedMs : 0);
+      // Rounded up: databases keep whole milliseconds, and the time without receiving must not shrink.
+      const silentMs = Math.ceil(jumpedMs + (unaskedMs > JUMP_MS ? unaskedMs : 0));
       if (silentMs > 0) for (const listener of listeners) listener(silentMs);
       return Math.round(steady.nowMs);
     },

@@ -41,8 +41,8 @@ export async function startReceiver(
   });
   const unstored = new UnstoredDeliveries({ writer: stream, now, log });
   let socket: number | null = null;
-  const heartbeat = createHeartbeat(
-    {
+  const heartbeat = createHeartbeat({
+    target: {
       beat: (atMs, isLast) =>
         inbox.beat({
           atMs,
@@ -54,8 +54,9 @@ export async function startReceiver(
         }),
       show: () => Promise.resolve(),
     },
-    Date.now,
-  );
+    wallNow: Date.now,
+    log,
+  });
   const stopping = new AbortController();
   const ports = new Ports(platform.listen);
   const stop = async (graceMs?: number): Promise<void> => {

@@ -123,7 +123,7 @@ export async function startService(
       changeSeq: store.mirror.position.changeSeq,
       stream: stream?.place ?? null,
     });
-  const heartbeat = createHeartbeat({ beat, show }, Date.now);
+  const heartbeat = createHeartbeat({ target: { beat, show }, wallNow: Date.now, log });
   const stopping = new AbortController();
   const ports = new Ports(platform.listen);
   const stop = async (graceMs?: number): Promise<void> => {

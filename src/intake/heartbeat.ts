@@ -1,5 +1,6 @@
 /** Written every second: shows until when the mirror listened, and whether a delivery could be committed now. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createLimitedLog, type Logger } from '../platform/log.ts';
 
 export interface Heartbeat {
   /** Overwrites the evidence of a downtime, which must have been read before. */
@@ -20,8 +21,20 @@ interface HeartbeatTarget {
 const EVERY_MS = 1_000;
 const CHECK_DEADLINE_MS = 700;
 
-/** @param wallNow the host's clock, epoch ms: readers compare the heartbeat with it. */
-export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number): Heartbeat {
+interface HeartbeatDeps {
+  readonly target: HeartbeatTarget;
+  /** The host's clock, epoch ms: readers compare the heartbeat with it. */
+  readonly wallNow: () => number;
+  readonly log: Logger;
+}
+
+export function createHeartbeat({ target, wallNow, log }: HeartbeatDeps): Heartbeat {
+  const warn = createLimitedLog((fields) =>
+    log.error(
+      fields,
+      'heartbeats could not be written: /healthz answers 503 until one is; webhooks that can be stored are still answered 204',
+    ),
+  );
   const first = Promise.withResolvers<boolean>();
   let latest = first.promise;
   let timer: NodeJS.Timeout | null = null;
@@ -32,7 +45,9 @@ export function createHeartbeat(target: HeartbeatTarget, wallNow: () => number):
     if (isBeating) return latest;
     isBeating = true;
     const atMs = wallNow();
-    latest = isDone(target.beat(atMs, isLast)).finally(() => (isBeating = false));
+    const written = target.beat(atMs, isLast);
+    written.catch((error: unknown) => warn('failures', { err: error }));
+    latest = isDone(written).finally(() => (isBeating = false));
     showing ??= isDone(target.show(atMs)).finally(() => (showing = null));
     return latest;
   };

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { advance } from '../../src/app/clock.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { advance, createClock } from '../../src/app/clock.ts';
 import { T0 } from '../core/builders.ts';
 
 const CLOCK = { nowMs: T0, monotonicMs: 1_000 };
@@ -25,4 +25,17 @@ test('follows and reports a jump ahead at once', () => {
 
 test('never runs back', () => {
   expect(advance(CLOCK, T0 - 60_000, 500).clock.nowMs).toBe(T0);
+});
+
+test('reports a standstill in whole milliseconds, which cover all of it', () => {
+  let monotonicMs = 1_000.25;
+  vi.spyOn(performance, 'now').mockImplementation(() => monotonicMs);
+  vi.spyOn(Date, 'now').mockReturnValue(T0);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { now, onStandstill } = createClock(0);
+  const silent: number[] = [];
+  onStandstill((silentMs) => void silent.push(silentMs));
+  monotonicMs += 2_000.5;
+  now();
+  expect(silent).toEqual([2_001]);
 });

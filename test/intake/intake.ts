@@ -96,14 +96,15 @@ async function listenOver(store: Files, hasBegun = true): Promise<Intake> {
   );
   const now = Date.now;
   const unstored = new UnstoredDeliveries({ writer: store.writer, now, log: logger });
-  const heartbeat = createHeartbeat(
-    {
+  const heartbeat = createHeartbeat({
+    target: {
       beat: (atMs) =>
         store.inbox.beat({ atMs, clockMs: atMs, missedSinceMs: null, changeSeq: 0, stream: null }),
       show: (atMs) => store.writer.command('alive', { atMs, clockMs: atMs }),
     },
-    now,
-  );
+    wallNow: now,
+    log: logger,
+  });
   if (hasBegun) heartbeat.begin();
   const app = createIntakeApp({
     inbox: store.inbox,
