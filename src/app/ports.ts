@@ -15,8 +15,8 @@ export class Ports {
     this.#listen = given;
   }
 
-  async #open(app: App, { host, port, fd }: Endpoint): Promise<Listener> {
-    const listener = await this.#listen(app, host, port, fd);
+  async #open(app: App, endpoint: Endpoint): Promise<Listener> {
+    const listener = await this.#listen(app, endpoint);
     this.#listeners.push(listener);
     return listener;
   }

@@ -25,10 +25,15 @@ export interface Listener {
   stop(graceMs: number): Promise<void>;
 }
 
-const HEADERS_TIMEOUT_MS = 5_000;
-const REQUEST_TIMEOUT_MS = 10_000;
-/** Longer than a proxy keeps idle connections (docs/operating.md#proxies), so that no request crosses their end. */
-const KEEP_ALIVE_MS = 5 * 60_000;
+const TIMEOUTS = {
+  /** From the first byte of a request to the end of its headers. */
+  headersMs: 5_000,
+  /** From the first byte of a request to its last. */
+  requestMs: 10_000,
+  /** Longer than a proxy keeps idle connections (docs/operating.md#proxies), so that no request crosses their end. */
+  idleMs: 5 * 60_000,
+  checkEveryMs: 1_000,
+};
 /** Cuts connections without traffic. Longer than any answer takes: long polls wait for 60 s. */
 const STALLED_MS = 90_000;
 const LIMITS = '/proc/self/limits';
@@ -41,21 +46,29 @@ const BACKLOG = 4_096;
 /** How long idle connections stay open at a stop: longer than a request travels. */
 const LINGER_MS = 500;
 
-/** @param fd a listening descriptor instead of host and port, closed at the stop. @throws Error naming the address. */
-export async function listen(app: App, host: string, port: number, fd?: number): Promise<Listener> {
+interface Address {
+  readonly host: string;
+  readonly port: number;
+  /** A listening descriptor instead of host and port, closed at the stop. */
+  readonly fd?: number | undefined;
+}
+
+/** @throws Error naming the address. */
+export async function listen(app: App, { host, port, fd }: Address, timeouts = TIMEOUTS): Promise<Listener> {
   const { fetch, onUnread } = app;
   const server = createAdaptorServer({
     fetch,
     serverOptions: {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: 1_000,
+      headersTimeout: timeouts.headersMs,
+      requestTimeout: timeouts.requestMs,
+      keepAliveTimeout: timeouts.idleMs,
+      connectionsCheckingInterval: timeouts.checkEveryMs,
       requireHostHeader: onUnread === undefined,
     },
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(STALLED_MS);
+  const silent = holdSilent(server, timeouts.idleMs);
   /** Requests under way, by connections that have sent at least one. */
   const underWay = new Map<Socket, number>();
   if (onUnread !== undefined) {
@@ -85,6 +98,7 @@ export async function listen(app: App, host: string, port: number, fd?: number):
   /** Ends our half only: the other side may still send a request, and closes its half once it has read the end. */
   const endIdle = (): void => {
     for (const [socket, requests] of underWay) if (requests === 0) socket.end();
+    for (const socket of silent) socket.end();
   };
   const address = await bind(server, host, port, fd);
   return {
@@ -96,12 +110,39 @@ export async function listen(app: App, host: string, port: number, fd?: number):
       NetServer.prototype.close.call(server);
       isStopping = true;
       const ending = setTimeout(endIdle, Math.min(LINGER_MS, graceMs));
-      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      const cut = setTimeout(() => {
+        server.closeAllConnections();
+        for (const socket of silent) socket.destroy();
+      }, graceMs);
       await closed;
       clearTimeout(ending);
       clearTimeout(cut);
     },
   };
+}
+
+/**
+ * Gives the server each connection at its first byte. Proxies open connections ahead of requests, and Node would time the
+ * first request from the connection: a webhook sent after `headersTimeout` would be answered 408.
+ * @returns the connections that have sent nothing.
+ */
+function holdSilent(server: Server, idleMs: number): ReadonlySet<Socket> {
+  const silent = new Set<Socket>();
+  const [serve, ...others] = server.listeners('connection') as ((socket: Socket) => void)[];
+  if (serve === undefined || others.length > 0) throw new Error('Node serves connections in another way');
+  server.off('connection', serve).on('connection', (socket: Socket) => {
+    silent.add(socket);
+    const destroy = (): void => void socket.destroy();
+    socket.setTimeout(idleMs, destroy).on('error', destroy);
+    socket.once('close', () => silent.delete(socket));
+    // Also at the end of a connection that sends nothing.
+    socket.once('readable', () => {
+      silent.delete(socket);
+      socket.setTimeout(0, destroy).off('error', destroy);
+      serve.call(server, socket);
+    });
+  });
+  return silent;
 }
 
 /** Node's own answers to requests that its parser refuses; all others are 400. */

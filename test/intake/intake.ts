@@ -118,7 +118,7 @@ async function listenOver(store: Files, hasBegun = true): Promise<Intake> {
     },
     log: logger,
   });
-  const listener = await listen(app, '127.0.0.1', 0);
+  const listener = await listen(app, { host: '127.0.0.1', port: 0 });
   const { port } = listener;
   onTestFinished(async () => {
     await listener.stop(0);

@@ -69,7 +69,7 @@ export async function startOps(
 ): Promise<Ops> {
   const stopping = new AbortController();
   const app = opsApp(store, { stopping: stopping.signal, ...over });
-  const listener = await listen(app, '127.0.0.1', 0);
+  const listener = await listen(app, { host: '127.0.0.1', port: 0 });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopping.abort();

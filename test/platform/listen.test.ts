@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../src/platform/listen.ts';
 
-async function slowApp() {
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+
+async function slowApp(timeouts?: Parameters<typeof listen>[2]) {
   const arrived = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   const app = new Hono();
@@ -20,7 +23,9 @@ async function slowApp() {
     seen.push(c.req.url.replace(/^[^/]*\/\/[^/]*/, ''));
     return c.text('ok');
   });
-  const listener = await listen(app, '127.0.0.1', 0);
+  app.post('/', async (c) => c.text(await c.req.text()));
+  app.onError((_, c) => c.text('cut off', 400));
+  const listener = await listen(app, LOOPBACK, timeouts);
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   const get = async (path: string): Promise<number> => {
@@ -36,7 +41,7 @@ async function slowApp() {
 test('names a port that is in use', async () => {
   const { listener } = await slowApp();
   onTestFinished(() => listener.stop(0));
-  await expect(listen(new Hono(), '127.0.0.1', listener.port)).rejects.toThrow(
+  await expect(listen(new Hono(), { ...LOOPBACK, port: listener.port })).rejects.toThrow(
     `cannot listen on 127.0.0.1:${listener.port}: another program uses the port`,
   );
 });
@@ -49,7 +54,9 @@ test.each([
     ? []
     : [{ host: '127.0.0.1', port: 1, words: 'this user may not use the port' }]),
 ])('names the reason that it cannot listen on $host:$port', async ({ host, port, words }) => {
-  await expect(listen(new Hono(), host, port)).rejects.toThrow(`cannot listen on ${host}:${port}: ${words}`);
+  await expect(listen(new Hono(), { host, port })).rejects.toThrow(
+    `cannot listen on ${host}:${port}: ${words}`,
+  );
 });
 
 test('waits for requests in flight when it stops, not for idle connections', async () => {
@@ -126,7 +133,7 @@ test('keeps idle connections longer than proxies do', async () => {
     sockets.push(c.env.incoming.socket);
     return c.text('ok');
   });
-  const listener = await listen(app, '127.0.0.1', 0);
+  const listener = await listen(app, LOOPBACK);
   onTestFinished(() => listener.stop(0));
   const { send } = wire(listener.port);
   send('/');
@@ -134,8 +141,48 @@ test('keeps idle connections longer than proxies do', async () => {
   await expect.poll(() => sockets[0]?.timeout).toBeGreaterThan(240_000);
 });
 
+const SHORT = { headersMs: 300, requestMs: 600, idleMs: 300_000, checkEveryMs: 20 };
+
+test('times a connection that was opened ahead from its first byte', async () => {
+  const { listener } = await slowApp(SHORT);
+  onTestFinished(() => listener.stop(0));
+  const ahead = wire(listener.port);
+  const [slowHeaders, slowBody] = [wire(listener.port), wire(listener.port)];
+  await sleep(3 * SHORT.requestMs);
+  expect(ahead.socket.closed).toBe(false);
+  // Several requests in the first packet: none of its bytes may be lost or reordered.
+  ahead.socket.write('GET /?one HTTP/1.1\r\nHost: mirror\r\n\r\nPOST / HTTP/1.1\r\nHost: mirror\r\n');
+  ahead.socket.write('Content-Length: 6\r\n\r\nabc');
+  ahead.socket.write('def');
+  await expect.poll(ahead.text).toMatch(/200 OK[^]*ok[^]*200 OK[^]*abcdef/);
+  slowHeaders.socket.write('GET / HTTP/1.1\r\n');
+  slowBody.socket.write('POST / HTTP/1.1\r\nHost: mirror\r\nContent-Length: 6\r\n\r\nabc');
+  await Promise.all([slowHeaders.closed, slowBody.closed]);
+  expect([slowHeaders.answers(), slowBody.answers()]).toEqual([['HTTP/1.1 408'], ['HTTP/1.1 408']]);
+});
+
+test('ends silent connections: unused for long, reset, half-closed, or open at a stop', async () => {
+  const { listener, get } = await slowApp({ ...SHORT, idleMs: 500 });
+  const unused = wire(listener.port);
+  await once(unused.socket, 'connect');
+  const openedAtMs = performance.now();
+  const reset = wire(listener.port);
+  await once(reset.socket, 'connect');
+  reset.socket.resetAndDestroy();
+  const halfClosed = wire(listener.port);
+  halfClosed.socket.end();
+  expect(await halfClosed.closed).toBe(false);
+  await unused.closed;
+  expect(performance.now() - openedAtMs).toBeGreaterThan(400);
+  expect(await get('/')).toBe(200);
+  const last = wire(listener.port);
+  await once(last.socket, 'connect');
+  await listener.stop(300);
+  await last.closed;
+});
+
 test('names a descriptor that is not a listening socket', async () => {
-  await expect(listen(new Hono(), '127.0.0.1', 0, 9_999)).rejects.toThrow(
+  await expect(listen(new Hono(), { ...LOOPBACK, fd: 9_999 })).rejects.toThrow(
     /^cannot listen on descriptor 9999, which LISTEN_FDS names: /,
   );
 });

@@ -246,7 +246,7 @@ export class Machine {
         }),
       connectStream: () => present(this.#options.stream).connect(life),
       loadOps: () => Promise.resolve({ createOpsApp }),
-      listen: (app, host, port) => {
+      listen: (app, { host, port }) => {
         process.listeners.set(port, app.fetch as Fetch);
         return Promise.resolve({
           host,
