@@ -1,10 +1,12 @@
 /** The client for partners: every endpoint, with retries, over one shared token (docs/client-library.md). */
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { allAddresses, allProducts, type AllProductsRequest } from './store-api/all-rows.ts';
 import { connectService, type ServiceClient, type ServiceConnectionOptions } from './store-api/client.ts';
 import type { Order, StoreAddress } from './store-api/contract/order-schemas.ts';
 import type { ProductRow } from './store-api/contract/schemas.ts';
 import type { CallOptions } from './store-api/endpoints/call.ts';
+import { withDefaults, type Overrides } from './store-api/defaults.ts';
 import { DEFAULT_RETRY_POLICY, withRetries, type RetryPolicy } from './store-api/retry.ts';
 import { waitForShipment, type WaitOptions } from './store-api/wait-for-shipment.ts';
 
@@ -12,11 +14,16 @@ type Shared = 'baseUrl' | 'clientId' | 'clientSecret' | 'tokenFilePath' | 'limit
 
 export interface ClientOptions extends Pick<ServiceConnectionOptions, Shared> {
   /** Limit of requests in flight; default 8. */
-  readonly maxConcurrency?: number;
+  readonly maxConcurrency?: number | undefined;
   /** `{ attempts: 1 }` disables retries. */
-  readonly retry?: Partial<RetryPolicy>;
+  readonly retry?: Overrides<RetryPolicy> | undefined;
+  /**
+   * Gives each order without an `external_order_id` a random one, so that it is retried too; default false. The order
+   * and a ServiceError show it.
+   */
+  readonly generateOrderIds?: boolean | undefined;
   /** Called when the token file cannot be read or written and the token stays in memory; default: a process warning. */
-  readonly onTokenFileError?: (error: unknown) => void;
+  readonly onTokenFileError?: ((error: unknown) => void) | undefined;
 }
 
 /** Every function throws only ServiceError, after the retries that its policy allows. */
@@ -42,16 +49,23 @@ const DEFAULT_MAX_CONCURRENCY = 8;
 /**
  * Connects to the store; sends nothing before the first call. 5xx, network failures and timeouts are retried: reads
  * always, `createOrder` only with an `external_order_id`. 429 waits for its `Retry-After`; a refused token is replaced
- * once (docs/store-api.md#errors, 4). @throws TypeError, RangeError for impossible options.
+ * once (docs/store-api.md#errors, 4). An option that is undefined has its default. @throws TypeError, RangeError for
+ * impossible options.
  */
-export function createClient({ retry, ...options }: ClientOptions): Client {
-  const connection = connectService({
-    maxConcurrency: DEFAULT_MAX_CONCURRENCY,
-    onTokenFileError: warn,
-    ...options,
+export function createClient({
+  retry,
+  generateOrderIds = false,
+  maxConcurrency = DEFAULT_MAX_CONCURRENCY,
+  onTokenFileError = warn,
+  ...options
+}: ClientOptions): Client {
+  const connection = connectService({ ...options, maxConcurrency, onTokenFileError });
+  const client = withRetries(connection.client, {
+    policy: withDefaults(DEFAULT_RETRY_POLICY, retry),
+    sleep,
+    random: Math.random,
+    newOrderId: generateOrderIds ? randomUUID : undefined,
   });
-  const policy = { ...DEFAULT_RETRY_POLICY, ...retry };
-  const client = withRetries(connection.client, { policy, sleep, random: Math.random });
   const closing = new AbortController();
   return {
     ...client,
@@ -83,6 +97,7 @@ export { shippingTypes } from './store-api/contract/order-schemas.ts';
 export { connectService } from './store-api/client.ts';
 export { signBody, verifySignature } from './store-api/signature.ts';
 export { ServiceError } from './store-api/transport/errors.ts';
+export { WebhookError, webhooks } from './store-api/webhooks.ts';
 export type { AllProductsRequest } from './store-api/all-rows.ts';
 export type { ServiceClient, ServiceConnection, ServiceConnectionOptions } from './store-api/client.ts';
 export type {
@@ -126,3 +141,8 @@ export type { TokenProvider } from './store-api/token/token.ts';
 export type { AnswerTimes, ServiceErrorKind } from './store-api/transport/errors.ts';
 export type { HttpLimits } from './store-api/transport/http.ts';
 export type { WaitOptions } from './store-api/wait-for-shipment.ts';
+export type {
+  StockAvailableUpdated,
+  WebhookErrorKind,
+  WebhookEvent,
+} from './store-api/webhooks.ts';

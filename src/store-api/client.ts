@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type { Overrides } from './defaults.ts';
 import { createCall, type CallDeps } from './endpoints/call.ts';
 import { orderClient, type OrderClient } from './endpoints/orders.ts';
 import { catalogueClient, type CatalogueClient } from './endpoints/products.ts';
 import type { AnswerTimes } from './transport/errors.ts';
 import { createHttpTransport, type HttpLimits } from './transport/http.ts';
-import { createTokenFile, createTokenMemory, fingerprintOf, type TokenFile } from './token/token-file.ts';
+import { fingerprintOf } from './token/credentials.ts';
+import { createTokenFile, createTokenMemory, type TokenFile } from './token/token-file.ts';
 import { createTokenProvider, type TokenProvider, type TokenProviderDeps } from './token/token.ts';
 import type { TransportResponse } from './transport/transport.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -32,7 +34,7 @@ export interface ServiceConnectionOptions {
    * Through this file (mode 0600, in an existing folder), processes with these credentials share token and lockout.
    * Without it, each requests its own token; the store allows ten token requests a minute.
    */
-  readonly tokenFilePath?: string;
+  readonly tokenFilePath?: string | undefined;
   /** Limit of requests in flight. */
   readonly maxConcurrency: number;
   /** Called when the token file cannot be read or written; the connection continues without it. */
@@ -42,9 +44,9 @@ export interface ServiceConnectionOptions {
     ((endpoint: string, status: number | null, times: AnswerTimes | null) => void) | undefined;
   /** Keeps a part of the token's state with other machines too. */
   readonly shareTokenState?: ((file: TokenFile, fingerprint: string) => TokenFile) | undefined;
-  readonly limits?: Partial<HttpLimits>;
+  readonly limits?: Overrides<HttpLimits> | undefined;
   /** Epoch ms, for the times of answers. Token ages use `Date.now`, which all processes share. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 export interface ServiceConnection {
@@ -60,7 +62,7 @@ export function connectService(options: ServiceConnectionOptions): ServiceConnec
     maxConcurrency,
     userAgent: `stock-mirror/${packageJson.version}`,
     now: options.now ?? Date.now,
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    limits: options.limits,
   });
   const fingerprint = fingerprintOf(baseUrl, { clientId, clientSecret });
   const file = path === undefined ? createTokenMemory() : createTokenFile(path, fingerprint);

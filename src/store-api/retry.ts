@@ -1,7 +1,7 @@
 /** For programs that call the store now and then (docs/store-api.md#errors, 4). The mirror paces its own reads. */
 import { fullJitterMs } from './backoff.ts';
 import type { BackoffPolicy } from './backoff.ts';
-import { createOrderRequestSchema } from './contract/order-schemas.ts';
+import { sentOrderSchema } from './contract/order-schemas.ts';
 import type { ServiceClient } from './client.ts';
 import { checkRequest, type CallOptions } from './endpoints/call.ts';
 import { CREATE_ORDER_ENDPOINT } from './endpoints/orders.ts';
@@ -52,13 +52,16 @@ interface RetryDeps {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** In [0, 1). */
   readonly random: () => number;
+  /** Makes the `external_order_id` of an order that has none; without it, such an order is not retried. */
+  readonly newOrderId?: (() => string) | undefined;
 }
 
 /**
  * Retries reads, and orders that cannot be created twice. Rejects with the last attempt's error, or as `aborted` if its
  * signal or closing ended a wait. @throws RangeError for a policy without a first attempt.
  */
-export function withRetries(client: ServiceClient, { policy, sleep, random }: RetryDeps): ServiceClient {
+export function withRetries(client: ServiceClient, deps: RetryDeps): ServiceClient {
+  const { policy, sleep, random, newOrderId } = deps;
   if (!Number.isInteger(policy.attempts) || policy.attempts < 1)
     throw new RangeError(`attempts must be a whole number of at least 1, not ${policy.attempts}`);
   const closing = new AbortController();
@@ -92,10 +95,17 @@ export function withRetries(client: ServiceClient, { policy, sleep, random }: Re
     createOrder: async (request, options) => {
       // The caller may change the request before a retry.
       const order = structuredClone(request);
-      const { external_order_id: id } = checkRequest(CREATE_ORDER_ENDPOINT, createOrderRequestSchema, order);
-      // Only with the id does the store answer an existing order. The contract does not say whether an empty id counts.
-      const isRepeatable = id !== undefined && id !== '';
-      return tried(() => client.createOrder(order, options), options, { isRepeatable });
+      // Only with an id does the store answer an existing order. The contract does not say whether an empty one counts.
+      const { external_order_id: id = '' } = checkRequest(CREATE_ORDER_ENDPOINT, sentOrderSchema, order);
+      if (id !== '' || newOrderId === undefined)
+        return tried(() => client.createOrder(order, options), options, { isRepeatable: id !== '' });
+      const externalOrderId = newOrderId();
+      const repeatable = { ...order, external_order_id: externalOrderId };
+      try {
+        return await tried(() => client.createOrder(repeatable, options), options);
+      } catch (error) {
+        throw error instanceof ServiceError ? error.with({ externalOrderId }) : error;
+      }
     },
     close: () => {
       closing.abort();

@@ -79,7 +79,14 @@ test('the receiver accepts only signed deliveries', async () => {
   let printed = '';
   receiver.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   await expect.poll(() => printed).toContain('listening');
-  const body = new TextEncoder().encode('{"request_id":"1"}');
+  const item = { id: '7', sku: 'TS-RED-M', old: 3, new: 2, warehouse_id: '1', update_time: 1_790_000_000_000 };
+  const event = {
+    request_id: '1',
+    event_type: 'stock_available_updated',
+    request_time: 1_790_000_000_000,
+    data: { items: [item] },
+  };
+  const body = new TextEncoder().encode(JSON.stringify(event));
   const statusFor = async (signature: string) => {
     const headers = { 'X-Service-Signature': signature };
     return (await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body })).status;
@@ -87,5 +94,5 @@ test('the receiver accepts only signed deliveries', async () => {
   expect(await statusFor(signBody(SECRET, body))).toBe(204);
   expect(await statusFor(signBody('another', body))).toBe(401);
   expect(await statusFor('')).toBe(401);
-  expect(printed.match(/stored/g)).toHaveLength(1);
+  expect(printed.match(/TS-RED-M 1 2/g)).toHaveLength(1);
 });

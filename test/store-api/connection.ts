@@ -6,7 +6,8 @@ import { expect, onTestFinished } from 'vitest';
 import { createServiceClient } from '../../src/store-api/client.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import { createHttpTransport, type HttpLimits } from '../../src/store-api/transport/http.ts';
-import { createTokenFile, fingerprintOf, type TokenFile } from '../../src/store-api/token/token-file.ts';
+import { fingerprintOf } from '../../src/store-api/token/credentials.ts';
+import { createTokenFile, type TokenFile } from '../../src/store-api/token/token-file.ts';
 import { createTokenProvider } from '../../src/store-api/token/token.ts';
 import { startStubService } from './stub-service.ts';
 

@@ -38,10 +38,7 @@ test('reads all pages and retries each failed one', async () => {
 });
 
 test('warns of a token file that cannot be written and continues', async () => {
-  const warnings: Error[] = [];
-  const onWarning = (warning: Error) => void warnings.push(warning);
-  process.on('warning', onWarning);
-  onTestFinished(() => void process.off('warning', onWarning));
+  const warnings = warningsOf('TokenFileWarning');
   const { service, client } = await connected({
     tokenFilePath: join(temporaryFolder(), 'absent/token.json'),
   });
@@ -49,7 +46,70 @@ test('warns of a token file that cannot be written and continues', async () => {
     sendJson(response, 200, { addresses: [], has_more: false }),
   );
   await client.listAddresses();
-  await expect.poll(() => warnings.map(({ name }) => name)).toContain('TokenFileWarning');
+  await expect.poll(() => warnings.length).toBeGreaterThan(0);
+});
+
+function warningsOf(name: string): Error[] {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => {
+    if (warning.name === name) warnings.push(warning);
+  };
+  process.on('warning', onWarning);
+  onTestFinished(() => void process.off('warning', onWarning));
+  return warnings;
+}
+
+test('sends an order for a courier that it does not know, and warns once', async () => {
+  const warnings = warningsOf('UnknownCourierWarning');
+  const { service, client } = await connected();
+  service.answer('/v1/order/create', (response) => sendJson(response, 200, { order: { id: '900' } }));
+  const order = {
+    products: [{ sku: 'A', qty: 1 }],
+    recipient_address_id: '5',
+  } as const;
+  for (const shipping_type of ['dhl', 'dhl', 'flash']) await client.createOrder({ ...order, shipping_type });
+  const sent = service.to('/v1/order/create').map(({ body }) => JSON.parse(body) as unknown);
+  expect(sent).toMatchObject([
+    { shipping_type: 'dhl' },
+    { shipping_type: 'dhl' },
+    { shipping_type: 'flash' },
+  ]);
+  await expect.poll(() => warnings.map(({ message }) => message)).toHaveLength(1);
+  expect(warnings[0]?.message).toContain('"dhl"');
+});
+
+test('retries an order under a generated id if asked to', async () => {
+  const { service, client } = await connected({ generateOrderIds: true, retry: { baseMs: 10 } });
+  service.answer('/v1/order/create', (response, _request, nth) =>
+    nth === 1 ? response.destroy() : sendJson(response, 200, { order: { id: '900' } }),
+  );
+  await client.createOrder({
+    shipping_type: 'flash',
+    products: [{ sku: 'A', qty: 1 }],
+    recipient_address_id: '5',
+  });
+  const ids = service
+    .to('/v1/order/create')
+    .map(({ body }) => (JSON.parse(body) as { external_order_id: string }).external_order_id);
+  expect(ids).toHaveLength(2);
+  expect(new Set(ids).size).toBe(1);
+  expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test('takes undefined options for absent ones', async () => {
+  const { service, client } = await connected({
+    tokenFilePath: undefined,
+    maxConcurrency: undefined,
+    onTokenFileError: undefined,
+    generateOrderIds: undefined,
+    retry: { attempts: undefined, baseMs: 10, capMs: undefined, maxWaitMs: undefined },
+    limits: { deadlineMs: undefined, maxAnswerBytes: undefined },
+  });
+  service.answer(DETAIL, (response, _request, nth) =>
+    nth < 4 ? response.destroy() : sendJson(response, 200, { order: { id: '900' } }),
+  );
+  await client.orderDetail({ order_id: '900' }, { signal: undefined });
+  expect(service.to(DETAIL)).toHaveLength(4);
 });
 
 const SHIPMENTS = [{ tracking_number: 'TH01' }];

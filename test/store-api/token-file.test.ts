@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createTokenFile, fingerprintOf, type TokenState } from '../../src/store-api/token/token-file.ts';
+import { fingerprintOf } from '../../src/store-api/token/credentials.ts';
+import { createTokenFile, type TokenState } from '../../src/store-api/token/token-file.ts';
 import { connect, SECRET, START_MS, temporaryFolder } from './connection.ts';
 import { startStubService } from './stub-service.ts';
 
@@ -44,7 +45,9 @@ describe('the file', () => {
     expect(readdirSync(dirname(path))).toEqual(['token.json']);
     const folder = freshPath();
     mkdirSync(folder);
-    await expect(fileAt(folder).write(state)).rejects.toMatchObject({ code: 'EISDIR' });
+    await expect(fileAt(folder).write(state)).rejects.toThrow(
+      `the token file ${folder} cannot be written: EISDIR`,
+    );
     expect(readdirSync(dirname(folder))).toEqual(['token.json']);
   });
 });

@@ -95,6 +95,31 @@ describe('a token', () => {
   });
 });
 
+test.each([
+  ['14400', 4 * HOUR_MS],
+  [3599.5, 3_599_500],
+])('lives for the %j seconds of its answer', async (expiresIn, lifeMs) => {
+  const { file, held } = memoryFile();
+  held.isBroken = false;
+  const { service, tokens } = await connected({ file });
+  service.answer(TOKEN, (response) =>
+    sendJson(response, 200, { access_token: 'a', token_type: 'Bearer', expires_in: expiresIn }),
+  );
+  expect(await tokens.getToken()).toBe('a');
+  expect(held.state?.token?.expiresAtMs).toBe(START_MS + lifeMs);
+});
+
+test.each(['', '-1', '0', '4h', '1e4', null, -5])(
+  'refuses the life %j as another answer',
+  async (expiresIn) => {
+    const { service, tokens } = await connected();
+    service.answer(TOKEN, (response) =>
+      sendJson(response, 200, { access_token: 'a', token_type: 'Bearer', expires_in: expiresIn }),
+    );
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'contract' });
+  },
+);
+
 describe('a token shared through the file', () => {
   test('is used by the next process instead of requesting one', async () => {
     const { service, first, another } = await processes();
@@ -178,6 +203,18 @@ describe('a refused secret', () => {
     expect(service.to(TOKEN)).toHaveLength(2);
   });
 
+  test('stays refused when the file cannot be written to lift it', async () => {
+    const { file, held } = memoryFile();
+    held.isBroken = false;
+    const { service, tokens } = await connected({ file });
+    service.answer(TOKEN, (response) => sendError(response, 401, 'invalid_client'));
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    held.isBroken = true;
+    await expect(tokens.retryCredentials()).rejects.toThrow('disk full');
+    expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'credentials' });
+    expect(service.to(TOKEN)).toHaveLength(1);
+  });
+
   test.each([
     [400, 'unsupported_grant_type', 'contract'],
     [401, 'invalid_token', 'contract'],
@@ -190,6 +227,14 @@ describe('a refused secret', () => {
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind, code });
     expect(await failureOf(tokens.getToken())).toMatchObject({ kind: 'unavailable' });
   });
+});
+
+test('retryCredentials writes no file when nothing is locked out', async () => {
+  const { file, held } = memoryFile(living('good', START_MS + HOUR_MS));
+  held.isBroken = true;
+  const { tokens } = await connected({ file });
+  await tokens.retryCredentials();
+  expect(await tokens.getToken()).toBe('good');
 });
 
 test('slow_down pauses token requests for its time, also over a restart', async () => {

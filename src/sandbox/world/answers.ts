@@ -50,7 +50,7 @@ const requestId = z.string().meta({ description: 'The same as the header X-Reque
 const uri = z.url();
 
 export const tokenAnswer = tokenResponseSchema
-  .extend({ token_type: z.literal('Bearer') })
+  .extend({ token_type: z.literal('Bearer'), expires_in: z.int().positive() })
   .meta({ id: 'Token', description: 'Lives `expires_in` seconds; no two calls give the same one.' });
 
 export const errorAnswer = z

@@ -126,44 +126,54 @@ const orderLineSchema = z
 
 const COD_FIELDS = ['cod_fee', 'cod_amount'] as const;
 
-export const createOrderRequestSchema = z
-  .strictObject({
-    shipping_type: z.enum(shippingTypes),
-    products: z.array(orderLineSchema).min(1),
-    recipient_address: addressInputSchema.optional(),
-    recipient_address_id: idSchema.optional(),
-    external_order_id: textUpTo(128).optional(),
-    is_cod: z.boolean().optional(),
-    cod_fee: positiveMoney.optional(),
-    cod_amount: positiveMoney.optional(),
-    sender_name: z.string().optional(),
-    sender_address_id: idSchema.optional(),
-    channel: z.string().optional(),
-    discount: positiveMoney.optional(),
-    shipping_fee: positiveMoney.optional(),
-    other_fee: positiveMoney.optional(),
-    ship_before_pay: z.boolean().optional(),
-    auto_request_xshipping: z.boolean().optional(),
-    shipping_label_note: textUpTo(1_000).optional(),
-    private_note: textUpTo(1_000).optional(),
-    order_time: epochMsInputSchema.optional(),
-    expiration_time: epochMsInputSchema.optional(),
-    ship_deadline_time: epochMsInputSchema.optional(),
-  })
-  .superRefine(exactlyOne('recipient_address', 'recipient_address_id'))
-  .superRefine((order, context) => {
-    for (const field of COD_FIELDS) {
-      const isSent = order[field] !== undefined;
-      if (isSent === (order.is_cod === true)) continue;
-      const message = isSent ? 'is accepted only when is_cod is true' : 'is required when is_cod is true';
-      context.addIssue({ code: 'custom', path: [field], message });
-    }
-  })
-  .meta({
-    id: 'CreateOrder',
-    description:
-      'With either recipient_address or recipient_address_id; with cod_fee and cod_amount exactly when is_cod is true.',
-  });
+function createOrderSchema<ShippingTypes extends z.ZodType<string, string>>(
+  shippingTypeSchema: ShippingTypes,
+) {
+  return z
+    .strictObject({
+      shipping_type: shippingTypeSchema,
+      products: z.array(orderLineSchema).min(1),
+      recipient_address: addressInputSchema.optional(),
+      recipient_address_id: idSchema.optional(),
+      external_order_id: textUpTo(128).optional(),
+      is_cod: z.boolean().optional(),
+      cod_fee: positiveMoney.optional(),
+      cod_amount: positiveMoney.optional(),
+      sender_name: z.string().optional(),
+      sender_address_id: idSchema.optional(),
+      channel: z.string().optional(),
+      discount: positiveMoney.optional(),
+      shipping_fee: positiveMoney.optional(),
+      other_fee: positiveMoney.optional(),
+      ship_before_pay: z.boolean().optional(),
+      auto_request_xshipping: z.boolean().optional(),
+      shipping_label_note: textUpTo(1_000).optional(),
+      private_note: textUpTo(1_000).optional(),
+      order_time: epochMsInputSchema.optional(),
+      expiration_time: epochMsInputSchema.optional(),
+      ship_deadline_time: epochMsInputSchema.optional(),
+    })
+    .superRefine(exactlyOne('recipient_address', 'recipient_address_id'))
+    .superRefine((order, context) => {
+      for (const field of COD_FIELDS) {
+        const isSent = order[field] !== undefined;
+        if (isSent === (order.is_cod === true)) continue;
+        const message = isSent ? 'is accepted only when is_cod is true' : 'is required when is_cod is true';
+        context.addIssue({ code: 'custom', path: [field], message });
+      }
+    })
+    .meta({
+      id: 'CreateOrder',
+      description:
+        'With either recipient_address or recipient_address_id; with cod_fee and cod_amount exactly when is_cod is true.',
+    });
+}
+
+/** An order as the contract allows it. */
+export const createOrderRequestSchema = createOrderSchema(z.enum(shippingTypes));
+
+/** An order as the client sends it: the store may have new couriers. */
+export const sentOrderSchema = createOrderSchema(z.string().min(1));
 
 export const orderDetailRequestSchema = z
   .strictObject({ order_id: idSchema.optional(), external_order_id: z.string().optional() })
@@ -187,6 +197,8 @@ type Only<A, B> = A & { readonly [K in Exclude<keyof B, keyof A>]?: never };
 type OneOf<A, B> = Only<A, B> | Only<B, A>;
 
 export type ShippingType = (typeof shippingTypes)[number];
+/** A shipping type that this version does not know. */
+type OtherShippingType = string & Record<never, never>;
 export type MoneyInput = number | string;
 export type AddressInput = z.input<typeof addressInputSchema>;
 export type Address = z.output<typeof addressSchema>;
@@ -210,12 +222,19 @@ type Payment =
   | { readonly is_cod?: false; readonly cod_fee?: never; readonly cod_amount?: never };
 
 type PlainFields = Omit<
-  z.input<typeof createOrderRequestSchema>,
-  'products' | 'recipient_address' | 'recipient_address_id' | 'is_cod' | 'cod_fee' | 'cod_amount'
+  z.input<typeof sentOrderSchema>,
+  | 'shipping_type'
+  | 'products'
+  | 'recipient_address'
+  | 'recipient_address_id'
+  | 'is_cod'
+  | 'cod_fee'
+  | 'cod_amount'
 >;
 
 /** An order to create. Combinations that the contract forbids do not compile. */
 export type CreateOrderRequest = PlainFields & {
+  readonly shipping_type: ShippingType | OtherShippingType;
   readonly products: readonly [OrderLine, ...OrderLine[]];
 } & Recipient &
   Payment;

@@ -32,13 +32,18 @@ export function lenient<T extends z.ZodType>(schema: T) {
   return optional(schema).catch(undefined);
 }
 
+const digitsSchema = z.string().regex(/^[0-9]+$/);
+
 /** Opaque, but it must fit in an `Authorization` header. */
 export const accessTokenSchema = z.string().regex(/^[\x21-\x7e]+$/);
 
 export const tokenResponseSchema = z.looseObject({
   access_token: accessTokenSchema,
   token_type: z.string().regex(/^bearer$/i),
-  expires_in: z.int().positive(),
+  /** Seconds. Some gateways write numbers as text. */
+  expires_in: z
+    .union([z.number(), digitsSchema.transform(Number)])
+    .pipe(z.number().min(1).max(Number.MAX_SAFE_INTEGER)),
 });
 
 export const errorResponseSchema = z.looseObject({
@@ -193,6 +198,11 @@ export const stockItemSchema = z.looseObject({
   // Additional information: the change counts whatever these contain.
   order_id: z.string().nullish(),
   user_id: z.string().nullish(),
+});
+
+export const stockAvailableUpdatedSchema = webhookEnvelopeSchema.extend({
+  event_type: z.literal(STOCK_AVAILABLE_UPDATED),
+  data: z.looseObject({ items: z.array(stockItemSchema) }),
 });
 
 export type ProductListRequest = z.infer<typeof productListRequestSchema>;

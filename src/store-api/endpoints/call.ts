@@ -61,7 +61,7 @@ export function createCall({ transport, tokens, clientSecret, newRequestId }: Ca
       } catch (error) {
         if (!isInvalidToken(error)) throw error;
         tokens.invalidate(token);
-        if (isSecond) throw error.as('unauthorized');
+        if (isSecond) throw error.with({ kind: 'unauthorized' });
       }
     }
   };

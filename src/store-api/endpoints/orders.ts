@@ -1,8 +1,9 @@
 import { addressListRequestSchema, addressListResponseSchema } from '../contract/order-schemas.ts';
 import {
-  createOrderRequestSchema,
   orderDetailRequestSchema,
   orderResponseSchema,
+  sentOrderSchema,
+  shippingTypes,
 } from '../contract/order-schemas.ts';
 import type { AddressListRequest, AddressListResponse } from '../contract/order-schemas.ts';
 import type { CreateOrderRequest, Order, OrderDetailRequest } from '../contract/order-schemas.ts';
@@ -48,9 +49,11 @@ export interface OrderClient {
 }
 
 export function orderClient(call: Call): OrderClient {
+  const warnOfUnknownCourier = unknownCourierWarning();
   return {
     async createOrder(body, options) {
-      const schemas = { requestSchema: createOrderRequestSchema, answerSchema: orderResponseSchema };
+      warnOfUnknownCourier(body.shipping_type);
+      const schemas = { requestSchema: sentOrderSchema, answerSchema: orderResponseSchema };
       const asked = { endpoint: CREATE_ORDER_ENDPOINT, ...schemas, body };
       const { value, json, ...answered } = await call(asked, options);
       return { order: value.order, rawOrder: (json as { order: unknown }).order, ...answered };
@@ -72,6 +75,23 @@ export function orderClient(call: Call): OrderClient {
       } = await call({ endpoint: ADDRESS_LIST_ENDPOINT, ...schemas, body }, options);
       return { page, ...answered };
     },
+  };
+}
+
+const KNOWN_COURIERS: ReadonlySet<unknown> = new Set(shippingTypes);
+/** Names that come from a program's users must not fill its memory. */
+const MAX_WARNINGS = 100;
+
+/** The store may have added the courier, so the order is sent; it may also be a slip, so a warning is emitted once. */
+function unknownCourierWarning(): (shippingType: string) => void {
+  const warned = new Set<string>();
+  return (shippingType) => {
+    if (KNOWN_COURIERS.has(shippingType) || warned.has(shippingType) || warned.size >= MAX_WARNINGS) return;
+    warned.add(shippingType);
+    process.emitWarning(
+      `createOrder: the shipping_type ${JSON.stringify(shippingType)} is not in shippingTypes; it is sent as it is`,
+      'UnknownCourierWarning',
+    );
   };
 }
 

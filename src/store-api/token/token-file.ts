@@ -1,9 +1,9 @@
 /** Shares one token among processes, and keeps a lockout over restarts (docs/store-api.md#authentication, 8). */
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { messageOf } from '../../platform/thrown.ts';
 import { accessTokenSchema } from '../contract/schemas.ts';
-import type { Credentials } from './token-request.ts';
 
 /** The store refused the credentials: request no token until they change or an operator lifts the lockout. */
 export const lockoutSchema = z
@@ -22,6 +22,7 @@ const tokenStateSchema = z.object({
 /** Epoch ms. */
 export type TokenState = z.infer<typeof tokenStateSchema>;
 export type IssuedToken = NonNullable<TokenState['token']>;
+export type Lockout = NonNullable<TokenState['lockout']>;
 
 export interface TokenFile {
   /** null if missing, damaged, or written with other credentials. */
@@ -30,13 +31,6 @@ export interface TokenFile {
 }
 
 const fileSchema = z.object({ version: z.literal(1), fingerprint: z.string(), state: tokenStateSchema });
-
-/** Identifies credentials, and does not show them. */
-export function fingerprintOf(baseUrl: string, { clientId, clientSecret }: Credentials): string {
-  return createHmac('sha256', clientSecret)
-    .update(JSON.stringify([baseUrl, clientId]))
-    .digest('hex');
-}
 
 /**
  * Ignores a state of another base URL, client id or secret, so changing one ends a lockout. The file (mode 0600) holds
@@ -67,7 +61,7 @@ export function createTokenFile(path: string, fingerprint: string): TokenFile {
         await rename(draft, path);
       } catch (error) {
         await rm(draft, { force: true });
-        throw error;
+        throw new Error(`the token file ${path} cannot be written: ${messageOf(error)}`, { cause: error });
       }
     },
   };

@@ -1,15 +1,11 @@
 import { readAnswer } from '../transport/answer.ts';
 import { ServiceError } from '../transport/errors.ts';
 import { tokenResponseSchema } from '../contract/schemas.ts';
+import type { Credentials } from './credentials.ts';
 import type { IssuedToken } from './token-file.ts';
 import type { Transport, TransportRequest } from '../transport/transport.ts';
 
 export const TOKEN_ENDPOINT = '/oauth/token';
-
-export interface Credentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
 
 /**
  * The credentials are sent only in the form body (docs/store-api.md#post-oauthtoken). @param askedAtMs by the clock of
@@ -44,6 +40,6 @@ export async function requestToken(
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;
     // Another refusal, such as a gateway's 404, concerns this request, not what the token was needed for.
-    throw error.as(error.code === 'invalid_client' ? 'credentials' : 'contract');
+    throw error.with({ kind: error.code === 'invalid_client' ? 'credentials' : 'contract' });
   }
 }

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../platform/thrown.ts';
 import { fullJitterMs } from '../backoff.ts';
 import { ServiceError, summary } from '../transport/errors.ts';
-import type { IssuedToken, TokenFile, TokenState } from './token-file.ts';
-import { requestToken, TOKEN_ENDPOINT, type Credentials } from './token-request.ts';
+import type { Credentials } from './credentials.ts';
+import type { IssuedToken, Lockout, TokenFile, TokenState } from './token-file.ts';
+import { requestToken, TOKEN_ENDPOINT } from './token-request.ts';
 import type { Transport } from '../transport/transport.ts';
 
 export interface TokenProvider {
@@ -17,7 +18,7 @@ export interface TokenProvider {
   getToken(options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
   /** Reports that the store refused this token, and drops it if it is still the current one. */
   invalidate(token: string): void;
-  /** Lifts the lockout, here and in other processes. Rejects if the file cannot be written. */
+  /** Lifts the lockout, here and in other processes. Rejects if there is one and the file cannot be written. */
   retryCredentials(): Promise<void>;
 }
 
@@ -44,6 +45,22 @@ const YOUNG_MS = 60_000;
 /** How long `retryCredentials` waits for a token request under way; a person is waiting. */
 const RELEASE_WAIT_MS = 3_000;
 
+/** What this process has at present. */
+type Held =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'token'; readonly token: IssuedToken }
+  | {
+      readonly kind: 'lockout';
+      readonly lockout: Lockout;
+      /** false while it could not be written: the file then cannot show that another process lifted it. */
+      readonly isInFile: boolean;
+    };
+
+interface Pause {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const { transport, credentials, file, now, random, newRequestId } = deps;
   /** Machines that share the credentials, and were started together, must not all ask within one minute. */
@@ -51,78 +68,85 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   /** Five to ten minutes early, or when 80 to 90 % of a short life is over. */
   const refreshAtMs = ({ issuedAtMs, expiresAtMs }: IssuedToken): number =>
     expiresAtMs - earliness * Math.min(5 * 60_000, (expiresAtMs - issuedAtMs) / 10);
-  let token: IssuedToken | null = null;
-  let refusedToken: string | null = null;
-  let lockout: TokenState['lockout'] = null;
-  let slowDown: TokenState['pause'] = null;
-  /** False while writing `lockout` to the file has failed: the file then cannot show that another process lifted it. */
-  let isLockoutInFile = true;
-  let holdOff: { fromMs: number; untilMs: number; reason: string } | null = null;
+
+  let held: Held = { kind: 'nothing' };
+  /** The last token that the store refused, and how many in a row were refused when young. */
+  let refused: { readonly accessToken: string; readonly youngInARow: number } | null = null;
+  /** At the store's request; shared with other processes. */
+  let slowDown: Pause | null = null;
+  /** After failures of this process. */
+  let holdOff: (Pause & { readonly reason: string }) | null = null;
   let failures = 0;
-  let refusals = 0;
+  /** The request that all callers share. */
   let flight: Promise<string> | null = null;
 
-  async function adoptFile(): Promise<void> {
-    const state = await file.read().catch((error: unknown) => {
+  /** Takes over what other processes wrote. Resolves with false if the file cannot be read. */
+  async function adoptFile(): Promise<boolean> {
+    try {
+      const state = await file.read();
+      if (state === null) return true;
+      held = newerOf(held, state, refused?.accessToken ?? null);
+      slowDown = state.pause ?? slowDown;
+      return true;
+    } catch (error) {
       deps.onFileError(error);
-      return null;
-    });
-    if (state === null) return;
-    if (isLockoutInFile) lockout = state.lockout;
-    if (state.pause !== null) slowDown = state.pause;
-    if (state.token === null || state.token.accessToken === refusedToken) return;
-    if (token === null || state.token.expiresAtMs > token.expiresAtMs) token = state.token;
+      return false;
+    }
   }
 
   async function writeFile(): Promise<void> {
-    await file.write({ token, lockout, pause: slowDown });
-    isLockoutInFile = true;
+    const written = held;
+    await file.write({
+      token: written.kind === 'token' ? written.token : null,
+      lockout: written.kind === 'lockout' ? written.lockout : null,
+      pause: slowDown,
+    });
+    if (written.kind === 'lockout' && held === written) held = { ...written, isInFile: true };
   }
 
   async function saveFile(): Promise<void> {
     try {
       await writeFile();
     } catch (error) {
-      isLockoutInFile = lockout === null;
       deps.onFileError(error);
     }
   }
 
   async function refresh(): Promise<string> {
     await adoptFile();
-    if (lockout !== null) {
-      if (!isLockoutInFile) await saveFile();
-      throw lockedOut(lockout);
+    if (held.kind === 'lockout') {
+      if (!held.isInFile) await saveFile();
+      throw lockedOut(held.lockout);
     }
-    if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
+    if (held.kind === 'token' && now() < refreshAtMs(held.token)) return held.token.accessToken;
     try {
       failWhilePaused();
       return await request();
     } catch (error) {
-      if (token !== null && now() < token.expiresAtMs) return token.accessToken;
+      if (held.kind === 'token' && now() < held.token.expiresAtMs) return held.token.accessToken;
       throw error;
     }
   }
 
   async function request(): Promise<string> {
-    let issued: IssuedToken;
+    let token: IssuedToken;
     try {
-      issued = await requestToken(transport, credentials, newRequestId(), now());
+      token = await requestToken(transport, credentials, newRequestId(), now());
     } catch (error) {
       await noteFailure(error);
       throw error;
     }
-    token = issued;
+    held = { kind: 'token', token };
     failures = 0;
     await saveFile();
-    return issued.accessToken;
+    return token.accessToken;
   }
 
   async function noteFailure(error: unknown): Promise<void> {
     const atMs = now();
     if (error instanceof ServiceError && error.kind === 'credentials') {
-      lockout = { atMs, description: error.description, requestId: error.requestId ?? null };
-      token = null;
+      const lockout = { atMs, description: error.description, requestId: error.requestId ?? null };
+      held = { kind: 'lockout', lockout, isInFile: false };
       await saveFile();
     } else if (error instanceof ServiceError && error.kind === 'rate_limited') {
       // Another process may have been issued a token, or been refused, meanwhile.
@@ -143,32 +167,19 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   }
 
   function failWhilePaused(): void {
-    const held = [
-      ['rate_limited', slowDown, 'the store asked for a pause between token requests'],
-      ['unavailable', holdOff, `waiting after a failed token request: ${holdOff?.reason}`],
-    ] as const;
-    for (const [kind, pause, description] of held) {
-      const retryAfterMs = remainingMs(pause, now());
-      if (retryAfterMs > 0)
-        throw new ServiceError({ kind, endpoint: TOKEN_ENDPOINT, description, retryAfterMs });
-    }
+    failDuring(slowDown, 'rate_limited', 'the store asked for a pause between token requests');
+    failDuring(holdOff, 'unavailable', `waiting after a failed token request: ${holdOff?.reason}`);
   }
 
-  function lockedOut({ atMs, description, requestId }: NonNullable<TokenState['lockout']>) {
-    const since = new Date(atMs).toISOString();
-    return new ServiceError({
-      kind: 'credentials',
-      endpoint: TOKEN_ENDPOINT,
-      requestId: requestId ?? undefined,
-      status: 401,
-      code: 'invalid_client',
-      description: `${description} (refused at ${since}, not tried again since)`,
-    });
+  function failDuring(pause: Pause | null, kind: 'rate_limited' | 'unavailable', description: string): void {
+    const retryAfterMs = remainingMs(pause, now());
+    if (retryAfterMs > 0)
+      throw new ServiceError({ kind, endpoint: TOKEN_ENDPOINT, description, retryAfterMs });
   }
 
   return {
     async getToken({ signal } = {}) {
-      if (token !== null && now() < refreshAtMs(token)) return token.accessToken;
+      if (held.kind === 'token' && now() < refreshAtMs(held.token)) return held.token.accessToken;
       const fail = () =>
         new ServiceError({ kind: 'aborted', endpoint: TOKEN_ENDPOINT, description: 'aborted while waiting' });
       if (signal?.aborted === true) throw fail();
@@ -181,27 +192,54 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       );
     },
 
-    invalidate(refused) {
-      if (token?.accessToken !== refused) return;
-      refusals = now() - token.issuedAtMs < YOUNG_MS ? refusals + 1 : 0;
+    invalidate(accessToken) {
+      if (held.kind !== 'token' || held.token.accessToken !== accessToken) return;
+      const isYoung = now() - held.token.issuedAtMs < YOUNG_MS;
+      const youngInARow = isYoung ? (refused?.youngInARow ?? 0) + 1 : 0;
       // The contract allows one immediate replacement; space further requests more and more.
-      if (refusals > 1) holdOffFor(refusals - 1, 'the store refuses tokens just after it issued them');
-      refusedToken = refused;
-      token = null;
+      if (youngInARow > 1) holdOffFor(youngInARow - 1, 'the store refuses tokens just after it issued them');
+      refused = { accessToken, youngInARow };
+      held = { kind: 'nothing' };
     },
 
     async retryCredentials() {
       // A refusal still on its way would begin another lockout.
       const over = sleep(RELEASE_WAIT_MS, undefined, { ref: false });
       if (flight !== null) await Promise.race([flight.catch(() => undefined), over]);
-      await adoptFile();
-      lockout = null;
+      const isFileKnown = await adoptFile();
+      if (isFileKnown && held.kind !== 'lockout') return;
+      if (held.kind === 'lockout') held = { kind: 'nothing' };
       await writeFile();
     },
   };
 }
 
+/** What to hold after another process may have written `state`. */
+function newerOf(held: Held, state: TokenState, refusedToken: string | null): Held {
+  if (held.kind === 'lockout' && !held.isInFile) return held;
+  if (state.lockout !== null) return { kind: 'lockout', lockout: state.lockout, isInFile: true };
+  const { token } = state;
+  if (token === null || token.accessToken === refusedToken) {
+    return held.kind === 'lockout' ? { kind: 'nothing' } : held;
+  }
+  return held.kind === 'token' && held.token.expiresAtMs >= token.expiresAtMs
+    ? held
+    : { kind: 'token', token };
+}
+
 /** A clock set back to before the pause began ends the pause. */
-function remainingMs(pause: TokenState['pause'], nowMs: number): number {
+function remainingMs(pause: Pause | null, nowMs: number): number {
   return pause === null || nowMs < pause.fromMs ? 0 : Math.max(0, pause.untilMs - nowMs);
+}
+
+function lockedOut({ atMs, description, requestId }: Lockout): ServiceError {
+  const since = new Date(atMs).toISOString();
+  return new ServiceError({
+    kind: 'credentials',
+    endpoint: TOKEN_ENDPOINT,
+    requestId: requestId ?? undefined,
+    status: 401,
+    code: 'invalid_client',
+    description: `${description} (refused at ${since}, not tried again since)`,
+  });
 }

@@ -6,7 +6,7 @@ import { safeText } from './safe-text.ts';
  * - `rate_limited`: 429, or a token request held back because of one; wait `retryAfterMs`.
  * - `unauthorized`: 401 `invalid_token` for a second token too.
  * - `credentials`: the client id or secret was refused; no further token request is made.
- * - `contract`: an answer that is not the store's: no JSON, another shape, too large, another product.
+ * - `contract`: the answer is not the store's or breaks its contract (not JSON, wrong shape, too large, another record).
  * - `aborted`: by the caller's signal, or because the client was closed.
  */
 export type ServiceErrorKind =
@@ -22,7 +22,7 @@ export interface AnswerTimes {
   readonly serverDateMs: number | null;
 }
 
-type Optional = 'requestId' | 'status' | 'code' | 'retryAfterMs' | 'times' | 'cause';
+type Optional = 'requestId' | 'status' | 'code' | 'retryAfterMs' | 'times' | 'externalOrderId' | 'cause';
 
 export interface ServiceErrorInit
   extends Pick<ServiceError, 'kind' | 'endpoint' | 'description'>, Partial<Pick<ServiceError, Optional>> {
@@ -48,6 +48,8 @@ export class ServiceError extends Error {
   readonly retryAfterMs: number | undefined;
   /** Undefined without an answer. */
   readonly times: AnswerTimes | undefined;
+  /** The id that `createOrder` generated for the order; undefined otherwise. */
+  readonly externalOrderId: string | undefined;
 
   constructor(init: ServiceErrorInit) {
     const secrets = init.secrets ?? [];
@@ -68,12 +70,24 @@ export class ServiceError extends Error {
     this.requestId = requestId;
     this.retryAfterMs = init.retryAfterMs;
     this.times = init.times;
+    this.externalOrderId = init.externalOrderId;
   }
 
-  as(kind: ServiceErrorKind): ServiceError {
-    const { endpoint, status, code, description, requestId, retryAfterMs, times, cause } = this;
-    const same = { endpoint, status, code, description, requestId, retryAfterMs, times, cause };
-    return new ServiceError({ kind, ...same });
+  /** The same error with some fields replaced. */
+  with(changes: Pick<Partial<ServiceErrorInit>, 'kind' | 'externalOrderId'>): ServiceError {
+    const { kind, endpoint, status, code, description, requestId, retryAfterMs, times, cause } = this;
+    return new ServiceError({
+      kind,
+      endpoint,
+      status,
+      code,
+      description,
+      requestId,
+      retryAfterMs,
+      times,
+      cause,
+      ...changes,
+    });
   }
 }
 
@@ -86,6 +100,8 @@ export function summary(failure: Pick<ServiceError, 'status' | 'code' | 'descrip
 
 function remedy(init: ServiceErrorInit): string {
   const { kind, code, retryAfterMs } = init;
+  if (mayHaveOrdered(init) && init.externalOrderId !== undefined)
+    return `The order may have been created: repeat it only with the external_order_id ${init.externalOrderId}.`;
   if (mayHaveOrdered(init))
     return 'The order may have been created: repeat it only with the same external_order_id; without one, look for it in the store first.';
   switch (kind) {

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { unzip, type ZlibOptions } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../../platform/thrown.ts';
+import { withDefaults, type Overrides } from '../defaults.ts';
 import { ServiceError } from './errors.ts';
 import type { ServiceErrorInit } from './errors.ts';
 import { parseHttpDateMs } from './http-date.ts';
@@ -14,7 +15,7 @@ interface HttpTransportOptions {
   readonly maxConcurrency: number;
   readonly userAgent: string;
   readonly now: () => number;
-  readonly limits?: Partial<HttpLimits>;
+  readonly limits?: Overrides<HttpLimits> | undefined;
 }
 
 export interface HttpLimits {
@@ -41,7 +42,7 @@ const DEFAULT_LIMITS: HttpLimits = {
  * as `aborted`. @throws TypeError, RangeError for impossible options.
  */
 export function createHttpTransport(options: HttpTransportOptions) {
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const limits = withDefaults(DEFAULT_LIMITS, options.limits);
   const base = baseOf(options.baseUrl);
   const { maxConcurrency } = options;
   for (const [name, value] of Object.entries({ maxConcurrency, ...limits })) {
