@@ -3,6 +3,7 @@ import js from '@eslint/js';
 import boundaries from 'eslint-plugin-boundaries';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import ts from 'typescript-eslint';
+import { local } from './scripts/lint/plugin.js';
 
 const STORE_API = ['core', 'platform', 'contract', 'store-api'];
 const MIRROR = [...STORE_API, 'sqlite', 'inbox', 'mirror'];
@@ -40,6 +41,24 @@ const IMPURE = [
   'setTimeout',
   'setInterval',
   'setImmediate',
+];
+
+/** Folders with circles of imports that are still to be undone. */
+const WITH_CIRCLES = ['src/app', 'src/core/apply', 'src/mirror', 'src/sandbox', 'src/sqlite'];
+/** Files with spreads of literals that are still to be undone. */
+const WITH_LITERAL_SPREADS = [
+  'src/app',
+  'src/ops',
+  'scripts/crash.ts',
+  'test/app',
+  'test/cli',
+  'test/core',
+  'test/inbox',
+  'test/ops',
+  'test/platform',
+  'test/process',
+  'test/simulation',
+  'test/stream',
 ];
 
 export default defineConfig(
@@ -147,6 +166,18 @@ export default defineConfig(
         },
       ],
     },
+  },
+  {
+    files: ['src/**/*.ts'],
+    ignores: WITH_CIRCLES.map((folder) => `${folder}/**`),
+    plugins: { local },
+    rules: { 'local/no-circles': 'error' },
+  },
+  {
+    files: ['**/*.{js,ts}'],
+    ignores: WITH_LITERAL_SPREADS.flatMap((path) => [path, `${path}/**`]),
+    plugins: { local },
+    rules: { 'local/no-literal-spread': 'error' },
   },
   {
     files: ['src/core/**'],

@@ -65,8 +65,11 @@ function prepare({ count, secret, fromMs, toMs }: Prepare): { readonly changes: 
       changes += 1;
       return {
         ...keysOf(level),
-        ...{ old, new: next, update_time: Math.floor(dueAtMs) },
-        ...{ reason: 'order_reserved', order_id: String(700_000_000 + i) },
+        old,
+        new: next,
+        update_time: Math.floor(dueAtMs),
+        reason: 'order_reserved',
+        order_id: String(700_000_000 + i),
       };
     });
     const body = JSON.stringify({

@@ -38,7 +38,9 @@ const EXAMPLES = 3;
 const DIFFERENCES_SHOWN = 20;
 
 const BAD_NETWORK: z.output<typeof faultsSchema> = {
-  ...{ loss: 0.12, duplicate: 0.1, reorder: 0.15 },
+  loss: 0.12,
+  duplicate: 0.1,
+  reorder: 0.15,
   delay_ms: { min: 0, max: 400 },
   tail: { probability: 0.03, max_ms: 4_000 },
   stale: { probability: 0.1, age_ms: 1_500 },
@@ -95,7 +97,10 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
   const story = new Story(sandbox, join(folder, DATABASE));
   const start = (port: number, opsPort: number): Promise<MirrorProcess> =>
     startMirror({
-      ...{ sandbox, folder, port, opsPort },
+      sandbox,
+      folder,
+      port,
+      opsPort,
       onLog: (line) => story.log(line),
       onDeath: (error) => died.abort(error),
     });

@@ -128,8 +128,13 @@ function bodyOf(options: SendOptions, command: Command): Buffer {
   }
   const nowMs = Date.now();
   const change = {
-    ...{ id: variant, sku: '', old, new: level, warehouse_id: warehouse },
-    ...{ update_time: nowMs, reason: 'user_set' },
+    id: variant,
+    sku: '',
+    old,
+    new: level,
+    warehouse_id: warehouse,
+    update_time: nowMs,
+    reason: 'user_set',
   };
   const envelope = {
     request_id: `test-${randomUUID()}`,

@@ -63,7 +63,9 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
     onTokenFileError: (error) => progress.say(`the token file cannot be used: ${String(error)}`),
   });
   const throttle = new Throttle({
-    ...{ ...service, now: Date.now, random: Math.random },
+    ...service,
+    now: Date.now,
+    random: Math.random,
     onBlocked: (why) => {
       if (why !== null && why.kind !== 'credentials') progress.say(`waiting: ${why.message}`);
     },
@@ -86,7 +88,9 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
     const [storeId] = pluck('SELECT store_id FROM mirror_state WHERE store_id IS NOT NULL');
     verdict = await lookAtAll(
       {
-        ...{ signal, concurrency: service.maxConcurrency, isNamed: product !== undefined },
+        signal,
+        concurrency: service.maxConcurrency,
+        isNamed: product !== undefined,
         see: sightsOf(store, rowsIn(db), storeId),
         onProgress: (done, drift) => progress.show({ done, total: ids.length, drift }),
       },
@@ -127,7 +131,8 @@ async function listed({ client, throttle, signal }: PacedStore): Promise<string[
     },
   };
   const patient = withRetries(paced, {
-    ...{ policy: DEFAULT_RETRY_POLICY, random: Math.random },
+    policy: DEFAULT_RETRY_POLICY,
+    random: Math.random,
     sleep: (ms, ending) => sleep(ms, undefined, { signal: ending }),
   });
   const ids: string[] = [];

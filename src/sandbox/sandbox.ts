@@ -127,7 +127,10 @@ function createStore(options: StoreOptions, transmitter: Transmitter) {
   });
 
   const operations = createOperations({
-    ...{ truth, clock, ids, factory },
+    truth,
+    clock,
+    ids,
+    factory,
     random: stream('operations'),
     publish: (changes) => {
       for (const each of networks.values()) each.publish(changes);
@@ -141,15 +144,34 @@ function createStore(options: StoreOptions, transmitter: Transmitter) {
 
   const reads = new Reads({ random: stream('reads'), clock });
   const losses = new Losses({
-    ...{ truth, operations, network, deliveries, clock },
+    truth,
+    operations,
+    network,
+    deliveries,
+    clock,
     random: stream('losses'),
   });
   const calls = new CallLog(() => clock.baseNow());
   const requests: Record<string, number> = {};
 
   return {
-    ...{ clientId: network.clientId, clock, access, truth, operations, traffic, addresses, orderDesk },
-    ...{ network, networks, addApp, oauth, deliveries, reads, losses, calls, requests },
+    clientId: network.clientId,
+    clock,
+    access,
+    truth,
+    operations,
+    traffic,
+    addresses,
+    orderDesk,
+    network,
+    networks,
+    addApp,
+    oauth,
+    deliveries,
+    reads,
+    losses,
+    calls,
+    requests,
     courier: orderDesk.courier,
     mirrorUrl: options.mirrorUrl ?? null,
     /** The secret in force, also after `oauth.replaceSecret`. */

@@ -54,7 +54,9 @@ rule(
     const { status, body } = await raw.token();
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...{ access_token: expect.stringMatching(/^\S+$/), token_type: 'Bearer', expires_in: 14_400 },
+      access_token: expect.stringMatching(/^\S+$/),
+      token_type: 'Bearer',
+      expires_in: 14_400,
     });
   },
 );

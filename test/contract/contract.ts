@@ -49,7 +49,10 @@ const PRODUCTS = 20;
 export async function contextFor(options: SandboxOptions = {}): Promise<Context> {
   const time = manualTime(Date.now());
   const { sandbox, receiver } = await withReceiver({
-    ...{ products: PRODUCTS, now: time.now, timers: time.timers, ...options },
+    products: PRODUCTS,
+    now: time.now,
+    timers: time.timers,
+    ...options,
   });
   const variant = lamp(sandbox, { sku: 'LAMP-1' });
   variant.price = '250.00';
@@ -64,7 +67,11 @@ export async function contextFor(options: SandboxOptions = {}): Promise<Context>
     ...fields,
   });
   return {
-    ...{ sandbox, receiver, raw, lamp: variant, body },
+    sandbox,
+    receiver,
+    raw,
+    lamp: variant,
+    body,
     client: (given = {}) => {
       const client = createClient({
         baseUrl: sandbox.baseUrl,

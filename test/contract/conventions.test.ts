@@ -118,8 +118,15 @@ fieldRule('conventions.4', 'reads null as absent at any depth', {
   taken: [
     [
       ({ lamp }) => ({
-        ...{ recipient_address_id: null, discount: null, order_time: null, external_order_id: null },
-        ...{ is_cod: null, cod_fee: null, cod_amount: null, sender_address_id: null, sender_name: null },
+        recipient_address_id: null,
+        discount: null,
+        order_time: null,
+        external_order_id: null,
+        is_cod: null,
+        cod_fee: null,
+        cod_amount: null,
+        sender_address_id: null,
+        sender_name: null,
         recipient_address: { ...recipient, email: null, note: null },
         products: [{ product_variant_id: lamp.id, sku: null, qty: 1, price: null }],
       }),

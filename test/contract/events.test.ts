@@ -43,7 +43,8 @@ rule('events.request', 'sends method and headers', async (context) => {
   for (const { method, headers } of await someChanges(context)) {
     expect(method).toBe('POST');
     expect(headers).toMatchObject({
-      ...{ 'content-type': 'application/json', 'user-agent': 'service-webhook/1.0' },
+      'content-type': 'application/json',
+      'user-agent': 'service-webhook/1.0',
       'x-service-signature': expect.stringMatching(/^[0-9a-f]{64}$/),
     });
   }
@@ -108,14 +109,23 @@ rule(
     const level = present(variant.levels[1]);
     const old = level.onHand - level.reserved;
     context.sandbox.operations.adjust({
-      ...{ variantId: variant.id, warehouseId: level.warehouseId, to: old + 5, reason: 'purchased' },
+      variantId: variant.id,
+      warehouseId: level.warehouseId,
+      to: old + 5,
+      reason: 'purchased',
     });
     const changedAtMs = context.sandbox.clock.now();
     context.advance(1);
     expect(await settle(context)).toEqual([
       {
-        ...{ id: variant.id, sku: 'เสื้อ-แดง', old, new: old + 5, warehouse_id: level.warehouseId },
-        ...{ update_time: changedAtMs, reason: 'purchased', user_id: expect.stringMatching(ID) },
+        id: variant.id,
+        sku: 'เสื้อ-แดง',
+        old,
+        new: old + 5,
+        warehouse_id: level.warehouseId,
+        update_time: changedAtMs,
+        reason: 'purchased',
+        user_id: expect.stringMatching(ID),
       },
     ]);
   },

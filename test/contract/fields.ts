@@ -44,7 +44,9 @@ export function fieldRule(ids: string | readonly string[], name: string, table: 
     for (const [sent, named] of refused) {
       const error = await failureOf(viaClient(client, path, bodyOf(context, path, sent)));
       expect(error).toMatchObject({
-        ...{ kind: 'rejected', code: 'invalid_request', description: expect.stringContaining(named) },
+        kind: 'rejected',
+        code: 'invalid_request',
+        description: expect.stringContaining(named),
       });
     }
   });

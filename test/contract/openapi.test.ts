@@ -24,7 +24,9 @@ test('describes exactly the endpoints served', async () => {
 });
 
 const right = {
-  ...{ method: 'POST', path: '/v1/product/list', status: 200 },
+  method: 'POST',
+  path: '/v1/product/list',
+  status: 200,
   headers: { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'r' },
   body: { request_id: 'r', products: [{ id: '1', name: 'Lamp' }], has_more: false },
 };

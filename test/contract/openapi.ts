@@ -42,7 +42,9 @@ export function checkAnswer(document: object, answer: SeenAnswer): void {
   const response = at(document, [...operation.pointer, 'responses', key]);
   for (const [name, header] of Object.entries(record(response.value['headers']))) {
     checkHeader(document, place, [...response.pointer, 'headers', name], {
-      ...{ name, header: record(header), headers: answer.headers },
+      name,
+      header: record(header),
+      headers: answer.headers,
     });
   }
   checkBody(document, place, response, answer);
@@ -56,7 +58,9 @@ export function checkWebhook(document: object, webhook: SeenWebhook): void {
   for (const index of (operation.value['parameters'] as readonly unknown[]).keys()) {
     const { pointer, value } = at(document, [...operation.pointer, 'parameters', String(index)]);
     checkHeader(document, place, pointer, {
-      ...{ name: String(value['name']), header: value, headers: webhook.headers },
+      name: String(value['name']),
+      header: value,
+      headers: webhook.headers,
     });
   }
   checkBody(document, place, at(document, [...operation.pointer, 'requestBody']), webhook);

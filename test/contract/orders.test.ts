@@ -378,7 +378,9 @@ rule('order-detail.answer', 'shows the current order', async (context) => {
   await pay(context, id);
   context.advance(60_000);
   expect(await read()).toMatchObject({
-    ...{ id, is_paid: true, shipments: [{ tracking_number: expect.stringMatching(/./) }] },
+    id,
+    is_paid: true,
+    shipments: [{ tracking_number: expect.stringMatching(/./) }],
   });
 });
 

@@ -64,7 +64,9 @@ rule(
     const { truth } = context.sandbox;
     for (const product of truth.products) {
       expect(await detail(context, product.id)).toMatchObject({
-        ...{ id: product.id, name: product.name, store_id: STORE_ID },
+        id: product.id,
+        name: product.name,
+        store_id: STORE_ID,
       });
     }
     expect(STORE_ID).toMatch(ID);
@@ -110,7 +112,10 @@ rule(
     const shown = async () => (await detail(context, product.id)).variants[0];
     expect(await shown()).toMatchObject({
       product_assembly_id: expect.stringMatching(ID),
-      ...{ assembled_pp_count: 2, assembled_sum_qty: 5, available_qty: 0, on_hand: 0 },
+      assembled_pp_count: 2,
+      assembled_sum_qty: 5,
+      available_qty: 0,
+      on_hand: 0,
     });
     context.sandbox.operations.assemble({ ...levelOf(variant), units: 2 });
     expect(await shown()).toMatchObject({ available_qty: 2, on_hand: 2 });

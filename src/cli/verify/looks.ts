@@ -120,11 +120,17 @@ function valuesOf({ variants }: ProductSnapshot): Value[] {
 function foundOf(productId: string, value: Value, row: Row | undefined, service: number | null | undefined) {
   const { what, variant_id, warehouse_id } = value;
   return {
-    ...{ what, product_id: productId, variant_id, warehouse_id, sku: row?.sku ?? null },
-    ...{ mirror: row?.qty ?? null, service: service ?? null },
+    what,
+    product_id: productId,
+    variant_id,
+    warehouse_id,
+    sku: row?.sku ?? null,
+    mirror: row?.qty ?? null,
+    service: service ?? null,
     only_in: row === undefined ? 'service' : service === undefined ? 'mirror' : null,
     suspect: typeof row?.suspect === 'number' ? row.suspect === 1 : null,
-    ...{ as_of: row?.as_of ?? null, verified_at: row?.verified_at ?? null },
+    as_of: row?.as_of ?? null,
+    verified_at: row?.verified_at ?? null,
   };
 }
 

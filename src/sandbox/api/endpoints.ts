@@ -106,7 +106,8 @@ export function endpointsOf(store: Store): Endpoint[] {
         return {
           request_id: requestId,
           products: page.map((product) => ({
-            ...{ id: product.id, name: product.name },
+            id: product.id,
+            name: product.name,
             ...(product.imageCount > 0 && { image_url: imageUrl(product, 0) }),
           })),
           ...(wanted.get_count === true && { total: all.length }),

@@ -59,7 +59,10 @@ export function describeService(endpoints: readonly Endpoint[]): OpenApiDocument
   });
 
   registry.registerPath({
-    ...{ method: 'post', path: '/oauth/token', operationId: 'token', summary: 'Gets an access token' },
+    method: 'post',
+    path: '/oauth/token',
+    operationId: 'token',
+    summary: 'Gets an access token',
     security: [],
     request: {
       headers: requestHeaders,
@@ -73,7 +76,10 @@ export function describeService(endpoints: readonly Endpoint[]): OpenApiDocument
 
   for (const { path, summary, schema, bodyOptional, answers, errors: own } of endpoints) {
     registry.registerPath({
-      ...{ method: 'post', path, operationId: operationIdOf(path), summary },
+      method: 'post',
+      path,
+      operationId: operationIdOf(path),
+      summary,
       security: [{ [BEARER]: [] }],
       request: {
         headers: requestHeaders,
@@ -84,7 +90,9 @@ export function describeService(endpoints: readonly Endpoint[]): OpenApiDocument
   }
 
   registry.registerWebhook({
-    ...{ method: 'post', path: STOCK_AVAILABLE_UPDATED, operationId: 'stockAvailableUpdated' },
+    method: 'post',
+    path: STOCK_AVAILABLE_UPDATED,
+    operationId: 'stockAvailableUpdated',
     summary: 'The available quantity of variants changed',
     description: 'Sent once, to the webhook URL of the app; deliveries can arrive out of order.',
     security: [],

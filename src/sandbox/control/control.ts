@@ -153,15 +153,27 @@ export function createControl(store: Store): Hono<ApiEnv> {
 
 function showCall({ id, atMs, method, target, headers, body, answer, ms }: Call) {
   return {
-    ...{ id, at: atMs, method, target, headers: Object.fromEntries(headers), body },
-    ...{ status: answer?.status ?? null, answer: answer?.text ?? null, ms },
+    id,
+    at: atMs,
+    method,
+    target,
+    headers: Object.fromEntries(headers),
+    body,
+    status: answer?.status ?? null,
+    answer: answer?.text ?? null,
+    ms,
   };
 }
 
 function showLoss({ lost, change, revealedBy, readAtMs, productId, variant, warehouseId }: Loss) {
   return {
-    ...{ product_id: productId, variant_id: variant.id, warehouse_id: warehouseId },
-    ...{ request_id: lost.delivery.requestId, lost_at: lost.createdAtMs, old: change.old, new: change.new },
+    product_id: productId,
+    variant_id: variant.id,
+    warehouse_id: warehouseId,
+    request_id: lost.delivery.requestId,
+    lost_at: lost.createdAtMs,
+    old: change.old,
+    new: change.new,
     revealed_by: revealedBy?.record.delivery.requestId ?? null,
     revealed_at: revealedBy?.record.sentAtMs ?? null,
     read_at: readAtMs,
@@ -170,7 +182,11 @@ function showLoss({ lost, change, revealedBy, readAtMs, productId, variant, ware
 
 function showDelivery({ delivery, clientId, createdAtMs, sentAtMs, ...fate }: DeliveryRecord) {
   return {
-    ...{ request_id: delivery.requestId, client_id: clientId, ...fate },
-    ...{ created_at: createdAtMs, sent_at: sentAtMs, items: delivery.items },
+    request_id: delivery.requestId,
+    client_id: clientId,
+    ...fate,
+    created_at: createdAtMs,
+    sent_at: sentAtMs,
+    items: delivery.items,
   };
 }

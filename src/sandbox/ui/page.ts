@@ -68,8 +68,15 @@ export function createPage(store: Store): Hono<ApiEnv> {
           ? html`<p class="notice">Done.</p>`
           : '';
     const page = frame({
-      ...{ title: 'Simulated store', brand: 'Simulated store', server: 'The sandbox', everyMs: EVERY_MS },
-      ...{ links: LINKS, at: context.req.path, tools: '', message, main },
+      title: 'Simulated store',
+      brand: 'Simulated store',
+      server: 'The sandbox',
+      everyMs: EVERY_MS,
+      links: LINKS,
+      at: context.req.path,
+      tools: '',
+      message,
+      main,
     });
     return context.html(page, problem === undefined ? 200 : 400);
   };

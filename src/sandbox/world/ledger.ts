@@ -46,8 +46,12 @@ export class Ledger {
 
   change({ variant, level, cause, ...values }: Place & Pick<SentItem, 'old' | 'new'>): SentItem {
     return {
-      ...{ id: variant.id, sku: variant.sku ?? '', ...values },
-      ...{ warehouse_id: level.warehouseId, update_time: level.stampMs, ...cause },
+      id: variant.id,
+      sku: variant.sku ?? '',
+      ...values,
+      warehouse_id: level.warehouseId,
+      update_time: level.stampMs,
+      ...cause,
     };
   }
 

@@ -146,7 +146,9 @@ export function createOperations(deps: {
       if (isComposed && parts.length === 0)
         throw new OperationError(`a product of kind ${kind} needs components`);
       const product = factory.product({
-        ...{ kind, name, createTimeMs: clock.now() },
+        kind,
+        name,
+        createTimeMs: clock.now(),
         variants: variants.map((variant) => ({
           ...specOf(variant, kind),
           ...(isComposed && { components: parts }),

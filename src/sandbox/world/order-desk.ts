@@ -105,7 +105,9 @@ export function createOrderDesk(deps: {
       const recipient = recipientOf(request);
       const stock = reserve(lines);
       const order = operations.orders.place(stock, {
-        ...{ origin, request, sender },
+        origin,
+        request,
+        sender,
         recipient: recipient(),
         senderName: request.sender_name ?? storeName,
         orderTimeMs: request.order_time ?? stock.createTimeMs,

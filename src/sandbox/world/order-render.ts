@@ -22,7 +22,8 @@ function agreed(lines: readonly OrderLine[], terms: Terms): Omit<OrderAnswer, 'i
   const otherFee = amountOf(request.other_fee ?? 0);
   return {
     ...present(request, ['external_order_id', 'channel', 'shipping_type']),
-    ...{ is_paid: paidTimeMs !== null, ...(paidTimeMs !== null && { paid_time: paidTimeMs }) },
+    is_paid: paidTimeMs !== null,
+    ...(paidTimeMs !== null && { paid_time: paidTimeMs }),
     order_time: terms.orderTimeMs,
     ...present(request, ['expiration_time', 'ship_deadline_time', 'shipping_label_note', 'private_note']),
     is_cod: request.is_cod ?? false,
@@ -51,7 +52,9 @@ function renderLine(line: OrderLine): Record<string, unknown> {
     name: variant.product.name,
     ...(variant.name !== '' && { variant_name: variant.name }),
     ...(variant.sku !== null && { sku: variant.sku }),
-    ...{ qty, price: moneyText(amountOf(price)), amount: moneyText(amountOfLine(line)) },
+    qty,
+    price: moneyText(amountOf(price)),
+    amount: moneyText(amountOfLine(line)),
   };
 }
 

@@ -166,8 +166,15 @@ export function createOrderOperations(deps: {
       const changes = holds.flatMap(({ qty, ...place }) => ledger.move({ ...place, reserved: qty, cause }));
       const createTimeMs = clock.now();
       const order: Order = {
-        ...{ id: orderId, lines, holds, createTimeMs, updateTimeMs: createTimeMs },
-        ...{ state: 'open', cancelReason: null, deleted: false, terms: null },
+        id: orderId,
+        lines,
+        holds,
+        createTimeMs,
+        updateTimeMs: createTimeMs,
+        state: 'open',
+        cancelReason: null,
+        deleted: false,
+        terms: null,
       };
       open.set(orderId, order);
       return { orderId, order, changes: published(changes) };

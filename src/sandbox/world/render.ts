@@ -53,9 +53,14 @@ export function renderProduct(product: Product): RenderedProduct {
 
 function shippingRates({ id, createTimeMs }: Product, initPrice: string) {
   return [false, true].map((isCod, index) => ({
-    ...{ id: `${id}${index}`, shipping_type: 'flash' as const, is_cod: isCod },
-    ...{ init_qty: 1, init_price: initPrice, next_price: '10.00' },
-    ...{ create_time: createTimeMs, update_time: createTimeMs },
+    id: `${id}${index}`,
+    shipping_type: 'flash' as const,
+    is_cod: isCod,
+    init_qty: 1,
+    init_price: initPrice,
+    next_price: '10.00',
+    create_time: createTimeMs,
+    update_time: createTimeMs,
   }));
 }
 
@@ -74,12 +79,14 @@ function renderVariant(variant: Variant): RenderedProduct['variants'][number] {
     }),
     ...(kind === 'bundle' && {
       product_bundle_id: `${variant.id}8`,
-      ...{ bundled_pp_count: components.length, bundled_sum_qty: units },
+      bundled_pp_count: components.length,
+      bundled_sum_qty: units,
     }),
     ...(variant.bundledBy.size > 0 && { bundled_by_count: variant.bundledBy.size }),
     ...(kind === 'assembled' && {
       product_assembly_id: `${variant.id}9`,
-      ...{ assembled_pp_count: components.length, assembled_sum_qty: units },
+      assembled_pp_count: components.length,
+      assembled_sum_qty: units,
     }),
     ...(variant.allowNegativeStock && { allow_negative_stock: true }),
     prices: [{ id: variant.id, price_tier_id: PRICE_TIER_ID, price: variant.price }],

@@ -123,12 +123,18 @@ export class Truth {
     return {
       products: products.map(({ id, name }) => ({ productId: id, name })),
       variants: variants.map((variant) => ({
-        ...{ variantId: variant.id, productId: variant.product.id, kind: variant.kind },
+        variantId: variant.id,
+        productId: variant.product.id,
+        kind: variant.kind,
         availableQty: sellable(variant),
       })),
       levels: variants.flatMap(({ id, product, sku, kind, levels }) =>
         levels.map((level) => ({
-          ...{ variantId: id, warehouseId: level.warehouseId, productId: product.id, sku, kind },
+          variantId: id,
+          warehouseId: level.warehouseId,
+          productId: product.id,
+          sku,
+          kind,
           availableQty: available(level),
           // The store shows only the available quantity of a pulled variant.
           onHand: kind === 'pulled' ? null : level.onHand,

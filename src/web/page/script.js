@@ -159,7 +159,9 @@ async function draw() {
           { value: clock },
           ...series.map(({ label, look }) => ({
             ...bars,
-            ...{ label, stroke: colour(look), fill: isBar ? colour(look) : '' },
+            label,
+            stroke: colour(look),
+            fill: isBar ? colour(look) : '',
             points: { show: !isBar, size: 3, fill: colour(look) },
           })),
         ],

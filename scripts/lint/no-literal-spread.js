@@ -1,0 +1,26 @@
+/** Refuses `{ ...{ a, b }, c }`: it copies an object only to keep several properties on one line. */
+export const noLiteralSpread = {
+  meta: {
+    type: 'suggestion',
+    fixable: 'code',
+    messages: { literal: 'Write the properties directly, without a spread of a literal.' },
+  },
+  create(context) {
+    return {
+      'ObjectExpression > SpreadElement[argument.type="ObjectExpression"]'(node) {
+        context.report({
+          node,
+          messageId: 'literal',
+          fix: (fixer) => {
+            const properties = context.sourceCode
+              .getText(node.argument)
+              .slice(1, -1)
+              .trim()
+              .replace(/,$/, '');
+            return properties === '' ? null : fixer.replaceText(node, properties);
+          },
+        });
+      },
+    };
+  },
+};
