@@ -79,7 +79,14 @@ test('the receiver accepts only signed deliveries', async () => {
   let printed = '';
   receiver.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
   await expect.poll(() => printed).toContain('listening');
-  const item = { id: '7', sku: 'TS-RED-M', old: 3, new: 2, warehouse_id: '1', update_time: 1_790_000_000_000 };
+  const item = {
+    id: '7',
+    sku: 'TS-RED-M',
+    old: 3,
+    new: 2,
+    warehouse_id: '1',
+    update_time: 1_790_000_000_000,
+  };
   const event = {
     request_id: '1',
     event_type: 'stock_available_updated',
