@@ -179,8 +179,11 @@ export class Inbox {
     this.lastSeq = readMetadata(db).lastSeq;
   }
 
-  /** Commits all arrivals or none, skipping bodies already present. @throws SqliteError */
-  append(arrivals: readonly Arrival[]): void {
+  /**
+   * Commits all arrivals or none, skipping bodies already present. A heartbeat in the same transaction shows that a
+   * delivery could be committed now. @throws SqliteError
+   */
+  append(arrivals: readonly Arrival[], heartbeat: Heartbeat | null = null): void {
     this.lastSeq = this.#transact(() => {
       // A commit that reported an error may have succeeded.
       let seq = this.#sql.lastSeq.get() ?? 0;
@@ -188,14 +191,17 @@ export class Inbox {
         const isForeign = fromStream === true ? 1 : 0;
         seq += this.#sql.insert.run(seq + 1, arrivedAtMs, bodyHash(body), isForeign, body).changes;
       }
+      if (heartbeat !== null) {
+        const { stream, ...rest } = heartbeat;
+        const place = stream ?? { publishedSeq: seq, streamId: null, streamSeq: 0 };
+        this.#sql.beat.run({ keptSocket: null, ...rest, ...place });
+      }
       return seq;
     });
   }
 
-  /** Shows that a delivery could be committed now. @throws SqliteError */
-  beat({ stream, ...heartbeat }: Heartbeat): void {
-    const place = stream ?? { publishedSeq: this.lastSeq, streamId: null, streamSeq: 0 };
-    this.#transact(() => this.#sql.beat.run({ keptSocket: null, ...heartbeat, ...place }));
+  beat(heartbeat: Heartbeat): void {
+    this.append([], heartbeat);
   }
 
   /** @returns also the last row up to which every other row needs no publishing. */

@@ -118,26 +118,29 @@ export function serveInbox(owner: Answering<InboxCalls, InboxCommit>, open: () =
         });
         if (own === null) owner.close();
         break;
+      case 'beat':
       case 'append': {
+        // A heartbeat joins the deliveries that wait: with slow syncs, a commit of its own would delay them too long.
         const ids: number[] = [];
         const arrivals: Arrival[] = [];
+        let heartbeat: Heartbeat | null = null;
         let bytes = COMMIT_BYTES;
         let next: Request<InboxCalls> | undefined = request;
-        while (next?.name === 'append' && arrivals.length < DELIVERIES_AT_ONCE && bytes < BYTES_AT_ONCE) {
+        while (next !== undefined && arrivals.length < DELIVERIES_AT_ONCE && bytes < BYTES_AT_ONCE) {
+          if (next.name === 'beat') {
+            own?.check();
+            heartbeat = next.args;
+          } else if (next.name === 'append') {
+            arrivals.push(...next.args);
+            for (const { body } of next.args) bytes += body.byteLength;
+          } else break;
           ids.push(next.id);
-          arrivals.push(...next.args);
-          for (const { body } of next.args) bytes += body.byteLength;
           next = owner.take();
         }
-        commit(ids, arrivals.length, () => inbox.append(arrivals));
+        commit(ids, arrivals.length, () => inbox.append(arrivals, heartbeat));
         checkpoint(bytes);
         return next;
       }
-      case 'beat':
-        own?.check();
-        commit([id], 0, () => inbox.beat(args));
-        checkpoint(COMMIT_BYTES);
-        break;
       case 'beginEpoch':
         answer(id, () => inbox.beginEpoch(args.epoch, args.changeSeq));
         break;

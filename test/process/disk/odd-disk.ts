@@ -1,4 +1,4 @@
-/** A preloaded library makes fsync fail or take 1.2 s. */
+/** A preloaded library makes fsync fail or take long. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,12 +17,14 @@ interface OddDisk {
   end(): void;
 }
 
-export function oddDisk(folder: string, how: keyof typeof FLAGS): OddDisk {
+const SLOW_MS = 1_200;
+
+export function oddDisk(folder: string, how: keyof typeof FLAGS, slowMs = SLOW_MS): OddDisk {
   const preload = join(folder, 'odd-disk.so');
   const flag = join(folder, how);
   execFileSync('cc', ['-shared', '-fPIC', '-o', preload, SOURCE]);
   return {
-    env: { LD_PRELOAD: preload, [FLAGS[how]]: flag },
+    env: { LD_PRELOAD: preload, [FLAGS[how]]: flag, FSYNC_TAKES_MS: String(slowMs) },
     begin: () => writeFileSync(flag, ''),
     end: () => rmSync(flag),
   };

@@ -26,3 +26,18 @@ test.skipIf(!canBeOdd)(
     expect(reads() - readBefore).toBe(0);
   },
 );
+
+test.skipIf(!canBeOdd)(
+  `answers every delivery with 204 while each sync takes 250 ms, heartbeats included${needsForOdd}`,
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const disk = oddDisk(folder, 'slow', 250);
+    const { sandbox } = await startBoth(t, { products: 20 }, { folder, env: disk.env });
+    disk.begin();
+    const load = startLoad(t, sandbox, 15);
+    await eventually(() => load.settled.length >= 180, { what: 'traffic for 12 heartbeats' });
+    load.stop();
+    await sandbox.network.idle();
+    expect(withStatus(load, 204)).toHaveLength(load.settled.length);
+  },
+);
