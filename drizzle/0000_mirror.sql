@@ -38,12 +38,12 @@ CREATE TABLE `deliveries` (
 CREATE TABLE `gaps` (
 	`variant_id` text NOT NULL,
 	`warehouse_id` text NOT NULL,
-	`opened_seq` integer NOT NULL,
+	`inbox_seq` integer NOT NULL,
 	`opened_at_ms` integer NOT NULL,
 	`due_at_ms` integer NOT NULL,
 	`from_qty` integer NOT NULL,
 	`to_qty` integer NOT NULL,
-	PRIMARY KEY(`variant_id`, `warehouse_id`, `opened_seq`)
+	PRIMARY KEY(`variant_id`, `warehouse_id`, `inbox_seq`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `gaps_due` ON `gaps` (`due_at_ms`);--> statement-breakpoint
@@ -132,7 +132,6 @@ CREATE TABLE `read_requests` (
 	`reason` text NOT NULL,
 	`priority` integer NOT NULL,
 	`is_suspect` integer NOT NULL,
-	`made_seq` integer NOT NULL,
 	`made_at_ms` integer NOT NULL,
 	`first_made_at_ms` integer NOT NULL,
 	`not_before_ms` integer NOT NULL,
@@ -151,7 +150,6 @@ CREATE TABLE `runs` (
 	`list_offset` integer NOT NULL,
 	`list_last_id` text,
 	`list_done` integer NOT NULL,
-	`started_seq` integer NOT NULL,
 	`total` integer NOT NULL,
 	`done` integer NOT NULL,
 	`drift` integer NOT NULL,
@@ -184,7 +182,6 @@ CREATE TABLE `stock_levels` (
 	`event_time_ms` integer NOT NULL,
 	`event_old` integer NOT NULL,
 	`event_count` integer NOT NULL,
-	`event_seq` integer NOT NULL,
 	`event_at_ms` integer NOT NULL,
 	`read_lo_ms` integer NOT NULL,
 	`read_hi_ms` integer NOT NULL,
@@ -220,7 +217,6 @@ CREATE TABLE `variants` (
 	`as_of_ms` integer NOT NULL,
 	`verified_at_ms` integer,
 	`total_hi_ms` integer DEFAULT -8640000000000000 NOT NULL,
-	`event_seq` integer NOT NULL,
 	`event_at_ms` integer NOT NULL,
 	`missing_at_ms` integer,
 	`gone_at_ms` integer,

@@ -99,38 +99,34 @@ export async function openMirror({
       }
     })().finally(() => (underWay = null)));
 
-  const store = await openStore(
-    platform.threads(database.path),
-    {
-      onDeath,
-      onCommit: (commit) => {
-        monitor?.onCommit(commit);
-        onCommit?.();
-      },
-      onOpened: (newEpoch) => {
-        if (newEpoch !== null && (newEpoch.why !== null || wasOpen)) {
-          // The heartbeats note it, so that an end of the process before the reads begin does not lose them.
-          note(store.inbox.metadata.aliveAtMs ?? 0);
-          log.warn(
-            newEpoch,
-            'a new epoch has begun: consumers of the change feed start over, and every product is read; until then its rows are suspect',
-          );
-        }
-        wasOpen = true;
-        void prepare();
-      },
-      onFault: (fault) => {
-        if (fault === null) log.warn('the mirror works again');
-        else {
-          log.error(
-            { err: fault },
-            'the mirror has failed and is opened again; deliveries are accepted meanwhile',
-          );
-        }
-      },
+  const store = await openStore(platform.threads(database.path), {
+    onDeath,
+    onCommit: (commit) => {
+      monitor?.onCommit(commit);
+      onCommit?.();
     },
-    () => clock.now(),
-  );
+    onOpened: (newEpoch) => {
+      if (newEpoch !== null && (newEpoch.why !== null || wasOpen)) {
+        // The heartbeats note it, so that an end of the process before the reads begin does not lose them.
+        note(store.inbox.metadata.aliveAtMs ?? 0);
+        log.warn(
+          newEpoch,
+          'a new epoch has begun: consumers of the change feed start over, and every product is read; until then its rows are suspect',
+        );
+      }
+      wasOpen = true;
+      void prepare();
+    },
+    onFault: (fault) => {
+      if (fault === null) log.warn('the mirror works again');
+      else {
+        log.error(
+          { err: fault },
+          'the mirror has failed and is opened again; deliveries are accepted meanwhile',
+        );
+      }
+    },
+  });
   const { aliveAtMs, clockMs } = store.inbox.metadata;
   const clock = createClock(Math.max(aliveAtMs ?? 0, clockMs ?? 0));
   const { client, tokens } = platform.connect({

@@ -26,8 +26,6 @@ export interface Unreadable {
 }
 
 interface InputBase {
-  /** The mirror's input counter, in commit order and without gaps. */
-  readonly seq: number;
   /** The mirror's clock: a delivery's arrival, or an answer's receipt. */
   readonly atMs: number;
 }
@@ -77,8 +75,6 @@ export interface ProductSnapshot {
 export interface ReadInput extends InputBase {
   readonly kind: 'read';
   readonly productId: string;
-  /** The last input applied when the request was sent. */
-  readonly s0: number;
   readonly sentAtMs: number;
   readonly receivedAtMs: number;
   /** The `Date` header, store time; null if absent or unreadable. */
@@ -130,10 +126,9 @@ export interface MissedInput extends InputBase {
   readonly variantIds: readonly string[] | null;
 }
 
-/** A scan of the whole catalogue, begun after input `s0`, did not find these variants. */
+/** A scan of the whole catalogue, begun at `sentAtMs`, did not find these variants. */
 export interface LookupMissedInput extends InputBase {
   readonly kind: 'lookup_missed';
-  readonly s0: number;
   readonly sentAtMs: number;
   readonly variantIds: readonly string[];
 }
@@ -143,7 +138,7 @@ interface AllowRemovalsInput extends InputBase {
   readonly untilMs: number;
 }
 
-/** A scan of the whole catalogue, or reads of named products. `seq` identifies the run. */
+/** A scan of the whole catalogue, or reads of named products. */
 export interface RunBegunInput extends InputBase {
   readonly kind: 'run_begun';
   readonly run: RunKind;
@@ -154,8 +149,9 @@ export interface RunBegunInput extends InputBase {
 
 export interface RunEndedInput extends InputBase {
   readonly kind: 'run_ended';
-  /** `seq` of its `run_begun`. */
-  readonly startedSeq: number;
+  readonly runId: number;
+  /** Of the same run: in a new file, another run may have the id. */
+  readonly startedAtMs: number;
   readonly error: string | null;
   readonly fullSync: boolean;
   readonly total: number;

@@ -21,8 +21,7 @@ export interface StockLevel {
   readonly eventOld: number;
   /** Number of changes known at exactly `eventTimeMs`. */
   readonly eventCount: number;
-  /** Input number and arrival of the last delivery that touched the level; 0 and EARLIEST_MS if none did. */
-  readonly eventSeq: number;
+  /** Arrival of the last delivery that touched the level; EARLIEST_MS if none did. */
   readonly eventAtMs: number;
   /** Store time: the latest read saw every change before `readLoMs`, none after `readHiMs`; EARLIEST_MS before one. */
   readonly readLoMs: number;
@@ -60,7 +59,6 @@ export interface Variant {
   readonly verifiedAtMs: number | null;
   /** Store time: the high watermark of the latest read if it showed the total but not every level; else EARLIEST_MS. */
   readonly totalHiMs: number;
-  readonly eventSeq: number;
   readonly eventAtMs: number;
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
@@ -77,7 +75,7 @@ export interface Product {
   readonly updateTimeMs: number | null;
   /** The last detail as received; null before the first read. */
   readonly detailJson: string | null;
-  /** `s0` and sending time of the latest read merged; 0 and EARLIEST_MS before the first. */
+  /** Sending time of the latest read merged; EARLIEST_MS before the first. */
   readonly readAtMs: number;
   /** Latest receipt of any answer merged: a read sent less than a replica's lag after it may show an older state. */
   readonly readUntilMs: number;
@@ -93,8 +91,7 @@ export interface ReadRequest {
   readonly priority: number;
   /** The rows may be wrong; otherwise the read is wanted, not needed. */
   readonly isSuspect: boolean;
-  /** Input number and instant of the latest reason. */
-  readonly madeSeq: number;
+  /** Instant of the latest reason. */
   readonly madeAtMs: number;
   /** Instant of the oldest unmet reason: the request's age. */
   readonly firstMadeAtMs: number;
@@ -106,7 +103,8 @@ export interface ReadRequest {
 export interface Gap {
   readonly variantId: string;
   readonly warehouseId: string;
-  readonly openedSeq: number;
+  /** The delivery with the later change. */
+  readonly inboxSeq: number;
   readonly openedAtMs: number;
   readonly dueAtMs: number;
   /** The value in the mirror, and the `old` of the later change. */

@@ -25,7 +25,6 @@ export interface Run {
   readonly listOffset: number;
   readonly listLastId: string | null;
   readonly listDone: boolean;
-  readonly startedSeq: number;
   readonly total: number;
   readonly done: number;
   readonly drift: number;

@@ -26,7 +26,7 @@ export interface MirrorEvents {
 export type ApplyListener = (applied: { readonly reports: readonly AppliedInput[] }) => void;
 
 export type StoreReader = Pick<Mirror, 'ask'>;
-export type StoreWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fault' | 'position' | 's0'>;
+export type StoreWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fault' | 'position'>;
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -43,7 +43,6 @@ const NOWHERE: Position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0 };
 export class Mirror {
   readonly #threads: MirrorThreads;
   readonly #events: MirrorEvents;
-  readonly #now: () => number;
   readonly #listeners = new Set<ApplyListener>();
   readonly #opened = Promise.withResolvers<void>();
   readonly #tried = Promise.withResolvers<void>();
@@ -56,13 +55,10 @@ export class Mirror {
   #pauseMs = FIRST_PAUSE_MS;
   #again: NodeJS.Timeout | undefined;
   #closing: Promise<void> | null = null;
-  /** Inputs begun before this belong to an earlier opening, whose input numbers are void. */
-  #openedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(threads: MirrorThreads, events: MirrorEvents, now: () => number) {
+  constructor(threads: MirrorThreads, events: MirrorEvents) {
     this.#threads = threads;
     this.#events = events;
-    this.#now = now;
   }
 
   /** Resolves at the first opening; rejects if the mirror is closed before. */
@@ -88,11 +84,6 @@ export class Mirror {
     return this.#position;
   }
 
-  /** The number of the last input applied: a read sent now has seen no later one. */
-  get s0(): number {
-    return this.#position.inputSeq;
-  }
-
   open(inboxEndSeq: number): void {
     this.#inboxEndSeq = inboxEndSeq;
     this.#opened.promise.catch(() => undefined);
@@ -105,11 +96,7 @@ export class Mirror {
 
   /** Resolves once the input is applied and on disk. @throws StoreError; the input is then never applied. */
   async append(input: NewInput): Promise<AppliedInput> {
-    const apply = this.#serving().apply;
-    if ('sentAtMs' in input && input.sentAtMs < this.#openedAtMs) {
-      throw new StoreError('closed', 'the mirror was opened again after this was read: it is read again');
-    }
-    return apply.call('input', input);
+    return this.#serving().apply.call('input', input);
   }
 
   async command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>> {
@@ -186,7 +173,6 @@ export class Mirror {
     switch (event.type) {
       case 'opened':
         running.openedAtMs = performance.now();
-        this.#openedAtMs = this.#now();
         this.#isSuspect = false;
         this.#inboxEndSeq = null;
         this.#position = event.position;

@@ -33,11 +33,7 @@ export function realThreads(path: string): StoreThreads {
 }
 
 /** Resolves once deliveries can be stored; the mirror opens meanwhile. @throws StoreError if the inbox is unusable. */
-export async function openStore(
-  threads: StoreThreads,
-  events: StoreEvents,
-  now: () => number,
-): Promise<Store> {
+export async function openStore(threads: StoreThreads, events: StoreEvents): Promise<Store> {
   const inbox = await InboxClient.open(threads.inbox(), {
     onDeath: events.onDeath,
     onCommit: (commit) => {
@@ -45,21 +41,17 @@ export async function openStore(
       mirror.arrived();
     },
   });
-  const mirror: Mirror = new Mirror(
-    threads,
-    {
-      ...events,
-      onOpened: (newEpoch) => {
-        if (newEpoch !== null) {
-          // If this fails, the next start notes it.
-          inbox.beginEpoch(newEpoch.epoch, newEpoch.changeSeq).catch(() => undefined);
-        }
-        mirror.arrived();
-        events.onOpened(newEpoch);
-      },
+  const mirror: Mirror = new Mirror(threads, {
+    ...events,
+    onOpened: (newEpoch) => {
+      if (newEpoch !== null) {
+        // If this fails, the next start notes it.
+        inbox.beginEpoch(newEpoch.epoch, newEpoch.changeSeq).catch(() => undefined);
+      }
+      mirror.arrived();
+      events.onOpened(newEpoch);
     },
-    now,
-  );
+  });
   mirror.open(inbox.lastSeq);
   return {
     inbox,

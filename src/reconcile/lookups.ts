@@ -114,8 +114,8 @@ export class Lookups {
     // A product that could not be read may have the variant; an earlier run may have read its product too early.
     const isConclusive = ended?.state === 'done' && ended.failed === 0;
     if (open.length > 0 && isConclusive && !run.joined) {
-      const { startedSeq: s0, startedAtMs: sentAtMs } = run;
-      await store.writer.append({ kind: 'lookup_missed', atMs: now(), s0, sentAtMs, variantIds: open });
+      const { startedAtMs: sentAtMs } = run;
+      await store.writer.append({ kind: 'lookup_missed', atMs: now(), sentAtMs, variantIds: open });
       // Confirm a first miss at once, regardless of the pacing.
       for (const id of await store.reader.ask('missedOnce', { variantIds: open })) {
         const searches = this.#past.get(id)?.searches ?? 1;

@@ -29,15 +29,12 @@ export async function readProduct(
   productId: string,
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
-  // Taken before the request: the answer may not show later commits.
-  const { s0 } = store.writer;
   const answer = await throttle.send(() => client.productDetail(productId, { signal }));
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
   const { facts } = await store.writer.append({
     kind: 'read',
     atMs: Math.max(now(), receivedAtMs),
     productId,
-    s0,
     sentAtMs,
     receivedAtMs,
     serverDateMs,

@@ -128,13 +128,14 @@ async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Prom
 }
 
 export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<Run> {
-  const { id, startedSeq, productIds } = run;
+  const { id, startedAtMs, productIds } = run;
   const ended = (await store.reader.ask('runById', { id })) ?? run;
   const { total, done, failed, drift } = ended;
   await store.writer.append({
     kind: 'run_ended',
     atMs: now(),
-    startedSeq,
+    runId: id,
+    startedAtMs,
     error,
     fullSync: error === null && productIds === null,
     total,

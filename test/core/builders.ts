@@ -45,7 +45,6 @@ export function stockLevel(over: Partial<StockLevel> = {}): StockLevel {
     eventTimeMs: T0,
     eventOld: 4,
     eventCount: 1,
-    eventSeq: 7,
     eventAtMs: T0,
     readLoMs: EARLIEST_MS,
     readHiMs: EARLIEST_MS,
@@ -64,7 +63,6 @@ export function stockLevel(over: Partial<StockLevel> = {}): StockLevel {
 /** A read that dominates `stockLevel()`. */
 export function readContext(over: Partial<ReadContext> = {}): ReadContext {
   return {
-    s0: 10,
     sentAtMs: T0 + 10_000,
     loMs: T0 + 8_000,
     hiMs: T0 + 12_000,
@@ -123,7 +121,7 @@ export function single(qty: number): ProductSnapshot {
 }
 
 /** Deliveries about any variant may be missing until `atMs`. */
-export function missedAt(atMs: number): Unnumbered<MissedInput> {
+export function missedAt(atMs: number): MissedInput {
   return {
     kind: 'missed',
     atMs,
@@ -134,13 +132,10 @@ export function missedAt(atMs: number): Unnumbered<MissedInput> {
   };
 }
 
-type Unnumbered<E> = E extends Input ? Omit<E, 'seq'> : never;
-
 interface ReadTimes {
   readonly sentAtMs: number;
   readonly receivedAtMs?: number;
   readonly serverDateMs?: number | null;
-  readonly s0?: number;
   readonly productId?: string;
 }
 
@@ -153,8 +148,7 @@ export class Mirror {
     return this.log.length;
   }
 
-  applyInput(unnumbered: Unnumbered<Input>): Fact[] {
-    const input: Input = { ...unnumbered, seq: this.seq + 1 };
+  applyInput(input: Input): Fact[] {
     this.log.push(input);
     const before = this.facts.length;
     applyInput(this.tables, input, (fact) => this.facts.push(fact));
@@ -176,14 +170,13 @@ export class Mirror {
     return this.applyInput({ kind: 'request_reads', atMs, reason, productIds, variantIds });
   }
 
-  /** By default the answer took no time, was dated, and was asked for with the whole log known. */
+  /** By default the answer took no time and was dated. */
   read(snapshot: ProductSnapshot | null, times: ReadTimes): Fact[] {
     const { sentAtMs, receivedAtMs = sentAtMs } = times;
     return this.applyInput({
       kind: 'read',
       atMs: receivedAtMs,
       productId: times.productId ?? PRODUCT,
-      s0: times.s0 ?? this.seq,
       sentAtMs,
       receivedAtMs,
       serverDateMs:

@@ -80,13 +80,13 @@ export class MemoryTables implements Tables {
   gapsOf(variantId: string): Gap[] {
     return [...this.gaps.values()]
       .filter((gap) => gap.variantId === variantId)
-      .sort((a, b) => byText(a.warehouseId, b.warehouseId) || a.openedSeq - b.openedSeq);
+      .sort((a, b) => byText(a.warehouseId, b.warehouseId) || a.inboxSeq - b.inboxSeq);
   }
   putGap(gap: Gap): void {
-    this.gaps.set(`${gap.variantId}/${gap.warehouseId}/${gap.openedSeq}`, gap);
+    this.gaps.set(`${gap.variantId}/${gap.warehouseId}/${gap.inboxSeq}`, gap);
   }
   deleteGap(gap: Gap): void {
-    this.gaps.delete(`${gap.variantId}/${gap.warehouseId}/${gap.openedSeq}`);
+    this.gaps.delete(`${gap.variantId}/${gap.warehouseId}/${gap.inboxSeq}`);
   }
   appendChange(change: Change): void {
     this.changes.push(change);

@@ -20,6 +20,8 @@ export interface Misfortune {
   readonly aheadNodes?: boolean;
   /** The answers' Date is minutes ahead of the stamps. */
   readonly dateAhead?: boolean;
+  /** For a time the mirror applies nothing; then the deliveries that arrived, and then the reads. */
+  readonly stalls?: boolean;
 }
 
 const instants = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3_000 }));
@@ -38,7 +40,7 @@ function sometimes(oneIn: number, at: boolean | undefined): fc.Arbitrary<boolean
 
 export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
   const { losses, lostTails, duplicates, removals, unknownOffset, unorderedStamps } = misfortune;
-  const { unlisted, clockBack, aheadNodes, dateAhead } = misfortune;
+  const { unlisted, clockBack, aheadNodes, dateAhead, stalls } = misfortune;
   // A removal takes two reads 30 s apart.
   const long = (shorter: fc.Arbitrary<number>): fc.Arbitrary<number> =>
     removals === true ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 })) : shorter;
@@ -88,6 +90,15 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
       clockBack:
         clockBack === true
           ? fc.record({ atMs: fc.integer({ min: 0, max: 6_000 }), byMs: fc.constantFrom(30_000, 90_000) })
+          : fc.constant(null),
+      stall:
+        stalls === true
+          ? fc.option(
+              fc.record({
+                atMs: fc.integer({ min: 0, max: 9_000 }),
+                forMs: fc.integer({ min: 1, max: 9_000 }),
+              }),
+            )
           : fc.constant(null),
       dateAheadMs: dateAhead === true ? fc.constantFrom(0, 10_000, 600_000) : fc.constant(0),
       productGoneAtMs:

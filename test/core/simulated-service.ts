@@ -52,6 +52,7 @@ export interface Plan {
   readonly unlisted: 'own' | 'pulled' | null;
   readonly clockBack: { readonly atMs: number; readonly byMs: number } | null;
   readonly dateAheadMs: number;
+  readonly stall: { readonly atMs: number; readonly forMs: number } | null;
 }
 
 interface TrueChange {
@@ -72,6 +73,13 @@ interface TrueLevel {
 interface Delivery {
   atMs: number;
   changes: TrueChange[];
+}
+
+interface Step {
+  readonly atMs: number;
+  readonly arrivedMs: number;
+  readonly isRead: boolean;
+  readonly act: () => void;
 }
 
 const PLACES = [
@@ -145,33 +153,52 @@ export class SimulatedService {
     if (this.plan.knownBefore) {
       for (const productId of this.productIds) this.read(productId, { sentMs: -60_000, sampledMs: -60_000 });
     }
-    const agenda: { atMs: number; act: () => void }[] = [];
+    const agenda: Step[] = [];
     for (const delivery of this.deliveries) {
-      agenda.push({ atMs: delivery.atMs, act: () => this.deliver(delivery) });
+      const { atMs } = delivery;
+      agenda.push({
+        atMs: this.appliedMs(atMs),
+        arrivedMs: atMs,
+        isRead: false,
+        act: () => this.deliver(delivery),
+      });
     }
     for (const read of this.plan.reads) {
       const productId = present(this.productIds[read.product % this.productIds.length]);
-      let s0 = 0;
-      agenda.push({ atMs: read.atMs, act: () => (s0 = this.mirror.seq) });
       const receivedMs = read.atMs + read.tookMs;
       const sampledMs = read.atMs - 2_000 + Math.floor(read.sampled * (read.tookMs + 2_000));
+      const arrivedMs = receivedMs + read.queuedMs;
+      const mergedMs = this.appliedMs(arrivedMs);
       const merge = (): void =>
         this.read(productId, {
           sentMs: read.atMs,
           receivedMs,
           sampledMs,
-          s0,
-          mergedMs: receivedMs + read.queuedMs,
+          mergedMs,
           dateMs: read.dated ? read.atMs + Math.floor(read.tookMs / 2) + read.dateSkewMs : null,
         });
-      agenda.push({ atMs: receivedMs + read.queuedMs, act: merge });
+      agenda.push({ atMs: mergedMs, arrivedMs, isRead: true, act: merge });
     }
-    agenda.sort((a, b) => a.atMs - b.atMs);
+    agenda.sort(this.inOrder);
     for (const { atMs, act } of agenda) {
       this.nowMs = Math.max(this.nowMs, atMs);
       act();
     }
     return this;
+  }
+
+  /** After a stall, every delivery that arrived is applied before a read. */
+  private readonly inOrder = (a: Step, b: Step): number => {
+    if (a.atMs !== b.atMs) return a.atMs - b.atMs;
+    const { stall } = this.plan;
+    if (stall === null || a.atMs !== stall.atMs + stall.forMs) return 0;
+    return Number(a.isRead) - Number(b.isRead) || a.arrivedMs - b.arrivedMs;
+  };
+
+  private appliedMs(atMs: number): number {
+    const { stall } = this.plan;
+    if (stall === null || atMs < stall.atMs) return atMs;
+    return Math.max(atMs, stall.atMs + stall.forMs);
   }
 
   deliver(delivery: Delivery): void {
@@ -188,7 +215,6 @@ export class SimulatedService {
       sampledMs: number;
       receivedMs?: number;
       mergedMs?: number;
-      s0?: number;
       dateMs?: number | null;
     },
   ): void {
@@ -199,7 +225,6 @@ export class SimulatedService {
       productId,
       sentAtMs: OWN_MS + at.sentMs,
       receivedAtMs: OWN_MS + receivedMs,
-      s0: at.s0 ?? this.mirror.seq,
       serverDateMs: storeMs === null ? null : Math.floor((OWN_MS + storeMs) / 1_000) * 1_000,
     });
     this.nowMs = Math.max(this.nowMs, at.mergedMs ?? receivedMs);
@@ -264,7 +289,6 @@ export class SimulatedService {
       this.mirror.applyInput({
         kind: 'lookup_missed',
         atMs,
-        s0: this.mirror.seq,
         sentAtMs: atMs,
         variantIds: [variantId],
       });

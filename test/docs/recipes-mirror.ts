@@ -42,7 +42,6 @@ class Shop {
       kind: 'read',
       atMs: sentAtMs + 40,
       productId,
-      s0: this.#writer.writer.s0,
       sentAtMs,
       receivedAtMs: sentAtMs + 40,
       serverDateMs: Math.floor(sentAtMs / 1_000) * 1_000,

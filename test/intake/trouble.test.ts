@@ -9,7 +9,7 @@ import { lockInbox, startIntake, startThreads, type Intake, type ThreadedIntake 
 
 async function knowTea({ store }: Pick<Intake, 'store'> | ThreadedIntake): Promise<void> {
   const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
-  await store.writer.append(readInput('10', tea, { sentAtMs: Date.now() - 60_000, s0: 0 }));
+  await store.writer.append(readInput('10', tea, { sentAtMs: Date.now() - 60_000 }));
 }
 
 const requested = ({ db }: Pick<Intake, 'db'>): unknown[] =>

@@ -59,10 +59,6 @@ export class Writer {
     this.applier = new Applier(db, this.inboxDb);
   }
 
-  get s0(): number {
-    return this.applier.position.inputSeq;
-  }
-
   commit(inputs: readonly Input[]): Result[] {
     const works = inputs.filter((input) => input.kind !== 'delivery');
     let { inputSeq } = this.applier.position;

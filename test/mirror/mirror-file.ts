@@ -53,17 +53,13 @@ export async function storeAt(path = newPath(), events: Partial<StoreEvents> = {
 /** Resolves once deliveries can be stored. */
 export async function inboxAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
   const deaths: Error[] = [];
-  const store = await openStore(
-    realThreads(path),
-    {
-      onDeath: (error) => void deaths.push(error),
-      onCommit: () => undefined,
-      onOpened: () => undefined,
-      onFault: () => undefined,
-      ...events,
-    },
-    () => 0,
-  );
+  const store = await openStore(realThreads(path), {
+    onDeath: (error) => void deaths.push(error),
+    onCommit: () => undefined,
+    onOpened: () => undefined,
+    onFault: () => undefined,
+    ...events,
+  });
   onTestFinished(() => store.close());
   return { ...store, path, deaths };
 }
@@ -136,16 +132,14 @@ export function detail(productId: string, variants: readonly VariantDetail[], mo
 
 interface ReadTimes {
   readonly sentAtMs: number;
-  readonly s0: number;
 }
 
 /** A finished read; `found` is null for a 404. */
-export function readInput(productId: string, found: Item | null, { sentAtMs, s0 }: ReadTimes): NewInput {
+export function readInput(productId: string, found: Item | null, { sentAtMs }: ReadTimes): NewInput {
   return {
     kind: 'read',
     atMs: sentAtMs + 10,
     productId,
-    s0,
     sentAtMs,
     receivedAtMs: sentAtMs + 10,
     serverDateMs: Math.floor(sentAtMs / 1_000) * 1_000,
@@ -182,7 +176,7 @@ export class DirectWriter {
 
   /** A read that has seen every input. */
   read(productId: string, found: Item | null, sentAtMs: number): AppliedInput {
-    return this.append(readInput(productId, found, { sentAtMs, s0: this.writer.s0 }));
+    return this.append(readInput(productId, found, { sentAtMs }));
   }
 
   requestReads(reason: Reason, productIds: readonly string[], atMs = T0 + 1): void {
@@ -197,8 +191,8 @@ export class DirectWriter {
 
   beginRun(over: Partial<Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>> = {}): number {
     const run = { run: 'scheduled', atMs: T0, readAfterMs: T0, total: 0, productIds: null } as const;
-    const { seq } = this.append({ kind: 'run_begun', ...run, ...over });
-    return values<number>(this.db, 'SELECT id FROM runs WHERE started_seq = ?', seq)[0] ?? -1;
+    this.append({ kind: 'run_begun', ...run, ...over });
+    return values<number>(this.db, 'SELECT max(id) FROM runs')[0] ?? -1;
   }
 
   giveUp(productId: string, more: { attempts?: number; nextAtMs?: number } = {}): void {
@@ -207,10 +201,10 @@ export class DirectWriter {
   }
 
   endRun(id: number, over: { atMs?: number; error?: string | null; fullSync?: boolean } = {}): void {
-    const [startedSeq = 0] = values<number>(this.db, 'SELECT started_seq FROM runs WHERE id = ?', id);
+    const [startedAtMs = 0] = values<number>(this.db, 'SELECT started_at_ms FROM runs WHERE id = ?', id);
     const figures = { total: 0, done: 0, failed: 0, drift: 0 };
     const how = { atMs: T0, error: null, fullSync: false, ...over };
-    this.append({ kind: 'run_ended', startedSeq, ...figures, ...how });
+    this.append({ kind: 'run_ended', runId: id, startedAtMs, ...figures, ...how });
   }
 
   #one(input: Input): unknown {

@@ -11,7 +11,7 @@ import type { PlainError, StoreError } from '../../src/sqlite/errors.ts';
 import type { Reply, Request } from '../../src/sqlite/worker.ts';
 import { present } from '../shared/present.ts';
 import { fakeThread } from './fake-thread.ts';
-import { delivery, item, newPath, readInput, T0 } from './mirror-file.ts';
+import { delivery, item, newPath, T0 } from './mirror-file.ts';
 import { missedAt } from '../core/builders.ts';
 
 class Scripted<In, Out> implements Thread<In, Out> {
@@ -45,11 +45,10 @@ const POSITION = { inboxSeq: 3, inputSeq: 9, changeSeq: 5 };
 let applying: { readonly thread: Apply; readonly isSuspect: boolean }[];
 let querying: Query[];
 let faults: (string | null)[];
-let nowMs: number;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  [applying, querying, faults, nowMs] = [[], [], [], T0];
+  [applying, querying, faults] = [[], [], []];
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -72,7 +71,7 @@ const events = {
 };
 
 function start(): Mirror {
-  const mirror = new Mirror(threads, events, () => nowMs);
+  const mirror = new Mirror(threads, events);
   mirror.open(0);
   return mirror;
 }
@@ -132,7 +131,7 @@ test('refuses calls with the fault while it has failed', async () => {
   expect(mirror.fault?.message).toBe(DISK.message);
   opens();
   commits();
-  expect([mirror.isOpen, mirror.fault, mirror.s0]).toEqual([true, null, POSITION.inputSeq]);
+  expect([mirror.isOpen, mirror.fault, mirror.position]).toEqual([true, null, POSITION]);
   expect(applier().posted).toEqual([]);
   expect(faults).toEqual([DISK.message, null]);
 });
@@ -166,22 +165,6 @@ test('reports a failed first opening to its callers and answers after the next',
   await vi.waitUntil(() => query.posted.length === 1);
   query.tell({ id: 0, value: 'the status' });
   expect(await asked).toBe('the status');
-});
-
-test('refuses an input begun before the mirror was reopened', async () => {
-  const mirror = start();
-  opens();
-  const { s0 } = mirror;
-  const read = (sentAtMs: number) => mirror.append(readInput('10', null, { sentAtMs, s0 }));
-  const sentAtMs = (nowMs += 100);
-  fails();
-  await pause();
-  nowMs += 900;
-  opens();
-  await expect(read(sentAtMs)).rejects.toMatchObject({ kind: 'closed' });
-  expect(applier().posted).toEqual([]);
-  void read(nowMs).catch(() => undefined);
-  await vi.waitUntil(() => applier().posted.length === 1);
 });
 
 test('checks the whole file only at the start after damage', async () => {
@@ -238,7 +221,6 @@ test('appends deliveries while the mirror has failed and notes a new epoch in th
   const store = await openStore(
     { ...threads, inbox: () => thread },
     { ...events, onDeath: (error) => void deaths.push(error), onCommit: () => undefined },
-    () => nowMs,
   );
   onTestFinished(() => store.inbox.close());
   fails();

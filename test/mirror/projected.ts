@@ -6,7 +6,7 @@ export const PROJECTED = [
   'products ORDER BY product_id',
   'product_details ORDER BY product_id',
   'read_requests ORDER BY product_id',
-  'gaps ORDER BY variant_id, warehouse_id, opened_seq',
+  'gaps ORDER BY variant_id, warehouse_id, inbox_seq',
   'changes ORDER BY seq',
   'dead_letters ORDER BY id',
   'mirror_state',

@@ -101,7 +101,7 @@ export function play(
       writer.deliver(delivery(`r${n}`, change, ...(qty === 0 ? [item({ id: 'odd' })] : [])), atMs);
     } else if (now.kind === 'read') {
       const found = now.variants === null ? null : detail(now.productId, now.variants);
-      writer.append(readInput(now.productId, found, { sentAtMs: atMs, s0: writer.writer.s0 }));
+      writer.append(readInput(now.productId, found, { sentAtMs: atMs }));
     } else if (now.kind === 'remove') {
       for (let again = 0; again < 2; again += 1) writer.read(now.productId, null, (atMs += 40_000));
     } else writer.append(now.input(atMs));

@@ -110,7 +110,6 @@ function filled(): { readonly path: string; readonly older: string; readonly pos
   expect(first.newEpoch).toMatchObject({ why: null });
   const read = readInput('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), {
     sentAtMs: T0 - 60_000,
-    s0: 0,
   });
   new Applier(first.db, openedInbox(path)).step([{ kind: 'input', input: read }]);
   first.end();

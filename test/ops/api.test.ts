@@ -43,7 +43,7 @@ async function pages(path: string, name: string): Promise<Rows[]> {
 }
 
 async function read(productId: string, found: Json, sentAtMs = T0): Promise<void> {
-  await store.writer.append(readInput(productId, found, { sentAtMs, s0: store.writer.s0 }));
+  await store.writer.append(readInput(productId, found, { sentAtMs }));
 }
 
 async function fill(): Promise<void> {
@@ -135,12 +135,12 @@ test('scans a bounded number of rows for one page', async () => {
   store.change(`
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
     INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock,
-      bundled_by_count, as_of_ms, event_seq, event_at_ms, change_seq)
-    SELECT cast(100000 + i AS TEXT), '10', 'S', '', 'own', 1, 0, 0, 0, 0, 0, i FROM n`);
+      bundled_by_count, as_of_ms, event_at_ms, change_seq)
+    SELECT cast(100000 + i AS TEXT), '10', 'S', '', 'own', 1, 0, 0, 0, 0, i FROM n`);
   store.change(`
     INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
-      event_seq, event_at_ms, read_lo_ms, read_hi_ms, change_seq)
-    SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, change_seq
+      event_at_ms, read_lo_ms, read_hi_ms, change_seq)
+    SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0, 0, 0, change_seq
     FROM variants`);
   const found = await pages('/api/stock?warehouse_id=2', 'stock');
   expect(found.flat().map((row) => row['variant_id'])).toEqual(['111111']);

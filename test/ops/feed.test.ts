@@ -87,11 +87,11 @@ test('streams every change once, in order, over reconnections', async () => {
 test('moves a stream past numbers without a change', async () => {
   const { store, ops } = await serving();
   const renamed = { ...detail('10', [{ id: '100', levels: { 1: 5 } }]) };
-  await store.writer.append(readInput('10', renamed, { sentAtMs: T0, s0: 0 }));
+  await store.writer.append(readInput('10', renamed, { sentAtMs: T0 }));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
   await eventually(() => reader.seqs.length > 0, { what: 'the first change' });
   const again = { ...detail('10', [{ id: '100', levels: { 1: 5 }, more: { name: 'New name' } }]) };
-  await store.writer.append(readInput('10', again, { sentAtMs: T0 + 60_000, s0: store.writer.s0 }));
+  await store.writer.append(readInput('10', again, { sentAtMs: T0 + 60_000 }));
   const seq = lastSeqOf(store);
   expect(seq).toBeGreaterThan(present(seqsIn(store).at(-1)));
   await eventually(() => reader.lastId === String(seq), { what: 'the last number' });
@@ -129,7 +129,7 @@ test('continues a consumer that has seen all pruned changes', async () => {
   const { store, ops } = await serving();
   const named = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 }, more: { name } }]);
   const read = (name: string, sentAtMs: number) =>
-    store.writer.append(readInput('10', named(name), { sentAtMs, s0: store.writer.s0 }));
+    store.writer.append(readInput('10', named(name), { sentAtMs }));
   await read('First', T0);
   const pruned = Math.max(...seqsIn(store));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=${pruned}`);

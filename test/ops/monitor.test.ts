@@ -54,7 +54,7 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   const { monitor, store, watch, sampler, value } = watched(() => T0 + 60_000);
   const { writer } = store;
   const read = (levels: ReturnType<typeof one>, sentAtMs: number) =>
-    writer.append(readInput('10', detail('10', levels), { sentAtMs, s0: writer.s0 }));
+    writer.append(readInput('10', detail('10', levels), { sentAtMs }));
   await read(one('100'), T0);
   await store.deliver(delivery('a', item({ update_time: T0 + 10_000 })), T0 + 10_000);
   await store.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 20_000 })), T0 + 20_000);

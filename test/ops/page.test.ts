@@ -35,7 +35,7 @@ const post = (ops: Ops, path: string, fields: Record<string, string>, headers: R
 /** Reads variant 100 in warehouse 1 as 5, 100 s ago. */
 async function read(store: OpenedStore) {
   const found = detail('1', [{ id: '100', levels: { 1: 5 } }]);
-  const times = { sentAtMs: Date.now() - 100_000, s0: store.writer.s0 };
+  const times = { sentAtMs: Date.now() - 100_000 };
   await store.writer.append(readInput('1', found, times));
 }
 
@@ -117,7 +117,7 @@ test('finds stock by SKU, id, name and warehouse, in pages, with the age of each
   for (let i = 0; i < 45; i += 1) {
     const product = String(10 + i);
     const found = detail(product, [{ id: `${product}00`, levels: i === 44 ? { 2: 5 } : { 1: i } }]);
-    await store.writer.append(readInput(product, found, { sentAtMs: Date.now() - 100_000, s0: 0 }));
+    await store.writer.append(readInput(product, found, { sentAtMs: Date.now() - 100_000 }));
   }
   const shown = (page: string) => [
     ...new Set([...page.matchAll(/id="level-(\d+)-\d+"/g)].map(([, id]) => present(id))),
@@ -238,7 +238,7 @@ test('escapes names and loads nothing from other sites', async () => {
     operator: operatorOf(store, { blocked: { kind: name, message: name, untilMs: null } }),
   });
   const found = detail('1', [{ id: '100', levels: { 1: 5 }, more: { name, sku: name } }], { name });
-  await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000, s0: 0 }));
+  await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
   await change(store, name, 50, { sku: name, old: 9, new: 8, reason: name, order_id: name, user_id: name });
   await change(store, `${name}2`, 40, { old: 8, new: name });
   store.change(

@@ -59,9 +59,6 @@ export function newStore(): OpenedStore {
     writer: {
       append: (input) => apply({ kind: 'input', input }),
       command: (name, args) => commit({ kind: 'command', name, args }) as never,
-      get s0() {
-        return writer.s0;
-      },
       get position() {
         return writer.applier.position;
       },
@@ -96,7 +93,7 @@ export function newStore(): OpenedStore {
 
 /** Records a finished first read, so that the reconciler does not begin one. */
 export async function recordFirstRead(store: Pick<Store, 'writer'>, atMs: number): Promise<void> {
-  const { seq } = await store.writer.append({
+  const { facts } = await store.writer.append({
     kind: 'run_begun',
     atMs,
     run: 'initial',
@@ -104,10 +101,12 @@ export async function recordFirstRead(store: Pick<Store, 'writer'>, atMs: number
     total: 0,
     productIds: null,
   });
+  const runId = facts.find((fact) => fact.kind === 'run_begun')?.run.id ?? -1;
   await store.writer.append({
     kind: 'run_ended',
     atMs,
-    startedSeq: seq,
+    runId,
+    startedAtMs: atMs,
     error: null,
     fullSync: true,
     total: 0,

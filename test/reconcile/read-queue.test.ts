@@ -84,7 +84,7 @@ test('never reads a product twice at once, and reads it again if requested durin
   };
   queue.start();
   await eventually(() => service.asked.length === 1, { what: 'the read is under way' });
-  await store.requestReads(now() - 5_000, 'not_stored', { productIds: [present(id)] });
+  await store.requestReads(now(), 'not_stored', { productIds: [present(id)] });
   await pass(8_000);
   expect(service.asked).toEqual([id]);
   expect(queue.readsUnderWay).toBe(1);

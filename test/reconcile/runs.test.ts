@@ -253,8 +253,7 @@ test('records one input for a given-up product until a read succeeds', async () 
   await store.writer.command('retryFailures', undefined);
   await failOften();
   expect(givenUp()).toBe(1);
-  const s0 = store.writer.s0;
-  await store.writer.append(readInput('1', null, { sentAtMs: time.nowMs, s0 }));
+  await store.writer.append(readInput('1', null, { sentAtMs: time.nowMs }));
   expect(store.rows('SELECT 1 FROM given_up_reads')).toEqual([]);
   await failOften();
   expect(givenUp()).toBe(2);

@@ -90,7 +90,8 @@ export class Journal {
         const input = inputOf(row);
         const facts: Fact[] = [];
         applyInput(tables, input, (fact) => facts.push(fact));
-        if (input.kind === 'delivery') tables.putState({ ...tables.state(), inboxSeq: input.inboxSeq });
+        const inboxSeq = input.kind === 'delivery' ? input.inboxSeq : tables.state().inboxSeq;
+        tables.putState({ ...tables.state(), appliedSeq: row.seq, inboxSeq });
         each(tables, input, facts);
       }
       tables.flush();
@@ -98,9 +99,9 @@ export class Journal {
   }
 }
 
-function inputOf({ seq, kind, atMs, payload, inboxSeq }: JournalRow & { readonly inboxSeq: number }): Input {
-  if (kind === 'delivery') return { kind, seq, inboxSeq, atMs, ...parseDelivery(payload) };
-  return { ...(JSON.parse(payload.toString()) as Input), seq };
+function inputOf({ kind, atMs, payload, inboxSeq }: JournalRow & { readonly inboxSeq: number }): Input {
+  if (kind === 'delivery') return { kind, inboxSeq, atMs, ...parseDelivery(payload) };
+  return JSON.parse(payload.toString()) as Input;
 }
 
 function reachedIn(mirror: Db): Reached {

@@ -43,7 +43,6 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   const variant = tables.variant(change.variantId) ?? unmappedVariant(change.variantId, change.sku);
   const before = tables.stockLevel(change.variantId, change.warehouseId);
   const outcome = mergeChange(before, change, {
-    seq: input.seq,
     atMs: input.atMs,
     futureDated,
     ahead,
@@ -60,7 +59,7 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
     warehouseId: change.warehouseId,
   });
 
-  let next: Variant = { ...variant, eventSeq: input.seq, eventAtMs: input.atMs };
+  let next: Variant = { ...variant, eventAtMs: input.atMs };
   const { branch, gap } = outcome;
   const isOutOfOrder = OUT_OF_ORDER.has(branch);
   const movesTotal = outcome.applied || isOutOfOrder;
@@ -68,7 +67,7 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   // The total may include any part of such a break; an apparent duplicate may be another change, which it lacks.
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
   if (isOpen && (gap !== null || branch === '3 duplicate')) requestRead = true;
-  if (gap !== null) requestRead = openGap(work, change, gap) || requestRead;
+  if (gap !== null) requestRead = openGap(work, input, change, gap) || requestRead;
   else if (isOutOfOrder) requestRead = fillGaps(work, change, outcome.level) || requestRead;
   // The catalogue is being searched for a variant whose old product was already read.
   if (requestRead && !isBeingLookedUp(variant)) next = work.requestVariantRead(next, 'conflict');
@@ -143,20 +142,21 @@ function applyValue(work: UnitOfWork, { input, change, before, level, variant }:
 /** @returns true if the product must be read too: one body broke the chain twice, or the level has too many gaps. */
 function openGap(
   work: UnitOfWork,
+  input: DeliveryInput,
   change: StockChange,
   gap: { readonly fromQty: number; readonly toQty: number },
 ): boolean {
-  const { tables, input } = work;
+  const { tables } = work;
   const opened = {
     variantId: change.variantId,
     warehouseId: change.warehouseId,
-    openedSeq: input.seq,
+    inboxSeq: input.inboxSeq,
     openedAtMs: input.atMs,
     dueAtMs: input.atMs + gapGraceMs(work.state.latenessMs),
     ...gap,
   };
   const open = openGapsOf(work, change);
-  if (open.length >= GAPS_OF_A_LEVEL || open.some(({ openedSeq }) => openedSeq === input.seq)) return true;
+  if (open.length >= GAPS_OF_A_LEVEL || open.some(({ inboxSeq }) => inboxSeq === input.inboxSeq)) return true;
   tables.putGap(opened);
   work.report({ kind: 'gap_opened', gap: opened });
   return false;

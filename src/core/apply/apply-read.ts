@@ -59,7 +59,6 @@ function readContext(work: UnitOfWork, input: ReadInput, product: Product | unde
     work.setDateContradictions(dateContradictions);
   }
   return {
-    s0: input.s0,
     sentAtMs: input.sentAtMs,
     loMs: window.loMs,
     hiMs: window.hiMs,
@@ -166,7 +165,7 @@ function settleGaps(work: UnitOfWork, productId: string, read: ReadContext): voi
   const { tables } = work;
   for (const { variantId } of tables.variantsOf(productId)) {
     for (const gap of tables.gapsOf(variantId)) {
-      if (!isMet({ madeSeq: gap.openedSeq, madeAtMs: gap.openedAtMs }, read)) continue;
+      if (!isMet({ madeAtMs: gap.openedAtMs }, read)) continue;
       tables.deleteGap(gap);
       work.report({ kind: 'gap_proved', gap, productId });
     }

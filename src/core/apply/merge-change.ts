@@ -17,7 +17,7 @@ export function mergeChange(
   arrival: Arrival,
 ): ChangeOutcome {
   if (level === undefined) return createLevel(change, arrival);
-  const touched: StockLevel = { ...level, eventSeq: arrival.seq, eventAtMs: arrival.atMs };
+  const touched: StockLevel = { ...level, eventAtMs: arrival.atMs };
   if (level.goneAtMs !== null) return mergeIntoTombstone(touched, change, arrival);
   if (arrival.futureDated && change.updateTimeMs > level.eventTimeMs) {
     return {
@@ -37,7 +37,6 @@ export function mergeChange(
 function createLevel(change: StockChange, arrival: Arrival): ChangeOutcome {
   const base: StockLevel = {
     ...blankLevel(change.variantId, change.warehouseId),
-    eventSeq: arrival.seq,
     eventAtMs: arrival.atMs,
   };
   const valued = withValue(base, change, arrival);

@@ -98,7 +98,6 @@ export class RemovalGuard {
     if (!holds) return true;
     // As old as the sighting, so that the next read still meets an open request that this read came too early for.
     this.#work.requestRead(this.#productId, 'confirm_removal', {
-      seq: this.#read.s0,
       atMs: missingAtMs ?? this.#read.sentAtMs,
       notBeforeMs: LATEST_MS,
     });

@@ -14,7 +14,7 @@ export type AbsenceVerdict =
 
 /** Two dominant reads, far enough apart, must agree on the absence. */
 export function judgeAbsence(
-  thing: { readonly missingAtMs: number | null; readonly eventSeq: number; readonly eventAtMs: number },
+  thing: { readonly missingAtMs: number | null; readonly eventAtMs: number },
   read: ReadContext,
 ): AbsenceVerdict {
   if (isConcurrent(thing, read)) return { kind: 'contested' };
@@ -37,10 +37,8 @@ function requestRemovalCheck(
   work: UnitOfWork,
   productId: string,
   sighted: { readonly missingAtMs: number; readonly confirmAtMs: number },
-  read: { readonly s0: number },
 ): void {
   work.requestRead(productId, 'confirm_removal', {
-    seq: read.s0,
     atMs: sighted.missingAtMs,
     notBeforeMs: Math.min(sighted.confirmAtMs, work.input.atMs + REMOVAL_CONFIRM_MS),
   });
@@ -69,7 +67,7 @@ export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: 
       case 'sighted':
         work.report({ kind: 'missing', what: 'level', id });
         tables.putStockLevel({ ...level, missingAtMs: verdict.missingAtMs });
-        requestRemovalCheck(work, productId, verdict, read);
+        requestRemovalCheck(work, productId, verdict);
         break;
       case 'confirmed':
         confirmed.push(level);
@@ -109,7 +107,7 @@ export function applyAbsentVariants(
       case 'sighted':
         work.report({ kind: 'missing', what: 'variant', id: variant.variantId });
         tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
-        requestRemovalCheck(work, productId, verdict, read);
+        requestRemovalCheck(work, productId, verdict);
         break;
       case 'confirmed':
         confirmed.push(variant);
@@ -144,7 +142,7 @@ export function applyAbsentProduct(
     return;
   }
   const variants = tables.variantsOf(product.productId).filter((variant) => variant.goneAtMs === null);
-  const verdict = judgeAbsence({ missingAtMs: product.missingAtMs, ...lastTouch(variants) }, read);
+  const verdict = judgeAbsence({ missingAtMs: product.missingAtMs, eventAtMs: lastTouchMs(variants) }, read);
   switch (verdict.kind) {
     case 'contested':
       work.report({ kind: 'contested', what: 'product', id: product.productId });
@@ -154,7 +152,7 @@ export function applyAbsentProduct(
     case 'sighted':
       work.report({ kind: 'missing', what: 'product', id: product.productId });
       tables.putProduct({ ...known, missingAtMs: verdict.missingAtMs });
-      requestRemovalCheck(work, product.productId, verdict, read);
+      requestRemovalCheck(work, product.productId, verdict);
       return;
     case 'confirmed':
       if (!guard.allows('product', known.missingAtMs)) {
@@ -243,19 +241,12 @@ function removeLevel(work: UnitOfWork, level: StockLevel, read: Pick<ReadContext
   });
 }
 
-function lastTouch(variants: readonly Variant[]): { eventSeq: number; eventAtMs: number } {
-  let eventSeq = 0;
-  let eventAtMs = Number.MIN_SAFE_INTEGER;
-  for (const variant of variants) {
-    eventSeq = Math.max(eventSeq, variant.eventSeq);
-    eventAtMs = Math.max(eventAtMs, variant.eventAtMs);
-  }
-  return { eventSeq, eventAtMs };
+function lastTouchMs(variants: readonly Variant[]): number {
+  return Math.max(EARLIEST_MS, ...variants.map(({ eventAtMs }) => eventAtMs));
 }
 
 export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): void {
   const read = {
-    s0: input.s0,
     sentAtMs: input.sentAtMs,
     loMs: EARLIEST_MS,
     // A search has no window.

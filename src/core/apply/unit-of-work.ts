@@ -27,7 +27,7 @@ export class UnitOfWork {
       'the barrier never falls',
       () => `${before} to ${trustedAfterMs}`,
     );
-    this.tables.putState({ ...this.state, appliedSeq: this.input.seq });
+    this.tables.putState(this.state);
   }
 
   nextChangeSeq(): number {
@@ -50,7 +50,7 @@ export class UnitOfWork {
   requestRead(
     productId: string,
     reason: NewRequest['reason'],
-    made: { seq?: number; atMs?: number; notBeforeMs?: number } = {},
+    made: { atMs?: number; notBeforeMs?: number } = {},
   ): void {
     const standing = this.tables.readRequest(productId);
     const notBeforeMs =
@@ -59,7 +59,6 @@ export class UnitOfWork {
       mergeRequests(standing, {
         productId,
         reason,
-        madeSeq: made.seq ?? this.input.seq,
         madeAtMs: made.atMs ?? this.input.atMs,
         ...(notBeforeMs === null ? {} : { notBeforeMs }),
       }),
@@ -79,7 +78,7 @@ export class UnitOfWork {
   /** Like `requestRead`; if the variant's product is unknown, the catalogue is searched. */
   requestVariantRead(variant: Variant, reason: NewRequest['reason']): Variant {
     // The touch keeps a read under way from meeting the request, while it may still map the variant.
-    const touched = { ...variant, eventSeq: this.input.seq, eventAtMs: this.input.atMs };
+    const touched = { ...variant, eventAtMs: this.input.atMs };
     if (variant.productId !== null) {
       this.requestRead(variant.productId, reason);
       return touched;

@@ -32,7 +32,6 @@ export interface ChangeOutcome {
 }
 
 export interface Arrival {
-  readonly seq: number;
   readonly atMs: number;
   readonly futureDated: boolean;
   readonly ahead: boolean;

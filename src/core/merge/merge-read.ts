@@ -5,7 +5,6 @@ import type { StockLevel } from '../model.ts';
 import { blankLevel } from './unknown.ts';
 
 export interface ReadContext {
-  readonly s0: number;
   readonly sentAtMs: number;
   /** Store time, from `readWindow`. */
   readonly loMs: number;
@@ -16,12 +15,9 @@ export interface ReadContext {
   readonly overlaps: boolean;
 }
 
-/** The read may have missed the last delivery that touched this, which arrived after `s0` or too shortly before. */
-export function isConcurrent(
-  touched: { readonly eventSeq: number; readonly eventAtMs: number },
-  read: ReadContext,
-): boolean {
-  return read.superseded || touched.eventSeq > read.s0 || read.sentAtMs < touched.eventAtMs + REPLICA_LAG_MS;
+/** The read may have missed the last delivery that touched this: it was not sent a replica's lag after its arrival. */
+export function isConcurrent(touched: { readonly eventAtMs: number }, read: ReadContext): boolean {
+  return read.superseded || read.sentAtMs < touched.eventAtMs + REPLICA_LAG_MS;
 }
 
 export const LEVEL_BRANCHES = [

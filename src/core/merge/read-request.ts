@@ -14,7 +14,6 @@ import { REASONS, type Reason } from '../reasons.ts';
 export interface NewRequest {
   readonly productId: string;
   readonly reason: Reason;
-  readonly madeSeq: number;
   readonly madeAtMs: number;
   /** A read before this instant would be too early. */
   readonly notBeforeMs?: number;
@@ -29,7 +28,6 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
       reason: added.reason,
       priority,
       isSuspect,
-      madeSeq: added.madeSeq,
       madeAtMs: added.madeAtMs,
       firstMadeAtMs: added.madeAtMs,
       notBeforeMs,
@@ -41,7 +39,6 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
     reason: sooner ? added.reason : standing.reason,
     priority: Math.min(priority, standing.priority),
     isSuspect: isSuspect || standing.isSuspect,
-    madeSeq: Math.max(added.madeSeq, standing.madeSeq),
     madeAtMs: Math.max(added.madeAtMs, standing.madeAtMs),
     firstMadeAtMs: Math.min(added.madeAtMs, standing.firstMadeAtMs),
     notBeforeMs: Math.min(notBeforeMs, standing.notBeforeMs),
@@ -57,7 +54,7 @@ export function conflictPauseMs(reads: number): number {
 export function conflictReadsAfter(
   { readAtMs, readUntilMs, conflictReads: reads }: Product,
   standing: ReadRequest | undefined,
-  read: { readonly s0: number; readonly sentAtMs: number },
+  read: { readonly sentAtMs: number },
 ): number {
   if (standing?.reason !== 'conflict') return Math.max(0, reads - 1);
   const pauseMs = conflictPauseMs(reads);
@@ -68,19 +65,13 @@ export function conflictReadsAfter(
   return isMet(standing, read) ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
 }
 
-/** The read was sent after the request was made, and late enough that no replica can have been behind it. */
-export function isMet(
-  request: { readonly madeSeq: number; readonly madeAtMs: number },
-  read: { readonly s0: number; readonly sentAtMs: number },
-): boolean {
-  return request.madeSeq <= read.s0 && request.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;
+/** The read was sent so late after the request was made that no replica can have been behind it. */
+export function isMet(request: { readonly madeAtMs: number }, read: { readonly sentAtMs: number }): boolean {
+  return request.madeAtMs + REPLICA_LAG_MS <= read.sentAtMs;
 }
 
 /** @returns null if the read met it, else the same request, due once a read can meet it. */
-export function afterRead(
-  standing: ReadRequest,
-  read: { readonly s0: number; readonly sentAtMs: number },
-): ReadRequest | null {
+export function afterRead(standing: ReadRequest, read: { readonly sentAtMs: number }): ReadRequest | null {
   if (isMet(standing, read)) return null;
   const meetableMs = standing.madeAtMs + REPLICA_LAG_MS;
   // A read of a held request may have shown the rows again; another read decides.

@@ -24,7 +24,6 @@ export const stockLevels = sqliteTable(
     eventTimeMs: integer('event_time_ms').notNull(),
     eventOld: integer('event_old').notNull(),
     eventCount: integer('event_count').notNull(),
-    eventSeq: integer('event_seq').notNull(),
     eventAtMs: integer('event_at_ms').notNull(),
     readLoMs: integer('read_lo_ms').notNull(),
     readHiMs: integer('read_hi_ms').notNull(),
@@ -71,7 +70,6 @@ export const variants = sqliteTable(
     asOfMs: integer('as_of_ms').notNull(),
     verifiedAtMs: integer('verified_at_ms'),
     totalHiMs: integer('total_hi_ms').notNull().default(EARLIEST_MS),
-    eventSeq: integer('event_seq').notNull(),
     eventAtMs: integer('event_at_ms').notNull(),
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
@@ -140,7 +138,6 @@ export const readRequests = sqliteTable(
     reason: text('reason').notNull(),
     priority: integer('priority').notNull(),
     isSuspect: integer('is_suspect').notNull(),
-    madeSeq: integer('made_seq').notNull(),
     madeAtMs: integer('made_at_ms').notNull(),
     firstMadeAtMs: integer('first_made_at_ms').notNull(),
     notBeforeMs: integer('not_before_ms').notNull(),
@@ -156,16 +153,13 @@ export const gaps = sqliteTable(
   {
     variantId: text('variant_id').notNull(),
     warehouseId: text('warehouse_id').notNull(),
-    openedSeq: integer('opened_seq').notNull(),
+    inboxSeq: integer('inbox_seq').notNull(),
     openedAtMs: integer('opened_at_ms').notNull(),
     dueAtMs: integer('due_at_ms').notNull(),
     fromQty: integer('from_qty').notNull(),
     toQty: integer('to_qty').notNull(),
   },
-  (t) => [
-    primaryKey({ columns: [t.variantId, t.warehouseId, t.openedSeq] }),
-    index('gaps_due').on(t.dueAtMs),
-  ],
+  (t) => [primaryKey({ columns: [t.variantId, t.warehouseId, t.inboxSeq] }), index('gaps_due').on(t.dueAtMs)],
 );
 
 export const changes = sqliteTable(
@@ -305,7 +299,6 @@ export const runs = sqliteTable(
     listLastId: text('list_last_id'),
     listDone: integer('list_done').notNull(),
     /** Input number at the start of the scan: older products that it did not find are read too. */
-    startedSeq: integer('started_seq').notNull(),
     total: integer('total').notNull(),
     done: integer('done').notNull(),
     drift: integer('drift').notNull(),

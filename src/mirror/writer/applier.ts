@@ -15,9 +15,7 @@ import { prepareCommands, type CommandName, type Commands } from './commands.ts'
 import { prepareRecords } from './records.ts';
 import { SqliteTables } from './sqlite-tables.ts';
 
-type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
-
-export type NewInput = WithoutSeq<Exclude<Input, { kind: 'delivery' }>>;
+export type NewInput = Exclude<Input, { kind: 'delivery' }>;
 
 export type Work =
   | { readonly kind: 'input'; readonly input: NewInput }
@@ -158,27 +156,30 @@ export class Applier {
   }
 
   #deliver({ seq: inboxSeq, arrivedAtMs }: InboxRow, parsed: ParsedDelivery, reports: AppliedInput[]): void {
-    const state = this.#tables.state();
-    const seq = state.appliedSeq + 1;
     const outcomes: string[] = [];
     const facts: Fact[] = [];
-    applyInput(this.#tables, { kind: 'delivery', seq, inboxSeq, atMs: arrivedAtMs, ...parsed }, (fact) => {
+    applyInput(this.#tables, { kind: 'delivery', inboxSeq, atMs: arrivedAtMs, ...parsed }, (fact) => {
       if (fact.kind === 'change') outcomes.push(fact.branch);
       if (isNotable(fact)) facts.push(fact);
     });
-    this.#tables.putState({ ...this.#tables.state(), inboxSeq });
+    const seq = this.#count({ inboxSeq });
     this.#putDelivery.run(inboxSeq, outcomes.join(OUTCOME_SEPARATOR));
     if (facts.length > 0) reports.push({ seq, facts });
   }
 
   #applyInput(input: NewInput): AppliedInput {
-    const seq = this.#tables.state().appliedSeq + 1;
-    const numbered: Input = { ...input, seq };
     const ruled: Fact[] = [];
-    applyInput(this.#tables, numbered, (fact) => {
+    applyInput(this.#tables, input, (fact) => {
       if (isNotable(fact)) ruled.push(fact);
     });
-    return { seq, facts: [...this.#record(numbered, ruled), ...ruled] };
+    return { seq: this.#count({}), facts: [...this.#record(input, ruled), ...ruled] };
+  }
+
+  #count(reached: { readonly inboxSeq?: number }): number {
+    const state = this.#tables.state();
+    const appliedSeq = state.appliedSeq + 1;
+    this.#tables.putState({ ...state, ...reached, appliedSeq });
+    return appliedSeq;
   }
 
   #transact<T>(work: () => T): T {

@@ -13,14 +13,14 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
   const retryFailures = db.prepare(RETRY_FAILURES);
   const beginRun = db.prepare<[object], RunRow>(
     `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
-       started_seq, total, done, drift, failed)
-     VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @seq, @total, 0, 0, 0)
+       total, done, drift, failed)
+     VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @total, 0, 0, 0)
      RETURNING ${selectList(db, 'runs')}`,
   );
   const endRun = db.prepare(
     `UPDATE runs SET state = iif(@error IS NULL, 'done', 'failed'), finished_at_ms = @atMs, error = @error,
        list_offset = 0, list_last_id = NULL, list_done = 1, total = @total, done = @done, failed = @failed, drift = @drift
-     WHERE started_seq = @startedSeq AND state = 'running'`,
+     WHERE id = @runId AND started_at_ms = @startedAtMs AND state = 'running'`,
   );
   // In the transaction of the correction, so that a finished run has counted every difference.
   const countDrift = db.prepare("UPDATE runs SET drift = drift + ? WHERE state = 'running'");

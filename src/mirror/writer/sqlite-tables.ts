@@ -66,10 +66,10 @@ function prepare(db: Db) {
     putReadRequest: db.prepare(upsert(db, 'read_requests', ['product_id'])),
     deleteReadRequest: db.prepare('DELETE FROM read_requests WHERE product_id = ?'),
     gapsOf: select<[string], Gap>(
-      `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq`,
+      `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq`,
     ),
-    putGap: db.prepare(upsert(db, 'gaps', ['variant_id', 'warehouse_id', 'opened_seq'])),
-    deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND opened_seq = ?'),
+    putGap: db.prepare(upsert(db, 'gaps', ['variant_id', 'warehouse_id', 'inbox_seq'])),
+    deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND inbox_seq = ?'),
     putDeadLetter: db.prepare(insertInto(db, 'dead_letters', ['id'])),
     bundleProducts: text(
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
@@ -244,7 +244,7 @@ export class SqliteTables implements Tables {
       this.#addLevels(before, -levels);
       this.#addLevels(variant.productId, levels);
     }
-    if (variant.productId !== null && variant.eventSeq !== slot.row?.eventSeq) {
+    if (variant.productId !== null && variant.eventAtMs !== slot.row?.eventAtMs) {
       this.#noteEvidence(variant.productId, variant.eventAtMs);
     }
     slot.row = variant;
@@ -300,7 +300,7 @@ export class SqliteTables implements Tables {
     this.#cache.of(gap.variantId).gaps = null;
   }
   deleteGap(gap: Gap): void {
-    this.#sql.deleteGap.run(gap.variantId, gap.warehouseId, gap.openedSeq);
+    this.#sql.deleteGap.run(gap.variantId, gap.warehouseId, gap.inboxSeq);
     this.#cache.of(gap.variantId).gaps = null;
   }
 

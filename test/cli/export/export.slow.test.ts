@@ -36,11 +36,11 @@ function fill(path: string, skus: readonly (string | null)[]): void {
   const writer = openWriter(path);
   const variant = writer.prepare(
     `INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock, bundled_by_count,
-       as_of_ms, event_seq, event_at_ms, change_seq) VALUES (?, '1', ?, 'v', 'own', 1, 0, 0, 5, 0, 0, ?)`,
+       as_of_ms, event_at_ms, change_seq) VALUES (?, '1', ?, 'v', 'own', 1, 0, 0, 5, 0, ?)`,
   );
   const level = writer.prepare(
-    `INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count, event_seq,
-       event_at_ms, read_lo_ms, read_hi_ms, change_seq) VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, 0, ?)`,
+    `INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
+       event_at_ms, read_lo_ms, read_hi_ms, change_seq) VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, ?)`,
   );
   const change = writer.prepare(
     `INSERT INTO changes (seq, inbox_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, recorded_at_ms)

@@ -30,7 +30,7 @@ test('looks up an unknown variant, which a read in progress does not settle', ()
   const mirror = new Mirror();
   deliverDeadLetter(mirror, T0, '100');
   expect(mirror.tables.variant('100')?.lookupAtMs).toBe(T0);
-  mirror.read(single(5), { sentAtMs: T0 - S, receivedAtMs: T0 + S, s0: 0 });
+  mirror.read(single(5), { sentAtMs: T0 - S, receivedAtMs: T0 + S });
   expect([mirror.total(), mirror.reason()]).toEqual([5, 'conflict']);
   mirror.read(single(5), { sentAtMs: T0 + 3 * S });
   expect(mirror.reason()).toBeNull();

@@ -118,7 +118,7 @@ describe('two reads that may have been answered in the other order', () => {
   test('an answer that was merged late, and that an even later one had overtaken', () => {
     const mirror = mirrorAfterRead(single(7));
     mirror.read(single(7), { sentAtMs: AT - 2_400 });
-    mirror.read(single(7), { ...slow, s0: mirror.seq });
+    mirror.read(single(7), { ...slow });
     mirror.read(single(5), quick);
     expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
   });
@@ -134,12 +134,12 @@ describe('two reads that may have been answered in the other order', () => {
     const mirror = mirrorAfterRead(two);
     mirror.read(two, { sentAtMs: AT + 3_600 * S });
     mirror.requestReads(AT, 'operator', ['10']);
-    mirror.read(two, { sentAtMs: AT + 10 * S, s0: mirror.seq });
+    mirror.read(two, { sentAtMs: AT + 10 * S });
     expect(mirror.tables.readRequest('10')).toMatchObject({
       reason: 'operator',
       notBeforeMs: AT + 3_600 * S,
     });
-    mirror.read(two, { sentAtMs: AT + 3_601 * S, s0: mirror.seq });
+    mirror.read(two, { sentAtMs: AT + 3_601 * S });
     expect(mirror.reason()).toBeNull();
   });
 

@@ -53,7 +53,7 @@ test('keeps the barrier if an earlier instant arrives later', () => {
 test('rejects an input that would lower the barrier', () => {
   const mirror = new Mirror();
   mirror.applyInput(missedAt(AT));
-  const work = new UnitOfWork(mirror.tables, { ...missedAt(AT), seq: 2 }, () => undefined);
+  const work = new UnitOfWork(mirror.tables, missedAt(AT), () => undefined);
   work.state = { ...work.state, trustedAfterMs: AT };
   expect(() => work.close()).toThrow('the barrier never falls');
 });

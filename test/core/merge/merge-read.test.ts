@@ -13,13 +13,12 @@ import { T0, VARIANT, stockLevel, level, readContext } from '../builders.ts';
 const READ = readContext();
 const SENT = READ.sentAtMs;
 
-test.each<[string, { eventSeq: number; eventAtMs: number }, Partial<ReadContext>, boolean]>([
-  ['touched after it was sent', { eventSeq: 11, eventAtMs: T0 }, {}, true],
-  ['touched by the last input known to it', { eventSeq: 10, eventAtMs: T0 }, {}, false],
-  ['touched 1 ms less than 2 s before it', { eventSeq: 1, eventAtMs: SENT - 1_999 }, {}, true],
-  ['touched exactly 2 s before it', { eventSeq: 1, eventAtMs: SENT - 2_000 }, {}, false],
-  ['never touched', { eventSeq: 0, eventAtMs: EARLIEST_MS }, {}, false],
-  ['never touched, but a later read is known', { eventSeq: 0, eventAtMs: 0 }, { superseded: true }, true],
+test.each<[string, { eventAtMs: number }, Partial<ReadContext>, boolean]>([
+  ['touched after it was sent', { eventAtMs: SENT + 1 }, {}, true],
+  ['touched 1 ms less than 2 s before it', { eventAtMs: SENT - 1_999 }, {}, true],
+  ['touched exactly 2 s before it', { eventAtMs: SENT - 2_000 }, {}, false],
+  ['never touched', { eventAtMs: EARLIEST_MS }, {}, false],
+  ['never touched, but a later read is known', { eventAtMs: 0 }, { superseded: true }, true],
 ])('a read is concurrent with a stock level: %s', (_name, touched, over, concurrent) => {
   expect(isConcurrent(touched, readContext(over))).toBe(concurrent);
 });
@@ -39,7 +38,7 @@ type Row = readonly [
   read?: Partial<ReadContext>,
 ];
 
-const touchedLate = { eventSeq: READ.s0 + 1 };
+const touchedLate = { eventAtMs: SENT - 1_999 };
 const missed = { ...touchedLate, qty: 7, missingAtMs: SENT - 20_000 };
 const window = { readLoMs: READ.loMs, readHiMs: READ.hiMs };
 const later = { readLoMs: READ.hiMs + 7, readHiMs: READ.hiMs + 9 };
@@ -159,7 +158,7 @@ const sighted = (missingAtMs: number, confirmAtMs: number) => ({
 });
 
 test.each<[when: string, missing: number | null, verdict: AbsenceVerdict, over?: Partial<ReadContext>]>([
-  ['touched since', null, { kind: 'contested' }, { s0: 6 }],
+  ['touched since', null, { kind: 'contested' }, { sentAtMs: T0 + 1_999 }],
   ['touched since, though missed for long', -99_000, { kind: 'contested' }, superseded],
   ['for the first time', null, sighted(SENT, SENT + 30_000)],
   ['again, 1 ms too soon', -29_999, sighted(SENT - 29_999, SENT + 1)],

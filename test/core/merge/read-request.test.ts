@@ -11,10 +11,9 @@ import {
 import { unreadProduct } from '../../../src/core/merge/unknown.ts';
 import { PRODUCT, T0 } from '../builders.ts';
 
-const request = (reason: Reason, madeSeq = 5, madeAtMs = T0) => ({
+const request = (reason: Reason, madeAtMs = T0) => ({
   productId: PRODUCT,
   reason,
-  madeSeq,
   madeAtMs,
 });
 
@@ -41,14 +40,13 @@ describe('a new request', () => {
     expect(late.notBeforeMs).toBe(T0 + 30_000);
   });
 
-  test('joins an open one with the latest input, oldest age, higher priority and earlier read', () => {
+  test('joins an open one with the latest instant, oldest age, higher priority and earlier read', () => {
     const standing = mergeRequests(undefined, request('stale'));
-    expect(mergeRequests(standing, request('conflict', 9, T0 + 500))).toEqual({
+    expect(mergeRequests(standing, request('conflict', T0 + 500))).toEqual({
       productId: PRODUCT,
       reason: 'conflict',
       priority: PRIORITY.conflict,
       isSuspect: true,
-      madeSeq: 9,
       madeAtMs: T0 + 500,
       firstMadeAtMs: T0,
       notBeforeMs: T0 + 2_000,
@@ -63,9 +61,8 @@ describe('a new request', () => {
   });
 
   test('that is older than the open one does not move it back', () => {
-    const standing = mergeRequests(undefined, request('derived', 9, T0 + 500));
-    expect(mergeRequests(standing, request('derived', 5, T0))).toMatchObject({
-      madeSeq: 9,
+    const standing = mergeRequests(undefined, request('derived', T0 + 500));
+    expect(mergeRequests(standing, request('derived', T0))).toMatchObject({
       madeAtMs: T0 + 500,
       firstMadeAtMs: T0,
     });
@@ -73,50 +70,55 @@ describe('a new request', () => {
 
   test('replaces the reason of a held one', () => {
     const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
-    expect(mergeRequests(held, request('stale', 6, T0 + 1))).toMatchObject({
+    expect(mergeRequests(held, request('stale', T0 + 1))).toMatchObject({
       reason: 'stale',
       notBeforeMs: T0 + 2_001,
     });
   });
 });
 
-describe('a read meets a request made at input 5', () => {
-  test.each<[string, number, number, boolean]>([
-    ['known to it, 2 s old', 5, T0 + 2_000, true],
-    ['known to it, 1 ms younger', 5, T0 + 1_999, false],
-    ['made just after it was sent', 4, T0 + 2_000, false],
-    ['made before other inputs', 6, T0 + 9_000, true],
-  ])('%s', (_name, s0, sentAtMs, met) => {
-    expect(isMet(request('conflict'), { s0, sentAtMs })).toBe(met);
+describe('a read meets a request', () => {
+  test.each<[string, number, boolean]>([
+    ['made 2 s before it was sent', T0 + 2_000, true],
+    ['made 1 ms later', T0 + 1_999, false],
+    ['made after it was sent', T0 - 1, false],
+  ])('%s', (_name, sentAtMs, met) => {
+    expect(isMet(request('conflict'), { sentAtMs })).toBe(met);
     const standing = mergeRequests(undefined, request('conflict'));
-    expect(afterRead(standing, { s0, sentAtMs })).toEqual(met ? null : standing);
+    expect(afterRead(standing, { sentAtMs })).toEqual(met ? null : standing);
   });
 
   test('a read that was too early is repeated only when it can meet the request', () => {
     const standing = mergeRequests(
       mergeRequests(undefined, request('stale')),
-      request('conflict', 9, T0 + 1_500),
+      request('conflict', T0 + 1_500),
     );
     expect(standing.notBeforeMs).toBe(T0 + 2_000);
-    expect(afterRead(standing, { s0: 9, sentAtMs: T0 + 2_000 })?.notBeforeMs).toBe(T0 + 3_500);
+    expect(afterRead(standing, { sentAtMs: T0 + 2_000 })?.notBeforeMs).toBe(T0 + 3_500);
   });
 
   test('a held request is due again after a read', () => {
     const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
-    expect(afterRead(held, { s0: 9, sentAtMs: T0 + 1_000 })?.notBeforeMs).toBe(T0 + 2_000);
+    expect(afterRead(held, { sentAtMs: T0 + 1_000 })?.notBeforeMs).toBe(T0 + 2_000);
   });
 });
 
 test('pauses overtaken conflict reads for up to 32 s and settled ones for up to 15 minutes', () => {
-  const standing = mergeRequests(undefined, request('conflict'));
-  const countOf = (s0: number, conflictReads = 0, afterMs = conflictPauseMs(conflictReads)): number => {
+  const countOf = (
+    outcome: 'met' | 'overtaken',
+    conflictReads = 0,
+    afterMs = conflictPauseMs(conflictReads),
+  ): number => {
     const product = { ...unreadProduct('1'), conflictReads, readAtMs: T0, readUntilMs: T0 };
-    return conflictReadsAfter(product, standing, { s0, sentAtMs: T0 + 3_000 + afterMs });
+    const sentAtMs = T0 + 3_000 + afterMs;
+    const madeAtMs = outcome === 'met' ? sentAtMs - 2_000 : sentAtMs - 1_999;
+    const standing = mergeRequests(undefined, request('conflict', madeAtMs));
+    return conflictReadsAfter(product, standing, { sentAtMs });
   };
-  const after100 = (s0: number): number =>
-    Array.from({ length: 100 }).reduce<number>((reads) => countOf(s0, reads), 0);
-  expect(conflictPauseMs(after100(4))).toBe(32_000);
-  expect(conflictPauseMs(after100(5))).toBe(15 * 60_000);
-  expect(countOf(4, 9)).toBe(9);
-  expect(countOf(5, 9, 2 * conflictPauseMs(9))).toBe(1);
+  const after100 = (outcome: 'met' | 'overtaken'): number =>
+    Array.from({ length: 100 }).reduce<number>((reads) => countOf(outcome, reads), 0);
+  expect(conflictPauseMs(after100('overtaken'))).toBe(32_000);
+  expect(conflictPauseMs(after100('met'))).toBe(15 * 60_000);
+  expect(countOf('overtaken', 9)).toBe(9);
+  expect(countOf('met', 9, 2 * conflictPauseMs(9))).toBe(1);
 });

@@ -94,13 +94,13 @@ function gap(db: Db, { variantId, productId, dueAtMs, seq = 1 }: Due): void {
   if (!known) {
     db.prepare(
       `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
-           event_seq, event_at_ms, change_seq) VALUES (?, ?, '', 'own', 0, 0, 0, 0, 0, 0)`,
+           event_at_ms, change_seq) VALUES (?, ?, '', 'own', 0, 0, 0, 0, 0)`,
     ).run(variantId, productId);
   }
   db.prepare(insertInto(db, 'gaps')).run({
     variantId,
     warehouseId: '1',
-    openedSeq: seq,
+    inboxSeq: seq,
     openedAtMs: T0,
     dueAtMs,
     fromQty: 1,

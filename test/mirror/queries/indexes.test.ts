@@ -111,7 +111,7 @@ test.each<[string, (db: Db) => unknown]>([
   db.prepare(`INSERT INTO products (product_id, read_at_ms, has_bundle) VALUES ('1', ${T0 - 1}, 0)`).run();
   db.prepare(
     `INSERT INTO variants (variant_id, product_id, name, kind, allow_negative_stock, bundled_by_count, as_of_ms,
-       event_seq, event_at_ms, change_seq) VALUES ('100', '1', 'V', 'own', 0, 0, ${T0}, 0, ${T0}, 0)`,
+       event_at_ms, change_seq) VALUES ('100', '1', 'V', 'own', 0, 0, ${T0}, ${T0}, 0)`,
   ).run();
   db.prepare('UPDATE mirror_state SET trusted_after_ms = ?').run(T0);
   // Held products are read only at an operator's request.

@@ -7,9 +7,9 @@ import { delivery, detail, DirectWriter, item, readInput, rows, T0, values } fro
 import { dump } from '../projected.ts';
 
 const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
-const read = (found = tea, s0 = 0): Work => ({
+const read = (found = tea): Work => ({
   kind: 'input',
-  input: readInput('10', found, { sentAtMs: T0, s0 }),
+  input: readInput('10', found, { sentAtMs: T0 }),
 });
 const alive: Work = { kind: 'command', name: 'alive', args: { atMs: T0, clockMs: T0 } };
 
@@ -52,7 +52,7 @@ test('applies the whole inbox before a read', () => {
     delivery(`r${n}`, item({ old: 1_000 - n, new: 999 - n, update_time: T0 + n })),
   );
   arrived(made, ...chain);
-  const works = [read(detail('10', [{ id: '100', levels: { 1: 7 } }]), 600)];
+  const works = [read(detail('10', [{ id: '100', levels: { 1: 7 } }]))];
   const results = [applier.step(works), applier.step(works), applier.step(works)].map(
     (step) => step?.results.length,
   );
@@ -68,7 +68,7 @@ test('applies the whole inbox before a read', () => {
 test('fails only the input that throws', () => {
   const made = new DirectWriter();
   failOn(made.db, '666', 'stock_levels');
-  const broken = readInput('66', detail('66', [{ id: '666', levels: { 1: 1 } }]), { sentAtMs: T0, s0: 0 });
+  const broken = readInput('66', detail('66', [{ id: '666', levels: { 1: 1 } }]), { sentAtMs: T0 });
   arrived(made, delivery('a', item({ id: '101' })));
   const step = made.writer.applier.step([
     { kind: 'input', input: broken },

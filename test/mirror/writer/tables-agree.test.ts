@@ -90,7 +90,6 @@ const step = fc.oneof(
   fc.record({
     kind: fc.constant('read' as const),
     productId: productIds,
-    knownAgo: fc.nat(2),
     tookMs: fc.constantFrom(0, 10, 5_000),
     dated: fc.boolean(),
     snapshot: maybe(snapshot),
@@ -112,7 +111,6 @@ const step = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('lookup_missed' as const),
-    knownAgo: fc.nat(2),
     variantIds: fc.array(variantIds),
   }),
   fc.record({ kind: fc.constant('allow_removals' as const), untilMs: fc.constantFrom(T0, LATEST_MS) }),
@@ -126,19 +124,16 @@ function inputsOf(
   let atMs = T0;
   return plan.map(({ afterMs, step: planned }, i): Input => {
     atMs += afterMs;
-    const seq = i + 1;
     if (planned.kind === 'read') {
-      const { knownAgo, tookMs, dated, ...rest } = planned;
+      const { tookMs, dated, ...rest } = planned;
       const sentAtMs = atMs - tookMs;
       const serverDateMs = dated ? Math.floor(sentAtMs / 1_000) * 1_000 : null;
-      const s0 = Math.max(0, i - knownAgo);
-      return { ...rest, seq, atMs, s0, sentAtMs, receivedAtMs: atMs, serverDateMs, requestId: null };
+      return { ...rest, atMs, sentAtMs, receivedAtMs: atMs, serverDateMs, requestId: null };
     }
     if (planned.kind === 'lookup_missed') {
-      const { knownAgo, ...rest } = planned;
-      return { ...rest, seq, atMs, s0: Math.max(0, i - knownAgo), sentAtMs: atMs };
+      return { ...planned, atMs, sentAtMs: atMs };
     }
-    return planned.kind === 'delivery' ? { ...planned, seq, atMs, inboxSeq: seq } : { ...planned, seq, atMs };
+    return planned.kind === 'delivery' ? { ...planned, atMs, inboxSeq: i + 1 } : { ...planned, atMs };
   });
 }
 
@@ -196,8 +191,8 @@ test('SQLite and in-memory tables agree after any inputs', () => {
         expect(
           all('read_requests', 'product_id').map((row) => ({ ...row, isSuspect: flag(row['isSuspect']) })),
         ).toEqual(sorted(memory.readRequests, (readRequest) => [readRequest.productId]));
-        expect(all('gaps', 'opened_seq, variant_id, warehouse_id')).toEqual(
-          sorted(memory.gaps, (gap) => [gap.openedSeq + 1_000, gap.variantId, gap.warehouseId]),
+        expect(all('gaps', 'inbox_seq, variant_id, warehouse_id')).toEqual(
+          sorted(memory.gaps, (gap) => [gap.inboxSeq + 1_000, gap.variantId, gap.warehouseId]),
         );
         expect(all('changes', 'seq')).toEqual(memory.changes);
         expect(all('dead_letters', 'id').map(({ id: _, ...row }) => row)).toEqual(

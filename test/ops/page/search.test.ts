@@ -12,9 +12,7 @@ async function shop(): Promise<Ops> {
     levels: { 11: 5 },
     more: { sku },
   }));
-  await store.writer.append(
-    readInput('501', detail('501', variants), { sentAtMs: AT_MS - 3_600_000, s0: 0 }),
-  );
+  await store.writer.append(readInput('501', detail('501', variants), { sentAtMs: AT_MS - 3_600_000 }));
   const sell = (requestId: string, atMs: number, over: Parameters<typeof item>[0]) =>
     store.deliver(
       delivery(requestId, item({ warehouse_id: '11', update_time: atMs, sku: 'TS-RED', ...over })),

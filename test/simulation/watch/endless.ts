@@ -34,7 +34,7 @@ export class Endless {
   check(input: Input, facts: readonly Fact[], tables: Pick<Tables, 'variant' | 'readRequest'>): void {
     const productOf = (variantId: string) => tables.variant(variantId)?.productId ?? null;
     const asksFor = (variantId: string) =>
-      tables.readRequest(productOf(variantId) ?? '')?.madeSeq === input.seq;
+      tables.readRequest(productOf(variantId) ?? '')?.madeAtMs === input.atMs;
     if (input.kind === 'delivery') this.#checkChanges(input, facts, asksFor);
     // A read for another reason would have been sent anyway.
     const isForConflict = facts.some((fact) => fact.kind === 'met' && fact.reason === 'conflict');

@@ -12,7 +12,6 @@ const REMOVAL_CONFIRM_MS = 30_000;
 
 interface Ended {
   readonly product_id: string;
-  readonly made_seq: number;
   readonly made_at_ms: number;
 }
 
@@ -40,7 +39,6 @@ interface Fell {
 
 interface LoggedRead {
   readonly productId: string;
-  readonly s0: number;
   readonly sentAtMs: number;
 }
 
@@ -52,15 +50,15 @@ export interface SeenDetail {
 }
 
 const TRIGGERS = `
-  CREATE TEMP TABLE watch_ended (product_id, made_seq, made_at_ms);
+  CREATE TEMP TABLE watch_ended (product_id, made_at_ms);
   CREATE TEMP TABLE watch_gone (what, product_id, variant_id, warehouse_id, gone_at_ms);
   CREATE TEMP TABLE watch_fell (what, read_of);
   CREATE TEMP TRIGGER watch_request_deleted AFTER DELETE ON main.read_requests BEGIN
-    INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_seq, OLD.made_at_ms);
+    INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_at_ms);
   END;
   CREATE TEMP TRIGGER watch_request_lowered AFTER UPDATE ON main.read_requests
-  WHEN NEW.made_seq < OLD.made_seq OR NEW.made_at_ms < OLD.made_at_ms BEGIN
-    INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_seq, OLD.made_at_ms);
+  WHEN NEW.made_at_ms < OLD.made_at_ms BEGIN
+    INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_at_ms);
   END;
   CREATE TEMP TRIGGER watch_level AFTER UPDATE ON main.stock_levels BEGIN
     INSERT INTO watch_fell SELECT 'event time of ' || NEW.variant_id || '/' || NEW.warehouse_id
@@ -126,10 +124,7 @@ export class Promises {
     for (const { productId, sentAtMs } of reads) this.#onRead(productId, sentAtMs);
     for (const ended of prepared<[], Ended>(db, 'SELECT * FROM temp.watch_ended').all()) {
       const isMet = reads.some(
-        (read) =>
-          read.productId === ended.product_id &&
-          read.s0 >= ended.made_seq &&
-          read.sentAtMs >= ended.made_at_ms + REPLICA_LAG_MS,
+        (read) => read.productId === ended.product_id && read.sentAtMs >= ended.made_at_ms + REPLICA_LAG_MS,
       );
       if (!isMet) this.#fault(`a re-read request ended without a read that met it: ${JSON.stringify(ended)}`);
     }

@@ -1,7 +1,7 @@
 /** Each reason to read leaves a durable request, gap or lookup (docs/architecture.md#re-read-requests). */
 import type { Input } from '../../../src/core/input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
-import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import type { Tables } from '../../../src/core/apply/tables.ts';
 import { ASKING_FOR_READ } from '../../core/branches.ts';
 
@@ -11,18 +11,18 @@ export function checkRequests(
   facts: readonly Fact[],
   fault: (what: string) => void,
 ): void {
-  const { seq, kind, atMs } = input;
+  const { kind, atMs } = input;
   const isBarrier = kind === 'missed' && input.why !== 'turned_away' && input.variantIds === null;
   if (isBarrier && tables.state().trustedAfterMs < atMs + REPLICA_LAG_MS)
-    fault(`rows are trusted although nobody listened, ${seq} of the inputs`);
+    fault(`rows are trusted although nobody listened, at ${atMs}`);
   for (const fact of facts) {
     const what = whatAsksForRead(fact);
     if (what === null) continue;
     if ('variantId' in fact && fact.variantId !== null) {
-      if (!isRequested(tables, fact.variantId, seq))
-        fault(`no read is requested after "${what}" of ${fact.variantId}, ${seq} of the log`);
+      if (!isRequested(tables, fact.variantId, atMs))
+        fault(`no read is requested after "${what}" of ${fact.variantId}, at ${atMs}`);
     } else if (fact.kind !== 'dead_letter') {
-      fault(`no read is requested after "${what}", ${seq} of the log`);
+      fault(`no read is requested after "${what}", at ${atMs}`);
     }
   }
 }
@@ -34,10 +34,10 @@ function whatAsksForRead(fact: Fact): string | null {
     : null;
 }
 
-function isRequested(tables: Tables, variantId: string, seq: number): boolean {
+function isRequested(tables: Tables, variantId: string, atMs: number): boolean {
   const variant = tables.variant(variantId);
   // Another item of the same body may have closed the gap.
   if (variant === undefined || tables.gapsOf(variantId).length > 0) return true;
   if (variant.productId === null || variant.lookupAtMs !== null) return variant.lookupAtMs !== null;
-  return tables.readRequest(variant.productId)?.madeSeq === seq;
+  return (tables.readRequest(variant.productId)?.madeAtMs ?? EARLIEST_MS) >= atMs;
 }

@@ -62,7 +62,7 @@ export function variantView(
     prepared<[string | null]>(db, `${selectFrom(db, table)} WHERE product_id = ?`).get(productId);
   const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const changes = changesOf(db, { variantId, beforeSeq, limit: limit + 1 });
-  const gaps = `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, opened_seq LIMIT 100`;
+  const gaps = `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq LIMIT 100`;
   return {
     ...shown,
     variant,
