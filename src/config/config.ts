@@ -104,7 +104,11 @@ function read(given: Partial<Sources>) {
     webhook,
     ops: { ...ops, token: values.OPS_TOKEN ?? null, readToken: values.OPS_READ_TOKEN ?? null },
     /** croner patterns, or null if off. */
-    schedules: { reconcileCron: values.RECONCILE_CRON, resyncCron: values.RESYNC_CRON },
+    schedules: {
+      reconcileCron: values.RECONCILE_CRON,
+      verifyWithinHours: values.VERIFY_WITHIN_HOURS,
+      resyncCron: values.RESYNC_CRON,
+    },
     warehouseNames: values.WAREHOUSE_NAMES ?? new Map<string, string>(),
     retentionDays: values.RETENTION_DAYS,
     /** null if this is the only machine. */

@@ -29,7 +29,12 @@ export const VARIABLES = {
   RECONCILE_CRON: preset(
     '*/15 * * * *',
     is.schedule,
-    'When the products with the [oldest evidence](architecture.md#schedule) are read',
+    'When the scheduled reads of the time until the next one are [planned](architecture.md#schedule)',
+  ),
+  VERIFY_WITHIN_HOURS: preset(
+    '2',
+    is.wholeNumber(1, 720),
+    'Every product is read at least this often, by [scheduled reads](architecture.md#schedule); they take at most a fifth of `SERVICE_MAX_RPS`',
   ),
   RESYNC_CRON: preset('0 3 * * *', is.schedule, 'When the whole catalogue is read'),
   WAREHOUSE_NAMES: optional(

@@ -19,7 +19,7 @@ interface WatchedMirror {
     readonly writer: Store['writer'] | null;
   };
   readonly sampler: Pick<StateSampler, 'last'> | null;
-  readonly operator: Pick<Operator, 'blocked'> | null;
+  readonly operator: Pick<Operator, 'blocked' | 'verificationBound'> | null;
   readonly stream: Pick<Stream, 'facts' | 'backlog'> | null;
   readonly now: () => number;
   readonly log: Logger;
@@ -97,6 +97,7 @@ export class Monitor {
       now,
       log,
       blocked: () => operator?.blocked ?? null,
+      verification: () => operator?.verificationBound ?? null,
       clockAheadMs: () => this.#clockSkew.aheadMs,
       status: () => sampler?.last?.status ?? null,
       stream: stream === null ? null : () => stream.facts(),

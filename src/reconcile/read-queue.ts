@@ -2,6 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { readProduct, recordFailure, type ReadingDeps } from './product-reader.ts';
+import type { Verification } from './verification.ts';
+
+interface QueueDeps extends ReadingDeps {
+  readonly verification: Pick<Verification, 'free' | 'begun' | 'dueBeforeMs'>;
+}
 
 const IDLE_MS = 200;
 /** Answers not recorded yet: a slow database holds the requests back. */
@@ -13,14 +18,14 @@ const FAIR_AGE_MS = 10 * 60_000;
 const STORE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
-  readonly #deps: ReadingDeps;
+  readonly #deps: QueueDeps;
   readonly #stop = new AbortController();
   readonly #underWay = new Map<string, Promise<void>>();
   #heldUntilMs = Number.NEGATIVE_INFINITY;
   #sinceFair = 0;
   #loop: Promise<void> | null = null;
 
-  constructor(deps: ReadingDeps) {
+  constructor(deps: QueueDeps) {
     this.#deps = deps;
   }
 
@@ -76,20 +81,23 @@ export class ReadQueue {
   }
 
   async #startDue(limit: number): Promise<number> {
-    const nowMs = this.#deps.now();
-    const due = await this.#deps.store.reader.ask('nextReads', {
+    const { store, now, verification } = this.#deps;
+    const nowMs = now();
+    const { due, verified } = await store.reader.ask('nextReads', {
       nowMs,
       limit,
       exclude: [...this.#underWay.keys()],
       fairBeforeMs: this.#sinceFair < FAIR_SHARE - 1 ? null : nowMs - FAIR_AGE_MS,
+      verify: { limit: verification.free(), dueBeforeMs: verification.dueBeforeMs },
     });
     if (this.#isStopped()) return 0;
-    this.#sinceFair = this.#sinceFair < FAIR_SHARE - 1 ? this.#sinceFair + due.length : 0;
-    for (const productId of due) {
+    this.#sinceFair = verified.length === 0 ? this.#sinceFair + due.length : 0;
+    verification.begun(verified.length);
+    for (const productId of [...verified, ...due]) {
       const work = this.#read(productId).finally(() => this.#underWay.delete(productId));
       this.#underWay.set(productId, work);
     }
-    return due.length;
+    return due.length + verified.length;
   }
 
   /** Never rejects: every failure is recorded, or leaves the product due. */

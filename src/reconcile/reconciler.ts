@@ -18,7 +18,7 @@ import {
 } from './runs.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
 import { Throttle, type Blocked } from './throttle.ts';
-import { Ticks } from './ticks.ts';
+import { Verification, type VerificationBound } from './verification.ts';
 
 interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
   readonly tokens: TokenProvider;
@@ -29,6 +29,7 @@ interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
   /** croner patterns; null if off. */
   readonly schedules: {
     readonly reconcileCron: string | null;
+    readonly verifyWithinHours: number;
     readonly resyncCron: string | null;
     readonly timezone?: string;
   };
@@ -37,14 +38,18 @@ interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {
 const TICK_MS = 250;
 const COUNT_AFTER_MS = 5_000;
 const TROUBLE_MS = 1_000;
-const ALLOW_REMOVALS_MS = 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
+const ALLOW_REMOVALS_MS = HOUR_MS;
+/** Of SERVICE_MAX_RPS. */
+const VERIFICATION_SHARE = 0.2;
 
 export class Reconciler {
   readonly #deps: ReconcilerDeps;
   readonly #throttle: Throttle;
   readonly #queue: ReadQueue;
   readonly #lookups: Lookups;
-  readonly #ticks: Ticks;
+  readonly #verification: Verification;
+  readonly #bound: VerificationBound;
   readonly #stop = new AbortController();
   readonly #crons: Cron[] = [];
   #unlisten: () => void = () => undefined;
@@ -58,8 +63,17 @@ export class Reconciler {
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
     this.#throttle = new Throttle(deps);
-    this.#queue = new ReadQueue({ ...deps, throttle: this.#throttle });
-    this.#ticks = new Ticks(deps);
+    const { reconcileCron, verifyWithinHours, timezone } = deps.schedules;
+    this.#bound = {
+      withinMs: verifyWithinHours * HOUR_MS,
+      maxReadsPerSecond: deps.maxRps * VERIFICATION_SHARE,
+    };
+    this.#verification = new Verification({
+      ...deps,
+      bound: this.#bound,
+      nextTickAtMs: timesOf(reconcileCron, timezone),
+    });
+    this.#queue = new ReadQueue({ ...deps, throttle: this.#throttle, verification: this.#verification });
     this.#lookups = new Lookups(
       { ...deps, throttle: this.#throttle, beginScan: () => this.#beginScan('scheduled') },
       this.#stop.signal,
@@ -78,11 +92,10 @@ export class Reconciler {
     const { store, schedules } = this.#deps;
     this.#unlisten = store.writer.onApplied(({ reports }) => {
       const isLoss = ({ kind }: Fact): boolean => kind === 'gap_proved' || kind === 'loss_suspected';
-      if (reports.some(({ facts }) => facts.some(isLoss))) this.#ticks.noteLoss();
+      if (reports.some(({ facts }) => facts.some(isLoss))) this.#verification.noteLoss();
     });
     this.#queue.start();
     this.#ticking = this.#tick();
-    this.#schedule(schedules.reconcileCron, 'reconcile', () => this.#ticks.run());
     this.#schedule(schedules.resyncCron, 'resync', () => this.#beginScan('scheduled'));
   }
 
@@ -97,6 +110,11 @@ export class Reconciler {
       ...(schedules.timezone === undefined ? {} : { timezone: schedules.timezone }),
     };
     this.#crons.push(new Cron(pattern, options, () => run().then(() => undefined)));
+  }
+
+  /** null if the schedule is off. */
+  get verificationBound(): VerificationBound | null {
+    return this.#deps.schedules.reconcileCron === null ? null : this.#bound;
   }
 
   /** An operator's request: clears all read blocks, then reads the whole catalogue or these products. */
@@ -209,10 +227,16 @@ export class Reconciler {
     const { store, now } = this.#deps;
     const due = await store.reader.ask('dueChores', { nowMs: now() });
     if (due.bundles) await store.writer.append({ kind: 'bundles_due', atMs: now() });
-    await this.#ticks.runAfterLoss();
+    await this.#verification.check();
     if (due.lookups.length === 0 && this.#lookups.isIdle) return;
     // The first catalogue scan shows every product anyway.
     if ((await store.reader.ask('runningRuns')).some((run) => run.kind === 'initial')) return;
     this.#lookups.follow(due.lookups);
   }
+}
+
+function timesOf(pattern: string | null, timezone: string | undefined): (afterMs: number) => number | null {
+  if (pattern === null) return () => null;
+  const cron = new Cron(pattern, { paused: true, ...(timezone === undefined ? {} : { timezone }) });
+  return (afterMs) => cron.nextRun(new Date(afterMs))?.getTime() ?? null;
 }

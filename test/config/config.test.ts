@@ -101,7 +101,7 @@ describe('defaults', () => {
       database: { path: '/app/data/stock-mirror.db' },
       webhook: { host: '127.0.0.1', port: 8787 },
       ops: { host: '127.0.0.1', port: 8788, token: null, readToken: null },
-      schedules: { reconcileCron: '*/15 * * * *', resyncCron: '0 3 * * *' },
+      schedules: { reconcileCron: '*/15 * * * *', verifyWithinHours: 2, resyncCron: '0 3 * * *' },
       warehouseNames: {},
       retentionDays: 30,
       stream: null,

@@ -46,6 +46,7 @@ export function opsApp(
       joined: false,
     }),
     blocked: null,
+    verificationBound: null,
     readsUnderWay: 0,
   };
   return createOpsApp({

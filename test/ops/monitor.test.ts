@@ -15,7 +15,10 @@ const STREAM = {
 function watched(now: () => number = Date.now, stream: typeof STREAM | null = null) {
   const monitor = new Monitor();
   const store = newStore();
-  const operator: { blocked: Operator['blocked'] } = { blocked: null };
+  const operator: { blocked: Operator['blocked']; verificationBound: null } = {
+    blocked: null,
+    verificationBound: null,
+  };
   const sampler = new StateSampler({ reader: store.reader, now, log });
   const watch = monitor.watch({ store, sampler, operator, stream, now, log });
   onTestFinished(async () => {

@@ -66,6 +66,7 @@ function operatorOf(
       return { ...(await beginCatalogueRun({ store, now: Date.now, log }, 'operator')), joined: false };
     },
     blocked: null,
+    verificationBound: null,
     readsUnderWay: 0,
     ...over,
   };

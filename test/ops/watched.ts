@@ -19,6 +19,7 @@ export function unwatched(
     ...{ reader, writer, inbox, log, blocked },
     now: Date.now,
     clockAheadMs: () => null,
+    verification: () => null,
     stream: null,
     status: () => state.last?.status ?? null,
   });

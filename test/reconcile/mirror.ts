@@ -223,7 +223,7 @@ export function newReconciler(
     log,
     maxConcurrency: 8,
     maxRps: 10_000,
-    schedules: { reconcileCron: null, resyncCron: null },
+    schedules: { reconcileCron: null, verifyWithinHours: 2, resyncCron: null },
   });
   onTestFinished(() => reconciler.stop());
   return reconciler;

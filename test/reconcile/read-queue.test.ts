@@ -33,6 +33,7 @@ function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
     now,
     random: () => 0.5,
     log,
+    verification: { free: () => 0, begun: () => undefined, dueBeforeMs: 0 },
   });
   const failures = () =>
     store.rows<Failure>(

@@ -208,7 +208,12 @@ class Run {
         clientSecret: this.#service.clientSecret,
         webhookSecrets: [this.#service.webhookSecret] as const,
       },
-      schedules: { reconcileCron: plan.reconcileCron, resyncCron: plan.resyncCron, timezone: 'UTC' },
+      schedules: {
+        reconcileCron: plan.reconcileCron,
+        verifyWithinHours: 2,
+        resyncCron: plan.resyncCron,
+        timezone: 'UTC',
+      },
       maxConcurrency: plan.maxConcurrency,
       maxRps: plan.maxRps,
       onFault: (what: string) => this.#fault(what),

@@ -1,4 +1,5 @@
 /** The next reads (docs/architecture.md#queue). A single view would sort every unread product: 280 ms, not 0.1. */
+import { EARLIEST_MS } from '../../core/limits.ts';
 import { PRIORITY } from '../../core/reasons.ts';
 import { RUN_PRIORITY, type RunKind } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
@@ -102,27 +103,81 @@ function firstOfEach(reads: Iterable<DueRead>, limit: number): DueRead[] {
   return [...first.values()];
 }
 
-/** @param fairBeforeMs if not null, the first id is the product read longest ago, if that was before this instant. */
-export function nextReads(db: Db, args: DueReadsArgs & { readonly fairBeforeMs: number | null }): string[] {
+export interface NextReads {
+  /** Most urgent first. */
+  readonly due: readonly string[];
+  /** Nothing asks for these; the schedule verifies them. */
+  readonly verified: readonly string[];
+}
+
+interface NextReadsArgs extends DueReadsArgs {
+  /** If not null, a product that was read before this instant goes first, the one read longest ago. */
+  readonly fairBeforeMs: number | null;
+  /** At most this many products are verified: first those read before `dueBeforeMs`, then by their oldest evidence. */
+  readonly verify: { readonly limit: number; readonly dueBeforeMs: number };
+}
+
+export function nextReads(db: Db, args: NextReadsArgs): NextReads {
   return db.transaction(() => {
-    const { nowMs, limit, fairBeforeMs } = args;
-    const due = dueReads(db, args).map(({ productId }) => productId);
-    if (fairBeforeMs === null || due.length < limit) return due;
-    const exclude = JSON.stringify(args.exclude);
-    const fair = { nowMs, exclude, barrierMs: fairBeforeMs, limit: 1, priority: null };
-    const oldest = prepared<object, DueRead>(db, unread('untried')).get(fair);
-    return oldest === undefined ? due : [...new Set([oldest.productId, ...due])].slice(0, limit);
+    const { limit, fairBeforeMs, verify } = args;
+    // A retry is not fair to products that were never tried.
+    const untried = { exclude: args.exclude, nowMs: EARLIEST_MS };
+    const fair = fairBeforeMs === null ? [] : readLongAgo(db, untried, fairBeforeMs, 1);
+    const due = dueReads(db, args)
+      .map(({ productId }) => productId)
+      .filter((id) => !fair.includes(id))
+      .slice(0, limit - fair.length);
+    const room = Math.min(verify.limit, limit - due.length) - fair.length;
+    if (room <= 0) return { due, verified: fair };
+    const exclude = [...args.exclude, ...fair, ...due];
+    const overdue = readLongAgo(db, { ...args, exclude }, verify.dueBeforeMs, room);
+    const spare = oldestEvidence(db, { ...args, exclude: [...exclude, ...overdue] }, room - overdue.length);
+    return { due, verified: [...fair, ...overdue, ...spare] };
   })();
 }
 
-/** Live products without a request, in order of their last read or delivery. */
-export function oldestEvidence(db: Db, { limit }: { readonly limit: number }): string[] {
-  return column<[number], string>(
+/** Nothing asks for a read of the product, and its reads do not wait after a failure. */
+const UNASKED = `
+  gone_at_ms IS NULL
+  AND product_id NOT IN (SELECT value FROM json_each(@exclude))
+  AND NOT EXISTS (SELECT 1 FROM read_requests WHERE read_requests.product_id = products.product_id)
+  AND NOT EXISTS (
+    SELECT 1 FROM read_failures
+    WHERE read_failures.product_id = products.product_id AND read_failures.next_at_ms > @nowMs
+  )`;
+
+interface UnaskedArgs {
+  readonly nowMs: number;
+  readonly exclude: readonly string[];
+}
+
+function readLongAgo(db: Db, { nowMs, exclude }: UnaskedArgs, readBeforeMs: number, limit: number): string[] {
+  return column<object, string>(
     db,
-    `SELECT product_id FROM products p
-     WHERE gone_at_ms IS NULL AND NOT EXISTS (SELECT 1 FROM read_requests q WHERE q.product_id = p.product_id)
-     ORDER BY evidence_at_ms LIMIT ?`,
-  ).all(limit);
+    `SELECT product_id FROM products WHERE ${UNASKED} AND read_at_ms < @readBeforeMs
+     ORDER BY read_at_ms LIMIT @limit`,
+  ).all({ nowMs, exclude: JSON.stringify(exclude), readBeforeMs, limit });
+}
+
+function oldestEvidence(db: Db, { nowMs, exclude }: UnaskedArgs, limit: number): string[] {
+  return column<object, string>(
+    db,
+    `SELECT product_id FROM products WHERE ${UNASKED} ORDER BY evidence_at_ms LIMIT @limit`,
+  ).all({ nowMs, exclude: JSON.stringify(exclude), limit });
+}
+
+export interface VerificationCounts {
+  readonly products: number;
+  /** Products read before the instant. */
+  readonly overdueAtEnd: number;
+}
+
+export function verificationCounts(db: Db, args: { readonly readBeforeMs: number }): VerificationCounts {
+  const sql = `
+    SELECT
+      (SELECT products FROM live_counts) AS products,
+      (SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < @readBeforeMs) AS overdueAtEnd`;
+  return prepared<object, VerificationCounts>(db, sql).get(args) ?? { products: 0, overdueAtEnd: 0 };
 }
 
 export function dueChores(

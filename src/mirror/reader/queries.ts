@@ -6,7 +6,7 @@ export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
 export { search } from '../queries/page/search.ts';
 export { findStock } from '../queries/page/stock.ts';
-export { dueChores, nextReads, notMirrored, oldestEvidence, unreadSince } from '../queries/queue.ts';
+export { dueChores, nextReads, notMirrored, unreadSince, verificationCounts } from '../queries/queue.ts';
 export {
   absentProducts,
   catalogueOutlook,

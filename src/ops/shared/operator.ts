@@ -6,6 +6,7 @@ import type { StoreWriter } from '../../mirror/mirror.ts';
 import type { StateSource } from '../state/state-sampler.ts';
 import type { StateWatch } from '../state/state-watch.ts';
 import type { Blocked } from '../state/store-cause.ts';
+import type { VerificationBound } from '../state/verification-cause.ts';
 import type { Timeline } from '../state/timeline.ts';
 import type { WarehouseNames } from './words.ts';
 
@@ -15,6 +16,8 @@ export interface Operator {
     options: { readonly allowRemovals: boolean },
   ): Promise<Run & { readonly joined: boolean }>;
   readonly blocked: Blocked | null;
+  /** null if nothing is verified by schedule. */
+  readonly verificationBound: VerificationBound | null;
   readonly readsUnderWay: number;
 }
 

@@ -214,6 +214,15 @@ export const CAUSES = {
       'See the latest error in `stock-mirror status`; `stock-mirror resync` tries again. If the store keeps refusing a product, report it to the store.',
     alertAfter: '30m',
   },
+  verify_overdue: {
+    severity: 'warning',
+    owner: 'operator',
+    message:
+      'Scheduled reads cannot check every product within VERIFY_WITHIN_HOURS{arithmetic}. Until then, the loss of the last webhook of a quantity is not found.',
+    remedy:
+      'Raise SERVICE_MAX_RPS if the store allows it, or raise VERIFY_WITHIN_HOURS to the time that is needed; then restart the mirror.',
+    alertAfter: '1h',
+  },
   turned_away: {
     severity: 'warning',
     owner: 'host',
@@ -314,6 +323,7 @@ const IN_GENERAL: Readonly<Record<string, string>> = {
   right: 'others',
   seen: 'another request or protocol',
   difference: '10 s or more ahead of or behind',
+  arithmetic: '',
 };
 
 export function causeOf(

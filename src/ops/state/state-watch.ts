@@ -8,6 +8,7 @@ import { Signatures } from './signatures.ts';
 import { DeliveryHistory } from './silence.ts';
 import { stateOf, type MirrorState, type ProcessFacts, type StatusFacts } from './state.ts';
 import type { Blocked } from './store-cause.ts';
+import type { VerificationBound } from './verification-cause.ts';
 
 export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */
@@ -18,6 +19,8 @@ export interface StateWatchDeps {
   readonly log: Logger;
   readonly blocked: () => Blocked | null;
   readonly clockAheadMs: () => number | null;
+  /** null if nothing is verified by schedule. */
+  readonly verification: () => VerificationBound | null;
   /** null if no stream is configured. */
   readonly stream: (() => StreamFacts) | null;
   readonly status: () => (StatusFacts & { readonly last_delivery_at: number | null }) | null;
@@ -159,6 +162,7 @@ export class StateWatch {
       fault: this.#faultNow(nowMs, error),
       behindSinceMs: this.#behindSince(nowMs),
       blocked: this.#deps.blocked(),
+      verification: this.#deps.verification(),
       clockAheadMs: this.#deps.clockAheadMs(),
       silentSinceMs: this.#history.isSilenceUnusual(silentSinceMs, nowMs) ? silentSinceMs : null,
       badSignatures: this.#signatures.bad(nowMs),

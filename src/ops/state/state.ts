@@ -5,6 +5,7 @@ import { storeCause, type Blocked } from './store-cause.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StreamFacts } from '../../stream/stream.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
+import { verificationCause, type VerificationBound } from './verification-cause.ts';
 
 export interface MirrorState {
   readonly state: 'live' | 'catching_up' | 'stale';
@@ -38,6 +39,8 @@ export interface ProcessFacts {
     readonly seen: string;
     readonly atMs: number;
   } | null;
+  /** null if nothing is verified by schedule. */
+  readonly verification: VerificationBound | null;
   /** null if no stream is configured. */
   readonly stream: StreamFacts | null;
   /** false: this host only receives. */
@@ -64,7 +67,7 @@ const CLOCK_OFF_MS = 10_000;
 const TURNED_AWAY_MS = 15 * 60_000;
 
 export function stateOf(facts: Facts): MirrorState {
-  const causes = [...fileCauses(facts), ...processCauses(facts)].toSorted(
+  const causes = [...fileCauses(facts), ...processCauses(facts), ...verificationCauses(facts)].toSorted(
     (a, b) => CAUSE_CODES.indexOf(a.code) - CAUSE_CODES.indexOf(b.code),
   );
   const state = causes.some(({ severity }) => severity === 'critical')
@@ -158,6 +161,12 @@ function* processCauses({ own, nowMs }: Facts): Generator<Cause> {
     const side = clockAheadMs > 0 ? 'ahead of' : 'behind';
     yield causeOf('clock_wrong', null, { difference: `${duration(Math.abs(clockAheadMs))} ${side}` });
   }
+}
+
+function* verificationCauses({ status, own }: Facts): Generator<Cause> {
+  if (status === null || own === null || own.verification === null) return;
+  const cause = verificationCause(status.products, own.verification);
+  if (cause !== null) yield cause;
 }
 
 function* streamCauses({ silentSinceMs, failure, backlogSinceMs }: StreamFacts): Generator<Cause> {

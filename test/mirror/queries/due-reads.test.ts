@@ -3,7 +3,7 @@ import type { RunKind } from '../../../src/core/runs.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
 import type { ReadRequest } from '../../../src/core/model.ts';
-import { dueReads, nextReads, oldestEvidence } from '../../../src/mirror/queries/queue.ts';
+import { dueReads, nextReads } from '../../../src/mirror/queries/queue.ts';
 import { insertInto } from '../../../src/mirror/file/statements.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { delivery, detail, DirectWriter, item, T0, values } from '../mirror-file.ts';
@@ -167,8 +167,11 @@ test('gives the fair share to the product read longest ago', () => {
   product(writer.db, '4', T0);
   failed(writer, '4', LATEST_MS);
   for (const id of ['8', '9']) requestRead(writer.db, id);
-  const next = (fairBeforeMs: number | null, ...exclude: string[]) =>
-    nextReads(writer.db, { nowMs: NOW, limit: 2, exclude, fairBeforeMs });
+  const verify = { limit: 0, dueBeforeMs: 0 };
+  const next = (fairBeforeMs: number | null, ...exclude: string[]) => {
+    const { due, verified } = nextReads(writer.db, { nowMs: NOW, limit: 2, exclude, fairBeforeMs, verify });
+    return [...verified, ...due];
+  };
   expect(next(null)).toEqual(['8', '9']);
   expect(next(NOW)).toEqual(['2', '8']);
   expect(next(NOW, '2')).toEqual(['1', '8']);
@@ -193,22 +196,45 @@ test('reads an untried product before a retry of the same priority', () => {
   expect(due(writer.db, 2)).toEqual(['1', '4']);
 });
 
-test('orders products by their last read or delivery, whichever is later', () => {
+test('verifies products read too long ago, then by their last read or delivery, whichever is later', () => {
   const writer = new DirectWriter();
   const read = (n: number, atMs: number) =>
     writer.read(`1${n}`, detail(`1${n}`, [{ id: `1${n}0`, levels: { 1: 5 } }]), atMs);
   for (const n of [0, 1, 2, 3, 4]) read(n, T0 + n);
   writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 20_000 })), T0 + 20_000);
-  const oldest = (limit = 9) => oldestEvidence(writer.db, { limit });
+  const verified = (limit = 9, dueBeforeMs = 0, exclude: readonly string[] = []) =>
+    nextReads(writer.db, {
+      nowMs: NOW,
+      limit: 9,
+      exclude,
+      fairBeforeMs: null,
+      verify: { limit, dueBeforeMs },
+    }).verified;
   asIfRead(writer.db);
-  expect(oldest()).toEqual(['10', '12', '13', '14', '11']);
+  expect(verified()).toEqual(['10', '12', '13', '14', '11']);
+  expect(verified(0)).toEqual([]);
+  expect(verified(3, T0 + 2)).toEqual(['10', '11', '12']);
+  expect(verified(2, T0 + 2, ['10'])).toEqual(['11', '12']);
   read(0, T0 + 60_000);
   read(4, T0 + 120_000);
   writer.read('13', null, T0 + 120_000);
   writer.read('13', null, T0 + 180_000);
   requestRead(writer.db, '12');
-  expect(oldest()).toEqual(['11', '10', '14']);
-  expect(oldest(1)).toEqual(['11']);
+  expect(verified()).toEqual(['11', '10', '14']);
+  expect(verified(1)).toEqual(['11']);
+  failed(writer, '11', NOW + 1);
+  expect(verified(1)).toEqual(['10']);
+  failed(writer, '11', NOW);
+  expect(verified(1)).toEqual(['11']);
+});
+
+test('verifies nothing while the reads that are due leave no room', () => {
+  const writer = new DirectWriter();
+  product(writer.db, '1', T0);
+  for (const id of ['8', '9']) requestRead(writer.db, id);
+  const args = { nowMs: NOW, exclude: [], fairBeforeMs: null, verify: { limit: 5, dueBeforeMs: NOW } };
+  expect(nextReads(writer.db, { ...args, limit: 2 })).toEqual({ due: ['8', '9'], verified: [] });
+  expect(nextReads(writer.db, { ...args, limit: 3 })).toEqual({ due: ['8', '9'], verified: ['1'] });
 });
 
 function asIfRead(db: Db): void {

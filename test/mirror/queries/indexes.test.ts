@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import * as parsing from '../../../src/mirror/reader/parsing-queries.ts';
 import * as light from '../../../src/mirror/reader/queries.ts';
-import { dueReads, oldestEvidence } from '../../../src/mirror/queries/queue.ts';
+import { dueReads } from '../../../src/mirror/queries/queue.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { openWriter } from '../../../src/mirror/file/open-writer.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
@@ -58,7 +58,18 @@ function statements(db: Db, use: (db: Db) => unknown): string[] {
 
 test.each<[string, (db: Db) => unknown]>([
   ['dueReads', (db) => dueReads(db, { nowMs: T0, limit: 8, exclude: ['1'] })],
-  ['oldestEvidence', (db) => oldestEvidence(db, { limit: 2 })],
+  [
+    'nextReads',
+    (db) =>
+      queries.nextReads(db, {
+        nowMs: T0,
+        limit: 8,
+        exclude: ['1'],
+        fairBeforeMs: T0,
+        verify: { limit: 4, dueBeforeMs: T0 },
+      }),
+  ],
+  ['verificationCounts', (db) => queries.verificationCounts(db, { readBeforeMs: T0 })],
   ['dueChores', (db) => queries.dueChores(db, { nowMs: T0 })],
   ['remainingOf', (db) => queries.remainingOf(db, LEFT)],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],

@@ -24,7 +24,8 @@ async function scrape(): Promise<ReadonlySet<string>> {
   const monitor = new Monitor();
   const store = newStore();
   const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
-  monitor.watch({ store, sampler, operator: { blocked: null }, stream: null, now: Date.now, log });
+  const operator = { blocked: null, verificationBound: null };
+  monitor.watch({ store, sampler, operator, stream: null, now: Date.now, log });
   collectDefaultMetrics({ register: monitor.registry });
   return seriesOf(await monitor.registry.metrics());
 }

@@ -52,6 +52,7 @@ async function startMirror(): Promise<Mirror> {
     get blocked() {
       return facts.blocked;
     },
+    verificationBound: null,
     readsUnderWay: 0,
   };
   const monitor = new Monitor();

@@ -36,6 +36,7 @@ const OWN: ProcessFacts = {
   badSignatures: null,
   turnedAwayAtMs: null,
   misdirected: null,
+  verification: null,
   stream: null,
   isMirror: true,
 };
@@ -54,6 +55,10 @@ const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>
   });
 const stream = (over: Partial<ProcessFacts['stream']>) =>
   own({ stream: { silentSinceMs: null, failure: null, backlogSinceMs: null, ...over } });
+const verified = (products: number, maxReadsPerSecond: number): Partial<Facts> => ({
+  ...status({ products }),
+  ...own({ verification: { withinMs: 2 * 60 * MINUTE, maxReadsPerSecond } }),
+});
 const network = (code: string) => blocked('breaker', { code });
 const commits = (ageMs: number, lastError: PlainError | null) =>
   own({ commits: { lastGoodAtMs: NOW - ageMs, lastError } });
@@ -63,6 +68,13 @@ const IO = { kind: 'cannot_commit', message: 'I/O' } as const;
 
 test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>([
   ['all is well', {}, 'live'],
+  ['the rate just verifies every product', verified(72_000, 10), 'live'],
+  [
+    'the rate verifies the products too slowly',
+    verified(100_000, 10),
+    'live verify_overdue',
+    /100,000 products at 10 reads a second, .* take 2\.8 h, not 2 h; 13\.9 reads a second would suffice/,
+  ],
   [
     'a first read',
     because('first_read', { pending_reads: 80 }),
