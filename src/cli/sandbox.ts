@@ -80,7 +80,6 @@ function intro(sandbox: Sandbox, { products, seed, rate, webhookUrl }: SandboxOp
   const { baseUrl } = sandbox;
   return `${colours.bold(`Simulated store on ${baseUrl}`)} (${products} products, seed ${seed}, ${rate} changes/s)
 Page:     ${baseUrl}/
-OpenAPI:  ${baseUrl}/openapi.json
 Webhooks: ${webhookUrl}
 Control:  ${baseUrl}/sandbox/
 Ctrl-C ends it.

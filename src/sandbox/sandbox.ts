@@ -4,27 +4,12 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApi } from './api/api.ts';
 import type { ApiEnv } from './api/api.ts';
-import { TokenIssuer } from './api/oauth.ts';
 import { createControl } from './control/control.ts';
-import { DeliveryLog } from './network/deliveries.ts';
-import { Losses } from './network/losses.ts';
-import { Network } from './network/network.ts';
-import { Reads } from './network/reads.ts';
 import { createTransmitter } from './network/transmit.ts';
 import type { Transmitter } from './network/transmit.ts';
-import { CallLog } from './shared/calls.ts';
-import type { Access } from './shared/errors.ts';
+import { createStore, type Store, type StoreOptions } from './store.ts';
 import { createPage, refuseForeignHost } from './ui/page.ts';
-import { AddressBook } from './world/address-book.ts';
-import { Clock, systemTimers } from './world/clock.ts';
-import type { Timers } from './world/clock.ts';
-import { Factory, fillCatalogue } from './world/catalogue.ts';
-import { Ids } from './world/ids.ts';
-import { createOperations } from './world/operations.ts';
-import { createOrderDesk } from './world/order-desk.ts';
-import { createRandom } from './world/random.ts';
-import { createTraffic } from './world/traffic.ts';
-import { Truth } from './world/truth.ts';
+import { systemTimers } from './world/clock.ts';
 
 export interface SandboxOptions extends StoreOptions {
   /** Default 0: any free port. Always on 127.0.0.1. */
@@ -66,134 +51,6 @@ export function createService(options: StoreOptions, transmitter: Transmitter): 
   api.route('/sandbox', createControl(store));
   api.route('/', createPage(store));
   return Object.assign(store, { api });
-}
-
-interface StoreOptions {
-  /** The same seed gives the same catalogue, operations and faults. Default 1. */
-  readonly seed?: number;
-  readonly products?: number;
-  readonly webhookUrl?: string | null;
-  readonly mirrorUrl?: string | null;
-  readonly clientSecret?: string;
-  readonly webhookSecret?: string;
-  readonly clockOffsetMs?: number;
-  readonly now?: () => number;
-  readonly timers?: Timers;
-}
-
-/** A channel with its credentials and webhook settings ("Events"). */
-interface App {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly webhookSecret: string;
-  readonly webhookUrl: string | null;
-}
-
-export type Store = ReturnType<typeof createStore>;
-
-function createStore(options: StoreOptions, transmitter: Transmitter) {
-  const { seed = 1, timers = systemTimers } = options;
-  const stream = (label: string) => createRandom(seed, label);
-
-  const clock = new Clock({
-    now: options.now ?? Date.now,
-    timers,
-    random: stream('nodes'),
-    offsetMs: options.clockOffsetMs ?? 0,
-  });
-  const access: Access = { accessDenied: false, quotaExceeded: false };
-
-  const ids = new Ids(stream('ids'));
-  const truth = new Truth({ clock, ids });
-  const factory = new Factory({ random: stream('factory'), ids });
-  fillCatalogue({ truth, factory, random: stream('catalogue'), count: options.products ?? 50 });
-
-  const deliveries = new DeliveryLog();
-  const oauth = new TokenIssuer(clock);
-  const networks = new Map<string, Network>();
-  const addApp = ({ clientSecret, ...app }: App): Network => {
-    const serial = networks.size;
-    const random = stream(`network ${serial}`);
-    const added = new Network({ transmitter, log: deliveries, clock, random, serial, ...app });
-    oauth.addChannel(app.clientId, clientSecret);
-    networks.set(app.clientId, added);
-    return added;
-  };
-  const network = addApp({
-    clientId: 'sandbox-client',
-    clientSecret: options.clientSecret ?? 'sandbox-secret',
-    webhookSecret: options.webhookSecret ?? 'sandbox-webhook-secret',
-    webhookUrl: options.webhookUrl ?? null,
-  });
-
-  const operations = createOperations({
-    truth,
-    clock,
-    ids,
-    factory,
-    random: stream('operations'),
-    publish: (changes) => {
-      for (const each of networks.values()) each.publish(changes);
-    },
-  });
-  const traffic = createTraffic({ truth, operations, random: stream('traffic'), timers });
-  // A separate stream, so that orders do not change the ids of later products.
-  const recordIds = new Ids(stream('records'));
-  const addresses = new AddressBook({ ids: recordIds });
-  const orderDesk = createOrderDesk({ truth, operations, addresses, access, clock, ids: recordIds });
-
-  const reads = new Reads({ random: stream('reads'), clock });
-  const losses = new Losses({
-    truth,
-    operations,
-    network,
-    deliveries,
-    clock,
-    random: stream('losses'),
-  });
-  const calls = new CallLog(() => clock.baseNow());
-  const requests: Record<string, number> = {};
-
-  return {
-    clientId: network.clientId,
-    clock,
-    access,
-    truth,
-    operations,
-    traffic,
-    addresses,
-    orderDesk,
-    network,
-    networks,
-    addApp,
-    oauth,
-    deliveries,
-    reads,
-    losses,
-    calls,
-    requests,
-    courier: orderDesk.courier,
-    mirrorUrl: options.mirrorUrl ?? null,
-    /** The secret in force, also after `oauth.replaceSecret`. */
-    get clientSecret() {
-      return oauth.clientSecret;
-    },
-    get webhookSecret() {
-      return network.webhookSecret;
-    },
-    get webhookUrl() {
-      return network.webhookUrl;
-    },
-    set webhookUrl(url) {
-      network.webhookUrl = url;
-    },
-    stop: async () => {
-      traffic.stop();
-      clock.stop();
-      for (const each of networks.values()) each.stop();
-      await transmitter.close();
-    },
-  };
 }
 
 /** Loopback only: the credentials are public, and the control API is open. */

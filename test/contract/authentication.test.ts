@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { rule, secondToken } from './contract.ts';
+import { rule, secondChannel, secondToken } from './contract.ts';
 import { accessToken, errorOf, expectRefused, type Answer, type Raw } from './raw.ts';
 
 const LIST = '/v1/product/list';
@@ -91,10 +91,10 @@ rule('auth.1', 'refuses a call without a token and changes nothing', async ({ ra
   expect(await isAccepted(raw, await accessToken(raw))).toBe(true);
 });
 
-rule('auth.2', 'grants a token, and shows no secret again', async ({ raw, sandbox, steer }) => {
-  const { client_secret: next } = await steer('/replace-client-secret', {});
+rule('auth.2', 'grants a token, and shows no secret again', async ({ raw, sandbox }) => {
+  const next = sandbox.oauth.replaceSecret();
   expect(next).not.toBe('sandbox-secret');
-  expect(await isAccepted(raw, await accessToken(raw, { client_secret: next as string }))).toBe(true);
+  expect(await isAccepted(raw, await accessToken(raw, { client_secret: next }))).toBe(true);
   const settings = await (await fetch(`${sandbox.baseUrl}/sandbox/settings`)).text();
   expect(settings).not.toContain(next);
 });
@@ -158,9 +158,8 @@ rule(
 rule(
   ['auth.5.block', 'limits.failed-authentications'],
   'blocks id and address after ten failures',
-  async ({ raw, advance, steer }) => {
-    const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
-    const second = { client_id: 'second', client_secret: secret as string };
+  async ({ raw, advance, sandbox }) => {
+    const second = secondChannel(sandbox);
     for (let n = 0; n < 10; n += 1) {
       expect((await raw.token(wrong)).status).toBe(401);
       advance(20_000);
@@ -179,9 +178,9 @@ rule(
 rule(
   ['auth.6', 'limits.old-secret'],
   'accepts the old secret for exactly a day',
-  async ({ raw, sandbox, advance, steer }) => {
+  async ({ raw, sandbox, advance }) => {
     const old = sandbox.clientSecret;
-    const next = (await steer('/replace-client-secret', {}))['client_secret'] as string;
+    const next = sandbox.oauth.replaceSecret();
     expect((await raw.token({ client_secret: next })).status).toBe(200);
     expect((await raw.token({ client_secret: old })).status).toBe(200);
     advance(24 * HOUR_MS - 1);

@@ -2,6 +2,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient, type Client, type ClientOptions } from '../../src/client.ts';
 import type { Variant } from '../../src/sandbox/world/model.ts';
+import { renderOrder } from '../../src/sandbox/world/orders.ts';
+import { createOrderRequestSchema } from '../../src/store-api/contract/order-schemas.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { manualTime, steer, withReceiver, lamp, recipient, type Json } from '../sandbox/harness.ts';
 import type { Received, Receiver } from '../sandbox/receiver.ts';
@@ -93,7 +95,7 @@ export async function contextFor(options: SandboxOptions = {}): Promise<Context>
     },
     webhooks: async () => {
       await sandbox.network.idle();
-      for (const delivery of receiver.received) await raw.checkWebhook(delivery);
+      for (const delivery of receiver.received) raw.checkWebhook(delivery);
       return receiver.received;
     },
     advance: (ms) => {
@@ -102,10 +104,25 @@ export async function contextFor(options: SandboxOptions = {}): Promise<Context>
   };
 }
 
+/** @returns the credentials of a second channel. */
+export function secondChannel({ addApp }: Sandbox): { client_id: string; client_secret: string } {
+  addApp({
+    clientId: 'second',
+    clientSecret: 'second-secret',
+    webhookSecret: 'second-webhook-secret',
+    webhookUrl: null,
+  });
+  return { client_id: 'second', client_secret: 'second-secret' };
+}
+
 /** @returns the token of a second channel. */
-export async function secondToken({ steer, raw }: Context): Promise<string> {
-  const { client_secret: secret } = await steer('/apps', { client_id: 'second' });
-  return accessToken(raw, { client_id: 'second', client_secret: secret as string });
+export function secondToken({ sandbox, raw }: Context): Promise<string> {
+  return accessToken(raw, secondChannel(sandbox));
+}
+
+/** Keys an order in by hand: it belongs to no channel. */
+export function keyIn({ sandbox, body }: Context, fields: Json = {}): Json {
+  return renderOrder(sandbox.orderDesk.place(createOrderRequestSchema.parse(body(fields)), null));
 }
 
 function orderOf(answer: Answer): Json {

@@ -16,7 +16,7 @@ async function someChanges(context: Context): Promise<readonly Received[]> {
   const { id } = await context.order();
   add(context);
   context.sandbox.operations.adjust({ ...levelOf(context.lamp), to: 3, reason: 'stock_counted' });
-  await context.steer('/operations', { operation: 'cancel', order_id: id });
+  await context.steer('/cancel', { order_id: id });
   context.sandbox.operations.adjust({ ...levelOf(context.lamp), to: 5, reason: 'system_corrected' });
   return context.webhooks();
 }
@@ -201,8 +201,8 @@ rule('events.delivery.3', 'may deliver a later change first', async (context) =>
 });
 
 rule('events.delivery.4', 'shows the change of a lost delivery in the API', async (context) => {
-  const { sandbox, raw, lamp, steer } = context;
-  await steer('/lose-next', { count: 1 });
+  const { sandbox, raw, lamp } = context;
+  sandbox.network.loseNext(1);
   add(context, 5);
   expect(await context.webhooks()).toEqual([]);
   expect(sandbox.deliveries.counts.lost).toBe(1);

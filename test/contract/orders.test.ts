@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { sellable, type Variant } from '../../src/sandbox/world/model.ts';
 import { present } from '../shared/present.ts';
 import { lamp as newLamp, recipient, type Json } from '../sandbox/harness.ts';
-import { rule, secondToken, type Context } from './contract.ts';
+import { keyIn, rule, secondToken, type Context } from './contract.ts';
 import { fieldRule } from './fields.ts';
 import { errorOf, expectRefused } from './raw.ts';
 
@@ -14,8 +14,7 @@ const sku = (text: unknown): Json => ({ products: [{ sku: text, qty: 1 }] });
 const line =
   (fields: Json) =>
   ({ lamp }: Context): Json => ({ products: [{ product_variant_id: lamp.id, qty: 1, ...fields }] });
-const shown = (fields: Json): Json => ({ order: fields });
-const pay = ({ steer }: Context, id: unknown) => steer('/operations', { operation: 'pay', order_id: id });
+const pay = ({ steer }: Context, id: unknown) => steer('/pay', { order_id: id });
 const shipmentsOf = async ({ read }: Context, id: unknown) => (await read(id))['shipments'];
 const deletedProduct = ({ sandbox }: Context): Variant => {
   const gone = newLamp(sandbox, { sku: 'GONE-1' });
@@ -27,13 +26,13 @@ const text = (field: string, name: string, longest?: number): void =>
   fieldRule(`order-create.field.${field}`, name, {
     path: CREATE,
     taken: [
-      [{ [field]: 'ข้อความ' }, shown({ [field]: 'ข้อความ' })],
+      [{ [field]: 'ข้อความ' }],
       ...(longest === undefined
         ? []
         : ([
-            [{ [field]: long(longest) }, shown({ [field]: long(longest) })],
+            [{ [field]: long(longest) }],
             // One visible character of two UTF-16 units.
-            [{ [field]: '📦'.repeat(longest) }, shown({ [field]: '📦'.repeat(longest) })],
+            [{ [field]: '📦'.repeat(longest) }],
           ] as const)),
     ],
     refused: [
@@ -42,26 +41,17 @@ const text = (field: string, name: string, longest?: number): void =>
     ],
   });
 
-const flag = (field: string, byDefault: boolean): void =>
-  fieldRule(`order-create.field.${field}`, `is ${byDefault} by default`, {
+const flag = (field: string): void =>
+  fieldRule(`order-create.field.${field}`, 'accepts only a boolean', {
     path: CREATE,
-    taken: [
-      [{}, shown({ [field]: byDefault })],
-      [{ [field]: byDefault }, shown({ [field]: byDefault })],
-      ...(field === 'is_cod' ? [] : ([[{ [field]: !byDefault }, shown({ [field]: !byDefault })]] as const)),
-    ],
+    taken: [[{ [field]: false }], ...(field === 'is_cod' ? [] : ([[{ [field]: true }]] as const))],
     refused: ['true', 1].map((value) => [{ [field]: value }, field]),
   });
 
-const fee = (field: string, total: string): void =>
+const fee = (field: string): void =>
   fieldRule(`order-create.field.${field}`, 'accepts amounts from 0', {
     path: CREATE,
-    taken: [
-      [{}, shown({ [field]: '0.00', total: '250.00' })],
-      [{ [field]: 10.5 }, shown({ [field]: '10.50', total })],
-      [{ [field]: '10.50' }, shown({ [field]: '10.50', total })],
-      [{ [field]: 0 }, shown({ total: '250.00' })],
-    ],
+    taken: [10.5, '10.50', 0].map((amount) => [{ [field]: amount }]),
     refused: [-1, '-0.01', 'x'].map((amount) => [{ [field]: amount }, field]),
   });
 
@@ -81,8 +71,8 @@ rule('service.stock', 'reserves stock in the warehouse', async ({ lamp, order, r
 });
 
 rule('order.id', 'is a new string of digits for each order', async (context) => {
-  const keyed = await context.steer('/operations', { operation: 'place_order', order: context.body() });
-  const orders = [await context.order(), await context.order(), keyed['order'] as Json];
+  const keyed = keyIn(context);
+  const orders = [await context.order(), await context.order(), keyed];
   const ids = orders.map(({ id }) => id);
   for (const id of ids) expect(id).toMatch(/^[0-9]+$/);
   expect(new Set(ids).size).toBe(3);
@@ -97,7 +87,7 @@ rule('order.external_order_id', 'is answered again, or absent', async ({ order, 
 
 fieldRule('order-line.field.product_variant_id', 'accepts only a live variant of the store', {
   path: CREATE,
-  taken: [[line({}), ({ lamp }) => shown({ products: [{ product_variant_id: lamp.id, qty: 1 }] })]],
+  taken: [[line({})]],
   refused: [
     [line({ product_variant_id: '5' }), 'products[0].product_variant_id'],
     [line({ product_variant_id: 'x' }), 'products[0].product_variant_id'],
@@ -110,9 +100,7 @@ fieldRule('order-line.field.product_variant_id', 'accepts only a live variant of
 
 fieldRule('order-line.field.sku', 'matches the SKU of a live product exactly', {
   path: CREATE,
-  taken: [
-    [sku('LAMP-1'), ({ lamp }) => shown({ products: [{ product_variant_id: lamp.id, sku: 'LAMP-1' }] })],
-  ],
+  taken: [[sku('LAMP-1')]],
   refused: [
     ...['lamp-1', 'LAMP-1 ', ' LAMP-1', 'LAMP 1', 'LAMP1', 'LAMP-', '', 7].map(
       (text) => [sku(text), 'products[0].sku'] as const,
@@ -129,20 +117,17 @@ fieldRule('order-line.field.sku', 'matches the SKU of a live product exactly', {
 
 fieldRule(['order-line.field.qty', 'limits.order-lines'], 'accepts whole numbers from 1', {
   path: CREATE,
-  taken: [
-    [line({ qty: 1 }), shown({ products: [{ qty: 1 }] })],
-    [line({ qty: 3 }), shown({ products: [{ qty: 3 }] })],
-  ],
+  taken: [[line({ qty: 1 })], [line({ qty: 3 })]],
   refused: [undefined, 0, -1, 1.5, '1'].map((qty) => [line({ qty }), 'products[0].qty']),
 });
 
 fieldRule('order-line.field.price', 'accepts amounts from 0', {
   path: CREATE,
   taken: [
-    [line({ qty: 2 }), shown({ products: [{ price: '250.00' }], total: '500.00' })],
-    [line({ qty: 3, price: '9.99' }), shown({ products: [{ price: '9.99' }], total: '29.97' })],
-    [line({ price: 12.5 }), shown({ total: '12.50' })],
-    [line({ price: 0 }), shown({ total: '0.00' })],
+    [line({ qty: 2 })],
+    [line({ qty: 3, price: '9.99' })],
+    [line({ price: 12.5 })],
+    [line({ price: 0 })],
   ],
   refused: [-0.01, '-1', 'x'].map((price) => [line({ price }), 'products[0].price']),
 });
@@ -180,7 +165,6 @@ fieldRule(['shipping-type.values', 'order-create.field.shipping_type'], 'accepts
   path: CREATE,
   taken: ['ecopost', 'ems', 'flash', 'jt', 'kex', 'spx_dropoff', 'spx_pickup'].map((type) => [
     { shipping_type: type },
-    shown({ shipping_type: type }),
   ]),
 });
 
@@ -210,7 +194,7 @@ fieldRule('order-create.unknown-keys', 'refuses an unknown field', {
 
 fieldRule('order-create.field.recipient_address', 'accepts a new address', {
   path: CREATE,
-  taken: [[{ recipient_address: recipient }, shown({ recipient_address: recipient })]],
+  taken: [[{ recipient_address: recipient }]],
   refused: [[{ recipient_address: 'กรุงเทพ' }, 'recipient_address']],
 });
 
@@ -222,7 +206,6 @@ fieldRule('order-create.field.recipient_address_id', 'accepts the store’s addr
         recipient_address: null,
         recipient_address_id: present(sandbox.addresses.own()[1]).id,
       }),
-      ({ sandbox }) => shown({ recipient_address: { id: present(sandbox.addresses.own()[1]).id } }),
     ],
   ],
   refused: [[{ recipient_address: null, recipient_address_id: '5' }, 'no such address for this store']],
@@ -233,22 +216,22 @@ text('external_order_id', 'accepts up to 128 characters', 128);
 rule('order-create.field.external_order_id', 'belongs to one channel', async (context) => {
   const token = await secondToken(context);
   const body = context.body({ external_order_id: 'A-1' });
-  const keyed = await context.steer('/operations', { operation: 'place_order', order: body });
+  const keyed = keyIn(context, { external_order_id: 'A-1' });
   const first = await context.order({ external_order_id: 'A-1' });
   const other = (await context.raw.post(CREATE, body, { token })).body['order'] as Json;
-  const ids = [(keyed['order'] as Json)['id'], first['id'], other['id']];
+  const ids = [keyed['id'], first['id'], other['id']];
   expect(new Set(ids).size).toBe(3);
   expect(sellable(context.lamp)).toBe(7);
 });
 
-flag('is_cod', false);
+flag('is_cod');
 
 fieldRule(
   ['order-create.field.cod_fee', 'order-create.field.is_cod'],
   'is required with cash on delivery and refused without',
   {
     path: CREATE,
-    taken: [[cod, shown({ is_cod: true, cod_fee: '15.00', cod_amount: '265.00' })]],
+    taken: [[cod]],
     refused: [
       [{ ...cod, cod_fee: undefined }, 'cod_fee'],
       [{ ...cod, cod_fee: 'x' }, 'cod_fee'],
@@ -261,7 +244,7 @@ fieldRule(
 
 fieldRule('order-create.field.cod_amount', 'is required with cash on delivery and refused without', {
   path: CREATE,
-  taken: [[cod, shown({ cod_amount: '265.00' })]],
+  taken: [[cod]],
   refused: [
     [{ ...cod, cod_amount: undefined }, 'cod_amount'],
     [{ ...cod, cod_amount: -1 }, 'cod_amount'],
@@ -270,23 +253,15 @@ fieldRule('order-create.field.cod_amount', 'is required with cash on delivery an
   ],
 });
 
-fieldRule('order-create.field.sender_name', 'defaults to the store’s name', {
+fieldRule('order-create.field.sender_name', 'accepts a text', {
   path: CREATE,
-  taken: [
-    [{}, shown({ sender_name: 'ร้านจำลอง' })],
-    [{ sender_name: 'ร้านอื่น' }, shown({ sender_name: 'ร้านอื่น' })],
-  ],
+  taken: [[{}], [{ sender_name: 'ร้านอื่น' }]],
   refused: [[{ sender_name: 7 }, 'sender_name']],
 });
 
 fieldRule('order-create.field.sender_address_id', 'accepts only the store’s address', {
   path: CREATE,
-  taken: [
-    [
-      ({ sandbox }) => ({ sender_address_id: present(sandbox.addresses.own()[2]).id }),
-      ({ sandbox }) => shown({ sender_address: { id: present(sandbox.addresses.own()[2]).id } }),
-    ],
-  ],
+  taken: [[({ sandbox }) => ({ sender_address_id: present(sandbox.addresses.own()[2]).id })]],
   refused: [
     [{ sender_address_id: '5' }, 'sender_address_id: no such address for this store'],
     [
@@ -298,15 +273,15 @@ fieldRule('order-create.field.sender_address_id', 'accepts only the store’s ad
 
 text('channel', 'accepts any text');
 
-fee('discount', '239.50');
+fee('discount');
 
-fee('shipping_fee', '260.50');
+fee('shipping_fee');
 
-fee('other_fee', '260.50');
+fee('other_fee');
 
-flag('ship_before_pay', false);
+flag('ship_before_pay');
 
-flag('auto_request_xshipping', true);
+flag('auto_request_xshipping');
 
 text('shipping_label_note', 'accepts up to 1000 characters', 1_000);
 
@@ -339,23 +314,22 @@ fieldRule('order-detail.exactly-one', 'refuses both and neither', {
 
 rule('order-detail.field.order_id', 'finds orders of the app and of other channels', async (context) => {
   const token = await secondToken(context);
-  const keyed = await context.steer('/operations', { operation: 'place_order', order: context.body() });
+  const keyed = keyIn(context);
   const other = await context.raw.post(CREATE, context.body(), { token });
-  for (const { order } of [keyed, other.body] as { order: Json }[]) {
+  for (const order of [keyed, other.body['order'] as Json]) {
     expect(await context.read(order['id'])).toEqual(order);
   }
-  const counter = { operation: 'reserve', lines: [{ variant_id: context.lamp.id, qty: 2 }] };
-  const { order_id: id } = await context.steer('/operations', counter);
+  const { orderId: id } = context.sandbox.operations.reserve([{ variantId: context.lamp.id, qty: 2 }]);
   expect(await context.read(id)).toMatchObject({ id });
   expectRefused(await context.raw.post(DETAIL, { order_id: 5 }), 'order_id');
 });
 
 rule('order-detail.field.external_order_id', 'finds orders of its channel only', async (context) => {
   const token = await secondToken(context);
-  const { raw, body, steer } = context;
+  const { raw, body } = context;
   const mine = await context.order({ external_order_id: 'A-1' });
   const theirs = (await raw.post(CREATE, body({ external_order_id: 'B-1' }), { token })).body['order'];
-  await steer('/operations', { operation: 'place_order', order: body({ external_order_id: 'APP-1' }) });
+  keyIn(context, { external_order_id: 'APP-1' });
   const read = async (id: string, of?: string) => {
     const answer = await raw.post(DETAIL, { external_order_id: id }, of === undefined ? {} : { token: of });
     return answer.status === 200 ? answer.body['order'] : answer.status;
@@ -379,16 +353,15 @@ rule('order-detail.answer', 'shows the current order', async (context) => {
   context.advance(60_000);
   expect(await read()).toMatchObject({
     id,
-    is_paid: true,
     shipments: [{ tracking_number: expect.stringMatching(/./) }],
   });
 });
 
 rule(['order-detail.not-found', 'errors.rule.2'], 'answers the same 404 for every miss', async (context) => {
   const token = await secondToken(context);
-  const { raw, body, steer } = context;
+  const { raw, body } = context;
   const deleted = await context.order({ external_order_id: 'D-1' });
-  await steer('/operations', { operation: 'delete_order', order_id: deleted['id'] });
+  context.sandbox.orderDesk.delete(deleted['id'] as string);
   await raw.post(CREATE, body({ external_order_id: 'B-1' }), { token });
   const misses = [
     { order_id: '5' },

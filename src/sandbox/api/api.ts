@@ -5,31 +5,22 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import type { Answer } from '../network/reads.ts';
-import type { Store } from '../sandbox.ts';
-import type { Call } from '../shared/calls.ts';
+import type { Store } from '../store.ts';
 import { ApiError } from '../shared/errors.ts';
 import { endpointsOf } from './endpoints.ts';
-import { describeService } from './openapi.ts';
 import { parseJsonBody, readBody } from './request-body.ts';
 
 export interface ApiEnv {
   readonly Bindings: HttpBindings;
-  readonly Variables: {
-    readonly requestId: string;
-    /** Absent for the sandbox's page and controls. */
-    readonly call?: Call;
-  };
+  readonly Variables: { readonly requestId: string };
 }
 
-const STORE = /^\/(oauth|v1)\//;
-
 export function createApi(store: Store): Hono<ApiEnv> {
-  const { clock, oauth, reads, requests, calls } = store;
+  const { clock, oauth, reads, requests } = store;
   const endpoints = endpointsOf(store);
   const app = new Hono<ApiEnv>();
 
   const respond = (context: Context<ApiEnv>, answer: Answer): Response => {
-    const text = JSON.stringify(answer.body);
     const headers = {
       ...answer.headers,
       'Content-Type': 'application/json; charset=utf-8',
@@ -37,23 +28,15 @@ export function createApi(store: Store): Hono<ApiEnv> {
       // By the store's clock, so that clients see its offset.
       Date: new Date(clock.now()).toUTCString(),
     };
-    calls.ended(context.get('call'), { status: answer.status, headers, text });
-    return new Response(text, { status: answer.status, headers });
+    return new Response(JSON.stringify(answer.body), { status: answer.status, headers });
   };
   const received = async (context: Context<ApiEnv>): Promise<Buffer> => {
     requests[context.req.path] = (requests[context.req.path] ?? 0) + 1;
-    const raw = await readBody(context.env.incoming);
-    calls.received(context.get('call'), raw);
-    return raw;
+    return readBody(context.env.incoming);
   };
 
   app.use(async (context, next) => {
     context.set('requestId', context.req.header('X-Request-Id') || randomUUID());
-    const { method, path, url } = context.req;
-    if (STORE.test(path)) {
-      const headers = Object.entries(context.req.header());
-      context.set('call', calls.open({ method, target: path + new URL(url).search, headers }));
-    }
     await next();
   });
 
@@ -89,7 +72,6 @@ export function createApi(store: Store): Hono<ApiEnv> {
       };
       const answer = await reads.serve({ endpoint: endpoint.path, body, sample });
       if (answer === 'reset') {
-        calls.ended(context.get('call'), null);
         context.env.incoming.socket.resetAndDestroy();
         return RESPONSE_ALREADY_SENT;
       }
@@ -97,19 +79,8 @@ export function createApi(store: Store): Hono<ApiEnv> {
     });
   }
 
-  let document: ReturnType<typeof describeService> | undefined;
-  app.get('/openapi.json', (context) => {
-    document ??= describeService(endpoints);
-    const servers = [{ url: new URL(context.req.url).origin }];
-    return respond(context, { status: 200, body: { ...document, servers } });
-  });
-
   const fail = (context: Context<ApiEnv>, error: ApiError): Response => respond(context, answerOf(error));
-  const nowhere = new ApiError(
-    404,
-    'not_found',
-    'no such endpoint: every endpoint is a POST, see /openapi.json',
-  );
+  const nowhere = new ApiError(404, 'not_found', 'no such endpoint: every endpoint is a POST');
   const broken = new ApiError(500, 'server_error', 'something failed in the store');
   app.notFound((context) => fail(context, nowhere));
   app.onError((error, context) => fail(context, error instanceof ApiError ? error : broken));

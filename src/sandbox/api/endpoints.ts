@@ -6,17 +6,10 @@ import {
 } from '../../store-api/contract/order-schemas.ts';
 import { productDetailRequestSchema, productListRequestSchema } from '../../store-api/contract/schemas.ts';
 import type { Answer } from '../network/reads.ts';
-import type { Store } from '../sandbox.ts';
+import type { Store } from '../store.ts';
 import { ApiError } from '../shared/errors.ts';
-import type { ErrorCode, ErrorStatus } from '../shared/errors.ts';
-import {
-  addressListAnswer,
-  orderEnvelope,
-  productDetailAnswer,
-  productListAnswer,
-} from '../world/answers.ts';
 import { Listing, pageOf } from '../world/listing.ts';
-import { renderOrder } from '../world/order-render.ts';
+import { renderOrder } from '../world/orders.ts';
 import { imageUrl } from '../world/render.ts';
 
 interface Asked {
@@ -25,15 +18,12 @@ interface Asked {
   readonly ageMs: number;
 }
 
-export type DocumentedErrors = Readonly<Partial<Record<ErrorStatus, readonly ErrorCode[]>>>;
-
 export interface Endpoint {
   readonly path: string;
-  readonly summary: string;
   readonly schema: z.ZodObject;
   readonly bodyOptional?: boolean;
-  readonly answers: z.ZodObject;
-  readonly errors?: DocumentedErrors;
+  /** A channel may be denied it. */
+  readonly isDeniable?: boolean;
   answer(body: Record<string, unknown>, asked: Asked): Answer;
 }
 
@@ -42,16 +32,15 @@ export function endpointsOf(store: Store): Endpoint[] {
   const { orders } = store.operations;
   const listing = new Listing(truth);
 
-  const endpoint = <Schema extends z.ZodObject, Answers extends z.ZodObject>(
-    definition: Omit<Endpoint, 'schema' | 'answers' | 'answer'> & {
+  const endpoint = <Schema extends z.ZodObject>(
+    definition: Omit<Endpoint, 'schema' | 'answer'> & {
       readonly schema: Schema;
-      readonly answers: Answers;
-      answer(body: z.output<Schema>, asked: Asked): z.input<Answers>;
+      answer(body: z.output<Schema>, asked: Asked): Answer['body'];
     },
   ): Endpoint => ({
     ...definition,
     answer: (body, asked) => {
-      if (access.accessDenied && definition.errors?.[403] !== undefined) {
+      if (access.accessDenied && definition.isDeniable === true) {
         throw new ApiError(403, 'access_denied', 'the channel may not do that for its store');
       }
       return { status: 200, body: definition.answer(body as z.output<Schema>, asked) };
@@ -61,10 +50,8 @@ export function endpointsOf(store: Store): Endpoint[] {
   return [
     endpoint({
       path: '/v1/order/create',
-      summary: 'Creates an order, or returns the existing one with its external_order_id',
       schema: createOrderRequestSchema,
-      answers: orderEnvelope,
-      errors: { 403: ['access_denied', 'quota_exceeded'] },
+      isDeniable: true,
       // Synchronous, so two requests with the same external_order_id cannot both find none.
       answer: (body, { requestId, clientId }) => {
         return { request_id: requestId, order: renderOrder(orderDesk.place(body, clientId)) };
@@ -72,10 +59,8 @@ export function endpointsOf(store: Store): Endpoint[] {
     }),
     endpoint({
       path: '/v1/order/detail',
-      summary: 'Reads the current state of an order',
       schema: orderDetailRequestSchema,
-      answers: orderEnvelope,
-      errors: { 403: ['access_denied'], 404: ['not_found'] },
+      isDeniable: true,
       answer: ({ order_id: id, external_order_id: externalId }, { requestId, clientId }) => {
         const order = id === undefined ? orders.findExternal(clientId, externalId) : orders.find(id);
         if (order === undefined) throw new ApiError(404, 'not_found', 'no such order');
@@ -84,11 +69,9 @@ export function endpointsOf(store: Store): Endpoint[] {
     }),
     endpoint({
       path: '/v1/store/address/list',
-      summary: 'Lists the store’s own (sender) addresses',
       schema: addressListRequestSchema,
       bodyOptional: true,
-      answers: addressListAnswer,
-      errors: { 403: ['access_denied'] },
+      isDeniable: true,
       answer: ({ limit = 100, offset = 0 }, { requestId }) => {
         const { page, ...rest } = pageOf(addresses.own(), { limit, offset });
         return { request_id: requestId, addresses: page, ...rest };
@@ -96,10 +79,8 @@ export function endpointsOf(store: Store): Endpoint[] {
     }),
     endpoint({
       path: '/v1/product/list',
-      summary: 'Lists the store’s products, one row each',
       schema: productListRequestSchema,
       bodyOptional: true,
-      answers: productListAnswer,
       answer: ({ limit = 20, offset = 0, ...wanted }, { requestId }) => {
         const all = listing.products(wanted);
         const { page, ...rest } = pageOf(all, { limit, offset });
@@ -117,10 +98,7 @@ export function endpointsOf(store: Store): Endpoint[] {
     }),
     endpoint({
       path: '/v1/product/detail',
-      summary: 'Reads one product in full',
       schema: productDetailRequestSchema,
-      answers: productDetailAnswer,
-      errors: { 404: ['not_found'] },
       answer: (body, { requestId, ageMs }) => {
         const product = truth.detail(body.product_id, ageMs);
         if (product === null) throw new ApiError(404, 'not_found', 'no such product');

@@ -35,14 +35,10 @@ export function parseJsonBody<Shape extends z.ZodRawShape>(
   return parseFields(schema, body);
 }
 
-export function parseFields<Schema extends z.ZodObject>(
-  schema: Schema,
-  fields: object,
-  nameOf: (key: string) => string = (key) => key,
-): z.output<Schema> {
+export function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: object): z.output<Schema> {
   const parsed = schema.safeParse(withoutNulls(fields, schema));
   if (parsed.success) return parsed.data;
-  throw new ApiError(400, 'invalid_request', describe(parsed.error, nameOf));
+  throw new ApiError(400, 'invalid_request', describe(parsed.error));
 }
 
 /** null means absent, except in unknown fields, which are refused, and in lists. */
@@ -76,10 +72,10 @@ function parseJson(raw: Buffer): unknown {
   }
 }
 
-function describe(error: z.ZodError, nameOf: (key: string) => string): string {
+function describe(error: z.ZodError): string {
   const pathOf = (parts: readonly PropertyKey[]): string =>
     parts
-      .map((part) => (typeof part === 'number' ? `[${part}]` : `.${nameOf(String(part))}`))
+      .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
       .join('')
       .replace(/^\./, '') || 'body';
   return error.issues

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Store } from '../sandbox.ts';
-import { renameKeys, toCamelCase, toSnakeCase } from './operations.ts';
+import type { Store } from '../store.ts';
+import { camelCased, snakeCased } from './names.ts';
 
 const probability = z.number().min(0).max(1);
 export const ms = z.int().min(0).max(3_600_000);
@@ -22,7 +22,7 @@ export const faultsSchema = z
         max_ms: ms.describe('by at most, ms'),
       })
       .partial(),
-    batch_ms: ms.describe('changes within this time share a webhook, ms'),
+    batch_ms: ms.describe('changes share a webhook for, ms'),
     latency_ms: range('latency of the API'),
     slow: z
       .strictObject({ probability: probability.describe('slow answer'), ms: ms.describe('slower by, ms') })
@@ -50,33 +50,47 @@ export const faultsSchema = z
   })
   .partial();
 
-type Owner = Record<string, unknown>;
+type Fault = keyof typeof faultsSchema.shape;
+type Part = 'access' | 'clock' | 'network' | 'reads';
 
-function placeOf({ network, reads, access, clock }: Store, fault: string): readonly [Owner, string] {
-  const property = fault === 'clock_offset_ms' ? 'offsetMs' : toCamelCase(fault);
-  const owner = [network, reads, access, clock].find((part) => property in part);
-  if (owner === undefined) throw new Error(`no part of the store has the fault ${fault}`);
-  return [owner as unknown as Owner, property];
-}
+/** The part of the store that has the fault, and its property. */
+const PLACES: Readonly<Record<Fault, { readonly part: Part; readonly property: string }>> = {
+  loss: { part: 'network', property: 'loss' },
+  duplicate: { part: 'network', property: 'duplicate' },
+  reorder: { part: 'network', property: 'reorder' },
+  delay_ms: { part: 'network', property: 'delayMs' },
+  tail: { part: 'network', property: 'tail' },
+  batch_ms: { part: 'network', property: 'batchMs' },
+  latency_ms: { part: 'reads', property: 'latencyMs' },
+  slow: { part: 'reads', property: 'slow' },
+  stale: { part: 'reads', property: 'stale' },
+  fail: { part: 'reads', property: 'fail' },
+  access_denied: { part: 'access', property: 'accessDenied' },
+  quota_exceeded: { part: 'access', property: 'quotaExceeded' },
+  clock_offset_ms: { part: 'clock', property: 'offsetMs' },
+  node_skew_ms: { part: 'clock', property: 'nodeSkewMs' },
+};
 
 export function readFaults(store: Store): Record<string, unknown> {
-  return renameKeys(
-    Object.fromEntries(
-      Object.keys(faultsSchema.shape).map((fault) => {
-        const [owner, property] = placeOf(store, fault);
-        return [fault, owner[property]];
-      }),
-    ),
-    toSnakeCase,
-  );
+  const faults = Object.entries(PLACES).map(([fault, { part, property }]) => [
+    fault,
+    snakeCased(partOf(store, part)[property]),
+  ]);
+  return Object.fromEntries(faults) as Record<string, unknown>;
 }
 
+/** Omitted faults, and omitted fields of a fault, keep their values. */
 export function setFaults(store: Store, faults: z.output<typeof faultsSchema>): void {
   for (const [fault, value] of Object.entries(faults)) {
-    const [owner, property] = placeOf(store, fault);
+    const { part, property } = PLACES[fault as Fault];
+    const owner = partOf(store, part);
     owner[property] =
       typeof value === 'object'
-        ? { ...(owner[property] as object), ...renameKeys(value, toCamelCase) }
+        ? { ...(owner[property] as object), ...(camelCased(value) as object) }
         : value;
   }
+}
+
+function partOf(store: Store, part: Part): Record<string, unknown> {
+  return store[part] as unknown as Record<string, unknown>;
 }

@@ -1,4 +1,4 @@
-import type { SentItem } from '../world/answers.ts';
+import type { SentItem } from '../world/ledger.ts';
 import type { Clock } from '../world/clock.ts';
 import type { DeliveryLog, DeliveryRecord } from './deliveries.ts';
 import type { Random } from '../world/random.ts';
@@ -106,12 +106,6 @@ export class Network {
     this.#ready.length = 0;
     this.#waiting.clear();
     this.#pump();
-  }
-
-  async resend(delivery: Delivery, url: string): Promise<DeliveryRecord> {
-    const record = this.#log(delivery, { duplicate: true });
-    await this.#transmit(record, url);
-    return record;
   }
 
   #closeBatch(): void {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { STOCK_AVAILABLE_UPDATED } from '../../store-api/contract/schemas.ts';
-import type { SentItem } from '../world/answers.ts';
+import type { SentItem } from '../world/ledger.ts';
 
 export type { SentItem };
 

@@ -5,7 +5,7 @@ import { available, sellable } from '../world/model.ts';
 import type { Product, StockLevel, Variant } from '../world/model.ts';
 import type { Truth } from '../world/truth.ts';
 
-const PRODUCTS_SHOWN = 50;
+const PRODUCTS_SHOWN = 12;
 
 export function addressOf(path: string, query: string): string {
   return query === '' ? path : `${path}?${new URLSearchParams({ q: query }).toString()}`;
@@ -13,7 +13,7 @@ export function addressOf(path: string, query: string): string {
 
 export function stockView(truth: Truth, query: string): Html {
   const wanted = query.toLowerCase();
-  const found = truth.products.filter((product) => !product.deleted && matches(product, wanted));
+  const matching = truth.products.filter((product) => !product.deleted && matches(product, wanted));
   return html`<article id="stock" aria-labelledby="stock-title">
     <header>
       <h2 id="stock-title">Stock</h2>
@@ -30,10 +30,14 @@ export function stockView(truth: Truth, query: string): Html {
           <th scope="col">Change</th>
         </tr>
       </thead>
-      ${found.slice(0, PRODUCTS_SHOWN).map((product) => productRows(product, addressOf('/page/stock', query)))}
+      ${matching.slice(0, PRODUCTS_SHOWN).map((product) => productRows(product, addressOf('/page/stock', query)))}
     </table>
     <p class="quiet">
-      ${found.length > PRODUCTS_SHOWN ? `the first ${PRODUCTS_SHOWN} of ` : ''}${found.length} products
+      ${
+        matching.length > PRODUCTS_SHOWN
+          ? `The first ${PRODUCTS_SHOWN} of ${matching.length} products. Search for the others.`
+          : `${matching.length} products.`
+      }
     </p>
   </article>`;
 }
@@ -87,20 +91,23 @@ function levelRow(variant: Variant, level: StockLevel, action: string): Html {
     ${quantity('To sell', available(level))} ${quantity('On hand', isOwn ? level.onHand : '–')}
     ${quantity('Reserved', isOwn ? level.reserved : '–')}
     <td class="change">
-      <form method="post" action="${action}" class="row" data-stay>
-        <input type="hidden" name="variant_id" value="${variant.id}" />
-        <input type="hidden" name="warehouse_id" value="${level.warehouseId}" />
-        <input
-          name="qty"
-          size="4"
-          inputmode="numeric"
-          autocomplete="off"
-          required
-          aria-label="Units of ${which}"
-        />
-        <button name="how" value="set" aria-label="Set the available quantity of ${which}">Set</button>
-        <button name="how" value="add" aria-label="Add to ${which}; negative removes">Add</button>
-      </form>
+      <details>
+        <summary aria-label="Change ${which}">Change</summary>
+        <form method="post" action="${action}" class="row" data-stay>
+          <input type="hidden" name="variant_id" value="${variant.id}" />
+          <input type="hidden" name="warehouse_id" value="${level.warehouseId}" />
+          <input
+            name="qty"
+            size="4"
+            inputmode="numeric"
+            autocomplete="off"
+            required
+            aria-label="Units of ${which}"
+          />
+          <button name="how" value="set" aria-label="Set the available quantity of ${which}">Set</button>
+          <button name="how" value="add" aria-label="Add to ${which}; negative removes">Add</button>
+        </form>
+      </details>
     </td>
   </tr>`;
 }

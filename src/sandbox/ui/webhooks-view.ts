@@ -2,14 +2,13 @@ import { html } from 'hono/html';
 import type { Html } from '../../web/html.ts';
 import type { DeliveryRecord } from '../network/deliveries.ts';
 import type { Loss } from '../network/losses.ts';
-import type { Delivery } from '../network/webhooks.ts';
-import type { Store } from '../sandbox.ts';
-import { curlOf, headerLines, rawText, timeView, took } from './raw-view.ts';
+import type { Store } from '../store.ts';
+import type { SentItem } from '../world/ledger.ts';
 import { labelOf } from './stock-view.ts';
 
 const LOSSES_SHOWN = 3;
-const DELIVERIES_SHOWN = 30;
-const ITEMS_SHOWN = 8;
+const DELIVERIES_SHOWN = 8;
+const ITEMS_SHOWN = 3;
 
 export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
   return html`<article id="losses" aria-labelledby="losses-title">
@@ -57,15 +56,15 @@ function lossCard(loss: Loss, mirrorUrl: string | null): Html {
     );
   }
   return html`<li id="loss-${lost.delivery.requestId}">
-    <b>${labelOf(variant)}</b> <span class="quiet">in warehouse ${warehouseId}</span>
-    ${mirrorLink(mirrorUrl, variant.id)}
+    <b>${inMirror(mirrorUrl, variant.id, labelOf(variant))}</b>
+    <span class="quiet">in warehouse ${warehouseId}</span>
     <ol>
       ${steps}
     </ol>
   </li>`;
 }
 
-export function webhooksView({ deliveries, network }: Store): Html {
+export function webhooksView({ deliveries, network, requests, mirrorUrl }: Store): Html {
   const { counts } = deliveries;
   return html`<article id="webhooks" aria-labelledby="webhooks-title">
     <header><h2 id="webhooks-title">Webhooks</h2></header>
@@ -79,80 +78,70 @@ export function webhooksView({ deliveries, network }: Store): Html {
       }
     </p>
     <ol id="webhooks-list">
-      ${deliveries.records.slice(-DELIVERIES_SHOWN).reverse().map(deliveryCard)}
+      ${deliveries.records
+        .slice(-DELIVERIES_SHOWN)
+        .reverse()
+        .map((record) => deliveryCard(record, mirrorUrl))}
     </ol>
+    <p class="quiet">
+      API requests:
+      ${
+        Object.entries(requests)
+          .map(([path, count]) => `${path} ${count}`)
+          .join(', ') || 'none'
+      }.
+    </p>
   </article>`;
 }
 
-function deliveryCard(record: DeliveryRecord): Html {
+function deliveryCard(record: DeliveryRecord, mirrorUrl: string | null): Html {
   const { delivery, duplicate, createdAtMs } = record;
   const { requestId, items } = delivery;
   return html`<li id="hook-${requestId}${duplicate ? `-${createdAtMs}` : ''}">
     <div class="row">
       <span>${fateOf(record)}</span>
-      <a href="/webhooks/${encodeURIComponent(requestId)}"><code>${requestId}</code></a>
+      <code>${requestId}</code>
       ${duplicate ? html`<span class="quiet">same bytes again</span>` : ''}
       <span class="quiet push">${timeView(createdAtMs)}</span>
     </div>
-    ${items.slice(0, ITEMS_SHOWN).map((item) => itemLine(item, null))}
+    ${items.slice(0, ITEMS_SHOWN).map((item) => itemLine(item, mirrorUrl))}
     ${items.length > ITEMS_SHOWN ? html`<div class="quiet">and ${items.length - ITEMS_SHOWN} more</div>` : ''}
   </li>`;
 }
 
-export function webhookView(store: Store, records: readonly DeliveryRecord[], delivery: Delivery): Html {
-  const { requestId, body } = delivery;
-  const headers = Object.entries(delivery.headers);
-  const text = body.toString('utf8');
-  const url = records.findLast((record) => record.url !== null)?.url ?? store.network.webhookUrl ?? '';
-  return html`<article aria-labelledby="webhook-title">
-    <header>
-      <h2 id="webhook-title">Webhook <code>${requestId}</code></h2>
-    </header>
-    ${records.map(fateLine)} ${delivery.items.map((item) => itemLine(item, store.mirrorUrl))}
-    <form method="post" action="/page/replay" class="row" data-stay>
-      <input type="hidden" name="request_id" value="${requestId}" />
-      <input name="url" size="40" value="${url}" required spellcheck="false" aria-label="Address" />
-      <button>Send again</button>
-    </form>
-    <h3>Headers</h3>
-    ${rawText(headerLines(headers))}
-    <h3>Body, ${body.length} bytes as they were signed</h3>
-    ${rawText(text)}
-    <h3>With curl</h3>
-    ${rawText(curlOf({ method: 'POST', url, headers, body: text }), 'curl')}
-  </article>`;
-}
-
-function fateLine(record: DeliveryRecord): Html {
-  const { url, problem, clientId, createdAtMs } = record;
-  return html`<p>
-    ${fateOf(record)} at ${timeView(createdAtMs)} for <code>${clientId}</code>
-    ${url === null ? '' : html`to <code>${url}</code>`} ${problem ?? ''}
-  </p>`;
-}
-
-function fateOf({ outcome, status, ms, sentAtMs }: DeliveryRecord): Html {
+function fateOf({ outcome, status, ms, sentAtMs, problem }: DeliveryRecord): Html {
   const fates = {
     pending: ['', sentAtMs === null ? 'waiting' : 'sent', ''],
     answered: [status !== null && status < 300 ? 'good' : 'bad', status, took(ms)],
     timeout: ['bad', 'no answer', took(ms)],
-    failed: ['bad', 'not reached', ''],
+    failed: ['bad', 'not reached', problem ?? ''],
     lost: ['odd', 'lost', 'never sent'],
   } as const;
   const [look, word, more] = fates[outcome];
   return html`<b class="state ${look}">${word}</b> ${more}`;
 }
 
-function itemLine(item: Delivery['items'][number], mirrorUrl: string | null): Html {
+function itemLine(item: SentItem, mirrorUrl: string | null): Html {
   return html`<div>
-    ${item.sku === '' ? item.id : item.sku}
-    <b>${item.old} → ${item.new}</b> ${item.reason}
-    <span class="quiet">in ${item.warehouse_id}</span> ${mirrorLink(mirrorUrl, item.id)}
+    ${inMirror(mirrorUrl, item.id, item.sku === '' ? item.id : item.sku)}
+    <b>${item.old} → ${item.new}</b> ${item.reason} <span class="quiet">in ${item.warehouse_id}</span>
   </div>`;
 }
 
-function mirrorLink(mirrorUrl: string | null, variantId: string): Html | '' {
-  if (mirrorUrl === null) return '';
+/** Links the words to the variant's page in the mirror. */
+function inMirror(mirrorUrl: string | null, variantId: string, words: string): Html | string {
+  if (mirrorUrl === null) return words;
   const url = new URL(`variants/${encodeURIComponent(variantId)}`, `${mirrorUrl.replace(/\/+$/, '')}/`);
-  return html`<a href="${url.href}">in the mirror</a>`;
+  return html`<a href="${url.href}" title="In the mirror">${words}</a>`;
+}
+
+/** In the machine's time zone, which is also the reader's. */
+function timeView(atMs: number): Html {
+  const at = new Date(atMs);
+  const local = new Date(atMs - at.getTimezoneOffset() * 60_000);
+  return html`<time datetime="${at.toISOString()}">${local.toISOString().slice(11, 23)}</time>`;
+}
+
+function took(ms: number | null): string {
+  return `in ${Math.round(ms ?? 0)} ms`;
 }

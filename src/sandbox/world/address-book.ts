@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { addressInputSchema } from '../../store-api/contract/order-schemas.ts';
-import { OperationError } from '../shared/errors.ts';
 import type { Ids } from './ids.ts';
 import { ownAddresses } from './wares.ts';
 
@@ -36,13 +35,6 @@ export class AddressBook {
 
   addOwn(address: NewAddress, { isPrimary }: { readonly isPrimary: boolean }) {
     return { ...this.#add(address, isPrimary), is_primary: isPrimary };
-  }
-
-  setPrimary(id: string, { isPrimary }: { readonly isPrimary: boolean }): void {
-    const entry = this.#entries.get(id);
-    if (entry === undefined || entry.isPrimary === null)
-      throw new OperationError(`the store has no own address ${id}`);
-    entry.isPrimary = isPrimary;
   }
 
   addCustomers(address: NewAddress): StoredAddress {

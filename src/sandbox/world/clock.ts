@@ -36,7 +36,6 @@ export class Clock {
   offsetMs: number;
   readonly #deps: ClockDeps;
   readonly #tasks = new Set<Task>();
-  #advancedMs = 0;
 
   constructor(deps: ClockDeps) {
     this.#deps = deps;
@@ -48,7 +47,7 @@ export class Clock {
   }
 
   baseNow(): number {
-    return this.#deps.now() + this.#advancedMs;
+    return this.#deps.now();
   }
 
   stamp(): number {
@@ -71,23 +70,6 @@ export class Clock {
     return () => {
       this.#drop(task);
     };
-  }
-
-  /** Moves both clocks ahead. Due tasks run in order, each at its time. */
-  advance(ms: number): void {
-    let leftMs = ms;
-    for (;;) {
-      const next = [...this.#tasks].reduce<Task | undefined>(
-        (first, task) => (first === undefined || task.dueMs < first.dueMs ? task : first),
-        undefined,
-      );
-      const stepMs = Math.min(leftMs, Math.max(0, (next?.dueMs ?? Infinity) - this.baseNow()));
-      this.#advancedMs += stepMs;
-      leftMs -= stepMs;
-      if (next === undefined || next.dueMs > this.baseNow()) break;
-      next.run();
-    }
-    for (const task of this.#tasks) this.#arm(task, task.dueMs - this.baseNow());
   }
 
   stop(): void {

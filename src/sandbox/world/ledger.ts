@@ -1,10 +1,25 @@
-import type { SentItem } from './answers.ts';
 import type { Clock } from './clock.ts';
 import { available } from './model.ts';
 import type { StockLevel, Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
-export type Cause = Pick<SentItem, 'reason' | 'order_id' | 'user_id'>;
+/** One change as a webhook shows it. */
+export interface SentItem {
+  readonly id: string;
+  /** Empty if the variant has none. */
+  readonly sku: string;
+  readonly old: number;
+  readonly new: number;
+  readonly warehouse_id: string;
+  readonly update_time: number;
+  readonly reason: string;
+  /** At most one of the two actors is present. */
+  readonly order_id?: string;
+  readonly user_id?: string;
+}
+
+/** The reason of a change and its actor. */
+export type Origin = Pick<SentItem, 'reason' | 'order_id' | 'user_id'>;
 
 export interface Movement {
   readonly onHand?: number;
@@ -14,7 +29,7 @@ export interface Movement {
 interface Place {
   readonly variant: Variant;
   readonly level: StockLevel;
-  readonly cause: Cause;
+  readonly origin: Origin;
 }
 
 export class Ledger {
@@ -44,14 +59,14 @@ export class Ledger {
     return [{ ...this.change({ ...place, old, new: available(level) }), update_time: updateTimeMs }];
   }
 
-  change({ variant, level, cause, ...values }: Place & Pick<SentItem, 'old' | 'new'>): SentItem {
+  change({ variant, level, origin, ...values }: Place & Pick<SentItem, 'old' | 'new'>): SentItem {
     return {
       id: variant.id,
       sku: variant.sku ?? '',
       ...values,
       warehouse_id: level.warehouseId,
       update_time: level.stampMs,
-      ...cause,
+      ...origin,
     };
   }
 
@@ -62,14 +77,31 @@ export class Ledger {
   }
 }
 
-const ORDER_REASONS =
-  'order_reserved order_edited order_canceled order_canceled_by_system available_qty_reconciled shipping_canceled';
-const USER_REASONS =
-  'variant_created user_adjusted user_added returned purchased deposited user_deducted damaged lost withdrawn ' +
-  'user_set stock_counted';
+const ORDER_REASONS = [
+  'order_reserved',
+  'order_edited',
+  'order_canceled',
+  'order_canceled_by_system',
+  'available_qty_reconciled',
+  'shipping_canceled',
+];
+const USER_REASONS = [
+  'variant_created',
+  'user_adjusted',
+  'user_added',
+  'returned',
+  'purchased',
+  'deposited',
+  'user_deducted',
+  'damaged',
+  'lost',
+  'withdrawn',
+  'user_set',
+  'stock_counted',
+];
 
 /** The actor of a reason ("Reason codes and actor field"); the others have none. */
 export function actorOf(reason: string): 'order' | 'user' | undefined {
-  if (ORDER_REASONS.split(' ').includes(reason)) return 'order';
-  return USER_REASONS.split(' ').includes(reason) ? 'user' : undefined;
+  if (ORDER_REASONS.includes(reason)) return 'order';
+  return USER_REASONS.includes(reason) ? 'user' : undefined;
 }

@@ -1,11 +1,10 @@
 import { OperationError } from '../shared/errors.ts';
-import type { SentItem } from './answers.ts';
 import type { Clock } from './clock.ts';
 import { stockLevel } from './catalogue.ts';
 import type { Factory, VariantSpec } from './catalogue.ts';
 import type { Ids } from './ids.ts';
 import { actorOf, Ledger } from './ledger.ts';
-import type { Cause } from './ledger.ts';
+import type { Origin, SentItem } from './ledger.ts';
 import { available } from './model.ts';
 import type { Kind, StockLevel, Variant } from './model.ts';
 import { createOrderOperations } from './orders.ts';
@@ -18,7 +17,7 @@ interface Target {
   readonly warehouseId?: string | undefined;
 }
 
-interface Why {
+interface Reason {
   readonly reason?: string | undefined;
   readonly orderId?: string | undefined;
 }
@@ -56,7 +55,7 @@ export function createOperations(deps: {
     const variant = requireVariant(truth, variantId);
     return { variant, level: requireLevel(variant, warehouseId) };
   };
-  const cause = (reason: string, orderId?: string): Cause => {
+  const originOf = (reason: string, orderId?: string): Origin => {
     const actor = actorOf(reason);
     if (orderId !== undefined && actor !== 'order') throw new OperationError(`no order causes ${reason}`);
     if (actor === 'user') return { reason, user_id: random.pick(users) };
@@ -65,9 +64,9 @@ export function createOperations(deps: {
   const moved = (
     place: { readonly variant: Variant; readonly level: StockLevel },
     onHand: number,
-    why: Cause,
+    origin: Origin,
     stampMs?: number,
-  ): SentItem[] => ledger.move({ ...place, onHand, cause: why, stampMs });
+  ): SentItem[] => ledger.move({ ...place, onHand, origin, stampMs });
 
   /** @param direction 1 assembles, -1 takes apart. A missing component changes nothing. */
   const rebuild = (
@@ -86,10 +85,10 @@ export function createOperations(deps: {
       };
     });
     const verb = direction === 1 ? 'assemble' : 'disassemble';
-    const why = (by: number): Cause => cause(by > 0 ? `${verb}_added` : `${verb}_deducted`);
+    const origin = (by: number): Origin => originOf(by > 0 ? `${verb}_added` : `${verb}_deducted`);
     return published([
-      ...moved({ variant, level }, direction * units, why(direction)),
-      ...parts.flatMap(({ qty, ...part }) => moved(part, -direction * qty * units, why(-direction))),
+      ...moved({ variant, level }, direction * units, origin(direction)),
+      ...parts.flatMap(({ qty, ...part }) => moved(part, -direction * qty * units, origin(-direction))),
     ]);
   };
 
@@ -99,10 +98,10 @@ export function createOperations(deps: {
   };
   const created = (variant: Variant): SentItem[] => {
     if (variant.kind === 'pulled') return [];
-    const why = cause('variant_created');
+    const origin = originOf('variant_created');
     return variant.levels.map((level) => {
       level.stampMs = ledger.stamp(level);
-      return ledger.change({ variant, level, old: 0, new: available(level), cause: why });
+      return ledger.change({ variant, level, old: 0, new: available(level), origin });
     });
   };
   const requireOthers = ({ id, product }: Variant): void => {
@@ -111,28 +110,30 @@ export function createOperations(deps: {
   };
 
   return {
-    ...createOrderOperations({ truth, ledger, clock, ids, published }),
+    ...createOrderOperations({ truth, ledger, ids, published }),
     adjust: ({
       to,
       reason = 'user_adjusted',
       orderId,
       ...target
-    }: Target & Why & { readonly to: number }) => {
+    }: Target & Reason & { readonly to: number }) => {
       const place = at(target);
-      return published(moved(place, to - available(place.level), cause(reason, orderId)));
+      return published(moved(place, to - available(place.level), originOf(reason, orderId)));
     },
-    add: ({ by, reason, orderId, ...target }: Target & Why & { readonly by: number }) =>
-      published(moved(at(target), by, cause(reason ?? (by < 0 ? 'user_deducted' : 'user_added'), orderId))),
+    add: ({ by, reason, orderId, ...target }: Target & Reason & { readonly by: number }) =>
+      published(
+        moved(at(target), by, originOf(reason ?? (by < 0 ? 'user_deducted' : 'user_added'), orderId)),
+      ),
     /** Several changes of a stock level with one `update_time`, each in a delivery. */
     burst: ({ by, ...target }: Target & { readonly by: readonly number[] }) => {
       const place = at(target);
       const stampMs = ledger.stamp(place.level);
-      return by.flatMap((each) => published(moved(place, each, cause('user_adjusted'), stampMs)));
+      return by.flatMap((each) => published(moved(place, each, originOf('user_adjusted'), stampMs)));
     },
     /** A change and its opposite, in two deliveries. */
     flip: ({ by, ...target }: Target & { readonly by: number }) => {
       const place = at(target);
-      return [by, -by].flatMap((each) => published(moved(place, each, cause('user_set'))));
+      return [by, -by].flatMap((each) => published(moved(place, each, originOf('user_set'))));
     },
     assemble: (request: Target & { readonly units: number }) => rebuild(request, 1),
     disassemble: (request: Target & { readonly units: number }) => rebuild(request, -1),
@@ -185,13 +186,13 @@ export function createOperations(deps: {
       truth.touch(variant);
       const level = stockLevel({ warehouseId: warehouseId ?? '', qty: 0 });
       variant.levels.push(level);
-      return published(moved({ variant, level }, qty, cause('user_set')));
+      return published(moved({ variant, level }, qty, originOf('user_set')));
     },
     /** Sends a webhook to 0; orders lose their reservations in it. */
     removeWarehouse: (target: Target): SentItem[] => {
       const { variant, level } = at(target);
       const emptying = { onHand: -level.onHand, reserved: -level.reserved };
-      const changes = ledger.move({ variant, level, ...emptying, cause: cause('user_set') });
+      const changes = ledger.move({ variant, level, ...emptying, origin: originOf('user_set') });
       variant.levels.splice(variant.levels.indexOf(level), 1);
       return published(changes);
     },

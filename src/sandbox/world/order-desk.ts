@@ -1,14 +1,12 @@
-import { shippingTypes, type ShippingType } from '../../store-api/contract/order-schemas.ts';
 import { ApiError, OperationError } from '../shared/errors.ts';
 import type { Access } from '../shared/errors.ts';
-import type { AddressBook, StoredAddress } from './address-book.ts';
+import type { AddressBook } from './address-book.ts';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import type { Variant } from './model.ts';
-import type { NewOrder, Order, OrderLine, OrderOperations, Origin, PlacedOrder } from './orders.ts';
+import type { Channel, NewOrder, Order, OrderLine, OrderOperations, PlacedOrder } from './orders.ts';
 import { InsufficientStock } from './targets.ts';
 import type { Truth } from './truth.ts';
-import { storeName } from './wares.ts';
 
 export function createOrderDesk(deps: {
   readonly truth: Truth;
@@ -22,7 +20,6 @@ export function createOrderDesk(deps: {
   const courier = {
     /** From ready-to-ship to the tracking number: "moments later". */
     bookingDelayMs: 2_000,
-    bookable: new Set<ShippingType>(shippingTypes),
   };
   let trackingNumbers = 0;
 
@@ -38,20 +35,14 @@ export function createOrderDesk(deps: {
     return order as PlacedOrder;
   };
 
-  const senderOf = ({ sender_address_id: id }: NewOrder): StoredAddress | undefined => {
-    const sender = addresses.findOwn(id ?? addresses.own()[0]?.id ?? '');
-    if (id !== undefined && sender === undefined) throw noSuchAddress('sender_address_id');
-    return sender;
-  };
-
-  /** An address given in full is stored once everything else is valid. */
-  const recipientOf = (request: NewOrder): (() => StoredAddress) => {
-    const { recipient_address_id: id, recipient_address: address } = request;
-    if (address !== undefined) return () => addresses.addCustomers(address);
-    // The schema guarantees that one of the two is present.
-    const stored = id === undefined ? undefined : addresses.find(id);
-    if (stored === undefined) throw noSuchAddress('recipient_address_id');
-    return () => stored;
+  const checkAddresses = ({
+    sender_address_id: senderId,
+    recipient_address_id: recipientId,
+  }: NewOrder): void => {
+    if (senderId !== undefined && addresses.findOwn(senderId) === undefined)
+      throw noSuchAddress('sender_address_id');
+    if (recipientId !== undefined && addresses.find(recipientId) === undefined)
+      throw noSuchAddress('recipient_address_id');
   };
 
   const reserve = (lines: readonly OrderLine[]): Order => {
@@ -63,61 +54,47 @@ export function createOrderDesk(deps: {
     }
   };
 
-  const ship = (order: PlacedOrder, trackingNumber: string): void => {
-    order.updateTimeMs = clock.now();
-    order.terms.shipments.push({
-      id: ids.next(),
-      shipping_type: order.terms.request.shipping_type,
-      tracking_number: trackingNumber,
-      create_time: order.updateTimeMs,
-    });
-  };
-
   /** "Ready to ship" means paid or `ship_before_pay`; cash on delivery is no third case. */
   const bookCourier = (order: PlacedOrder): void => {
     const { shipping_type: shippingType, auto_request_xshipping: isAutomatic = true } = order.terms.request;
-    if (!isAutomatic || !courier.bookable.has(shippingType)) return;
+    if (!isAutomatic) return;
     clock.after(courier.bookingDelayMs, () => {
       // Booked twice, for `ship_before_pay` and for the payment.
       if (!isWanted(order) || order.terms.shipments.length > 0) return;
       trackingNumbers += 1;
-      ship(order, `TH${String(trackingNumbers).padStart(10, '0')}`);
+      order.terms.shipments.push({
+        id: ids.next(),
+        shipping_type: shippingType,
+        tracking_number: `TH${String(trackingNumbers).padStart(10, '0')}`,
+        create_time: clock.now(),
+      });
     });
   };
 
   return {
     courier,
     /** Returns the channel's existing order for a known `external_order_id`. @throws ApiError */
-    place: (request: NewOrder, origin: Origin): PlacedOrder => {
+    place: (request: NewOrder, channel: Channel): PlacedOrder => {
       const { external_order_id: externalOrderId, expiration_time: expirationTimeMs } = request;
-      const existing = operations.orders.findExternal(origin, externalOrderId);
+      const existing = operations.orders.findExternal(channel, externalOrderId);
       // An existing order needs neither quota nor stock.
       if (existing !== undefined) return existing;
-      if (origin !== null && access.quotaExceeded) {
+      if (channel !== null && access.quotaExceeded) {
         throw new ApiError(403, 'quota_exceeded', 'the order quota of the store’s subscription is used up');
       }
 
       const lines = request.products.map((line, index): OrderLine => {
-        const variant = variantOf(truth, line, `products[${index}]`);
-        return { variant, qty: line.qty, price: line.price ?? variant.price };
+        return { variant: variantOf(truth, line, `products[${index}]`), qty: line.qty };
       });
-      const sender = senderOf(request);
-      const recipient = recipientOf(request);
+      checkAddresses(request);
       const stock = reserve(lines);
-      const order = operations.orders.place(stock, {
-        origin,
-        request,
-        sender,
-        recipient: recipient(),
-        senderName: request.sender_name ?? storeName,
-        orderTimeMs: request.order_time ?? stock.createTimeMs,
-        paidTimeMs: null,
-        shipments: [],
-      });
+      // An address given in full is stored once everything else is valid.
+      if (request.recipient_address !== undefined) addresses.addCustomers(request.recipient_address);
+      const order = operations.orders.place(stock, { channel, request, isPaid: false, shipments: [] });
       if (request.ship_before_pay === true) bookCourier(order);
       if (expirationTimeMs !== undefined) {
         clock.after(expirationTimeMs - clock.now(), () => {
-          if (order.terms.paidTimeMs !== null || order.state !== 'open') return;
+          if (order.terms.isPaid || order.state !== 'open') return;
           operations.cancel(order.id, 'order_canceled_by_system');
         });
       }
@@ -126,17 +103,10 @@ export function createOrderDesk(deps: {
 
     pay: (orderId: string): PlacedOrder => {
       const order = placed(orderId);
-      if (order.terms.paidTimeMs !== null) throw new OperationError(`order ${orderId} is paid already`);
+      if (order.terms.isPaid) throw new OperationError(`order ${orderId} is paid already`);
       if (order.state === 'canceled') throw new OperationError(`order ${orderId} is cancelled`);
-      order.terms.paidTimeMs = order.updateTimeMs = clock.now();
+      order.terms.isPaid = true;
       bookCourier(order);
-      return order;
-    },
-
-    addTrackingNumber: (orderId: string, trackingNumber: string): PlacedOrder => {
-      const order = placed(orderId);
-      if (!isWanted(order)) throw new OperationError(`order ${orderId} is cancelled`);
-      ship(order, trackingNumber);
       return order;
     },
 

@@ -1,11 +1,8 @@
-import type { SentItem } from './answers.ts';
 import type { z } from 'zod';
 import type { createOrderRequestSchema, ShippingType } from '../../store-api/contract/order-schemas.ts';
 import { OperationError } from '../shared/errors.ts';
-import type { StoredAddress } from './address-book.ts';
-import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
-import type { Ledger, Movement } from './ledger.ts';
+import type { Ledger, Movement, SentItem } from './ledger.ts';
 import { available } from './model.ts';
 import type { StockLevel, Variant } from './model.ts';
 import { levelToTakeFrom, requireVariant } from './targets.ts';
@@ -14,12 +11,11 @@ import type { Truth } from './truth.ts';
 export type NewOrder = z.output<typeof createOrderRequestSchema>;
 
 /** The channel's client id; null if keyed in by hand. */
-export type Origin = string | null;
+export type Channel = string | null;
 
 export interface OrderLine {
   readonly variant: Variant;
   readonly qty: number;
-  readonly price: number | string;
 }
 
 /** Refers to the level itself: a warehouse removed and added again holds nothing for the order. */
@@ -37,24 +33,16 @@ interface Shipment {
 }
 
 export interface Terms {
-  readonly origin: Origin;
+  readonly channel: Channel;
   readonly request: NewOrder;
-  readonly senderName: string;
-  readonly sender: StoredAddress | undefined;
-  readonly recipient: StoredAddress;
-  readonly orderTimeMs: number;
-  paidTimeMs: number | null;
+  isPaid: boolean;
   readonly shipments: Shipment[];
 }
 
 export interface Order {
   readonly id: string;
-  readonly lines: readonly OrderLine[];
   readonly holds: readonly Hold[];
-  readonly createTimeMs: number;
-  updateTimeMs: number;
   state: 'open' | 'shipped' | 'canceled';
-  cancelReason: string | null;
   deleted: boolean;
   /** null for a counter sale. */
   terms: Terms | null;
@@ -64,10 +52,20 @@ export interface PlacedOrder extends Order {
   readonly terms: Terms;
 }
 
+/** The contract shows no other fields of an order. */
+export function renderOrder({ id, terms }: Order) {
+  const { request, shipments = [] } = terms ?? {};
+  return {
+    id,
+    ...(request?.external_order_id !== undefined && { external_order_id: request.external_order_id }),
+    ...(shipments.length > 0 && { shipments }),
+  };
+}
+
 const COUNTER_SALES_KEPT = 10_000;
 
-function externalKey(origin: Origin, externalId: string | undefined): string {
-  return JSON.stringify([origin, externalId]);
+function externalKey(channel: Channel, externalId: string | undefined): string {
+  return JSON.stringify([channel, externalId]);
 }
 
 function live<T extends Order>(order: T | undefined): T | undefined {
@@ -78,7 +76,6 @@ interface NewLine {
   readonly variantId: string;
   readonly qty: number;
   readonly warehouseId?: string | undefined;
-  readonly price?: number | string | undefined;
 }
 
 export type OrderOperations = ReturnType<typeof createOrderOperations>;
@@ -86,11 +83,10 @@ export type OrderOperations = ReturnType<typeof createOrderOperations>;
 export function createOrderOperations(deps: {
   readonly truth: Truth;
   readonly ledger: Ledger;
-  readonly clock: Clock;
   readonly ids: Ids;
   readonly published: (changes: SentItem[]) => SentItem[];
 }) {
-  const { truth, ledger, clock, ids, published } = deps;
+  const { truth, ledger, ids, published } = deps;
   const open = new Map<string, Order>();
   const closed = new Map<string, Order>();
   const placed = new Map<string, PlacedOrder>();
@@ -98,15 +94,15 @@ export function createOrderOperations(deps: {
   const orders = {
     /** Of the closed counter sales only the last 10,000. */
     find: (id: string): Order | undefined => live(placed.get(id) ?? open.get(id) ?? closed.get(id)),
-    findExternal: (origin: Origin, externalId: string | undefined): PlacedOrder | undefined =>
-      live(external.get(externalKey(origin, externalId))),
+    findExternal: (channel: Channel, externalId: string | undefined): PlacedOrder | undefined =>
+      live(external.get(externalKey(channel, externalId))),
     /** Random traffic leaves the order alone from now on. */
     place: (order: Order, terms: Terms): PlacedOrder => {
       const made = Object.assign(order, { terms });
       open.delete(order.id);
       placed.set(order.id, made);
       const { external_order_id: externalId } = terms.request;
-      if (externalId !== undefined) external.set(externalKey(terms.origin, externalId), made);
+      if (externalId !== undefined) external.set(externalKey(terms.channel, externalId), made);
       return made;
     },
     get size() {
@@ -137,42 +133,34 @@ export function createOrderOperations(deps: {
     });
   };
 
-  const close = (orderId: string, state: Order['state'], cancelReason: string | null): Order => {
+  const close = (orderId: string, state: Order['state']): Order => {
     const order = orders.find(orderId);
     if (order?.state !== 'open') throw new OperationError(`no open order ${orderId}`);
     if (open.delete(orderId)) closed.set(orderId, order);
     const [oldest = ''] = closed.keys();
     if (closed.size > COUNTER_SALES_KEPT) closed.delete(oldest);
-    return Object.assign(order, { state, cancelReason, updateTimeMs: clock.now() });
+    return Object.assign(order, { state });
   };
 
   const settle = (order: Order, by: (qty: number) => Movement, reason: string): SentItem[] =>
     order.holds.flatMap(({ variant, level, qty }) => {
       if (truth.variant(variant.id) === undefined || !variant.levels.includes(level)) return [];
-      return ledger.move({ variant, level, ...by(qty), cause: { reason, order_id: order.id } });
+      return ledger.move({ variant, level, ...by(qty), origin: { reason, order_id: order.id } });
     });
 
   return {
     orders,
     /** A bundle takes its components' stock. Without a warehouse, the first one with enough stock is used. */
     reserve: (requested: readonly NewLine[]) => {
-      const lines = requested.map((line) => {
-        const variant = requireVariant(truth, line.variantId);
-        return { ...line, variant, price: line.price ?? variant.price };
-      });
+      const lines = requested.map((line) => ({ ...line, variant: requireVariant(truth, line.variantId) }));
       const holds = holdsOf(lines);
       const orderId = ids.next();
-      const cause = { reason: 'order_reserved', order_id: orderId };
-      const changes = holds.flatMap(({ qty, ...place }) => ledger.move({ ...place, reserved: qty, cause }));
-      const createTimeMs = clock.now();
+      const origin = { reason: 'order_reserved', order_id: orderId };
+      const changes = holds.flatMap(({ qty, ...place }) => ledger.move({ ...place, reserved: qty, origin }));
       const order: Order = {
         id: orderId,
-        lines,
         holds,
-        createTimeMs,
-        updateTimeMs: createTimeMs,
         state: 'open',
-        cancelReason: null,
         deleted: false,
         terms: null,
       };
@@ -180,9 +168,9 @@ export function createOrderOperations(deps: {
       return { orderId, order, changes: published(changes) };
     },
     cancel: (orderId: string, reason = 'order_canceled') =>
-      published(settle(close(orderId, 'canceled', reason), (qty) => ({ reserved: -qty }), reason)),
+      published(settle(close(orderId, 'canceled'), (qty) => ({ reserved: -qty }), reason)),
     ship: (orderId: string): void => {
-      settle(close(orderId, 'shipped', null), (qty) => ({ onHand: -qty, reserved: -qty }), 'unknown');
+      settle(close(orderId, 'shipped'), (qty) => ({ onHand: -qty, reserved: -qty }), 'unknown');
     },
   };
 }

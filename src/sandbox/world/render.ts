@@ -1,4 +1,3 @@
-import type { RenderedProduct } from './answers.ts';
 import { available, sellable, totals } from './model.ts';
 import type { Product, Variant } from './model.ts';
 
@@ -9,8 +8,10 @@ export function imageUrl(product: Product, index: number, size = 'full'): string
   return `https://images.example.invalid/${size}/${product.id}/${index}.jpg`;
 }
 
+export type RenderedProduct = ReturnType<typeof renderProduct>;
+
 /** "ProductDetail": fields that a record does not have are absent, never null. */
-export function renderProduct(product: Product): RenderedProduct {
+export function renderProduct(product: Product) {
   const { imageCount, createTimeMs } = product;
   const live = product.variants.filter((variant) => !variant.deleted);
   const prices = live.map((variant) => variant.price).sort((a, b) => Number(a) - Number(b));
@@ -64,7 +65,7 @@ function shippingRates({ id, createTimeMs }: Product, initPrice: string) {
   }));
 }
 
-function renderVariant(variant: Variant): RenderedProduct['variants'][number] {
+function renderVariant(variant: Variant) {
   const { kind, components, createTimeMs } = variant;
   const units = components.reduce((sum, component) => sum + component.qty, 0);
   return {

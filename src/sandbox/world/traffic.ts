@@ -1,5 +1,5 @@
-import type { SentItem } from './answers.ts';
 import type { Timers } from './clock.ts';
+import type { SentItem } from './ledger.ts';
 import { available } from './model.ts';
 import type { Variant } from './model.ts';
 import type { Operations } from './operations.ts';

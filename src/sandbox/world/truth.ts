@@ -1,9 +1,8 @@
-import type { RenderedProduct } from './answers.ts';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
 import { available, sellable } from './model.ts';
 import type { Product, Variant } from './model.ts';
-import { renderProduct } from './render.ts';
+import { renderProduct, type RenderedProduct } from './render.ts';
 
 const KEEP_MS = 5_000;
 

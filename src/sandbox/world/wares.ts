@@ -34,8 +34,6 @@ export const categories = [
   { id: '719000000000000103', name: 'อาหารและเครื่องดื่ม', color: '#2b8a3e' },
 ] as const;
 
-export const storeName = 'ร้านจำลอง';
-
 export const ownAddresses = [
   {
     name: 'ร้านจำลอง (โกดัง)',

@@ -1,6 +1,6 @@
 /**
  * Orders and addresses. Requests are checked as by the store ("Conventions" 1 to 5); answers may have new fields and
- * values ("Versioning" 2). The sandbox's OpenAPI document is made from these schemas.
+ * values ("Versioning" 2).
  */
 import { z } from 'zod';
 import { idSchema, lenient, offsetSchema, optional } from './schemas.ts';
@@ -18,22 +18,16 @@ const moneyInputSchema = z.union(
 /** By its digits, because a number would round a long fraction. */
 const NOT_NEGATIVE = /^([0-9]+(\.[0-9]+)?|-0+(\.0+)?)$/;
 
-const positiveMoney = moneyInputSchema
-  .refine(
-    (amount) => (typeof amount === 'number' ? amount >= 0 : NOT_NEGATIVE.test(amount)),
-    'must not be negative',
-  )
-  .meta({ id: 'MoneyInput', description: 'Baht, not negative: a number, or a numeric string.' });
+const positiveMoney = moneyInputSchema.refine(
+  (amount) => (typeof amount === 'number' ? amount >= 0 : NOT_NEGATIVE.test(amount)),
+  'must not be negative',
+);
 
 /** Smaller values are times in seconds: this one is 1973 in milliseconds, and 5138 in seconds. */
 const FIRST_MS = 100_000_000_000;
 
 /** Epoch ms ("Conventions" 2). */
-const epochMsInputSchema = z.int().min(FIRST_MS, 'must be epoch milliseconds, not seconds').meta({
-  id: 'EpochMillisInput',
-  format: 'int64',
-  description: 'A unix timestamp in milliseconds; one in seconds is refused.',
-});
+const epochMsInputSchema = z.int().min(FIRST_MS, 'must be epoch milliseconds, not seconds');
 
 /** Counts characters: one may take two UTF-16 units. */
 function textUpTo(maxCharacters: number) {
@@ -42,8 +36,7 @@ function textUpTo(maxCharacters: number) {
     .refine(
       (text) => Array.from(text).length <= maxCharacters,
       `must have at most ${maxCharacters} characters`,
-    )
-    .meta({ maxLength: maxCharacters });
+    );
 }
 
 const addressFields = {
@@ -65,7 +58,7 @@ const addressFields = {
 };
 
 /** An address in a request ("Address"). A shipping label needs more than the name. */
-export const addressInputSchema = z.strictObject(addressFields).meta({ id: 'Address' });
+export const addressInputSchema = z.strictObject(addressFields);
 
 /** A stored address in an answer ("OrderAddress"): an odd field must not cost the caller the whole list. */
 const addressSchema = z.looseObject({
@@ -121,8 +114,7 @@ const orderLineSchema = z
     qty: z.int().min(1),
     price: positiveMoney.optional(),
   })
-  .superRefine(exactlyOne('product_variant_id', 'sku'))
-  .meta({ id: 'CreateOrderProduct', description: 'With either product_variant_id or sku.' });
+  .superRefine(exactlyOne('product_variant_id', 'sku'));
 
 const COD_FIELDS = ['cod_fee', 'cod_amount'] as const;
 
@@ -161,11 +153,6 @@ function createOrderSchema<ShippingTypes extends z.ZodType<string, string>>(
         const message = isSent ? 'is accepted only when is_cod is true' : 'is required when is_cod is true';
         context.addIssue({ code: 'custom', path: [field], message });
       }
-    })
-    .meta({
-      id: 'CreateOrder',
-      description:
-        'With either recipient_address or recipient_address_id; with cod_fee and cod_amount exactly when is_cod is true.',
     });
 }
 
@@ -177,8 +164,7 @@ export const sentOrderSchema = createOrderSchema(z.string().min(1));
 
 export const orderDetailRequestSchema = z
   .strictObject({ order_id: idSchema.optional(), external_order_id: z.string().optional() })
-  .superRefine(exactlyOne('order_id', 'external_order_id'))
-  .meta({ description: 'With either order_id or external_order_id.' });
+  .superRefine(exactlyOne('order_id', 'external_order_id'));
 
 /** Little of the order is documented besides its id and its shipments. */
 export const orderSchema = z.looseObject({

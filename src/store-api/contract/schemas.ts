@@ -2,21 +2,13 @@
 import { z } from 'zod';
 
 /** An identifier: digits in a JSON string, opaque ("Conventions" 1). */
-export const idSchema = z
-  .string()
-  .regex(/^[0-9]+$/)
-  .meta({ id: 'Id', description: 'Opaque; digits, always as a JSON string.' });
+export const idSchema = z.string().regex(/^[0-9]+$/);
 
 /** A decimal string, baht ("Conventions" 3). */
-const moneySchema = z
-  .string()
-  .regex(/^-?[0-9]+(\.[0-9]+)?$/)
-  .meta({ id: 'Money', description: 'Baht, as a decimal string.' });
+const moneySchema = z.string().regex(/^-?[0-9]+(\.[0-9]+)?$/);
 
 /** Epoch milliseconds ("Conventions" 2). */
-export const epochMsSchema = z
-  .int()
-  .meta({ id: 'EpochMillis', format: 'int64', description: 'A unix timestamp in milliseconds.' });
+export const epochMsSchema = z.int();
 
 /** Negative if the variant allows it. */
 const levelSchema = z.int();
