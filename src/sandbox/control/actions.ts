@@ -9,7 +9,7 @@ interface Action<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema;
   /** The answer to `GET`, and to `POST` if `run` returns nothing. */
   readonly show?: (store: Store) => Record<string, unknown>;
-  run(store: Store, body: z.output<Schema>): object | void;
+  run(this: void, store: Store, body: z.output<Schema>): object | void;
 }
 
 const action = <Schema extends z.ZodObject>(of: Action<Schema>): Action => of;
