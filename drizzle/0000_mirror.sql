@@ -167,10 +167,12 @@ CREATE TABLE `service_state` (
 	`clock_ms` integer,
 	`last_full_sync_at_ms` integer,
 	`pruned_change_seq` integer DEFAULT 0 NOT NULL,
-	`stopped_at_ms` integer,
+	`state` text DEFAULT 'stale' NOT NULL,
+	`state_cause` text DEFAULT 'starting',
 	`is_backup` integer DEFAULT 0 NOT NULL,
 	`inbox_epoch` text,
-	CONSTRAINT "service_state_single" CHECK(id = 1)
+	CONSTRAINT "service_state_single" CHECK(id = 1),
+	CONSTRAINT "service_state_known" CHECK(state IN ('live', 'catching_up', 'stale'))
 );
 --> statement-breakpoint
 CREATE TABLE `stock_levels` (
@@ -242,6 +244,13 @@ VALUES (1, 0, 0, 0, 0, 0, 1500, -8640000000000000, 0, 0, 0, 0, 0);
 INSERT INTO `service_state` (`id`, `epoch`) VALUES (1, lower(hex(randomblob(8))));
 --> statement-breakpoint
 INSERT INTO `live_counts` (`id`, `products`, `variants`, `levels`) VALUES (1, 0, 0, 0);
+--> statement-breakpoint
+-- No reader sees a barrier without a state that is no longer live.
+CREATE TRIGGER `mirror_state_barrier` AFTER UPDATE OF `trusted_after_ms` ON `mirror_state`
+WHEN NEW.`trusted_after_ms` > OLD.`trusted_after_ms`
+BEGIN
+  UPDATE `service_state` SET `state` = 'catching_up', `state_cause` = 'downtime' WHERE `state` = 'live';
+END;
 --> statement-breakpoint
 -- Creates sqlite_stat1.
 ANALYZE `sqlite_master`;

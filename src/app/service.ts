@@ -106,13 +106,10 @@ export async function startService(
     now,
     log,
     plotted: timeline,
+    isReady: () => mirror.missedSinceMs === null && stream?.isCurrent !== false,
   });
   const unstored = new UnstoredDeliveries({ writer: stream ?? writer, now, log });
-  /** The mirror's file must show a downtime before it shows a heartbeat. */
-  const show = async (atMs: number): Promise<void> => {
-    if (mirror.missedSinceMs === null && stream?.isCurrent !== false)
-      await writer.command('alive', { atMs, clockMs: now() });
-  };
+  const show = (atMs: number): Promise<void> => watch.state.beat(atMs);
   let socket: number | null = null;
   const beat = (atMs: number, isLast = false): Promise<void> =>
     store.inbox.beat({

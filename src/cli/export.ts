@@ -30,7 +30,7 @@ type Row = Readonly<Record<string, string | number | null>>;
 export function createCommand(): Command {
   const command = new Command('export')
     .addOption(new Option('--format <format>', 'csv or json').choices(['csv', 'json']).makeOptionMandatory())
-    .option('--changes', 'the change feed (mirror_changes) instead of the stock levels (mirror_stock)')
+    .option('--changes', 'the change feed (mirror_changes) instead of what can be sold (mirror_sellable)')
     .option('--after <seq>', 'only rows with a higher number than this', whole(0, Number.MAX_SAFE_INTEGER))
     .option('--output <file>', 'write to this file; it appears whole or not at all')
     .option('--force', 'replace the file, once the export is complete')
@@ -64,8 +64,8 @@ open in one, use --spreadsheet, which puts an apostrophe before such texts, or i
         run: 'stock-mirror export --format json --changes --after 1200',
       },
       {
-        what: 'how many rows are suspect',
-        run: "stock-mirror export --format json | jq -s 'map(select(.suspect == 1)) | length'",
+        what: 'how many rows are not trusted',
+        run: "stock-mirror export --format json | jq -s 'map(select(.trusted == 0)) | length'",
       },
     ],
   });
@@ -83,7 +83,7 @@ async function exportRows(options: ExportOptions, { database }: LocalConfig): Pr
   const db = openMirrorFile(database.path);
   const statement = changes
     ? db.prepare<[number], Row>('SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq')
-    : db.prepare<[number], Row>('SELECT * FROM mirror_stock WHERE change_seq > ? ORDER BY change_seq');
+    : db.prepare<[number], Row>('SELECT * FROM mirror_sellable WHERE change_seq > ? ORDER BY change_seq');
   // One statement is one read transaction. The draft file keeps a slow reader of the output from prolonging it.
   const rows = statement.iterate(after);
   try {

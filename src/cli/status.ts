@@ -3,9 +3,10 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { inboxPath } from '../inbox/inbox.ts';
+import { stateFacts } from '../mirror/queries/state-facts.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/serve-queries.ts';
-import { stateOf } from '../ops/state/state.ts';
+import { stateFromOutside } from '../ops/state/state.ts';
 import { ago } from '../platform/amounts.ts';
 import { visibleIn } from '../platform/visible.ts';
 import { StoreError } from '../sqlite/errors.ts';
@@ -95,7 +96,12 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
     const status = readStatus(db);
     return {
       ...status,
-      ...stateOf({ nowMs: Date.now(), status, own: null, isHeld }),
+      ...stateFromOutside({
+        file: stateFacts(db, { nowMs: null }),
+        pendingReads: status.pending_reads,
+        shown: { state: status.state, cause: status.state_cause, aliveAtMs: status.alive_at },
+        isHeld,
+      }),
       deliveries_behind: behind?.deliveries ?? null,
       behind_since: behind?.sinceMs ?? null,
     };

@@ -39,9 +39,9 @@ export function isGivenUp(read: { readonly parked: boolean; readonly faults: num
   return read.parked || read.faults >= GIVE_UP_FAULTS;
 }
 
-export const ISOLATED_ONE_IN = 20;
+const ISOLATED_ONE_IN = 20;
 
-/** Up to 5 % of the products, or one, may be broken in the store; beyond that, the mirror is stale (`state_cause`). */
+/** Up to 5 % of the products, or one, may be broken in the store; beyond that, the mirror is stale. */
 export function isIsolated(givenUp: number, products: number): boolean {
   return (
     givenUp === 0 || (givenUp < products && givenUp <= Math.max(1, Math.floor(products / ISOLATED_ONE_IN)))

@@ -1,4 +1,5 @@
 /** If a thread fails, both restart after a pause, and the start rule recovers the file (docs/architecture.md#start). */
+import { EARLIEST_MS } from '../core/limits.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
@@ -38,7 +39,7 @@ interface Running {
   openedAtMs: number | null;
 }
 
-const NOWHERE: Position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0 };
+const NOWHERE: Position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0, trustedAfterMs: EARLIEST_MS };
 
 export class Mirror {
   readonly #threads: MirrorThreads;

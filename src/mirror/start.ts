@@ -94,7 +94,7 @@ function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions
     const verdict = judge(mirror, { ...inboxAt, lastSeq });
     if (verdict.start === 'continue' || verdict.start === 'note') {
       // Not live on the previous run's heartbeat: a downtime may have to be noted first.
-      found.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
+      found.exec(`UPDATE service_state SET state = 'stale', state_cause = 'starting'`);
       const { epoch } = mirror;
       const noted = { why: 'the last start did not finish', epoch, changeSeq: mirror.changeSeq, movedTo };
       return { db: found, newEpoch: verdict.start === 'note' ? noted : null };
@@ -162,8 +162,8 @@ function beginEpoch(db: Db, at: object): void {
       'UPDATE mirror_state SET change_seq = @changeSeq, inbox_seq = @inboxSeq, trusted_after_ms = @trustedAfterMs',
     ).run(at);
     db.prepare(
-      `UPDATE service_state SET epoch = @epoch, inbox_epoch = @inboxEpoch, is_backup = 0, alive_at_ms = NULL, stopped_at_ms = NULL,
-         last_full_sync_at_ms = NULL`,
+      `UPDATE service_state SET epoch = @epoch, inbox_epoch = @inboxEpoch, is_backup = 0, alive_at_ms = NULL,
+         state = 'stale', state_cause = 'starting', last_full_sync_at_ms = NULL`,
     ).run(at);
     db.prepare(
       `UPDATE runs SET state = 'failed', finished_at_ms = @nowMs, error = 'a new epoch has begun'

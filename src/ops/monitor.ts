@@ -24,6 +24,7 @@ interface WatchedMirror {
   readonly now: () => number;
   readonly log: Logger;
   readonly plotted?: Plotted;
+  readonly isReady?: () => boolean;
 }
 
 interface Plotted {
@@ -87,7 +88,7 @@ export class Monitor {
     this.#plotted?.asked();
   };
 
-  watch({ store, sampler, operator, stream, now, log, plotted }: WatchedMirror): Watch {
+  watch({ store, sampler, operator, stream, now, log, plotted, isReady = () => true }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
     const watch = new StateWatch({
@@ -100,6 +101,7 @@ export class Monitor {
       verification: () => operator?.verificationBound ?? null,
       clockAheadMs: () => this.#clockSkew.aheadMs,
       status: () => sampler?.last?.status ?? null,
+      isReady,
       stream: stream === null ? null : () => stream.facts(),
     });
     createStateGauges(this.registry, now, () => ({

@@ -28,8 +28,8 @@ export function column<P extends unknown[] | object, V>(db: Db, sql: string) {
   return prepared<P, V>(db, sql).pluck() as Statement<P extends unknown[] ? P : [P], V>;
 }
 
-export function onlyRow<R>(query: Statement<[], R>): R {
-  const row = query.get();
+export function onlyRow<P extends unknown[], R>(query: Statement<P, R>, ...args: P): R {
+  const row = query.get(...args);
   if (row === undefined)
     throw new Error(`no row, the database was changed by another program: ${query.source}`);
   return row;

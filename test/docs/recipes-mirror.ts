@@ -76,7 +76,7 @@ class Shop {
   isServed(): void {
     this.#writer.command('nameWarehouses', { names: { 11: 'Bangkok' } });
     this.#writer.endRun(0, { atMs: this.#nowMs - 3 * DAY_MS + MINUTE_MS, fullSync: true });
-    this.#writer.command('alive', { atMs: Date.now() + MINUTE_MS, clockMs: this.#nowMs });
+    this.#writer.beat();
   }
 }
 

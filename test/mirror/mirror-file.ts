@@ -7,7 +7,15 @@ import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { openStore, realThreads, type Store, type StoreEvents } from '../../src/mirror/store.ts';
 import { type Db } from '../../src/sqlite/open.ts';
-import type { CommandName, CommandResult } from '../../src/mirror/writer/commands.ts';
+import type { MirrorState } from '../../src/mirror/file/state.ts';
+import { stateFacts } from '../../src/mirror/queries/state-facts.ts';
+import {
+  prepareCommands,
+  type CommandName,
+  type CommandResult,
+  type Commands,
+  type WrittenState,
+} from '../../src/mirror/writer/commands.ts';
 import { openBoth, Writer, type AppliedInput, type Input, type Result } from './direct-writer.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
 import { eventually } from '../process/wait.ts';
@@ -148,6 +156,24 @@ export function readInput(productId: string, found: Item | null, { sentAtMs }: R
   };
 }
 
+/** A heartbeat of the main thread at `atMs`, with its decision. */
+export function beats(
+  db: Db,
+  atMs: number,
+  decided: Partial<Parameters<Commands['alive']>[0]> = {},
+): WrittenState {
+  const { epoch, trustedAfterMs } = stateFacts(db, { nowMs: null });
+  return prepareCommands(db).alive({
+    atMs,
+    clockMs: atMs,
+    epoch,
+    trustedAfterMs,
+    state: 'live',
+    stateCause: null,
+    ...decided,
+  });
+}
+
 export class DirectWriter {
   readonly db: Db;
   readonly writer: Writer;
@@ -177,6 +203,11 @@ export class DirectWriter {
   /** A read that has seen every input. */
   read(productId: string, found: Item | null, sentAtMs: number): AppliedInput {
     return this.append(readInput(productId, found, { sentAtMs }));
+  }
+
+  /** Writes a heartbeat with the state, as the main thread decided it. */
+  beat(state: MirrorState = 'live', stateCause: string | null = null): void {
+    beats(this.db, Date.now() + 60_000, { state, stateCause });
   }
 
   requestReads(reason: Reason, productIds: readonly string[], atMs = T0 + 1): void {

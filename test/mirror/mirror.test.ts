@@ -40,7 +40,7 @@ type Apply = Scripted<Request<ApplyCalls>, Reply<ApplyEvent>>;
 type Query = Scripted<Parameters<QueryThread['post']>[0], Reply<never>>;
 
 const DISK: PlainError = { kind: 'cannot_commit', message: 'the disk has failed' };
-const POSITION = { inboxSeq: 3, inputSeq: 9, changeSeq: 5 };
+const POSITION = { inboxSeq: 3, inputSeq: 9, changeSeq: 5, trustedAfterMs: 0 };
 
 let applying: { readonly thread: Apply; readonly isSuspect: boolean }[];
 let querying: Query[];
@@ -140,7 +140,7 @@ test('reports a fault of the first commit once until a commit succeeds', async (
   const mirror = start();
   for (let n = 0; n < 3; n += 1) {
     opens();
-    const beat = mirror.command('alive', { atMs: T0, clockMs: T0 });
+    const beat = mirror.command('retryFailures', undefined);
     fails();
     await expect(beat).rejects.toMatchObject(DISK);
     await pause();

@@ -21,12 +21,11 @@ import {
 } from '../../src/mirror/start.ts';
 import { openForQueries, serveQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { Applier } from '../../src/mirror/writer/applier.ts';
-import { prepareCommands } from '../../src/mirror/writer/commands.ts';
 import { openOwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { backupDatabase } from '../../src/mirror/file/backup.ts';
 import type { Db } from '../../src/sqlite/open.ts';
-import { delivery, detail, item, newPath, readInput, T0, values } from './mirror-file.ts';
+import { beats, delivery, detail, item, newPath, readInput, T0, values } from './mirror-file.ts';
 
 const INBOX = { epoch: 'e', firstSeq: 10, lastSeq: 20, changeSeq: 100, clockMs: null };
 const MIRROR = { epoch: 'e', inboxSeq: 20, changeSeq: 100, isBackup: false, inboxEpoch: null };
@@ -248,13 +247,13 @@ test('is not live by the heartbeat of the previous run', () => {
   const path = newPath();
   const atMs = Date.now();
   const killed = live(path);
-  killed.db.prepare('UPDATE service_state SET alive_at_ms = ?, last_full_sync_at_ms = 1').run(atMs);
+  beats(killed.db, atMs);
   const state = ({ db }: Life) => values(db, 'SELECT state FROM mirror_status');
   expect(state(killed)).toEqual(['live']);
   killed.end();
   const next = live(path);
   expect(state(next)).toEqual(['stale']);
-  prepareCommands(next.db).alive({ atMs, clockMs: atMs });
+  beats(next.db, atMs);
   expect(state(next)).toEqual(['live']);
   next.end();
 });

@@ -32,6 +32,8 @@ export interface Answer {
 }
 
 const DRAIN_MS = 1_500;
+/** A slow test keeps its heartbeat. */
+const AHEAD_MS = 3_600_000;
 
 export function opsApp(
   store: Pick<Store, 'reader' | 'writer'> & { readonly inbox: { readonly lastSeq: number } },
@@ -69,7 +71,11 @@ export async function startOps(
   over: Partial<OpsDeps> = {},
 ): Promise<Ops> {
   const stopping = new AbortController();
-  const app = opsApp(store, { stopping: stopping.signal, ...over });
+  const watched = unwatched(
+    { ...store, reader: over.reader ?? store.reader },
+    () => over.operator?.blocked ?? null,
+  );
+  const app = opsApp(store, { stopping: stopping.signal, ...watched, ...over });
   const listener = await listen(app, { host: '127.0.0.1', port: 0 });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
@@ -80,7 +86,11 @@ export async function startOps(
   return {
     url: `http://127.0.0.1:${listener.port}`,
     port: listener.port,
-    ask: (path, options) => ask(listener.port, path, options),
+    ask: async (path, options) => {
+      // A reader that fails has no state to write.
+      if (over.watch === undefined) await watched.watch.beat(Date.now() + AHEAD_MS).catch(() => undefined);
+      return ask(listener.port, path, options);
+    },
     stop,
   };
 }

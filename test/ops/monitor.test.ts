@@ -82,6 +82,8 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   watch.start();
   sampler.start();
   await eventually(async () => (await value('stock_mirror_suspect_levels')) === 0, { what: 'a sample' });
+  expect(await value('stock_mirror_state{state="stale"}')).toBe(1);
+  await watch.state.beat(Date.now());
   expect(await value('stock_mirror_state{state="catching_up"}')).toBe(1);
   expect(await value('stock_mirror_state{state="live"}')).toBe(0);
   expect(await value('stock_mirror_database_bytes')).toBeGreaterThan(0);

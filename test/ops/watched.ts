@@ -13,7 +13,7 @@ export const quick = (reader: StoreReader): StoreReader => ({
 export function unwatched(
   { reader, writer, inbox }: Pick<StateWatchDeps, 'writer' | 'inbox'> & { readonly reader: StoreReader },
   blocked: StateWatchDeps['blocked'] = () => null,
-): Pick<OpsDeps, 'metrics' | 'state' | 'watch' | 'timeline'> {
+): Pick<OpsDeps, 'metrics' | 'state' | 'timeline'> & { readonly watch: StateWatch } {
   const state = new StateSampler({ reader: quick(reader), now: Date.now, log });
   const watch = new StateWatch({
     ...{ reader, writer, inbox, log, blocked },
@@ -22,6 +22,7 @@ export function unwatched(
     verification: () => null,
     stream: null,
     status: () => state.last?.status ?? null,
+    isReady: () => true,
   });
   return { metrics: new Monitor().registry, state, watch, timeline: { minutes: () => [] } };
 }

@@ -2,7 +2,7 @@ import type { VariantSnapshot } from '../input.ts';
 import { applyLevel, isShownAgain, renumberLevels } from './apply-level.ts';
 import { applyTotal, noteComponent } from './apply-total.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { REPLICA_LAG_MS } from '../limits.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { Product, Variant } from '../model.ts';
 import { judgeLevels } from './removal.ts';
@@ -54,9 +54,9 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
     explainedQty += applied.explainedQty;
     differs ||= applied.differs;
   }
-  if (seen.levels !== null) {
+  const hasLostLevel =
+    seen.levels !== null &&
     judgeLevels(work, { guard: sighting.guard, productId: product.productId, seen, read });
-  }
 
   const { variant: totalled, isTrusted } = applyTotal(work, {
     sighting,
@@ -75,7 +75,8 @@ export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: 
   const { availableQty, bundledByCount } = known ?? totalled;
   if (availableQty !== totalled.availableQty || bundledByCount !== totalled.bundledByCount)
     noteComponent(work, totalled);
-  const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0;
+  // Without levels, the variant is sold by its total, whose row must have a new number.
+  const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0 || hasLostLevel;
   tables.putVariant(changed ? { ...totalled, changeSeq: work.nextChangeSeq() } : totalled);
   return differs || isShownOtherwise(before, totalled);
 }
@@ -127,8 +128,20 @@ function describe(variant: Variant, seen: VariantSnapshot, productId: string): V
   };
 }
 
+/** Whether the rows of its warehouses show something else, or are shown instead of its total or no longer are. */
 function isRedescribed(before: Variant, after: Variant): boolean {
-  return before.productId !== after.productId || before.name !== after.name || before.sku !== after.sku;
+  return (
+    before.productId !== after.productId ||
+    before.name !== after.name ||
+    before.sku !== after.sku ||
+    before.allowNegativeStock !== after.allowNegativeStock ||
+    before.kind !== after.kind ||
+    isTotalOnly(before) !== isTotalOnly(after)
+  );
+}
+
+function isTotalOnly({ totalHiMs }: Variant): boolean {
+  return totalHiMs > EARLIEST_MS;
 }
 
 /** Ignores on-hand and reserved quantities, which no webhook carries and which have their own instant. */

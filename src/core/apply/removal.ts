@@ -51,7 +51,8 @@ interface SeenLevels {
   readonly read: ReadContext;
 }
 
-export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: SeenLevels): void {
+/** @returns whether a level was removed. */
+export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: SeenLevels): boolean {
   const { tables } = work;
   const shown = new Set(seen.levels?.map((level) => level.warehouseId));
   const confirmed: StockLevel[] = [];
@@ -74,13 +75,16 @@ export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: 
         break;
     }
   }
+  let hasRemoved = false;
   for (const level of confirmed) {
     if (!guard.allows('level', level.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain'))
       continue;
     work.report({ kind: 'removed', what: 'level', id: `${level.variantId}/${level.warehouseId}` });
     removeLevel(work, level, read);
     countRemoval(work, 'level');
+    hasRemoved = true;
   }
+  return hasRemoved;
 }
 
 interface ShownVariants {

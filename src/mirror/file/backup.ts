@@ -93,7 +93,7 @@ function finish(draft: string): void {
   try {
     copy.pragma('journal_mode = DELETE');
     // No mirror runs on it, however young its heartbeat.
-    copy.exec('UPDATE service_state SET is_backup = 1, stopped_at_ms = alive_at_ms');
+    copy.exec(`UPDATE service_state SET is_backup = 1, state = 'stale', state_cause = 'stopped'`);
     const problem = firstProblem(copy);
     if (problem === null) return;
     throw new StoreError(

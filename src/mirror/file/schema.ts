@@ -8,6 +8,7 @@ import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-or
 import { EARLIEST_MS } from '../../core/limits.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
+import { MIRROR_STATES } from './state.ts';
 import { SHARE_BITS } from './statements.ts';
 
 const isOneOf = (column: string, values: readonly string[]) =>
@@ -276,12 +277,17 @@ export const serviceState = sqliteTable(
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
     /** The last pruned number, 0 if none: a consumer below it would miss changes. */
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
-    /** The last heartbeat, from the close or opening of the file until the next heartbeat. */
-    stoppedAtMs: integer('stopped_at_ms'),
+    /** Decided by the main thread, written with each heartbeat; `stale` from the opening of the file until the first. */
+    state: text('state').notNull().default('stale'),
+    /** The first cause of that state; null if it is `live`. */
+    stateCause: text('state_cause').default('starting'),
     isBackup: integer('is_backup').notNull().default(0),
     inboxEpoch: text('inbox_epoch'),
   },
-  () => [check('service_state_single', sql`id = 1`)],
+  () => [
+    check('service_state_single', sql`id = 1`),
+    check('service_state_known', isOneOf('state', MIRROR_STATES)),
+  ],
 );
 
 export const runs = sqliteTable(

@@ -1,6 +1,8 @@
 /** The only definition of a suspect row. `c` is a stock level, `v` its variant and `p` its product, if known. */
+import { EARLIEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { column } from '../../sqlite/prepared.ts';
+import { STATE } from './state.ts';
 
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
 
@@ -14,11 +16,61 @@ const NOT_READ = `coalesce(p.read_at_ms < ${TRUSTED_AFTER}, 1)`;
 const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
 const UNMAPPED = 'v.product_id IS NULL';
 
-const anyOf = (...conditions: readonly string[]): string => `(\n    ${conditions.join('\n    OR ')}\n  )`;
+/** A component changed, and no webhook says which bundles contain it. */
+const BUNDLE_IS_DUE = `v.kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirror_state) IS NOT NULL`;
 
-export const SUSPECT_LEVEL = anyOf(UNMAPPED, UNEXPLAINED, NOT_READ, REQUESTED, LEVEL_HAS_GAP);
+/** Codes of `mirror_sellable.why_not` with their meanings (docs/reading-the-mirror.md#reasons-against-trust). */
+export const WHY_NOT = {
+  state: 'the mirror is `stale`: see its causes',
+  unknown_product: 'a webhook named the variant, and no read has shown it yet',
+  not_read: 'the product was not read since the first start, a new epoch or downtime',
+  read_due: 'something contradicts the quantity, and a read of the product is due',
+  gap: 'a webhook before the last one is late or lost',
+  unexplained: 'a read moved the total of the variant, and the warehouse is unknown',
+} as const;
+export type WhyNot = keyof typeof WHY_NOT;
 
-export const SUSPECT_TOTAL = anyOf(NOT_READ, REQUESTED, VARIANT_HAS_GAP);
+type Ground = readonly [why: WhyNot, condition: string];
+
+const LEVEL_GROUNDS: readonly Ground[] = [
+  ['unknown_product', UNMAPPED],
+  ['not_read', NOT_READ],
+  ['read_due', REQUESTED],
+  ['gap', LEVEL_HAS_GAP],
+  ['unexplained', UNEXPLAINED],
+];
+
+const TOTAL_GROUNDS: readonly Ground[] = [
+  ['unknown_product', UNMAPPED],
+  ['not_read', NOT_READ],
+  ['read_due', REQUESTED],
+  ['read_due', BUNDLE_IS_DUE],
+  ['gap', VARIANT_HAS_GAP],
+];
+
+const anyOf = (grounds: readonly Ground[]): string =>
+  `(\n    ${grounds.map(([, condition]) => condition).join('\n    OR ')}\n  )`;
+
+const firstOf = (grounds: readonly Ground[]): string =>
+  `CASE\n    ${grounds.map(([why, condition]) => `WHEN ${condition} THEN '${why}'`).join('\n    ')}\n  END`;
+
+export const SUSPECT_LEVEL = anyOf(LEVEL_GROUNDS);
+export const SUSPECT_TOTAL = anyOf(TOTAL_GROUNDS);
+
+const DISTRUSTED: Ground = ['state', `(SELECT ${STATE} FROM service_state) = 'stale'`];
+
+/** @returns whether no row is trusted, whatever its own grounds. */
+export function isDistrusted(db: Db): boolean {
+  return column<[], number>(db, `SELECT ${DISTRUSTED[1]}`).get() === 1;
+}
+
+export const LEVEL_WHY_NOT = firstOf([DISTRUSTED, ...LEVEL_GROUNDS]);
+export const TOTAL_WHY_NOT = firstOf([DISTRUSTED, ...TOTAL_GROUNDS]);
+export const LEVEL_TRUSTED = `NOT ${anyOf([DISTRUSTED, ...LEVEL_GROUNDS])}`;
+export const TOTAL_TRUSTED = `NOT ${anyOf([DISTRUSTED, ...TOTAL_GROUNDS])}`;
+
+/** Reads show the quantities of the variant's warehouses. Otherwise only its total can be verified. */
+export const LISTS_WAREHOUSES = `v.kind IN ('own', 'assembled') AND v.total_hi_ms = ${EARLIEST_MS}`;
 
 const isRead = (row: string): string =>
   `NOT EXISTS (SELECT 1 FROM products p WHERE p.product_id = ${row}.product_id AND ${UNREAD_PRODUCT})`;
@@ -62,6 +114,8 @@ const CANDIDATES = `
   UNION ALL SELECT c.variant_id FROM stock_levels c WHERE ${UNEXPLAINED}
   UNION ALL SELECT v.variant_id FROM products p LEFT JOIN variants v ON v.product_id = p.product_id WHERE ${UNREAD_PRODUCT}
   UNION ALL SELECT variant_id FROM variants WHERE product_id IS NULL
+  UNION ALL SELECT v.variant_id FROM mirror_state m CROSS JOIN products p CROSS JOIN variants v ON v.product_id = p.product_id
+  WHERE m.bundles_due_at_ms IS NOT NULL AND p.has_bundle = 1 AND p.gone_at_ms IS NULL
   LIMIT ${FEW + 1}`;
 
 /** @returns all variants that may have suspect rows, in SQLite's order of ids; null if there are too many. */

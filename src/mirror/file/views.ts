@@ -1,8 +1,15 @@
-import { LATEST_MS } from '../../core/limits.ts';
-import { ISOLATED_ONE_IN } from '../../core/runs.ts';
-import { HEARTBEAT_MS, STATE_CAUSES, STATE_OF_CAUSE, WAITING_MS, type StateCause } from './state.ts';
+import { STATE, STATE_CAUSE } from './state.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { SUSPECT_COUNT, SUSPECT_LEVEL, SUSPECT_TOTAL } from './suspicion.ts';
+import {
+  LEVEL_TRUSTED,
+  LEVEL_WHY_NOT,
+  LISTS_WAREHOUSES,
+  SUSPECT_COUNT,
+  SUSPECT_LEVEL,
+  SUSPECT_TOTAL,
+  TOTAL_TRUSTED,
+  TOTAL_WHY_NOT,
+} from './suspicion.ts';
 
 /** SQLite guarantees a view's column names only with AS. */
 function columns(row: string, ...names: readonly string[]): string {
@@ -34,6 +41,35 @@ FROM variants v
 LEFT JOIN products p ON p.product_id = v.product_id
 WHERE v.gone_at_ms IS NULL AND v.product_id IS NOT NULL AND v.available_qty IS NOT NULL`;
 
+/** The later of the last delivery and the last read. */
+const checkedAt = (row: string): string =>
+  `max(${row}.event_at_ms, coalesce(${row}.verified_at_ms, ${row}.event_at_ms)) AS checked_at`;
+
+/** Each unit in one row: a variant has either rows of its warehouses or one row of its total. */
+const SELLABLE = `
+SELECT ${columns('c', 'variant_id', 'warehouse_id')}, ${columns('v', 'product_id', 'sku')},
+  p.name AS product_name, v.name AS variant_name, ${warehouseNameOf('c')},
+  c.qty AS available_qty, v.allow_negative_stock AS allow_negative_stock,
+  ${LEVEL_TRUSTED} AS trusted, ${LEVEL_WHY_NOT} AS why_not,
+  ${checkedAt('c')}, c.change_seq AS change_seq
+FROM stock_levels c
+JOIN variants v ON v.variant_id = c.variant_id
+LEFT JOIN products p ON p.product_id = v.product_id
+WHERE c.gone_at_ms IS NULL AND ${LISTS_WAREHOUSES}
+UNION ALL
+SELECT v.variant_id AS variant_id, CAST(NULL AS TEXT) AS warehouse_id, ${columns('v', 'product_id', 'sku')},
+  p.name AS product_name, v.name AS variant_name, CAST(NULL AS TEXT) AS warehouse_name,
+  ${columns('v', 'available_qty', 'allow_negative_stock')},
+  ${TOTAL_TRUSTED} AS trusted, ${TOTAL_WHY_NOT} AS why_not,
+  ${checkedAt('v')}, v.change_seq AS change_seq
+FROM variants v
+LEFT JOIN products p ON p.product_id = v.product_id
+WHERE v.gone_at_ms IS NULL AND v.available_qty IS NOT NULL
+  AND NOT (
+    ${LISTS_WAREHOUSES}
+    AND EXISTS (SELECT 1 FROM stock_levels c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL)
+  )`;
+
 const PRODUCTS = `
 SELECT ${columns('p', 'product_id', 'name', 'parent_id')},
   p.update_time_ms AS update_time, p.read_at_ms AS verified_at, d.detail_json AS detail_json
@@ -53,38 +89,6 @@ SELECT ${columns('changes', 'seq', 'variant_id', 'warehouse_id', 'sku', 'old_qty
   (SELECT v.name FROM variants v WHERE v.variant_id = changes.variant_id) AS variant_name,
   ${warehouseNameOf('changes')}
 FROM changes`;
-
-const UNLESS_GIVEN_UP = 'product_id NOT IN (SELECT product_id FROM given_up_reads)';
-
-const CAUSES: Readonly<Record<StateCause, string>> = {
-  stopped: 's.stopped_at_ms IS NOT NULL',
-  no_heartbeat: `s.alive_at_ms IS NULL OR s.alive_at_ms < now.ms - ${HEARTBEAT_MS}`,
-  held_removals: `EXISTS (SELECT 1 FROM read_requests WHERE not_before_ms = ${LATEST_MS})`,
-  first_read: 's.last_full_sync_at_ms IS NULL',
-  downtime: `EXISTS (
-    SELECT 1 FROM products WHERE gone_at_ms IS NULL AND read_at_ms < m.trusted_after_ms AND ${UNLESS_GIVEN_UP}
-  )`,
-  reads_overdue: `EXISTS (
-    SELECT 1 FROM read_requests WHERE is_suspect = 1 AND first_made_at_ms < s.clock_ms - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
-  )`,
-  // SQL twin of `isIsolated` in core/runs.ts, negated.
-  refused_products: `(
-    SELECT g.products > 0 AND (g.products >= live.products OR g.products > max(1, live.products / ${ISOLATED_ONE_IN}))
-    FROM live_counts live, (
-      SELECT count(*) AS products FROM given_up_reads r CROSS JOIN products p ON p.product_id = r.product_id
-      WHERE p.gone_at_ms IS NULL
-    ) g
-  )`,
-};
-
-const CASES = STATE_CAUSES.map((cause) => `WHEN ${CAUSES[cause]} THEN '${cause}'`);
-
-const STATE_CAUSE = `
-WITH now (ms) AS (SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))
-SELECT CASE
-  ${CASES.join('\n  ')}
-END AS cause
-FROM mirror_state m, service_state s, now`;
 
 /** Each product once: due by a barrier, else by a request, else by a gap. */
 const PENDING_READS = `(
@@ -109,33 +113,29 @@ const PENDING_READS = `(
   ) + (SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL)
   + (m.bundles_due_at_ms IS NOT NULL)`;
 
-const STATES = Object.entries(STATE_OF_CAUSE).map(([cause, state]) => `WHEN '${cause}' THEN '${state}'`);
-
 const STATUS = `
 SELECT
-  s.epoch AS epoch,
+  service_state.epoch AS epoch,
   (SELECT count(*) FROM __drizzle_migrations) AS schema_version,
-  CASE (SELECT cause FROM state_cause)
-    ${STATES.join('\n    ')}
-    ELSE 'live'
-  END AS state,
+  ${STATE} AS state,
+  ${STATE_CAUSE} AS state_cause,
   m.last_delivery_at_ms AS last_delivery_at,
-  s.last_full_sync_at_ms AS last_full_sync_at,
+  service_state.last_full_sync_at_ms AS last_full_sync_at,
   (SELECT min(read_at_ms) FROM products WHERE gone_at_ms IS NULL AND read_at_ms > 0) AS oldest_verified_at,
   ${PENDING_READS} AS pending_reads,
   ${SUSPECT_COUNT} AS suspect_count,
   (SELECT count(*) FROM gaps) AS open_gaps,
   m.change_seq AS last_seq,
-  s.alive_at_ms AS alive_at,
-  s.pruned_change_seq AS pruned_change_seq
-FROM mirror_state m, service_state s`;
+  service_state.alive_at_ms AS alive_at,
+  service_state.pruned_change_seq AS pruned_change_seq
+FROM mirror_state m, service_state`;
 
 const VIEWS = {
+  mirror_sellable: SELLABLE,
   mirror_stock: STOCK,
   mirror_variants: VARIANTS,
   mirror_products: PRODUCTS,
   mirror_changes: CHANGES,
-  state_cause: STATE_CAUSE,
   mirror_status: STATUS,
 } as const;
 

@@ -3,13 +3,13 @@ import { dirname } from 'node:path';
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { column, idsAmong, onlyRow, prepared } from '../../sqlite/prepared.ts';
-import type { MirrorState, StateCause } from '../file/state.ts';
+import type { MirrorState } from '../file/state.ts';
 
 export interface Status {
   readonly epoch: string;
   readonly schema_version: number;
   readonly state: MirrorState;
-  readonly state_cause: StateCause | null;
+  readonly state_cause: string | null;
   readonly last_delivery_at: number | null;
   readonly last_full_sync_at: number | null;
   readonly oldest_verified_at: number | null;
@@ -35,7 +35,7 @@ export function liveCounts(db: Db): LiveCounts {
   return onlyRow(prepared<[], LiveCounts>(db, 'SELECT products, variants, levels FROM live_counts'));
 }
 
-const STATUS = 'SELECT *, (SELECT cause FROM state_cause) AS state_cause FROM mirror_status';
+const STATUS = 'SELECT * FROM mirror_status';
 
 /** From indexes and maintained counts: the cost grows with the read requests, not with the mirror. */
 export function status(db: Db): Status {

@@ -1,11 +1,12 @@
-/** Pages of two views (docs/http-api.md#private-listener, docs/reading-the-mirror.md#views). */
+/** Pages of three views (docs/http-api.md#private-listener, docs/reading-the-mirror.md#views). */
 import type { Db } from '../../sqlite/open.ts';
 import { prepared } from '../../sqlite/prepared.ts';
 import { position, type Position, type ViewRow } from './changes.ts';
-import { fewSuspects } from '../file/suspicion.ts';
+import { fewSuspects, isDistrusted } from '../file/suspicion.ts';
 
 type VariantRow = ViewRow & { readonly variant_id: string };
 type StockRow = VariantRow & { readonly warehouse_id: string };
+type SellableRow = VariantRow & { readonly warehouse_id: string | null };
 
 /** An absent value matches any. */
 export interface StockFilter {
@@ -14,6 +15,7 @@ export interface StockFilter {
   readonly sku?: string | undefined;
   readonly productId?: string | undefined;
   readonly suspect?: 0 | 1 | undefined;
+  readonly trusted?: 0 | 1 | undefined;
 }
 
 interface Page<R> extends Position {
@@ -23,7 +25,28 @@ interface Page<R> extends Position {
 
 export interface StockKey {
   readonly variantId: string;
+  /** Empty for the total of the variant. */
   readonly warehouseId: string;
+}
+
+export function sellableRows(
+  db: Db,
+  args: StockFilter & { readonly after: StockKey; readonly limit: number },
+): Page<SellableRow> & { readonly last: StockKey | null } {
+  const { variantId, warehouseId } = args.after;
+  const view = {
+    name: 'mirror_sellable',
+    from: 'variant_id >= ?',
+    after: [variantId],
+    order: 'variant_id, warehouse_id',
+    // The total has no warehouse, which no SQL comparison places before the others.
+    isSeen: (row: SellableRow) => row.variant_id === variantId && (row.warehouse_id ?? '') <= warehouseId,
+  };
+  const { last, ...page } = pageOf<SellableRow>(db, view, args);
+  return {
+    ...page,
+    last: last && { variantId: last.variant_id, warehouseId: last.warehouse_id ?? '' },
+  };
 }
 
 export function stockRows(
@@ -31,7 +54,12 @@ export function stockRows(
   args: StockFilter & { readonly after: StockKey; readonly limit: number },
 ): Page<StockRow> & { readonly last: StockKey | null } {
   const { variantId, warehouseId } = args.after;
-  const view = { name: 'mirror_stock', key: 'variant_id, warehouse_id', after: [variantId, warehouseId] };
+  const view = {
+    name: 'mirror_stock',
+    from: '(variant_id, warehouse_id) > (?, ?)',
+    after: [variantId, warehouseId],
+    order: 'variant_id, warehouse_id',
+  };
   const { last, ...page } = pageOf<StockRow>(db, view, args);
   return { ...page, last: last && { variantId: last.variant_id, warehouseId: last.warehouse_id } };
 }
@@ -40,15 +68,23 @@ export function variantRows(
   db: Db,
   args: Omit<StockFilter, 'warehouseId'> & { readonly after: string; readonly limit: number },
 ): Page<VariantRow> & { readonly last: string | null } {
-  const view = { name: 'mirror_variants', key: 'variant_id', after: [args.after] };
+  const view = {
+    name: 'mirror_variants',
+    from: '(variant_id) > (?)',
+    after: [args.after],
+    order: 'variant_id',
+  };
   const { last, ...page } = pageOf<VariantRow>(db, view, args);
   return { ...page, last: last && last.variant_id };
 }
 
-interface View {
+interface View<Row> {
   readonly name: string;
-  readonly key: string;
+  /** Condition for the rows after `after`, and perhaps some before, which `isSeen` skips. */
+  readonly from: string;
   readonly after: readonly string[];
+  readonly order: string;
+  readonly isSeen?: (row: Row) => boolean;
 }
 
 type Condition = [column: string, value: string | number];
@@ -59,7 +95,7 @@ const LOOK_AT = 5_000;
 /** @returns also the last row examined, matching or not: the next page continues after it. */
 function pageOf<Row extends ViewRow>(
   db: Db,
-  view: View,
+  view: View<Row>,
   filter: StockFilter & { readonly limit: number },
 ): Page<Row> & { readonly last: Row | null } {
   // The first condition may use an index; the others are checked row by row.
@@ -69,6 +105,7 @@ function pageOf<Row extends ViewRow>(
     ['product_id', filter.productId],
     ['warehouse_id', filter.warehouseId],
     ['suspect', filter.suspect],
+    ['trusted', filter.trusted],
   ];
   const conditions = all.filter((each): each is Condition => each[1] !== undefined);
   const fits = (row: Row): boolean => conditions.every(([column, value]) => row[column] === value);
@@ -78,6 +115,7 @@ function pageOf<Row extends ViewRow>(
     let last: Row | null = null;
     let looked = 0;
     for (const row of candidates<Row>(db, view, conditions)) {
+      if (view.isSeen?.(row) === true) continue;
       if (rows.length === filter.limit || looked === LOOK_AT) return { ...now, rows, last, hasMore: true };
       looked += 1;
       last = row;
@@ -89,17 +127,24 @@ function pageOf<Row extends ViewRow>(
 
 function* candidates<Row>(
   db: Db,
-  { name, key, after }: View,
+  { name, from, after, order }: View<Row>,
   conditions: readonly Condition[],
 ): Iterable<Row> {
   const [first] = conditions;
   const isIndexed = first !== undefined && ['variant_id', 'sku', 'product_id'].includes(first[0]);
-  const isSuspect = conditions.some(([column, value]) => column === 'suspect' && value === 1);
-  const suspects = isSuspect && !isIndexed ? fewSuspects(db) : null;
+  const suspects = !isIndexed && wantsSuspects(db, conditions) ? fewSuspects(db) : null;
   const seeks = suspects?.map((id): Condition => ['variant_id', id]) ?? [isIndexed ? first : null];
   for (const seek of seeks) {
-    const sql = `SELECT * FROM ${name} WHERE ${seek === null ? '' : `${seek[0]} = ? AND`} (${key}) > (${after.map(() => '?').join(', ')})
-      ORDER BY ${key}`;
+    const sql = `
+      SELECT * FROM ${name} WHERE ${seek === null ? '' : `${seek[0]} = ? AND`} ${from}
+      ORDER BY ${order}`;
     yield* prepared<unknown[], Row>(db, sql).iterate(...(seek === null ? [] : [seek[1]]), ...after);
   }
+}
+
+function wantsSuspects(db: Db, conditions: readonly Condition[]): boolean {
+  return conditions.some(
+    ([column, value]) =>
+      (column === 'suspect' && value === 1) || (column === 'trusted' && value === 0 && !isDistrusted(db)),
+  );
 }

@@ -16,6 +16,7 @@ export {
   runById,
   runningRuns,
 } from '../queries/runs.ts';
+export { stateFacts } from '../queries/state-facts.ts';
 export {
   failureOf,
   lag,
@@ -26,7 +27,7 @@ export {
   status,
   stillUnmapped,
 } from '../queries/status.ts';
-export { stockRows, variantRows } from '../queries/stock.ts';
+export { sellableRows, stockRows, variantRows } from '../queries/stock.ts';
 
 type Queries = typeof ready & typeof parsing;
 export type QueryName = keyof Queries;

@@ -33,6 +33,7 @@ export interface Position {
   readonly inboxSeq: number;
   readonly inputSeq: number;
   readonly changeSeq: number;
+  readonly trustedAfterMs: number;
 }
 
 export interface Step {
@@ -67,8 +68,8 @@ export class Applier {
   }
 
   get position(): Position {
-    const { inboxSeq, appliedSeq, changeSeq } = this.#tables.state();
-    return { inboxSeq, inputSeq: appliedSeq, changeSeq };
+    const { inboxSeq, appliedSeq, changeSeq, trustedAfterMs } = this.#tables.state();
+    return { inboxSeq, inputSeq: appliedSeq, changeSeq, trustedAfterMs };
   }
 
   /** Works wait until every delivery that arrived is applied. @throws StoreError; then discard this applier. */

@@ -1,5 +1,7 @@
 import type { Run } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
+import { onlyRow } from '../../sqlite/prepared.ts';
+import type { MirrorState } from '../file/state.ts';
 import { prepareFailure, RETRY_FAILURES } from './records.ts';
 
 /** Plots show one day; unusual silence is judged by eight. */
@@ -11,10 +13,31 @@ interface Prune {
   readonly limit: number;
 }
 
+export interface WrittenState {
+  readonly state: MirrorState;
+  readonly stateCause: string | null;
+}
+
+interface Heartbeat extends WrittenState {
+  /** The host's clock: readers compare it with theirs. */
+  readonly atMs: number;
+  readonly clockMs: number;
+  /** The epoch and barrier that the decision knew. */
+  readonly epoch: string;
+  readonly trustedAfterMs: number;
+}
+
 /** Each command runs inside the apply thread's transaction. */
 export function prepareCommands(db: Db) {
-  const alive = db.prepare(
-    'UPDATE service_state SET alive_at_ms = @atMs, clock_ms = @clockMs, stopped_at_ms = NULL',
+  // A barrier or epoch that came after the decision makes `live` wrong; the next heartbeat decides again.
+  const OVERTAKEN = `@state = 'live' AND (
+    @epoch <> epoch OR @trustedAfterMs < (SELECT trusted_after_ms FROM mirror_state)
+  )`;
+  const alive = db.prepare<[Heartbeat], WrittenState>(
+    `UPDATE service_state SET alive_at_ms = @atMs, clock_ms = @clockMs,
+       state = CASE WHEN ${OVERTAKEN} THEN 'catching_up' ELSE @state END,
+       state_cause = CASE WHEN ${OVERTAKEN} THEN 'downtime' ELSE @stateCause END
+     RETURNING state, state_cause AS stateCause`,
   );
   const forgetWarehouses = db.prepare(
     'DELETE FROM warehouse_names WHERE warehouse_id NOT IN (SELECT key FROM json_each(?))',
@@ -56,7 +79,7 @@ export function prepareCommands(db: Db) {
   const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');
 
   return {
-    alive: (args: { atMs: number; clockMs: number }): void => void alive.run(args),
+    alive: (args: Heartbeat): WrittenState => onlyRow(alive, args),
     noteMinute: (at: { minute: number; values: Readonly<Record<string, number>> }): void => {
       noteMinute.run(at.minute, JSON.stringify(at.values));
       forgetMinutes.run(at.minute - MINUTES_KEPT);

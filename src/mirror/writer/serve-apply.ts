@@ -57,7 +57,7 @@ export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
       close: ({ isOrderly }) => {
         try {
           if (!isOrderly) return;
-          db.exec('UPDATE service_state SET stopped_at_ms = alive_at_ms');
+          db.exec(`UPDATE service_state SET state = 'stale', state_cause = 'stopped'`);
           db.pragma('wal_checkpoint(TRUNCATE)');
         } finally {
           db.close();

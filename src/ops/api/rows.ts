@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { READ_REASONS } from '../../core/causes.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
+import { WHY_NOT, type WhyNot } from '../../mirror/file/suspicion.ts';
 
 export const instant = z.int().meta({ description: 'Epoch milliseconds.' });
 const flag = z.union([z.literal(0), z.literal(1)]);
@@ -13,6 +14,29 @@ const suspect = flag.meta({ description: '1: the value may be out of date; a rea
 const source = z.enum(SOURCES).meta({ description: 'A webhook, or a read from the store.' });
 const warehouseName = textOrNull.meta({ description: 'From WAREHOUSE_NAMES; null: it has no name there.' });
 const changeSeq = z.int().meta({ description: 'Grows when a quantity or a name of the row changes.' });
+
+export const whyNot = z.enum(Object.keys(WHY_NOT) as WhyNot[]);
+
+export const sellableRowSchema = z
+  .object({
+    variant_id: z.string(),
+    warehouse_id: textOrNull.meta({
+      description: 'Null: the total of a bundle, a pulled product, or a variant without warehouses.',
+    }),
+    product_id: textOrNull.meta({ description: 'Null until a read shows the product of the variant.' }),
+    sku: textOrNull,
+    product_name: textOrNull,
+    variant_name: z.string(),
+    warehouse_name: warehouseName,
+    available_qty: z.number().meta({ description: 'The quantity available to sell; may be negative.' }),
+    allow_negative_stock: flag.meta({ description: '1: the store takes orders at zero.' }),
+    trusted: flag.meta({ description: '1: a program may sell this quantity.' }),
+    why_not: whyNot.nullable().meta({ description: 'Why it is not trusted; null: it is.' }),
+    checked_at: instant.meta({ description: 'The later of the last delivery and the last read.' }),
+    change_seq: changeSeq,
+  })
+  .openapi('SellableRow');
+export type SellableRow = z.infer<typeof sellableRowSchema>;
 
 export const stockRowSchema = z
   .object({

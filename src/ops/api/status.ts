@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { MIRROR_STATES, STATE_CAUSES } from '../../mirror/file/state.ts';
+import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { CAUSE_CODES, OWNERS, SEVERITIES } from '../state/causes.ts';
 import { StoreError } from '../../sqlite/errors.ts';
 import type { OpsDeps } from '../shared/operator.ts';
@@ -31,9 +31,9 @@ const countsSchema = z.object({
   epoch: epochSchema,
   schema_version: z.int(),
   state_cause: z
-    .enum(STATE_CAUSES)
+    .string()
     .nullable()
-    .meta({ description: 'The most urgent cause that the file shows, as in SQL; null: none.' }),
+    .meta({ description: 'The code of the first cause of the state; null: the mirror is live.' }),
   last_delivery_at: instantOrNull,
   last_full_sync_at: instantOrNull,
   oldest_verified_at: instantOrNull,

@@ -12,8 +12,10 @@ import {
 import {
   epochSchema,
   lastSeqSchema,
+  sellableRowSchema,
   stockRowSchema,
   variantRowSchema,
+  type SellableRow,
   type StockRow,
   type VariantRow,
 } from './rows.ts';
@@ -22,14 +24,31 @@ const PAGING =
   'A filtered page may hold fewer rows than `limit`, even none, while `has_more` is true. To copy everything, keep the `last_seq` of the first page, read to the end, and follow /api/changes from there: changes made in the meantime come again, with the same quantities.';
 
 const idParameter = z.string().regex(/^[0-9]{1,32}$/, 'must be an id, which has digits only');
-const filter = {
+const named = {
   variant_id: idParameter.optional(),
   sku: z.string().min(1, 'must not be empty').max(500, 'is too long').optional(),
   product_id: idParameter.optional(),
-  suspect: flagParameter('1: only suspect rows; 0: only the others.'),
   limit: limitParameter,
 };
+const filter = { ...named, suspect: flagParameter('1: only suspect rows; 0: only the others.') };
 const page = { epoch: epochSchema, last_seq: lastSeqSchema, ...listEnd };
+
+const sellable = reading('/api/sellable', {
+  operationId: 'sellable',
+  summary: 'What can be sold, and whether to trust it',
+  description: `The rows of the view mirror_sellable, by variant and warehouse. Each unit is in one row: a variant has rows of its warehouses, or one row of its total. ${PAGING}`,
+  query: {
+    ...named,
+    warehouse_id: idParameter.optional(),
+    trusted: flagParameter('1: only trusted rows; 0: only the others.'),
+    after: z
+      .string()
+      .regex(/^[0-9]{1,32}:[0-9]{0,32}$/, 'must be the `next` of the previous page')
+      .optional()
+      .openapi({ description: 'The `next` of the previous page.' }),
+  },
+  answer: z.object({ ...page, sellable: z.array(sellableRowSchema) }),
+});
 
 const stock = reading('/api/stock', {
   operationId: 'stock',
@@ -60,6 +79,18 @@ const variants = reading('/api/variants', {
 
 export function stockRoutes(reader: StoreReader): ApiRouter {
   const app = apiRouter();
+  app.openapi(sellable, async (c) => {
+    const { after = ':', limit, warehouse_id: warehouseId, ...query } = c.req.valid('query');
+    const [variantId = '', afterWarehouseId = ''] = after.split(':');
+    const { epoch, lastSeq, rows, last, hasMore } = await reader.ask('sellableRows', {
+      ...filterOf(query),
+      warehouseId,
+      after: { variantId, warehouseId: afterWarehouseId },
+      limit,
+    });
+    const next = hasMore && last !== null ? `${last.variantId}:${last.warehouseId}` : null;
+    return c.json({ epoch, last_seq: lastSeq, sellable: rows as SellableRow[], ...endOf(next) }, 200);
+  });
   app.openapi(stock, async (c) => {
     const { after = ':', limit, warehouse_id: warehouseId, ...query } = c.req.valid('query');
     const [variantId = '', afterWarehouseId = ''] = after.split(':');
@@ -89,8 +120,13 @@ interface FilterQuery {
   readonly sku?: string | undefined;
   readonly product_id?: string | undefined;
   readonly suspect?: boolean | undefined;
+  readonly trusted?: boolean | undefined;
 }
 
-function filterOf({ variant_id: variantId, product_id: productId, sku, suspect }: FilterQuery) {
-  return { variantId, productId, sku, suspect: suspect === undefined ? undefined : suspect ? 1 : 0 } as const;
+function filterOf({ variant_id: variantId, product_id: productId, sku, suspect, trusted }: FilterQuery) {
+  return { variantId, productId, sku, suspect: flagOf(suspect), trusted: flagOf(trusted) };
+}
+
+function flagOf(value: boolean | undefined): 0 | 1 | undefined {
+  return value === undefined ? undefined : value ? 1 : 0;
 }

@@ -41,6 +41,13 @@ export const CAUSES = {
     remedy: 'Read the log of that process. If it hangs, restart it.',
     alertAfter: null,
   },
+  starting: {
+    severity: 'critical',
+    owner: 'host',
+    message: 'The mirror is applying its inbox. Values are out of date until it has finished.',
+    remedy: 'Wait some minutes. If it does not finish, run `stock-mirror doctor`.',
+    alertAfter: '15m',
+  },
   disk_full: {
     severity: 'critical',
     owner: 'host',
@@ -259,13 +266,6 @@ export const CAUSES = {
       'Synchronise this machine’s clock with NTP. If it is right, report the store’s clock to the store.',
     alertAfter: '15m',
   },
-  starting: {
-    severity: 'warning',
-    owner: 'host',
-    message: 'The mirror is applying its inbox. Values are out of date until it has finished.',
-    remedy: 'Wait some minutes. If it does not finish, run `stock-mirror doctor`.',
-    alertAfter: '15m',
-  },
   first_read: {
     severity: 'warning',
     owner: 'store',
@@ -286,7 +286,7 @@ export const CAUSES = {
 export type CauseCode = keyof typeof CAUSES;
 export const CAUSE_CODES = Object.keys(CAUSES) as CauseCode[];
 
-export const CATCHING_UP: ReadonlySet<CauseCode> = new Set(['starting', 'first_read', 'downtime']);
+export const CATCHING_UP: ReadonlySet<CauseCode> = new Set(['first_read', 'downtime']);
 
 export const HOLD_READS: ReadonlySet<CauseCode> = new Set([
   'disk_full',

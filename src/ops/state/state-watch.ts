@@ -1,12 +1,18 @@
-/** Collects the facts behind the state; once a second decides the state and logs its changes. */
+/**
+ * Collects the facts behind the state and decides it, with each heartbeat. The mirror's file carries the decision, so that
+ * SQL, API, page, metrics and commands show the same.
+ */
 import type { Logger } from '../../platform/log.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import { StoreError, type PlainError } from '../../sqlite/errors.ts';
 import type { StreamFacts } from '../../stream/stream.ts';
+import { HEARTBEAT_MS } from '../../mirror/file/state.ts';
+import type { Status } from '../../mirror/queries/status.ts';
+import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { CAUSE_CODES, type CauseCode } from './causes.ts';
 import { Signatures } from './signatures.ts';
 import { DeliveryHistory } from './silence.ts';
-import { stateOf, type MirrorState, type ProcessFacts, type StatusFacts } from './state.ts';
+import { asWritten, firstCause, stateOf, type MirrorState, type ProcessFacts } from './state.ts';
 import type { Blocked } from './store-cause.ts';
 import type { VerificationBound } from './verification-cause.ts';
 
@@ -14,7 +20,7 @@ export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */
   readonly reader: StoreReader | null;
   readonly inbox: { readonly lastSeq: number };
-  readonly writer: Pick<StoreWriter, 'position' | 'fault'> | null;
+  readonly writer: Pick<StoreWriter, 'command' | 'position' | 'fault'> | null;
   readonly now: () => number;
   readonly log: Logger;
   readonly blocked: () => Blocked | null;
@@ -23,7 +29,15 @@ export interface StateWatchDeps {
   readonly verification: () => VerificationBound | null;
   /** null if no stream is configured. */
   readonly stream: (() => StreamFacts) | null;
-  readonly status: () => (StatusFacts & { readonly last_delivery_at: number | null }) | null;
+  /** The last sample. */
+  readonly status: () => Pick<Status, 'pending_reads' | 'last_delivery_at'> | null;
+  /** The inbox is applied as far as it was at the start, and every downtime is noted. */
+  readonly isReady: () => boolean;
+}
+
+interface Decision extends MirrorState {
+  readonly atMs: number;
+  readonly trustedAfterMs: number;
 }
 
 const EVERY_MS = 1_000;
@@ -44,6 +58,9 @@ export class StateWatch {
   /** The last row of the inbox at an instant; replaced once that row is applied. */
   #awaited: { readonly seq: number; readonly atMs: number };
   #tickedMs = performance.now();
+  /** The last one written; null before the first. */
+  #decision: Decision | null = null;
+  #file: StateFacts | null = null;
   readonly #since = new Map<CauseCode, number>();
   #logged: MirrorState['state'] | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -58,7 +75,16 @@ export class StateWatch {
   }
 
   get current(): MirrorState {
-    return this.of(this.#deps.status());
+    const decision = this.#decision;
+    if (decision !== null && this.#isCurrent(decision)) {
+      const { trustedAfterMs = decision.trustedAfterMs } = this.#deps.writer?.position ?? {};
+      const isOvertaken = decision.state === 'live' && trustedAfterMs > decision.trustedAfterMs;
+      const written = isOvertaken
+        ? ({ state: 'catching_up', cause: 'downtime' } as const)
+        : { state: decision.state, cause: firstCause(decision) };
+      return this.#dated(asWritten(written, decision.causes));
+    }
+    return this.#dated(this.#decide(this.#deps.now(), this.#file, { isReady: false, error: null }));
   }
 
   get lastDeliveryAtMs(): number | null {
@@ -69,22 +95,33 @@ export class StateWatch {
     return own;
   }
 
-  /** @param status as just read, or the error that prevented it; null if not read yet. */
-  of(status: StatusFacts | StoreError | null): MirrorState {
-    const nowMs = this.#deps.now();
-    const error = status instanceof StoreError ? status : null;
-    const own = this.#facts(nowMs, error);
-    const { state, causes } = stateOf({
-      ...{ nowMs, own, isHeld: false },
-      status: error === null ? (status as StatusFacts) : null,
+  /** @param status as just read, or the error that prevented it. Its state is the one that SQL shows. */
+  of(status: Pick<Status, 'state' | 'state_cause'> | StoreError): MirrorState {
+    if (status instanceof StoreError) {
+      return this.#dated(this.#decide(this.#deps.now(), null, { isReady: false, error: status }));
+    }
+    return this.#dated(asWritten({ state: status.state, cause: status.state_cause }, this.current.causes));
+  }
+
+  /** Decides the state and writes it with the heartbeat. @param atMs the host's clock. @throws StoreError */
+  async beat(atMs: number): Promise<void> {
+    const { reader, writer, now, isReady } = this.#deps;
+    if (reader === null || writer === null) return;
+    const nowMs = now();
+    const file = await reader.ask('stateFacts', { nowMs });
+    this.#file = file;
+    const decided = this.#decide(nowMs, file, { isReady: isReady(), error: null });
+    const { epoch, trustedAfterMs } = file;
+    const written = await writer.command('alive', {
+      atMs,
+      clockMs: nowMs,
+      epoch,
+      trustedAfterMs,
+      state: decided.state,
+      stateCause: firstCause(decided),
     });
-    return {
-      state,
-      causes: causes.map((cause) => ({
-        ...cause,
-        since: cause.since ?? this.#since.get(cause.code) ?? nowMs,
-      })),
-    };
+    const { state, causes } = asWritten({ state: written.state, cause: written.stateCause }, decided.causes);
+    this.#decision = { state, causes, atMs: nowMs, trustedAfterMs };
   }
 
   /** Call for each authentic delivery, stored or not. */
@@ -155,7 +192,32 @@ export class StateWatch {
     this.#logged = next.state;
   }
 
-  #facts(nowMs: number, error: StoreError | null): ProcessFacts {
+  /** As SQL readers judge the heartbeat, but a fault is known at once. */
+  #isCurrent({ atMs }: Decision): boolean {
+    return this.#deps.now() - atMs <= HEARTBEAT_MS && (this.#deps.writer?.fault ?? null) === null;
+  }
+
+  #decide(
+    nowMs: number,
+    file: StateFacts | null,
+    { isReady, error }: { readonly isReady: boolean; readonly error: StoreError | null },
+  ): MirrorState {
+    const own = { ...this.#facts(nowMs, error), isReady };
+    return stateOf({ nowMs, file, own, pendingReads: this.#deps.status()?.pending_reads ?? null });
+  }
+
+  #dated({ state, causes }: MirrorState): MirrorState {
+    const nowMs = this.#deps.now();
+    return {
+      state,
+      causes: causes.map((cause) => ({
+        ...cause,
+        since: cause.since ?? this.#since.get(cause.code) ?? nowMs,
+      })),
+    };
+  }
+
+  #facts(nowMs: number, error: StoreError | null): Omit<ProcessFacts, 'isReady'> {
     const silentSinceMs = Math.max(this.lastDeliveryAtMs ?? 0, this.#listeningSinceMs);
     return {
       commits: this.#commits,

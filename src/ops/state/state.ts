@@ -1,21 +1,19 @@
-/** Decides the mirror's state and its causes. Uses no clock and no database. */
+/** Decides the mirror's state and its causes, for every reader. Uses no clock and no database. */
+import { isIsolated } from '../../core/runs.ts';
+import type { MirrorState as State } from '../../mirror/file/state.ts';
+import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { counted, duration } from '../../platform/amounts.ts';
-import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause } from './causes.ts';
-import { storeCause, type Blocked } from './store-cause.ts';
-import type { Status } from '../../mirror/queries/status.ts';
-import type { StreamFacts } from '../../stream/stream.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
+import type { StreamFacts } from '../../stream/stream.ts';
+import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause, type CauseCode } from './causes.ts';
+import { storeCause, type Blocked } from './store-cause.ts';
 import { verificationCause, type VerificationBound } from './verification-cause.ts';
 
 export interface MirrorState {
-  readonly state: 'live' | 'catching_up' | 'stale';
+  readonly state: State;
+  /** Most urgent first. */
   readonly causes: readonly Cause[];
 }
-
-export type StatusFacts = Pick<
-  Status,
-  'state_cause' | 'alive_at' | 'products' | 'pending_reads' | 'parked_reads' | 'held_removals'
->;
 
 export interface ProcessFacts {
   readonly commits: {
@@ -45,15 +43,17 @@ export interface ProcessFacts {
   readonly stream: StreamFacts | null;
   /** false: this host only receives. */
   readonly isMirror: boolean;
+  /** false from the start until the inbox is applied and every downtime noted. */
+  readonly isReady: boolean;
 }
 
 interface Facts {
   readonly nowMs: number;
-  readonly status: StatusFacts | null;
-  /** null outside the mirror's process. */
-  readonly own: ProcessFacts | null;
-  /** Another process holds the file without answering. */
-  readonly isHeld: boolean;
+  /** null while the mirror's file cannot be read. */
+  readonly file: StateFacts | null;
+  readonly own: ProcessFacts;
+  /** Counted more rarely than the facts; null if unknown. */
+  readonly pendingReads: number | null;
 }
 
 /** Two missing heartbeats, of one per second, are not a coincidence. */
@@ -67,65 +67,97 @@ const CLOCK_OFF_MS = 10_000;
 const TURNED_AWAY_MS = 15 * 60_000;
 
 export function stateOf(facts: Facts): MirrorState {
-  const causes = [...fileCauses(facts), ...processCauses(facts), ...verificationCauses(facts)].toSorted(
-    (a, b) => CAUSE_CODES.indexOf(a.code) - CAUSE_CODES.indexOf(b.code),
+  const { file, own, pendingReads } = facts;
+  return judge([
+    ...(file === null ? [] : [...fileCauses(file, pendingReads), ...verificationCauses(file, own)]),
+    ...processCauses(own, facts.nowMs),
+  ]);
+}
+
+interface SeenFromOutside {
+  readonly file: StateFacts;
+  readonly pendingReads: number;
+  /** As the view `mirror_status` shows it. */
+  readonly shown: { readonly state: State; readonly cause: string | null; readonly aliveAtMs: number | null };
+  /** Another process holds the file without answering. */
+  readonly isHeld: boolean;
+}
+
+/** The state of a mirror that this process is not. */
+export function stateFromOutside({ file, pendingReads, shown, isHeld }: SeenFromOutside): MirrorState {
+  const { cause: code, aliveAtMs } = shown;
+  const causes = [...fileCauses(file, pendingReads)];
+  if (!isHeld) return judge([...causes, causeOf('stopped', aliveAtMs)]);
+  // A start marks the file until its first heartbeat.
+  if (code === 'stopped' || code === 'starting' || aliveAtMs === null) {
+    return judge([...causes, causeOf('starting', null)]);
+  }
+  if (code === 'no_heartbeat') return judge([...causes, causeOf('no_heartbeat', aliveAtMs)]);
+  return asWritten(shown, causes);
+}
+
+function judge(causes: readonly Cause[]): MirrorState {
+  const sorted = causes.toSorted((a, b) => CAUSE_CODES.indexOf(a.code) - CAUSE_CODES.indexOf(b.code));
+  const state = sorted.some(isCritical) ? 'stale' : sorted.some(isCatchingUp) ? 'catching_up' : 'live';
+  return { state, causes: sorted };
+}
+
+const isCritical = ({ severity }: Cause): boolean => severity === 'critical';
+const isCatchingUp = ({ code }: Cause): boolean => CATCHING_UP.has(code);
+
+/** @returns the first cause of the state; null if it is `live`. */
+export function firstCause({ state, causes }: MirrorState): CauseCode | null {
+  if (state === 'live') return null;
+  return causes.find(state === 'stale' ? isCritical : isCatchingUp)?.code ?? null;
+}
+
+interface Written {
+  readonly state: State;
+  readonly cause: string | null;
+}
+
+/** @returns the written state, with causes that fit: those found a moment earlier or later may be another state's. */
+export function asWritten({ state, cause }: Written, causes: readonly Cause[]): MirrorState {
+  const fitting = causes.filter(
+    (each) => (state === 'stale' || !isCritical(each)) && (state !== 'live' || !isCatchingUp(each)),
   );
-  const state = causes.some(({ severity }) => severity === 'critical')
-    ? 'stale'
-    : causes.some(({ code }) => CATCHING_UP.has(code))
-      ? 'catching_up'
-      : 'live';
-  return { state, causes };
+  const first = firstCause({ state, causes: fitting });
+  // Whoever knows why the heartbeat is late says more.
+  const isExplained = first === cause || (cause === 'no_heartbeat' && first !== null);
+  if (isExplained || cause === null || !isCause(cause)) return { state, causes: fitting };
+  const others = fitting.filter(({ code }) => code !== cause);
+  return { state, causes: [causeOf(cause, null), ...others] };
 }
 
-function* fileCauses({ status, own, isHeld }: Facts): Generator<Cause> {
-  if (status === null) {
-    if (own?.fault === null && own.isMirror) yield causeOf('starting', null);
-    return;
-  }
-  const { state_cause: code, alive_at: aliveAt, held_removals: held } = status;
-  if (held > 0) yield causeOf('held_removals', null, { products: counted(held, 'product') });
-  if (status.parked_reads > 0 && code !== 'refused_products') {
-    yield causeOf('parked_reads', null, { products: counted(status.parked_reads, 'product') });
-  }
-  if (own === null && !isHeld) yield causeOf('stopped', aliveAt);
-  switch (code) {
-    case 'stopped':
-    case 'no_heartbeat':
-      if (own === null) {
-        // A start marks the file as stopped until its first heartbeat.
-        const isStarting = code === 'stopped' || aliveAt === null;
-        if (isHeld) yield isStarting ? causeOf('starting', null) : causeOf('no_heartbeat', aliveAt);
-        return;
-      }
-      // A running mirror writes its heartbeat after it has applied the inbox; `processCauses` reports obstacles. While
-      // nothing comes through the stream, the heartbeat is withheld.
-      if ((own.stream?.silentSinceMs ?? own.stream?.backlogSinceMs ?? null) === null)
-        yield causeOf('starting', null);
-      return;
-    case 'first_read':
-    case 'downtime': {
-      const { pending_reads: pending, products } = status;
-      // A new product waits before it counts.
-      const all = Math.max(pending, products);
-      const waiting = `${pending.toLocaleString('en')} of ${all.toLocaleString('en')} products wait to be read`;
-      yield causeOf(code, null, { waiting });
-      return;
-    }
-    case 'refused_products':
-      yield causeOf(code, null, { products: counted(status.parked_reads, 'product') });
-      return;
-    case 'reads_overdue':
-      yield causeOf(code, null);
-      return;
-    case 'held_removals':
-    case null:
-  }
+function isCause(code: string): code is CauseCode {
+  return (CAUSE_CODES as readonly string[]).includes(code);
 }
 
-function* processCauses({ own, nowMs }: Facts): Generator<Cause> {
-  if (own === null) return;
+function* fileCauses(file: StateFacts, pendingReads: number | null): Generator<Cause> {
+  const { heldRemovals, parkedReads, parkedLive, products } = file;
+  if (heldRemovals > 0) yield causeOf('held_removals', null, { products: counted(heldRemovals, 'product') });
+  const isCatchingUp = !file.hasFullSync || file.hasUnread;
+  if (!isCatchingUp && !isIsolated(parkedLive, products)) {
+    yield causeOf('refused_products', null, { products: counted(parkedReads, 'product') });
+  } else if (parkedReads > 0) {
+    yield causeOf('parked_reads', null, { products: counted(parkedReads, 'product') });
+  }
+  if (isCatchingUp) {
+    const waiting = waitingReads(pendingReads, products);
+    yield causeOf(file.hasFullSync ? 'downtime' : 'first_read', null, { waiting });
+  } else if (file.isReadOverdue) yield causeOf('reads_overdue', null);
+}
+
+function waitingReads(pending: number | null, products: number): string {
+  if (pending === null) return 'products wait to be read';
+  // A new product waits before it counts.
+  const all = Math.max(pending, products);
+  return `${pending.toLocaleString('en')} of ${all.toLocaleString('en')} products wait to be read`;
+}
+
+function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
   const { commits, fault, behindSinceMs, turnedAwayAtMs, misdirected, clockAheadMs } = own;
+  if (own.isMirror && !own.isReady && fault === null && isQuiet(own.stream)) yield causeOf('starting', null);
   const { lastGoodAtMs, lastError } = commits;
   const isFull = lastError?.kind === 'no_room' || fault?.kind === 'no_room';
   const cannotCommit = nowMs - lastGoodAtMs >= (lastError === null ? HANGS_MS : NO_COMMIT_MS);
@@ -163,10 +195,14 @@ function* processCauses({ own, nowMs }: Facts): Generator<Cause> {
   }
 }
 
-function* verificationCauses({ status, own }: Facts): Generator<Cause> {
-  if (status === null || own === null || own.verification === null) return;
-  const cause = verificationCause(status.products, own.verification);
+function* verificationCauses({ products }: StateFacts, { verification }: ProcessFacts): Generator<Cause> {
+  const cause = verification === null ? null : verificationCause(products, verification);
   if (cause !== null) yield cause;
+}
+
+/** Otherwise the stream is the reason why the mirror is not ready. */
+function isQuiet(stream: StreamFacts | null): boolean {
+  return stream === null || (stream.silentSinceMs === null && stream.backlogSinceMs === null);
 }
 
 function* streamCauses({ silentSinceMs, failure, backlogSinceMs }: StreamFacts): Generator<Cause> {

@@ -83,6 +83,10 @@ test.each<[string, (db: Db) => unknown]>([
   ['lag', (db) => queries.lag(db)],
   ['deliveryPage', (db) => queries.deliveryPage(db, { beforeSeq: null, limit: 5, deadLettersOnly: false })],
   ['dead letters', (db) => queries.deliveryPage(db, { beforeSeq: 9, limit: 2, deadLettersOnly: true })],
+  ['sellableRows', (db) => queries.sellableRows(db, { after: first, limit: 2 })],
+  ['sellableRows of a variant', (db) => queries.sellableRows(db, { after: first, limit: 2, variantId: '1' })],
+  ['sellableRows of a SKU', (db) => queries.sellableRows(db, { after: first, limit: 2, sku: 'S' })],
+  ['untrusted sellableRows', (db) => queries.sellableRows(db, { after: first, limit: 2, trusted: 0 })],
   ['stockRows', (db) => queries.stockRows(db, { after: first, limit: 2 })],
   ['stockRows of a variant', (db) => queries.stockRows(db, { after: first, limit: 2, variantId: '1' })],
   ['stockRows of a SKU', (db) => queries.stockRows(db, { after: first, limit: 2, sku: 'S' })],
@@ -139,6 +143,11 @@ test.each([
   'SELECT * FROM mirror_changes WHERE recorded_at >= 5 AND recorded_at < 9 ORDER BY recorded_at, seq',
   'SELECT sku, sum(delta) FROM mirror_changes WHERE recorded_at BETWEEN 5 AND 9',
   `SELECT * FROM mirror_changes WHERE source = 'read' AND reason <> 'first_read' AND reason = 'gap' ORDER BY seq DESC`,
+  'SELECT * FROM mirror_sellable WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
+  `SELECT * FROM mirror_sellable WHERE variant_id = '1'`,
+  `SELECT * FROM mirror_sellable WHERE variant_id = '1' AND warehouse_id = '2'`,
+  `SELECT * FROM mirror_sellable WHERE sku = 'S'`,
+  `SELECT * FROM mirror_sellable WHERE product_id = '1'`,
   'SELECT * FROM mirror_stock WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
   'SELECT * FROM mirror_variants WHERE change_seq > 5 ORDER BY change_seq LIMIT 100',
   `SELECT * FROM mirror_stock WHERE variant_id = '1'`,
@@ -151,7 +160,7 @@ test.each([
     .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
     .all()
     .map(({ detail }) => detail);
-  const outer = plan.filter((step) => /^SCAN/.test(step) && !/SCAN mirror_state/.test(step));
+  const outer = plan.filter((step) => /^SCAN/.test(step) && !/SCAN (mirror|service)_state/.test(step));
   expect(outer).toEqual([]);
   expect(plan.filter((step) => step.includes('TEMP B-TREE'))).toEqual([]);
 });

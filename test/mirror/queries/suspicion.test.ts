@@ -1,6 +1,5 @@
-/** `suspect` and `state` (docs/reading-the-mirror.md#views). */
+/** `suspect` (docs/reading-the-mirror.md#views). */
 import { describe, expect, test } from 'vitest';
-import { isIsolated } from '../../../src/core/runs.ts';
 import { status } from '../../../src/mirror/queries/status.ts';
 import { delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
 import { missedAt } from '../../core/builders.ts';
@@ -105,116 +104,6 @@ describe('a row is suspect', () => {
     writer.deliver(delivery('a', item({ id: '999' })), T0);
     expect(suspects(writer)).toEqual(['999/1']);
     expect(status(writer.db).suspect_count).toBe(1);
-  });
-});
-
-describe('the mirror is', () => {
-  function alive(writer: DirectWriter, agoMs = 0, clockMs = Date.now()): void {
-    writer.db
-      .prepare('UPDATE service_state SET alive_at_ms = ?, clock_ms = ?, last_full_sync_at_ms = 1')
-      .run(Date.now() - agoMs, clockMs);
-  }
-  const state = (writer: DirectWriter) => status(writer.db).state;
-
-  test('stale before the first heartbeat and after the last', () => {
-    const writer = quiet();
-    expect(state(writer)).toBe('stale');
-    alive(writer, 11_000);
-    expect(state(writer)).toBe('stale');
-  });
-
-  test('live with a heartbeat', () => {
-    const writer = quiet();
-    alive(writer);
-    expect(state(writer)).toBe('live');
-  });
-
-  test('catching up until every product was read, also after downtime', () => {
-    const writer = quiet();
-    writer.db.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now());
-    expect(state(writer)).toBe('catching_up');
-    alive(writer);
-    writer.append(missedAt(T0 + 1_000));
-    expect(state(writer)).toBe('catching_up');
-    writer.read('10', tea(5), T0 + 10_000);
-    expect(state(writer)).toBe('live');
-  });
-
-  test('stale when a suspect read request has waited for a quarter of an hour', () => {
-    const writer = quiet();
-    alive(writer);
-    const longAgo = Date.now() - 16 * 60_000;
-    writer.requestReads('stale', ['10'], longAgo);
-    expect(state(writer)).toBe('live');
-    writer.requestReads('not_stored', ['10'], longAgo);
-    expect(state(writer)).toBe('stale');
-  });
-
-  test.each([-3_600_000, 3_600_000])(
-    'stale after a quarter of an hour by its own clock, which is %i ms ahead of the host',
-    (aheadMs) => {
-      const writer = quiet();
-      const atMs = Date.now() + aheadMs;
-      writer.requestReads('not_stored', ['10'], atMs);
-      alive(writer, 0, atMs + 15 * 60_000);
-      expect(state(writer)).toBe('live');
-      alive(writer, 0, atMs + 15 * 60_000 + 1);
-      expect(state(writer)).toBe('stale');
-    },
-  );
-});
-
-describe('a refused read', () => {
-  function kept(products: number): DirectWriter {
-    const writer = new DirectWriter();
-    for (let n = 0; n < products; n += 1) {
-      writer.read(String(n), detail(String(n), [{ id: `1${n}`, levels: { 1: 5 } }]), T0);
-    }
-    writer.db
-      .prepare(
-        'UPDATE service_state SET alive_at_ms = ?, clock_ms = unixepoch() * 1000, last_full_sync_at_ms = 1',
-      )
-      .run(Date.now());
-    return writer;
-  }
-  const state = (writer: DirectWriter) => status(writer.db).state;
-  const downtime = missedAt(T0 + 1_000);
-
-  test('leaves only its rows suspect and the mirror live', () => {
-    const writer = kept(2);
-    writer.append(downtime);
-    writer.giveUp('0');
-    expect(state(writer)).toBe('catching_up');
-    writer.read('1', detail('1', [{ id: '11', levels: { 1: 5 } }]), T0 + 10_000);
-    expect(state(writer)).toBe('live');
-    expect(status(writer.db)).toMatchObject({ parked_reads: 1, pending_reads: 1, suspect_count: 1 });
-    expect(suspects(writer)).toEqual(['10', '10/1']);
-    writer.command('retryFailures', undefined);
-    expect(state(writer)).toBe('live');
-  });
-
-  test('makes the mirror stale beyond one product and 5 %', () => {
-    const writer = kept(40);
-    for (const id of ['0', '1']) writer.giveUp(id);
-    expect(state(writer)).toBe('live');
-    writer.giveUp('2');
-    expect(state(writer)).toBe('stale');
-  });
-
-  test('makes the mirror stale if it is the only product', () => {
-    const writer = kept(1);
-    writer.giveUp('0');
-    expect(state(writer)).toBe('stale');
-    writer.read('1', detail('1', [{ id: '11', levels: { 1: 5 } }]), T0 + 10_000);
-    expect(state(writer)).toBe('live');
-  });
-
-  test.each([0, 1, 2, 3, 19, 20, 39, 40, 41, 60])('of %i products is judged as by a run', (products) => {
-    const writer = kept(products);
-    for (let givenUp = 0; givenUp <= Math.min(products, 5); givenUp += 1) {
-      expect([givenUp, state(writer)]).toEqual([givenUp, isIsolated(givenUp, products) ? 'live' : 'stale']);
-      writer.giveUp(String(givenUp));
-    }
   });
 });
 

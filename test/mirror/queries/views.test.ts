@@ -17,6 +17,9 @@ import {
 } from '../mirror-file.ts';
 
 const VIEWS = {
+  mirror_sellable:
+    'variant_id, warehouse_id, product_id, sku, product_name, variant_name, warehouse_name, available_qty, ' +
+    'allow_negative_stock, trusted, why_not, checked_at, change_seq',
   mirror_stock:
     'variant_id, warehouse_id, product_id, sku, product_name, variant_name, available_qty, on_hand, reserved_qty, ' +
     'source, as_of, on_hand_as_of, verified_at, suspect, change_seq, warehouse_name',
@@ -28,7 +31,7 @@ const VIEWS = {
     'seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, reason, order_id, user_id, update_time, ' +
     'recorded_at, request_id, delta, product_name, variant_name, warehouse_name',
   mirror_status:
-    'epoch, schema_version, state, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
+    'epoch, schema_version, state, state_cause, last_delivery_at, last_full_sync_at, oldest_verified_at, pending_reads, ' +
     'suspect_count, open_gaps, last_seq, alive_at, pruned_change_seq',
 };
 
@@ -68,14 +71,14 @@ const INTEGERS = new Set(
   (
     'available_qty on_hand reserved_qty as_of on_hand_as_of verified_at suspect change_seq allow_negative_stock ' +
     'update_time seq old_qty new_qty recorded_at schema_version last_delivery_at last_full_sync_at oldest_verified_at ' +
-    'pending_reads suspect_count open_gaps last_seq alive_at pruned_change_seq delta'
+    'pending_reads suspect_count open_gaps last_seq alive_at pruned_change_seq delta trusted checked_at'
   ).split(' '),
 );
 
 test.each(Object.entries(VIEWS))('every value of %s has the documented type', (view, columns) => {
   const writer = new DirectWriter();
   fill(writer);
-  writer.command('alive', { atMs: T0, clockMs: T0 });
+  writer.beat('stale', 'credentials');
   const names = columns.split(', ');
   const found = rows(
     writer.db,

@@ -11,7 +11,7 @@ const read = (found = tea): Work => ({
   kind: 'input',
   input: readInput('10', found, { sentAtMs: T0 }),
 });
-const alive: Work = { kind: 'command', name: 'alive', args: { atMs: T0, clockMs: T0 } };
+const noted: Work = { kind: 'command', name: 'noteMinute', args: { minute: 7, values: {} } };
 
 function arrived({ writer }: DirectWriter, ...bodies: readonly Uint8Array[]): void {
   writer.inbox.append(bodies.map((body) => ({ body, arrivedAtMs: T0 })));
@@ -37,7 +37,7 @@ test('applies many inputs in one transaction and stores the position reached', (
   const made = new DirectWriter();
   arrived(made, delivery('a', item()), delivery('b', item({ id: '101' })));
   const commits = vi.spyOn(made.db, 'exec');
-  const step = made.writer.applier.step([read(), alive]);
+  const step = made.writer.applier.step([read(), noted]);
   expect(commits.mock.calls.map(([sql]) => sql)).toEqual(['BEGIN IMMEDIATE', 'COMMIT']);
   expect(step?.results).toMatchObject([{ ok: true, value: { seq: 3 } }, { ok: true }]);
   expect(stored(made.db)).toEqual({ inbox_seq: 2, applied_seq: 3 });
@@ -73,7 +73,7 @@ test('fails only the input that throws', () => {
   const step = made.writer.applier.step([
     { kind: 'input', input: broken },
     { kind: 'command', name: 'failRead', args: null },
-    alive,
+    noted,
     read(),
   ]);
   expect(step?.results).toMatchObject([
@@ -83,7 +83,7 @@ test('fails only the input that throws', () => {
     { ok: true },
   ]);
   expect(values(made.db, 'SELECT variant_id FROM stock_levels ORDER BY 1')).toEqual(['100', '101']);
-  expect(values(made.db, 'SELECT alive_at_ms FROM service_state')).toEqual([T0]);
+  expect(values(made.db, 'SELECT minute FROM minutes')).toEqual([7]);
 });
 
 test('turns a delivery that throws into dead letters and reads of its products', () => {
@@ -140,7 +140,7 @@ test.each([
     for (const other of instead) exec(other);
     throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
   });
-  expect(() => made.writer.applier.step([alive])).toThrow(
+  expect(() => made.writer.applier.step([noted])).toThrow(
     expect.objectContaining({
       kind: 'cannot_commit',
       message: expect.stringContaining('SQLITE_IOERR_FSYNC'),
@@ -166,7 +166,7 @@ test('writes nothing on a full disk and applies all once there is room', () => {
   const before = dump(made.db);
   arrived(made, delivery('small', item()), delivery('large', item({ id: '101', sku: 'x'.repeat(900_000) })));
   made.db.pragma(`max_page_count = ${(made.db.pragma('page_count', { simple: true }) as number) + 20}`);
-  expect(() => made.writer.applier.step([alive])).toThrow(
+  expect(() => made.writer.applier.step([noted])).toThrow(
     expect.objectContaining({ kind: 'no_room', message: expect.stringContaining('SQLITE_FULL') }),
   );
   expect(dump(made.db)).toBe(before);

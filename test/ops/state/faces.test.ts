@@ -26,6 +26,7 @@ interface Mirror {
   readonly monitor: Monitor;
   readonly ops: Ops;
   readonly logged: string[];
+  readonly beat: () => Promise<void>;
 }
 
 beforeEach(() => {
@@ -59,9 +60,10 @@ async function startMirror(): Promise<Mirror> {
   const sampler = new StateSampler({ reader, now, log });
   const watch = monitor.watch({ store, sampler, operator, stream: null, now, log });
   const ops = await startOps(store, { operator, now, state: sampler, watch: watch.state });
+  const beat = () => watch.state.beat(Date.now()).catch(() => undefined);
   watch.start();
   onTestFinished(() => watch.stop());
-  return { facts, store, monitor, ops, logged };
+  return { facts, store, monitor, ops, logged, beat };
 }
 
 async function printed({ port }: Ops): Promise<string> {
@@ -119,8 +121,9 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
   ],
 ])('%s is %s', async (_what, code, happen) => {
   const mirror = await startMirror();
-  const { ops, monitor, logged } = mirror;
+  const { ops, monitor, logged, beat } = mirror;
   happen(mirror);
+  await beat();
   const { status, json } = await ops.ask('/api/status');
   expect([status, json]).toMatchObject([
     200,

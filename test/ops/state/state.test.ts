@@ -1,50 +1,31 @@
 import { expect, test } from 'vitest';
-import { CAUSES } from '../../../src/ops/state/causes.ts';
+import type { MirrorState as State } from '../../../src/mirror/file/state.ts';
+import type { StateFacts } from '../../../src/mirror/queries/state-facts.ts';
+import { CAUSE_CODES, CATCHING_UP, causeOf, type CauseCode } from '../../../src/ops/state/causes.ts';
 import { ClockSkew } from '../../../src/ops/monitor.ts';
 import { Signatures } from '../../../src/ops/state/signatures.ts';
 import { SlotCounts } from '../../../src/ops/state/slot-counts.ts';
 import {
+  asWritten,
+  firstCause,
+  stateFromOutside,
   stateOf,
   type MirrorState,
   type ProcessFacts,
-  type StatusFacts,
 } from '../../../src/ops/state/state.ts';
 import type { Blocked } from '../../../src/ops/state/store-cause.ts';
 import type { PlainError } from '../../../src/sqlite/errors.ts';
-import { STATE_OF_CAUSE, type StateCause } from '../../../src/mirror/file/state.ts';
+import { WELL_FILE, wellAt } from './well.ts';
 
 type Facts = Parameters<typeof stateOf>[0];
 
 const NOW = Date.UTC(2026, 8, 16, 12);
 const MINUTE = 60_000;
 
-const STATUS: StatusFacts = {
-  state_cause: null,
-  alive_at: NOW - 500,
-  products: 100,
-  pending_reads: 0,
-  parked_reads: 0,
-  held_removals: 0,
-};
-const OWN: ProcessFacts = {
-  commits: { lastGoodAtMs: NOW - 300, lastError: null },
-  fault: null,
-  behindSinceMs: null,
-  blocked: null,
-  clockAheadMs: null,
-  silentSinceMs: null,
-  badSignatures: null,
-  turnedAwayAtMs: null,
-  misdirected: null,
-  verification: null,
-  stream: null,
-  isMirror: true,
-};
-const WELL: Facts = { nowMs: NOW, status: STATUS, own: OWN, isHeld: false };
+const OWN = wellAt(NOW);
+const WELL: Facts = { nowMs: NOW, file: WELL_FILE, own: OWN, pendingReads: 0 };
 
-const status = (over: Partial<StatusFacts>): Partial<Facts> => ({ status: { ...STATUS, ...over } });
-const because = (cause: StateCause, over: Partial<StatusFacts> = {}) =>
-  status({ state_cause: cause, ...over });
+const file = (over: Partial<StateFacts>): Partial<Facts> => ({ file: { ...WELL_FILE, ...over } });
 const own = (over: Partial<ProcessFacts>): Partial<Facts> => ({ own: { ...OWN, ...over } });
 const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>>) =>
   own({
@@ -56,7 +37,7 @@ const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>
 const stream = (over: Partial<ProcessFacts['stream']>) =>
   own({ stream: { silentSinceMs: null, failure: null, backlogSinceMs: null, ...over } });
 const verified = (products: number, maxReadsPerSecond: number): Partial<Facts> => ({
-  ...status({ products }),
+  ...file({ products }),
   ...own({ verification: { withinMs: 2 * 60 * MINUTE, maxReadsPerSecond } }),
 });
 const network = (code: string) => blocked('breaker', { code });
@@ -77,22 +58,14 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
   ],
   [
     'a first read',
-    because('first_read', { pending_reads: 80 }),
+    { ...file({ hasFullSync: false, hasUnread: true }), pendingReads: 80 },
     'catching_up first_read',
     /80 of 100 products wait/,
   ],
-  ['after downtime', because('downtime'), 'catching_up downtime'],
-  ['nothing was read yet', { status: null }, 'catching_up starting'],
-  [
-    'a start with much to apply',
-    { ...because('no_heartbeat'), ...own({ behindSinceMs: NOW - 29_000 }) },
-    'catching_up starting',
-  ],
+  ['after downtime', file({ hasUnread: true }), 'catching_up downtime'],
+  ['a file that is being opened', { file: null, ...own({ isReady: false }) }, 'stale starting'],
+  ['a start with much to apply', own({ isReady: false, behindSinceMs: NOW - 29_000 }), 'stale starting'],
   ['more than it keeps up with', own({ behindSinceMs: NOW - 30_000 }), 'stale apply_behind'],
-  ['no mirror runs', { own: null }, 'stale stopped'],
-  ['a process that starts', { isHeld: true, own: null, ...because('stopped') }, 'catching_up starting'],
-  ['a process that hangs', { isHeld: true, own: null, ...because('no_heartbeat') }, 'stale no_heartbeat'],
-  ['another port', { isHeld: true, own: null }, 'live'],
   ['one failed commit', commits(2_499, IO), 'live'],
   ['commits fail', commits(2_500, IO), 'stale cannot_commit', /cannot be written: I\/O\./],
   ['a slow sync', commits(4_999, null), 'live'],
@@ -101,7 +74,11 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
   ['a full disk of the mirror', fault('no_room'), 'stale disk_full'],
   ['another program’s lock', fault('busy'), 'stale mirror_locked', /: why\. Webhooks are kept/],
   ['a mirror that fails', fault('unreachable'), 'stale mirror_failed', /: why\. Webhooks are kept/],
-  ['a mirror that cannot be read', { status: null, ...fault('damaged') }, 'stale mirror_failed'],
+  [
+    'a mirror that cannot be read',
+    { file: null, ...own({ isReady: false, ...fault('damaged').own }) },
+    'stale mirror_failed',
+  ],
   ['refused credentials', blocked('credentials'), 'stale credentials', /The store at store:443 refuses/],
   ['another store', blocked('wrong_store'), 'stale wrong_store'],
   [
@@ -126,11 +103,11 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
   ],
   ['deliveries that wait', stream({ backlogSinceMs: NOW - MINUTE }), 'stale stream_backlog'],
   [
-    'a heartbeat withheld for the stream',
-    { ...because('no_heartbeat'), ...stream({ silentSinceMs: NOW - MINUTE }) },
+    'a start without a stream',
+    own({ isReady: false, ...stream({ silentSinceMs: NOW - MINUTE }).own }),
     'stale stream_silent',
   ],
-  ['a receiver', { status: null, ...own({ isMirror: false }) }, 'live'],
+  ['a receiver', { file: null, ...own({ isMirror: false, isReady: false }) }, 'live'],
   ['silence', own({ silentSinceMs: NOW - 60 * MINUTE }), 'stale silence'],
   ['another secret', own({ badSignatures: { wrong: 8, right: 0 } }), 'live bad_signatures', /: 8 refused,/],
   [
@@ -148,25 +125,20 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
     'live wrong_address',
     /POST \//,
   ],
-  ['an old request', because('reads_overdue'), 'stale reads_overdue'],
-  [
-    'held removals',
-    because('held_removals', { held_removals: 21 }),
-    'stale held_removals',
-    /shows 21 products, or/,
-  ],
+  ['an old request', file({ isReadOverdue: true }), 'stale reads_overdue'],
+  ['held removals', file({ heldRemovals: 21 }), 'stale held_removals', /shows 21 products, or/],
   [
     'an old request, because of the store',
-    { ...because('reads_overdue'), ...network('ECONNRESET') },
+    { ...file({ isReadOverdue: true }), ...network('ECONNRESET') },
     'stale reads_overdue store_down',
   ],
+  ['refused products', file({ parkedReads: 6, parkedLive: 6 }), 'stale refused_products', /6 products/],
   [
-    'refused products',
-    because('refused_products', { parked_reads: 6 }),
-    'stale refused_products',
-    /6 products/,
+    'a refused product',
+    file({ parkedReads: 1, parkedLive: 1 }),
+    'live parked_reads',
+    /^1 product cannot be read/,
   ],
-  ['a refused product', status({ parked_reads: 1 }), 'live parked_reads', /^1 product cannot be read/],
   [
     'two causes: the urgent one first',
     own({
@@ -181,13 +153,35 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
   if (found.causes.length > 0) expect(found.causes.map((cause) => cause.message).join(' ')).toMatch(message);
 });
 
-test.each(Object.entries(STATE_OF_CAUSE))('SQL and process agree on the state during %s', (code, state) => {
-  const held_removals = code === 'held_removals' ? 1 : 0;
-  const facts = because(code as StateCause, { held_removals });
-  // A process that holds a file marked as stopped is starting.
-  const isHeld = code !== 'stopped';
-  expect(stateOf({ ...WELL, ...facts, own: null, isHeld }).state).toBe(state);
-  expect(CAUSES[code as StateCause].severity === 'critical').toBe(state === 'stale');
+test.each<[string, isHeld: boolean, shown: [State, string | null], expected: string]>([
+  ['no mirror runs', false, ['stale', 'no_heartbeat'], 'stale stopped'],
+  ['a mirror was killed just now', false, ['live', null], 'stale stopped'],
+  ['a process starts', true, ['stale', 'stopped'], 'stale starting'],
+  ['a process opens the mirror', true, ['stale', 'starting'], 'stale starting'],
+  ['a process hangs', true, ['stale', 'no_heartbeat'], 'stale no_heartbeat'],
+  ['a process does not answer at OPS_PORT', true, ['live', null], 'live'],
+  ['a process that does not answer has a cause', true, ['stale', 'credentials'], 'stale credentials'],
+])('from outside: %s', (_what, isHeld, [state, cause], expected) => {
+  const shown = { state, cause, aliveAtMs: NOW };
+  const found = stateFromOutside({ file: WELL_FILE, pendingReads: 0, shown, isHeld });
+  expect([found.state, ...found.causes.map(({ code }) => code)].join(' ')).toBe(expected);
+});
+
+test.each(CAUSE_CODES)('a written state with the cause %s is explained by it first', (code) => {
+  const severity = causeOf(code, null).severity;
+  const state = severity === 'critical' ? 'stale' : CATCHING_UP.has(code) ? 'catching_up' : 'live';
+  const written = { state, cause: state === 'live' ? null : code } as const;
+  // The causes of another moment.
+  for (const others of [[], ['credentials'], ['downtime'], ['parked_reads']] as CauseCode[][]) {
+    const found = asWritten(
+      written,
+      others.map((other) => causeOf(other, null)),
+    );
+    expect(found.state).toBe(state);
+    expect(firstCause(found)).toBe(
+      code === 'no_heartbeat' && others[0] === 'credentials' ? 'credentials' : written.cause,
+    );
+  }
 });
 
 test('reports a clock difference after three answers in a row', () => {

@@ -1,0 +1,60 @@
+/** What the mirror’s file says about its state (src/ops/state/state.ts decides it). */
+import { LATEST_MS } from '../../core/limits.ts';
+import type { Db } from '../../sqlite/open.ts';
+import { onlyRow, prepared } from '../../sqlite/prepared.ts';
+
+export interface StateFacts {
+  readonly epoch: string;
+  readonly trustedAfterMs: number;
+  readonly products: number;
+  readonly hasFullSync: boolean;
+  /** A live product was not read since the last downtime or epoch, and its reads are not given up. */
+  readonly hasUnread: boolean;
+  /** A suspect product has waited too long for its read. */
+  readonly isReadOverdue: boolean;
+  /** Products whose reads the store refuses, or that failed repeatedly: all of them, and those not removed. */
+  readonly parkedReads: number;
+  readonly parkedLive: number;
+  /** Products held by the mass-removal guard, whole or in part. */
+  readonly heldRemovals: number;
+}
+
+const WAITING_MS = 15 * 60_000;
+
+const UNLESS_GIVEN_UP = 'product_id NOT IN (SELECT product_id FROM given_up_reads)';
+
+const FACTS = `
+  SELECT
+    s.epoch AS epoch,
+    m.trusted_after_ms AS trustedAfterMs,
+    (SELECT products FROM live_counts) AS products,
+    s.last_full_sync_at_ms IS NOT NULL AS hasFullSync,
+    EXISTS (
+      SELECT 1 FROM products
+      WHERE gone_at_ms IS NULL AND read_at_ms < m.trusted_after_ms AND ${UNLESS_GIVEN_UP}
+    ) AS hasUnread,
+    EXISTS (
+      SELECT 1 FROM read_requests
+      WHERE is_suspect = 1 AND first_made_at_ms < coalesce(@nowMs, s.clock_ms) - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
+    ) AS isReadOverdue,
+    (SELECT count(*) FROM given_up_reads) AS parkedReads,
+    (
+      SELECT count(*) FROM given_up_reads r CROSS JOIN products p ON p.product_id = r.product_id
+      WHERE p.gone_at_ms IS NULL
+    ) AS parkedLive,
+    (SELECT count(*) FROM read_requests WHERE not_before_ms = ${LATEST_MS}) AS heldRemovals
+  FROM mirror_state m, service_state s`;
+
+type Flags = 'hasFullSync' | 'hasUnread' | 'isReadOverdue';
+
+/** @param nowMs the mirror's clock; null outside its process, where the last heartbeat counts. */
+export function stateFacts(db: Db, { nowMs }: { readonly nowMs: number | null }): StateFacts {
+  type Row = Omit<StateFacts, Flags> & Readonly<Record<Flags, number>>;
+  const row = onlyRow(prepared<[object], Row>(db, FACTS), { nowMs });
+  return {
+    ...row,
+    hasFullSync: row.hasFullSync === 1,
+    hasUnread: row.hasUnread === 1,
+    isReadOverdue: row.isReadOverdue === 1,
+  };
+}

@@ -1,0 +1,127 @@
+/** The state that follows from the file (docs/operating.md#states). */
+import { describe, expect, test } from 'vitest';
+import { isIsolated } from '../../../src/core/runs.ts';
+import { stateFacts } from '../../../src/mirror/queries/state-facts.ts';
+import { status } from '../../../src/mirror/queries/status.ts';
+import { stateOf } from '../../../src/ops/state/state.ts';
+import { wellAt } from '../../ops/state/well.ts';
+import { missedAt } from '../../core/builders.ts';
+import { beats, delivery, detail, DirectWriter, item, T0, values } from '../mirror-file.ts';
+
+const MINUTE_MS = 60_000;
+
+const tea = (qty: number) => detail('10', [{ id: '100', levels: { 1: qty } }]);
+
+function quiet(): DirectWriter {
+  const writer = new DirectWriter();
+  writer.read('10', tea(5), T0);
+  writer.db.exec('UPDATE service_state SET last_full_sync_at_ms = 1');
+  return writer;
+}
+
+const state = ({ db }: DirectWriter, nowMs = T0): string =>
+  stateOf({ nowMs, file: stateFacts(db, { nowMs }), own: wellAt(nowMs), pendingReads: 0 }).state;
+
+const shown = ({ db }: DirectWriter): string[] =>
+  values(db, `SELECT state || ' ' || coalesce(state_cause, '') FROM mirror_status`);
+
+test('is catching up until every product was read, also after downtime', () => {
+  const writer = quiet();
+  writer.db.exec('UPDATE service_state SET last_full_sync_at_ms = NULL');
+  expect(state(writer)).toBe('catching_up');
+  writer.db.exec('UPDATE service_state SET last_full_sync_at_ms = 1');
+  expect(state(writer)).toBe('live');
+  writer.append(missedAt(T0 + 1_000));
+  expect(state(writer)).toBe('catching_up');
+  writer.read('10', tea(5), T0 + 10_000);
+  expect(state(writer)).toBe('live');
+});
+
+test('is stale once a suspect product has waited for a quarter of an hour', () => {
+  const writer = quiet();
+  writer.requestReads('stale', ['10'], T0);
+  expect(state(writer, T0 + 16 * MINUTE_MS)).toBe('live');
+  writer.requestReads('not_stored', ['10'], T0);
+  expect(state(writer, T0 + 15 * MINUTE_MS)).toBe('live');
+  expect(state(writer, T0 + 15 * MINUTE_MS + 1)).toBe('stale');
+});
+
+test('judges the age of a request by the last heartbeat outside the process', () => {
+  const writer = quiet();
+  writer.requestReads('not_stored', ['10'], T0);
+  const { db } = writer;
+  beats(db, T0 + 15 * MINUTE_MS);
+  expect(stateFacts(db, { nowMs: null }).isReadOverdue).toBe(false);
+  beats(db, T0 + 15 * MINUTE_MS + 1);
+  expect(stateFacts(db, { nowMs: null }).isReadOverdue).toBe(true);
+});
+
+describe('a refused read', () => {
+  function kept(products: number): DirectWriter {
+    const writer = new DirectWriter();
+    for (let n = 0; n < products; n += 1) {
+      writer.read(String(n), detail(String(n), [{ id: `1${n}`, levels: { 1: 5 } }]), T0);
+    }
+    writer.db.exec('UPDATE service_state SET last_full_sync_at_ms = 1');
+    return writer;
+  }
+
+  test('leaves only its rows suspect and the mirror live', () => {
+    const writer = kept(2);
+    writer.append(missedAt(T0 + 1_000));
+    writer.giveUp('0');
+    expect(state(writer)).toBe('catching_up');
+    writer.read('1', detail('1', [{ id: '11', levels: { 1: 5 } }]), T0 + 10_000);
+    expect(state(writer)).toBe('live');
+    expect(status(writer.db)).toMatchObject({ parked_reads: 1, pending_reads: 1, suspect_count: 1 });
+    expect(values(writer.db, 'SELECT variant_id FROM mirror_stock WHERE suspect = 1')).toEqual(['10']);
+    writer.command('retryFailures', undefined);
+    expect(state(writer)).toBe('live');
+  });
+
+  test.each([0, 1, 2, 3, 19, 20, 39, 40, 41, 60])('of %i products is judged as by a run', (products) => {
+    const writer = kept(products);
+    for (let givenUp = 0; givenUp <= Math.min(products, 5); givenUp += 1) {
+      expect([givenUp, state(writer)]).toEqual([givenUp, isIsolated(givenUp, products) ? 'live' : 'stale']);
+      writer.giveUp(String(givenUp));
+    }
+  });
+});
+
+describe('mirror_status shows', () => {
+  test('nothing but stale before the first heartbeat and 10 s after the last', () => {
+    const writer = quiet();
+    expect(shown(writer)).toEqual(['stale no_heartbeat']);
+    beats(writer.db, Date.now());
+    expect(shown(writer)).toEqual(['live ']);
+    beats(writer.db, Date.now() - 11_000);
+    expect(shown(writer)).toEqual(['stale no_heartbeat']);
+  });
+
+  test('the state of the last heartbeat', () => {
+    const writer = quiet();
+    writer.beat('stale', 'credentials');
+    expect(shown(writer)).toEqual(['stale credentials']);
+    writer.beat('catching_up', 'first_read');
+    expect(shown(writer)).toEqual(['catching_up first_read']);
+  });
+
+  test('no live state together with a later barrier', () => {
+    const writer = quiet();
+    writer.beat();
+    const decidedEarlier = stateFacts(writer.db, { nowMs: null });
+    writer.deliver(delivery('a', item({ update_time: T0 })), T0);
+    expect(shown(writer)).toEqual(['live ']);
+    writer.append(missedAt(T0 + 1_000));
+    expect(shown(writer)).toEqual(['catching_up downtime']);
+    // This heartbeat was decided before the barrier, and is written after it.
+    const late = { trustedAfterMs: decidedEarlier.trustedAfterMs };
+    expect(beats(writer.db, Date.now(), late)).toEqual({ state: 'catching_up', stateCause: 'downtime' });
+    expect(beats(writer.db, Date.now(), { epoch: 'another' })).toMatchObject({ state: 'catching_up' });
+    expect(beats(writer.db, Date.now(), { ...late, state: 'stale', stateCause: 'silence' })).toEqual({
+      state: 'stale',
+      stateCause: 'silence',
+    });
+    expect(beats(writer.db, Date.now())).toEqual({ state: 'live', stateCause: null });
+  });
+});

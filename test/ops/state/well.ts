@@ -1,0 +1,33 @@
+import { EARLIEST_MS } from '../../../src/core/limits.ts';
+import type { StateFacts } from '../../../src/mirror/queries/state-facts.ts';
+import type { ProcessFacts } from '../../../src/ops/state/state.ts';
+
+/** A process in which nothing is wrong. */
+export const wellAt = (nowMs: number): ProcessFacts => ({
+  commits: { lastGoodAtMs: nowMs - 300, lastError: null },
+  fault: null,
+  behindSinceMs: null,
+  blocked: null,
+  clockAheadMs: null,
+  silentSinceMs: null,
+  badSignatures: null,
+  turnedAwayAtMs: null,
+  misdirected: null,
+  verification: null,
+  stream: null,
+  isMirror: true,
+  isReady: true,
+});
+
+/** A file in which nothing is due. */
+export const WELL_FILE: StateFacts = {
+  epoch: '0a1b2c3d4e5f6071',
+  trustedAfterMs: EARLIEST_MS,
+  products: 100,
+  hasFullSync: true,
+  hasUnread: false,
+  isReadOverdue: false,
+  parkedReads: 0,
+  parkedLive: 0,
+  heldRemovals: 0,
+};
