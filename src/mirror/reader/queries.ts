@@ -27,6 +27,7 @@ export {
   status,
   stillUnmapped,
 } from '../queries/status.ts';
+export { trust } from '../queries/trust.ts';
 export { sellableRows, stockRows, variantRows } from '../queries/stock.ts';
 
 type Queries = typeof ready & typeof parsing;

@@ -1,5 +1,6 @@
 import { ChangeFeed } from '../feed/change-feed.ts';
 import { HeldAnswers } from '../feed/held-answers.ts';
+import { TrustFeed } from '../feed/trust-feed.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
 import { historyRoutes } from './history.ts';
@@ -17,7 +18,15 @@ export function createApi(deps: OpsDeps): ApiRouter {
   const api = apiRouter();
   api.route('/', statusRoutes(deps));
   api.route('/', stockRoutes(reader));
-  api.route('/', changesRoutes({ reader, feed: new ChangeFeed(deps), held: new HeldAnswers(deps) }));
+  api.route(
+    '/',
+    changesRoutes({
+      reader,
+      feed: new ChangeFeed(deps),
+      trust: new TrustFeed(deps),
+      held: new HeldAnswers(deps),
+    }),
+  );
   api.route('/', historyRoutes(reader));
   api.route('/', runsRoutes({ ...deps, held: new HeldAnswers(deps) }));
 

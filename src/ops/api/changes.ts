@@ -6,14 +6,15 @@ import type { ChangeFeed, StartOver } from '../feed/change-feed.ts';
 import { followChanges } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsEnv } from '../shared/env.ts';
-import { answers, apiRouter, EVENTS, withRefusals, type ApiRouter } from './router.ts';
+import type { TrustFeed } from '../feed/trust-feed.ts';
+import { answers, apiRouter, EVENTS, flagParameter, withRefusals, type ApiRouter } from './router.ts';
 import { limitParameter, seqParameter, wholeNumber } from './router.ts';
-import { changeSchema, epochSchema, lastSeqSchema, type Change } from './rows.ts';
+import { changeSchema, epochSchema, lastSeqSchema, trustSchema, type Change } from './rows.ts';
 
 const MAX_WAIT_S = 60;
 
 const CONTRACT = `Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice. Keep \`epoch\` and \`next\` of each answer, and send both with the next request.
-Start over (read all of /api/stock, then continue from its \`last_seq\`) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A consumer that does not send \`epoch\` must compare it itself.`;
+Start over (read all of /api/sellable, then continue from its \`last_seq\`) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A consumer that does not send \`epoch\` must compare it itself.`;
 
 const startOverSchema = z
   .object({
@@ -51,6 +52,7 @@ const changes = createRoute({
       ...position,
       limit: limitParameter,
       wait_seconds: wholeNumber(0, MAX_WAIT_S, 'Long poll: how long to wait for a change.').optional(),
+      trust: flagParameter('1: with `trust`, which rows are not trusted.'),
     }),
   },
   responses: withRefusals({
@@ -61,6 +63,7 @@ const changes = createRoute({
         changes: z.array(changeSchema),
         next: z.int().meta({ description: 'Send it as the next `after`. Never below `after`.' }),
         has_more: z.boolean(),
+        trust: trustSchema.optional().meta({ description: 'With `trust=1`.' }),
       }),
     ),
     409: START_OVER[409],
@@ -73,7 +76,7 @@ const stream = createRoute({
   path: '/api/changes/stream',
   operationId: 'changesStream',
   summary: 'Changes as they are made, as server-sent events',
-  description: `The stream begins with an event \`epoch\` with {epoch, last_seq}; then each change is an event \`change\` with its number as id. An id without an event only moves the number forward. A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. A reader that was too slow gets an event \`gone\`, which means start over, and the stream ends. A comment is sent after 15 s without events. A client that reads nothing for 90 s is disconnected. ${CONTRACT}`,
+  description: `The stream begins with an event \`epoch\` with {epoch, last_seq}; then each change is an event \`change\` with its number as id. An event \`trust\` with {state, cause, as_of, untrusted, untrusted_count} is sent at the start and whenever it changes, at most once a second. An id without an event only moves the number forward. A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. A reader that was too slow gets an event \`gone\`, which means start over, and the stream ends. A comment is sent after 15 s without events. A client that reads nothing for 90 s is disconnected. ${CONTRACT}`,
   request: {
     query: z.strictObject(position),
     headers: z.object({ 'last-event-id': seqParameter('The id of the last event.').optional() }),
@@ -84,13 +87,20 @@ const stream = createRoute({
 interface ChangesDeps {
   readonly reader: StoreReader;
   readonly feed: ChangeFeed;
+  readonly trust: TrustFeed;
   readonly held: HeldAnswers;
 }
 
-export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
+export function changesRoutes({ reader, feed, trust, held }: ChangesDeps): ApiRouter {
   const app = apiRouter();
   app.openapi(changes, async (c) => {
-    const { after = null, epoch = null, limit, wait_seconds: waitSeconds = 0 } = c.req.valid('query');
+    const {
+      after = null,
+      epoch = null,
+      limit,
+      wait_seconds: waitSeconds = 0,
+      trust: isTrustWanted = false,
+    } = c.req.valid('query');
     let at = after;
     let page = await reader.ask('changesAfter', { after, limit });
     if (waitSeconds > 0 && page.changes.length === 0 && whyStartOver({ after, epoch }, page) === null) {
@@ -103,7 +113,9 @@ export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
     const startOver = whyStartOver({ after: at, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
     const { epoch: current, changes: rows, hasMore } = page;
-    return c.json({ epoch: current, changes: rows as Change[], next: nextOf(page), has_more: hasMore }, 200);
+    const answer = { epoch: current, changes: rows as Change[], next: nextOf(page), has_more: hasMore };
+    if (!isTrustWanted) return c.json(answer, 200);
+    return c.json({ ...answer, trust: await trust.now() }, 200);
   });
 
   app.openapi(stream, async (c) => {
@@ -112,7 +124,9 @@ export function changesRoutes({ reader, feed, held }: ChangesDeps): ApiRouter {
     const page = await reader.ask('changesAfter', { after: from, limit: 1 });
     const startOver = whyStartOver({ after: from, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
-    return held.stream(c, (signal) => followChanges(feed, page, from ?? page.keptAfterSeq, signal));
+    return held.stream(c, (signal) =>
+      followChanges({ feed, trust, from: page, after: from ?? page.keptAfterSeq, signal }),
+    );
   });
   return app;
 }

@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { READ_REASONS } from '../../core/causes.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
+import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { WHY_NOT, type WhyNot } from '../../mirror/file/suspicion.ts';
 
 export const instant = z.int().meta({ description: 'Epoch milliseconds.' });
@@ -16,6 +17,25 @@ const warehouseName = textOrNull.meta({ description: 'From WAREHOUSE_NAMES; null
 const changeSeq = z.int().meta({ description: 'Grows when a quantity or a name of the row changes.' });
 
 export const whyNot = z.enum(Object.keys(WHY_NOT) as WhyNot[]);
+
+export const trustSchema = z
+  .object({
+    state: z.enum(MIRROR_STATES),
+    cause: textOrNull.meta({ description: 'The code of the first cause of the state.' }),
+    as_of: instant,
+    untrusted: z
+      .array(z.object({ variant_id: z.string(), warehouse_id: textOrNull, why_not: whyNot }))
+      .readonly()
+      .nullable()
+      .meta({
+        description:
+          'The rows of mirror_sellable that are not trusted; every other row is. Null: they are more than 1000, so trust none, or ask /api/sellable for each.',
+      }),
+    untrusted_count: z
+      .int()
+      .meta({ description: 'How many they are; above 1000, the number of stock levels a few seconds ago.' }),
+  })
+  .openapi('Trust');
 
 export const sellableRowSchema = z
   .object({

@@ -82,7 +82,7 @@ interface Standing {
 export function whyStartOver({ after, epoch }: Standing, page: FeedPage): StartOver | null {
   const because = (error: StartOver['error'], why: string): StartOver => ({
     error,
-    error_description: `${why}; read all of /api/stock, then continue from its last_seq`,
+    error_description: `${why}; read all of /api/sellable, then continue from its last_seq`,
     epoch: page.epoch,
     last_seq: page.lastSeq,
   });

@@ -1,18 +1,30 @@
 /** The feed as server-sent events (docs/http-api.md#change-feed). */
 import type { Position } from '../../mirror/queries/changes.ts';
 import { nextOf, whyStartOver, type ChangeFeed } from './change-feed.ts';
+import { essenceOf, TRUST_EVERY_MS, type TrustFeed } from './trust-feed.ts';
 
 /** Proxies close silent connections. */
 const HEARTBEAT_MS = 15_000;
 const RECONNECT_AFTER_MS = 1_000;
 
-export async function* followChanges(
-  feed: Pick<ChangeFeed, 'news' | 'after' | 'newsWithin'>,
-  { epoch, lastSeq }: Position,
-  after: number,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
+interface Following {
+  readonly feed: Pick<ChangeFeed, 'news' | 'after' | 'newsWithin'>;
+  readonly trust: Pick<TrustFeed, 'now'>;
+  readonly from: Position;
+  readonly after: number;
+  readonly signal: AbortSignal;
+}
+
+export async function* followChanges({
+  feed,
+  trust,
+  from: { epoch, lastSeq },
+  after,
+  signal,
+}: Following): AsyncGenerator<string> {
   yield `retry: ${RECONNECT_AFTER_MS}\n${sentEvent('epoch', { epoch, last_seq: lastSeq })}`;
+  let trusted: string | null = null;
+  let spokeMs = performance.now();
   for (let at = after; !signal.aborted;) {
     const { news } = feed;
     const page = await feed.after(at);
@@ -25,10 +37,18 @@ export async function* followChanges(
     const next = nextOf(page);
     const events = page.changes.map((change) => `id: ${change.seq}\n${sentEvent('change', change)}`);
     // An id without an event only moves the point where the reader resumes.
-    if (next > at) yield `${events.join('')}id: ${next}\n\n`;
+    if (next > at) events.push(`id: ${next}\n\n`);
     at = next;
-    if (page.hasMore || (await feed.newsWithin(news, HEARTBEAT_MS, signal))) continue;
-    if (!signal.aborted) yield ': alive\n\n';
+    const latest = await trust.now();
+    const essence = essenceOf(latest);
+    if (essence !== trusted) events.push(sentEvent('trust', latest));
+    trusted = essence;
+    if (events.length === 0 && performance.now() - spokeMs >= HEARTBEAT_MS) events.push(': alive\n\n');
+    if (events.length > 0) {
+      spokeMs = performance.now();
+      yield events.join('');
+    }
+    if (!page.hasMore) await feed.newsWithin(news, TRUST_EVERY_MS, signal);
   }
 }
 

@@ -8,6 +8,8 @@ export interface SampledState extends StateSample {
 }
 
 export interface StateSource {
+  /** null before the first sample. */
+  readonly last: Pick<StateSample, 'status'> | null;
   /** While counting takes long, the counts are those of the last sample. @throws StoreError */
   status(): Promise<Status>;
 }

@@ -1,0 +1,53 @@
+/** Which rows of `mirror_sellable` are not trusted (docs/http-api.md#trust). */
+import type { Db } from '../../sqlite/open.ts';
+import { onlyRow, prepared } from '../../sqlite/prepared.ts';
+import type { MirrorState } from '../file/state.ts';
+import { fewSuspects, isDistrusted, type WhyNot } from '../file/suspicion.ts';
+
+export interface UntrustedRow {
+  readonly variant_id: string;
+  readonly warehouse_id: string | null;
+  readonly why_not: WhyNot;
+}
+
+export interface TrustReport {
+  readonly state: MirrorState;
+  readonly cause: string | null;
+  /** In order of variants; null if there are more than `MOST_LISTED`. */
+  readonly untrusted: readonly UntrustedRow[] | null;
+}
+
+/** A consumer can replace its list of so many at once. */
+export const MOST_LISTED = 1_000;
+
+const COLUMNS = 'variant_id, warehouse_id, why_not';
+
+/** Starts from the grounds, so that the cost grows with the doubts, not with the mirror. */
+export function trust(db: Db): TrustReport {
+  return db.transaction(() => {
+    const sql = 'SELECT state, state_cause AS cause FROM mirror_status';
+    const shown = onlyRow(prepared<[], Pick<TrustReport, 'state' | 'cause'>>(db, sql));
+    return { ...shown, untrusted: isDistrusted(db) ? everyRow(db) : doubtfulRows(db) };
+  })();
+}
+
+function everyRow(db: Db): readonly UntrustedRow[] | null {
+  const sql = `SELECT ${COLUMNS} FROM mirror_sellable LIMIT ${MOST_LISTED + 1}`;
+  const found = prepared<[], UntrustedRow>(db, sql).all();
+  return found.length > MOST_LISTED ? null : found;
+}
+
+function doubtfulRows(db: Db): readonly UntrustedRow[] | null {
+  const variantIds = fewSuspects(db);
+  if (variantIds === null) return null;
+  const ofVariant = prepared<[string], UntrustedRow>(
+    db,
+    `SELECT ${COLUMNS} FROM mirror_sellable WHERE variant_id = ? AND trusted = 0`,
+  );
+  const found: UntrustedRow[] = [];
+  for (const variantId of variantIds) {
+    found.push(...ofVariant.all(variantId));
+    if (found.length > MOST_LISTED) return null;
+  }
+  return found;
+}

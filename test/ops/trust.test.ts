@@ -1,0 +1,89 @@
+/** Trust in the feed (docs/http-api.md#trust). */
+import { expect, test, vi } from 'vitest';
+import { TrustFeed } from '../../src/ops/feed/trust-feed.ts';
+import { trust } from '../../src/mirror/queries/trust.ts';
+import { eventually } from '../process/wait.ts';
+import { delivery, detail, DirectWriter, item, readInput, T0, values } from '../mirror/mirror-file.ts';
+import { suspectMirror } from '../mirror/suspect-mirror.ts';
+import { newStore } from '../reconcile/mirror.ts';
+import { EventReader } from './events.ts';
+import { startOps } from './harness.ts';
+
+const untrustedIn = ({ db }: DirectWriter): unknown[] =>
+  values(
+    db,
+    `SELECT variant_id || '/' || coalesce(warehouse_id, '') || ' ' || why_not FROM mirror_sellable WHERE trusted = 0 ORDER BY 1`,
+  );
+const listed = ({ db }: DirectWriter): unknown[] | undefined =>
+  trust(db)
+    .untrusted?.map((row) => `${row.variant_id}/${row.warehouse_id ?? ''} ${row.why_not}`)
+    .toSorted();
+
+test('lists every row that is not trusted, and no other', () => {
+  const writer = suspectMirror();
+  expect(trust(writer.db)).toMatchObject({ state: 'stale', cause: 'no_heartbeat' });
+  expect(listed(writer)).toEqual(untrustedIn(writer));
+  expect(untrustedIn(writer).every((row) => String(row).endsWith(' state'))).toBe(true);
+  writer.beat();
+  expect(trust(writer.db)).toMatchObject({ state: 'live', cause: null });
+  expect(listed(writer)).toEqual(untrustedIn(writer));
+  expect(untrustedIn(writer).length).toBeGreaterThan(10);
+});
+
+test.each([
+  [1_000, 1_000],
+  [1_001, undefined],
+])('lists no more than 1,000 rows: of %i, %s', (levels, expected) => {
+  const writer = new DirectWriter();
+  const variants = Array.from({ length: levels }, (_, n) => ({ id: String(5_000 + n), levels: { 1: 5 } }));
+  writer.read('10', detail('10', variants), T0);
+  expect(listed(writer)?.length).toBe(expected);
+  writer.beat();
+  expect(listed(writer)).toEqual([]);
+  writer.requestReads('not_stored', ['10']);
+  expect(listed(writer)?.length).toBe(expected);
+});
+
+test('is computed once a second, whoever asks', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const ask = vi.fn(() => Promise.resolve({ state: 'live', cause: null, untrusted: [] }));
+  const feed = new TrustFeed({ reader: { ask: ask as never }, state: { last: null }, now: () => 7 });
+  for (let n = 0; n < 5; n += 1) await feed.now();
+  expect(ask).toHaveBeenCalledTimes(1);
+  vi.advanceTimersByTime(1_000);
+  expect(await feed.now()).toEqual({
+    state: 'live',
+    cause: null,
+    as_of: 7,
+    untrusted: [],
+    untrusted_count: 0,
+  });
+  expect(ask).toHaveBeenCalledTimes(2);
+  vi.useRealTimers();
+});
+
+test('comes with pages on request, and with a stream at its start and when it changes', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  await store.writer.append(
+    readInput('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), { sentAtMs: T0 }),
+  );
+  store.change('UPDATE service_state SET last_full_sync_at_ms = 1');
+  const page = await ops.ask('/api/changes?trust=1');
+  expect(page.json).toMatchObject({
+    trust: { state: 'live', cause: null, untrusted: [], untrusted_count: 0 },
+  });
+  expect((await ops.ask('/api/changes')).json).not.toHaveProperty('trust');
+  const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
+  await eventually(() => reader.of('trust').length === 1, { what: 'the first event' });
+  expect(reader.of('trust')[0]).toMatchObject({ data: { state: 'live', untrusted: [] } });
+  await store.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
+  await eventually(() => reader.of('trust').length === 2, { what: 'the change' });
+  expect(reader.of('trust')[1]).toMatchObject({
+    data: {
+      state: 'live',
+      untrusted: [{ variant_id: '100', warehouse_id: '1', why_not: 'gap' }],
+      untrusted_count: 1,
+    },
+  });
+});
