@@ -7,7 +7,21 @@ const SIDES = ['-wal', '-shm', '-journal'] as const;
 
 /** Only while nothing has it open. */
 export function removeDatabase(path: string): void {
-  for (const side of ['', ...SIDES]) rmSync(path + side, { force: true });
+  rmSync(path, { force: true });
+  removeSides(path);
+}
+
+/** Only while nothing has it open. */
+export function removeSides(path: string): void {
+  for (const side of SIDES) rmSync(path + side, { force: true });
+}
+
+/** Whether `path` names one of the databases or a file that belongs to one, under any name. */
+export function isOneOf(databases: readonly string[], path: string): boolean {
+  const own = databases.flatMap((database) =>
+    ['', ...SIDES, '.lock', '.token', '.aside'].map((suffix) => linksFollowed(database) + suffix),
+  );
+  return own.includes(linksFollowed(path)) || databases.some((database) => isSameFile(database, path));
 }
 
 /** Refuses to overwrite the database's own files, and others unless `force`. @param from all of its databases. */
@@ -17,10 +31,7 @@ export function refuseTarget(
   { force }: { readonly force: boolean },
 ): void {
   if (!existsSync(dirname(to))) throw new Error(`the folder ${dirname(to)} does not exist: create it first`);
-  const own = from.flatMap((path) =>
-    ['', ...SIDES, '.lock', '.token', '.aside'].map((suffix) => linksFollowed(path) + suffix),
-  );
-  if (own.includes(linksFollowed(to)) || from.some((path) => isSameFile(path, to))) {
+  if (isOneOf(from, to)) {
     throw new Error(`${to} belongs to the database that is read: name another file`);
   }
   if (statSync(to, { throwIfNoEntry: false })?.isFile() === false) {

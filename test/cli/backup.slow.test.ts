@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { compareWithTruth } from '../../src/cli/demo/compare.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -77,11 +78,24 @@ test('copies a served mirror whole, and a mirror started on the copy begins a ne
   expect(db.pragma('journal_mode', { simple: true })).toBe('delete');
   db.close();
 
-  server.signal('SIGTERM');
+  const refused = await run(home, 'backup', '--restore', 'copy.db');
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/another (program|stock-mirror)/);
+
+  // A killed mirror leaves a write-ahead log, which SQLite would apply to the restored file.
+  server.signal('SIGKILL');
   await server.ended;
+  expect(statSync(`${databaseOf(home)}-wal`).size).toBeGreaterThan(0);
   const before = statusOf(databaseOf(home));
-  for (const suffix of ['', '-wal', '-shm']) rmSync(databaseOf(home) + suffix, { force: true });
-  copyFileSync(copy, databaseOf(home));
+  const mode = statSync(databaseOf(home)).mode;
+  const restoring = await run(home, 'backup', '--restore', 'copy.db');
+  expect(restoring).toMatchObject({ code: 0, stderr: '' });
+  expect(restoring.stdout).toContain(`last change ${last_seq}`);
+  expect(readdirSync(home.folder).filter((name) => /^\.|-(wal|shm)$/.test(name))).toEqual(
+    readdirSync(home.folder).filter((name) => /inbox/.test(name) && /-(wal|shm)$/.test(name)),
+  );
+  expect(statusOf(databaseOf(home))).toMatchObject({ epoch, last_seq });
+  expect(statSync(databaseOf(home)).mode).toBe(mode);
   const restored = await startServer(home, sandbox);
   await eventually(() => restored.stdout.includes('a new epoch has begun'), { what: 'a new epoch' });
   await untilQuiet(home);
@@ -111,6 +125,53 @@ describe('of a stopped mirror', () => {
       /^error: cannot write in \/proc \(E\w+\): check disk space and permissions, [^:]+$/,
     );
     expect((await run(home, 'backup', 'there.db', '--force')).code).toBe(0);
+    expect(statusOf(path).last_seq).toBe(0);
+  });
+
+  test('restores only what is a mirror, and only while no program has the old one open', async () => {
+    const path = databaseOf(home);
+    expect((await run(home, 'backup', 'good.db')).code).toBe(0);
+    writeFileSync(join(home.folder, 'other.db'), 'something else');
+    const before = statSync(path).ino;
+    for (const [args, code, message] of [
+      [['--restore', 'nowhere.db'], 1, 'nowhere.db does not exist'],
+      [['--restore', 'other.db'], 1, 'other.db is not a SQLite database'],
+      [['--restore', 'mirror.db'], 1, 'belongs to the mirror that would be replaced'],
+      [['--restore', 'mirror.inbox.db'], 1, 'belongs to the mirror that would be replaced'],
+      [['--restore', 'good.db', 'more.db'], 2, 'name one file'],
+      [[], 2, 'name one file'],
+    ] as const) {
+      const refused = await run(home, 'backup', ...args);
+      expect(refused).toMatchObject({ code, stdout: '' });
+      expect(refused.stderr).toContain(message);
+    }
+    const reader = openReader(path);
+    reader.prepare('SELECT 1 FROM mirror_status').get();
+    const { code, stderr } = await run(home, 'backup', '--restore', 'good.db');
+    reader.close();
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('fuser -v') as string,
+    });
+    expect(statSync(path).ino).toBe(before);
+  });
+
+  test('restores over a damaged mirror, and where there was none', async () => {
+    const path = databaseOf(home);
+    expect((await run(home, 'backup', 'whole.db', '--force')).code).toBe(0);
+    const writer = new Database(path);
+    writer.pragma('journal_mode = WAL');
+    writer.exec('CREATE TABLE left_behind (x)');
+    copyFileSync(`${path}-wal`, join(home.folder, 'old-wal'));
+    writer.close();
+    writeFileSync(path, 'x'.repeat(8_192));
+    copyFileSync(join(home.folder, 'old-wal'), `${path}-wal`);
+    expect(await run(home, 'backup', '--restore', 'whole.db')).toMatchObject({ code: 0, stderr: '' });
+    const restored = openReader(path);
+    expect(restored.prepare("SELECT name FROM sqlite_master WHERE name = 'left_behind'").all()).toEqual([]);
+    restored.close();
+    rmSync(path);
+    expect(await run(home, 'backup', '--restore', 'whole.db')).toMatchObject({ code: 0, stderr: '' });
     expect(statusOf(path).last_seq).toBe(0);
   });
 

@@ -81,6 +81,15 @@ describe('systemd', () => {
   });
 });
 
+test('the workflow of the repository names only scripts and folders that exist', () => {
+  const workflow = readFileSync(join(root, '.github/workflows/ci.yml'), 'utf8');
+  const paths = [...workflow.matchAll(/(?<=[ "])(?:\.ci|deploy|scripts|src|test)\/[\w./-]+/g)].map(
+    ([path]) => path,
+  );
+  expect(paths).toEqual(expect.arrayContaining(['.ci/run', 'test/core']));
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
 test('passes existing files to the image builder', () => {
   const ignored = read('container/Dockerfile.dockerignore').split('\n');
   const copied = [...read('container/Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(

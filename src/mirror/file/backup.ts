@@ -1,11 +1,21 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { inboxPath } from '../../inbox/inbox.ts';
-import { refuseTarget, removeDatabase } from '../../sqlite/database-files.ts';
-import { isDamage, sqliteCode, StoreError } from '../../sqlite/errors.ts';
-import { explain, systemCode } from '../../sqlite/explain.ts';
+import { isOneOf, refuseTarget, removeDatabase, removeSides } from '../../sqlite/database-files.ts';
+import { isBusy, isDamage, sqliteCode, StoreError } from '../../sqlite/errors.ts';
+import { explain, explained, systemCode } from '../../sqlite/explain.ts';
+import { lockDatabase } from '../../sqlite/lock.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 
@@ -14,6 +24,8 @@ interface BackupOptions {
   readonly onProgress: (copiedPages: number, totalPages: number) => void;
   readonly interrupted: AbortSignal;
 }
+
+type CopyOptions = Omit<BackupOptions, 'force'>;
 
 interface Backup {
   readonly path: string;
@@ -36,14 +48,62 @@ export async function backupDatabase(
 ): Promise<Backup | null> {
   refuseBackupTarget(from, to, options);
   refuseFolder(from);
+  return replaceByCopy(from, to, options, () => {
+    refuseBackupTarget(from, to, options);
+    return { mode: statSync(from).mode };
+  });
+}
+
+/**
+ * Puts a checked copy of `from` in the place of the mirror. The next start begins a new epoch.
+ * @param from a backup, or another copy of a mirror, with its write-ahead log if it has one.
+ * @returns null if interrupted. @throws StoreError `in_use` while a process has the mirror open.
+ */
+export async function restoreDatabase(
+  from: string,
+  to: string,
+  options: CopyOptions,
+): Promise<Backup | null> {
+  if (isOneOf([to, inboxPath(to)], from)) {
+    throw new Error(`${from} belongs to the mirror that would be replaced: name a copy in another place`);
+  }
+  refuseFolder(to);
+  // No mirror starts meanwhile.
+  const lock = lockDatabase(to);
+  try {
+    refuseInUse(to);
+    return await replaceByCopy(from, to, options, () => {
+      // Again, since the copy may have taken minutes.
+      refuseInUse(to);
+      // SQLite would apply an old write-ahead log to the new file.
+      removeSides(to);
+      syncFile(dirname(to));
+      return ownershipOfMirror(from, to);
+    });
+  } finally {
+    lock.release();
+  }
+}
+
+/**
+ * @param prepare is called once the copy is on disk; throws if `to` may not be replaced.
+ * @returns null if interrupted.
+ */
+async function replaceByCopy(
+  from: string,
+  to: string,
+  options: CopyOptions,
+  prepare: () => Ownership,
+): Promise<Backup | null> {
   const draft = join(dirname(to), `.${basename(to)}.${process.pid}.${randomBytes(4).toString('hex')}`);
   try {
     const position = await copy(from, draft, options);
     finish(draft);
     options.interrupted.throwIfAborted();
-    chmodSync(draft, statSync(from).mode & 0o777);
+    const { mode, owner } = prepare();
+    chmodSync(draft, mode & 0o777);
+    if (owner !== undefined) chownSync(draft, owner.uid, owner.gid);
     syncFile(draft);
-    refuseBackupTarget(from, to, options);
     renameSync(draft, to);
     syncFile(dirname(to));
     return { path: to, bytes: statSync(to).size, ...position };
@@ -56,9 +116,22 @@ export async function backupDatabase(
   }
 }
 
+interface Ownership {
+  readonly mode: number;
+  /** undefined: the user who runs this. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
+}
+
+/** Those of the replaced file, so that the mirror's user and its readers keep their access also if root restores. */
+function ownershipOfMirror(from: string, to: string): Ownership {
+  const replaced = statSync(to, { throwIfNoEntry: false });
+  const { mode } = replaced ?? statSync(from);
+  return process.getuid?.() === 0 ? { mode, owner: replaced ?? statSync(dirname(to)) } : { mode };
+}
+
 type Position = Pick<Backup, 'epoch' | 'lastSeq'>;
 
-async function copy(from: string, draft: string, options: BackupOptions): Promise<Position> {
+async function copy(from: string, draft: string, options: CopyOptions): Promise<Position> {
   const { onProgress, interrupted } = options;
   const source = openReader(from);
   try {
@@ -87,7 +160,7 @@ function positionIn(source: Db, from: string): Position {
   return position;
 }
 
-/** Turns the copy into one file without a write-ahead log, and checks every page. */
+/** Turns the copy into one file without a write-ahead log, marks it as a copy, and checks every page. */
 function finish(draft: string): void {
   const copy = new Database(draft, { fileMustExist: true });
   try {
@@ -122,6 +195,30 @@ function refuseBackupTarget(from: string, to: string, { force }: { readonly forc
   const side = ['-wal', '-journal'].find((suffix) => existsSync(to + suffix));
   if (side === undefined) return;
   throw new Error(`${to}${side} exists, so another program uses ${to}: name another file`);
+}
+
+/** A connection keeps a lock on a file with a write-ahead log for as long as it is open, also while it is idle. */
+function refuseInUse(path: string): void {
+  if (!existsSync(path)) return;
+  try {
+    const db = new Database(path, { fileMustExist: true, timeout: 0 });
+    try {
+      db.pragma('journal_mode = DELETE');
+      // As it was, in case the restore fails.
+      db.pragma('journal_mode = WAL');
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    // A damaged file is a reason to restore.
+    if (isDamage(error)) return;
+    if (!isBusy(error)) throw explained(path, error);
+    throw new StoreError(
+      'in_use',
+      `another program has ${path} open: stop the mirror and the programs that read it (fuser -v ${path} lists them)`,
+      { cause: error },
+    );
+  }
 }
 
 function syncFile(path: string): void {
