@@ -187,6 +187,7 @@ CREATE TABLE `stock_levels` (
 	`event_at_ms` integer NOT NULL,
 	`read_lo_ms` integer NOT NULL,
 	`read_hi_ms` integer NOT NULL,
+	`read_at_ms` integer NOT NULL,
 	`verified_at_ms` integer,
 	`on_hand` integer,
 	`reserved_qty` integer,

@@ -26,6 +26,8 @@ export interface StockLevel {
   /** Store time: the latest read saw every change before `readLoMs`, none after `readHiMs`; EARLIEST_MS before one. */
   readonly readLoMs: number;
   readonly readHiMs: number;
+  /** When the read that set `readLoMs` was sent; EARLIEST_MS before one. */
+  readonly readAtMs: number;
   /** When the last read that confirmed the value was sent; on a tombstone, the last read that showed it. */
   readonly verifiedAtMs: number | null;
   readonly onHand: number | null;

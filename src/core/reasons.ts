@@ -10,6 +10,8 @@ export const REASONS = {
   operator: { priority: PRIORITY.operator, isSuspect: false },
   unmapped: { priority: PRIORITY.unmapped, isSuspect: true },
   conflict: { priority: PRIORITY.conflict, isSuspect: true },
+  /** Further changes came too close to the last read. */
+  overtaken: { priority: PRIORITY.conflict, isSuspect: true },
   derived: { priority: PRIORITY.conflict, isSuspect: true },
   confirm_removal: { priority: PRIORITY.conflict, isSuspect: true },
   dead_letter: { priority: PRIORITY.conflict, isSuspect: true },

@@ -48,6 +48,7 @@ export function stockLevel(over: Partial<StockLevel> = {}): StockLevel {
     eventAtMs: T0,
     readLoMs: EARLIEST_MS,
     readHiMs: EARLIEST_MS,
+    readAtMs: EARLIEST_MS,
     verifiedAtMs: null,
     onHand: null,
     reservedQty: null,

@@ -137,8 +137,8 @@ test('scans a bounded number of rows for one page', async () => {
     SELECT cast(100000 + i AS TEXT), '10', 'S', '', 'own', 1, 0, 0, 0, 0, i FROM n`);
   store.change(`
     INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
-      event_at_ms, read_lo_ms, read_hi_ms, change_seq)
-    SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0, 0, 0, change_seq
+      event_at_ms, read_lo_ms, read_hi_ms, read_at_ms, change_seq)
+    SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, change_seq
     FROM variants`);
   const found = await pages('/api/stock?warehouse_id=2', 'stock');
   expect(found.flat().map((row) => row['variant_id'])).toEqual(['111111']);

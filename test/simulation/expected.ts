@@ -9,9 +9,9 @@ import { MANGLINGS, OPERATIONS, READ_FAULTS, SCENE_NAMES } from './plan.ts';
 
 const DISK_FAULTS: Record<DiskFault, true> = { locked: true, full: true, unsynced: true };
 
-/** Covered elsewhere: another store, runs and pruning. */
+/** Covered elsewhere: another store, runs, pruning, and what must never happen. */
 const FACTS: Record<
-  Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store' | 'run_begun' | 'pruned'>,
+  Exclude<Fact['kind'], 'change' | 'level' | 'wrong_store' | 'run_begun' | 'pruned' | 'defect'>,
   true
 > = {
   gap_opened: true,

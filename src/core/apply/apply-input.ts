@@ -1,6 +1,5 @@
 /** Applies one input to the tables. Uses no clock, randomness or I/O (docs/architecture.md#data-flow). */
 import type { Input, ListedInput, MissedInput, ReadRequestInput } from '../input.ts';
-import type { Reason } from '../reasons.ts';
 import type { Fact } from './fact.ts';
 import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
@@ -8,7 +7,7 @@ import { UnitOfWork } from './unit-of-work.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
 import { applyLookupMissed } from './removal.ts';
 import type { Tables } from './tables.ts';
-import { unmappedVariant, unreadProduct } from '../merge/unknown.ts';
+import { unreadProduct } from '../merge/unknown.ts';
 
 export function applyInput(tables: Tables, input: Input, report: (fact: Fact) => void): void {
   const work = new UnitOfWork(tables, input, report);
@@ -59,14 +58,7 @@ function applyListed(work: UnitOfWork, input: ListedInput): void {
 
 function applyRequests(work: UnitOfWork, input: ReadRequestInput): void {
   for (const productId of input.productIds) work.requestRead(productId, input.reason);
-  requestVariantReads(work, input.variantIds, input.reason);
-}
-
-function requestVariantReads(work: UnitOfWork, variantIds: readonly string[], reason: Reason): void {
-  for (const variantId of variantIds) {
-    const variant = work.tables.variant(variantId) ?? unmappedVariant(variantId, null);
-    work.tables.putVariant(work.requestVariantRead(variant, reason));
-  }
+  for (const variantId of input.variantIds) work.requestVariantRead(variantId, input.reason);
 }
 
 function applyBundlesDue(work: UnitOfWork): void {
@@ -83,7 +75,7 @@ function applyMissed(work: UnitOfWork, { why, variantIds, atMs }: MissedInput): 
       return;
     case 'not_stored':
       if (variantIds === null || variantIds.length === 0) raiseBarrier(work, atMs);
-      else requestVariantReads(work, variantIds, 'not_stored');
+      else for (const variantId of variantIds) work.requestVariantRead(variantId, 'not_stored');
       return;
     case 'first_start':
     case 'port_closed':

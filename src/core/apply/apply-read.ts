@@ -1,15 +1,17 @@
+/** Writes what is decided about the answer of a read (docs/architecture.md#reads). */
+import type { ProductSnapshot, ReadInput, VariantSnapshot } from '../input.ts';
+import { EARLIEST_MS, OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
-import type { ProductSnapshot, ReadInput } from '../input.ts';
-import { renumberLevels } from './apply-level.ts';
-import { applyVariant } from './apply-variant.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
-import { OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
-import type { ReadContext } from '../merge/merge-read.ts';
-import type { ReadRequest, Product } from '../model.ts';
-import { applyAbsentProduct, applyAbsentVariants } from './removal.ts';
-import { RemovalGuard } from './removal-guard.ts';
+import type { ShownVariant } from '../merge/judge-variant.ts';
+import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
+import { afterRead, conflictReadsAfter, isConflict, isMet, pauseEndsAtMs } from '../merge/read-request.ts';
 import { unreadProduct } from '../merge/unknown.ts';
-import { afterRead, conflictReadsAfter, isMet } from '../merge/read-request.ts';
+import type { Product, ReadRequest } from '../model.ts';
+import { applyVariant, type Answer } from './apply-variant.ts';
+import { assertInvariant } from './invariant.ts';
+import { applyAbsentProduct, writeAbsences } from './removal.ts';
+import { renumberLevels } from './rows.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
 
 export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const { tables } = work;
@@ -25,14 +27,14 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
     else postpone(work, standing, known?.readAtMs ?? 0);
   }
 
-  const inConflict = standing?.reason === 'conflict' || standing?.reason === 'dead_letter';
+  const inConflict =
+    standing !== undefined && (isConflict(standing.reason) || standing.reason === 'dead_letter');
   if (input.snapshot !== null) {
     const present = product ?? answered(unreadProduct(input.productId), input, standing);
     applyPresent(work, { input, snapshot: input.snapshot, product: present, inConflict, read });
   } else if (product === undefined) work.report({ kind: 'not_found', productId: input.productId });
   else {
-    const guard = new RemovalGuard(work, product.productId, null, read);
-    applyAbsentProduct(work, guard, product, read);
+    applyAbsentProduct(work, product, read);
   }
   if (read.superseded && product !== undefined) applySuperseded(work, input, product);
 
@@ -88,10 +90,11 @@ function answered(product: Product, input: ReadInput, standing: ReadRequest | un
 function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadContext): void {
   const rest = afterRead(standing, read);
   if (rest !== null) {
-    const { productId, reason, notBeforeMs } = rest;
-    const pauseEndsAtMs = reason === 'conflict' ? (work.conflictPauseEndsAtMs(productId) ?? 0) : 0;
-    const pausedUntilMs = Math.min(pauseEndsAtMs, work.input.atMs + OVERTAKEN_PAUSE_MAX_MS);
-    work.tables.putReadRequest({ ...rest, notBeforeMs: Math.max(notBeforeMs, pausedUntilMs) });
+    const product = work.tables.product(rest.productId);
+    const endsAtMs =
+      product === undefined ? EARLIEST_MS : pauseEndsAtMs(product, rest.reason, work.input.atMs);
+    const pausedUntilMs = Math.min(endsAtMs, work.input.atMs + OVERTAKEN_PAUSE_MAX_MS);
+    work.tables.putReadRequest({ ...rest, notBeforeMs: Math.max(rest.notBeforeMs, pausedUntilMs) });
     return;
   }
   work.tables.deleteReadRequest(standing.productId);
@@ -121,22 +124,31 @@ function applyPresent(
   { input, snapshot, product, inConflict, read }: PresentProduct,
 ): void {
   const { tables } = work;
+  const { productId } = product;
   const renamed = product.name !== snapshot.name;
-  const inDowntime = product.readAtMs < work.state.trustedAfterMs;
-  let differs = renamed || product.missingAtMs !== null || product.goneAtMs !== null;
-  const guard = new RemovalGuard(work, product.productId, snapshot, read);
-  for (const variant of snapshot.variants) {
-    const sighting = { variant, product, requestId: input.requestId, guard, renamed, inDowntime, inConflict };
-    differs = applyVariant(work, sighting, read) || differs;
-  }
+  const answer: Answer = {
+    product,
+    requestId: input.requestId,
+    renamed,
+    inDowntime: product.readAtMs < work.state.trustedAfterMs,
+    inConflict,
+    read,
+  };
+  const verdicts = snapshot.variants.map((seen) => ({ seen, verdict: applyVariant(work, answer, seen) }));
+  const shown = verdicts.flatMap(({ seen, verdict }) =>
+    verdict.kind === 'shown' ? [{ seen, ...verdict }] : [],
+  );
+  const isShownAgain = product.missingAtMs !== null || product.goneAtMs !== null;
   // The order of two overlapping answers is unknown, and the merged one may be the older: read again without overlap.
-  if (differs && read.overlaps) {
-    work.requestRead(product.productId, 'conflict', { atMs: Math.max(input.atMs, product.readUntilMs) });
+  if (read.overlaps && (renamed || isShownAgain || shown.some(({ differs }) => differs))) {
+    work.requestRead(productId, 'conflict', { atMs: Math.max(input.atMs, product.readUntilMs) });
   }
-  const shown = new Set(snapshot.variants.map(({ variantId }) => variantId));
-  applyAbsentVariants(work, { guard, productId: product.productId, shown, read });
+  writeAbsences(work, { productId, snapshot, absences: shown, read });
+  for (const { seen, ...verdict } of shown) assertSum(seen, verdict, read);
   if (read.superseded) return;
-  if (renamed) renumberAbsent(work, product.productId, shown);
+  if (renamed) {
+    renumberAbsent(work, productId, new Set(snapshot.variants.map(({ variantId }) => variantId)));
+  }
   tables.putProduct({
     ...product,
     name: snapshot.name,
@@ -148,6 +160,19 @@ function applyPresent(
     missingAtMs: null,
     goneAtMs: null,
   });
+}
+
+/** Holds after a read that missed no delivery, if it holds in its answer. */
+function assertSum(seen: VariantSnapshot, { after, levels }: ShownVariant, read: ReadContext): void {
+  if (seen.levels === null || isConcurrent(after, read)) return;
+  const listedQty = seen.levels.reduce((sum, { availableQty }) => sum + availableQty, 0);
+  if (listedQty !== seen.availableQty) return;
+  const sumQty = levels.reduce((sum, { level }) => sum + (level?.qty ?? 0), 0);
+  assertInvariant(
+    sumQty === after.availableQty,
+    'a total is the sum of its levels',
+    () => `${seen.variantId}: ${after.availableQty} instead of ${sumQty}`,
+  );
 }
 
 /** Variants missing from the answer but kept in the mirror show the product's new name too. */

@@ -1,166 +1,190 @@
+/** Writes what is decided about one variant of an answer (merge/judge-variant.ts). */
+import type { DriftCause } from '../causes.ts';
 import type { VariantSnapshot } from '../input.ts';
-import { applyLevel, isShownAgain, renumberLevels } from './apply-level.ts';
-import { applyTotal, noteComponent } from './apply-total.ts';
+import { judgeVariant, type ShownVariant, type VariantVerdict } from '../merge/judge-variant.ts';
+import type { LevelVerdict, ReadContext } from '../merge/merge-read.ts';
+import type { Product } from '../model.ts';
+import { noteComponent } from './components.ts';
+import { renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { EARLIEST_MS, REPLICA_LAG_MS } from '../limits.ts';
-import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
-import type { Product, Variant } from '../model.ts';
-import { judgeLevels } from './removal.ts';
-import { restoreLevels } from './tombstone.ts';
-import { unmappedVariant } from '../merge/unknown.ts';
-import { suspectLevels } from './unlisted-levels.ts';
-import type { RemovalGuard } from './removal-guard.ts';
 
-export interface VariantSighting {
-  readonly variant: VariantSnapshot;
+/** What the variants of one answer have in common. */
+export interface Answer {
   readonly product: Product;
   readonly requestId: string | null;
-  readonly guard: RemovalGuard;
   /** The product's name changed, which the rows of its variants show. */
   readonly renamed: boolean;
   readonly inDowntime: boolean;
   /** A contradiction was known before the read. */
   readonly inConflict: boolean;
+  readonly read: ReadContext;
 }
 
-/** @returns whether the read changed what only reads may change. */
-export function applyVariant(work: UnitOfWork, sighting: VariantSighting, read: ReadContext): boolean {
-  const { tables } = work;
-  const { variant: seen, product } = sighting;
-  const known = tables.variant(seen.variantId);
-  const before = known ?? unmappedVariant(seen.variantId, null);
-  // A concurrent read neither restores a tombstone nor creates a variant that a later read may have shown to be gone.
-  if (isConcurrent(before, read) && (known === undefined || isPerhapsStillGone(known, read))) {
-    // It is shown here, so the catalogue need not be searched for it.
-    if (known !== undefined && !read.superseded) {
-      tables.putVariant({ ...known, productId: product.productId, lookupAtMs: null });
-    }
-    work.requestRead(product.productId, 'conflict');
-    return false;
+export function applyVariant(work: UnitOfWork, answer: Answer, seen: VariantSnapshot): VariantVerdict {
+  const { tables, input } = work;
+  const { productId } = answer.product;
+  const variant = tables.variant(seen.variantId);
+  const ownerId = variant?.productId ?? null;
+  const verdict = judgeVariant(
+    {
+      variant,
+      levels: tables.stockLevelsOf(seen.variantId),
+      product: answer.product,
+      owner: ownerId === null || ownerId === productId ? undefined : tables.product(ownerId),
+      atMs: input.atMs,
+    },
+    seen,
+    answer.read,
+  );
+  switch (verdict.kind) {
+    case 'unproven':
+      if (verdict.variant !== null) tables.putVariant(verdict.variant);
+      work.requestRead(productId, 'conflict');
+      break;
+    case 'elsewhere':
+      for (const id of verdict.overlapping) work.requestRead(id, 'conflict');
+      break;
+    case 'shown':
+      writeVariant(work, answer, seen, verdict);
   }
-  if (known !== undefined && !isOwner(work, known, product, read)) return false;
-  // The request for what came meanwhile belongs to another product, or was a search that ends here.
-  if (before.productId !== product.productId && !read.superseded && isConcurrent(before, read)) {
-    const atMs = Math.max(work.input.atMs, before.eventAtMs);
-    work.requestRead(product.productId, 'conflict', { atMs });
-  }
-  const described: Variant = read.superseded ? before : describe(before, seen, product.productId);
-
-  // The total gets a row in the feed only for what its levels do not explain.
-  let explainedQty = 0;
-  let differs = false;
-  for (const level of seen.levels ?? []) {
-    const applied = applyLevel(work, sighting, level, read);
-    explainedQty += applied.explainedQty;
-    differs ||= applied.differs;
-  }
-  const hasLostLevel =
-    seen.levels !== null &&
-    judgeLevels(work, { guard: sighting.guard, productId: product.productId, seen, read });
-
-  const { variant: totalled, isTrusted } = applyTotal(work, {
-    sighting,
-    variant: described,
-    explainedQty,
-    read,
-  });
-  if (seen.levels === null) {
-    const isBack = before.goneAtMs !== null && totalled.goneAtMs === null;
-    if (isBack) restoreLevels(work, sighting, before.goneAtMs);
-    if (!isTrusted) suspectLevels(work, seen.variantId);
-  }
-  const redescribed = sighting.renamed || isRedescribed(before, totalled);
-  if (redescribed) renumberLevels(work, seen.variantId);
-  // One that is new here has not changed since its bundles were read: a webhook would have named it.
-  const { availableQty, bundledByCount } = known ?? totalled;
-  if (availableQty !== totalled.availableQty || bundledByCount !== totalled.bundledByCount)
-    noteComponent(work, totalled);
-  // Without levels, the variant is sold by its total, whose row must have a new number.
-  const changed = redescribed || isRevalued(before, totalled) || explainedQty !== 0 || hasLostLevel;
-  tables.putVariant(changed ? { ...totalled, changeSeq: work.nextChangeSeq() } : totalled);
-  return differs || isShownOtherwise(before, totalled);
+  return verdict;
 }
 
-/** The answer may come from a replica that is behind the removal, whatever deliveries came since. */
-function isPerhapsStillGone({ goneAtMs }: Variant, read: ReadContext): boolean {
-  return goneAtMs !== null && (read.superseded || read.sentAtMs < goneAtMs + REPLICA_LAG_MS);
-}
-
-/** Two products may show a variant: the later sent answer decides. @returns false if the variant is the other's. */
-function isOwner(work: UnitOfWork, variant: Variant, product: Product, read: ReadContext): boolean {
-  const { productId } = product;
-  if (variant.productId === null || variant.productId === productId || read.superseded) return true;
-  const other = work.tables.product(variant.productId);
-  const isShownThere = variant.goneAtMs === null && variant.missingAtMs === null;
-  const isLater = !isShownThere || other === undefined || read.sentAtMs >= other.readAtMs;
-  // The order of overlapping answers is unknown: the variant's rows are suspect until both products are read.
-  const overlaps =
-    isShownThere &&
-    other !== undefined &&
-    read.sentAtMs < other.readUntilMs + REPLICA_LAG_MS &&
-    other.readAtMs < work.input.atMs + REPLICA_LAG_MS;
-  if (overlaps) for (const id of [productId, variant.productId]) work.requestRead(id, 'conflict');
-  if (isLater) {
-    work.report({
-      kind: 'moved',
-      variantId: variant.variantId,
-      fromProductId: variant.productId,
-      toProductId: productId,
-    });
+function writeVariant(work: UnitOfWork, answer: Answer, seen: VariantSnapshot, verdict: ShownVariant): void {
+  const { productId } = answer.product;
+  const { after, movedFrom } = verdict;
+  const { variantId } = seen;
+  for (const id of verdict.overlapping) work.requestRead(id, 'conflict');
+  if (movedFrom !== null) {
+    work.report({ kind: 'moved', variantId, fromProductId: movedFrom, toProductId: productId });
   }
-  return isLater;
+  // The answer may have been received before the delivery that it missed arrived.
+  const atMs = Math.max(work.input.atMs, after.eventAtMs);
+  if (verdict.doubt !== null) work.requestRead(productId, verdict.doubt, { atMs });
+  for (const level of verdict.levels) writeJudgedLevel(work, answer, seen, level);
+  writeTotal(work, answer, seen, verdict);
+  writeRestored(work, answer, seen, verdict);
+  if (verdict.isUnexplained) suspectLevels(work, variantId);
+  const isRenumbered = answer.renamed || verdict.isRedescribed;
+  if (isRenumbered) renumberLevels(work, variantId);
+  if (verdict.movesBundles) noteComponent(work, after);
+  const changeSeq = isRenumbered || verdict.isChanged ? work.nextChangeSeq() : after.changeSeq;
+  work.tables.putVariant({ ...after, changeSeq });
 }
 
-function describe(variant: Variant, seen: VariantSnapshot, productId: string): Variant {
+function rowOf(seen: VariantSnapshot, { requestId }: Answer) {
   return {
-    ...variant,
-    productId,
-    name: seen.name,
+    variantId: seen.variantId,
     sku: seen.sku,
-    upc: seen.upc,
-    kind: seen.kind,
-    allowNegativeStock: seen.allowNegativeStock,
-    priceJson: seen.priceJson,
-    cost: seen.cost,
-    bundledByCount: seen.bundledByCount,
-    missingAtMs: null,
-    lookupAtMs: null,
-  };
+    source: 'read',
+    orderId: null,
+    userId: null,
+    updateTimeMs: null,
+    requestId,
+  } as const;
 }
 
-/** Whether the rows of its warehouses show something else, or are shown instead of its total or no longer are. */
-function isRedescribed(before: Variant, after: Variant): boolean {
-  return (
-    before.productId !== after.productId ||
-    before.name !== after.name ||
-    before.sku !== after.sku ||
-    before.allowNegativeStock !== after.allowNegativeStock ||
-    before.kind !== after.kind ||
-    isTotalOnly(before) !== isTotalOnly(after)
-  );
+function writeJudgedLevel(
+  work: UnitOfWork,
+  answer: Answer,
+  seen: VariantSnapshot,
+  { branch, warehouseId, before, level, overwritten }: LevelVerdict,
+): void {
+  work.report({ kind: 'level', branch, variantId: seen.variantId, warehouseId });
+  if (level === null) return;
+  const newQty = level.qty;
+  if (overwritten === null) {
+    const isRevalued = before?.onHand !== level.onHand || before.reservedQty !== level.reservedQty;
+    writeLevel(work, before, isRevalued ? { ...level, changeSeq: work.nextChangeSeq() } : level);
+    return;
+  }
+  const { oldQty } = overwritten;
+  const cause = oldQty === null ? null : driftCause(work, answer, seen, warehouseId);
+  const changeSeq = work.appendChange({
+    ...rowOf(seen, answer),
+    warehouseId,
+    oldQty,
+    newQty,
+    reason: cause ?? (before === undefined ? 'first_read' : 'restored'),
+  });
+  writeLevel(work, before, { ...level, changeSeq });
+  if (oldQty === null || cause === null) return;
+  reportDrift(work, answer, seen, { cause, warehouseId, oldQty, newQty });
 }
 
-function isTotalOnly({ totalHiMs }: Variant): boolean {
-  return totalHiMs > EARLIEST_MS;
+/** The feed shows a total's movement only where the levels do not explain it. */
+function writeTotal(
+  work: UnitOfWork,
+  answer: Answer,
+  seen: VariantSnapshot,
+  { before, total }: ShownVariant,
+): void {
+  if (total.moved === null) return;
+  const { oldQty, newQty } = total.moved;
+  const cause = oldQty === null ? null : driftCause(work, answer, seen, null);
+  const isRestored = before !== undefined && before.goneAtMs !== null;
+  work.appendChange({
+    ...rowOf(seen, answer),
+    warehouseId: null,
+    oldQty,
+    newQty,
+    reason: cause ?? (isRestored ? 'restored' : 'first_read'),
+  });
+  if (oldQty === null || cause === null) return;
+  reportDrift(work, answer, seen, { cause, warehouseId: null, oldQty, newQty });
 }
 
-/** Ignores on-hand and reserved quantities, which no webhook carries and which have their own instant. */
-function isShownOtherwise(before: Variant, after: Variant): boolean {
-  const { onHand, reservedQty } = after;
-  const isRestated = isRedescribed(before, after) || isRevalued({ ...before, onHand, reservedQty }, after);
-  return isRestated || isShownAgain(before, after);
+function writeRestored(
+  work: UnitOfWork,
+  answer: Answer,
+  seen: VariantSnapshot,
+  { restored }: ShownVariant,
+): void {
+  for (const level of restored) {
+    const changeSeq = work.appendChange({
+      ...rowOf(seen, answer),
+      warehouseId: level.warehouseId,
+      oldQty: null,
+      newQty: level.qty,
+      reason: 'restored',
+    });
+    writeLevel(work, level, { ...level, goneAtMs: null, missingAtMs: null, changeSeq });
+  }
 }
 
-function isRevalued(before: Variant, after: Variant): boolean {
-  return (
-    before.availableQty !== after.availableQty ||
-    before.onHand !== after.onHand ||
-    before.reservedQty !== after.reservedQty ||
-    before.upc !== after.upc ||
-    before.kind !== after.kind ||
-    before.allowNegativeStock !== after.allowNegativeStock ||
-    before.priceJson !== after.priceJson ||
-    before.cost !== after.cost ||
-    before.goneAtMs !== after.goneAtMs
-  );
+function suspectLevels(work: UnitOfWork, variantId: string): void {
+  for (const level of work.tables.stockLevelsOf(variantId)) {
+    if (level.goneAtMs !== null) continue;
+    writeLevel(work, level, { ...level, unexplainedAtMs: work.input.atMs });
+  }
+}
+
+/** @param warehouseId null for the variant's total. */
+function driftCause(
+  { tables }: UnitOfWork,
+  { inDowntime, inConflict }: Answer,
+  seen: VariantSnapshot,
+  warehouseId: string | null,
+): DriftCause {
+  if (warehouseId === null && seen.kind === 'bundle') return 'derived';
+  const gaps = tables.gapsOf(seen.variantId);
+  if (gaps.some((gap) => warehouseId === null || gap.warehouseId === warehouseId)) return 'gap';
+  if (inDowntime) return 'downtime';
+  return inConflict ? 'conflict' : 'lost_tail';
+}
+
+interface Drift {
+  readonly cause: DriftCause;
+  readonly warehouseId: string | null;
+  readonly oldQty: number;
+  readonly newQty: number;
+}
+
+function reportDrift(
+  { report }: UnitOfWork,
+  { product }: Answer,
+  { variantId }: VariantSnapshot,
+  drift: Drift,
+): void {
+  report({ kind: 'drift', productId: product.productId, variantId, ...drift });
 }

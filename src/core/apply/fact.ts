@@ -7,7 +7,7 @@ import type { Reason } from '../reasons.ts';
 import type { Run } from '../runs.ts';
 
 export const REMOVABLES = ['product', 'variant', 'level'] as const;
-type Removable = (typeof REMOVABLES)[number];
+export type Removable = (typeof REMOVABLES)[number];
 
 export type Fact =
   | {
@@ -59,6 +59,8 @@ export type Fact =
       readonly toProductId: string;
     }
   | { readonly kind: 'not_found'; readonly productId: string }
+  /** The rules rejected an input that they must accept (applier.ts). */
+  | { readonly kind: 'defect'; readonly problem: string }
   | { readonly kind: 'clock_contradiction' }
   /** Changes contradicted the `Date` header, or it agrees with them again. */
   | { readonly kind: 'date'; readonly isDropped: boolean }

@@ -1,35 +1,97 @@
-/** Absent rows (docs/architecture.md#removals): sighted once, confirmed by a second read, then removed or held. */
-import type { LookupMissedInput, VariantSnapshot } from '../input.ts';
+/** Writes what is decided about rows that a read or a search does not show (merge/judge-absence.ts). */
+import type { LookupMissedInput, ProductSnapshot, VariantSnapshot } from '../input.ts';
+import { EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { isNamedSince, judgeAbsence, type AbsenceVerdict } from '../merge/judge-absence.ts';
+import type { AbsentLevel } from '../merge/judge-variant.ts';
+import type { ReadContext } from '../merge/merge-read.ts';
+import {
+  contradictsItself,
+  countLevels,
+  countVariants,
+  guardCountsTo,
+  judgeRemovals,
+  removalWindow,
+  type AtStake,
+} from '../merge/removal-guard.ts';
+import type { Product, StockLevel, Variant } from '../model.ts';
+import type { Removable } from './fact.ts';
+import { assertInvariant } from './invariant.ts';
+import { renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
-import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
-import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
-import type { StockLevel, Product, Variant } from '../model.ts';
-import { renumberLevels } from './apply-level.ts';
-import { contradictsItself, countRemoval, type RemovalGuard } from './removal-guard.ts';
 
-export type AbsenceVerdict =
-  | { readonly kind: 'contested' }
-  | { readonly kind: 'sighted'; readonly missingAtMs: number; readonly confirmAtMs: number }
-  | { readonly kind: 'confirmed' };
+export interface AbsentLevels {
+  readonly seen: VariantSnapshot;
+  readonly absent: readonly AbsentLevel[];
+}
 
-/** Two dominant reads, far enough apart, must agree on the absence. */
-export function judgeAbsence(
-  thing: { readonly missingAtMs: number | null; readonly eventAtMs: number },
-  read: ReadContext,
-): AbsenceVerdict {
-  if (isConcurrent(thing, read)) return { kind: 'contested' };
-  const missingAtMs = thing.missingAtMs ?? read.sentAtMs;
-  // A clock that was set back must neither shorten the wait nor make it endless.
-  if (read.sentAtMs < missingAtMs) {
-    return {
-      kind: 'sighted',
-      missingAtMs: read.sentAtMs,
-      confirmAtMs: read.sentAtMs + REMOVAL_CONFIRM_MS,
-    };
+interface ShownProduct {
+  readonly productId: string;
+  readonly snapshot: ProductSnapshot;
+  readonly absences: readonly AbsentLevels[];
+  readonly read: ReadContext;
+}
+
+/** Marks everything that the answer omits, then decides once for each kind, then removes or holds. */
+export function writeAbsences(work: UnitOfWork, shown: ShownProduct): void {
+  const levels = markLevels(work, shown);
+  const variants = markVariants(work, shown);
+  if (levels.length > 0) removeLevels(work, shown, levels);
+  if (variants.length > 0) removeVariants(work, shown, variants);
+}
+
+interface ConfirmedLevel {
+  readonly seen: VariantSnapshot;
+  readonly level: StockLevel;
+}
+
+function markLevels(work: UnitOfWork, { productId, absences }: ShownProduct): ConfirmedLevel[] {
+  const confirmed: ConfirmedLevel[] = [];
+  for (const { seen, absent } of absences) {
+    for (const { level: judged, verdict } of absent) {
+      // The same answer may have given it a new change number meanwhile.
+      const level = work.tables.stockLevel(judged.variantId, judged.warehouseId) ?? judged;
+      reportAbsence(work, 'level', idOf(level), verdict);
+      switch (verdict.kind) {
+        case 'contested':
+          work.requestRead(productId, 'conflict');
+          break;
+        case 'sighted':
+          writeLevel(work, level, { ...level, missingAtMs: verdict.missingAtMs });
+          requestRemovalCheck(work, productId, verdict);
+          break;
+        case 'confirmed':
+          confirmed.push({ seen, level });
+      }
+    }
   }
-  const confirmAtMs = missingAtMs + REMOVAL_CONFIRM_MS;
-  if (read.sentAtMs >= confirmAtMs) return { kind: 'confirmed' };
-  return { kind: 'sighted', missingAtMs, confirmAtMs };
+  return confirmed;
+}
+
+function markVariants(work: UnitOfWork, { productId, snapshot, read }: ShownProduct): Variant[] {
+  const shown = new Set(snapshot.variants.map(({ variantId }) => variantId));
+  const confirmed: Variant[] = [];
+  for (const variant of work.tables.variantsOf(productId)) {
+    if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
+    const verdict = judgeAbsence(variant, read);
+    reportAbsence(work, 'variant', variant.variantId, verdict);
+    switch (verdict.kind) {
+      case 'contested':
+        if (variant.lookupAtMs === null) work.requestRead(productId, 'conflict');
+        break;
+      case 'sighted':
+        work.tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
+        requestRemovalCheck(work, productId, verdict);
+        break;
+      case 'confirmed':
+        confirmed.push(variant);
+    }
+  }
+  return confirmed;
+}
+
+function reportAbsence(work: UnitOfWork, what: Removable, id: string, { kind }: AbsenceVerdict): void {
+  if (kind === 'contested') work.report({ kind: 'contested', what, id });
+  if (kind === 'sighted') work.report({ kind: 'missing', what, id });
 }
 
 /** Dated at the first sighting: a repeated request must not postpone other requests for the product. */
@@ -44,95 +106,51 @@ function requestRemovalCheck(
   });
 }
 
-interface SeenLevels {
-  readonly guard: RemovalGuard;
-  readonly productId: string;
-  readonly seen: VariantSnapshot;
-  readonly read: ReadContext;
-}
-
-/** @returns whether a level was removed. */
-export function judgeLevels(work: UnitOfWork, { guard, productId, seen, read }: SeenLevels): boolean {
-  const { tables } = work;
-  const shown = new Set(seen.levels?.map((level) => level.warehouseId));
-  const confirmed: StockLevel[] = [];
-  for (const level of tables.stockLevelsOf(seen.variantId)) {
-    if (shown.has(level.warehouseId) || level.goneAtMs !== null) continue;
-    const verdict = judgeAbsence(level, read);
-    const id = `${level.variantId}/${level.warehouseId}`;
-    switch (verdict.kind) {
-      case 'contested':
-        work.report({ kind: 'contested', what: 'level', id });
-        work.requestRead(productId, 'conflict');
-        break;
-      case 'sighted':
-        work.report({ kind: 'missing', what: 'level', id });
-        tables.putStockLevel({ ...level, missingAtMs: verdict.missingAtMs });
-        requestRemovalCheck(work, productId, verdict);
-        break;
-      case 'confirmed':
-        confirmed.push(level);
-        break;
-    }
-  }
-  let hasRemoved = false;
-  for (const level of confirmed) {
-    if (!guard.allows('level', level.missingAtMs, contradictsItself(seen) ? 'contradicts itself' : 'plain'))
-      continue;
-    work.report({ kind: 'removed', what: 'level', id: `${level.variantId}/${level.warehouseId}` });
+function removeLevels(work: UnitOfWork, shown: ShownProduct, confirmed: readonly ConfirmedLevel[]): void {
+  const { productId, snapshot, read } = shown;
+  const listed = snapshot.variants
+    .filter(({ levels }) => levels !== null)
+    .map((seen) => ({ seen, levels: work.tables.stockLevelsOf(seen.variantId) }));
+  const isHeld = judgeRemovals(atStake(work, 'level'), countLevels(listed));
+  const held = confirmed.filter(({ seen }) => !isAllowed(work) && (isHeld || contradictsItself(seen)));
+  hold(
+    work,
+    'level',
+    productId,
+    held.map(({ level }) => level),
+  );
+  const removed = confirmed.filter((row) => !held.includes(row));
+  for (const { level } of removed) {
+    assertSighted(level, read);
+    work.report({ kind: 'removed', what: 'level', id: idOf(level) });
     removeLevel(work, level, read);
     countRemoval(work, 'level');
-    hasRemoved = true;
   }
-  return hasRemoved;
+  // Without levels, a variant is sold by its total, whose row must have a new number.
+  for (const variantId of new Set(removed.map(({ level }) => level.variantId))) {
+    const variant = work.tables.variant(variantId);
+    if (variant !== undefined) work.tables.putVariant({ ...variant, changeSeq: work.nextChangeSeq() });
+  }
 }
 
-interface ShownVariants {
-  readonly guard: RemovalGuard;
-  readonly productId: string;
-  readonly shown: ReadonlySet<string>;
-  readonly read: ReadContext;
-}
-
-export function applyAbsentVariants(
-  work: UnitOfWork,
-  { guard, productId, shown, read }: ShownVariants,
-): void {
-  const { tables } = work;
-  const confirmed: Variant[] = [];
-  for (const variant of tables.variantsOf(productId)) {
-    if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
-    const verdict = judgeAbsence(variant, read);
-    switch (verdict.kind) {
-      case 'contested':
-        work.report({ kind: 'contested', what: 'variant', id: variant.variantId });
-        if (variant.lookupAtMs === null) work.requestRead(productId, 'conflict');
-        break;
-      case 'sighted':
-        work.report({ kind: 'missing', what: 'variant', id: variant.variantId });
-        tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
-        requestRemovalCheck(work, productId, verdict);
-        break;
-      case 'confirmed':
-        confirmed.push(variant);
-        break;
-    }
+function removeVariants(work: UnitOfWork, shown: ShownProduct, confirmed: readonly Variant[]): void {
+  const { productId, snapshot, read } = shown;
+  const live = work.tables.variantsOf(productId).filter(({ goneAtMs }) => goneAtMs === null);
+  if (judgeRemovals(atStake(work, 'variant'), countVariants(live, snapshot)) && !isAllowed(work)) {
+    hold(work, 'variant', productId, confirmed);
+    return;
   }
   for (const variant of confirmed) {
-    if (!guard.allows('variant', variant.missingAtMs)) continue;
-    if (!searchNamed(work, variant, variant.missingAtMs)) removeVariant(work, variant, read);
+    assertSighted(variant, read);
+    removeOrSearch(work, variant, read);
     countRemoval(work, 'variant');
   }
 }
 
-export function applyAbsentProduct(
-  work: UnitOfWork,
-  guard: RemovalGuard,
-  product: Product,
-  read: ReadContext,
-): void {
+export function applyAbsentProduct(work: UnitOfWork, product: Product, read: ReadContext): void {
   if (read.superseded) return;
   const { tables } = work;
+  const { productId } = product;
   const known: Product = { ...product, readAtMs: read.sentAtMs };
   if (product.goneAtMs !== null) {
     // A read that shows it again may be older than this answer.
@@ -141,40 +159,95 @@ export function applyAbsentProduct(
   }
   if (product.detailJson === null) {
     // Only a list has named it: no reader has seen it.
-    work.report({ kind: 'not_found', productId: product.productId });
+    work.report({ kind: 'not_found', productId });
     tables.putProduct({ ...known, goneAtMs: work.input.atMs });
     return;
   }
-  const variants = tables.variantsOf(product.productId).filter((variant) => variant.goneAtMs === null);
-  const verdict = judgeAbsence({ missingAtMs: product.missingAtMs, eventAtMs: lastTouchMs(variants) }, read);
+  const variants = tables.variantsOf(productId).filter((variant) => variant.goneAtMs === null);
+  const eventAtMs = Math.max(EARLIEST_MS, ...variants.map((variant) => variant.eventAtMs));
+  const verdict = judgeAbsence({ missingAtMs: product.missingAtMs, eventAtMs }, read);
+  reportAbsence(work, 'product', productId, verdict);
   switch (verdict.kind) {
     case 'contested':
-      work.report({ kind: 'contested', what: 'product', id: product.productId });
       tables.putProduct(known);
-      work.requestRead(product.productId, 'conflict');
+      work.requestRead(productId, 'conflict');
       return;
     case 'sighted':
-      work.report({ kind: 'missing', what: 'product', id: product.productId });
       tables.putProduct({ ...known, missingAtMs: verdict.missingAtMs });
-      requestRemovalCheck(work, product.productId, verdict);
+      requestRemovalCheck(work, productId, verdict);
       return;
     case 'confirmed':
-      if (!guard.allows('product', known.missingAtMs)) {
+      if (judgeRemovals(atStake(work, 'product'), null) && !isAllowed(work)) {
         tables.putProduct(known);
+        hold(work, 'product', productId, [product]);
         return;
       }
-      work.report({ kind: 'removed', what: 'product', id: product.productId });
-      for (const variant of variants)
-        if (!searchNamed(work, variant, known.missingAtMs)) removeVariant(work, variant, read);
+      assertSighted(product, read);
+      work.report({ kind: 'removed', what: 'product', id: productId });
+      for (const variant of variants) removeOrSearch(work, variant, read);
       tables.putProduct({ ...known, goneAtMs: work.input.atMs });
       countRemoval(work, 'product');
-      return;
   }
 }
 
-/** A variant that a delivery named after the first sighting lives elsewhere: the catalogue is searched for it. */
-function searchNamed(work: UnitOfWork, variant: Variant, missingAtMs: number | null): boolean {
-  if (missingAtMs === null || variant.eventAtMs < missingAtMs) return false;
+function isAllowed({ input, state }: UnitOfWork): boolean {
+  return input.atMs <= state.removalsAllowedUntilMs;
+}
+
+/** Variants and levels that go with their product or variant are not counted separately. */
+const COUNTER = {
+  product: 'removalsInWindow',
+  variant: 'variantRemovalsInWindow',
+  level: 'levelRemovalsInWindow',
+} as const;
+
+/** Call after everything that the read omits was marked missing. */
+function atStake({ input, state, tables }: UnitOfWork, kind: Removable): AtStake {
+  const removedInWindow = removalWindow(state, input.atMs)[COUNTER[kind]];
+  const live = tables.liveCount(kind);
+  const missing = tables.missingCount(kind, guardCountsTo({ live, removedInWindow }));
+  const shown = kind === 'product' ? tables.shownProductCount(missing + 1) : live;
+  return { live, shown, missing, removedInWindow };
+}
+
+function hold(
+  work: UnitOfWork,
+  what: Removable,
+  productId: string,
+  rows: readonly { readonly missingAtMs: number | null }[],
+): void {
+  if (rows.length === 0) return;
+  work.report({ kind: 'removals_held', what, productId, missing: atStake(work, what).missing });
+  for (const { missingAtMs } of rows) {
+    // As old as the sighting, so that the next read still meets an open request that this read came too early for.
+    const atMs = missingAtMs ?? work.input.atMs;
+    work.requestRead(productId, 'confirm_removal', { atMs, notBeforeMs: LATEST_MS });
+  }
+}
+
+function countRemoval(work: UnitOfWork, kind: Removable): void {
+  const counter = COUNTER[kind];
+  const window = removalWindow(work.state, work.input.atMs);
+  work.state = { ...work.state, ...window, [counter]: window[counter] + 1 };
+}
+
+function assertSighted({ missingAtMs }: { readonly missingAtMs: number | null }, read: ReadContext): void {
+  assertInvariant(
+    missingAtMs !== null && read.sentAtMs - missingAtMs >= REMOVAL_CONFIRM_MS,
+    'a removal is preceded by a sighting',
+    () => `first missing at ${missingAtMs}, removed by a read sent at ${read.sentAtMs}`,
+  );
+}
+
+function idOf({ variantId, warehouseId }: StockLevel): string {
+  return `${variantId}/${warehouseId}`;
+}
+
+function removeOrSearch(work: UnitOfWork, variant: Variant, read: ReadContext): void {
+  if (!isNamedSince(variant)) {
+    removeVariant(work, variant, read);
+    return;
+  }
   work.report({ kind: 'unmapped', variantId: variant.variantId });
   renumberLevels(work, variant.variantId);
   work.tables.putVariant({
@@ -184,10 +257,19 @@ function searchNamed(work: UnitOfWork, variant: Variant, missingAtMs: number | n
     lookupAtMs: work.input.atMs,
     changeSeq: work.nextChangeSeq(),
   });
-  return true;
 }
 
-function removeVariant(work: UnitOfWork, variant: Variant, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
+const REMOVED = {
+  newQty: null,
+  source: 'read',
+  reason: 'removed',
+  orderId: null,
+  userId: null,
+  updateTimeMs: null,
+  requestId: null,
+} as const;
+
+function removeVariant(work: UnitOfWork, variant: Variant, read: ReadContext): void {
   const { tables } = work;
   work.report({ kind: 'removed', what: 'variant', id: variant.variantId });
   for (const level of tables.stockLevelsOf(variant.variantId)) {
@@ -213,17 +295,7 @@ function removeVariant(work: UnitOfWork, variant: Variant, read: Pick<ReadContex
   tables.putVariant({ ...tombstone, changeSeq });
 }
 
-const REMOVED = {
-  newQty: null,
-  source: 'read',
-  reason: 'removed',
-  orderId: null,
-  userId: null,
-  updateTimeMs: null,
-  requestId: null,
-} as const;
-
-function removeLevel(work: UnitOfWork, level: StockLevel, read: Pick<ReadContext, 'loMs' | 'hiMs'>): void {
+function removeLevel(work: UnitOfWork, level: StockLevel, read: ReadContext): void {
   const { tables } = work;
   for (const gap of tables.gapsOf(level.variantId)) {
     if (gap.warehouseId === level.warehouseId) tables.deleteGap(gap);
@@ -235,22 +307,20 @@ function removeLevel(work: UnitOfWork, level: StockLevel, read: Pick<ReadContext
     sku: tables.variant(level.variantId)?.sku ?? null,
     oldQty: level.qty,
   });
-  tables.putStockLevel({
+  const isLater = read.loMs > level.readLoMs;
+  writeLevel(work, level, {
     ...level,
     changeSeq,
     goneAtMs: work.input.atMs,
     missingAtMs: null,
-    readLoMs: Math.max(level.readLoMs, read.loMs),
+    readLoMs: isLater ? read.loMs : level.readLoMs,
+    readAtMs: isLater ? read.sentAtMs : level.readAtMs,
     readHiMs: Math.max(level.readHiMs, read.hiMs),
   });
 }
 
-function lastTouchMs(variants: readonly Variant[]): number {
-  return Math.max(EARLIEST_MS, ...variants.map(({ eventAtMs }) => eventAtMs));
-}
-
 export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): void {
-  const read = {
+  const read: ReadContext = {
     sentAtMs: input.sentAtMs,
     loMs: EARLIEST_MS,
     // A search has no window.
@@ -275,9 +345,12 @@ export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): v
         break;
       case 'confirmed':
         // Already removed; a later change named it, and no product has it.
-        if (variant.goneAtMs === null) removeVariant(work, variant, read);
-        else work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
-        break;
+        if (variant.goneAtMs === null) {
+          assertSighted(variant, read);
+          removeVariant(work, variant, read);
+          break;
+        }
+        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
     }
   }
 }

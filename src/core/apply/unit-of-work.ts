@@ -1,9 +1,11 @@
 import type { Input } from '../input.ts';
 import type { Fact } from './fact.ts';
 import { assertInvariant } from './invariant.ts';
-import { DATE_CONTRADICTIONS } from '../limits.ts';
-import type { Change, MirrorState, Variant } from '../model.ts';
-import { conflictPauseMs, mergeRequests, type NewRequest } from '../merge/read-request.ts';
+import { DATE_CONTRADICTIONS, EARLIEST_MS } from '../limits.ts';
+import type { Change, MirrorState } from '../model.ts';
+import type { Reason } from '../reasons.ts';
+import { isConflict, mergeRequests, pauseEndsAtMs } from '../merge/read-request.ts';
+import { unmappedVariant } from '../merge/unknown.ts';
 import type { Tables } from './tables.ts';
 
 export class UnitOfWork {
@@ -49,43 +51,33 @@ export class UnitOfWork {
 
   requestRead(
     productId: string,
-    reason: NewRequest['reason'],
-    made: { atMs?: number; notBeforeMs?: number } = {},
+    reason: Reason,
+    made: { readonly atMs?: number; readonly notBeforeMs?: number } = {},
   ): void {
     const standing = this.tables.readRequest(productId);
-    const notBeforeMs =
-      made.notBeforeMs ?? (reason === 'conflict' ? this.conflictPauseEndsAtMs(productId) : null);
-    this.tables.putReadRequest(
-      mergeRequests(standing, {
-        productId,
-        reason,
-        madeAtMs: made.atMs ?? this.input.atMs,
-        ...(notBeforeMs === null ? {} : { notBeforeMs }),
-      }),
-    );
+    const notBeforeMs = made.notBeforeMs ?? this.#pauseEndsAtMs(productId, reason);
+    const madeAtMs = made.atMs ?? this.input.atMs;
+    this.tables.putReadRequest(mergeRequests(standing, { productId, reason, madeAtMs, notBeforeMs }));
     if (standing === undefined) this.report({ kind: 'read_requested', productId, reason });
   }
 
-  /** Conflicts that no read settles must not cause endless reads; the product's rows stay suspect. */
-  conflictPauseEndsAtMs(productId: string): number | null {
-    const product = this.tables.product(productId);
-    const pauseMs = conflictPauseMs(product?.conflictReads ?? 0);
-    if (product === undefined || pauseMs === 0) return null;
-    // The clock may have been set back since the last read.
-    return Math.min(product.readUntilMs, this.input.atMs) + pauseMs;
+  #pauseEndsAtMs(productId: string, reason: Reason): number {
+    const product = isConflict(reason) ? this.tables.product(productId) : undefined;
+    return product === undefined ? EARLIEST_MS : pauseEndsAtMs(product, reason, this.input.atMs);
   }
 
   /** Like `requestRead`; if the variant's product is unknown, the catalogue is searched. */
-  requestVariantRead(variant: Variant, reason: NewRequest['reason']): Variant {
+  requestVariantRead(variantId: string, reason: Reason): void {
+    const variant = this.tables.variant(variantId) ?? unmappedVariant(variantId, null);
+    const isSearched = variant.productId === null && variant.lookupAtMs === null;
     // The touch keeps a read under way from meeting the request, while it may still map the variant.
-    const touched = { ...variant, eventAtMs: this.input.atMs };
-    if (variant.productId !== null) {
-      this.requestRead(variant.productId, reason);
-      return touched;
-    }
-    if (variant.lookupAtMs !== null) return touched;
-    this.report({ kind: 'unmapped', variantId: variant.variantId });
-    return { ...touched, lookupAtMs: this.input.atMs };
+    this.tables.putVariant({
+      ...variant,
+      eventAtMs: this.input.atMs,
+      lookupAtMs: isSearched ? this.input.atMs : variant.lookupAtMs,
+    });
+    if (isSearched) this.report({ kind: 'unmapped', variantId });
+    if (variant.productId !== null) this.requestRead(variant.productId, reason);
   }
 
   setDateContradictions(dateContradictions: number): void {

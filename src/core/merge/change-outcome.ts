@@ -38,6 +38,8 @@ export interface Arrival {
   /** Store time: the latest read saw every change stamped before it (`lowWatermarkMs`). */
   readonly seenBeforeMs: number;
   readonly variantGoneAtMs: number | null;
+  /** Details of the variant omit warehouses, so no read shows the level. */
+  readonly isNeverListed: boolean;
 }
 
 /** Whether a read with high watermark `hiMs` may have seen the change; stamped ahead, it may be older than any read. */

@@ -68,15 +68,14 @@ type DateContradictions = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
  */
 export function weighDate(
   known: DateContradictions,
-  level: Pick<StockLevel, 'qty' | 'verifiedAtMs'>,
+  level: Pick<StockLevel, 'qty' | 'readAtMs'>,
   change: Pick<StockChange, 'old' | 'new' | 'updateTimeMs'>,
   arrivedAtMs: number,
 ): Pick<DateContradictions, 'dateContradictions'> {
   const { dateContradictions } = known;
   const floorMs = offsetFloorMs(known);
   const isPrompt = floorMs !== null && change.updateTimeMs - arrivedAtMs >= floorMs - NODE_SKEW_MS;
-  const isLongAfterRead =
-    level.verifiedAtMs !== null && arrivedAtMs - level.verifiedAtMs >= LONG_AFTER_READ_MS;
+  const isLongAfterRead = arrivedAtMs - level.readAtMs >= LONG_AFTER_READ_MS;
   if (change.new === level.qty && !(isPrompt && isLongAfterRead)) return { dateContradictions: 0 };
   if (!isPrompt || change.old !== level.qty) return { dateContradictions };
   return { dateContradictions: Math.min(DATE_CONTRADICTIONS, dateContradictions + 1) };
@@ -86,14 +85,20 @@ function offsetWithoutDateMs(floorMs: number | null, dateContradictions: number)
   return dateContradictions < DATE_CONTRADICTIONS ? null : floorMs;
 }
 
-/** A level's low watermark, store time, limited to the read's own time if its `Date` header has turned out wrong. */
+/** A level's low watermark, store time; without the `Date` of its read if the header has turned out wrong. */
 export function lowWatermarkMs(
-  level: Pick<StockLevel, 'readLoMs' | 'verifiedAtMs'>,
+  level: Pick<StockLevel, 'readLoMs' | 'readAtMs'>,
   known: DateContradictions,
 ): number {
   const floorMs = offsetWithoutDateMs(offsetFloorMs(known), known.dateContradictions);
-  if (floorMs === null || level.verifiedAtMs === null) return level.readLoMs;
-  return Math.min(level.readLoMs, level.verifiedAtMs + floorMs + PROMPT_MS);
+  return floorMs === null
+    ? level.readLoMs
+    : Math.min(level.readLoMs, loByArrivalsMs(level.readAtMs, floorMs));
+}
+
+/** No replica that answered a read sent then was further behind. */
+function loByArrivalsMs(sentAtMs: number, floorMs: number): number {
+  return sentAtMs + floorMs - NODE_SKEW_MS - REPLICA_LAG_MS;
 }
 
 interface ReadWindow {
@@ -126,7 +131,7 @@ export function readWindow(
   const byArrivalsMs = offsetWithoutDateMs(floorMs, contradictions);
   if (byArrivalsMs !== null && receivedAtMs >= sentAtMs) {
     return {
-      loMs: sentAtMs + byArrivalsMs - NODE_SKEW_MS - REPLICA_LAG_MS,
+      loMs: loByArrivalsMs(sentAtMs, byArrivalsMs),
       hiMs: receivedAtMs + byArrivalsMs + PROMPT_MS + NODE_SKEW_MS,
       ceilingMs: byArrivalsMs + PROMPT_MS,
       dateContradictions: contradictions,

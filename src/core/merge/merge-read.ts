@@ -31,62 +31,77 @@ export const LEVEL_BRANCHES = [
 ] as const;
 export type LevelBranch = (typeof LEVEL_BRANCHES)[number];
 
-export interface LevelOutcome {
+export interface LevelVerdict {
   readonly branch: LevelBranch;
+  readonly warehouseId: string;
+  readonly before: StockLevel | undefined;
+  /** Without its change number; null if the level stays unknown. */
   readonly level: StockLevel | null;
   /** The overwritten value; `oldQty` is null if the level is new or restored. */
   readonly overwritten: { readonly oldQty: number | null } | null;
-  readonly requestRead: boolean;
+  /** Why the product must be read again. */
+  readonly doubt: 'conflict' | 'overtaken' | null;
 }
 
-export function mergeLevel(
-  level: StockLevel | undefined,
+/**
+ * Decides what one level of an answer proves. A read that may have missed a delivery overwrites nothing and asks for
+ * another read if it differs; any other read sets quantity and watermarks, and restores a tombstone.
+ */
+export function judgeLevel(
+  before: StockLevel | undefined,
   variantId: string,
   seen: LevelSnapshot,
   read: ReadContext,
-): LevelOutcome {
-  if (level === undefined) {
-    if (read.superseded) {
-      return { branch: 'superseded, unknown level', level: null, overwritten: null, requestRead: true };
-    }
-    const blank: StockLevel = {
-      ...blankLevel(variantId, seen.warehouseId),
-      source: 'read',
-      asOfMs: read.sentAtMs,
-    };
-    const fresh = dominate(blank, seen, read);
-    return { branch: 'new level', level: fresh, overwritten: { oldQty: null }, requestRead: false };
+): LevelVerdict {
+  const { warehouseId } = seen;
+  if (before === undefined) return { warehouseId, before, ...judgeUnknownLevel(variantId, seen, read) };
+  if (isConcurrent(before, read)) return { warehouseId, before, ...judgeConcurrentLevel(before, seen, read) };
+  return { warehouseId, before, ...judgeDominatedLevel(before, seen, read) };
+}
+
+type Judgement = Omit<LevelVerdict, 'warehouseId' | 'before'>;
+
+function judgeDominatedLevel(before: StockLevel, seen: LevelSnapshot, read: ReadContext): Judgement {
+  const level = dominate(before, seen, read);
+  const doubt = null;
+  if (before.goneAtMs !== null) {
+    return { branch: 'dominated, restored', level, overwritten: { oldQty: null }, doubt };
   }
-  if (isConcurrent(level, read)) {
-    const agrees = level.goneAtMs === null && level.qty === seen.availableQty;
-    const shown: StockLevel = { ...level, missingAtMs: missingAfter(level, read) };
-    const isShownAgain = level.goneAtMs !== null && !read.superseded;
-    return {
-      branch: agrees ? 'concurrent, agrees' : 'concurrent, differs',
-      level: agrees
-        ? agreed(level, seen, read)
-        : isShownAgain
-          ? { ...shown, verifiedAtMs: read.sentAtMs }
-          : shown,
-      overwritten: null,
-      requestRead: !agrees,
-    };
+  if (before.qty === seen.availableQty) {
+    return { branch: 'dominated, agrees', level, overwritten: null, doubt };
   }
-  const merged = dominate(level, seen, read);
-  if (level.goneAtMs !== null) {
-    return {
-      branch: 'dominated, restored',
-      level: merged,
-      overwritten: { oldQty: null },
-      requestRead: false,
-    };
+  return { branch: 'dominated, drift', level, overwritten: { oldQty: before.qty }, doubt };
+}
+
+function judgeUnknownLevel(variantId: string, seen: LevelSnapshot, read: ReadContext): Judgement {
+  if (read.superseded) {
+    return { branch: 'superseded, unknown level', level: null, overwritten: null, doubt: 'conflict' };
   }
-  const drift = level.qty !== seen.availableQty;
+  const blank: StockLevel = {
+    ...blankLevel(variantId, seen.warehouseId),
+    source: 'read',
+    asOfMs: read.sentAtMs,
+  };
+  const level = dominate(blank, seen, read);
+  return { branch: 'new level', level, overwritten: { oldQty: null }, doubt: null };
+}
+
+function judgeConcurrentLevel(before: StockLevel, seen: LevelSnapshot, read: ReadContext): Judgement {
+  const isGone = before.goneAtMs !== null;
+  if (!isGone && before.qty === seen.availableQty) {
+    const level = agreed(before, seen, read);
+    return { branch: 'concurrent, agrees', level, overwritten: null, doubt: null };
+  }
+  const isShownAgain = isGone && !read.superseded;
   return {
-    branch: drift ? 'dominated, drift' : 'dominated, agrees',
-    level: merged,
-    overwritten: drift ? { oldQty: level.qty } : null,
-    requestRead: false,
+    branch: 'concurrent, differs',
+    level: {
+      ...before,
+      missingAtMs: missingAfter(before, read),
+      verifiedAtMs: isShownAgain ? read.sentAtMs : before.verifiedAtMs,
+    },
+    overwritten: null,
+    doubt: isGone || read.superseded ? 'conflict' : 'overtaken',
   };
 }
 
@@ -101,6 +116,7 @@ function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): St
     // A later read cannot have seen less, so a low watermark above this read's window came from a wrong clock.
     readLoMs: level.readLoMs > read.hiMs ? read.loMs : Math.max(level.readLoMs, read.loMs),
     readHiMs: read.hiMs,
+    readAtMs: read.sentAtMs,
     verifiedAtMs: read.sentAtMs,
     missingAtMs: null,
     unexplainedAtMs: null,

@@ -4,7 +4,9 @@ import {
   CONFLICT_PAUSE_MIN_MS,
   CONFLICT_READS,
   CONFLICT_ROW_MS,
+  EARLIEST_MS,
   LATEST_MS,
+  OVERTAKEN_PAUSE_MAX_MS,
   OVERTAKEN_READS,
   REPLICA_LAG_MS,
 } from '../limits.ts';
@@ -16,12 +18,12 @@ export interface NewRequest {
   readonly reason: Reason;
   readonly madeAtMs: number;
   /** A read before this instant would be too early. */
-  readonly notBeforeMs?: number;
+  readonly notBeforeMs: number;
 }
 
 export function mergeRequests(standing: ReadRequest | undefined, added: NewRequest): ReadRequest {
   const { priority, isSuspect } = REASONS[added.reason];
-  const notBeforeMs = Math.max(added.notBeforeMs ?? 0, added.madeAtMs + REPLICA_LAG_MS);
+  const notBeforeMs = Math.max(added.notBeforeMs, added.madeAtMs + REPLICA_LAG_MS);
   if (standing === undefined) {
     return {
       productId: added.productId,
@@ -33,7 +35,10 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
       notBeforeMs,
     };
   }
-  const sooner = priority < standing.priority || standing.notBeforeMs === LATEST_MS;
+  const isHeld = standing.notBeforeMs === LATEST_MS;
+  // A contradiction outweighs changes that merely came during a read.
+  const isGraver = standing.reason === 'overtaken' && added.reason === 'conflict';
+  const sooner = priority < standing.priority || isHeld || isGraver;
   return {
     productId: added.productId,
     reason: sooner ? added.reason : standing.reason,
@@ -45,9 +50,23 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
   };
 }
 
-export function conflictPauseMs(reads: number): number {
+/** Reasons that only a read can end, and that another change can bring back at once. */
+export function isConflict(reason: Reason): reason is 'conflict' | 'overtaken' {
+  return reason === 'conflict' || reason === 'overtaken';
+}
+
+export function conflictPauseMs(reads: number, reason: 'conflict' | 'overtaken' = 'conflict'): number {
   if (reads < CONFLICT_READS) return 0;
-  return Math.min(CONFLICT_PAUSE_MAX_MS, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));
+  // Nothing contradicts an overtaken read: once the changes stop, the next one settles it.
+  const longestMs = reason === 'overtaken' ? OVERTAKEN_PAUSE_MAX_MS : CONFLICT_PAUSE_MAX_MS;
+  return Math.min(longestMs, CONFLICT_PAUSE_MIN_MS * 2 ** (reads - CONFLICT_READS));
+}
+
+/** Conflicts that no read settles must not cause endless reads; the product's rows stay suspect meanwhile. */
+export function pauseEndsAtMs(product: Product, reason: Reason, atMs: number): number {
+  const pauseMs = isConflict(reason) ? conflictPauseMs(product.conflictReads, reason) : 0;
+  // The clock may have been set back since the last read.
+  return pauseMs === 0 ? EARLIEST_MS : Math.min(product.readUntilMs, atMs) + pauseMs;
 }
 
 /** @returns the reads for conflicts in a row after `read`, which came while `standing` did. */
@@ -56,13 +75,13 @@ export function conflictReadsAfter(
   standing: ReadRequest | undefined,
   read: { readonly sentAtMs: number },
 ): number {
-  if (standing?.reason !== 'conflict') return Math.max(0, reads - 1);
-  const pauseMs = conflictPauseMs(reads);
+  if (standing === undefined || !isConflict(standing.reason)) return Math.max(0, reads - 1);
+  const pauseMs = conflictPauseMs(reads, standing.reason);
   // A read during the pause had another cause, such as a downtime: only reads for conflicts make pauses longer.
   if (read.sentAtMs < readUntilMs + pauseMs) return reads;
   if (read.sentAtMs >= readAtMs + Math.max(CONFLICT_ROW_MS, 2 * pauseMs)) return 1;
-  // A read that further changes overtook contradicts nothing, and a busy product must not wait long.
-  return isMet(standing, read) ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
+  const isContradicted = standing.reason === 'conflict' && isMet(standing, read);
+  return isContradicted ? reads + 1 : Math.max(reads, Math.min(reads + 1, OVERTAKEN_READS));
 }
 
 /** The read was sent so late after the request was made that no replica can have been behind it. */

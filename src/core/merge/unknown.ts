@@ -14,6 +14,7 @@ export function blankLevel(variantId: string, warehouseId: string): StockLevel {
     eventAtMs: EARLIEST_MS,
     readLoMs: EARLIEST_MS,
     readHiMs: EARLIEST_MS,
+    readAtMs: EARLIEST_MS,
     verifiedAtMs: null,
     onHand: null,
     reservedQty: null,

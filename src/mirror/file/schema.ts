@@ -28,6 +28,7 @@ export const stockLevels = sqliteTable(
     eventAtMs: integer('event_at_ms').notNull(),
     readLoMs: integer('read_lo_ms').notNull(),
     readHiMs: integer('read_hi_ms').notNull(),
+    readAtMs: integer('read_at_ms').notNull(),
     verifiedAtMs: integer('verified_at_ms'),
     onHand: integer('on_hand'),
     reservedQty: integer('reserved_qty'),

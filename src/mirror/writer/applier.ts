@@ -123,10 +123,9 @@ export class Applier {
         reports.push(...step.reports);
         results.push(...step.results);
       } catch (error) {
-        results.push({
-          ok: false,
-          error: new StoreError('cannot_commit', problemOf(error), { cause: error }),
-        });
+        const problem = problemOf(error);
+        reports.push(this.#defect(problem));
+        results.push({ ok: false, error: new StoreError('cannot_commit', problem, { cause: error }) });
       }
     }
     return { reports, results };
@@ -137,13 +136,14 @@ export class Applier {
     try {
       return this.#transact(() => this.#apply([row], []).reports);
     } catch (error) {
-      const problem = `not merged: ${problemOf(error)}`;
+      const cause = problemOf(error);
+      const problem = `not merged: ${cause}`;
       const deadLetter = (variantId: string | null) => ({ itemIndex: null, problem, variantId });
       const { requestId, changes } = parseDelivery(row.body);
       const named = [...new Set(changes.map(({ variantId }) => variantId))];
       const alone = (variantIds: readonly (string | null)[]): readonly AppliedInput[] =>
         this.#transact(() => {
-          const reports: AppliedInput[] = [];
+          const reports: AppliedInput[] = [this.#defect(cause)];
           this.#deliver(row, { requestId, changes: [], unreadable: variantIds.map(deadLetter) }, reports);
           return reports;
         });
@@ -154,6 +154,10 @@ export class Applier {
         return alone([null]);
       }
     }
+  }
+
+  #defect(problem: string): AppliedInput {
+    return { seq: this.position.inputSeq, facts: [{ kind: 'defect', problem }] };
   }
 
   #deliver({ seq: inboxSeq, arrivedAtMs }: InboxRow, parsed: ParsedDelivery, reports: AppliedInput[]): void {

@@ -7,6 +7,7 @@ const REASONS: Readonly<Record<Reason, string>> = {
   operator: 'an operator requested it',
   unmapped: 'a webhook named an unknown variant of it',
   conflict: 'deliveries and reads contradict each other',
+  overtaken: 'further changes came during the last read',
   derived: 'its total changes without a webhook',
   confirm_removal: 'the store no longer shows it, and a second read must confirm that',
   dead_letter: 'a delivery about it was not understood',

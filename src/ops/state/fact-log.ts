@@ -58,6 +58,11 @@ function lineOf(fact: Fact): Line {
         'warn',
         'an authentic delivery was not understood: it is kept, and the affected products are read instead',
       ];
+    case 'defect':
+      return [
+        'error',
+        'a defect of stock-mirror: an input broke the merge rules and was set aside; the products that it names are read. Report it with this line',
+      ];
     case 'removals_held':
       return [
         'error',

@@ -40,7 +40,7 @@ function fill(path: string, skus: readonly (string | null)[]): void {
   );
   const level = writer.prepare(
     `INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
-       event_at_ms, read_lo_ms, read_hi_ms, change_seq) VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, ?)`,
+       event_at_ms, read_lo_ms, read_hi_ms, read_at_ms, change_seq) VALUES (?, '7', ?, 'webhook', 5, 0, 0, 0, 0, 0, 0, 0, ?)`,
   );
   const change = writer.prepare(
     `INSERT INTO changes (seq, inbox_seq, variant_id, warehouse_id, sku, old_qty, new_qty, source, recorded_at_ms)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gapGraceMs, observeLateness } from '../../../src/core/apply/apply-delivery.ts';
+import { gapGraceMs, observeLateness } from '../../../src/core/merge/judge-gap.ts';
 import type { StockChange } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
 import { T0, change, kinds, mirrorAfterRead, single } from '../builders.ts';

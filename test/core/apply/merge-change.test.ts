@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
 import type { ChangeBranch } from '../../../src/core/merge/change-outcome.ts';
-import { mergeChange } from '../../../src/core/apply/merge-change.ts';
+import { mergeChange } from '../../../src/core/merge/merge-change.ts';
 import type { StockLevel } from '../../../src/core/model.ts';
 import { T0, stockLevel, change } from '../builders.ts';
 
@@ -146,6 +146,7 @@ test.each(cases)('$branch: $row.0', ({ branch, row }) => {
     ahead: given === 'ahead',
     seenBeforeMs: level?.readLoMs ?? EARLIEST_MS,
     variantGoneAtMs: isGone ? T0 : null,
+    isNeverListed: false,
   });
   expect(outcome).toMatchObject({
     branch,
@@ -172,6 +173,7 @@ test('dates an applied value by its change, a future-dated one by its arrival', 
     ahead: false,
     seenBeforeMs: EARLIEST_MS,
     variantGoneAtMs: null,
+    isNeverListed: false,
   };
   const later = change({ old: 5, new: 6, updateTimeMs: T0 + 5 });
   expect(mergeChange(stockLevel({ source: 'read' }), later, arrival).level).toMatchObject({

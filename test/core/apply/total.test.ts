@@ -34,7 +34,7 @@ describe('a total', () => {
     const mirror = mirrorAfterRead(of({}));
     mirror.deliver(AT, change({ old: 5, new: 3, updateTimeMs: AT }));
     mirror.read(of({}), { sentAtMs: AT + S });
-    expect([mirror.total(), mirror.reason()]).toEqual([9, 'conflict']);
+    expect([mirror.total(), mirror.reason()]).toEqual([9, 'overtaken']);
   });
 
   test('has one where they do not', () => {

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { EARLIEST_MS } from '../../../src/core/limits.ts';
 import {
   isConcurrent,
-  mergeLevel,
+  judgeLevel,
   type LevelBranch,
   type ReadContext,
 } from '../../../src/core/merge/merge-read.ts';
 import type { StockLevel } from '../../../src/core/model.ts';
-import { judgeAbsence, type AbsenceVerdict } from '../../../src/core/apply/removal.ts';
+import { judgeAbsence, type AbsenceVerdict } from '../../../src/core/merge/judge-absence.ts';
 import { T0, VARIANT, stockLevel, level, readContext } from '../builders.ts';
 
 const READ = readContext();
@@ -28,7 +28,7 @@ interface Expected {
   readonly then: Partial<StockLevel> | null;
   /** Without it, nothing is overwritten. */
   readonly old?: number | null;
-  readonly asks?: true;
+  readonly asks?: 'conflict' | 'overtaken';
 }
 type Row = readonly [
   when: string,
@@ -56,7 +56,7 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
     ],
   ],
   'superseded, unknown level': [
-    ['a later read did not show it', undefined, 3, { then: null, asks: true }, superseded],
+    ['a later read did not show it', undefined, 3, { then: null, asks: 'conflict' }, superseded],
   ],
   'concurrent, agrees': [
     ['it was seen missing before', stockLevel(missed), 7, { then: { qty: 7, missingAtMs: null } }],
@@ -78,22 +78,22 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       'it was seen missing before',
       stockLevel(missed),
       3,
-      { then: { qty: 7, missingAtMs: null }, asks: true },
+      { then: { qty: 7, missingAtMs: null }, asks: 'overtaken' },
     ],
     [
       'touched after it was sent',
       ...([stockLevel(touchedLate), 6] as const),
-      { then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null }, asks: true },
+      { then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null }, asks: 'overtaken' },
     ],
     [
       'touched too little before it was sent',
       ...([stockLevel({ eventAtMs: SENT - 1_999 }), 6] as const),
-      { then: { qty: 5 }, asks: true },
+      { then: { qty: 5 }, asks: 'overtaken' },
     ],
     [
       'a tombstone that was touched',
       ...([stockLevel({ ...touchedLate, goneAtMs: T0 }), 5] as const),
-      { then: { qty: 5, goneAtMs: T0 }, asks: true },
+      { then: { qty: 5, goneAtMs: T0 }, asks: 'conflict' },
     ],
   ],
   'dominated, agrees': [
@@ -149,8 +149,8 @@ const cases = Object.entries(ROWS).flatMap(([branch, rows]) => rows.map((row) =>
 
 test.each(cases)('$branch: $row.0', ({ branch, row: [, before, qty, { then, old, asks }, read] }) => {
   const overwritten = old === undefined ? null : { oldQty: old };
-  const outcome = mergeLevel(before, VARIANT, level(qty), readContext(read));
-  expect(outcome).toMatchObject({ branch, overwritten, requestRead: asks ?? false, level: then });
+  const outcome = judgeLevel(before, VARIANT, level(qty), readContext(read));
+  expect(outcome).toMatchObject({ branch, overwritten, doubt: asks ?? null, level: then });
 });
 
 const sighted = (missingAtMs: number, confirmAtMs: number) => ({
@@ -163,7 +163,7 @@ test.each<[when: string, missing: number | null, verdict: AbsenceVerdict, over?:
   ['for the first time', null, sighted(SENT, SENT + 30_000)],
   ['again, 1 ms too soon', -29_999, sighted(SENT - 29_999, SENT + 1)],
   ['first by a clock that has been set back since', 1, sighted(SENT, SENT + 30_000)],
-  ['exactly 30 s after the first', -30_000, { kind: 'confirmed' }],
+  ['exactly 30 s after the first', -30_000, { kind: 'confirmed', missingAtMs: SENT - 30_000 }],
 ])('absence, %s', (_when, missing, verdict, over) => {
   const missingAtMs = missing === null ? null : SENT + missing;
   expect(judgeAbsence(stockLevel({ missingAtMs }), readContext(over))).toEqual(verdict);

@@ -15,6 +15,7 @@ const request = (reason: Reason, madeAtMs = T0) => ({
   productId: PRODUCT,
   reason,
   madeAtMs,
+  notBeforeMs: 0,
 });
 
 test('stays or becomes suspect when a suspect request joins a wish', () => {

@@ -5,7 +5,7 @@ import {
   guardHolds,
   readHolds,
   removalWindow,
-} from '../../../src/core/apply/removal-guard.ts';
+} from '../../../src/core/merge/removal-guard.ts';
 import { T0 } from '../builders.ts';
 
 test.each([
@@ -44,9 +44,11 @@ test('counts removals of each kind for an hour', () => {
 });
 
 test.each([
-  { before: 42, missing: 22, holds: true },
-  { before: 42, missing: 21, holds: false },
-  { before: 20, missing: 20, holds: false },
-])('one read that leaves out $missing of $before: holds $holds', ({ before, missing, holds }) => {
-  expect(readHolds({ before, missing })).toBe(holds);
+  { when: '22 of 42', before: 42, missing: 22, missingGroups: 1, holds: true },
+  { when: '21 of 42', before: 42, missing: 21, missingGroups: 1, holds: false },
+  { when: 'all 20 in one warehouse', before: 20, missing: 20, missingGroups: 1, holds: false },
+  { when: 'all of two', before: 2, missing: 2, missingGroups: 2, holds: true },
+  { when: 'two of three', before: 3, missing: 2, missingGroups: 2, holds: false },
+])('one read that leaves out $when: holds $holds', ({ before, missing, missingGroups, holds }) => {
+  expect(readHolds({ before, missing, missingGroups })).toBe(holds);
 });

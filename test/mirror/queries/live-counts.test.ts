@@ -71,7 +71,7 @@ test.each([4_999, 5_000, 5_001])('counts right after a downtime of %i products',
     INSERT INTO products (product_id, read_at_ms, has_bundle) SELECT 1000000 + i, ${T0} + i * (i % 2), 0 FROM n`);
   db.exec(`INSERT INTO variants SELECT product_id, product_id, 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 0,
     NULL, NULL, NULL, 1 FROM products`);
-  db.exec(`INSERT INTO stock_levels SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
+  db.exec(`INSERT INTO stock_levels SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
     NULL, NULL, 1 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`);
   db.exec(`UPDATE live_counts SET products = ${products + 1}, variants = ${products + 1}, levels = 2 * ${products + 1};
     INSERT INTO product_stock_levels SELECT product_id, 2 FROM products`);

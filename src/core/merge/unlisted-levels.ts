@@ -1,13 +1,13 @@
 /** Variants read with a total but no warehouses (docs/architecture.md#totals): no read shows which level is wrong. */
-import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from '../merge/change-outcome.ts';
 import type { StockChange, VariantSnapshot } from '../input.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 import { EARLIEST_MS } from '../limits.ts';
-import type { ReadContext } from '../merge/merge-read.ts';
 import type { StockLevel, Variant } from '../model.ts';
+import { mayBeSeen, type ChangeBranch, type ChangeOutcome } from './change-outcome.ts';
+import type { ReadContext } from './merge-read.ts';
 
-function isInTotalOnly({ kind, totalHiMs }: Variant): boolean {
-  return kind === 'pulled' || kind === 'bundle' || totalHiMs > EARLIEST_MS;
+/** Details of these kinds have no warehouses. */
+export function isTotalOnly({ kind }: Pick<Variant, 'kind'>): boolean {
+  return kind === 'pulled' || kind === 'bundle';
 }
 
 /** Branches after which another value may be the level's last. */
@@ -28,7 +28,8 @@ export function mayBeInTotal(
 
 /** Two such changes can cancel out in a total, so no read settles the level; its next change does. */
 export function leavesLevelOpen(variant: Variant, { branch, requestRead }: ChangeOutcome): boolean {
-  return isInTotalOnly(variant) && requestRead && ORDER_UNCERTAIN.has(branch);
+  const isInTotalOnly = isTotalOnly(variant) || variant.totalHiMs > EARLIEST_MS;
+  return isInTotalOnly && requestRead && ORDER_UNCERTAIN.has(branch);
 }
 
 /** A read showed a loss in the total alone: the total includes what the level lacks. */
@@ -39,10 +40,4 @@ export function isInTotal(level: StockLevel): boolean {
 /** A total sets no window in its levels: a change up to this instant may be in the total, so it requests a read. */
 export function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number {
   return seen.levels === null ? hiMs : EARLIEST_MS;
-}
-
-export function suspectLevels(work: UnitOfWork, variantId: string): void {
-  for (const level of work.tables.stockLevelsOf(variantId)) {
-    if (level.goneAtMs === null) work.tables.putStockLevel({ ...level, unexplainedAtMs: work.input.atMs });
-  }
 }

@@ -1,15 +1,9 @@
 /** Applies one change to its stock level; branches begin with their rule's number (docs/architecture.md#changes). */
-import {
-  mayBeSeen,
-  withEvent,
-  withValue,
-  type Arrival,
-  type ChangeOutcome,
-} from '../merge/change-outcome.ts';
+import { mayBeSeen, withEvent, withValue, type Arrival, type ChangeOutcome } from './change-outcome.ts';
 import type { StockChange } from '../input.ts';
 import type { StockLevel } from '../model.ts';
 import { mergeIntoTombstone } from './tombstone.ts';
-import { blankLevel } from '../merge/unknown.ts';
+import { blankLevel } from './unknown.ts';
 
 export function mergeChange(
   level: StockLevel | undefined,

@@ -1,20 +1,22 @@
-/** Removed rows (docs/architecture.md#removals) that changes name, or reads show again (levels: merge-read.ts). */
-import { withEvent, withValue, type Arrival, type ChangeOutcome } from '../merge/change-outcome.ts';
-import { BY_A_READ } from './drift.ts';
+/** Changes that name removed rows (docs/architecture.md#removals). Reads that show them: merge-read.ts. */
 import type { StockChange } from '../input.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
 import type { StockLevel, Variant } from '../model.ts';
-import type { VariantSighting } from './apply-variant.ts';
+import { withEvent, withValue, type Arrival, type ChangeOutcome } from './change-outcome.ts';
 
 /** A read has shown the level since, but too close to a change to set it; with constant changes, every read is. */
 function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {
   return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
 }
 
+interface Stamp {
+  readonly futureDated: boolean;
+  readonly ahead: boolean;
+}
+
 function isNewerThanRemoval(
   removed: Pick<StockLevel, 'readHiMs'>,
   change: Pick<StockChange, 'updateTimeMs'>,
-  { futureDated, ahead }: { readonly futureDated: boolean; readonly ahead: boolean },
+  { futureDated, ahead }: Stamp,
 ): boolean {
   // A stamp from a clock that is ahead gives no order.
   return !futureDated && !ahead && change.updateTimeMs > removed.readHiMs;
@@ -26,7 +28,8 @@ export function mergeIntoTombstone(level: StockLevel, change: StockChange, arriv
   const advances = !arrival.futureDated && change.updateTimeMs > level.eventTimeMs;
   const advanced = advances ? withEvent(level, change) : level;
   const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(level, change, arrival);
-  const isShown = isShownSinceRemoval(level);
+  // No read will ever show a level of a variant whose details omit warehouses.
+  const isShown = isShownSinceRemoval(level) || arrival.isNeverListed;
   if (isNewer && advances && isShown) {
     return {
       branch: 'gone, shown again',
@@ -35,6 +38,9 @@ export function mergeIntoTombstone(level: StockLevel, change: StockChange, arriv
         goneAtMs: null,
         missingAtMs: null,
         verifiedAtMs: null,
+        onHand: null,
+        reservedQty: null,
+        onHandAsOfMs: null,
       },
       applied: true,
       requestRead: true,
@@ -55,46 +61,17 @@ export function isBeingLookedUp({ goneAtMs, productId, lookupAtMs }: Variant): b
   return goneAtMs !== null && productId !== null && lookupAtMs !== null;
 }
 
-interface LateChange {
-  readonly variant: Variant;
-  readonly level: StockLevel;
-  readonly change: StockChange;
-  readonly stamp: { readonly futureDated: boolean; readonly ahead: boolean };
-}
-
-/** A change certainly newer than the removal shows that the variant lives, in another product. */
+/**
+ * A change certainly newer than the removal shows that the variant lives, in another product.
+ * @param levels all levels of the variant: a new warehouse has no window of its own.
+ */
 export function hasMoved(
-  { tables }: UnitOfWork,
-  { variant: { variantId, goneAtMs }, level, change, stamp }: LateChange,
+  variant: Variant,
+  levels: readonly StockLevel[],
+  change: StockChange,
+  stamp: Stamp,
 ): boolean {
-  if (goneAtMs === null) return false;
-  // A new warehouse has no window: use the other levels' windows.
-  const readHiMs = Math.max(
-    level.readHiMs,
-    ...tables.stockLevelsOf(variantId).map((known) => known.readHiMs),
-  );
+  if (variant.goneAtMs === null) return false;
+  const readHiMs = Math.max(...levels.map((level) => level.readHiMs));
   return isNewerThanRemoval({ readHiMs }, change, stamp);
-}
-
-/** For a variant shown again without warehouses: as tombstones, its levels would reject every further change. */
-export function restoreLevels(
-  work: UnitOfWork,
-  { variant, requestId }: VariantSighting,
-  goneAtMs: number,
-): void {
-  const { tables } = work;
-  for (const level of tables.stockLevelsOf(variant.variantId)) {
-    if (level.goneAtMs === null || level.goneAtMs < goneAtMs) continue;
-    const changeSeq = work.appendChange({
-      variantId: variant.variantId,
-      warehouseId: level.warehouseId,
-      sku: variant.sku,
-      oldQty: null,
-      newQty: level.qty,
-      ...BY_A_READ,
-      reason: 'restored',
-      requestId,
-    });
-    tables.putStockLevel({ ...level, goneAtMs: null, missingAtMs: null, changeSeq });
-  }
 }

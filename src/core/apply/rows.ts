@@ -1,0 +1,39 @@
+/** Writers that decide nothing: rows of levels and gaps, with the invariants that every judge must keep. */
+import type { GapVerdict } from '../merge/judge-gap.ts';
+import type { StockLevel } from '../model.ts';
+import { assertInvariant } from './invariant.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+
+export function writeLevel(work: UnitOfWork, before: StockLevel | undefined, level: StockLevel): void {
+  assertInvariant(
+    before === undefined || level.eventTimeMs >= before.eventTimeMs,
+    'the event time never falls',
+    () => `${level.variantId}/${level.warehouseId}, ${before?.eventTimeMs} to ${level.eventTimeMs}`,
+  );
+  work.tables.putStockLevel(level);
+}
+
+export function writeGap({ tables, report }: UnitOfWork, verdict: GapVerdict): void {
+  switch (verdict.kind) {
+    case 'opened':
+      tables.putGap(verdict.gap);
+      report({ kind: 'gap_opened', gap: verdict.gap });
+      return;
+    case 'closed':
+      tables.deleteGap(verdict.gap);
+      report({ kind: 'gap_closed', gap: verdict.gap });
+      return;
+    case 'narrowed':
+      tables.putGap(verdict.gap);
+      return;
+    case 'none':
+    case 'doubtful':
+  }
+}
+
+/** Clients that poll by change number must receive the new description with every row that shows it. */
+export function renumberLevels(work: UnitOfWork, variantId: string): void {
+  for (const level of work.tables.stockLevelsOf(variantId)) {
+    if (level.goneAtMs === null) writeLevel(work, level, { ...level, changeSeq: work.nextChangeSeq() });
+  }
+}

@@ -1,0 +1,177 @@
+import type { StockChange } from '../input.ts';
+import { EARLIEST_MS, MOVED_LOOKUP_MS } from '../limits.ts';
+import type { Gap, MirrorState, StockLevel, Variant } from '../model.ts';
+import type { ChangeBranch, ChangeOutcome } from './change-outcome.ts';
+import {
+  isAhead,
+  isFutureDated,
+  lowWatermarkMs,
+  observeArrival,
+  offsetFloorMs,
+  weighDate,
+} from './clock-bounds.ts';
+import { isOutOfOrder, judgeGap, observeLateness, type GapDoubt, type GapVerdict } from './judge-gap.ts';
+import { mergeChange } from './merge-change.ts';
+import { hasMoved, isBeingLookedUp } from './tombstone.ts';
+import { isInTotal, isTotalOnly, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
+
+/** The reasons to read the variant's product. */
+export type Doubt =
+  /** The rules of the level cannot order the change. */
+  | 'order unknown'
+  /** The last read may have seen the change, and nothing contradicts it. */
+  | 'perhaps seen'
+  /** A total that was read without its levels may contain the change. */
+  | 'perhaps in the total'
+  /** The level lacks a part of its total, and the change breaks its chain or repeats one. */
+  | 'level open'
+  | GapDoubt;
+
+export interface KnownOfChange {
+  readonly state: MirrorState;
+  readonly level: StockLevel | undefined;
+  readonly variant: Variant;
+  /** The open gaps of the level, read only if the change concerns them. */
+  readonly gaps: () => readonly Gap[];
+  /** All levels of the variant, read only if it is removed. */
+  readonly levels: () => readonly StockLevel[];
+}
+
+interface Delivered {
+  readonly inboxSeq: number;
+  readonly atMs: number;
+}
+
+export interface ChangeVerdict {
+  readonly branch: ChangeBranch;
+  /** Both without their change numbers. */
+  readonly level: StockLevel;
+  readonly variant: Variant;
+  /** The change set the level's quantity. */
+  readonly isApplied: boolean;
+  readonly gap: GapVerdict;
+  readonly doubts: readonly Doubt[];
+  /** null if the total stays. A movement that the level does not explain gets its own row in the feed. */
+  readonly total: { readonly oldQty: number; readonly newQty: number; readonly isExplained: boolean } | null;
+  readonly latenessMs: number;
+  readonly dateContradictions: number;
+  readonly offset: ReturnType<typeof observeArrival>;
+}
+
+/**
+ * Decides what one change of a delivery does: to its level (rules 1 to 4, `mergeChange`), to the gaps of the level's
+ * chain, to the variant's total, and to what is known about the clocks; and why its product must be read, if it must.
+ */
+export function judgeChange(known: KnownOfChange, change: StockChange, delivered: Delivered): ChangeVerdict {
+  const { state, level: before, variant } = known;
+  const { atMs } = delivered;
+  const futureDated = isFutureDated(change.updateTimeMs, atMs, state);
+  const ahead = isAhead(change.updateTimeMs, atMs, state);
+  // A clock that is ahead says nothing about the other nodes' clocks.
+  const offset = futureDated || ahead ? state : observeArrival(state, change.updateTimeMs, atMs);
+  const bounds = { ...offset, dateContradictions: state.dateContradictions };
+  const outcome = mergeChange(before, change, {
+    atMs,
+    futureDated,
+    ahead,
+    seenBeforeMs: before === undefined ? EARLIEST_MS : lowWatermarkMs(before, bounds),
+    variantGoneAtMs: variant.goneAtMs,
+    isNeverListed: isTotalOnly(variant),
+  });
+  const { branch } = outcome;
+  const isLate = isOutOfOrder(branch);
+  const latenessMs = isLate ? observeLate(state, offset, change, atMs) : state.latenessMs;
+  const gap = judgeGap(outcome, change, { ...delivered, latenessMs }, known.gaps);
+  const isOpen = before !== undefined && before.unexplainedAtMs !== null;
+  const isPerhapsInTotal = mayBeInTotal(variant, change, { ahead });
+  const staysOpen = leavesLevelOpen(variant, outcome) || (isOpen && isPerhapsInTotal);
+  const total = outcome.applied ? judgeTotalMove(before, outcome.level, variant, change) : null;
+
+  const doubts: Doubt[] = [];
+  if (outcome.requestRead)
+    doubts.push(branch === '4b uncertain' && !ahead ? 'perhaps seen' : 'order unknown');
+  if ((outcome.applied || isLate) && isPerhapsInTotal) doubts.push('perhaps in the total');
+  // The total may include any part of such a break; an apparent duplicate may be another change, which it lacks.
+  if (isOpen && (outcome.gap !== null || branch === '3 duplicate')) doubts.push('level open');
+  if (gap.kind === 'doubtful') doubts.push(gap.doubt);
+
+  const isWeighed = before !== undefined && branch === '4a seen by the read' && !ahead;
+  return {
+    branch,
+    level: staysOpen ? { ...outcome.level, unexplainedAtMs: atMs } : outcome.level,
+    variant: {
+      ...variant,
+      eventAtMs: atMs,
+      lookupAtMs: judgeLookup(known, outcome, change, {
+        atMs,
+        futureDated,
+        ahead,
+        isDoubted: doubts.length > 0,
+      }),
+      availableQty: total === null ? variant.availableQty : total.newQty,
+      asOfMs: total === null ? variant.asOfMs : outcome.level.asOfMs,
+    },
+    isApplied: outcome.applied,
+    gap,
+    doubts,
+    total,
+    latenessMs,
+    dateContradictions: isWeighed
+      ? weighDate(bounds, before, change, atMs).dateContradictions
+      : state.dateContradictions,
+    offset,
+  };
+}
+
+function observeLate(
+  { latenessMs }: MirrorState,
+  offset: ChangeVerdict['offset'],
+  { updateTimeMs }: StockChange,
+  atMs: number,
+): number {
+  const floorMs = offsetFloorMs(offset);
+  return floorMs === null
+    ? latenessMs
+    : observeLateness(latenessMs, Math.max(0, atMs + floorMs - updateTimeMs));
+}
+
+/** The total already includes a new level's `old`, and a loss that a read showed only in the total. */
+function judgeTotalMove(
+  before: StockLevel | undefined,
+  after: StockLevel,
+  { availableQty: total }: Variant,
+  { old }: StockChange,
+): ChangeVerdict['total'] {
+  if (total === null) return null;
+  // A restored level is a new row.
+  const shown = before?.goneAtMs === null ? before : undefined;
+  const heldQty = shown === undefined || isInTotal(shown) ? old : shown.qty;
+  const moveQty = after.qty - heldQty;
+  if (moveQty === 0 && shown?.qty === after.qty) return null;
+  const isExplained = moveQty === 0 || moveQty === after.qty - (shown?.qty ?? 0);
+  return { oldQty: total, newQty: total + moveQty, isExplained };
+}
+
+/** @returns when to search the catalogue for the variant; null if no search is needed. */
+function judgeLookup(
+  { variant, levels }: KnownOfChange,
+  { branch, level }: ChangeOutcome,
+  change: StockChange,
+  arrival: {
+    readonly atMs: number;
+    readonly futureDated: boolean;
+    readonly ahead: boolean;
+    readonly isDoubted: boolean;
+  },
+): number | null {
+  if (variant.lookupAtMs !== null) return variant.lookupAtMs;
+  if (arrival.isDoubted && variant.productId === null) return arrival.atMs;
+  if (branch !== 'gone, uncertain' || !hasMoved(variant, [...levels(), level], change, arrival)) return null;
+  return arrival.atMs + MOVED_LOOKUP_MS;
+}
+
+/** The doubts ask for a read of the variant's product; a variant without one is searched for instead. */
+export function asksForRead({ doubts }: ChangeVerdict, known: Variant): boolean {
+  // The catalogue is being searched for a variant whose old product was already read.
+  return doubts.length > 0 && known.productId !== null && !isBeingLookedUp(known);
+}

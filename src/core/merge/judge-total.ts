@@ -1,0 +1,53 @@
+import type { VariantSnapshot } from '../input.ts';
+import { EARLIEST_MS } from '../limits.ts';
+import type { Variant } from '../model.ts';
+import { isConcurrent, type ReadContext } from './merge-read.ts';
+import { totalHiMs } from './unlisted-levels.ts';
+
+export interface TotalVerdict {
+  readonly variant: Variant;
+  /** A movement that the levels do not explain, for the feed. */
+  readonly moved: { readonly oldQty: number | null; readonly newQty: number } | null;
+  /** The read confirms a total that was itself certain, so the levels below it are plausible. */
+  readonly isTrusted: boolean;
+  readonly isDoubted: boolean;
+}
+
+/**
+ * Decides what the total of an answer proves; the levels of the same answer are judged before it. Changes move a total
+ * by differences, so a concurrent read may agree by chance; only unmoved levels prove that it agrees.
+ */
+export function judgeTotal(
+  variant: Variant,
+  seen: VariantSnapshot,
+  explainedQty: number,
+  read: ReadContext,
+): TotalVerdict {
+  const oldQty = variant.goneAtMs === null ? variant.availableQty : null;
+  const newQty = seen.availableQty;
+  const concurrent = isConcurrent(variant, read);
+  const agrees = oldQty === newQty && seen.levels !== null && explainedQty === 0;
+  const isDoubted = concurrent && !agrees;
+  if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) {
+    return { variant, moved: null, isTrusted: true, isDoubted };
+  }
+  const isExplained = newQty - (oldQty ?? 0) === explainedQty && (oldQty !== null || seen.levels !== null);
+  return {
+    variant: {
+      ...variant,
+      availableQty: newQty,
+      onHand: seen.onHand,
+      reservedQty: seen.reservedQty,
+      asOfMs: oldQty === newQty ? variant.asOfMs : read.sentAtMs,
+      verifiedAtMs: concurrent && oldQty === null ? variant.verifiedAtMs : read.sentAtMs,
+      totalHiMs: Math.max(concurrent ? variant.totalHiMs : EARLIEST_MS, totalHiMs(seen, read)),
+      missingAtMs: null,
+      goneAtMs: null,
+      lookupAtMs: null,
+    },
+    moved: oldQty === newQty || isExplained ? null : { oldQty, newQty },
+    // A first total, or one from a read that may have been too early, confirms nothing.
+    isTrusted: variant.verifiedAtMs !== null && oldQty === newQty,
+    isDoubted,
+  };
+}

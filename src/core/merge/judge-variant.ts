@@ -1,0 +1,219 @@
+import type { VariantSnapshot } from '../input.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS } from '../limits.ts';
+import type { Product, StockLevel, Variant } from '../model.ts';
+import { absentLevels, isListedOnce, judgeAbsence, type AbsenceVerdict } from './judge-absence.ts';
+import { judgeTotal, type TotalVerdict } from './judge-total.ts';
+import { isConcurrent, judgeLevel, type LevelVerdict, type ReadContext } from './merge-read.ts';
+import { unmappedVariant } from './unknown.ts';
+import { isTotalOnly } from './unlisted-levels.ts';
+
+export interface KnownOfVariant {
+  readonly variant: Variant | undefined;
+  /** Live and removed ones. */
+  readonly levels: readonly StockLevel[];
+  readonly product: Product;
+  /** The product to which the variant belongs so far, if it is another one. */
+  readonly owner: Product | undefined;
+  readonly atMs: number;
+}
+
+export type VariantVerdict =
+  /** The answer may be older than the variant's removal, or than a read that shows it elsewhere or nowhere. */
+  | { readonly kind: 'unproven'; readonly variant: Variant | null }
+  /** Another product's later answer shows it. */
+  | { readonly kind: 'elsewhere'; readonly overlapping: readonly string[] }
+  | ShownVariant;
+
+export interface AbsentLevel {
+  readonly level: StockLevel;
+  readonly verdict: AbsenceVerdict;
+}
+
+export interface ShownVariant {
+  readonly kind: 'shown';
+  readonly before: Variant | undefined;
+  /** Without its change number. */
+  readonly after: Variant;
+  readonly movedFrom: string | null;
+  /** Products to be read, because the order of their answers is unknown. */
+  readonly overlapping: readonly string[];
+  readonly levels: readonly LevelVerdict[];
+  readonly absent: readonly AbsentLevel[];
+  /** Levels that return with the variant though no read shows them: as tombstones they would reject every change. */
+  readonly restored: readonly StockLevel[];
+  readonly total: TotalVerdict;
+  readonly doubt: 'conflict' | 'overtaken' | null;
+  /** The total moved and no level explains it: every level may be wrong. */
+  readonly isUnexplained: boolean;
+  /** Every row of the variant shows something else, such as a new name. */
+  readonly isRedescribed: boolean;
+  readonly isChanged: boolean;
+  /** The read changed what only reads may change. */
+  readonly differs: boolean;
+  /** Bundles that contain the variant have changed with it. */
+  readonly movesBundles: boolean;
+}
+
+/**
+ * Decides what an answer says about one variant: whether it is this product's, its description, each of its levels
+ * (`judgeLevel`), the levels that the answer omits, and its total (`judgeTotal`).
+ */
+export function judgeVariant(
+  known: KnownOfVariant,
+  seen: VariantSnapshot,
+  read: ReadContext,
+): VariantVerdict {
+  const { variant, product, levels } = known;
+  const base = variant ?? unmappedVariant(seen.variantId, null);
+  const concurrent = isConcurrent(base, read);
+  // A concurrent read neither restores a tombstone nor creates a variant that a later read may have shown to be gone.
+  if (concurrent && (variant === undefined || isPerhapsStillGone(variant, read))) {
+    const isShownHere = variant !== undefined && !read.superseded;
+    const mapped = isShownHere ? { ...variant, productId: product.productId, lookupAtMs: null } : null;
+    return { kind: 'unproven', variant: mapped };
+  }
+  const ownership = judgeOwner(known, read);
+  if (!ownership.isOwn) return { kind: 'elsewhere', overlapping: ownership.overlapping };
+
+  const described = read.superseded ? base : describe(base, seen, product.productId);
+  const byWarehouse = new Map(levels.map((level) => [level.warehouseId, level]));
+  const shown = (seen.levels ?? []).map((level) =>
+    judgeLevel(byWarehouse.get(level.warehouseId), seen.variantId, level, read),
+  );
+  const explainedQty = shown.reduce((sum, level) => sum + explained(level), 0);
+  const total = judgeTotal(described, seen, explainedQty, read);
+  const after = total.variant;
+  const isBack = base.goneAtMs !== null && after.goneAtMs === null;
+  const isRedescribed = isShownDifferently(base, after);
+  const isNewToProduct = base.productId !== product.productId && !read.superseded && concurrent;
+  const movesLevel = shown.some(({ overwritten }) => overwritten !== null && overwritten.oldQty !== null);
+  return {
+    kind: 'shown',
+    before: variant,
+    after,
+    movedFrom: ownership.movedFrom,
+    overlapping: ownership.overlapping,
+    levels: shown,
+    absent: absentLevels(levels, seen).map((level) => ({ level, verdict: judgeAbsence(level, read) })),
+    restored: seen.levels === null && isBack ? levels.filter((level) => returnsWith(level, base, after)) : [],
+    total,
+    // The request for what came meanwhile belongs to another product, or was a search that ends here.
+    doubt: gravest([
+      ...shown.map(({ doubt }) => doubt),
+      isNewToProduct ? 'conflict' : null,
+      total.isDoubted ? 'overtaken' : null,
+    ]),
+    isUnexplained: seen.levels === null && !total.isTrusted,
+    isRedescribed,
+    isChanged: isRedescribed || explainedQty !== 0 || !isSame(base, after, SHOWN_VALUES),
+    // On-hand and reserved quantities, which no webhook carries, have their own instant.
+    differs:
+      shown.some(differsFromRead) ||
+      isRedescribed ||
+      isShownAgain(base, after) ||
+      !isSame(base, after, VALUES_OF_READS),
+    // One that is new here has not changed since its bundles were read: a webhook would have named it.
+    movesBundles:
+      variant !== undefined && (movesLevel || !isSame(variant, after, ['availableQty', 'bundledByCount'])),
+  };
+}
+
+interface Ownership {
+  readonly isOwn: boolean;
+  readonly movedFrom: string | null;
+  readonly overlapping: readonly string[];
+}
+
+/** Two products may show a variant: the later sent answer decides. */
+function judgeOwner({ variant, product, owner, atMs }: KnownOfVariant, read: ReadContext): Ownership {
+  const { productId } = product;
+  const ownerId = variant?.productId ?? null;
+  if (variant === undefined || ownerId === null || ownerId === productId || read.superseded) {
+    return { isOwn: true, movedFrom: null, overlapping: [] };
+  }
+  const isShownThere = variant.goneAtMs === null && variant.missingAtMs === null;
+  const isLater = !isShownThere || owner === undefined || read.sentAtMs >= owner.readAtMs;
+  const isOverlapping =
+    isShownThere &&
+    owner !== undefined &&
+    read.sentAtMs < owner.readUntilMs + REPLICA_LAG_MS &&
+    owner.readAtMs < atMs + REPLICA_LAG_MS;
+  return {
+    isOwn: isLater,
+    movedFrom: isLater ? ownerId : null,
+    overlapping: isOverlapping ? [productId, ownerId] : [],
+  };
+}
+
+/** The answer may come from a replica that is behind the removal, whatever deliveries came since. */
+function isPerhapsStillGone({ goneAtMs }: Variant, read: ReadContext): boolean {
+  return goneAtMs !== null && (read.superseded || read.sentAtMs < goneAtMs + REPLICA_LAG_MS);
+}
+
+function describe(variant: Variant, seen: VariantSnapshot, productId: string): Variant {
+  return {
+    ...variant,
+    productId,
+    name: seen.name,
+    sku: seen.sku,
+    upc: seen.upc,
+    kind: seen.kind,
+    allowNegativeStock: seen.allowNegativeStock,
+    priceJson: seen.priceJson,
+    cost: seen.cost,
+    bundledByCount: seen.bundledByCount,
+    missingAtMs: null,
+    lookupAtMs: null,
+  };
+}
+
+const VALUES_OF_READS = [
+  'availableQty',
+  'upc',
+  'kind',
+  'allowNegativeStock',
+  'priceJson',
+  'cost',
+  'goneAtMs',
+] as const satisfies readonly (keyof Variant)[];
+
+const SHOWN_VALUES = [...VALUES_OF_READS, 'onHand', 'reservedQty'] as const;
+
+/** Whether the rows of its warehouses show something else, or are shown instead of its total or no longer are. */
+function isShownDifferently(before: Variant, after: Variant): boolean {
+  const isOnlyTotal = ({ totalHiMs }: Variant): boolean => totalHiMs > EARLIEST_MS;
+  return (
+    !isSame(before, after, ['productId', 'name', 'sku', 'allowNegativeStock', 'kind']) ||
+    isOnlyTotal(before) !== isOnlyTotal(after)
+  );
+}
+
+function isSame(before: Variant, after: Variant, keys: readonly (keyof Variant)[]): boolean {
+  return keys.every((key) => before[key] === after[key]);
+}
+
+export function isShownAgain(
+  before: { readonly missingAtMs: number | null } | undefined,
+  after: { readonly missingAtMs: number | null },
+): boolean {
+  return before !== undefined && before.missingAtMs !== null && after.missingAtMs === null;
+}
+
+function differsFromRead({ before, level, overwritten }: LevelVerdict): boolean {
+  return overwritten !== null || (level !== null && isShownAgain(before, level));
+}
+
+function explained({ level, overwritten }: LevelVerdict): number {
+  return level === null || overwritten === null ? 0 : level.qty - (overwritten.oldQty ?? 0);
+}
+
+/** Removed with the variant, not before it, and not by a change of its kind. */
+function returnsWith(level: StockLevel, before: Variant, after: Variant): boolean {
+  if (level.goneAtMs === null || before.goneAtMs === null || level.goneAtMs < before.goneAtMs) return false;
+  return !isTotalOnly(after) || !isListedOnce(level);
+}
+
+function gravest(doubts: readonly ShownVariant['doubt'][]): ShownVariant['doubt'] {
+  if (doubts.includes('conflict')) return 'conflict';
+  return doubts.includes('overtaken') ? 'overtaken' : null;
+}
