@@ -1,20 +1,19 @@
 import css from '@eslint/css';
 import js from '@eslint/js';
-import boundaries from 'eslint-plugin-boundaries';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import ts from 'typescript-eslint';
 import { local } from './scripts/lint/plugin.js';
 
-const STORE_API = ['core', 'platform', 'contract', 'store-api'];
+const STORE_API = ['core', 'platform', 'store-api/contract', 'store-api'];
 const MIRROR = [...STORE_API, 'sqlite', 'inbox', 'mirror'];
 const APP = [...MIRROR, 'intake', 'reconcile', 'stream', 'ops', 'config', 'app'];
 
-/** What each folder of src/ may import besides itself. `contract` is src/store-api/contract. */
+/** What each folder of src/ may import besides itself. */
 const IMPORTS = {
   core: [],
   platform: [],
   web: ['platform'],
-  contract: [],
+  'store-api/contract': [],
   'store-api': STORE_API,
   sqlite: ['platform'],
   inbox: [...STORE_API, 'sqlite'],
@@ -24,7 +23,7 @@ const IMPORTS = {
   stream: [...STORE_API, 'sqlite', 'inbox'],
   ops: [...MIRROR, 'stream', 'web'],
   // It stands for the store, so it shares only the shapes of bodies and answers with the mirror.
-  sandbox: ['contract', 'web'],
+  sandbox: ['store-api/contract', 'web'],
   config: ['platform'],
   app: APP,
   cli: [...APP, 'sandbox'],
@@ -142,30 +141,8 @@ export default defineConfig(
   },
   {
     files: ['src/**/*.ts'],
-    plugins: { boundaries },
-    settings: {
-      'boundaries/elements': [
-        { type: 'contract', pattern: 'src/store-api/contract' },
-        ...Object.keys(IMPORTS).map((type) => ({ type, pattern: `src/${type}` })),
-      ],
-      'boundaries/files': [{ category: 'entry', pattern: 'src/*.ts' }],
-    },
-    rules: {
-      'boundaries/no-unknown-files': 'error',
-      'boundaries/dependencies': [
-        'error',
-        {
-          default: 'disallow',
-          policies: [
-            { from: { file: { categories: 'entry' } }, allow: { to: { file: { path: 'src/**' } } } },
-            ...Object.entries(IMPORTS).map(([type, imports]) => ({
-              from: { element: { type } },
-              allow: { to: { element: { types: { anyOf: [type, ...imports] } } } },
-            })),
-          ],
-        },
-      ],
-    },
+    plugins: { local },
+    rules: { 'local/folders': ['error', IMPORTS] },
   },
   {
     files: ['src/**/*.ts'],

@@ -1,10 +1,12 @@
 /** Rules of this repository for ESLint. */
+import { folders } from './folders.js';
 import { noCircles } from './no-circles.js';
 import { noLiteralSpread } from './no-literal-spread.js';
 
 export const local = {
   meta: { name: 'local' },
   rules: {
+    folders,
     'no-circles': noCircles,
     'no-literal-spread': noLiteralSpread,
   },

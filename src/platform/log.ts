@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type LogFn, type Logger } from 'pino';
-import type pretty from 'pino-pretty';
 import sonic from 'sonic-boom';
+import { readableLine } from './readable-log.ts';
 import { visible } from './visible.ts';
 
 export type { Logger } from 'pino';
@@ -40,13 +39,7 @@ function escaped(output: DestinationStream): DestinationStream {
 }
 
 function readable(output: DestinationStream): DestinationStream {
-  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
-  const prettify = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss' });
-  const shown = (key: string, value: unknown): unknown => {
-    if (typeof value !== 'string') return value;
-    return key === 'stack' ? value.split('\n').map(visible).join('\n') : visible(value);
-  };
-  return { write: (line) => output.write(prettify(JSON.parse(line, shown))) };
+  return { write: (line) => output.write(readableLine(line)) };
 }
 
 const LIMITED_EVERY_MS = 10_000;

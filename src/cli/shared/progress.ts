@@ -1,5 +1,4 @@
 /** Progress of long work: a bar on a terminal, elsewhere a line every few seconds. */
-import { SingleBar } from 'cli-progress';
 import pc from 'picocolors';
 import { counted } from '../../platform/amounts.ts';
 import { visible } from '../../platform/visible.ts';
@@ -13,28 +12,35 @@ interface Work {
 export interface Progress {
   readonly show: (work: Work) => void;
   readonly say: (text: string) => void;
-  /** Must always be called: a bar keeps the process alive and the cursor hidden. */
+  /** Must always be called: it ends the line of a bar. */
   readonly end: () => void;
 }
 
 const PRODUCTS = { unit: 'products', atFirst: 'reading the list of products' };
 const LINE_EVERY_MS = 3_000;
+const DRAW_EVERY_MS = 100;
+const BAR_WIDTH = 24;
 
 export function createProgress(stream: NodeJS.WriteStream, words = PRODUCTS): Progress {
   const describe = describer(words);
-  let bar: SingleBar | null = null;
+  let bar: string | null = null;
+  let nextDrawAtMs = 0;
   let nextLineAtMs = performance.now() + LINE_EVERY_MS;
+  const draw = (text: string): void => {
+    nextDrawAtMs = performance.now() + DRAW_EVERY_MS;
+    stream.write(`\r\u001b[K${text}`);
+  };
   const end = (): void => {
-    bar?.stop();
+    if (bar === null) return;
+    draw(`${bar}\n`);
     bar = null;
   };
   return {
     show(work) {
       const text = describe(work);
       if (stream.isTTY) {
-        bar ??= startBar(stream, text);
-        bar.setTotal(Math.max(1, work.total));
-        bar.update(work.done, { text });
+        bar = barOf(work, text, stream.columns);
+        if (performance.now() >= nextDrawAtMs) draw(bar);
       } else if (performance.now() >= nextLineAtMs) {
         nextLineAtMs = performance.now() + LINE_EVERY_MS;
         stream.write(`${text}\n`);
@@ -48,17 +54,13 @@ export function createProgress(stream: NodeJS.WriteStream, words = PRODUCTS): Pr
   };
 }
 
-function startBar(stream: NodeJS.WriteStream, text: string): SingleBar {
-  const bar = new SingleBar({
-    stream,
-    format: `${pc.cyan('{bar}')} {percentage}%  {text}`,
-    barsize: 24,
-    barCompleteChar: '█',
-    barIncompleteChar: '░',
-    hideCursor: true,
-  });
-  bar.start(1, 0, { text });
-  return bar;
+/** @param columns the width of the terminal: a longer line would wrap, and be drawn again below. */
+function barOf({ done, total }: Work, text: string, columns = 80): string {
+  const share = Math.min(1, done / Math.max(1, total));
+  const filled = Math.round(share * BAR_WIDTH);
+  const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
+  const rest = ` ${Math.floor(share * 100)}%  ${text}`;
+  return pc.cyan(bar) + rest.slice(0, Math.max(0, columns - BAR_WIDTH - 1));
 }
 
 /** Measures the rate from the first call, since a resumed run does not start at zero. */
