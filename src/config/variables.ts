@@ -22,8 +22,12 @@ export const VARIABLES = {
   SERVICE_CLIENT_SECRET: required(is.secret, 'OAuth client secret of your app'),
   SERVICE_WEBHOOK_SECRET: required(is.secret, 'Key of the webhook signature'),
   SERVICE_WEBHOOK_SECRET_PREVIOUS: optional(is.secret, 'Previous key of the signature, also accepted'),
-  SERVICE_MAX_CONCURRENCY: preset('8', is.wholeNumber(1, 256), 'Most reads in flight at once'),
-  SERVICE_MAX_RPS: preset('50', is.wholeNumber(1, 10_000), 'Most requests per second to the store'),
+  SERVICE_MAX_CONCURRENCY: preset('8', is.wholeNumber(1, 256), 'Maximum number of reads in flight'),
+  SERVICE_MAX_RPS: preset(
+    '50',
+    is.wholeNumber(1, 10_000),
+    'Maximum number of requests per second to the store',
+  ),
   DATABASE_PATH: preset('./data/stock-mirror.db', is.databaseFile, 'Database file; its folder is created'),
   RETENTION_DAYS: preset('30', is.wholeNumber(1, 3650), 'Days that deliveries and changes are kept'),
   RECONCILE_CRON: preset(
