@@ -2,6 +2,6 @@
 export type Overrides<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
 
 export function withDefaults<T extends object>(defaults: T, overrides: Overrides<T> | undefined): T {
-  const given = Object.entries(overrides ?? {}).filter(([, value]) => value !== undefined);
-  return { ...defaults, ...Object.fromEntries(given) };
+  const present = Object.entries(overrides ?? {}).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(present) };
 }

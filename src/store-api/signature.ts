@@ -23,13 +23,13 @@ export function verifySignature(
   header: string | undefined | null,
 ): boolean {
   if (typeof header !== 'string' || !SIGNATURE.test(header)) return false;
-  const given = Buffer.from(header, 'latin1');
+  const received = Buffer.from(header, 'latin1');
   let matched = false;
   for (const secret of secrets) {
     if (secret === '') continue;
     // As hex text: passing OpenSSL's raw digest to JavaScript takes a fifth longer.
     const expected = Buffer.from(signBody(secret, body), 'latin1');
-    matched = timingSafeEqual(expected, given) || matched;
+    matched = timingSafeEqual(expected, received) || matched;
   }
   return matched;
 }

@@ -51,16 +51,16 @@ function eachOnce<T extends { readonly availableQty: number }>(
   rows: readonly T[],
   idOf: (row: T) => string,
 ): T[] {
-  const found = new Map<string, T>();
+  const rowsById = new Map<string, T>();
   for (const row of rows) {
     const id = idOf(row);
-    const first = found.get(id) ?? row;
-    found.set(id, first);
+    const first = rowsById.get(id) ?? row;
+    rowsById.set(id, first);
     if (first.availableQty === row.availableQty) continue;
     const description = `the answer lists ${id} twice, with the quantities ${first.availableQty} and ${row.availableQty}`;
     throw new ServiceError({ kind: 'contract', endpoint: '/v1/product/detail', description });
   }
-  return [...found.values()];
+  return [...rowsById.values()];
 }
 
 function kindOf(variant: ProductVariantDetail, { pulled }: { readonly pulled: boolean }): VariantKind {

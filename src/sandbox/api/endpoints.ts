@@ -12,7 +12,7 @@ import { Listing, pageOf } from '../world/listing.ts';
 import { renderOrder } from '../world/orders.ts';
 import { imageUrl } from '../world/render.ts';
 
-interface Asked {
+interface RequestContext {
   readonly requestId: string;
   readonly clientId: string;
   readonly ageMs: number;
@@ -24,7 +24,7 @@ export interface Endpoint {
   readonly bodyOptional?: boolean;
   /** A channel may be denied it. */
   readonly isDeniable?: boolean;
-  answer(body: Record<string, unknown>, asked: Asked): Answer;
+  answer(body: Record<string, unknown>, context: RequestContext): Answer;
 }
 
 export function endpointsOf(store: Store): Endpoint[] {
@@ -35,15 +35,15 @@ export function endpointsOf(store: Store): Endpoint[] {
   const endpoint = <Schema extends z.ZodObject>(
     definition: Omit<Endpoint, 'schema' | 'answer'> & {
       readonly schema: Schema;
-      answer(body: z.output<Schema>, asked: Asked): Answer['body'];
+      answer(body: z.output<Schema>, context: RequestContext): Answer['body'];
     },
   ): Endpoint => ({
     ...definition,
-    answer: (body, asked) => {
+    answer: (body, context) => {
       if (access.accessDenied && definition.isDeniable === true) {
         throw new ApiError(403, 'access_denied', 'the channel may not do that for its store');
       }
-      return { status: 200, body: definition.answer(body as z.output<Schema>, asked) };
+      return { status: 200, body: definition.answer(body as z.output<Schema>, context) };
     },
   });
 
@@ -81,8 +81,8 @@ export function endpointsOf(store: Store): Endpoint[] {
       path: '/v1/product/list',
       schema: productListRequestSchema,
       bodyOptional: true,
-      answer: ({ limit = 20, offset = 0, ...wanted }, { requestId }) => {
-        const all = listing.products(wanted);
+      answer: ({ limit = 20, offset = 0, ...list }, { requestId }) => {
+        const all = listing.products(list);
         const { page, ...rest } = pageOf(all, { limit, offset });
         return {
           request_id: requestId,
@@ -91,7 +91,7 @@ export function endpointsOf(store: Store): Endpoint[] {
             name: product.name,
             ...(product.imageCount > 0 && { image_url: imageUrl(product, 0) }),
           })),
-          ...(wanted.get_count === true && { total: all.length }),
+          ...(list.get_count === true && { total: all.length }),
           ...rest,
         };
       },

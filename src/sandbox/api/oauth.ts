@@ -84,8 +84,8 @@ export class TokenIssuer {
   }
 
   channelOf(token: string): string | undefined {
-    const found = this.#tokens.get(token);
-    return found === undefined || found.untilMs <= this.#now() ? undefined : found.text;
+    const channel = this.#tokens.get(token);
+    return channel === undefined || channel.untilMs <= this.#now() ? undefined : channel.text;
   }
 
   get #first(): readonly [clientId: string, secrets: readonly Valid[]] {

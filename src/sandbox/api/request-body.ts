@@ -79,10 +79,10 @@ function describe(error: z.ZodError): string {
       .join('')
       .replace(/^\./, '') || 'body';
   return error.issues
-    .map((found) =>
-      found.code === 'unrecognized_keys'
-        ? `${found.keys.map((key) => pathOf([...found.path, key])).join(', ')}: unknown field`
-        : `${pathOf(found.path)}: ${found.message}`,
+    .map((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `${issue.keys.map((key) => pathOf([...issue.path, key])).join(', ')}: unknown field`
+        : `${pathOf(issue.path)}: ${issue.message}`,
     )
     .join('; ');
 }

@@ -18,7 +18,7 @@ type Intercept = (
   respond: () => Answer,
 ) => Promise<Intercepted>;
 
-interface Asked {
+interface ApiRequest {
   readonly endpoint: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly sample: (ageMs: number) => Answer;
@@ -49,7 +49,7 @@ export class Reads {
     this.#clock = clock;
   }
 
-  async serve({ endpoint, body, sample }: Asked): Promise<Answer | 'reset'> {
+  async serve({ endpoint, body, sample }: ApiRequest): Promise<Answer | 'reset'> {
     const random = this.#random;
     const intercepted = await this.intercept?.(endpoint, body, () => sample(0));
     if (intercepted !== undefined) return intercepted;

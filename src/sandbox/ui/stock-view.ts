@@ -12,8 +12,8 @@ export function addressOf(path: string, query: string): string {
 }
 
 export function stockView(truth: Truth, query: string): Html {
-  const wanted = query.toLowerCase();
-  const matching = truth.products.filter((product) => !product.deleted && matches(product, wanted));
+  const lowerQuery = query.toLowerCase();
+  const matching = truth.products.filter((product) => !product.deleted && matches(product, lowerQuery));
   return html`<article id="stock" aria-labelledby="stock-title">
     <header>
       <h2 id="stock-title">Stock</h2>
@@ -42,13 +42,14 @@ export function stockView(truth: Truth, query: string): Html {
   </article>`;
 }
 
-function matches(product: Product, wanted: string): boolean {
-  const holds = (text: string | null): boolean => text !== null && text.toLowerCase().includes(wanted);
+function matches(product: Product, lowerQuery: string): boolean {
+  const holds = (text: string | null): boolean => text !== null && text.toLowerCase().includes(lowerQuery);
   return (
     holds(product.name) ||
-    product.id === wanted ||
+    product.id === lowerQuery ||
     product.variants.some(
-      (variant) => !variant.deleted && (holds(variant.sku) || holds(variant.name) || variant.id === wanted),
+      (variant) =>
+        !variant.deleted && (holds(variant.sku) || holds(variant.name) || variant.id === lowerQuery),
     )
   );
 }

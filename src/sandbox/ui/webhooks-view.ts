@@ -28,8 +28,8 @@ export function lossesView({ losses, mirrorUrl }: Store, action: string): Html {
 
 function lossCard(loss: Loss, mirrorUrl: string | null): Html {
   const { variant, warehouseId, lost, change, revealedBy, readAtMs } = loss;
-  const step = (look: string, word: string, words: Html | string): Html =>
-    html`<li><b class="state ${look}">${word}</b> ${words}</li>`;
+  const step = (style: string, word: string, words: Html | string): Html =>
+    html`<li><b class="state ${style}">${word}</b> ${words}</li>`;
   const steps = [
     step('bad', 'lost', html`${timeView(lost.createdAtMs)} ${change.old} → ${change.new} was never sent`),
   ];
@@ -117,8 +117,8 @@ function fateOf({ outcome, status, ms, sentAtMs, problem }: DeliveryRecord): Htm
     failed: ['bad', 'not reached', problem ?? ''],
     lost: ['odd', 'lost', 'never sent'],
   } as const;
-  const [look, word, more] = fates[outcome];
-  return html`<b class="state ${look}">${word}</b> ${more}`;
+  const [style, word, more] = fates[outcome];
+  return html`<b class="state ${style}">${word}</b> ${more}`;
 }
 
 function itemLine(item: SentItem, mirrorUrl: string | null): Html {

@@ -37,7 +37,7 @@ export class Listing {
         .filter((product) => !product.deleted)
         .sort((a, b) => sign * (compare[sortBy](a, b) || compareIds(a.id, b.id)));
     this.#sorted.set(key, sorted);
-    const wanted = query.toLowerCase();
-    return wanted === '' ? sorted : sorted.filter(({ name }) => name.toLowerCase().includes(wanted));
+    const lowerQuery = query.toLowerCase();
+    return lowerQuery === '' ? sorted : sorted.filter(({ name }) => name.toLowerCase().includes(lowerQuery));
   }
 }

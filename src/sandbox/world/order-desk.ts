@@ -123,15 +123,15 @@ function variantOf(truth: Truth, line: NewOrder['products'][number], field: stri
   const { sku, product_variant_id: id = '' } = line;
   const isMeant = (variant: Variant): boolean =>
     sku === undefined ? variant.id === id : variant.sku === sku;
-  const found = truth.variants.filter((each) => isMeant(each) && truth.variant(each.id) !== undefined);
-  const [variant, ...others] = found;
+  const variants = truth.variants.filter((each) => isMeant(each) && truth.variant(each.id) !== undefined);
+  const [variant, ...others] = variants;
   if (variant === undefined) {
     throw sku === undefined
       ? refused(`${field}.product_variant_id`, 'no such variant for this store')
       : refused(`${field}.sku`, `no such SKU for this store: ${JSON.stringify(sku)}`);
   }
   if (others.length === 0) return variant;
-  const ids = found.map((each) => each.id).join(', ');
+  const ids = variants.map((each) => each.id).join(', ');
   throw refused(`${field}.sku`, `SKU ${JSON.stringify(sku)} is shared by the variants ${ids}`);
 }
 

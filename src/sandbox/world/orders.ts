@@ -113,20 +113,23 @@ export function createOrderOperations(deps: {
 
   /** Lines with the same variant are added up first, so that they cannot oversell it. */
   const holdsOf = (lines: readonly (OrderLine & NewLine)[]): Hold[] => {
-    const wanted = new Map<string, { variant: Variant; qty: number; warehouseId: string | undefined }>();
+    const neededByLevel = new Map<
+      string,
+      { variant: Variant; qty: number; warehouseId: string | undefined }
+    >();
     for (const { variant, qty, warehouseId } of lines) {
       const parts = variant.kind === 'bundle' ? variant.components : [{ variant, qty: 1 }];
       for (const part of parts) {
         const { id } = requireVariant(truth, part.variant.id);
         const key = `${id} ${warehouseId ?? ''}`;
-        const sum = (wanted.get(key)?.qty ?? 0) + part.qty * qty;
-        wanted.set(key, { variant: part.variant, qty: sum, warehouseId });
+        const sum = (neededByLevel.get(key)?.qty ?? 0) + part.qty * qty;
+        neededByLevel.set(key, { variant: part.variant, qty: sum, warehouseId });
       }
     }
     // A line with a warehouse may use the stock that a line without one would have taken.
     const taken = new Map<StockLevel, number>();
     const free = (level: StockLevel): number => available(level) - (taken.get(level) ?? 0);
-    return [...wanted.values()].map(({ variant, qty, warehouseId }) => {
+    return [...neededByLevel.values()].map(({ variant, qty, warehouseId }) => {
       const level = levelToTakeFrom(variant, qty, { warehouseId, free });
       taken.set(level, (taken.get(level) ?? 0) + qty);
       return { variant, qty, level };

@@ -28,11 +28,11 @@ export interface NotFound extends Answered {
 
 /** Checks body and answer. Retries only a 401 `invalid_token`, once. @throws ServiceError of any kind. */
 export type Call = <Q extends z.ZodType, A extends z.ZodType>(
-  asked: Asked<Q, A>,
+  request: ApiRequest<Q, A>,
   options?: CallOptions,
 ) => Promise<Answer<z.output<A>>>;
 
-interface Asked<Q extends z.ZodType, A extends z.ZodType> {
+interface ApiRequest<Q extends z.ZodType, A extends z.ZodType> {
   readonly endpoint: string;
   readonly requestSchema: Q;
   readonly answerSchema: A;
@@ -77,16 +77,16 @@ function isInvalidToken(error: unknown): error is ServiceError {
  */
 export async function readOne<Q extends z.ZodType, A extends z.ZodType>(
   call: Call,
-  asked: Asked<Q, A>,
+  request: ApiRequest<Q, A>,
   options: CallOptions | undefined,
   mismatch: (value: z.output<A>) => string | null,
 ): Promise<NotFound | (Answer<z.output<A>> & { readonly outcome: 'found' })> {
   try {
-    const answer = await call(asked, options);
+    const answer = await call(request, options);
     const { value, json: _, requestId, ...times } = answer;
     const description = mismatch(value);
     if (description === null) return { outcome: 'found', ...answer };
-    const { endpoint } = asked;
+    const { endpoint } = request;
     throw new ServiceError({ kind: 'contract', endpoint, requestId, status: 200, description, times });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'rejected') throw error;

@@ -31,7 +31,7 @@ export async function* listPages<Row extends { readonly id: string }, Page exten
   const broken = (description: string) => new ServiceError({ kind: 'contract', endpoint, description });
   let { offset } = from;
   let before: ReadonlySet<string> = new Set(from.lastId === null ? [] : [from.lastId]);
-  let shown = before;
+  let lastIds = before;
   let stepBack = 1;
   let returns = 0;
   let withoutNews = 0;
@@ -50,14 +50,14 @@ export async function* listPages<Row extends { readonly id: string }, Page exten
       yield { ...page, next: null };
       return;
     }
-    withoutNews = ids.some((id) => !shown.has(id)) ? 0 : withoutNews + 1;
+    withoutNews = ids.some((id) => !lastIds.has(id)) ? 0 : withoutNews + 1;
     if (withoutNews > MAX_FAULTS) {
       throw broken(`${MAX_FAULTS} pages in a row say that there is more but bring nothing new`);
     }
-    shown = new Set(ids);
+    lastIds = new Set(ids);
     // A page of one row cannot overlap and advance.
     const overlaps = ids.length > 1;
-    before = overlaps ? shown : new Set();
+    before = overlaps ? lastIds : new Set();
     offset += overlaps ? ids.length - 1 : 1;
     yield { ...page, next: { offset, lastId: overlaps ? (ids.at(-1) ?? null) : null } };
   }

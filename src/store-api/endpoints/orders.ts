@@ -54,16 +54,16 @@ export function orderClient(call: Call): OrderClient {
     async createOrder(body, options) {
       warnOfUnknownCourier(body.shipping_type);
       const schemas = { requestSchema: sentOrderSchema, answerSchema: orderResponseSchema };
-      const asked = { endpoint: CREATE_ORDER_ENDPOINT, ...schemas, body };
-      const { value, json, ...answered } = await call(asked, options);
+      const request = { endpoint: CREATE_ORDER_ENDPOINT, ...schemas, body };
+      const { value, json, ...answered } = await call(request, options);
       return { order: value.order, rawOrder: (json as { order: unknown }).order, ...answered };
     },
     async orderDetail(body, options) {
       const schemas = { requestSchema: orderDetailRequestSchema, answerSchema: orderResponseSchema };
-      const asked = { endpoint: ORDER_DETAIL_ENDPOINT, ...schemas, body };
-      const found = await readOne(call, asked, options, ({ order }) => mismatch(body, order));
-      if (found.outcome === 'not_found') return found;
-      const { value, json, ...answered } = found;
+      const request = { endpoint: ORDER_DETAIL_ENDPOINT, ...schemas, body };
+      const answer = await readOne(call, request, options, ({ order }) => mismatch(body, order));
+      if (answer.outcome === 'not_found') return answer;
+      const { value, json, ...answered } = answer;
       return { order: value.order, rawOrder: (json as { order: unknown }).order, ...answered };
     },
     async listAddresses(body = {}, options) {

@@ -31,8 +31,8 @@ export function catalogueClient(call: Call): CatalogueClient {
   return {
     async listProducts(body = {}, options) {
       const schemas = { requestSchema: productListRequestSchema, answerSchema: productListResponseSchema };
-      const asked = { endpoint: PRODUCT_LIST_ENDPOINT, ...schemas, body };
-      const { value: page, json: _, ...answered } = await call(asked, options);
+      const request = { endpoint: PRODUCT_LIST_ENDPOINT, ...schemas, body };
+      const { value: page, json: _, ...answered } = await call(request, options);
       return { page, ...answered };
     },
     async productDetail(productId, options) {
@@ -40,12 +40,12 @@ export function catalogueClient(call: Call): CatalogueClient {
         requestSchema: productDetailRequestSchema,
         answerSchema: productDetailResponseSchema,
       };
-      const asked = { endpoint: '/v1/product/detail', ...schemas, body: { product_id: productId } };
-      const found = await readOne(call, asked, options, ({ product: { id } }) =>
+      const request = { endpoint: '/v1/product/detail', ...schemas, body: { product_id: productId } };
+      const answer = await readOne(call, request, options, ({ product: { id } }) =>
         id === productId ? null : `asked for product ${productId}, answered product ${id}`,
       );
-      if (found.outcome === 'not_found') return found;
-      const { value, json, ...answered } = found;
+      if (answer.outcome === 'not_found') return answer;
+      const { value, json, ...answered } = answer;
       return { product: value.product, rawProduct: (json as { product: unknown }).product, ...answered };
     },
   };

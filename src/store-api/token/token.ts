@@ -45,8 +45,8 @@ const YOUNG_MS = 60_000;
 /** How long `retryCredentials` waits for a token request under way; a person is waiting. */
 const RELEASE_WAIT_MS = 3_000;
 
-/** What this process has at present. */
-type Held =
+/** The present state of this process. */
+type State =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'token'; readonly token: IssuedToken }
   | {
@@ -69,7 +69,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   const refreshAtMs = ({ issuedAtMs, expiresAtMs }: IssuedToken): number =>
     expiresAtMs - earliness * Math.min(5 * 60_000, (expiresAtMs - issuedAtMs) / 10);
 
-  let held: Held = { kind: 'nothing' };
+  let state: State = { kind: 'nothing' };
   /** The last token that the store refused, and how many in a row were refused when young. */
   let refused: { readonly accessToken: string; readonly youngInARow: number } | null = null;
   /** At the store's request; shared with other processes. */
@@ -83,10 +83,10 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   /** Takes over what other processes wrote. Resolves with false if the file cannot be read. */
   async function adoptFile(): Promise<boolean> {
     try {
-      const state = await file.read();
-      if (state === null) return true;
-      held = newerOf(held, state, refused?.accessToken ?? null);
-      slowDown = state.pause ?? slowDown;
+      const inFile = await file.read();
+      if (inFile === null) return true;
+      state = newerOf(state, inFile, refused?.accessToken ?? null);
+      slowDown = inFile.pause ?? slowDown;
       return true;
     } catch (error) {
       deps.onFileError(error);
@@ -95,13 +95,13 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
   }
 
   async function writeFile(): Promise<void> {
-    const written = held;
+    const written = state;
     await file.write({
       token: written.kind === 'token' ? written.token : null,
       lockout: written.kind === 'lockout' ? written.lockout : null,
       pause: slowDown,
     });
-    if (written.kind === 'lockout' && held === written) held = { ...written, isInFile: true };
+    if (written.kind === 'lockout' && state === written) state = { ...written, isInFile: true };
   }
 
   async function saveFile(): Promise<void> {
@@ -114,16 +114,16 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
 
   async function refresh(): Promise<string> {
     await adoptFile();
-    if (held.kind === 'lockout') {
-      if (!held.isInFile) await saveFile();
-      throw lockedOut(held.lockout);
+    if (state.kind === 'lockout') {
+      if (!state.isInFile) await saveFile();
+      throw lockedOut(state.lockout);
     }
-    if (held.kind === 'token' && now() < refreshAtMs(held.token)) return held.token.accessToken;
+    if (state.kind === 'token' && now() < refreshAtMs(state.token)) return state.token.accessToken;
     try {
       failWhilePaused();
       return await request();
     } catch (error) {
-      if (held.kind === 'token' && now() < held.token.expiresAtMs) return held.token.accessToken;
+      if (state.kind === 'token' && now() < state.token.expiresAtMs) return state.token.accessToken;
       throw error;
     }
   }
@@ -136,7 +136,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       await noteFailure(error);
       throw error;
     }
-    held = { kind: 'token', token };
+    state = { kind: 'token', token };
     failures = 0;
     await saveFile();
     return token.accessToken;
@@ -146,7 +146,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
     const atMs = now();
     if (error instanceof ServiceError && error.kind === 'credentials') {
       const lockout = { atMs, description: error.description, requestId: error.requestId ?? null };
-      held = { kind: 'lockout', lockout, isInFile: false };
+      state = { kind: 'lockout', lockout, isInFile: false };
       await saveFile();
     } else if (error instanceof ServiceError && error.kind === 'rate_limited') {
       // Another process may have been issued a token, or been refused, meanwhile.
@@ -179,7 +179,7 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
 
   return {
     async getToken({ signal } = {}) {
-      if (held.kind === 'token' && now() < refreshAtMs(held.token)) return held.token.accessToken;
+      if (state.kind === 'token' && now() < refreshAtMs(state.token)) return state.token.accessToken;
       const fail = () =>
         new ServiceError({ kind: 'aborted', endpoint: TOKEN_ENDPOINT, description: 'aborted while waiting' });
       if (signal?.aborted === true) throw fail();
@@ -193,13 +193,13 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
     },
 
     invalidate(accessToken) {
-      if (held.kind !== 'token' || held.token.accessToken !== accessToken) return;
-      const isYoung = now() - held.token.issuedAtMs < YOUNG_MS;
+      if (state.kind !== 'token' || state.token.accessToken !== accessToken) return;
+      const isYoung = now() - state.token.issuedAtMs < YOUNG_MS;
       const youngInARow = isYoung ? (refused?.youngInARow ?? 0) + 1 : 0;
       // The contract allows one immediate replacement; space further requests more and more.
       if (youngInARow > 1) holdOffFor(youngInARow - 1, 'the store refuses tokens just after it issued them');
       refused = { accessToken, youngInARow };
-      held = { kind: 'nothing' };
+      state = { kind: 'nothing' };
     },
 
     async retryCredentials() {
@@ -207,23 +207,23 @@ export function createTokenProvider(deps: TokenProviderDeps): TokenProvider {
       const over = sleep(RELEASE_WAIT_MS, undefined, { ref: false });
       if (flight !== null) await Promise.race([flight.catch(() => undefined), over]);
       const isFileKnown = await adoptFile();
-      if (isFileKnown && held.kind !== 'lockout') return;
-      if (held.kind === 'lockout') held = { kind: 'nothing' };
+      if (isFileKnown && state.kind !== 'lockout') return;
+      if (state.kind === 'lockout') state = { kind: 'nothing' };
       await writeFile();
     },
   };
 }
 
-/** What to hold after another process may have written `state`. */
-function newerOf(held: Held, state: TokenState, refusedToken: string | null): Held {
-  if (held.kind === 'lockout' && !held.isInFile) return held;
-  if (state.lockout !== null) return { kind: 'lockout', lockout: state.lockout, isInFile: true };
-  const { token } = state;
+/** The state after another process may have written `inFile`. */
+function newerOf(state: State, inFile: TokenState, refusedToken: string | null): State {
+  if (state.kind === 'lockout' && !state.isInFile) return state;
+  if (inFile.lockout !== null) return { kind: 'lockout', lockout: inFile.lockout, isInFile: true };
+  const { token } = inFile;
   if (token === null || token.accessToken === refusedToken) {
-    return held.kind === 'lockout' ? { kind: 'nothing' } : held;
+    return state.kind === 'lockout' ? { kind: 'nothing' } : state;
   }
-  return held.kind === 'token' && held.token.expiresAtMs >= token.expiresAtMs
-    ? held
+  return state.kind === 'token' && state.token.expiresAtMs >= token.expiresAtMs
+    ? state
     : { kind: 'token', token };
 }
 

@@ -48,12 +48,12 @@ function classify(response: TransportResponse, json: unknown) {
   const description = error.success
     ? error.data.error_description
     : "the answer is not the error JSON of the store's API";
-  const found = { code, description, retryAfterMs: retryAfterMs(response) };
-  if (response.status === 429) return { kind: 'rate_limited', ...found } as const;
-  if (response.status >= 500) return { kind: 'unavailable', ...found } as const;
+  const details = { code, description, retryAfterMs: retryAfterMs(response) };
+  if (response.status === 429) return { kind: 'rate_limited', ...details } as const;
+  if (response.status >= 500) return { kind: 'unavailable', ...details } as const;
   // A proxy's 404 or redirect says nothing about the requested record.
   const isOurs = error.success && response.status >= 400;
-  return { kind: isOurs ? 'rejected' : 'contract', ...found } as const;
+  return { kind: isOurs ? 'rejected' : 'contract', ...details } as const;
 }
 
 /** undefined if it is not JSON. The parser's error would quote the text, which may contain a token. */
