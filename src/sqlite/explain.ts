@@ -1,7 +1,7 @@
 /** Turns errors of SQLite and the system into errors that name file, fault and remedy. */
+import type Database from 'better-sqlite3';
 import { messageOf } from '../platform/thrown.ts';
 import { sqliteCode, StoreError, type StoreErrorKind } from './errors.ts';
-import type { Db } from './open.ts';
 
 interface Trouble {
   readonly kind: StoreErrorKind;
@@ -86,7 +86,7 @@ export function explain<T>(path: string, act: () => T): T {
 }
 
 /** SQLite silently keeps another journal mode where WAL is impossible. @throws StoreError */
-export function useWal(db: Db): void {
+export function useWal(db: Database.Database): void {
   if (db.pragma('journal_mode = WAL', { simple: true }) === 'wal') return;
   const { kind, what, remedy } = NO_SHARED_MEMORY;
   throw new StoreError(kind, `${db.name} ${what}: ${remedy}.`);
