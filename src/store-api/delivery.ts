@@ -1,5 +1,6 @@
 /** Parses a webhook body ("Events"): names items that are not understood, and reads the others. */
 import type { StockChange, Unreadable } from '../core/input.ts';
+import { describeIssues } from './contract/issues.ts';
 import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED } from './contract/schemas.ts';
 
 export interface ParsedDelivery {
@@ -52,25 +53,21 @@ function parseItems(items: readonly unknown[]): Pick<ParsedDelivery, 'changes' |
   for (const [itemIndex, item] of items.entries()) {
     const isFull = unreadable.length >= MAX_MARKS;
     const variantId = variantIdOf(item);
-    const read = isFull && variantId === null ? '' : readItem(item);
+    const read = isFull && variantId === null ? '' : readItem(item, itemIndex);
     if (typeof read === 'object') changes.push(read);
     else if (isFull) uncounted += 1;
-    else unreadable.push({ itemIndex, problem: `data.items[${itemIndex}]${read}`, variantId });
+    else unreadable.push({ itemIndex, problem: read, variantId });
   }
   if (uncounted > 0)
     unreadable.push({ ...WHOLE, problem: `data.items: ${uncounted} more items were not understood` });
   return { changes, unreadable };
 }
 
-function readItem(item: unknown): StockChange | string {
+function readItem(item: unknown, itemIndex: number): StockChange | string {
   const parsed = stockItemSchema.safeParse(item);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    const path = issue?.path.map((part) => `.${String(part)}`).join('') ?? '';
-    return `${path}: ${issue?.message ?? 'not understood'}`;
-  }
+  if (!parsed.success) return describeIssues(parsed.error, { within: ['data', 'items', itemIndex] });
   const { id, sku, warehouse_id, update_time, reason, order_id, user_id } = parsed.data;
-  if (update_time < EARLIEST_PLAUSIBLE_MS) return '.update_time is not in milliseconds';
+  if (update_time < EARLIEST_PLAUSIBLE_MS) return `data.items[${itemIndex}].update_time: not in milliseconds`;
   return {
     variantId: id,
     warehouseId: warehouse_id,

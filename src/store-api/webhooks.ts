@@ -1,5 +1,6 @@
 /** Webhooks for partners' programs: the signature is checked first, then the body is parsed. */
 import type { z } from 'zod';
+import { describeIssues } from './contract/issues.ts';
 import {
   stockAvailableUpdatedSchema,
   STOCK_AVAILABLE_UPDATED,
@@ -8,7 +9,6 @@ import {
   type WebhookEnvelope,
 } from './contract/schemas.ts';
 import { verifySignature } from './signature.ts';
-import { describeIssues } from './transport/answer.ts';
 
 export interface StockAvailableUpdated extends WebhookEnvelope {
   readonly event_type: typeof STOCK_AVAILABLE_UPDATED;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { describeIssues } from '../../store-api/contract/issues.ts';
 import { ApiError } from '../shared/errors.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
@@ -38,7 +39,7 @@ export function parseJsonBody<Shape extends z.ZodRawShape>(
 export function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: object): z.output<Schema> {
   const parsed = schema.safeParse(withoutNulls(fields, schema));
   if (parsed.success) return parsed.data;
-  throw new ApiError(400, 'invalid_request', describe(parsed.error));
+  throw new ApiError(400, 'invalid_request', describeIssues(parsed.error, { most: Infinity }));
 }
 
 /** null means absent, except in unknown fields, which are refused, and in lists. */
@@ -70,19 +71,4 @@ function parseJson(raw: Buffer): unknown {
   } catch (cause) {
     throw new ApiError(400, 'invalid_request', `the body is not JSON: ${(cause as Error).message}`);
   }
-}
-
-function describe(error: z.ZodError): string {
-  const pathOf = (parts: readonly PropertyKey[]): string =>
-    parts
-      .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
-      .join('')
-      .replace(/^\./, '') || 'body';
-  return error.issues
-    .map((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? `${issue.keys.map((key) => pathOf([...issue.path, key])).join(', ')}: unknown field`
-        : `${pathOf(issue.path)}: ${issue.message}`,
-    )
-    .join('; ');
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { describeIssues, readAnswer } from '../transport/answer.ts';
+import { describeIssues } from '../contract/issues.ts';
+import { readAnswer } from '../transport/answer.ts';
 import type { Answer } from '../transport/answer.ts';
 import { ServiceError } from '../transport/errors.ts';
 import type { AnswerTimes } from '../transport/errors.ts';
@@ -106,7 +107,7 @@ export function checkRequest<Q extends z.ZodType>(endpoint: string, schema: Q, b
     kind: 'rejected',
     endpoint,
     code: 'invalid_request',
-    description: `${describeIssues(parsed.error, MOST_NAMED)} (not sent)`,
+    description: `${describeIssues(parsed.error, { most: MOST_NAMED })} (not sent)`,
   });
 }
 

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { ServiceError } from './errors.ts';
 import type { AnswerTimes, ServiceErrorInit } from './errors.ts';
 import { retryAfterMs } from './http-date.ts';
+import { describeIssues } from '../contract/issues.ts';
 import { errorResponseSchema } from '../contract/schemas.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';
 
@@ -64,16 +65,4 @@ function parseJson(body: Uint8Array): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Names wrong fields as the store would: `products[1].qty: …`. @param most fields named; the others are counted. */
-export function describeIssues(error: z.ZodError, most = 1): string {
-  const { issues } = error;
-  if (issues.length === 0) return 'the answer has another shape than the contract says';
-  const named = issues.slice(0, most).map(({ path, message }) => {
-    const where = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-    return where === '' ? message : `${where.replace(/^\./, '')}: ${message}`;
-  });
-  const more = issues.length - named.length;
-  return `${named.join('; ')}${more > 0 ? ` (and ${more} more)` : ''}`;
 }
