@@ -22,7 +22,7 @@ const IMPORTS = {
   reconcile: MIRROR,
   stream: [...STORE_API, 'sqlite', 'inbox'],
   ops: [...MIRROR, 'stream', 'web'],
-  // It stands for the store, so it shares only the shapes of bodies and answers with the mirror.
+  // It simulates the store, so it shares only the shapes of bodies and answers with the mirror.
   sandbox: ['store-api/contract', 'web'],
   config: ['platform'],
   app: APP,
@@ -69,7 +69,7 @@ export default defineConfig(
     plugins: { css },
     extends: ['css/recommended'],
     rules: {
-      // The colours stand in a sheet of their own, before the others.
+      // Variables for colours are defined in pico.css.
       'css/no-invalid-properties': ['error', { allowUnknownVariables: true }],
       'css/use-baseline': 'off',
     },
@@ -84,18 +84,18 @@ export default defineConfig(
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
-      // Five in a row are mixed up sooner or later: they go into an object, by their names.
+      // Callers mix up longer rows of arguments: use one object with names.
       '@typescript-eslint/max-params': ['error', { max: 4 }],
-      // `() => log(x)` for a callback is idiom; the rule stays for a void value that is put to use.
+      // `() => log(x)` is idiomatic for a callback. Other uses of a void value stay errors.
       '@typescript-eslint/no-confusing-void-expression': [
         'error',
         { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
       ],
-      // It believes that what was tested before an await still holds after it: an aborted signal, a stopped loop.
+      // The rule assumes that a tested value is unchanged after an await, such as a signal or a flag that stops a loop.
       '@typescript-eslint/no-unnecessary-condition': 'off',
-      // It takes `Promise.reject<void>` and a callback's `T | void` for mistakes.
+      // The rule refuses `Promise.reject<void>` and a callback's `T | void`.
       '@typescript-eslint/no-invalid-void-type': 'off',
-      // `const { secret: _, ...rest }` is how a field is left out.
+      // `const { secret: _, ...rest }` leaves out a field.
       '@typescript-eslint/no-unused-vars': [
         'error',
         { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
@@ -125,11 +125,11 @@ export default defineConfig(
       ],
     },
   },
-  // `expect.any()` and its kin are typed any, to fit wherever a matcher may stand.
+  // `expect.any()` and similar matchers have the type any.
   { files: ['test/**'], rules: { '@typescript-eslint/no-unsafe-assignment': 'off' } },
   { files: ['scripts/**', 'examples/**'], rules: { 'no-console': 'off' } },
   { files: ['**/*.js', '**/*.mjs'], ignores: ['src/web/page/**'], extends: [ts.configs.disableTypeChecked] },
-  // The types know what a browser has, but the linter misses casts in comments.
+  // The compiler checks browser globals; the linter ignores casts in comments.
   {
     files: ['src/web/page/*.js'],
     rules: { 'no-undef': 'off', '@typescript-eslint/no-unsafe-assignment': 'off' },
