@@ -7,17 +7,16 @@ export const noLiteralSpread = {
   },
   create(context) {
     return {
-      'ObjectExpression > SpreadElement[argument.type="ObjectExpression"]'(node) {
+      'ObjectExpression > SpreadElement'({ argument, ...node }) {
+        const isAsserted = argument.type === 'TSAsExpression' || argument.type === 'TSSatisfiesExpression';
+        const literal = isAsserted ? argument.expression : argument;
+        if (literal.type !== 'ObjectExpression') return;
         context.report({
           node,
           messageId: 'literal',
           fix: (fixer) => {
-            const properties = context.sourceCode
-              .getText(node.argument)
-              .slice(1, -1)
-              .trim()
-              .replace(/,$/, '');
-            return properties === '' ? null : fixer.replaceText(node, properties);
+            const properties = context.sourceCode.getText(literal).slice(1, -1).trim().replace(/,$/, '');
+            return isAsserted || properties === '' ? null : fixer.replaceText(node, properties);
           },
         });
       },

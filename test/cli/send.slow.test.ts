@@ -59,7 +59,8 @@ test('sends an authentic delivery without changes by default', async () => {
   expect(code).toBe(acknowledged ? 0 : 1);
   const [sent] = received as [Received];
   expect(sent.headers).toMatchObject({
-    ...{ 'user-agent': 'service-webhook/1.0', 'content-type': 'application/json' },
+    'user-agent': 'service-webhook/1.0',
+    'content-type': 'application/json',
   });
   expect(isAuthentic(sent)).toBe(true);
   expect(JSON.parse(sent.body.toString())).toMatchObject({

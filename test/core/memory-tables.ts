@@ -17,10 +17,23 @@ const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The same values as in a new file. */
 const INITIAL_STATE: MirrorState = {
-  ...{ appliedSeq: 0, inboxSeq: 0, changeSeq: 0, storeId: null, lastDeliveryAtMs: null },
-  ...{ offsetWindowStartMs: 0, offsetFloorMs: null, offsetFloorPreviousMs: null, offsetCeilingMs: null },
-  ...{ dateContradictions: 0, latenessMs: 1_500, trustedAfterMs: EARLIEST_MS, bundlesDueAtMs: null },
-  ...{ removalWindowStartMs: 0, removalsInWindow: 0, variantRemovalsInWindow: 0, levelRemovalsInWindow: 0 },
+  appliedSeq: 0,
+  inboxSeq: 0,
+  changeSeq: 0,
+  storeId: null,
+  lastDeliveryAtMs: null,
+  offsetWindowStartMs: 0,
+  offsetFloorMs: null,
+  offsetFloorPreviousMs: null,
+  offsetCeilingMs: null,
+  dateContradictions: 0,
+  latenessMs: 1_500,
+  trustedAfterMs: EARLIEST_MS,
+  bundlesDueAtMs: null,
+  removalWindowStartMs: 0,
+  removalsInWindow: 0,
+  variantRemovalsInWindow: 0,
+  levelRemovalsInWindow: 0,
   removalsAllowedUntilMs: 0,
 };
 

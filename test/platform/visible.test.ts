@@ -45,8 +45,17 @@ test('keeps the stack of an error at a terminal', () => {
 
 test('escapes the output of commands', () => {
   const found = {
-    ...({ what: 'level', product_id: '1', variant_id: '2', warehouse_id: '3', sku: SKU } as const),
-    ...{ mirror: 5, service: 4, only_in: null, suspect: false, as_of: 0, verified_at: 0 },
+    what: 'level' as const,
+    product_id: '1',
+    variant_id: '2',
+    warehouse_id: '3',
+    sku: SKU,
+    mirror: 5,
+    service: 4,
+    only_in: null,
+    suspect: false,
+    as_of: 0,
+    verified_at: 0,
   };
   const verdict = { products: 1, totals: 1, levels: 1, drift: [found], undecided: [] };
   const printed: string[] = [];

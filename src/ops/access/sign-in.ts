@@ -106,7 +106,12 @@ export function requireSignIn(signIn: SignIn): MiddlewareHandler<OpsEnv> {
 function loginPage(problem: string | null): Html {
   return frame({
     title: 'Sign in: stock-mirror',
-    ...{ brand: 'stock-mirror', server: 'The mirror', everyMs: null, links: [], at: '', tools: '' },
+    brand: 'stock-mirror',
+    server: 'The mirror',
+    everyMs: null,
+    links: [],
+    at: '',
+    tools: '',
     message: problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`,
     main: html`<article>
       <h1>Sign in</h1>

@@ -27,7 +27,8 @@ export function plotsView(minutes: readonly (Minute | null)[], endMs: number): H
   const peak = (measure: Measure): number => Math.max(0, ...all.map((minute) => minute[measure] ?? 0));
   const plot = (title: string, summary: string, isBar: boolean, series: readonly Series[]): Html => {
     const drawn = series.map(({ label, measure, rate, look = 'primary' }) => ({
-      ...{ label, look },
+      label,
+      look,
       values: points.map((point) =>
         scaled(joined(point, measure), rate === undefined ? 1 : rate * point.length),
       ),

@@ -9,8 +9,14 @@ import { temporaryFolder } from '../harness.ts';
 type Truth = ReturnType<Sandbox['truth']['snapshot']>;
 
 const stockLevel = (variantId: string, availableQty: number, kind: 'own' | 'pulled') => ({
-  ...{ variantId, availableQty, kind, warehouseId: 'w1', productId: 'p1', sku: 'S' },
-  ...{ onHand: availableQty, reservedQty: 0 },
+  variantId,
+  availableQty,
+  kind,
+  warehouseId: 'w1',
+  productId: 'p1',
+  sku: 'S',
+  onHand: availableQty,
+  reservedQty: 0,
 });
 
 const TRUTH: Truth = {

@@ -6,7 +6,9 @@ const running = { state: 'running', done: 3, total: 9, drift: 0 } as const;
 const done = { ...running, state: 'done', done: 9 } as const;
 const failed = { ...running, state: 'failed' } as const;
 const hold = (code: 'store_down' | 'rate_limited' | 'credentials' | 'wrong_store') => ({
-  ...{ code, message: `Message of ${code}.`, remedy: 'Remedy.' },
+  code,
+  message: `Message of ${code}.`,
+  remedy: 'Remedy.',
 });
 const reads = { run: running, hold: null };
 const held = (code: Parameters<typeof hold>[0]) => ({ run: running, hold: hold(code) });

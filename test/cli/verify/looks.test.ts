@@ -18,8 +18,16 @@ type Held = readonly [
 function holding(held: readonly Held[], change_seq = 1): Rows {
   const rows = [['product', null, null, null] as const, ...held].map(
     ([what, variant_id, warehouse_id, qty]): Row => ({
-      ...{ what, variant_id, warehouse_id, qty, change_seq, sku: null, is_settling: 0 },
-      ...{ suspect: 0, as_of: 1, verified_at: null },
+      what,
+      variant_id,
+      warehouse_id,
+      qty,
+      change_seq,
+      sku: null,
+      is_settling: 0,
+      suspect: 0,
+      as_of: 1,
+      verified_at: null,
     }),
   );
   return new Map(rows.map((row) => [keyOf(row), row]));
@@ -38,7 +46,10 @@ const NONE: Rows = new Map();
 describe('compare', () => {
   const differing = (before: Rows, answer: ReturnType<typeof answerOf> | null, after: Rows) =>
     compare('10', { before, answer, after }).differences.map(({ found, mark }) => ({
-      ...{ what: found.what, mirror: found.mirror, service: found.service, only_in: found.only_in },
+      what: found.what,
+      mirror: found.mirror,
+      service: found.service,
+      only_in: found.only_in,
       isStill: mark !== null,
     }));
 
@@ -114,7 +125,10 @@ async function verdictOf(valuesAt: (look: number) => readonly [held: number, sev
         );
         return Promise.resolve({ before: rows, answer, after: rows });
       },
-      ...{ concurrency: 1, isNamed: false, onProgress: () => undefined, againAfterMs: 0 },
+      concurrency: 1,
+      isNamed: false,
+      onProgress: () => undefined,
+      againAfterMs: 0,
       signal: new AbortController().signal,
     },
     ['10'],

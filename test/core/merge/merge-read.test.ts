@@ -102,8 +102,13 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       ...([stockLevel({ missingAtMs: T0 }), 5] as const),
       {
         then: {
-          ...{ qty: 5, source: 'webhook', asOfMs: T0, eventTimeMs: T0, verifiedAtMs: SENT },
-          ...{ missingAtMs: null, ...window },
+          qty: 5,
+          source: 'webhook',
+          asOfMs: T0,
+          eventTimeMs: T0,
+          verifiedAtMs: SENT,
+          missingAtMs: null,
+          ...window,
         },
       },
     ],
@@ -154,7 +159,9 @@ test.each(cases)('$branch: $row.0', ({ branch, row: [, before, qty, { then, old,
 });
 
 const sighted = (missingAtMs: number, confirmAtMs: number) => ({
-  ...{ kind: 'sighted' as const, missingAtMs, confirmAtMs },
+  kind: 'sighted' as const,
+  missingAtMs,
+  confirmAtMs,
 });
 
 test.each<[when: string, missing: number | null, verdict: AbsenceVerdict, over?: Partial<ReadContext>]>([

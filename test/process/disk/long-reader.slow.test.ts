@@ -26,8 +26,11 @@ test('shrinks the write-ahead log when a long reader ends', async (t) => {
     const body = delivery(
       `big-${sent}`,
       item({
-        ...{ id: String(1_000 + (sent % 5)), sku: 'x'.repeat(bytes) },
-        ...{ old: sent - 5, new: sent, update_time: T0 + sent },
+        id: String(1_000 + (sent % 5)),
+        sku: 'x'.repeat(bytes),
+        old: sent - 5,
+        new: sent,
+        update_time: T0 + sent,
       }),
     );
     const { status } = await fetch(mirror.webhookUrl, {
