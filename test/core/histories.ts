@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import type { Input, ReadInput } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyInput } from '../../src/core/apply/apply-input.ts';
-import { EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
+import { DATE_CONTRADICTIONS, EARLIEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import { present } from '../shared/present.ts';
 import { ASKING_FOR_READ } from './branches.ts';
 import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
-import { SimulatedService, type StepPlan, type Watch } from './simulated-service.ts';
+import { BUNDLE, SimulatedService, type Plan, type StepPlan, type Watch } from './simulated-service.ts';
 
 export interface Property {
   readonly name: string;
@@ -106,6 +106,44 @@ export const PROPERTIES: readonly Property[] = [
     plans({ dateAhead: true, losses: true }),
     (plan) => {
       const service = new SimulatedService({ ...plan, knownBefore: true }, neverSilentlyWrong).run();
+      service.drain(service.productIds.length * 12);
+    },
+  ),
+
+  property(
+    'once the Date was dropped, no prompt change is taken for one that the last read saw',
+    plans({ dateAhead: true }),
+    (plan) => {
+      const levels = plan.levels.map((level) => ({
+        ...level,
+        steps: level.steps.map((step) => ({
+          ...stepUp(step),
+          skewMs: 0,
+          delayMs: step.delayMs % 50,
+          batched: false,
+        })),
+      }));
+      const prompt = { ...plan, levels, knownBefore: true, dateAheadMs: 600_000 };
+      new SimulatedService(prompt, hidesNothingWithoutDate()).run();
+    },
+  ),
+
+  property(
+    'a variant that moved and was named since is not removed, and ends where it is',
+    plans({ moves: true, losses: true }),
+    (plan) => {
+      const moving = { ...plan, levels: fourLevels(plan), knownBefore: true };
+      const service = new SimulatedService(moving, neverRemovedIfNamed).run();
+      service.readAll().drain(service.productIds.length * 12);
+      assert.deepEqual(service.differences(), []);
+    },
+  ),
+
+  property(
+    'the total of a bundle is right or about to be read, whatever comes late or is lost of its components',
+    plans({ bundles: true, losses: true, duplicates: true }),
+    (plan) => {
+      const service = new SimulatedService(plan, bundleNeverSilentlyWrong).run();
       service.drain(service.productIds.length * 12);
     },
   ),
@@ -286,6 +324,10 @@ function replay(log: readonly Input[]): [MemoryTables, Fact[]] {
   return [tables, facts];
 }
 
+function fourLevels({ levels }: Plan): Plan['levels'] {
+  return [0, 1, 2, 3].map((i) => present(levels[i % levels.length]));
+}
+
 const stepUp = (step: StepPlan): StepPlan => ({ ...step, move: 1 });
 
 const rightOnceAllHasArrived: Watch = (service, nowMs, facts) => {
@@ -339,4 +381,63 @@ const noneSilentlyThere: Watch = (service, nowMs) => {
     if (service.mirror.qty(level.variantId, level.warehouseId) === null) continue;
     throw new Error(`${level.variantId}/${level.warehouseId} is silently there`);
   }
+};
+
+function hidesNothingWithoutDate(): Watch {
+  let wasDropped = false;
+  return (service, _nowMs, facts) => {
+    const { mirror, levels, shownMs } = service;
+    for (const fact of facts) {
+      if (fact.kind !== 'change' || !wasDropped || !fact.branch.endsWith('seen by the read')) continue;
+      const level = levels.find((c) => c.variantId === fact.variantId && c.warehouseId === fact.warehouseId);
+      const input = present(mirror.log.at(-1));
+      if (level === undefined || input.kind !== 'delivery') continue;
+      const items = input.changes.filter((item) => item.warehouseId === level.warehouseId);
+      const changes = level.changes.filter(({ item }) => items.includes(item));
+      const isHidden = changes.every(
+        ({ trueAtMs }) => trueAtMs > (shownMs.get(level.productId) ?? -Infinity),
+      );
+      if (isHidden)
+        throw new Error(`a change of ${fact.variantId} after the last read is hidden by its Date`);
+    }
+    wasDropped = mirror.tables.state().dateContradictions >= DATE_CONTRADICTIONS;
+  };
+}
+
+const neverRemovedIfNamed: Watch = (service, nowMs, facts) => {
+  for (const fact of facts) {
+    if (fact.kind !== 'removed' || fact.what !== 'variant') continue;
+    const levels = service.levels.filter(({ variantId }) => variantId === fact.id);
+    const lives = levels.some((level) => service.qtyAt(level, nowMs) !== null);
+    const movedAtMs = service.plan.moveAtMs ?? Infinity;
+    const isNamed = levels.some(({ changes }) =>
+      changes.some((change) => change.trueAtMs >= movedAtMs && service.merged.has(change)),
+    );
+    if (lives && isNamed) throw new Error(`${fact.id} was removed, although a delivery has named it since`);
+  }
+};
+
+/** As long as each change of the component is merged, or was shown by a read that was not its first. */
+const bundleNeverSilentlyWrong: Watch = (service, nowMs) => {
+  const { mirror, levels, merged, shownMs, plan } = service;
+  const { tables } = mirror;
+  const components = levels.filter(({ variantId }) => variantId === '100');
+  const isDelivered = components.every(({ productId, changes }) =>
+    changes.every(
+      (change) =>
+        change.trueAtMs > nowMs ||
+        merged.has(change) ||
+        (plan.knownBefore && change.trueAtMs <= (shownMs.get(productId) ?? -Infinity)),
+    ),
+  );
+  const isKnown = tables.product('10')?.detailJson !== undefined && tables.product('10')?.detailJson !== null;
+  const total = mirror.total(BUNDLE.variantId);
+  if (!isDelivered || !isKnown || total === null) return;
+  const isDue =
+    tables.state().bundlesDueAtMs !== null || tables.readRequest(BUNDLE.productId)?.isSuspect === true;
+  // The component itself is read first, and a difference makes its bundles due.
+  const isComponentSuspect = components.some((level) => service.isSuspect(level));
+  const truth = service.bundleQtyAt(nowMs);
+  if (total !== truth && !isDue && !isComponentSuspect)
+    throw new Error(`the bundle's total is silently ${total}, not ${truth}`);
 };

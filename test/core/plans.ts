@@ -20,6 +20,10 @@ export interface Misfortune {
   readonly aheadNodes?: boolean;
   /** The answers' Date is minutes ahead of the stamps. */
   readonly dateAhead?: boolean;
+  /** A variant moves to another product. */
+  readonly moves?: boolean;
+  /** A bundle contains the first variant: its total is a product's of its own, and moves without webhooks. */
+  readonly bundles?: boolean;
   /** For a time the mirror applies nothing; then the deliveries that arrived, and then the reads. */
   readonly stalls?: boolean;
 }
@@ -40,10 +44,10 @@ function sometimes(oneIn: number, at: boolean | undefined): fc.Arbitrary<boolean
 
 export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
   const { losses, lostTails, duplicates, removals, unknownOffset, unorderedStamps } = misfortune;
-  const { unlisted, clockBack, aheadNodes, dateAhead, stalls } = misfortune;
+  const { unlisted, clockBack, aheadNodes, dateAhead, stalls, moves, bundles } = misfortune;
   // A removal takes two reads 30 s apart.
   const long = (shorter: fc.Arbitrary<number>): fc.Arbitrary<number> =>
-    removals === true ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 })) : shorter;
+    removals === true || moves === true ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 })) : shorter;
   const step: fc.Arbitrary<StepPlan> = fc.record({
     afterMs: long(instants),
     move: fc.integer({ min: 1, max: 3 }),
@@ -69,7 +73,7 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
     dated: sometimes(5, true).map((undated) => !undated),
     dateSkewMs: skews,
     queuedMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 })),
-    product: fc.integer({ min: 0, max: 1 }),
+    product: fc.integer({ min: 0, max: bundles === true ? 2 : 1 }),
   });
   return fc
     .record({
@@ -83,7 +87,7 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
         fc.array(level, { minLength: 1, maxLength: 1 }),
         fc.array(level, { minLength: 1, maxLength: 4 }),
       ),
-      reads: fc.array(read, { maxLength: removals === true ? 10 : 6 }),
+      reads: fc.array(read, { maxLength: removals === true || moves === true ? 10 : 6 }),
       drainSampled: fraction,
       orderedStamps: fc.constant(unorderedStamps !== true),
       unlisted: unlisted === true ? fc.constantFrom('own' as const, 'pulled' as const) : fc.constant(null),
@@ -91,6 +95,8 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
         clockBack === true
           ? fc.record({ atMs: fc.integer({ min: 0, max: 6_000 }), byMs: fc.constantFrom(30_000, 90_000) })
           : fc.constant(null),
+      moveAtMs: moves === true ? fc.integer({ min: 0, max: 20_000 }) : fc.constant(null),
+      hasBundle: fc.constant(bundles === true),
       stall:
         stalls === true
           ? fc.option(

@@ -52,6 +52,9 @@ export interface Plan {
   readonly unlisted: 'own' | 'pulled' | null;
   readonly clockBack: { readonly atMs: number; readonly byMs: number } | null;
   readonly dateAheadMs: number;
+  /** When the variant of `MOVING` moves to the second product; null for never. */
+  readonly moveAtMs: number | null;
+  readonly hasBundle: boolean;
   readonly stall: { readonly atMs: number; readonly forMs: number } | null;
 }
 
@@ -89,6 +92,11 @@ const PLACES = [
   { productId: '20', variantId: '200', warehouseId: '1' },
 ] as const;
 
+const MOVING = '101';
+const MOVES_TO = '20';
+const COMPONENT = '100';
+export const BUNDLE = { productId: '30', variantId: '300' } as const;
+
 export type Watch = (service: SimulatedService, nowMs: number, facts: readonly Fact[]) => void;
 
 export class SimulatedService {
@@ -113,12 +121,25 @@ export class SimulatedService {
   }
 
   get productIds(): string[] {
-    return [...new Set(this.levels.map((level) => level.productId))];
+    const productIds = this.levels.map((level) => level.productId);
+    if (this.plan.moveAtMs !== null) productIds.push(MOVES_TO);
+    if (this.plan.hasBundle) productIds.push(BUNDLE.productId);
+    return [...new Set(productIds)];
+  }
+
+  productOf({ productId, variantId }: TrueLevel, trueMs: number): string {
+    const { moveAtMs } = this.plan;
+    return variantId === MOVING && moveAtMs !== null && trueMs >= moveAtMs ? MOVES_TO : productId;
+  }
+
+  bundleQtyAt(trueMs: number): number {
+    const components = this.levels.filter(({ variantId }) => variantId === COMPONENT);
+    return components.reduce((sum, level) => sum + (this.qtyAt(level, trueMs) ?? 0), 0);
   }
 
   /** @returns null when the stock level does not exist at that instant. */
   qtyAt(level: TrueLevel, trueMs: number): number | null {
-    if (this.isGone(level.productId, trueMs)) return null;
+    if (this.isGone(this.productOf(level, trueMs), trueMs)) return null;
     const last = level.changes.findLast((change) => change.trueAtMs <= trueMs);
     if (last === undefined) return level.start;
     return last.thenRemoved && last.trueAtMs < trueMs ? null : last.item.new;
@@ -132,7 +153,12 @@ export class SimulatedService {
   snapshotAt(productId: string, trueMs: number): ProductSnapshot | null {
     if (this.isGone(productId, trueMs)) return null;
     const variants: VariantSnapshot[] = [];
-    const own = this.levels.filter((level) => level.productId === productId);
+    if (productId === BUNDLE.productId) {
+      const { variantId } = BUNDLE;
+      const availableQty = this.bundleQtyAt(trueMs);
+      variants.push({ ...variantSnapshot(null), variantId, kind: 'bundle', availableQty });
+    }
+    const own = this.levels.filter((level) => this.productOf(level, trueMs) === productId);
     for (const variantId of new Set(own.map((level) => level.variantId))) {
       const levels: LevelSnapshot[] = [];
       for (const level of own.filter((c) => c.variantId === variantId)) {
@@ -144,7 +170,8 @@ export class SimulatedService {
       const availableQty = levels.reduce((sum, l) => sum + l.availableQty, 0);
       const { unlisted } = this.plan;
       const reported = unlisted === null ? { levels } : { kind: unlisted };
-      variants.push({ ...variantSnapshot(null), variantId, availableQty, ...reported });
+      const bundledByCount = this.plan.hasBundle && variantId === COMPONENT ? 1 : 0;
+      variants.push({ ...variantSnapshot(null), variantId, availableQty, bundledByCount, ...reported });
     }
     return productSnapshot(variants);
   }
@@ -182,6 +209,7 @@ export class SimulatedService {
     agenda.sort(this.inOrder);
     for (const { atMs, act } of agenda) {
       this.nowMs = Math.max(this.nowMs, atMs);
+      this.requestBundles();
       act();
     }
     return this;
@@ -247,6 +275,7 @@ export class SimulatedService {
   drain(atMost: number): number {
     const { tables } = this.mirror;
     for (let reads = 0; ; reads += 1) {
+      this.requestBundles();
       for (const variant of tables.variants.values()) {
         if (variant.lookupAtMs !== null) this.lookUp(variant.variantId, variant.lookupAtMs);
       }
@@ -261,6 +290,11 @@ export class SimulatedService {
       due.sort((a, b) => a.atMs - b.atMs);
       const [next] = due;
       if (next === undefined) {
+        const { bundlesDueAtMs } = tables.state();
+        if (bundlesDueAtMs !== null) {
+          this.nowMs = Math.max(this.nowMs, bundlesDueAtMs - OWN_MS);
+          continue;
+        }
         if ([...tables.variants.values()].some((variant) => variant.lookupAtMs !== null)) continue;
         if (tables.gaps.size > 0) throw new Error('a gap that nothing will close');
         return reads;
@@ -276,6 +310,13 @@ export class SimulatedService {
       const sentMs = Math.max(this.nowMs, next.atMs - OWN_MS);
       this.read(next.productId, { sentMs, sampledMs: sentMs - this.lagMs() });
     }
+  }
+
+  private requestBundles(): void {
+    const { bundlesDueAtMs } = this.mirror.tables.state();
+    const atMs = OWN_MS + this.nowMs;
+    if (bundlesDueAtMs !== null && bundlesDueAtMs <= atMs)
+      this.mirror.applyInput({ kind: 'bundles_due', atMs });
   }
 
   private lookUp(variantId: string, lookupAtMs: number): void {
@@ -298,7 +339,7 @@ export class SimulatedService {
   isSuspect(level: TrueLevel): boolean {
     const { tables } = this.mirror;
     return (
-      tables.readRequest(level.productId)?.isSuspect === true ||
+      tables.readRequest(tables.variant(level.variantId)?.productId ?? level.productId)?.isSuspect === true ||
       tables.gapsOf(level.variantId).length > 0 ||
       (tables.variant(level.variantId)?.lookupAtMs ?? null) !== null
     );
@@ -314,11 +355,16 @@ export class SimulatedService {
     }
     for (const productId of this.productIds) {
       const shown = this.snapshotAt(productId, this.nowMs)?.variants ?? [];
-      for (const level of this.levels.filter((c) => c.productId === productId)) {
+      for (const level of this.levels.filter((c) => this.productOf(c, this.nowMs) === productId)) {
         const found = this.mirror.total(level.variantId);
         const truth = shown.find((v) => v.variantId === level.variantId)?.availableQty ?? null;
         if (found !== truth) wrong.push(`total of ${level.variantId}: ${found}, in truth ${truth}`);
       }
+    }
+    if (this.plan.hasBundle) {
+      const found = this.mirror.total(BUNDLE.variantId);
+      const truth = this.bundleQtyAt(this.nowMs);
+      if (found !== truth) wrong.push(`the bundle: ${found}, in truth ${truth}`);
     }
     return wrong;
   }

@@ -4,7 +4,7 @@ import type { VariantSnapshot } from '../input.ts';
 import { judgeVariant, type ShownVariant, type VariantVerdict } from '../merge/judge-variant.ts';
 import type { LevelVerdict, ReadContext } from '../merge/merge-read.ts';
 import type { Product } from '../model.ts';
-import { noteComponent } from './components.ts';
+import { makeBundlesDue, noteComponent } from './components.ts';
 import { renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -32,6 +32,7 @@ export function applyVariant(work: UnitOfWork, answer: Answer, seen: VariantSnap
       product: answer.product,
       owner: ownerId === null || ownerId === productId ? undefined : tables.product(ownerId),
       atMs: input.atMs,
+      lastDeliveryAtMs: work.state.lastDeliveryAtMs,
     },
     seen,
     answer.read,
@@ -68,6 +69,7 @@ function writeVariant(work: UnitOfWork, answer: Answer, seen: VariantSnapshot, v
   const isRenumbered = answer.renamed || verdict.isRedescribed;
   if (isRenumbered) renumberLevels(work, variantId);
   if (verdict.movesBundles) noteComponent(work, after);
+  if (verdict.isOvertakenBundle) makeBundlesDue(work);
   const changeSeq = isRenumbered || verdict.isChanged ? work.nextChangeSeq() : after.changeSeq;
   work.tables.putVariant({ ...after, changeSeq });
 }

@@ -7,7 +7,11 @@ import type { UnitOfWork } from './unit-of-work.ts';
  * for every change of a component, also one that leaves the mirror's quantity as it was or comes before a first bundle.
  */
 export function noteComponent(work: UnitOfWork, variant: Pick<Variant, 'bundledByCount'>): void {
-  if (variant.bundledByCount === 0 || work.state.bundlesDueAtMs !== null) return;
+  if (variant.bundledByCount > 0) makeBundlesDue(work);
+}
+
+export function makeBundlesDue(work: UnitOfWork): void {
+  if (work.state.bundlesDueAtMs !== null) return;
   const delayMs = Math.min(
     BUNDLE_DELAY_MAX_MS,
     Math.max(BUNDLE_DELAY_MIN_MS, work.tables.bundleProductCount() * BUNDLE_DELAY_PER_PRODUCT_MS),

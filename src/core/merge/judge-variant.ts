@@ -15,6 +15,7 @@ export interface KnownOfVariant {
   /** The product to which the variant belongs so far, if it is another one. */
   readonly owner: Product | undefined;
   readonly atMs: number;
+  readonly lastDeliveryAtMs: number | null;
 }
 
 export type VariantVerdict =
@@ -52,6 +53,8 @@ export interface ShownVariant {
   readonly differs: boolean;
   /** Bundles that contain the variant have changed with it. */
   readonly movesBundles: boolean;
+  /** A bundle that no earlier change of a component could make due, in an answer that may lack such a change. */
+  readonly isOvertakenBundle: boolean;
 }
 
 /**
@@ -112,10 +115,24 @@ export function judgeVariant(
       isRedescribed ||
       isShownAgain(base, after) ||
       !isSame(base, after, VALUES_OF_READS),
-    // One that is new here has not changed since its bundles were read: a webhook would have named it.
-    movesBundles:
-      variant !== undefined && (movesLevel || !isSame(variant, after, ['availableQty', 'bundledByCount'])),
+    movesBundles: movesLevel || movesTotal(known, after),
+    isOvertakenBundle: isOvertakenBundle(known, after, read),
   };
+}
+
+function movesTotal({ variant, product }: KnownOfVariant, after: Variant): boolean {
+  if (variant !== undefined) return !isSame(variant, after, ['availableQty', 'bundledByCount']);
+  // In the first read of a product, every variant is new and its bundles are likely read later.
+  return product.readAtMs > EARLIEST_MS;
+}
+
+function isOvertakenBundle(
+  { variant, lastDeliveryAtMs }: KnownOfVariant,
+  after: Variant,
+  read: ReadContext,
+): boolean {
+  if (after.kind !== 'bundle' || variant?.kind === 'bundle' || lastDeliveryAtMs === null) return false;
+  return read.sentAtMs < lastDeliveryAtMs + REPLICA_LAG_MS;
 }
 
 interface Ownership {

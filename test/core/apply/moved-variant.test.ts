@@ -169,3 +169,21 @@ test('is read again in its new product if its request arrived during the read th
   mirror.read(TAKER(), { sentAtMs: T0 + MINUTE - S, receivedAtMs: T0 + MINUTE + S, productId: NEW });
   expect([owner(mirror), mirror.reason(NEW)]).toEqual([NEW, 'conflict']);
 });
+
+test.each([
+  ['after the last read that showed it there', 2 * S, NEW],
+  ['less than 2 s before that read', -2 * S + 1, NEW],
+  ['2 s before that read', -2 * S, null],
+])('with a delivery %s, is searched for instead of removed', (_, afterReadMs, ownerId) => {
+  const mirror = mirrorOf();
+  const atMs = T0 + MINUTE;
+  mirror.deliver(atMs + afterReadMs, news(5, atMs + afterReadMs));
+  mirror.read(WITH(4), { sentAtMs: atMs, productId: OLD });
+  for (const sentAtMs of [atMs + MINUTE, atMs + 2 * MINUTE])
+    mirror.read(WITHOUT, { sentAtMs, productId: OLD });
+  const isSearched = ownerId !== null;
+  expect(mirror.qty()).toBe(isSearched ? 4 : null);
+  expect(mirror.tables.variant('100')?.lookupAtMs).toBe(isSearched ? atMs + 2 * MINUTE : null);
+  mirror.read(TAKER(4), { sentAtMs: atMs + 3 * MINUTE, productId: NEW });
+  expect([mirror.qty(), owner(mirror)]).toEqual([4, NEW]);
+});

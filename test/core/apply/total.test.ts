@@ -155,6 +155,54 @@ describe('derived totals', () => {
     expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 16 * S);
   });
 
+  const component = (levels: Record<string, number>) =>
+    productSnapshot([variantSnapshot(levels, { bundledByCount: 1 })]);
+  const bundle = (availableQty: number) =>
+    productSnapshot([variantSnapshot(null, { variantId: '200', kind: 'bundle', availableQty })]);
+
+  test('a change of a component that leaves its quantity as it was makes bundles due', () => {
+    const mirror = withBundle();
+    mirror.deliver(AT + S, change({ old: 4, new: 5, updateTimeMs: AT + S }));
+    expect(mirror.qty()).toBe(5);
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 16 * S);
+  });
+
+  test('a read that corrects two levels of a component in opposite directions makes bundles due', () => {
+    const mirror = new Mirror();
+    mirror.read(component({ 1: 5, 2: 6 }), { sentAtMs: T0 });
+    mirror.read(component({ 1: 6, 2: 5 }), { sentAtMs: AT });
+    expect(mirror.total()).toBe(11);
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
+  });
+
+  test('a component that appears in a product read before makes bundles due', () => {
+    const mirror = new Mirror();
+    mirror.read(productSnapshot([]), { sentAtMs: T0 });
+    mirror.read(component({ 1: 5 }), { sentAtMs: AT });
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
+  });
+
+  test('a change of a component before the first read of its bundle makes the bundle due', () => {
+    const mirror = new Mirror();
+    mirror.read(component({ 1: 5 }), { sentAtMs: T0 });
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    mirror.read(bundle(5), { sentAtMs: AT + S, productId: '20' });
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
+    expect(mirror.reason('20')).toBe('bundle');
+  });
+
+  test.each([
+    ['less than 2 s after a delivery', AT + 2 * S - 1, AT + 60 * S + 15 * S],
+    ['2 s after it', AT + 2 * S, null],
+  ])('a first read of a bundle sent %s', (_, sentAtMs, dueAtMs) => {
+    const mirror = new Mirror();
+    mirror.read(component({ 1: 5 }), { sentAtMs: T0 });
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
+    mirror.read(bundle(5), { sentAtMs, receivedAtMs: AT + 60 * S, productId: '20' });
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(dueAtMs);
+  });
+
   test.each([
     ['read first, after its bundle and a change', '300', 1, AT + 15 * S],
     ['first shown to be one', '100', 2, AT + 15 * S],

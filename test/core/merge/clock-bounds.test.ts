@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
   isFutureDated,
+  lowWatermarkMs,
   observeArrival,
   offsetFloorMs,
   readWindow,
   type OffsetFloor,
 } from '../../../src/core/merge/clock-bounds.ts';
-import { EARLIEST_MS, LATEST_MS, OFFSET_WINDOW_MS } from '../../../src/core/limits.ts';
+import { DATE_CONTRADICTIONS, EARLIEST_MS, LATEST_MS, OFFSET_WINDOW_MS } from '../../../src/core/limits.ts';
 import { T0 } from '../builders.ts';
 
 const UNKNOWN: OffsetFloor = { offsetWindowStartMs: 0, offsetFloorMs: null, offsetFloorPreviousMs: null };
@@ -116,5 +117,23 @@ describe('the window of a read', () => {
       hiMs: LATEST_MS,
       contradicts: true,
     });
+  });
+});
+
+describe('the low watermark of a level, read at T0 by an answer dated ten minutes ahead', () => {
+  const AHEAD_MS = 600_000;
+  const level = { readLoMs: T0 + AHEAD_MS - 3_000, readAtMs: T0 };
+  const known = { offsetWindowStartMs: T0, offsetFloorMs: -50, offsetFloorPreviousMs: null };
+
+  test('follows the Date while it counts', () => {
+    expect(lowWatermarkMs(level, { ...known, dateContradictions: DATE_CONTRADICTIONS - 1 })).toBe(
+      T0 + AHEAD_MS - 3_000,
+    );
+  });
+
+  test('follows the arrivals once the Date was dropped, 3 s before the read, so that it hides no prompt change', () => {
+    const dropped = { ...known, dateContradictions: DATE_CONTRADICTIONS };
+    expect(lowWatermarkMs(level, dropped)).toBe(T0 - 50 - 3_000);
+    expect(lowWatermarkMs({ ...level, readLoMs: T0 - 9_000 }, dropped)).toBe(T0 - 9_000);
   });
 });

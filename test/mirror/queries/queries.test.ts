@@ -21,7 +21,7 @@ test('lists due lookups and bundles', () => {
   writer.read(
     '11',
     detail('11', [{ id: '110', levels: null, total: 1, more: { product_bundle_id: '1' } }]),
-    T0,
+    T0 + 5_000,
   );
   writer.read('10', detail('10', [{ ...present(one('100', 5)[0]), more: { bundled_by_count: 1 } }]), T0);
   writer.deliver(delivery('c', item({ update_time: T0 + 20_000 })), T0 + 20_000);
