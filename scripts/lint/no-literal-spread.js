@@ -7,7 +7,8 @@ export const noLiteralSpread = {
   },
   create(context) {
     return {
-      'ObjectExpression > SpreadElement'({ argument, ...node }) {
+      'ObjectExpression > SpreadElement'(node) {
+        const { argument } = node;
         const isAsserted = argument.type === 'TSAsExpression' || argument.type === 'TSSatisfiesExpression';
         const literal = isAsserted ? argument.expression : argument;
         if (literal.type !== 'ObjectExpression') return;

@@ -21,6 +21,16 @@ test('draws a bar at a terminal, and ends its line with the last value', () => {
   expect(lines).toHaveLength(3);
 });
 
+test('draws the last value also when nothing follows it', async () => {
+  const { stream, written } = terminal(0);
+  const progress = createProgress(stream);
+  progress.show({ done: 0, total: 0 });
+  progress.show({ done: 0, total: 4 });
+  let text = '';
+  await expect.poll(() => (text += written().join('\r'))).toContain('0%  0/4 products');
+  progress.end();
+});
+
 test('is never wider than the terminal', () => {
   const { stream, written } = terminal(30);
   const progress = createProgress(stream);

@@ -12,7 +12,7 @@ interface Work {
 export interface Progress {
   readonly show: (work: Work) => void;
   readonly say: (text: string) => void;
-  /** Must always be called: it ends the line of a bar. */
+  /** Must always be called: it ends the line of a bar, and its timer. */
   readonly end: () => void;
 }
 
@@ -24,23 +24,35 @@ const BAR_WIDTH = 24;
 export function createProgress(stream: NodeJS.WriteStream, words = PRODUCTS): Progress {
   const describe = describer(words);
   let bar: string | null = null;
-  let nextDrawAtMs = 0;
+  let drawn: string | null = null;
+  let nextDraw: NodeJS.Timeout | null = null;
   let nextLineAtMs = performance.now() + LINE_EVERY_MS;
-  const draw = (text: string): void => {
-    nextDrawAtMs = performance.now() + DRAW_EVERY_MS;
-    stream.write(`\r\u001b[K${text}`);
+  const draw = (): void => {
+    if (bar === drawn) return;
+    stream.write(`\r\u001b[K${bar}`);
+    drawn = bar;
+  };
+  const drawWhileChanging = (): void => {
+    nextDraw = null;
+    if (bar === drawn) return;
+    draw();
+    nextDraw = setTimeout(drawWhileChanging, DRAW_EVERY_MS);
   };
   const end = (): void => {
+    if (nextDraw !== null) clearTimeout(nextDraw);
+    nextDraw = null;
     if (bar === null) return;
-    draw(`${bar}\n`);
+    draw();
+    stream.write('\n');
     bar = null;
+    drawn = null;
   };
   return {
     show(work) {
       const text = describe(work);
       if (stream.isTTY) {
         bar = barOf(work, text, stream.columns);
-        if (performance.now() >= nextDrawAtMs) draw(bar);
+        if (nextDraw === null) drawWhileChanging();
       } else if (performance.now() >= nextLineAtMs) {
         nextLineAtMs = performance.now() + LINE_EVERY_MS;
         stream.write(`${text}\n`);
@@ -54,13 +66,13 @@ export function createProgress(stream: NodeJS.WriteStream, words = PRODUCTS): Pr
   };
 }
 
-/** @param columns the width of the terminal: a longer line would wrap, and be drawn again below. */
-function barOf({ done, total }: Work, text: string, columns = 80): string {
+/** @param columns the width of the terminal, 0 if unknown: a longer line would wrap, and be drawn again below. */
+function barOf({ done, total }: Work, text: string, columns: number): string {
   const share = Math.min(1, done / Math.max(1, total));
   const filled = Math.round(share * BAR_WIDTH);
   const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
   const rest = ` ${Math.floor(share * 100)}%  ${text}`;
-  return pc.cyan(bar) + rest.slice(0, Math.max(0, columns - BAR_WIDTH - 1));
+  return pc.cyan(bar) + rest.slice(0, Math.max(0, (columns || 80) - BAR_WIDTH - 1));
 }
 
 /** Measures the rate from the first call, since a resumed run does not start at zero. */
