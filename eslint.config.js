@@ -6,7 +6,7 @@ import { local } from './scripts/lint/plugin.js';
 
 const STORE_API = ['core', 'platform', 'store-api/contract', 'store-api'];
 const MIRROR = [...STORE_API, 'sqlite', 'inbox', 'mirror'];
-const APP = [...MIRROR, 'intake', 'reconcile', 'stream', 'ops', 'config', 'app'];
+const APP = [...MIRROR, 'receiver', 'reconcile', 'stream', 'ops', 'config', 'app'];
 
 /** What each folder of src/ may import besides itself. */
 const IMPORTS = {
@@ -18,7 +18,7 @@ const IMPORTS = {
   sqlite: ['platform'],
   inbox: [...STORE_API, 'sqlite'],
   mirror: MIRROR,
-  intake: MIRROR,
+  receiver: [...STORE_API, 'sqlite', 'inbox', 'stream'],
   reconcile: MIRROR,
   stream: [...STORE_API, 'sqlite', 'inbox'],
   ops: [...MIRROR, 'stream', 'web'],

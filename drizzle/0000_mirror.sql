@@ -170,7 +170,9 @@ CREATE TABLE `service_state` (
 	`state` text DEFAULT 'stale' NOT NULL,
 	`state_cause` text DEFAULT 'starting',
 	`is_backup` integer DEFAULT 0 NOT NULL,
-	`inbox_epoch` text,
+	`inbox_id` text,
+	`inbox_row_at_ms` integer,
+	`inbox_prunable_seq` integer DEFAULT 0 NOT NULL,
 	CONSTRAINT "service_state_single" CHECK(id = 1),
 	CONSTRAINT "service_state_known" CHECK(state IN ('live', 'catching_up', 'stale'))
 );

@@ -2,9 +2,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { ENOUGH_SEEDS, neverHappened } from '../test/simulation/expected.ts';
-import { drawPlan, type Plan } from '../test/simulation/plan.ts';
+import { drawPlan, type Kind, type Plan } from '../test/simulation/plan.ts';
 import { runPlan, type Outcome } from '../test/simulation/run.ts';
 import { shrink, wayOf } from '../test/simulation/shrink.ts';
 
@@ -13,7 +13,7 @@ interface Options {
   readonly from: number;
   readonly minutes: number;
   readonly seed?: number;
-  readonly stream?: boolean;
+  readonly kind?: Kind;
   readonly trace?: boolean;
   readonly keep?: string;
   readonly processes: number;
@@ -44,17 +44,23 @@ const program = new Command('npm run simulate --')
   .option('--minutes <m>', 'begin no further seed after so long', count, 60)
   .option('--processes <n>', 'how many at once', count, availableParallelism())
   .option('--seed <seed>', 'only this one; when it fails, its story is made as short as possible', count)
-  .option('--stream', 'with three receivers, and a stream between them and two mirrors')
+  .addOption(
+    new Option(
+      '--kind <kind>',
+      'history: faults of every kind; lives: life cycles of process, machine and files; ' +
+        'stream: three receivers, and a stream between them and two mirrors. Default: history and lives in turn',
+    ).choices(['history', 'lives', 'stream']),
+  )
   .option('--trace', 'with --seed: say what happens, line by line')
   .option('--keep <file>', 'with --seed: keep the database there')
   .parse();
 const options = program.opts<Options>();
-const isStreamed = options.stream === true;
+const kindOf = (seed: number): Kind => options.kind ?? (seed % 2 === 0 ? 'lives' : 'history');
 if (options.seed === undefined) process.exitCode = await runMany(options);
 else process.exitCode = await runOne(options.seed, options);
 
 async function runOne(seed: number, { trace = false, keep }: Options): Promise<number> {
-  const plan = drawPlan(seed, isStreamed);
+  const plan = drawPlan(seed, kindOf(seed));
   const outcome = await runPlan(plan, {
     ...(trace ? { trace: (line: string) => console.log(line) } : {}),
     ...(keep === undefined ? {} : { keepAt: keep }),
@@ -119,7 +125,10 @@ async function runMany({ seeds, from, minutes, processes }: Options): Promise<nu
       const send = (): void => {
         isIdle = next >= from + seeds || performance.now() > endMs;
         if (isIdle) child.disconnect();
-        else child.send({ seed: next++, isStreamed });
+        else {
+          child.send({ seed: next, kind: kindOf(next) });
+          next += 1;
+        }
       };
       child.on('message', (report: Report) => {
         take(report);
@@ -146,13 +155,13 @@ stock levels were wrong ${share(wrongness.wrongMs)} % of the time, and ${share(w
   for (const report of failed.slice(0, FAILURES_SHOWN)) {
     const { seed } = report;
     console.log(`\nseed ${seed} failed: ${whyOf(report).slice(0, 500)}`);
-    console.log(`  again:  npm run simulate -- --seed ${seed}${isStreamed ? ' --stream' : ''} --trace`);
+    console.log(`  again:  npm run simulate -- --seed ${seed} --kind ${kindOf(seed)} --trace`);
   }
-  const missing = isStreamed || done < ENOUGH_SEEDS ? [] : neverHappened(counts);
+  const missing = options.kind !== undefined || done < ENOUGH_SEEDS ? [] : neverHappened(counts);
   for (const what of missing) console.log(`never happened: ${what}`);
   console.log(failed.length === 0 ? 'every promise held' : `${failed.length} of ${done} seeds failed`);
   const first = failed[0];
   if (first !== undefined && first.outcome !== null)
-    await tellStory(drawPlan(first.seed, isStreamed), first.outcome);
+    await tellStory(drawPlan(first.seed, kindOf(first.seed)), first.outcome);
   return failed.length === 0 && missing.length === 0 && done > 0 ? 0 : 1;
 }

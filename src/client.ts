@@ -141,8 +141,4 @@ export type { TokenProvider } from './store-api/token/token.ts';
 export type { AnswerTimes, ServiceErrorKind } from './store-api/transport/errors.ts';
 export type { HttpLimits } from './store-api/transport/http.ts';
 export type { WaitOptions } from './store-api/wait-for-shipment.ts';
-export type {
-  StockAvailableUpdated,
-  WebhookErrorKind,
-  WebhookEvent,
-} from './store-api/webhooks.ts';
+export type { StockAvailableUpdated, WebhookErrorKind, WebhookEvent } from './store-api/webhooks.ts';

@@ -1,134 +1,89 @@
-/** The mirror without its listeners: inbox, mirror, store client and reconciler. */
-import { setTimeout as wait } from 'node:timers/promises';
+/** The mirror without its listeners: databases, client of the store, and reconciler. */
 import type { Config } from '../config/config.ts';
-import { openStore, realThreads, type Store, type StoreThreads } from '../mirror/store.ts';
+import type { ReceiverRow } from '../inbox/inbox-file.ts';
+import { InboxView } from '../inbox/inbox-view.ts';
+import { openStore, realFiles, type Store, type StoreFiles } from '../mirror/store.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
+import { hostTime, type HostTime } from '../platform/host-time.ts';
 import type { Logger } from '../platform/log.ts';
+import { OwnClock, type ClockReading } from '../platform/own-clock.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { connectService, type ServiceConnectionOptions } from '../store-api/client.ts';
 import { storeAt } from '../store-api/transport/http.ts';
-import { createClock, type Clock } from './clock.ts';
+import { StoreError } from '../sqlite/errors.ts';
 
 export interface MirrorPlatform {
-  readonly threads: (path: string) => StoreThreads;
+  readonly files: (path: string) => StoreFiles;
   readonly connect: typeof connectService;
   /** In [0, 1). */
   readonly random: () => number;
+  readonly host: HostTime;
 }
 
 export const REAL_MIRROR: MirrorPlatform = {
-  threads: realThreads,
+  files: realFiles,
   connect: connectService,
   random: Math.random,
+  host: hostTime(),
 };
 
 export interface OpenMirror {
   readonly store: Store;
   readonly reconciler: Reconciler;
-  readonly clock: Clock;
-  /** Since then, deliveries may be missing: requests reads of all products. Heartbeats carry it until it is stored. */
-  missed(sinceMs: number): void;
-  /** The downtime for the heartbeat; null if the mirror has stored every downtime. */
-  readonly missedSinceMs: number | null;
-  /** Resolves once the open mirror has stored every downtime, or has failed. */
-  readonly prepared: Promise<void>;
+  /** The own clock, epoch ms. */
+  readonly now: () => number;
+  /** Takes over the receiver's clock; call it each second. */
+  readonly followReceiver: () => void;
   close(): Promise<void>;
 }
 
 interface MirrorOptions {
   readonly config: Config;
   readonly log: Logger;
-  readonly onDeath: (error: Error) => void;
   readonly platform?: MirrorPlatform;
   readonly monitor?: Monitor | null;
-  readonly onCommit?: () => void;
   readonly shareTokenState?: ServiceConnectionOptions['shareTokenState'];
 }
 
-const RETRY_MS = 1_000;
-
-/** Resolves once deliveries can be stored. Reads begin with `reconciler.start()`. @throws StoreError */
-export async function openMirror({
+/** Opens next to an inbox that exists. Reads begin with `reconciler.start()`. */
+export function openMirror({
   config,
   log,
-  onDeath,
   platform = REAL_MIRROR,
   monitor = null,
-  onCommit,
   shareTokenState,
-}: MirrorOptions): Promise<OpenMirror> {
+}: MirrorOptions): OpenMirror {
   const { service, database, schedules } = config;
-  const closing = new AbortController();
-  let missedSinceMs: number | null = null;
-  /** Counted, because a later downtime does not change the earliest instant. */
-  let timesMissed = 0;
-  let wasOpen = false;
-  let underWay: Promise<void> | null = null;
-  const note = (sinceMs: number): void => {
-    missedSinceMs = Math.min(missedSinceMs ?? sinceMs, sinceMs);
-    timesMissed += 1;
-  };
-  /** Gives a newly opened mirror its warehouse names and pending downtime; repeats until it succeeds. */
-  const prepare = (): Promise<void> =>
-    (underWay ??= (async () => {
-      for (;;) {
-        try {
-          await store.mirror.command('nameWarehouses', { names: Object.fromEntries(config.warehouseNames) });
-          const times = timesMissed;
-          if (missedSinceMs !== null) {
-            const atMs = clock.now();
-            await store.mirror.append({
-              kind: 'missed',
-              atMs,
-              why: 'port_closed',
-              sinceMs: missedSinceMs,
-              untilMs: atMs,
-              variantIds: null,
-            });
-          }
-          if (timesMissed === times) {
-            missedSinceMs = null;
-            return;
-          }
-        } catch {
-          // The failure is logged once, and the next opening calls this again.
-          if (closing.signal.aborted || !store.mirror.isOpen) return;
-          await wait(RETRY_MS, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
+  const files = platform.files(database.path);
+  const clock = new OwnClock(platform.host, clockOf(files));
+  const { now } = clock;
+  const store = openStore(
+    files,
+    {
+      onOpened: (newEpoch) => {
+        if (newEpoch !== null && newEpoch.why !== null) {
+          log.warn(
+            newEpoch,
+            'a new epoch has begun: consumers of the change feed start over, and every product is read; until then its rows are suspect',
+          );
         }
-      }
-    })().finally(() => (underWay = null)));
-
-  const store = await openStore(platform.threads(database.path), {
-    onDeath,
-    onCommit: (commit) => {
-      monitor?.onCommit(commit);
-      onCommit?.();
+        const names = Object.fromEntries(config.warehouseNames);
+        // If the mirror fails before this is applied, the next opening names them.
+        store.mirror.command('nameWarehouses', { names }).catch(() => undefined);
+      },
+      onFault: (fault) => {
+        if (fault === null) log.warn('the mirror works again');
+        else {
+          log.error(
+            { err: fault },
+            'the mirror has failed and is opened again; deliveries are accepted meanwhile',
+          );
+        }
+      },
     },
-    onOpened: (newEpoch) => {
-      if (newEpoch !== null && (newEpoch.why !== null || wasOpen)) {
-        // The heartbeats note it, so that an end of the process before the reads begin does not lose them.
-        note(store.inbox.metadata.aliveAtMs ?? 0);
-        log.warn(
-          newEpoch,
-          'a new epoch has begun: consumers of the change feed start over, and every product is read; until then its rows are suspect',
-        );
-      }
-      wasOpen = true;
-      void prepare();
-    },
-    onFault: (fault) => {
-      if (fault === null) log.warn('the mirror works again');
-      else {
-        log.error(
-          { err: fault },
-          'the mirror has failed and is opened again; deliveries are accepted meanwhile',
-        );
-      }
-    },
-  });
-  const { aliveAtMs, clockMs } = store.inbox.metadata;
-  const clock = createClock(Math.max(aliveAtMs ?? 0, clockMs ?? 0));
+    now,
+  );
   const { client, tokens } = platform.connect({
     baseUrl: service.baseUrl,
     clientId: service.clientId,
@@ -142,13 +97,13 @@ export async function openMirror({
         { err: error },
         'the token file cannot be used: the token is kept in memory; check the permissions and the disk of its folder',
       ),
-    now: clock.now,
+    now,
   });
   const reconciler = new Reconciler({
     store,
     client,
     tokens,
-    now: clock.now,
+    now,
     random: platform.random,
     log,
     maxConcurrency: service.maxConcurrency,
@@ -160,25 +115,40 @@ export async function openMirror({
   store.mirror.onApplied(({ reports }) => {
     for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
   });
+  const stepsBack = (aheadMs: number): void => {
+    if (aheadMs === 0) return;
+    log.error({ aheadMs }, 'the clock steps back, because it was ahead: the mirror is opened again');
+    store.mirror.reopen(new StoreError('closed', 'the clock was ahead, and steps back'));
+  };
   return {
     store,
     reconciler,
-    clock,
-    get missedSinceMs() {
-      return missedSinceMs;
-    },
-    get prepared() {
-      return underWay ?? Promise.resolve();
-    },
-    missed(sinceMs: number): void {
-      note(sinceMs);
-      if (store.mirror.isOpen) void prepare();
+    now,
+    followReceiver: () => {
+      const reading = readingOf(store.inbox.receiver());
+      const { bootId } = platform.host;
+      const isOfThisBoot = reading !== null && bootId !== null && reading.bootId === bootId;
+      stepsBack(isOfThisBoot ? clock.follow(reading) : clock.approach());
     },
     async close(): Promise<void> {
-      closing.abort();
       await reconciler.stop();
       await client.close();
       await store.close();
     },
   };
+}
+
+/** Where the receiver's clock stands; null before its first heartbeat, or while the inbox cannot be read. */
+function clockOf(files: StoreFiles): ClockReading | null {
+  const inbox = new InboxView(() => files.openInbox());
+  try {
+    return readingOf(inbox.receiver());
+  } finally {
+    inbox.close();
+  }
+}
+
+function readingOf(row: ReceiverRow | null): ClockReading | null {
+  if (row === null || row.clockMs === null || row.sinceBootMs === null) return null;
+  return { clockMs: row.clockMs, sinceBootMs: row.sinceBootMs, bootId: row.bootId };
 }

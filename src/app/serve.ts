@@ -6,7 +6,8 @@ import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts'
 import { keepHeapsSmall } from './heap.ts';
 import { requireNats } from './nats.ts';
 import { StoreError } from '../sqlite/errors.ts';
-import { realThreads } from '../mirror/store.ts';
+import { startReceiverThread } from './receiver-thread.ts';
+import { receiverSettings } from './receiver-settings.ts';
 
 const STOP_WITHIN_MS = 4_500;
 const LAST_WORDS_MS = 100;
@@ -32,8 +33,12 @@ export async function runService(): Promise<number> {
   for (const signal of Object.keys(CODE_OF) as (keyof typeof CODE_OF)[]) {
     process.on(signal, () => asked.resolve(signal));
   }
-  // The threads open the database while this one loads the rest of the program.
-  const threads = realThreads(config.database.path);
+  // The receiver's thread opens the inbox while this one loads the rest of the program. A process that only receives
+  // needs no other thread.
+  const receiver =
+    config.role === 'both'
+      ? startReceiverThread({ ...receiverSettings(config), logLevel: config.logLevel })
+      : null;
   const [{ createLog }, { REAL, startService }, { collectDefaultMetrics }] = await Promise.all([
     import('../platform/log.ts'),
     import('./service.ts'),
@@ -46,7 +51,7 @@ export async function runService(): Promise<number> {
   const onDeath = (error: Error): void => {
     log.fatal(
       { err: error },
-      'the inbox has failed and the process ends: start the mirror again; if it fails at once, run `stock-mirror doctor`',
+      'the receiver has failed and the process ends: start it again; if it fails at once, run `stock-mirror doctor`',
     );
     ending.resolve(1);
   };
@@ -57,7 +62,7 @@ export async function runService(): Promise<number> {
 
   const starting = startService(config, log, onDeath, {
     ...REAL,
-    threads: () => threads,
+    ...(receiver === null ? {} : { runReceiver: (_config, _log, events) => receiver.running(events) }),
   });
   let service;
   try {

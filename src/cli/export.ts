@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { Command, Option } from 'commander';
 import { stringify, type Options } from 'csv-stringify';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
-import { inboxPath } from '../inbox/inbox.ts';
+import { inboxPath } from '../inbox/inbox-file.ts';
 import { linksFollowed } from '../platform/links-followed.ts';
 import { refuseTarget } from '../sqlite/database-files.ts';
 import { EXIT } from './shared/exit-codes.ts';

@@ -9,7 +9,10 @@ import { createLog } from '../platform/log.ts';
 import { viewRun } from '../ops/shared/run-view.ts';
 import { HOLD_READS, type Cause, type CauseCode } from '../ops/state/causes.ts';
 import { storeCause } from '../ops/state/store-cause.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { inboxPath } from '../inbox/inbox-file.ts';
+import { openInboxWriter } from '../receiver/inbox-writer.ts';
+import { isThere } from '../sqlite/is-there.ts';
+import { isDatabaseLocked } from '../sqlite/lock.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { productIds } from './shared/flags.ts';
@@ -173,11 +176,11 @@ async function resyncHere(
   progress: Progress,
   interrupted: AbortSignal,
 ): Promise<RunView | null> {
-  const died = new AbortController();
-  const mirror = await openHere(config, (error) => died.abort(error));
+  const mirror = openHere(config);
   const { store, reconciler } = mirror;
   try {
-    await store.mirror.opened;
+    await store.mirror.tried;
+    if (store.mirror.fault !== null) throw store.mirror.fault;
     // Before the start, which begins a run of its own if none covers the last downtime.
     const { id, joined } = await reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,
@@ -185,7 +188,7 @@ async function resyncHere(
     reconciler.start();
     if (joined) progress.say(`run ${id} ${CONTINUES}`);
     const look = async () => {
-      died.signal.throwIfAborted();
+      if (store.mirror.fault !== null) throw store.mirror.fault;
       const run = await store.reader.ask('runById', { id });
       if (run === null) throw new Error(`run ${id} is no longer in the database: run resync again`);
       const { blocked } = reconciler;
@@ -197,20 +200,20 @@ async function resyncHere(
   }
 }
 
-async function openHere(config: Config, onDeath: (error: Error) => void): Promise<OpenMirror> {
+function openHere(config: Config): OpenMirror {
   // The bar shows the progress; problems go to stderr.
   const log = createLog('error', process.stderr);
   const schedules = { ...config.schedules, reconcileCron: null, resyncCron: null };
-  try {
-    return await openMirror({ config: { ...config, schedules }, log, onDeath });
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.kind !== 'in_use') throw error;
+  const { path } = config.database;
+  if (isDatabaseLocked(path)) {
     throw new Error(
-      `another stock-mirror process uses ${config.database.path}, and no mirror listens at ${addressOf(config)}: ` +
+      `another stock-mirror process uses ${path}, and no mirror listens at ${addressOf(config)}: ` +
         'if it is a mirror, set OPS_HOST and OPS_PORT to its values; if it is a resync, wait until it ends',
-      { cause: error },
     );
   }
+  // A mirror reads its inbox. A receiver that runs has created it, and is never held up.
+  if (!isThere(inboxPath(path))) openInboxWriter(path).close();
+  return openMirror({ config: { ...config, schedules }, log });
 }
 
 function summaryOf(run: RunView): string {

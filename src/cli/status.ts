@@ -2,7 +2,6 @@ import { stripVTControlCharacters } from 'node:util';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
-import { inboxPath } from '../inbox/inbox.ts';
 import { stateFacts } from '../mirror/queries/state-facts.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/serve-queries.ts';
@@ -46,7 +45,7 @@ export function createCommand(): Command {
       const config = loadLocalConfig();
       const { path } = config.database;
       // The mirror at OPS_PORT may be another one's unless a process holds this file. If unknown, its heartbeat decides.
-      const isHeld = ifReadable(() => isDatabaseLocked(inboxPath(path)), true);
+      const isHeld = ifReadable(() => isDatabaseLocked(path), true);
       const answer = isHeld ? await askServer(config) : null;
       const [served, hidden] = typeof answer === 'string' ? [null, answer] : [answer, null];
       const status = served ?? readFile(path, { isHeld });

@@ -152,11 +152,7 @@ function checkTogether(values: Partial<Values>): ConfigProblem[] {
     const problem = 'equals OPS_TOKEN, so it allows everything';
     problems.push({ name: 'OPS_READ_TOKEN', problem, remedy: 'Set one of the two to another value.' });
   }
-  const { STREAM_URL, STREAM_USER, STREAM_PASSWORD, ROLE } = values;
-  if (STREAM_URL === null && ROLE !== undefined && ROLE !== 'both') {
-    const problem = `is missing, and ROLE is ${ROLE}`;
-    problems.push({ name: 'STREAM_URL', problem, remedy: remedyFor('STREAM_URL'), isAbsent: true });
-  }
+  const { STREAM_USER, STREAM_PASSWORD } = values;
   if ((STREAM_USER === null) !== (STREAM_PASSWORD === null)) {
     const name = STREAM_USER === null ? 'STREAM_USER' : 'STREAM_PASSWORD';
     const problem = 'is missing: user and password are set together';

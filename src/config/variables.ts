@@ -68,7 +68,7 @@ export const VARIABLES = {
   ROLE: preset(
     'both',
     is.role,
-    'With `STREAM_URL`: a `receiver` only takes webhooks, a `mirror` takes them only from the stream',
+    'A `receiver` only takes webhooks; a `mirror` runs next to a receiver with the same `DATABASE_PATH`, or takes them from the stream',
   ),
   LOG_LEVEL: preset('info', is.logLevel, 'Log output: JSON, readable text on a terminal'),
 };

@@ -1,4 +1,7 @@
-/** If a thread fails, both restart after a pause, and the start rule recovers the file (docs/architecture.md#start). */
+/**
+ * The threads of the mirror. If one fails, both restart after a pause, and the start rule recovers the file
+ * (docs/architecture.md#start).
+ */
 import { EARLIEST_MS } from '../core/limits.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
@@ -12,10 +15,8 @@ import type { ApplyCalls, ApplyEvent } from './writer/serve-apply.ts';
 export type ApplyThread = Asked<ApplyCalls, ApplyEvent>;
 export type QueryThread = Asked<QueryCalls, never>;
 
-export type ApplyOptions = Omit<StartOptions, 'nowMs'>;
-
 export interface MirrorThreads {
-  apply(options: ApplyOptions): ApplyThread;
+  apply(options: StartOptions): ApplyThread;
   query(): QueryThread;
 }
 
@@ -31,35 +32,48 @@ export type StoreWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fau
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** After working for so long, a failure is a new one. */
 const RECOVERED_MS = 60_000;
 
-interface Running {
+interface Threads {
   readonly apply: Requests<ApplyCalls, ApplyEvent>;
   readonly query: Requests<QueryCalls, never>;
-  openedAtMs: number | null;
 }
+
+type Phase =
+  | { readonly name: 'opening'; readonly threads: Threads }
+  | {
+      readonly name: 'serving';
+      readonly threads: Threads;
+      /** By the monotonic clock. */
+      readonly openedAtMs: number;
+    }
+  /** The threads have ended; the timer starts them again. */
+  | { readonly name: 'failed'; readonly timer: NodeJS.Timeout | null }
+  | { readonly name: 'closed'; readonly done: Promise<void> };
 
 const NOWHERE: Position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0, trustedAfterMs: EARLIEST_MS };
 
 export class Mirror {
   readonly #threads: MirrorThreads;
   readonly #events: MirrorEvents;
+  readonly #now: () => number;
   readonly #listeners = new Set<ApplyListener>();
   readonly #opened = Promise.withResolvers<void>();
   readonly #tried = Promise.withResolvers<void>();
-  #running: Running | null = null;
+  #phase: Phase = { name: 'failed', timer: null };
   #position = NOWHERE;
   /** Kept until the first successful transaction, because some faults show only at a commit. */
   #fault: StoreError | null = null;
+  /** The last failure was damage: the next opening checks the whole file. */
   #isSuspect = false;
-  #inboxEndSeq: number | null = null;
   #pauseMs = FIRST_PAUSE_MS;
-  #again: NodeJS.Timeout | undefined;
-  #closing: Promise<void> | null = null;
 
-  constructor(threads: MirrorThreads, events: MirrorEvents) {
+  constructor(threads: MirrorThreads, events: MirrorEvents, now: () => number) {
     this.#threads = threads;
     this.#events = events;
+    this.#now = now;
+    this.#opened.promise.catch(() => undefined);
   }
 
   /** Resolves at the first opening; rejects if the mirror is closed before. */
@@ -78,26 +92,39 @@ export class Mirror {
   }
 
   get isOpen(): boolean {
-    return this.#running !== null && this.#running.openedAtMs !== null;
+    return this.#phase.name === 'serving';
   }
 
   get position(): Position {
     return this.#position;
   }
 
-  open(inboxEndSeq: number): void {
-    this.#inboxEndSeq = inboxEndSeq;
-    this.#opened.promise.catch(() => undefined);
+  open(): void {
     this.#start();
   }
 
+  /** The inbox may have new rows. */
   arrived(): void {
-    this.#running?.apply.call('arrived', undefined).catch(() => undefined);
+    const threads = this.#running();
+    threads?.apply.call('arrived', undefined).catch(() => undefined);
   }
 
-  /** Resolves once the input is applied and on disk. @throws StoreError; the input is then never applied. */
+  /** Ends the threads and opens the file again, by the start rule. */
+  reopen(why: StoreError): void {
+    const threads = this.#running();
+    if (threads !== null) this.#fail(threads, why, false);
+  }
+
+  /**
+   * Resolves once the input is applied and on disk. @throws StoreError; if a thread failed at that moment, the input may
+   * have been applied.
+   */
   async append(input: NewInput): Promise<AppliedInput> {
-    return this.#serving().apply.call('input', input);
+    const { apply } = this.#serving();
+    if ('sentAtMs' in input && input.sentAtMs > this.#now()) {
+      throw new StoreError('closed', 'the clock stepped back after this was read: it is read again');
+    }
+    return apply.call('input', input);
   }
 
   async command<N extends CommandName>(name: N, args: CommandArgs<N>): Promise<CommandResult<N>> {
@@ -109,11 +136,11 @@ export class Mirror {
     ...args: QueryArgs<N> extends undefined ? [] : [QueryArgs<N>]
   ): Promise<QueryResult<N>> {
     if (this.#fault === null) await this.#tried.promise;
-    const running = this.#serving();
+    const threads = this.#serving();
     try {
-      return (await running.query.call('query', { name, args: args[0] })) as QueryResult<N>;
+      return (await threads.query.call('query', { name, args: args[0] })) as QueryResult<N>;
     } catch (error) {
-      if (error instanceof StoreError && error.kind === 'damaged') this.#fail(running, error, true);
+      if (error instanceof StoreError && error.kind === 'damaged') this.#fail(threads, error, true);
       throw error;
     }
   }
@@ -126,56 +153,61 @@ export class Mirror {
 
   /** Applies what is waiting, as far as time allows, and closes the file. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    clearTimeout(this.#again);
-    const running = this.#running;
-    this.#running = null;
+    if (this.#phase.name === 'closed') return this.#phase.done;
+    const threads = this.#running();
+    if (this.#phase.name === 'failed' && this.#phase.timer !== null) clearTimeout(this.#phase.timer);
     const closed = new StoreError('closed', 'the mirror is closed');
+    const done = threads === null ? Promise.resolve() : closeThreads(threads, closed);
+    this.#phase = { name: 'closed', done };
     this.#opened.reject(closed);
     this.#tried.resolve();
-    if (running === null) return;
-    await running.query.call('close', undefined).catch(() => undefined);
-    await running.apply.call('close', undefined).catch(() => undefined);
-    await Promise.all([running.query.stop(closed), running.apply.stop(closed)]);
+    return done;
   }
 
-  #serving(): Running {
-    if (this.#closing !== null) throw new StoreError('closed', 'the mirror is closed');
-    const isOpening = this.#running?.openedAtMs === null;
-    if (this.#fault !== null && (this.#running === null || isOpening)) throw this.#fault;
-    if (this.#running === null) throw new StoreError('closed', 'the mirror is not open');
-    return this.#running;
+  #running(): Threads | null {
+    const phase = this.#phase;
+    return phase.name === 'opening' || phase.name === 'serving' ? phase.threads : null;
+  }
+
+  /** The threads that answer, or will once the file is open for the first time. @throws StoreError */
+  #serving(): Threads {
+    const phase = this.#phase;
+    switch (phase.name) {
+      case 'serving':
+        return phase.threads;
+      case 'opening':
+        if (this.#fault !== null) throw this.#fault;
+        return phase.threads;
+      case 'failed':
+        throw this.#fault ?? new StoreError('closed', 'the mirror is not open');
+      case 'closed':
+        throw new StoreError('closed', 'the mirror is closed');
+    }
   }
 
   #start(): void {
-    const running: Running = {
+    const threads: Threads = {
       apply: new Requests(
-        this.#threads.apply({ isSuspect: this.#isSuspect, inboxEndSeq: this.#inboxEndSeq }),
-        (event: ApplyEvent) => this.#take(running, event),
+        this.#threads.apply({ nowMs: this.#now(), isSuspect: this.#isSuspect }),
+        (event: ApplyEvent) => this.#take(threads, event),
       ),
       query: new Requests(this.#threads.query(), () => undefined),
-      openedAtMs: null,
     };
-    this.#running = running;
+    this.#phase = { name: 'opening', threads };
     for (const name of ['apply', 'query'] as const) {
-      void running[name].exited.then(({ message }) => {
+      void threads[name].exited.then(({ message }) => {
         const error = new StoreError('closed', `the mirror’s ${name} thread has ended: ${message}`);
-        this.#fail(running, error, false);
+        this.#fail(threads, error, false);
       });
     }
   }
 
-  #take(running: Running, event: ApplyEvent): void {
-    if (running !== this.#running) return;
+  #take(threads: Threads, event: ApplyEvent): void {
+    if (threads !== this.#running()) return;
     switch (event.type) {
       case 'opened':
-        running.openedAtMs = performance.now();
+        this.#phase = { name: 'serving', threads, openedAtMs: performance.now() };
         this.#isSuspect = false;
-        this.#inboxEndSeq = null;
         this.#position = event.position;
         this.#opened.resolve();
         this.#tried.resolve();
@@ -190,27 +222,36 @@ export class Mirror {
         for (const listener of this.#listeners) listener({ reports: event.reports });
         return;
       case 'failed':
-        this.#fail(running, new StoreError(event.error.kind, event.error.message), event.isDamage);
+        this.#fail(threads, new StoreError(event.error.kind, event.error.message), event.isDamage);
     }
   }
 
-  #fail(running: Running, error: StoreError, isDamage: boolean): void {
-    if (running !== this.#running || this.#closing !== null) return;
-    this.#running = null;
-    this.#isSuspect ||= isDamage;
-    const hasWorked = running.openedAtMs !== null && performance.now() - running.openedAtMs > RECOVERED_MS;
+  #fail(threads: Threads, error: StoreError, isDamage: boolean): void {
+    if (threads !== this.#running()) return;
+    const phase = this.#phase;
+    const hasWorked = phase.name === 'serving' && performance.now() - phase.openedAtMs > RECOVERED_MS;
     if (hasWorked) this.#pauseMs = FIRST_PAUSE_MS;
+    this.#phase = { name: 'failed', timer: null };
+    this.#isSuspect ||= isDamage;
     if (this.#fault?.message !== error.message) {
       this.#fault = error;
       this.#events.onFault(error);
     }
     this.#tried.resolve();
-    const restart = async (): Promise<void> => {
-      await Promise.all([running.apply.stop(error), running.query.stop(error)]);
-      if (this.#closing !== null) return;
-      this.#again = setTimeout(() => this.#start(), this.#pauseMs);
-      this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2);
-    };
-    void restart();
+    void this.#startAgain(threads, error);
   }
+
+  async #startAgain(threads: Threads, error: StoreError): Promise<void> {
+    await Promise.all([threads.apply.stop(error), threads.query.stop(error)]);
+    if (this.#phase.name !== 'failed') return;
+    const timer = setTimeout(() => this.#start(), this.#pauseMs);
+    this.#phase = { name: 'failed', timer };
+    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2);
+  }
+}
+
+async function closeThreads({ apply, query }: Threads, closed: StoreError): Promise<void> {
+  await query.call('close', undefined).catch(() => undefined);
+  await apply.call('close', undefined).catch(() => undefined);
+  await Promise.all([query.stop(closed), apply.stop(closed)]);
 }

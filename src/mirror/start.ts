@@ -1,46 +1,60 @@
 /** Opens the mirror next to its inbox: at every start, and as the only recovery (docs/architecture.md#start). */
+import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
-import { newName, readMetadata, type InboxMetadata } from '../inbox/inbox.ts';
-import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
+import { REPLICA_LAG_MS } from '../core/limits.ts';
+import { inboxEnds, readReceiver, type InboxEnds } from '../inbox/inbox-file.ts';
 import { removeDatabase } from '../sqlite/database-files.ts';
 import { isDamage, StoreError } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
 import { doneOrClosed, type Db } from '../sqlite/open.ts';
+import { transact } from '../sqlite/transact.ts';
+import { bringInstantsBack } from './file/instants.ts';
 import { openWriter } from './file/open-writer.ts';
+import { noteHandedOut, readHandedOut, type HandedOut } from './numbers-note.ts';
 
-export interface MirrorPosition {
-  readonly epoch: string;
+/** Where the mirror's file stands. */
+export interface MirrorPosition extends HandedOut {
+  /** The inbox that it follows; null before its first start. */
+  readonly inboxId: string | null;
+  /** The last applied row of the inbox, and its arrival; null if none was applied. */
   readonly inboxSeq: number;
-  readonly changeSeq: number;
+  readonly inboxRowAtMs: number | null;
+  /** Own clock at the last heartbeat, epoch ms. */
+  readonly clockMs: number | null;
   /** Written by `backup`, and not started since. */
   readonly isBackup: boolean;
-  /** The inbox's epoch when this one began; null for its first. */
-  readonly inboxEpoch: string | null;
 }
 
-interface InboxPosition extends Pick<InboxMetadata, 'epoch' | 'changeSeq' | 'clockMs'> {
-  readonly firstSeq: number;
-  readonly lastSeq: number;
+export interface InboxPosition extends InboxEnds {
+  readonly inboxId: string;
+  /** Arrival of the row that the mirror applied last; null if the inbox has no such row. */
+  readonly appliedRowAtMs: number | null;
 }
 
-export type Verdict =
-  | { readonly start: 'continue' }
-  /** Like `continue`, but the inbox has yet to note the epoch. */
-  | { readonly start: 'note' }
-  /** `new_epoch` keeps the rows, suspect until they are read; `empty` moves the file aside: it is another mirror's. */
-  | { readonly start: 'new_epoch' | 'empty'; readonly why: string };
+/** The clock of a process stands at most this far behind the one before it; if further, that one was wrong. */
+export const CLOCK_BACK_MS = 30_000;
 
-export function judge(mirror: MirrorPosition, inbox: InboxPosition): Verdict {
-  if (mirror.isBackup) return { start: 'new_epoch', why: 'the mirror was restored from a backup' };
-  if (mirror.epoch !== inbox.epoch && mirror.inboxEpoch !== inbox.epoch)
-    return { start: 'empty', why: 'the mirror belongs to another inbox' };
-  if (mirror.inboxSeq > inbox.lastSeq)
-    return { start: 'new_epoch', why: 'the inbox is older than the mirror' };
-  if (mirror.inboxSeq + 1 < inbox.firstSeq)
-    return { start: 'new_epoch', why: 'the mirror is older than the inbox reaches back' };
-  if (mirror.changeSeq < inbox.changeSeq)
-    return { start: 'new_epoch', why: 'the mirror is older than what its readers have seen' };
-  return { start: mirror.epoch === inbox.epoch ? 'continue' : 'note' };
+/** @returns why a new epoch begins, or null if the mirror continues. */
+export function whyNewEpoch(
+  mirror: MirrorPosition,
+  inbox: InboxPosition,
+  handedOut: HandedOut | null,
+  nowMs: number,
+): string | null {
+  if (mirror.isBackup) return 'the mirror was restored from a backup';
+  if (mirror.clockMs !== null && mirror.clockMs > nowMs + CLOCK_BACK_MS) {
+    return 'the machine’s clock was ahead when the mirror wrote its rows';
+  }
+  if (mirror.inboxId === null) return 'the mirror has not been started before';
+  if (mirror.inboxId !== inbox.inboxId) return 'the mirror belongs to another inbox';
+  if (mirror.inboxSeq > inbox.lastSeq) return 'the inbox is older than the mirror';
+  if (mirror.inboxSeq + 1 < inbox.firstSeq) return 'the mirror is older than the inbox reaches back';
+  if (mirror.inboxRowAtMs !== null && mirror.inboxRowAtMs !== inbox.appliedRowAtMs) {
+    return 'the inbox was replaced by an older copy';
+  }
+  if (handedOut === null) return null;
+  const isOlder = handedOut.epoch !== mirror.epoch || handedOut.changeSeq > mirror.changeSeq;
+  return isOlder ? 'the mirror is older than what its readers have seen' : null;
 }
 
 export interface NewEpoch {
@@ -58,85 +72,65 @@ export interface StartedMirror {
   readonly newEpoch: NewEpoch | null;
 }
 
-/** More than the change numbers that readers can see in the second before the inbox notes them. */
+/** More than the change numbers that readers can see in the second before they are noted. */
 const UNNOTED_CHANGES = 1_000_000;
+/** The mirror's clock is noted once a second, so its rows may be this much younger than the note. */
+const CLOCK_NOTE_MS = 1_000;
 
 /** Suffix of the file moved aside; only the newest is kept. */
 export const ASIDE = '.aside';
 
 export interface StartOptions {
+  /** Own clock, epoch ms. */
   readonly nowMs: number;
-  /** The inbox's last row when it was opened, even if it has grown since; null if the mirror has been open since. */
-  readonly inboxEndSeq: number | null;
+  /** The last opening failed with damage: the whole file is checked. */
   readonly isSuspect: boolean;
 }
 
 /** @throws StoreError if the file is locked, unreachable, another program's, or without room. */
 export function startMirror(path: string, inbox: Db, options: StartOptions): StartedMirror {
-  const inboxAt = inboxPosition(inbox);
-  return explain(path, () => startNextTo(inboxAt, path, options));
+  return explain(path, () => startNextTo(inbox, path, options));
 }
 
-function startNextTo(inboxAt: InboxPosition, path: string, options: StartOptions): StartedMirror {
-  const isUsed = inboxAt.lastSeq > 0 || inboxAt.changeSeq > 0;
-  const found = existsSync(path) ? openFound(path, { ...options, isUsed }) : 'the mirror’s file is missing';
-  let why: string;
-  let kept: Db | null = null;
-  let movedTo: string | null = null;
-  let changeSeq = inboxAt.changeSeq;
-  let inboxSeq = Math.max(0, inboxAt.firstSeq - 1);
-  if (typeof found === 'string') {
-    why = found;
-    if (existsSync(path)) movedTo = moveAside(path);
-  } else {
+function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMirror {
+  const handedOut = readHandedOut(path);
+  const found = existsSync(path) ? openFound(path, options, handedOut !== null) : null;
+  if (found !== null && typeof found !== 'string') {
     const mirror = mirrorPosition(found);
-    const lastSeq = options.inboxEndSeq ?? inboxAt.lastSeq;
-    const verdict = judge(mirror, { ...inboxAt, lastSeq });
-    if (verdict.start === 'continue' || verdict.start === 'note') {
-      // Not live on the previous run's heartbeat: a downtime may have to be noted first.
+    const why = whyNewEpoch(mirror, inboxPosition(inbox, mirror.inboxSeq), handedOut, options.nowMs);
+    if (why === null) {
+      // Not live on the heartbeat of the run before.
       found.exec(`UPDATE service_state SET state = 'stale', state_cause = 'starting'`);
-      const { epoch } = mirror;
-      const noted = { why: 'the last start did not finish', epoch, changeSeq: mirror.changeSeq, movedTo };
-      return { db: found, newEpoch: verdict.start === 'note' ? noted : null };
+      return { db: found, newEpoch: null };
     }
-    why = verdict.why;
-    changeSeq = Math.max(changeSeq, mirror.changeSeq);
-    if (verdict.start === 'empty') {
-      found.close();
-      movedTo = moveAside(path);
-    } else {
-      kept = found;
-      if (mirror.epoch === inboxAt.epoch && mirror.inboxSeq <= lastSeq)
-        inboxSeq = Math.max(inboxSeq, mirror.inboxSeq);
-    }
+    const changeSeq = Math.max(mirror.changeSeq, handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
+    const epoch = newEpochNextTo(inbox, { ...options, changeSeq, clockMs: mirror.clockMs });
+    const db = doneOrClosed(found, (kept) => beginEpoch(kept, epoch));
+    noteHandedOut(path, epoch);
+    return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo: null } };
   }
-  const isFirst = kept === null && movedTo === null && changeSeq === 0;
-  // A new one even then: the inbox may have been unable to note what readers saw.
-  const epoch = newName();
-  if (!isFirst) changeSeq += UNNOTED_CHANGES;
-  const { nowMs } = options;
-  // Reads may bear times of the mirror's clock, noted each second.
-  const clockMs = kept?.prepare<[], number | null>('SELECT clock_ms FROM service_state').pluck().get();
-  const readUntilMs = Math.max(nowMs, ...[inboxAt.clockMs, clockMs].map((ms) => (ms ?? nowMs) + 1_000));
-  const trustedAfterMs = isFirst ? EARLIEST_MS : readUntilMs + REPLICA_LAG_MS;
-  const begin = (db: Db): void =>
-    beginEpoch(db, { epoch, changeSeq, inboxSeq, inboxEpoch: inboxAt.epoch, nowMs, trustedAfterMs });
-  const db = kept === null ? createMirror(path, begin) : doneOrClosed(kept, begin);
-  return { db, newEpoch: { why: isFirst ? null : why, epoch, changeSeq, movedTo } };
+  const movedTo = found === null ? null : moveAside(path);
+  const isFirst = handedOut === null && movedTo === null;
+  const changeSeq = isFirst ? 0 : (handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
+  const epoch = newEpochNextTo(inbox, { ...options, changeSeq, clockMs: null });
+  const db = createMirror(path, (created) => beginEpoch(created, epoch));
+  noteHandedOut(path, epoch);
+  const why = isFirst ? null : (found ?? 'the mirror’s file is missing');
+  return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo } };
 }
 
 /** @returns why the file cannot be used. @throws StoreError if it may be usable later, or is another program's. */
-function openFound(path: string, options: StartOptions & { readonly isUsed: boolean }): Db | string {
+function openFound(path: string, { isSuspect }: StartOptions, isUsed: boolean): Db | string {
   let db: Db | null = null;
   try {
     db = openWriter(path);
-    const found = options.isSuspect ? db.pragma('integrity_check(1)', { simple: true }) : 'ok';
-    if (found !== 'ok') throw new StoreError('damaged', `${path} is damaged: ${String(found)}`);
+    const verdict = isSuspect ? db.pragma('integrity_check(1)', { simple: true }) : 'ok';
+    if (verdict !== 'ok') throw new StoreError('damaged', `${path} is damaged: ${String(verdict)}`);
     return db;
   } catch (error) {
     db?.close();
-    // Before the first use of the inbox, a file here is not ours.
-    if (!options.isUsed || !isUnusable(error)) throw error;
+    // Where no mirror ever handed out a number, a file that cannot be used is not ours.
+    if (!isUsed || !isUnusable(error)) throw error;
     return error instanceof Error ? error.message : String(error);
   }
 }
@@ -156,34 +150,94 @@ function createMirror(path: string, begin: (db: Db) => void): Db {
   return openWriter(path);
 }
 
-function beginEpoch(db: Db, at: object): void {
-  db.transaction(() => {
-    db.prepare(
-      'UPDATE mirror_state SET change_seq = @changeSeq, inbox_seq = @inboxSeq, trusted_after_ms = @trustedAfterMs',
-    ).run(at);
-    db.prepare(
-      `UPDATE service_state SET epoch = @epoch, inbox_epoch = @inboxEpoch, is_backup = 0, alive_at_ms = NULL,
-         state = 'stale', state_cause = 'starting', last_full_sync_at_ms = NULL`,
-    ).run(at);
-    db.prepare(
-      `UPDATE runs SET state = 'failed', finished_at_ms = @nowMs, error = 'a new epoch has begun'
-       WHERE state = 'running'`,
-    ).run(at);
-    db.exec('DELETE FROM read_failures; DELETE FROM given_up_reads; DELETE FROM deliveries');
-  }).immediate();
+interface EpochBegin extends HandedOut {
+  readonly nowMs: number;
+  readonly inboxId: string;
+  readonly inboxSeq: number;
+  readonly inboxRowAtMs: number | null;
+  readonly trustedAfterMs: number;
 }
 
-function inboxPosition(inbox: Db): InboxPosition {
-  const firstSeq = inbox.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck().get() ?? 0;
-  return { ...readMetadata(inbox), firstSeq };
+/** Everything is read again, so the mirror continues at the inbox's end: nothing before it could be wrong for longer. */
+function newEpochNextTo(
+  inbox: Db,
+  from: { readonly nowMs: number; readonly changeSeq: number; readonly clockMs: number | null },
+): EpochBegin {
+  const { nowMs, changeSeq } = from;
+  const { lastSeq } = inboxEnds(inbox);
+  const { inboxId, appliedRowAtMs } = inboxPosition(inbox, lastSeq);
+  // A read that was sent before may have been stamped by the kept file's clock, which may be a little ahead.
+  const isClockRight = from.clockMs !== null && from.clockMs <= nowMs + CLOCK_BACK_MS;
+  const readUntilMs = isClockRight ? Math.max(nowMs, (from.clockMs ?? 0) + CLOCK_NOTE_MS) : nowMs;
+  return {
+    // A new name even for the first: an earlier file may have been deleted with its note.
+    epoch: randomBytes(8).toString('hex'),
+    changeSeq,
+    nowMs,
+    inboxId,
+    inboxSeq: lastSeq,
+    inboxRowAtMs: appliedRowAtMs,
+    trustedAfterMs: readUntilMs + REPLICA_LAG_MS,
+  };
+}
+
+function beginEpoch(db: Db, epoch: EpochBegin): void {
+  transact(db, () => {
+    bringInstantsBack(db, epoch.nowMs + CLOCK_BACK_MS, epoch.nowMs);
+    db.prepare<[EpochBegin]>(
+      `
+      UPDATE mirror_state SET
+        change_seq = @changeSeq,
+        inbox_seq = @inboxSeq,
+        trusted_after_ms = max(trusted_after_ms, @trustedAfterMs)`,
+    ).run(epoch);
+    db.prepare<[EpochBegin]>(
+      `
+      UPDATE service_state SET
+        epoch = @epoch,
+        inbox_id = @inboxId,
+        inbox_row_at_ms = @inboxRowAtMs,
+        inbox_prunable_seq = 0,
+        is_backup = 0,
+        alive_at_ms = NULL,
+        clock_ms = NULL,
+        state = 'stale',
+        state_cause = 'starting',
+        last_full_sync_at_ms = NULL`,
+    ).run(epoch);
+    db.prepare<[EpochBegin]>(
+      `
+      UPDATE runs SET state = 'failed', finished_at_ms = @nowMs, error = 'a new epoch has begun'
+      WHERE state = 'running'`,
+    ).run(epoch);
+    db.exec('DELETE FROM read_failures');
+    db.exec('DELETE FROM given_up_reads');
+    db.exec('DELETE FROM deliveries');
+  });
+}
+
+function inboxPosition(inbox: Db, appliedSeq: number): InboxPosition {
+  const appliedRowAtMs = inbox
+    .prepare<[number], number>('SELECT arrived_at_ms FROM inbox WHERE seq = ?')
+    .pluck()
+    .get(appliedSeq);
+  const { inboxId } = readReceiver(inbox);
+  return { ...inboxEnds(inbox), inboxId, appliedRowAtMs: appliedRowAtMs ?? null };
 }
 
 export function mirrorPosition(db: Db): MirrorPosition {
   const row = db
-    .prepare<[], Omit<MirrorPosition, 'isBackup'> & { isBackup: number }>(
-      `SELECT s.epoch AS epoch, m.inbox_seq AS inboxSeq, m.change_seq AS changeSeq, s.is_backup AS isBackup,
-         s.inbox_epoch AS inboxEpoch
-       FROM mirror_state m, service_state s`,
+    .prepare<[], Omit<MirrorPosition, 'isBackup'> & { readonly isBackup: number }>(
+      `
+      SELECT
+        service_state.epoch AS epoch,
+        mirror_state.change_seq AS changeSeq,
+        service_state.inbox_id AS inboxId,
+        mirror_state.inbox_seq AS inboxSeq,
+        service_state.inbox_row_at_ms AS inboxRowAtMs,
+        service_state.clock_ms AS clockMs,
+        service_state.is_backup AS isBackup
+      FROM mirror_state, service_state`,
     )
     .get();
   if (row === undefined) throw new StoreError('damaged', `${db.name} has no state.`);

@@ -1,5 +1,8 @@
-import { InboxClient, type InboxEvents, type InboxThread } from '../inbox/inbox-client.ts';
+/** The mirror's databases, as the main thread uses them. */
+import { InboxView } from '../inbox/inbox-view.ts';
+import { openInboxReader } from '../inbox/inbox-file.ts';
 import { startThread } from '../platform/thread.ts';
+import type { Db } from '../sqlite/open.ts';
 import {
   Mirror,
   type MirrorEvents,
@@ -8,51 +11,41 @@ import {
   type StoreWriter,
 } from './mirror.ts';
 
-export interface StoreThreads extends MirrorThreads {
-  inbox(): InboxThread;
+export interface StoreFiles extends MirrorThreads {
+  openInbox(): Db;
 }
 
-export type StoreEvents = MirrorEvents & InboxEvents;
-
 export interface Store {
-  readonly inbox: InboxClient;
+  readonly inbox: InboxView;
   readonly mirror: Mirror;
   readonly reader: StoreReader;
   readonly writer: StoreWriter;
   close(): Promise<void>;
 }
 
-/** Starts the inbox thread at once: answers need nothing else. */
-export function realThreads(path: string): StoreThreads {
-  const inbox = startThread('inbox/inbox-thread', { path });
+export function realFiles(path: string): StoreFiles {
   return {
-    inbox: () => inbox as InboxThread,
     apply: (options) => startThread('mirror/writer/apply-thread', { path, ...options }),
     query: () => startThread('mirror/reader/query-thread', { path }),
+    openInbox: () => openInboxReader(path),
   };
 }
 
-/** Resolves once deliveries can be stored; the mirror opens meanwhile. @throws StoreError if the inbox is unusable. */
-export async function openStore(threads: StoreThreads, events: StoreEvents): Promise<Store> {
-  const inbox = await InboxClient.open(threads.inbox(), {
-    onDeath: events.onDeath,
-    onCommit: (commit) => {
-      events.onCommit(commit);
-      mirror.arrived();
+/** Returns at once; the mirror opens meanwhile. @param now the own clock, epoch ms. */
+export function openStore(files: StoreFiles, events: MirrorEvents, now: () => number): Store {
+  const inbox = new InboxView(() => files.openInbox());
+  const mirror = new Mirror(
+    files,
+    {
+      ...events,
+      onOpened: (newEpoch) => {
+        mirror.arrived();
+        events.onOpened(newEpoch);
+      },
     },
-  });
-  const mirror: Mirror = new Mirror(threads, {
-    ...events,
-    onOpened: (newEpoch) => {
-      if (newEpoch !== null) {
-        // If this fails, the next start notes it.
-        inbox.beginEpoch(newEpoch.epoch, newEpoch.changeSeq).catch(() => undefined);
-      }
-      mirror.arrived();
-      events.onOpened(newEpoch);
-    },
-  });
-  mirror.open(inbox.lastSeq);
+    now,
+  );
+  mirror.open();
   return {
     inbox,
     mirror,
@@ -60,7 +53,7 @@ export async function openStore(threads: StoreThreads, events: StoreEvents): Pro
     writer: mirror,
     close: async () => {
       await mirror.close();
-      await inbox.close();
+      inbox.close();
     },
   };
 }

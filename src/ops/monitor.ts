@@ -2,10 +2,18 @@ import { Registry } from 'prom-client';
 import type { Logger } from '../platform/log.ts';
 import type { AnswerTimes } from '../store-api/transport/errors.ts';
 import { storeAheadMs } from '../store-api/transport/http-date.ts';
-import type { InboxCommit } from '../inbox/serve-inbox.ts';
+import type { ReceiverRow } from '../inbox/inbox-file.ts';
+import { reportOf } from '../inbox/inbox-view.ts';
+import {
+  ANSWER_BOUNDS_SECONDS,
+  COMMIT_BOUNDS_SECONDS,
+  type ReceiverReport,
+  type RefusalReason,
+} from '../inbox/report.ts';
 import type { Store } from '../mirror/store.ts';
-import type { Stream } from '../stream/stream.ts';
+import type { PlainError } from '../sqlite/errors.ts';
 import { createCounting } from './metrics/counting.ts';
+import { registerDurations } from './metrics/durations.ts';
 import { createStateGauges, createStreamGauges } from './metrics/state-gauges.ts';
 import type { Operator } from './shared/operator.ts';
 import type { StateSampler } from './state/state-sampler.ts';
@@ -14,13 +22,12 @@ import { StateWatch } from './state/state-watch.ts';
 interface WatchedMirror {
   /** `reader` and `writer` null: this host only receives. */
   readonly store: {
-    readonly inbox: { readonly lastSeq: number };
     readonly reader: Store['reader'] | null;
     readonly writer: Store['writer'] | null;
   };
   readonly sampler: Pick<StateSampler, 'last'> | null;
   readonly operator: Pick<Operator, 'blocked' | 'verificationBound'> | null;
-  readonly stream: Pick<Stream, 'facts' | 'backlog'> | null;
+  readonly hasStream: boolean;
   readonly now: () => number;
   readonly log: Logger;
   readonly plotted?: Plotted;
@@ -28,57 +35,62 @@ interface WatchedMirror {
 }
 
 interface Plotted {
-  answered(status: number, tookMs: number): void;
+  answered(answers: {
+    readonly deliveries: number;
+    readonly refused: number;
+    readonly slowestMs: number | null;
+  }): void;
   asked(): void;
 }
 
-interface WatchedRefusal {
-  readonly reason: string;
-  readonly status: number;
-  readonly tookMs: number;
-  readonly seen?: string;
-}
-
-interface RequestObserver {
-  committed(tookMs: number): void;
-  refused(refusal: WatchedRefusal): void;
-}
-
+/** Facts of the receiver, the store's answers and the rules, as metrics, plots and causes. */
 export class Monitor {
   readonly registry = new Registry();
   readonly #counting = createCounting(this.registry);
   readonly #clockSkew = new ClockSkew();
-
-  readonly onCommit = (report: InboxCommit): void => {
-    this.#counting.commitSeconds.observe(report.tookMs / 1_000);
-    this.#state?.committed(report.error);
-  };
+  #report: ReceiverReport | null = null;
   #plotted: Plotted | null = null;
   #state: StateWatch | null = null;
 
-  observer(now: () => number): RequestObserver {
-    return {
-      committed: (tookMs) => {
-        const nowMs = now();
-        this.#counting.deliveries.inc({ answer: '204', reason: '' });
-        this.#counting.answerSeconds.observe(tookMs / 1_000);
-        this.#plotted?.answered(204, tookMs);
-        this.#state?.delivered(nowMs);
-      },
-      refused: ({ reason, status, tookMs, seen }) => {
-        const nowMs = now();
-        this.#counting.deliveries.inc({ answer: String(status), reason });
-        this.#plotted?.answered(status, tookMs);
-        if (reason === 'wrong_signature') this.#state?.wronglySigned(nowMs);
-        if (reason === 'no_room') this.#state?.turnedAway(nowMs);
-        if (reason === 'wrong_address' || reason === 'wrong_protocol') {
-          this.#state?.misdirected({ reason, seen: seen ?? '', atMs: nowMs });
-        }
-        if (reason !== 'not_stored') return;
-        this.#counting.answerSeconds.observe(tookMs / 1_000);
-        this.#state?.delivered(nowMs);
-      },
-    };
+  constructor() {
+    registerDurations(this.registry, {
+      name: 'stock_mirror_webhook_answer_seconds',
+      help: 'Time from an authentic delivery to its answer, 204 or 503.',
+      boundsSeconds: ANSWER_BOUNDS_SECONDS,
+      durations: () => this.#report?.answers ?? null,
+    });
+    registerDurations(this.registry, {
+      name: 'stock_mirror_commit_seconds',
+      help: 'Duration of a commit to the inbox, fsync included.',
+      boundsSeconds: COMMIT_BOUNDS_SECONDS,
+      durations: () => this.#report?.commits ?? null,
+    });
+  }
+
+  /** Positive: this machine's wall clock is ahead of the store's. null while no answers have shown it. */
+  readonly clockAheadMs = (): number | null => this.#clockSkew.aheadMs;
+
+  /** Takes over the receiver's last heartbeat; call it each second. @param row null while it cannot be read. */
+  receive(row: ReceiverRow | null): void {
+    const next = reportOf(row);
+    if (row === null || next === null) return;
+    const before = this.#report?.runId === next.runId ? this.#report : null;
+    this.#report = next;
+    const accepted = next.accepted.count - (before?.accepted.count ?? 0);
+    this.#counting.deliveries.inc({ answer: '204', reason: '' }, accepted);
+    let refused = 0;
+    for (const [reason, { status, count }] of Object.entries(next.refused)) {
+      const more = count - (before?.refused[reason as RefusalReason]?.count ?? 0);
+      this.#counting.deliveries.inc({ answer: String(status), reason }, more);
+      refused += more;
+    }
+    this.#plotted?.answered({ deliveries: accepted, refused, slowestMs: next.slowestMs });
+    this.#state?.received(row, next);
+  }
+
+  /** The receiver of this process cannot commit; null once it can. */
+  troubled(error: PlainError | null): void {
+    this.#state?.troubled(error);
   }
 
   /** @param status null: no complete answer. */
@@ -88,35 +100,42 @@ export class Monitor {
     this.#plotted?.asked();
   };
 
-  watch({ store, sampler, operator, stream, now, log, plotted, isReady = () => true }: WatchedMirror): Watch {
+  watch({
+    store,
+    sampler,
+    operator,
+    hasStream,
+    now,
+    log,
+    plotted,
+    isReady = () => true,
+  }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
     const watch = new StateWatch({
       reader: store.reader,
-      inbox: store.inbox,
       writer: store.writer,
       now,
       log,
       blocked: () => operator?.blocked ?? null,
       verification: () => operator?.verificationBound ?? null,
-      clockAheadMs: () => this.#clockSkew.aheadMs,
+      clockAheadMs: this.clockAheadMs,
       status: () => sampler?.last?.status ?? null,
       isReady,
-      stream: stream === null ? null : () => stream.facts(),
+      hasStream,
     });
     createStateGauges(this.registry, now, () => ({
       sample: sampler?.last ?? null,
       lastDeliveryAtMs: watch.lastDeliveryAtMs,
       mirror: watch.current,
     }));
-    if (stream !== null) createStreamGauges(this.registry, now, stream);
+    if (hasStream) createStreamGauges(this.registry, now, () => this.#report?.stream ?? null);
     this.#state = watch;
     const stopListening = store.writer?.onApplied(({ reports }) => {
       for (const { facts } of reports) for (const fact of facts) counting.countFact(fact, now());
     });
     return {
       state: watch,
-      stoodStill: () => watch.stoodStill(),
       start(): void {
         watch.start().catch((error: unknown) => {
           log.warn(
@@ -135,7 +154,6 @@ export class Monitor {
 
 export interface Watch {
   readonly state: StateWatch;
-  stoodStill(): void;
   start(): void;
   stop(): void;
 }

@@ -8,10 +8,23 @@ import { authorityOf } from './authority.ts';
 interface App {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]['fetch'];
   /**
-   * Marks a listener for unauthenticated clients, which also answers requests without a valid Host header. Called with
-   * null for a connection beyond `MAX_CONNECTIONS`, and with the protocol of one that spoke another, such as TLS.
+   * Marks a listener for unauthenticated clients, which also answers requests without a valid Host header. Called for
+   * requests that never reach `fetch`.
    */
-  readonly onUnread?: (protocol: string | null) => void;
+  readonly onUnread?: (unread: Unread) => void;
+}
+
+export interface Unread {
+  /**
+   * - `no_room`: a connection beyond `MAX_CONNECTIONS`.
+   * - `wrong_protocol`: the client spoke another protocol, such as TLS, which `seen` names.
+   * - `malformed_request`: Node's parser refused a request that may be a webhook; `seen` is the parser's code.
+   * - `cut_off`: the connection ended, or its time was over, within such a request's headers.
+   */
+  readonly reason: 'no_room' | 'wrong_protocol' | 'malformed_request' | 'cut_off';
+  /** Of the answer. */
+  readonly status: number;
+  readonly seen?: string;
 }
 
 export interface Listener {
@@ -34,6 +47,8 @@ const TIMEOUTS = {
   idleMs: 5 * 60_000,
   checkEveryMs: 1_000,
 };
+/** Proxies add headers of their own. */
+const MAX_HEADER_BYTES = 32 << 10;
 /** Cuts connections without traffic. Longer than any answer takes: long polls wait for 60 s. */
 const STALLED_MS = 90_000;
 const LIMITS = '/proc/self/limits';
@@ -64,6 +79,7 @@ export async function listen(app: App, { host, port, fd }: Address, timeouts = T
       keepAliveTimeout: timeouts.idleMs,
       connectionsCheckingInterval: timeouts.checkEveryMs,
       requireHostHeader: onUnread === undefined,
+      maxHeaderSize: MAX_HEADER_BYTES,
     },
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
@@ -72,14 +88,17 @@ export async function listen(app: App, { host, port, fd }: Address, timeouts = T
   /** Requests under way, by connections that have sent at least one. */
   const underWay = new Map<Socket, number>();
   if (onUnread !== undefined) {
-    server.on('drop', () => onUnread(null));
+    server.on('drop', () => onUnread({ reason: 'no_room', status: 503 }));
     server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket) => {
-      const protocol = protocolOf(error.rawPacket?.toString('latin1') ?? '');
-      if (protocol !== null) onUnread(protocol);
-      if (!socket.writable || (underWay.get(socket) ?? 0) > 0) socket.destroy();
+      const { code = '', rawPacket } = error;
+      // The end of a request under way is reported by its reader.
+      const isUnderWay = (underWay.get(socket) ?? 0) > 0;
+      const unread = isUnderWay ? null : unreadOf(rawPacket?.toString('latin1') ?? '', code);
+      if (unread !== null) onUnread(unread);
+      if (!socket.writable || isUnderWay) socket.destroy();
       else {
-        const status = BROKEN[error.code ?? ''] ?? '400 Bad Request';
-        socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, () => socket.destroy());
+        const { status, phrase } = BROKEN[code] ?? BAD_REQUEST;
+        socket.end(`HTTP/1.1 ${status} ${phrase}\r\nConnection: close\r\n\r\n`, () => socket.destroy());
       }
     });
   }
@@ -145,12 +164,29 @@ function holdSilent(server: Server, idleMs: number): ReadonlySet<Socket> {
   return silent;
 }
 
-/** Node's own answers to requests that its parser refuses; all others are 400. */
-const BROKEN: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+const BAD_REQUEST = { status: 400, phrase: 'Bad Request' };
+/** Node's own answers to requests that its parser refuses, by the parser's code; all others are 400. */
+const BROKEN: Readonly<Record<string, typeof BAD_REQUEST>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, phrase: 'Request Header Fields Too Large' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, phrase: 'Payload Too Large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, phrase: 'Request Timeout' },
 };
+const CUT_OFF: ReadonlySet<string> = new Set([
+  'ERR_HTTP_REQUEST_TIMEOUT',
+  'HPE_INVALID_EOF_STATE',
+  'ECONNRESET',
+]);
+/** Looks like a webhook, whatever is wrong with it. */
+const LIKE_A_WEBHOOK = /^POST \/webhooks|\bx-service-signature:/i;
+
+/** @param start the bytes at which the parser stopped; empty if it gives none. */
+function unreadOf(start: string, code: string): Unread | null {
+  const protocol = protocolOf(start);
+  if (protocol !== null) return { reason: 'wrong_protocol', status: 400, seen: protocol };
+  if (!LIKE_A_WEBHOOK.test(start)) return null;
+  const { status } = BROKEN[code] ?? BAD_REQUEST;
+  return { reason: CUT_OFF.has(code) ? 'cut_off' : 'malformed_request', status, seen: code };
+}
 
 /** The protocol that a sender used by mistake; null if none of these. */
 function protocolOf(start: string): string | null {

@@ -15,7 +15,7 @@ const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downti
 
 /**
  * Begins the reads of everything after a time in which deliveries may have been missed, unless a run covers it
- * (docs/architecture.md#downtime). Idempotent: the database alone decides.
+ * (docs/architecture.md#what-may-have-been-missed). Idempotent: the database alone decides.
  */
 export async function beginRunAfterBarrier(deps: RunDeps): Promise<OrderedRun | null> {
   const { store, now, log } = deps;

@@ -1,7 +1,8 @@
 /** Parses a webhook body ("Events"): names items that are not understood, and reads the others. */
 import type { StockChange, Unreadable } from '../core/input.ts';
 import { describeIssues } from './contract/issues.ts';
-import { idSchema, stockItemSchema, STOCK_AVAILABLE_UPDATED } from './contract/schemas.ts';
+import { stockItemSchema, STOCK_AVAILABLE_UPDATED } from './contract/schemas.ts';
+import { variantIdOf } from './variant-ids.ts';
 
 export interface ParsedDelivery {
   readonly requestId: string | null;
@@ -80,13 +81,6 @@ function readItem(item: unknown, itemIndex: number): StockChange | string {
     orderId: order_id?.toWellFormed() ?? null,
     userId: user_id?.toWellFormed() ?? null,
   };
-}
-
-/** Ids are strings, but a number with all its digits still shows which product to read. */
-function variantIdOf(item: unknown): string | null {
-  const id = field(item, 'id');
-  if (typeof id === 'number') return Number.isSafeInteger(id) && id >= 0 ? String(id) : null;
-  return typeof id === 'string' && idSchema.safeParse(id).success ? id : null;
 }
 
 function field(value: unknown, name: string): unknown {

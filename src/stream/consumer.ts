@@ -1,9 +1,8 @@
 /** Takes deliveries and notices from the log, by a durable consumer of this host's own. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { InboxClient } from '../inbox/inbox-client.ts';
-import type { StreamPlace } from '../inbox/inbox.ts';
+import type { StreamPlace } from '../inbox/inbox-file.ts';
 import type { Engine, Log, LogMessage } from './engine.ts';
-import { readNotice, type Notice } from './notices.ts';
+import type { StreamInbox } from './stream-inbox.ts';
 
 export type Place = Pick<StreamPlace, 'streamId' | 'streamSeq'>;
 
@@ -18,10 +17,9 @@ export function judgePlace({ streamId, streamSeq }: Place, log: Log): Verdict {
 }
 
 interface ConsumerDeps {
-  readonly inbox: Pick<InboxClient, 'append' | 'metadata'>;
+  readonly inbox: Pick<StreamInbox, 'append' | 'metadata'>;
   readonly engine: Promise<Engine>;
   readonly now: () => number;
-  readonly onNotice: (notice: Notice) => Promise<unknown>;
   readonly onLost: () => void;
   readonly onError: (error: unknown) => void;
 }
@@ -92,11 +90,10 @@ export class Consumer {
   }
 
   async #take({ subject, body, left, ack }: LogMessage): Promise<void> {
-    const { inbox, now, onNotice, onError } = this.#deps;
+    const { inbox, now, onError } = this.#deps;
     if (left > 0) this.behindSinceMs ??= now();
     try {
-      if (subject === 'deliveries') await inbox.append(body, now(), true);
-      else await onNotice(readNotice(body));
+      await inbox.append(subject === 'deliveries' ? 'delivery' : 'missed', body);
       ack();
       if (left === 0) this.#caughtUp();
     } catch (error) {

@@ -1,10 +1,10 @@
 /** Publishes what this host has received, oldest first, after it was answered. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { InboxClient } from '../inbox/inbox-client.ts';
 import type { Engine } from './engine.ts';
+import type { StreamInbox } from './stream-inbox.ts';
 
 interface PublisherDeps {
-  readonly inbox: Pick<InboxClient, 'lastSeq' | 'metadata' | 'unpublished'>;
+  readonly inbox: Pick<StreamInbox, 'lastSeq' | 'metadata' | 'unpublished'>;
   readonly engine: Promise<Engine>;
   readonly onError: (error: unknown) => void;
 }
@@ -48,11 +48,13 @@ export class Publisher {
   }
 
   async #publishSome(): Promise<void> {
-    const { rows, upToSeq } = await this.#deps.inbox.unpublished(this.publishedSeq);
+    const { rows, upToSeq } = this.#deps.inbox.unpublished(this.publishedSeq);
     this.oldestAtMs = rows[0]?.arrivedAtMs ?? null;
     const engine = await this.#deps.engine;
     const acks = await Promise.allSettled(
-      rows.map(({ id, body, arrivedAtMs }) => engine.publish('deliveries', body, { id, arrivedAtMs })),
+      rows.map(({ kind, id, body, arrivedAtMs }) =>
+        engine.publish(kind === 'delivery' ? 'deliveries' : 'notices', body, { id, arrivedAtMs }),
+      ),
     );
     for (const [at, ack] of acks.entries()) {
       if (ack.status === 'fulfilled') continue;

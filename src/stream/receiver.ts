@@ -1,7 +1,8 @@
 /** Tells the mirrors that this host listens, and since when none did. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Engine } from './engine.ts';
-import { noticeBody } from './notices.ts';
+import { missedBody } from '../inbox/missed.ts';
+import type { StreamCoverage } from './stream-inbox.ts';
 
 /** The times at which receivers listened, by the engine's clock: those of receivers may differ by seconds. */
 export interface Coverage {
@@ -28,12 +29,11 @@ export function downSince({ openSinceMs, isContinued, ownLastMs, othersLastMs }:
 interface ReceiverDeps {
   readonly hostId: string;
   readonly engine: Promise<Engine>;
-  /** The process's clock: it notices a standstill when it is asked. */
-  readonly now: () => number;
+  /** Notices a standstill. */
+  readonly look: () => void;
   /** Age of the oldest delivery that is not in the stream; 0 if there is none. */
   readonly backlogMs: () => number;
-  /** null if the public port was open since the last heartbeat. */
-  readonly unsureSinceMs: number | null;
+  readonly coverage: Pick<StreamCoverage, 'unsureSinceMs' | 'sure'>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -45,27 +45,23 @@ export class Receiver {
   #openSinceMs = performance.now();
   /** The heartbeats continue those before: coverage has no gap. */
   #isSettled = false;
-  /** Deliveries may be missing since then, until the stream has shown whether another receiver listened. */
-  unsureSinceMs: number | null;
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
-    this.unsureSinceMs = deps.unsureSinceMs;
   }
 
   /** This process received nothing until now. */
-  stoodStill(sinceMs: number): void {
+  stoodStill(): void {
     this.#openSinceMs = performance.now();
     this.#isSettled = false;
-    this.unsureSinceMs ??= sinceMs;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const engine = await this.#deps.engine;
     while (!signal.aborted) {
       try {
-        // Notices a standstill before a heartbeat denies it.
-        this.#deps.now();
+        // Before a heartbeat denies a standstill.
+        this.#deps.look();
         if (this.#isSettled) await engine.publish(`heartbeat.${this.#deps.hostId}`, this.#heartbeat());
         else await this.#settle(engine);
       } catch (error) {
@@ -89,7 +85,7 @@ export class Receiver {
     const own = `heartbeat.${hostId}` as const;
     const sinceMs = downSince({
       openSinceMs: start.atMs - openForMs,
-      isContinued: this.unsureSinceMs === null,
+      isContinued: this.#deps.coverage.unsureSinceMs === null,
       ownLastMs: heartbeats.find(({ subject }) => subject === own)?.atMs ?? null,
       othersLastMs: heartbeats.filter(({ subject }) => subject !== own).map(({ atMs }) => atMs),
     });
@@ -98,8 +94,7 @@ export class Receiver {
       const id = `${hostId}.${sinceMs}.${openSinceMs}`;
       await engine.publish(
         'notices',
-        noticeBody({
-          kind: 'missed',
+        missedBody({
           why: 'stream_gap',
           sinceMs,
           untilMs: start.atMs,
@@ -112,7 +107,7 @@ export class Receiver {
     if (openSinceMs !== this.#openSinceMs) return;
     await engine.publish(own, this.#heartbeat());
     this.#isSettled = true;
-    this.unsureSinceMs = null;
+    this.#deps.coverage.sure();
   }
 
   #heartbeat(): Uint8Array {

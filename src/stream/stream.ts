@@ -1,38 +1,27 @@
 /** This host's part in the stream that several mirrors share (docs/architecture.md#several-machines). */
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
-import type { InboxClient } from '../inbox/inbox-client.ts';
-import type { StreamPlace } from '../inbox/inbox.ts';
+import type { StreamPlace } from '../inbox/inbox-file.ts';
+import type { StreamReport } from '../inbox/report.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
 import { Consumer } from './consumer.ts';
 import type { Engine } from './engine.ts';
-import { noticeBody, type Notice } from './notices.ts';
 import { Publisher } from './publisher.ts';
 import { Receiver } from './receiver.ts';
+import type { StreamCoverage, StreamInbox } from './stream-inbox.ts';
 
 interface StreamDeps {
   /** Connects once; rejects when no server is reached. */
   readonly connect: () => Promise<Engine>;
-  readonly inbox: Pick<InboxClient, 'append' | 'lastSeq' | 'metadata' | 'unpublished'>;
-  /** null if this host only receives. */
-  readonly mirror: {
-    /** Resolves once the mirror will act on it, whatever happens. */
-    readonly onNotice: (notice: Notice) => Promise<unknown>;
-    /** Messages may be missing since then. */
-    readonly onLost: (sinceMs: number) => void;
-  } | null;
+  readonly inbox: StreamInbox;
+  /** A mirror on this host needs what other receivers publish. */
+  readonly isConsumed: boolean;
+  readonly coverage: StreamCoverage;
+  /** Notices a standstill of the process. */
+  readonly look: () => void;
   readonly now: () => number;
   readonly log: Logger;
-}
-
-/** Reasons that deliveries of other hosts are not here, or those of this host not there. */
-export interface StreamFacts {
-  readonly silentSinceMs: number | null;
-  /** The last failure since a heartbeat was heard. */
-  readonly failure: string | null;
-  /** A delivery has waited at a receiver or in the stream for a while. */
-  readonly backlogSinceMs: number | null;
 }
 
 const RECONNECT_MS = 2_000;
@@ -55,7 +44,7 @@ export class Stream {
   readonly #heard = new Map<string, { readonly atMs: number; readonly backlogMs: number }>();
 
   constructor(deps: StreamDeps) {
-    const { inbox, mirror, now, log } = deps;
+    const { inbox, isConsumed, coverage, now, log } = deps;
     this.#deps = deps;
     this.#heardAtMs = now();
     const warn = createLimitedLog((fields) =>
@@ -67,14 +56,9 @@ export class Stream {
     };
     const shared = { inbox, now, engine: this.#connecting.promise, onError: this.#onError };
     this.#publisher = new Publisher(shared);
-    this.#consumer =
-      mirror === null
-        ? null
-        : new Consumer({
-            ...shared,
-            onNotice: mirror.onNotice,
-            onLost: () => mirror.onLost(inbox.metadata.aliveAtMs ?? 0),
-          });
+    this.#consumer = isConsumed
+      ? new Consumer({ ...shared, onLost: () => coverage.streamGap(null, Date.now()) })
+      : null;
   }
 
   start(): void {
@@ -111,18 +95,7 @@ export class Stream {
     return { publishedSeq: this.#publisher.publishedSeq, streamId, streamSeq };
   }
 
-  get backlog(): { readonly rows: number; readonly oldestAtMs: number | null } {
-    const rows = Math.max(0, this.#deps.inbox.lastSeq - this.#publisher.publishedSeq);
-    return { rows, oldestAtMs: this.#publisher.oldestAtMs };
-  }
-
-  /** Deliveries of all receivers are here, except those of the last seconds. */
-  get isCurrent(): boolean {
-    const { silentSinceMs, backlogSinceMs } = this.facts();
-    return this.#consumer?.hasCaughtUp !== false && silentSinceMs === null && backlogSinceMs === null;
-  }
-
-  facts(): StreamFacts {
+  report(): StreamReport {
     const nowMs = this.#deps.now();
     const waiting = [this.#publisher.oldestAtMs, this.#consumer?.behindSinceMs ?? null];
     for (const { atMs, backlogMs } of this.#heard.values()) {
@@ -133,37 +106,30 @@ export class Stream {
       silentSinceMs: nowMs - this.#heardAtMs >= SILENT_MS ? this.#heardAtMs : null,
       failure: this.#failure,
       backlogSinceMs: nowMs - sinceMs >= BACKLOG_MS ? sinceMs : null,
+      hasCaughtUp: this.#consumer?.hasCaughtUp !== false,
+      unpublishedRows: Math.max(0, this.#deps.inbox.lastSeq - this.#publisher.publishedSeq),
+      unpublishedSinceMs: this.#publisher.oldestAtMs,
     };
   }
 
-  /** Asks every mirror for reads. @throws Error while the engine cannot be used. */
-  async append({ atMs: _, ...notice }: Notice & { readonly atMs: number }): Promise<void> {
-    if (this.engine === null) throw new Error('the stream has not been reached yet');
-    await this.engine.publish('notices', noticeBody(notice));
-  }
-
-  /** Call once the public port is open, before the start. See `Receiver.unsureSinceMs`. */
-  receive(unsureSinceMs: number | null): void {
-    const { inbox, now } = this.#deps;
+  /** Call it once the public port is open, before the start. */
+  receive(): void {
+    const { inbox, coverage, look, now } = this.#deps;
     this.#receiver = new Receiver({
       hostId: inbox.metadata.hostId,
       engine: this.#connecting.promise,
-      now,
+      look,
       backlogMs: () => {
         const { oldestAtMs } = this.#publisher;
         return oldestAtMs === null ? 0 : Math.max(0, now() - oldestAtMs);
       },
-      unsureSinceMs,
+      coverage,
       onError: this.#onError,
     });
   }
 
-  get unsureSinceMs(): number | null {
-    return this.#receiver?.unsureSinceMs ?? null;
-  }
-
-  stoodStill(sinceMs: number): void {
-    this.#receiver?.stoodStill(sinceMs);
+  stoodStill(): void {
+    this.#receiver?.stoodStill();
   }
 
   async stop(): Promise<void> {

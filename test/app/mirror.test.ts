@@ -1,57 +1,70 @@
-/** What was missed is noted until its reads have begun (docs/architecture.md#downtime). */
+/** A mirror next to an inbox (docs/architecture.md#start). */
 import { rmSync } from 'node:fs';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { openMirror, type OpenMirror } from '../../src/app/mirror.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { openMirror, REAL_MIRROR, type OpenMirror } from '../../src/app/mirror.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { openInboxWriter } from '../../src/receiver/inbox-writer.ts';
+import type { HostTime } from '../../src/platform/host-time.ts';
+import { newPath, T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
-import { newPath } from '../mirror/mirror-file.ts';
 import { log } from '../reconcile/mirror.ts';
 
-async function opened(path = newPath()): Promise<OpenMirror> {
+function mirrorAt(path: string, host: HostTime = REAL_MIRROR.host): OpenMirror {
   const env = {
-    ...{ SERVICE_BASE_URL: 'http://127.0.0.1:9', SERVICE_CLIENT_ID: 'c', SERVICE_CLIENT_SECRET: 's' },
-    ...{ SERVICE_WEBHOOK_SECRET: 'w', DATABASE_PATH: path },
+    SERVICE_BASE_URL: 'http://127.0.0.1:9',
+    SERVICE_CLIENT_ID: 'c',
+    SERVICE_CLIENT_SECRET: 's',
+    SERVICE_WEBHOOK_SECRET: 'w',
+    DATABASE_PATH: path,
   };
   const config = loadConfig({ env, cwd: '/nowhere' });
-  const mirror = await openMirror({ config, log, onDeath: (error) => expect.unreachable(error.message) });
+  const mirror = openMirror({ config, log, platform: { ...REAL_MIRROR, host } });
   onTestFinished(() => mirror.close());
-  await mirror.store.mirror.tried;
   return mirror;
 }
 
-test('a downtime noted during the repair of another is repaired too', async () => {
-  const mirror = await opened();
-  const { mirror: writer } = mirror.store;
-  const append = writer.append.bind(writer);
-  const inputs = vi.spyOn(writer, 'append').mockImplementationOnce(async (input) => {
-    const applied = await append(input);
-    mirror.missed(2_000);
-    return applied;
-  });
-  mirror.missed(1_000);
-  await mirror.prepared;
-  expect(inputs.mock.calls.filter(([{ kind }]) => kind === 'missed')).toHaveLength(2);
-});
-
-test('a new epoch counts as missed until everything is due', async () => {
-  const path = newPath();
-  const first = await opened(path);
-  await first.store.inbox.beginEpoch('seen', 5);
-  await first.close();
-  rmSync(path);
-  const next = await opened(path);
-  expect(next.missedSinceMs).toBe(0);
-  await next.prepared;
-  expect(next.missedSinceMs).toBeNull();
-  next.reconciler.start();
-  await eventually(async () => (await next.store.reader.ask('runningRuns')).length === 1, { what: 'a run' });
-});
-
 test('a mirror deleted before it read anything is read', async () => {
   const path = newPath();
-  const { store, reconciler } = await opened(path);
+  openInboxWriter(path).close();
+  const { store, reconciler } = mirrorAt(path);
+  await store.mirror.opened;
   rmSync(path);
   reconciler.start();
   const runs = () => store.reader.ask('runningRuns').catch(() => []);
-  await eventually(async () => (await runs()).length === 1, { what: 'a run' });
+  await eventually(async () => (await runs()).some(({ kind }) => kind === 'initial'), { what: 'a run' });
+});
+
+test('waits for an inbox, and says that a receiver must create it', async () => {
+  const path = newPath();
+  const { store } = mirrorAt(path);
+  await store.mirror.tried;
+  expect(store.mirror.fault).toMatchObject({ kind: 'unreachable' });
+  openInboxWriter(path).close();
+  await store.mirror.opened;
+});
+
+test('opens the file again, in a new epoch, when the clock was ahead and steps back', async () => {
+  const path = newPath();
+  const inbox = openInboxWriter(path);
+  onTestFinished(() => inbox.close());
+  const at = { wallMs: T0 + 86_400_000, sinceBootMs: 1_000 };
+  const host = { wallMs: () => at.wallMs, sinceBootMs: () => at.sinceBootMs, bootId: 'boot' };
+  const { store, now, followReceiver } = mirrorAt(path, host);
+  await store.mirror.opened;
+  const { epoch: firstEpoch, trustedAfterMs } = await store.reader.ask('stateFacts', { nowMs: null });
+  await store.writer.command('alive', {
+    atMs: at.wallMs,
+    clockMs: now(),
+    epoch: firstEpoch,
+    trustedAfterMs,
+    state: 'live',
+    stateCause: null,
+  });
+  const epoch = async () => (await store.reader.ask('status')).epoch;
+  const before = await epoch();
+  at.wallMs = T0;
+  at.sinceBootMs += 1_000;
+  followReceiver();
+  expect(now()).toBe(T0);
+  await eventually(async () => (await epoch().catch(() => before)) !== before, { what: 'a new epoch' });
 });

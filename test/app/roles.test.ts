@@ -1,9 +1,12 @@
 /** The ports of a host by its role, with real sockets, files and threads. */
 import { createHmac } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
+import { receiverSettings } from '../../src/app/receiver-settings.ts';
 import { REAL, startService, type RunningService } from '../../src/app/service.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { inboxPath } from '../../src/inbox/inbox.ts';
+import { inboxPath } from '../../src/inbox/inbox-file.ts';
+import { REAL_RECEIVER, runReceiver } from '../../src/receiver/run-receiver.ts';
 import { openReader } from '../../src/sqlite/open.ts';
 import type { Listener } from '../../src/platform/listen.ts';
 import { delivery, item, newPath, values } from '../mirror/mirror-file.ts';
@@ -28,12 +31,21 @@ async function start(
   const service = await startService(config, log, (error) => expect.unreachable(error.message), {
     ...REAL,
     connectStream: () => Promise.resolve(servers.connect()),
+    runReceiver: (given, receiverLog, events) =>
+      runReceiver(
+        receiverSettings(given),
+        { ...events, log: receiverLog },
+        { ...REAL_RECEIVER, connectStream: () => Promise.resolve(servers.connect()) },
+      ),
   });
   onTestFinished(() => service.stop());
   const received = (): string[] => {
     const db = openReader(inboxPath(path));
     try {
-      return values<string>(db, `SELECT json_extract(CAST(body AS TEXT), '$.request_id') FROM inbox`);
+      return values<string>(
+        db,
+        `SELECT json_extract(CAST(body AS TEXT), '$.request_id') FROM inbox WHERE kind = 'delivery'`,
+      );
     } finally {
       db.close();
     }
@@ -41,7 +53,26 @@ async function start(
   return { service, received };
 }
 
-const ask = (at: Listener, path: string, options?: RequestInit): Promise<Response> =>
+async function startOn(path: string, role: string): Promise<RunningService> {
+  const env = {
+    SERVICE_BASE_URL: 'http://127.0.0.1:9',
+    SERVICE_CLIENT_ID: 'c',
+    SERVICE_CLIENT_SECRET: 's',
+    SERVICE_WEBHOOK_SECRET: SECRET,
+    DATABASE_PATH: path,
+    PORT: '0',
+    OPS_PORT: '0',
+    ROLE: role,
+  };
+  const config = loadConfig({ env, cwd: '/nowhere' });
+  const service = await startService(config, log, (error) => expect.unreachable(error.message));
+  let stopped: Promise<void> | null = null;
+  const stop = (): Promise<void> => (stopped ??= service.stop());
+  onTestFinished(stop);
+  return { ...service, stop };
+}
+
+const ask = (at: Pick<Listener, 'host' | 'port'>, path: string, options?: RequestInit): Promise<Response> =>
   fetch(`http://${at.host}:${at.port}${path}`, options);
 
 test('a receiver answers and publishes webhooks, shows its state, and refers readers to a mirror', async () => {
@@ -70,4 +101,29 @@ test('a mirror takes deliveries from the stream, and has no public port', async 
   await expect.poll(() => servers.consumers.size).toBe(1);
   await servers.connect().publish('deliveries', BODY, { id: 'r1' });
   await expect.poll(received).toEqual(['r1']);
+});
+
+test('receiver and mirror share a database without a stream', async () => {
+  const path = newPath();
+  const receiver = await startOn(path, 'receiver');
+  const mirror = await startOn(path, 'mirror');
+  expect(mirror.webhook).toBeNull();
+  // A new mirror begins at the end of the inbox.
+  await expect.poll(() => existsSync(path)).toBe(true);
+  const signature = createHmac('sha256', SECRET).update(BODY).digest('hex');
+  const headers = { 'content-type': 'application/json', 'x-service-signature': signature };
+  const post = () => ask(present(receiver.webhook), '/webhooks', { method: 'POST', body: BODY, headers });
+  expect((await post()).status).toBe(204);
+  const mirrored = (): string[] => {
+    const db = openReader(path);
+    try {
+      return values<string>(db, 'SELECT variant_id FROM mirror_changes');
+    } finally {
+      db.close();
+    }
+  };
+  await expect.poll(mirrored).toEqual(['100']);
+  await mirror.stop();
+  expect((await post()).status).toBe(204);
+  expect((await ask(present(receiver.webhook), '/healthz')).status).toBe(200);
 });

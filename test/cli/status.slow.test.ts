@@ -1,8 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
+import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { lockDatabase } from '../../src/sqlite/lock.ts';
 import { holdNext } from '../sandbox/harness.ts';
+import { appendTo } from '../mirror/direct-writer.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
 import { databaseOf, homeOf, run, startServer, startService, untilQuiet, withEnv } from './harness.ts';
 
@@ -57,15 +58,12 @@ test('shows the server’s state and exits 0 only if live', async () => {
   expect(after.stdout).not.toContain('not applied yet');
 
   // Hidden from `status`, as while a mirror opens its files.
-  const inbox = inboxPath(databaseOf(home));
-  const lock = lockDatabase(inbox);
+  const lock = lockDatabase(databaseOf(home));
   expect((await run(home, 'status')).stdout).toMatch(/^state +catching_up\nwarning +starting \(owner/);
   lock.release();
 
-  const db = openInbox(inbox);
   const atMs = Date.now();
-  new Inbox(db).append([{ body: delivery('kept', item()), arrivedAtMs: atMs }]);
-  db.close();
+  appendTo(databaseOf(home), delivery('kept', item()), atMs);
   expect((await run(home, 'status')).stdout).toMatch(
     /^inbox +1 deliveries not applied yet, the oldest from \d+ s ago$/m,
   );
@@ -73,6 +71,7 @@ test('shows the server’s state and exits 0 only if live', async () => {
   expect(JSON.parse(kept.stdout)).toMatchObject({ deliveries_behind: 1, behind_since: atMs });
 
   // Like the inbox of another user, a folder cannot be opened.
+  const inbox = inboxPath(databaseOf(home));
   rmSync(inbox);
   mkdirSync(inbox);
   const without = await run(home, 'status', '--json');

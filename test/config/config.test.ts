@@ -174,7 +174,6 @@ describe('refused values', () => {
     [{ OPS_READ_TOKEN: TOKEN }, 'OPS_TOKEN is missing, and OPS_READ_TOKEN protects nothing without it'],
     [{ OPS_TOKEN: TOKEN, OPS_READ_TOKEN: TOKEN }, 'OPS_READ_TOKEN equals OPS_TOKEN, so it allows everything'],
     [{ PORT: '8788', HOST: '0.0.0.0' }, 'OPS_PORT is 8788, which PORT already uses'],
-    [{ ROLE: 'receiver' }, 'STREAM_URL is missing, and ROLE is receiver'],
     [{ STREAM_USER: 'u' }, 'STREAM_PASSWORD is missing: user and password are set together'],
     [{ STREAM_PASSWORD: 'p' }, 'STREAM_USER is missing: user and password are set together'],
     [{ PORT: '65536' }, 'PORT is "65536", not a whole number from 0 to 65535'],

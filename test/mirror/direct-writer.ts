@@ -2,7 +2,15 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Inbox, inboxPath, openInbox } from '../../src/inbox/inbox.ts';
+import { inboxPath } from '../../src/inbox/inbox-file.ts';
+import {
+  openForWriting,
+  InboxWriter,
+  type Append,
+  type Arrival,
+  type OpenInbox,
+} from '../../src/receiver/inbox-writer.ts';
+import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { attachInbox } from '../../src/mirror/reader/serve-queries.ts';
 import { startMirror } from '../../src/mirror/start.ts';
 import type { CommandName } from '../../src/mirror/writer/commands.ts';
@@ -15,6 +23,9 @@ export type Input =
   | { readonly kind: 'command'; readonly name: CommandName; readonly args: unknown };
 
 export type { AppliedInput, Result };
+
+/** Before every instant of the tests. */
+const FRESH_MS = 0;
 
 export function openBoth(path: string): Db {
   if (!existsSync(path)) {
@@ -40,29 +51,60 @@ function filesOf(db: Db): NonNullable<typeof fresh> {
 }
 
 function createBoth(path: string): Db {
-  const inbox = openInbox(inboxPath(path));
-  const { db } = startMirror(path, inbox, { nowMs: 0, isSuspect: false, inboxEndSeq: null });
+  const inbox = openForWriting(inboxPath(path));
+  const { db } = startMirror(path, inbox, { nowMs: FRESH_MS, isSuspect: false });
+  db.exec(`UPDATE mirror_state SET trusted_after_ms = ${EARLIEST_MS}`);
   attachInbox(db, path);
   inbox.close();
   return db;
 }
 
+/** An inbox that no other process uses. */
+export const unlocked = (db: Db): OpenInbox => ({
+  db,
+  check: () => undefined,
+  close: () => db.close(),
+});
+
+/** Deliveries as one transaction of the receiver. */
+export function appended(deliveries: readonly Pick<Arrival, 'body' | 'arrivedAtMs'>[]): Append {
+  return {
+    missed: [],
+    atMs: 0,
+    arrivals: deliveries.map(({ body, arrivedAtMs }) => ({
+      kind: 'delivery',
+      body,
+      arrivedAtMs,
+      isFromStream: false,
+    })),
+    place: null,
+    heartbeat: null,
+  };
+}
+
+/** As a receiver would while no mirror runs. */
+export function appendTo(databasePath: string, body: Uint8Array, arrivedAtMs: number): void {
+  const db = openForWriting(inboxPath(databasePath));
+  new InboxWriter(unlocked(db)).append(appended([{ body, arrivedAtMs }]));
+  db.close();
+}
+
 export class Writer {
-  readonly inbox: Inbox;
+  readonly inbox: InboxWriter;
   readonly inboxDb: Db;
   readonly applier: Applier;
 
-  constructor(db: Db, inboxDb = openInbox(inboxPath(db.name))) {
+  constructor(db: Db, inboxDb = openForWriting(inboxPath(db.name))) {
     this.inboxDb = inboxDb;
     inboxDb.pragma('synchronous = OFF');
-    this.inbox = new Inbox(this.inboxDb);
+    this.inbox = new InboxWriter(unlocked(this.inboxDb));
     this.applier = new Applier(db, this.inboxDb);
   }
 
   commit(inputs: readonly Input[]): Result[] {
     const works = inputs.filter((input) => input.kind !== 'delivery');
     let { inputSeq } = this.applier.position;
-    this.inbox.append(inputs.filter((input) => input.kind === 'delivery'));
+    this.inbox.append(appended(inputs.filter((input) => input.kind === 'delivery')));
     const reports = new Map<number, AppliedInput>();
     const results: Result[] = [];
     for (;;) {

@@ -5,7 +5,10 @@ import { onTestFinished } from 'vitest';
 import type { Reason } from '../../src/core/reasons.ts';
 import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
-import { openStore, realThreads, type Store, type StoreEvents } from '../../src/mirror/store.ts';
+import { openInboxReader } from '../../src/inbox/inbox-file.ts';
+import type { MirrorEvents } from '../../src/mirror/mirror.ts';
+import { openStore, realFiles, type Store } from '../../src/mirror/store.ts';
+import { openInboxWriter } from '../../src/receiver/inbox-writer.ts';
 import { type Db } from '../../src/sqlite/open.ts';
 import type { MirrorState } from '../../src/mirror/file/state.ts';
 import { stateFacts } from '../../src/mirror/queries/state-facts.ts';
@@ -16,7 +19,7 @@ import {
   type Commands,
   type WrittenState,
 } from '../../src/mirror/writer/commands.ts';
-import { openBoth, Writer, type AppliedInput, type Input, type Result } from './direct-writer.ts';
+import { appended, openBoth, Writer, type AppliedInput, type Input, type Result } from './direct-writer.ts';
 import { productDetailSchema } from '../../src/store-api/contract/schemas.ts';
 import { eventually } from '../process/wait.ts';
 import { snapshotOf } from '../../src/store-api/snapshot.ts';
@@ -46,33 +49,47 @@ export function readerDb(path: string): Db {
   return db;
 }
 
-export interface OpenStore extends Store {
+export interface OpenStore extends Omit<Store, 'inbox'> {
   readonly path: string;
-  readonly deaths: readonly Error[];
+  readonly inbox: {
+    readonly lastSeq: number;
+    append(body: Uint8Array, arrivedAtMs: number): void;
+  };
 }
 
-/** Resolves once the mirror is open too. */
-export async function storeAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
-  const store = await inboxAt(path, events);
+/** A mirror on its threads, next to an inbox that the test writes. Resolves once the mirror is open. */
+export async function storeAt(path = newPath(), events: Partial<MirrorEvents> = {}): Promise<OpenStore> {
+  const inbox = openInboxWriter(path);
+  let isOpen = false;
+  const store = openStore(
+    realFiles(path),
+    { onOpened: () => undefined, onFault: () => undefined, ...events },
+    // Opens before every instant of the tests, and is used after all of them.
+    () => (isOpen ? Number.MAX_SAFE_INTEGER : 0),
+  );
+  let closed: Promise<void> | null = null;
+  const close = (): Promise<void> => (closed ??= store.close().then(() => inbox.close()));
+  onTestFinished(close);
   await store.mirror.opened;
-  return store;
+  isOpen = true;
+  return {
+    ...store,
+    path,
+    inbox: {
+      get lastSeq() {
+        return inbox.lastSeq;
+      },
+      append: (body, arrivedAtMs) => {
+        inbox.append(appended([{ body, arrivedAtMs }]));
+        inbox.checkpointIfDue();
+        store.mirror.arrived();
+      },
+    },
+    close,
+  };
 }
 
-/** Resolves once deliveries can be stored. */
-export async function inboxAt(path = newPath(), events: Partial<StoreEvents> = {}): Promise<OpenStore> {
-  const deaths: Error[] = [];
-  const store = await openStore(realThreads(path), {
-    onDeath: (error) => void deaths.push(error),
-    onCommit: () => undefined,
-    onOpened: () => undefined,
-    onFault: () => undefined,
-    ...events,
-  });
-  onTestFinished(() => store.close());
-  return { ...store, path, deaths };
-}
-
-export function allApplied({ inbox, mirror }: Store): Promise<unknown> {
+export function allApplied({ inbox, mirror }: Pick<OpenStore, 'inbox' | 'mirror'>): Promise<unknown> {
   return eventually(() => mirror.position.inboxSeq === inbox.lastSeq, { what: 'all is applied' });
 }
 
@@ -163,15 +180,20 @@ export function beats(
   decided: Partial<Parameters<Commands['alive']>[0]> = {},
 ): WrittenState {
   const { epoch, trustedAfterMs } = stateFacts(db, { nowMs: null });
-  return prepareCommands(db).alive({
-    atMs,
-    clockMs: atMs,
-    epoch,
-    trustedAfterMs,
-    state: 'live',
-    stateCause: null,
-    ...decided,
-  });
+  const inbox = openInboxReader(db.name);
+  try {
+    return prepareCommands(db, inbox).alive({
+      atMs,
+      clockMs: atMs,
+      epoch,
+      trustedAfterMs,
+      state: 'live',
+      stateCause: null,
+      ...decided,
+    });
+  } finally {
+    inbox.close();
+  }
 }
 
 export class DirectWriter {
@@ -214,10 +236,12 @@ export class DirectWriter {
     this.append({ kind: 'request_reads', atMs, reason, productIds, variantIds: [] });
   }
 
+  /** Prunes the mirror, then the inbox as far as the mirror released it. */
   prune(beforeMs: number, limit = 100): CommandResult<'prune'> {
-    const { inbox, applier } = this.writer;
-    const { firstSeq } = inbox.prune({ beforeMs, doneSeq: applier.position.inboxSeq, limit });
-    return this.command('prune', { beforeMs, limit, inboxFirstSeq: firstSeq }) as CommandResult<'prune'>;
+    const found = this.command('prune', { beforeMs, limit }) as CommandResult<'prune'>;
+    const [upToSeq = 0] = values<number>(this.db, 'SELECT inbox_prunable_seq FROM service_state');
+    this.writer.inbox.prune(upToSeq);
+    return found;
   }
 
   beginRun(over: Partial<Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>> = {}): number {

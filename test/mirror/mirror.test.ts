@@ -1,17 +1,13 @@
 /** Failed threads are restarted (docs/architecture.md#start). */
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { inboxPath, openInbox, readMetadata } from '../../src/inbox/inbox.ts';
-import { lockAndOpen, serveInbox, type InboxCalls, type InboxCommit } from '../../src/inbox/serve-inbox.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Mirror, type ApplyThread, type QueryThread } from '../../src/mirror/mirror.ts';
 import type { NewEpoch } from '../../src/mirror/start.ts';
-import { openStore } from '../../src/mirror/store.ts';
 import type { ApplyCalls, ApplyEvent } from '../../src/mirror/writer/serve-apply.ts';
 import type { Thread } from '../../src/platform/thread.ts';
-import type { PlainError, StoreError } from '../../src/sqlite/errors.ts';
+import { StoreError, type PlainError } from '../../src/sqlite/errors.ts';
 import type { Reply, Request } from '../../src/sqlite/worker.ts';
 import { present } from '../shared/present.ts';
-import { fakeThread } from './fake-thread.ts';
-import { delivery, item, newPath, T0 } from './mirror-file.ts';
+import { readInput, T0 } from './mirror-file.ts';
 import { missedAt } from '../core/builders.ts';
 
 class Scripted<In, Out> implements Thread<In, Out> {
@@ -45,10 +41,11 @@ const POSITION = { inboxSeq: 3, inputSeq: 9, changeSeq: 5, trustedAfterMs: 0 };
 let applying: { readonly thread: Apply; readonly isSuspect: boolean }[];
 let querying: Query[];
 let faults: (string | null)[];
+let nowMs: number;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  [applying, querying, faults] = [[], [], []];
+  [applying, querying, faults, nowMs] = [[], [], [], T0];
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -71,8 +68,8 @@ const events = {
 };
 
 function start(): Mirror {
-  const mirror = new Mirror(threads, events);
-  mirror.open(0);
+  const mirror = new Mirror(threads, events, () => nowMs);
+  mirror.open();
   return mirror;
 }
 
@@ -167,6 +164,16 @@ test('reports a failed first opening to its callers and answers after the next',
   expect(await asked).toBe('the status');
 });
 
+test('refuses a read that was sent before the clock stepped back', async () => {
+  const mirror = start();
+  opens();
+  const read = (sentAtMs: number) => mirror.append(readInput('10', null, { sentAtMs }));
+  await expect(read(nowMs + 1)).rejects.toMatchObject({ kind: 'closed' });
+  expect(applier().posted).toEqual([]);
+  void read(nowMs).catch(() => undefined);
+  await vi.waitUntil(() => applier().posted.length === 1);
+});
+
 test('checks the whole file only at the start after damage', async () => {
   const mirror = start();
   opens();
@@ -212,26 +219,13 @@ test('does not restart once closed', async () => {
   await expect(mirror.ask('status')).rejects.toMatchObject({ kind: 'closed' });
 });
 
-test('appends deliveries while the mirror has failed and notes a new epoch in the inbox', async () => {
-  const path = newPath();
-  const { thread } = fakeThread<Request<InboxCalls>, Reply<InboxCommit>>((owner) =>
-    serveInbox(owner, () => lockAndOpen(path)),
-  );
-  const deaths: Error[] = [];
-  const store = await openStore(
-    { ...threads, inbox: () => thread },
-    { ...events, onDeath: (error) => void deaths.push(error), onCommit: () => undefined },
-  );
-  onTestFinished(() => store.inbox.close());
-  fails();
-  await store.inbox.append(delivery('a', item()), T0);
-  expect(store.inbox.lastSeq).toBe(1);
+test('opens the file again when it is asked to', async () => {
+  const mirror = start();
+  opens();
+  mirror.reopen(new StoreError('closed', 'the clock steps back'));
+  expect(mirror.isOpen).toBe(false);
   await pause();
-  opens({ why: 'the mirror’s file is missing', epoch: 'second', changeSeq: 7, movedTo: null });
-  await store.inbox.append(delivery('b', item()), T0);
-  const inbox = openInbox(inboxPath(path));
-  onTestFinished(() => void inbox.close());
-  expect(readMetadata(inbox)).toMatchObject({ epoch: 'second', changeSeq: 7, lastSeq: 2 });
-  expect(applier().posted.map(({ name }) => name)).toEqual(['arrived', 'arrived']);
-  expect(deaths).toEqual([]);
+  opens();
+  commits();
+  expect(faults).toEqual(['the clock steps back', null]);
 });

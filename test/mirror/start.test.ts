@@ -10,12 +10,14 @@ import {
 } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { Inbox, inboxPath, openInbox, readMetadata } from '../../src/inbox/inbox.ts';
+import { inboxPath } from '../../src/inbox/inbox-file.ts';
+import { numbersPath, noteHandedOut, readHandedOut } from '../../src/mirror/numbers-note.ts';
 import {
   ASIDE,
-  judge,
   mirrorPosition,
   startMirror,
+  whyNewEpoch,
+  type InboxPosition,
   type MirrorPosition,
   type StartedMirror,
 } from '../../src/mirror/start.ts';
@@ -24,78 +26,79 @@ import { Applier } from '../../src/mirror/writer/applier.ts';
 import { openOwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { backupDatabase } from '../../src/mirror/file/backup.ts';
+import { InboxWriter, openForWriting } from '../../src/receiver/inbox-writer.ts';
 import type { Db } from '../../src/sqlite/open.ts';
+import { appended, unlocked } from './direct-writer.ts';
 import { beats, delivery, detail, item, newPath, readInput, T0, values } from './mirror-file.ts';
 
-const INBOX = { epoch: 'e', firstSeq: 10, lastSeq: 20, changeSeq: 100, clockMs: null };
-const MIRROR = { epoch: 'e', inboxSeq: 20, changeSeq: 100, isBackup: false, inboxEpoch: null };
+const INBOX: InboxPosition = { inboxId: 'i', firstSeq: 10, lastSeq: 20, appliedRowAtMs: 7 };
+const MIRROR: MirrorPosition = {
+  epoch: 'e',
+  changeSeq: 100,
+  inboxId: 'i',
+  inboxSeq: 20,
+  inboxRowAtMs: 7,
+  clockMs: T0,
+  isBackup: false,
+};
+const HANDED_OUT = { epoch: 'e', changeSeq: 100 };
 
-test.each<[string, Partial<MirrorPosition>, ReturnType<typeof judge>['start'], string?]>([
-  ['as it was left', {}, 'continue'],
-  ['behind by rows that the inbox still has', { inboxSeq: 9 }, 'continue'],
-  ['ahead of the last heartbeat', { changeSeq: 130 }, 'continue'],
-  ['a backup', { isBackup: true }, 'new_epoch', 'the mirror was restored from a backup'],
+test.each<[string, Partial<MirrorPosition>, string | null]>([
+  ['as it was left', {}, null],
+  ['behind by rows that the inbox still has', { inboxSeq: 9, inboxRowAtMs: null }, null],
+  ['ahead of the note of its numbers', { changeSeq: 130 }, null],
+  ['a backup', { isBackup: true }, 'the mirror was restored from a backup'],
+  ['another inbox’s', { inboxId: 'j' }, 'the mirror belongs to another inbox'],
+  ['beyond the end of the inbox', { inboxSeq: 21 }, 'the inbox is older than the mirror'],
+  ['behind the oldest row', { inboxSeq: 8 }, 'the mirror is older than the inbox reaches back'],
+  ['at a row that is another one now', { inboxRowAtMs: 8 }, 'the inbox was replaced by an older copy'],
+  ['below what readers saw', { changeSeq: 99 }, 'the mirror is older than what its readers have seen'],
+  ['of an earlier epoch', { epoch: 'd' }, 'the mirror is older than what its readers have seen'],
+  ['stamped by a clock a little ahead', { clockMs: T0 + 30_000 }, null],
   [
-    'a backup from another inbox',
-    { isBackup: true, epoch: 'f' },
-    'new_epoch',
-    'the mirror was restored from a backup',
+    'stamped by a clock that was ahead',
+    { clockMs: T0 + 30_001 },
+    'the machine’s clock was ahead when the mirror wrote its rows',
   ],
-  ['in an epoch that the inbox has not noted', { epoch: 'f', inboxEpoch: 'e' }, 'note'],
-  ['of another epoch', { epoch: 'f' }, 'empty', 'the mirror belongs to another inbox'],
-  ['beyond the end of the inbox', { inboxSeq: 21 }, 'new_epoch', 'the inbox is older than the mirror'],
-  ['behind the oldest row', { inboxSeq: 8 }, 'new_epoch', 'the mirror is older than the inbox reaches back'],
-  [
-    'below what readers saw',
-    { changeSeq: 99 },
-    'new_epoch',
-    'the mirror is older than what its readers have seen',
-  ],
-])('judges a mirror that is %s', (_, over, start, why) => {
-  expect(judge({ ...MIRROR, ...over }, INBOX)).toEqual(why === undefined ? { start } : { start, why });
+])('judges a mirror that is %s', (_, over, why) => {
+  expect(whyNewEpoch({ ...MIRROR, ...over }, INBOX, HANDED_OUT, T0)).toBe(why);
 });
 
-test('continues a mirror at the end of an empty inbox', () => {
-  const inbox = { ...INBOX, firstSeq: 0, lastSeq: 0, changeSeq: 0 };
-  expect(judge({ ...MIRROR, inboxSeq: 0, changeSeq: 5 }, inbox)).toEqual({ start: 'continue' });
+test('continues a mirror at the end of an empty inbox, and without a note of its numbers', () => {
+  const inbox = { ...INBOX, firstSeq: 0, lastSeq: 0, appliedRowAtMs: null };
+  expect(whyNewEpoch({ ...MIRROR, inboxSeq: 0, inboxRowAtMs: null }, inbox, null, T0)).toBeNull();
 });
 
 interface Life extends StartedMirror {
-  readonly inbox: Inbox;
   readonly position: MirrorPosition;
   deliver(requestId: string, old: number, to: number): void;
   end(): void;
 }
 
-function live(path: string, isSuspect = false): Life {
-  const inboxDb = openInbox(inboxPath(path));
+function live(path: string, isSuspect = false, nowMs = T0): Life {
+  const inboxDb = openForWriting(inboxPath(path));
   let started: StartedMirror;
   try {
-    started = startMirror(path, inboxDb, { nowMs: T0, isSuspect, inboxEndSeq: null });
+    started = startMirror(path, inboxDb, { nowMs, isSuspect });
   } catch (error) {
     inboxDb.close();
     throw error;
   }
-  const { db, newEpoch } = started;
-  const inbox = new Inbox(inboxDb);
-  if (newEpoch !== null) inbox.beginEpoch(newEpoch.epoch, newEpoch.changeSeq);
+  const { db } = started;
+  const inbox = new InboxWriter(unlocked(inboxDb));
   const applier = new Applier(db, inboxDb);
   const end = (): void => [db, inboxDb].forEach((each: Db) => each.close());
   onTestFinished(end);
   return {
     ...started,
-    inbox,
     position: mirrorPosition(db),
     deliver: (requestId, old, to) => {
-      inbox.append([{ body: delivery(requestId, item({ old, new: to })), arrivedAtMs: T0 }]);
+      // Each later than the one before.
+      const update_time = T0 - old;
+      const body = delivery(requestId, item({ old, new: to, update_time }));
+      inbox.append(appended([{ body, arrivedAtMs: T0 }]));
       while (applier.step([]) !== null);
-      inbox.beat({
-        atMs: T0,
-        clockMs: T0,
-        missedSinceMs: null,
-        changeSeq: applier.position.changeSeq,
-        stream: null,
-      });
+      noteHandedOut(path, mirrorPosition(db));
     },
     end,
   };
@@ -125,7 +128,7 @@ function filled(): { readonly path: string; readonly older: string; readonly pos
 }
 
 function openedInbox(path: string): Db {
-  const db = openInbox(inboxPath(path));
+  const db = openForWriting(inboxPath(path));
   onTestFinished(() => void db.close());
   return db;
 }
@@ -148,7 +151,7 @@ test.each<[string, RegExp, boolean, (path: string, older: string) => unknown]>([
     true,
     (path, older) => copyFileSync(older, path),
   ],
-  ['another inbox’s', /belongs to another inbox/, false, (path) => copyFileSync(filled().path, path)],
+  ['another inbox’s', /belongs to another inbox/, true, (path) => copyFileSync(filled().path, path)],
   [
     'restored from a backup',
     /restored from a backup/,
@@ -171,6 +174,7 @@ test.each<[string, RegExp, boolean, (path: string, older: string) => unknown]>([
   expect(life.position).toMatchObject({ epoch: life.newEpoch?.epoch, isBackup: false });
   expect(life.position.epoch).not.toBe(position.epoch);
   expect(life.position.changeSeq).toBeGreaterThanOrEqual(position.changeSeq + 1_000_000);
+  expect(life.position.inboxSeq).toBe(position.inboxSeq);
   expect(levels(life.db)).toHaveLength(isKept ? 1 : 0);
   expect(suspects(life.db)).toEqual([isKept ? 1 : 0]);
   life.deliver('c', 3, 2);
@@ -180,57 +184,83 @@ test.each<[string, RegExp, boolean, (path: string, older: string) => unknown]>([
   expect(live(path).newEpoch).toBeNull();
 });
 
-test('begins a new epoch and moves the mirror aside if the inbox is lost', () => {
+test('keeps the rows, suspect, next to a new inbox', () => {
   const { path, position } = filled();
   for (const side of ['', '-wal', '-shm']) rmSync(inboxPath(path) + side, { force: true });
   const life = live(path);
-  expect(life.newEpoch).toMatchObject({ why: 'the mirror belongs to another inbox', movedTo: path + ASIDE });
+  expect(life.newEpoch).toMatchObject({ why: 'the mirror belongs to another inbox', movedTo: null });
   expect(life.position.changeSeq).toBeGreaterThan(position.changeSeq);
+  expect([levels(life.db), suspects(life.db)]).toEqual([[3], [1]]);
 });
 
-test('applies what arrived since the inbox was restored', () => {
-  const { path, position } = filled();
+test('finds an inbox that was replaced by an older copy and has grown since', () => {
+  const { path } = filled();
   const inboxDb = openedInbox(path);
   inboxDb.exec('DELETE FROM inbox WHERE seq > 1');
-  new Inbox(inboxDb).append(['c', 'd'].map((id) => ({ body: delivery(id, item()), arrivedAtMs: T0 })));
-  const { db } = startMirror(path, inboxDb, { nowMs: T0, isSuspect: false, inboxEndSeq: 1 });
-  expect([position.inboxSeq, mirrorPosition(db).inboxSeq]).toEqual([2, 0]);
+  const later = ['c', 'd'].map((id) => ({ body: delivery(id, item()), arrivedAtMs: T0 + 5 }));
+  new InboxWriter(unlocked(inboxDb)).append(appended(later));
+  const { db, newEpoch } = startMirror(path, inboxDb, { nowMs: T0, isSuspect: false });
+  expect(newEpoch?.why).toBe('the inbox was replaced by an older copy');
+  expect(mirrorPosition(db).inboxSeq).toBe(3);
   db.close();
 });
 
-test.each(['inbox', 'mirror'])('suspects rows read by a clock that was ahead, as the %s says', (noted) => {
-  const { path } = filled();
-  const inboxDb = openedInbox(path);
-  inboxDb.exec('UPDATE metadata SET change_seq = 1000');
-  if (noted === 'inbox') inboxDb.exec(`UPDATE metadata SET clock_ms = ${T0 + 600_000}`);
-  else new Database(path).exec(`UPDATE service_state SET clock_ms = ${T0 + 600_000}`).close();
-  const { db } = startMirror(path, inboxDb, { nowMs: T0, isSuspect: false, inboxEndSeq: null });
-  db.exec(`UPDATE products SET read_at_ms = ${T0 + 600_000}`);
-  expect(suspects(db)).toEqual([1]);
-  db.close();
-});
+const DAY_MS = 24 * 60 * 60_000;
 
-test('notes the epoch that a killed start began', () => {
+test('sets instants of a clock that was ahead to the present, and suspects every row', () => {
   const { path } = filled();
-  rmSync(path);
-  const killed = startMirror(path, openedInbox(path), { nowMs: T0, isSuspect: false, inboxEndSeq: null });
-  killed.db.close();
+  const ahead = new Database(path);
+  ahead.exec(`
+    UPDATE service_state SET clock_ms = ${T0 + DAY_MS};
+    UPDATE products SET read_at_ms = ${T0 + DAY_MS}, read_until_ms = ${T0 + DAY_MS};
+    UPDATE stock_levels SET event_at_ms = ${T0 + DAY_MS}, as_of_ms = ${T0 + DAY_MS}, verified_at_ms = ${T0 + DAY_MS};
+    UPDATE changes SET recorded_at_ms = ${T0 + DAY_MS};
+    UPDATE mirror_state SET trusted_after_ms = ${T0 + DAY_MS}, offset_floor_ms = ${-DAY_MS};
+  `);
+  ahead.close();
   const life = live(path);
-  const { epoch, changeSeq } = killed.newEpoch ?? {};
-  expect(life.newEpoch).toMatchObject({ epoch, changeSeq, movedTo: null });
+  const { db, newEpoch } = life;
+  expect(newEpoch?.why).toContain('clock was ahead');
+  expect(suspects(db)).toEqual([1]);
+  expect(values(db, 'SELECT as_of FROM mirror_stock')).toEqual([T0]);
+  expect(values(db, 'SELECT max(recorded_at) FROM mirror_changes')).toEqual([T0]);
+  expect(values(db, 'SELECT trusted_after_ms FROM mirror_state')).toEqual([T0 + 2_000]);
+  expect(values(db, 'SELECT offset_floor_ms FROM mirror_state')).toEqual([null]);
   life.end();
-  expect(live(path).newEpoch).toBeNull();
 });
 
-test('begins a new epoch if the inbox never noted a change number', () => {
+test('continues the epoch that a killed start began', () => {
+  const { path } = filled();
+  const [old = { epoch: '', changeSeq: 0 }] = [readHandedOut(path) ?? undefined];
+  rmSync(path);
+  const killed = startMirror(path, openedInbox(path), { nowMs: T0, isSuspect: false });
+  killed.db.close();
+  expect(readHandedOut(path)).toEqual({
+    epoch: killed.newEpoch?.epoch,
+    changeSeq: killed.newEpoch?.changeSeq,
+  });
+  expect(live(path).newEpoch).toBeNull();
+  // Killed before the note: one more epoch begins, above the numbers of both.
+  noteHandedOut(path, old);
+  const again = live(path);
+  expect(again.position.changeSeq).toBeGreaterThan(killed.newEpoch?.changeSeq ?? Infinity);
+});
+
+test('begins a new epoch if its numbers were never noted', () => {
   const path = newPath();
   const first = live(path);
-  first.inbox.append([{ arrivedAtMs: T0, body: Buffer.from('{}') }]);
   first.end();
   for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true });
+  rmSync(numbersPath(path));
   const life = live(path);
   expect(life.newEpoch).toMatchObject({ why: null, changeSeq: 0 });
   expect(life.position.epoch).not.toBe(first.position.epoch);
+});
+
+test.each(['', '{', '{"epoch":1}', 'null'])('reads a note of %j as none', (text) => {
+  const path = newPath();
+  writeFileSync(numbersPath(path), text);
+  expect(readHandedOut(path)).toBeNull();
 });
 
 test('removes the unfinished file of a killed first start', () => {
@@ -239,7 +269,7 @@ test('removes the unfinished file of a killed first start', () => {
   const life = live(path);
   expect(life.newEpoch).toMatchObject({ why: null });
   expect(existsSync(`${path}.new`)).toBe(false);
-  expect(values(life.db, 'SELECT epoch FROM mirror_status')).toEqual([readMetadata(openedInbox(path)).epoch]);
+  expect(values(life.db, 'SELECT epoch FROM mirror_status')).toEqual([life.newEpoch?.epoch]);
   life.end();
 });
 
@@ -294,7 +324,7 @@ test.each<[string, string, (page: Buffer) => unknown]>([
 
 test('saves what a deleted write-ahead log holds', () => {
   const { path } = filled();
-  const own = openOwnMirror(path, { inboxEndSeq: null, isSuspect: false });
+  const own = openOwnMirror(path, { nowMs: T0, isSuspect: false });
   own.db.exec('UPDATE service_state SET alive_at_ms = 7');
   rmSync(`${path}-wal`);
   expect(() => own.check()).toThrow('another program deleted');

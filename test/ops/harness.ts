@@ -36,7 +36,7 @@ const DRAIN_MS = 1_500;
 const AHEAD_MS = 3_600_000;
 
 export function opsApp(
-  store: Pick<Store, 'reader' | 'writer'> & { readonly inbox: { readonly lastSeq: number } },
+  store: Pick<Store, 'reader' | 'writer'>,
   over: Partial<OpsDeps> = {},
 ): ReturnType<typeof createOpsApp> {
   const deps = { store, now: Date.now, log };
@@ -67,7 +67,7 @@ export function opsApp(
 }
 
 export async function startOps(
-  store: Pick<Store, 'reader' | 'writer'> & { readonly inbox: { readonly lastSeq: number } },
+  store: Pick<Store, 'reader' | 'writer'>,
   over: Partial<OpsDeps> = {},
 ): Promise<Ops> {
   const stopping = new AbortController();

@@ -5,14 +5,10 @@ import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newStore } from '../reconcile/mirror.ts';
+import { heartbeat, refused, REPORT } from './reported.ts';
 import { valueOf } from './metrics/exposition.ts';
 
-const STREAM = {
-  facts: () => ({ silentSinceMs: null, failure: null, backlogSinceMs: null }),
-  backlog: { rows: 0, oldestAtMs: null },
-};
-
-function watched(now: () => number = Date.now, stream: typeof STREAM | null = null) {
+function watched(now: () => number = Date.now, hasStream = false) {
   const monitor = new Monitor();
   const store = newStore();
   const operator: { blocked: Operator['blocked']; verificationBound: null } = {
@@ -20,7 +16,7 @@ function watched(now: () => number = Date.now, stream: typeof STREAM | null = nu
     verificationBound: null,
   };
   const sampler = new StateSampler({ reader: store.reader, now, log });
-  const watch = monitor.watch({ store, sampler, operator, stream, now, log });
+  const watch = monitor.watch({ store, sampler, operator, hasStream, now, log });
   onTestFinished(async () => {
     await sampler.stop();
     watch.stop();
@@ -29,7 +25,6 @@ function watched(now: () => number = Date.now, stream: typeof STREAM | null = nu
     monitor,
     store,
     watch,
-    observer: monitor.observer(now),
     sampler,
     operator,
     value: async (series: string) => valueOf(await monitor.registry.metrics(), series),
@@ -38,18 +33,21 @@ function watched(now: () => number = Date.now, stream: typeof STREAM | null = nu
 
 const one = (id: string, qty = 5) => [{ id, levels: { 1: qty } }];
 
-test('counts deliveries by answer and reason and times authentic ones', async () => {
-  const { observer, value } = watched(() => T0);
-  const refused = { tookMs: 4, remoteAddress: '10.0.0.9', bytes: 12 };
+test('counts deliveries by answer and reason and times authentic ones, over restarts of the receiver', async () => {
+  const { monitor, value } = watched(() => T0);
   expect(await value('stock_mirror_deliveries_total{answer="503",reason="not_stored"}')).toBe(0);
-  observer.committed(3);
-  observer.refused({ ...refused, status: 401, reason: 'wrong_signature' });
-  observer.refused({ ...refused, status: 503, reason: 'not_stored', tookMs: 801 });
-  expect(await value('stock_mirror_deliveries_total{answer="204",reason=""}')).toBe(1);
+  const refusal = { status: 401, count: 1, lastAtMs: T0, seen: null, variantIds: [] };
+  const answers = { buckets: [0, 0, 1, ...REPORT.answers.buckets.slice(3)], sumSeconds: 0.003 };
+  const accepted = (count: number) => ({ accepted: { count, lastAtMs: T0 } });
+  monitor.receive(heartbeat(T0, { ...accepted(1), refused: { wrong_signature: refusal }, answers }));
+  monitor.receive(heartbeat(T0, { ...accepted(3), refused: { wrong_signature: refusal }, answers }));
+  monitor.receive(heartbeat(T0, { ...accepted(2), runId: 'the next run', answers }));
+  expect(await value('stock_mirror_deliveries_total{answer="204",reason=""}')).toBe(5);
   expect(await value('stock_mirror_deliveries_total{answer="401",reason="wrong_signature"}')).toBe(1);
-  expect(await value('stock_mirror_deliveries_total{answer="503",reason="not_stored"}')).toBe(1);
+  expect(await value('stock_mirror_webhook_answer_seconds_bucket{le="0.002"}')).toBe(0);
   expect(await value('stock_mirror_webhook_answer_seconds_bucket{le="0.005"}')).toBe(1);
-  expect(await value('stock_mirror_webhook_answer_seconds_bucket{le="1"}')).toBe(2);
+  expect(await value('stock_mirror_webhook_answer_seconds_bucket{le="+Inf"}')).toBe(1);
+  expect(await value('stock_mirror_webhook_answer_seconds_sum')).toBe(0.003);
   expect(await value('stock_mirror_last_delivery_age_seconds')).toBe(0);
 });
 
@@ -63,11 +61,9 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   await store.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 20_000 })), T0 + 20_000);
   await store.deliver(new TextEncoder().encode('no JSON'), T0 + 21_000);
   await read(one('100', 8), T0 + 50_000);
-  monitor.onCommit({ deliveries: 40, lastSeq: 40, tookMs: 7, error: null });
   monitor.onAnswer('/v1/product/detail', 429);
   monitor.onAnswer('/v1/product/detail', null);
   for (const [series, expected] of [
-    ['commit_seconds_bucket{le="0.01"}', 1],
     ['gaps_total{event="opened"}', 1],
     ['gaps_total{event="proved"}', 1],
     ['dead_letters_total', 1],
@@ -90,12 +86,12 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
 });
 
 test.each([
-  ['only the store’s webhooks to this host', null, 60],
-  ['what comes through the stream too', STREAM, 1],
-])('takes for the last delivery %s', async (_, stream, ageS) => {
+  ['only the store’s webhooks to this host', false, 60],
+  ['what comes through the stream too', true, 1],
+])('takes for the last delivery %s', async (_, hasStream, ageS) => {
   let nowMs = T0;
-  const { store, observer, sampler, value } = watched(() => nowMs, stream);
-  observer.committed(3);
+  const { store, monitor, sampler, value } = watched(() => nowMs, hasStream);
+  monitor.receive(heartbeat(T0, { accepted: { count: 1, lastAtMs: T0 } }));
   nowMs += 60_000;
   await store.deliver(delivery('a', item()), nowMs - 1_000);
   await sampler.status();
@@ -103,13 +99,11 @@ test.each([
 });
 
 test('shows a cause in state and metric while its reason lasts', async () => {
-  const { watch, observer, sampler, operator, value } = watched();
+  const { watch, monitor, sampler, operator, value } = watched();
   watch.start();
   sampler.start();
   operator.blocked = { kind: 'credentials', message: 'refused', untilMs: null };
-  const refused = { tookMs: 1, status: 401 } as const;
-  for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'wrong_signature' });
-  for (let n = 0; n < 3; n += 1) observer.refused({ ...refused, reason: 'missing_signature' });
+  refused(monitor, Date.now(), { wrong_signature: 3, missing_signature: 3 });
   const holds = (code: string) => watch.state.current.causes.find((cause) => cause.code === code);
   expect(holds('credentials')).toMatchObject({ severity: 'critical' });
   expect(holds('bad_signatures')?.message).toMatch(/: 3 refused, /);

@@ -19,11 +19,11 @@ function timelineOf(store: OpenedStore, startMs: number, over: Partial<TimelineD
 
 test('counts answers and the slowest one per minute', () => {
   const { timeline, pass } = timelineOf(newStore(), T0);
-  timeline.answered(204, 3.2);
-  timeline.answered(204, 44);
-  timeline.answered(401, 900);
+  timeline.answered({ deliveries: 1, refused: 0, slowestMs: 3.2 });
+  timeline.answered({ deliveries: 1, refused: 1, slowestMs: 44 });
+  timeline.answered({ deliveries: 0, refused: 0, slowestMs: null });
   pass(MINUTE_MS);
-  timeline.answered(503, 800);
+  timeline.answered({ deliveries: 0, refused: 1, slowestMs: 800 });
   expect(timeline.minutes().slice(-3)).toEqual([
     null,
     { deliveries: 2, refused: 1, slowestMs: 44 },
@@ -36,7 +36,7 @@ test('keeps the minutes over a restart', async () => {
   const { timeline, sampler, pass } = timelineOf(store, T0);
   timeline.start();
   await sampler.status();
-  timeline.answered(204, 3);
+  timeline.answered({ deliveries: 1, refused: 0, slowestMs: 3 });
   timeline.asked();
   pass(MINUTE_MS);
   await timeline.stop();
@@ -54,7 +54,7 @@ test('tells the next process how busy the same hours were', async () => {
   const { timeline, pass } = timelineOf(store, T0);
   timeline.start();
   for (let minute = 0; minute < 90; minute += 1) {
-    timeline.answered(204, 1);
+    timeline.answered({ deliveries: 1, refused: 0, slowestMs: 1 });
     pass(MINUTE_MS);
   }
   await timeline.stop();

@@ -11,16 +11,19 @@ export const quick = (reader: StoreReader): StoreReader => ({
 });
 
 export function unwatched(
-  { reader, writer, inbox }: Pick<StateWatchDeps, 'writer' | 'inbox'> & { readonly reader: StoreReader },
+  { reader, writer }: Pick<StateWatchDeps, 'writer'> & { readonly reader: StoreReader },
   blocked: StateWatchDeps['blocked'] = () => null,
 ): Pick<OpsDeps, 'metrics' | 'state' | 'timeline'> & { readonly watch: StateWatch } {
   const state = new StateSampler({ reader: quick(reader), now: Date.now, log });
   const watch = new StateWatch({
-    ...{ reader, writer, inbox, log, blocked },
+    reader,
+    writer,
+    log,
+    blocked,
     now: Date.now,
     clockAheadMs: () => null,
     verification: () => null,
-    stream: null,
+    hasStream: false,
     status: () => state.last?.status ?? null,
     isReady: () => true,
   });

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { type TestContext } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { inboxPath } from '../../src/inbox/inbox.ts';
+import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { present } from '../shared/present.ts';
 import { compareWithTruth } from './compare-with-truth.ts';
 import { eventually, untilNone } from './wait.ts';
@@ -264,7 +264,9 @@ export function notKept(
   records: readonly { readonly delivery: { readonly body: Buffer } }[],
 ): string[] {
   const kept = new Set(
-    inboxRows<{ body: Buffer }>(databasePath, 'SELECT body FROM inbox').map(({ body }) => body.toString()),
+    inboxRows<{ body: Buffer }>(databasePath, `SELECT body FROM inbox WHERE kind = 'delivery'`).map(
+      ({ body }) => body.toString(),
+    ),
   );
   return records.map(({ delivery }) => delivery.body.toString()).filter((body) => !kept.has(body));
 }

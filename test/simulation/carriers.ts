@@ -26,6 +26,8 @@ interface CarrierDeps {
   readonly isCut: () => boolean;
   readonly dateAheadMs: number;
   readonly leavesOutWarehouses: boolean;
+  /** A delivery has reached the host, where a process may or may not listen. */
+  readonly onReached: (delivery: Delivery) => void;
   /** Receives every body that was answered 2xx, at the instant of the answer. */
   readonly onAnswered: (delivery: Delivery, status: number, ms: number) => void;
   readonly onCall: (call: ApiCall) => void;
@@ -54,17 +56,18 @@ export function createCarriers(deps: CarrierDeps): {
   const deliver = async (delivery: Delivery): Promise<Transmission> => {
     await time.sleep(wayMs());
     const machine = deps.machine();
-    const arrivedAtMs = time.nowMs;
+    deps.onReached(delivery);
     const request = new Request('http://127.0.0.1:8787/webhooks', {
       method: 'POST',
       headers: delivery.headers,
     });
     const answer = await machine.request('webhook', request, delivery.body);
     if (answer === null) return { outcome: 'failed' };
+    const { response, acceptedAtMs } = answer;
     const stoodStillUntilMs = machine.life?.standsStillUntilMs ?? 0;
-    deps.onAnswered(delivery, answer.status, time.nowMs - Math.max(arrivedAtMs, stoodStillUntilMs));
+    deps.onAnswered(delivery, response.status, time.nowMs - Math.max(acceptedAtMs, stoodStillUntilMs));
     await time.sleep(wayMs());
-    return { outcome: 'answered', status: answer.status };
+    return { outcome: 'answered', status: response.status };
   };
 
   const transmitter: Transmitter = {

@@ -4,6 +4,7 @@ import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Answer } from '../../src/sandbox/network/reads.ts';
 import { present } from '../shared/present.ts';
 import { DISKS, type DiskCopy, type DiskFault, type DiskName } from './disk.ts';
+import type { Lives } from './lives.ts';
 import type { Machine } from './machine.ts';
 import { PLAIN, type Mail } from './mail.ts';
 import { STRUCTURE, type Deed, type DetailFault, type Operation, type ReadFault } from './plan.ts';
@@ -18,6 +19,7 @@ export interface Stage {
   readonly random: () => number;
   readonly service: SimulatedService;
   readonly machine: Machine;
+  readonly lives: Lives;
   readonly mail: Mail;
   readonly count: (what: string) => void;
   readonly readLatencyMs: number;
@@ -185,6 +187,13 @@ export function createDoer(stage: Stage): {
           if (!(error instanceof OperationError)) throw error;
         }
         return;
+      case 'life':
+      case 'suspend_machine':
+      case 'set_wall_clock':
+      case 'keep_copy':
+      case 'files_while_running':
+        stage.lives.perform(deed);
+        return;
       case 'unknown_event':
         mail.sendUnknownEvent();
         return;
@@ -216,6 +225,7 @@ export function createDoer(stage: Stage): {
       for (const end of ends.values()) end();
       ends.clear();
       isOver = true;
+      stage.lives.calm();
       stage.side.forget();
     },
   };
@@ -494,6 +504,9 @@ function setSlowness(machine: Machine, of: DeedOf, commitMs: number): void {
 }
 
 function restoreFiles({ machine: { disk }, backup }: Stage, of: DiskName | 'nothing'): void {
-  if (of === 'nothing') disk.loseMirror();
-  else disk.restore({ [of]: present(backup).files[of] });
+  if (of === 'nothing') disk.lose('mirror');
+  else {
+    const { journal, ...files } = present(backup).files;
+    disk.restore({ [of]: files[of], ...(of === 'mirror' ? { journal } : {}) });
+  }
 }

@@ -1,16 +1,25 @@
 /** A real folder in memory with SQLite files and injected faults. */
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { inboxPath } from '../../src/inbox/inbox.ts';
-import { lockAndOpen, type OpenInbox } from '../../src/inbox/serve-inbox.ts';
+import { inboxPath, openInboxReader } from '../../src/inbox/inbox-file.ts';
+import { InboxWriter, lockAndOpen } from '../../src/receiver/inbox-writer.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
-import type { ApplyOptions } from '../../src/mirror/mirror.ts';
+import type { StartOptions } from '../../src/mirror/start.ts';
 import { openOwnMirror, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
-import { Journal } from './journal.ts';
+import { Journal, type JournalCopy } from './journal.ts';
+import type { Damage } from './life-plan.ts';
 
 /**
  * `locked`: another program holds the write lock; `full`: no commit finds room; `unsynced`: a stored commit is
@@ -23,13 +32,20 @@ export type DiskName = (typeof DISKS)[number];
 
 const SIDES = ['', '-wal', '-shm'];
 
+/** `PRAGMA synchronous` from which on a commit is on disk when it returns. */
+const SYNCHRONOUS_FULL = 2;
+const PAGE_BYTES = 4_096;
+const WRONG_PAGE_TYPE = 0x55;
+
 export interface DiskCopy {
   readonly mirror: Uint8Array;
   readonly inbox: Uint8Array;
+  /** The inputs of the mirror's file. */
+  readonly journal: JournalCopy;
 }
 
 export class Disk {
-  readonly #folder: string;
+  readonly folder: string;
   readonly databasePath: string;
   readonly inboxPath: string;
   readonly journal = new Journal();
@@ -38,30 +54,51 @@ export class Disk {
   onCommit: () => void = () => undefined;
   onCommitted: (db: Db) => void = () => undefined;
   readonly #open = new Set<() => void>();
+  readonly #writers = new Map<DiskName, Db>();
 
   constructor() {
     const memory = '/dev/shm';
-    this.#folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'stock-mirror-simulation-'));
-    this.databasePath = join(this.#folder, 'mirror.db');
+    this.folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'stock-mirror-simulation-'));
+    this.databasePath = join(this.folder, 'mirror.db');
     this.inboxPath = inboxPath(this.databasePath);
   }
 
   /** @param isAlive nothing reaches the disk of a dead process's doing. @throws StoreError */
-  openInbox(isAlive: () => boolean): OpenInbox {
+  openInbox(isAlive: () => boolean): InboxWriter {
     const own = lockAndOpen(this.databasePath);
     const exec = this.#faulty('inbox', own.db, isAlive, { before: () => undefined, after: () => undefined });
-    return this.#held(own.db, exec, () => own.close());
+    return new InboxWriter(this.#held({ ...own, name: 'inbox', exec, end: () => own.close() }));
   }
 
-  openMirror(options: ApplyOptions, isAlive: () => boolean, onOpen: (own: OwnMirror) => void): OwnMirror {
+  openInboxForReading(): Db {
+    const db = openInboxReader(this.databasePath);
+    this.#open.add(() => db.close());
+    return db;
+  }
+
+  #clockInMirror(): number | null {
+    try {
+      const db = openReader(this.databasePath);
+      try {
+        return db.prepare<[], number | null>('SELECT clock_ms FROM service_state').pluck().get() ?? null;
+      } finally {
+        db.close();
+      }
+    } catch {
+      return null;
+    }
+  }
+
+  openMirror(options: StartOptions, isAlive: () => boolean, onOpen: (own: OwnMirror) => void): OwnMirror {
     if (this.faults.mirror === 'locked') {
       this.#feel('mirror', 'locked');
       throw new StoreError('busy', 'the mirror is locked');
     }
+    const clockMs = this.#clockInMirror();
     const own = openOwnMirror(this.databasePath, options);
     const { db, applier } = own;
     const inbox = openReader(this.inboxPath);
-    this.journal.opened(db, own.newEpoch !== null);
+    this.journal.opened(db, own.newEpoch === null ? null : { clockMs, nowMs: options.nowMs });
     onOpen(own);
     const exec = this.#faulty('mirror', db, isAlive, {
       before: () => this.journal.commit(db, inbox),
@@ -72,27 +109,31 @@ export class Disk {
       this.journal.works = [...works];
       return step(works);
     };
-    const { close } = this.#held(db, exec, (orderly) => {
+    const end = (isOrderly: boolean): void => {
       inbox.close();
-      own.close({ isOrderly: orderly });
-    });
+      own.close({ isOrderly });
+    };
+    const { close } = this.#held({ ...own, name: 'mirror', exec, end });
     return { ...own, close: ({ isOrderly }) => close(isOrderly) };
   }
 
-  #held(
-    db: Db,
-    exec: (sql: string) => Db,
-    end: (isOrderly: boolean) => void,
-  ): { db: Db; check: () => void; close: (isOrderly?: boolean) => void } {
+  #held({ name, db, check, exec, end }: Held): {
+    db: Db;
+    check: () => void;
+    close: (isOrderly?: boolean) => void;
+  } {
+    this.#writers.set(name, db);
     const kill = (): void => {
       if (db.inTransaction) exec('ROLLBACK');
       close(false);
     };
     const close = (isOrderly = true): void => {
-      if (this.#open.delete(kill)) end(isOrderly);
+      if (!this.#open.delete(kill)) return;
+      if (this.#writers.get(name) === db) this.#writers.delete(name);
+      end(isOrderly);
     };
     this.#open.add(kill);
-    return { db, check: () => undefined, close };
+    return { db, check, close };
   }
 
   #feel(disk: DiskName, fault: DiskFault): void {
@@ -134,6 +175,7 @@ export class Disk {
 
   openForReading(): Db {
     const db = openForQueries(this.databasePath);
+    onVirtualTime(db);
     const close = (): void => {
       if (db.open) db.close();
     };
@@ -145,7 +187,7 @@ export class Disk {
   get isPublished(): boolean {
     const db = openReader(this.inboxPath);
     try {
-      const sql = `SELECT published_seq >= coalesce((SELECT max(seq) FROM inbox WHERE from_stream = 0), 0) FROM metadata`;
+      const sql = `SELECT published_seq >= coalesce((SELECT max(seq) FROM inbox WHERE from_stream = 0), 0) FROM receiver`;
       return db.prepare<[], number>(sql).pluck().get() === 1;
     } finally {
       db.close();
@@ -157,24 +199,92 @@ export class Disk {
     this.#open.clear();
   }
 
+  /**
+   * Ends all connections as a power cut does: what was not synced is lost. With `synchronous` = FULL each commit is
+   * synced; otherwise all commits since the last checkpoint are lost. The write-ahead log ends in a torn transaction.
+   */
+  cutPower(): void {
+    const left = DISKS.map((name) => {
+      const writer = this.#writers.get(name);
+      const isSynced =
+        writer === undefined || Number(writer.pragma('synchronous', { simple: true })) >= SYNCHRONOUS_FULL;
+      const path = this.pathOf(name);
+      const log = contentOf(`${path}-wal`);
+      return {
+        path,
+        database: contentOf(path),
+        log: log === null || !isSynced ? null : Buffer.concat([log, Buffer.alloc(PAGE_BYTES / 2, 0xa5)]),
+      };
+    });
+    this.closeAll();
+    for (const { path, database, log } of left) {
+      for (const side of SIDES) rmSync(path + side, { force: true });
+      if (database !== null) writeFileSync(path, database);
+      if (log !== null) writeFileSync(`${path}-wal`, log);
+    }
+  }
+
+  pathOf(name: DiskName): string {
+    return name === 'inbox' ? this.inboxPath : this.databasePath;
+  }
+
+  lose(name: DiskName): void {
+    for (const side of SIDES) rmSync(this.pathOf(name) + side, { force: true });
+  }
+
+  /** @param at selects the place, from 0 to 1. */
+  damage(name: DiskName, how: Exclude<Damage, 'older' | 'backup'>, at: number): void {
+    const path = this.pathOf(name);
+    if (!existsSync(path)) return;
+    switch (how) {
+      case 'deleted':
+        this.lose(name);
+        return;
+      case 'emptied':
+        this.lose(name);
+        writeFileSync(path, '');
+        return;
+      case 'truncated': {
+        const bytes = readFileSync(path).byteLength;
+        rmSync(`${path}-wal`, { force: true });
+        rmSync(`${path}-shm`, { force: true });
+        truncateSync(path, Math.floor(bytes * at));
+        return;
+      }
+      case 'flipped': {
+        const bytes = readFileSync(path);
+        const page = Math.floor((bytes.byteLength / PAGE_BYTES) * at);
+        // The header of the file precedes the first page's own.
+        bytes[page === 0 ? 100 : page * PAGE_BYTES] = WRONG_PAGE_TYPE;
+        writeFileSync(path, bytes);
+        return;
+      }
+      case 'replaced':
+        this.lose(name);
+        writeFileSync(path, foreignDatabase());
+    }
+  }
+
+  isForeign(name: DiskName): boolean {
+    const content = contentOf(this.pathOf(name));
+    return content !== null && content.equals(foreignDatabase());
+  }
+
   backUp(): DiskCopy | null {
     if (!existsSync(this.databasePath)) return null;
     const mirror = copyOf(openReader(this.databasePath));
-    return { mirror, inbox: copyOf(openReader(this.inboxPath)) };
+    return { mirror, inbox: copyOf(openReader(this.inboxPath)), journal: this.journal.copy() };
   }
 
   restore(copy: Partial<DiskCopy>): void {
     if (copy.mirror !== undefined) overwrite(this.databasePath, copy.mirror);
+    if (copy.journal !== undefined) this.journal.restore(copy.journal);
     if (copy.inbox !== undefined) overwrite(this.inboxPath, copy.inbox);
-  }
-
-  loseMirror(): void {
-    for (const side of SIDES) rmSync(this.databasePath + side, { force: true });
   }
 
   remove(): void {
     this.closeAll();
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   keepAt(path: string): void {
@@ -185,12 +295,52 @@ export class Disk {
   }
 }
 
+interface Held {
+  readonly name: DiskName;
+  readonly db: Db;
+  readonly check: () => void;
+  readonly exec: (sql: string) => Db;
+  readonly end: (isOrderly: boolean) => void;
+}
+
+function contentOf(path: string): Buffer | null {
+  return existsSync(path) ? readFileSync(path) : null;
+}
+
+/** A database of another program. */
+function foreignDatabase(): Buffer {
+  const db = new Database(':memory:');
+  db.exec('PRAGMA application_id = 4242; CREATE TABLE accounts (id INTEGER PRIMARY KEY)');
+  const bytes = db.serialize();
+  db.close();
+  return bytes;
+}
+
+/** As `stock-mirror backup` leaves it. */
+export function asBackup(mirror: Uint8Array): Uint8Array {
+  const bytes = Buffer.from(mirror);
+  // Bytes 18 and 19 of the header: a copy in memory has no write-ahead log.
+  bytes.fill(1, 18, 20);
+  const db = new Database(bytes);
+  db.exec('UPDATE service_state SET is_backup = 1, stopped_at_ms = alive_at_ms');
+  const backup = db.serialize();
+  db.close();
+  return backup;
+}
+
 function copyOf(db: Db): Uint8Array {
   try {
     return db.serialize();
   } finally {
     db.close();
   }
+}
+
+/** Views compare the heartbeat with `julianday('now')`. */
+export function onVirtualTime(db: Db): void {
+  const UNIX_EPOCH_DAYS = 2_440_587.5;
+  const DAY_MS = 86_400_000;
+  db.function('julianday', () => Date.now() / DAY_MS + UNIX_EPOCH_DAYS);
 }
 
 function overwrite(path: string, copy: Uint8Array): void {

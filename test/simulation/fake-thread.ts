@@ -1,4 +1,5 @@
 /** Runs the store's threads on the simulation's thread; messages take virtual time. */
+import { asError } from '../../src/platform/thrown.ts';
 import type { Owner, Thread } from '../../src/platform/thread.ts';
 import { present } from '../shared/present.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
@@ -31,7 +32,14 @@ export function startFakeThread<In, Out>(
       return;
     }
     busyUntilMs = time.nowMs;
-    onMessage(present(inbox.shift()));
+    const message = present(inbox.shift());
+    try {
+      onMessage(message);
+    } catch (error) {
+      closed = true;
+      tell(() => onEnd(asError(error)));
+      return;
+    }
     work();
   };
   const tell = (action: () => void): void => {

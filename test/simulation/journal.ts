@@ -4,7 +4,10 @@ import type { Input } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyInput } from '../../src/core/apply/apply-input.ts';
 import type { MirrorState } from '../../src/core/model.ts';
-import type { InboxRow } from '../../src/inbox/inbox.ts';
+import type { InboxRow } from '../../src/inbox/inbox-file.ts';
+import { readMissed } from '../../src/inbox/missed.ts';
+import { bringInstantsBack } from '../../src/mirror/file/instants.ts';
+import { CLOCK_BACK_MS } from '../../src/mirror/start.ts';
 import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
 import type { Work } from '../../src/mirror/writer/applier.ts';
 import type { Db } from '../../src/sqlite/open.ts';
@@ -23,6 +26,14 @@ interface JournalRow {
   readonly payload: Buffer;
 }
 
+export type JournalCopy = readonly {
+  readonly seq: number;
+  readonly kind: string;
+  readonly at_ms: number;
+  readonly inbox_seq: number | null;
+  readonly payload: Buffer;
+}[];
+
 export class Journal {
   readonly db: Db = new Database(':memory:');
   works: Work[] = [];
@@ -36,17 +47,29 @@ export class Journal {
     this.#insert = this.db.prepare('INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?)');
   }
 
-  opened(mirror: Db, isNewEpoch: boolean): void {
+  /** @param epoch null if the mirror continues; else the clock in the file, and the one that opened it. */
+  opened(mirror: Db, epoch: { readonly clockMs: number | null; readonly nowMs: number } | null): void {
     this.#reached = reachedIn(mirror);
     const { inputSeq } = this.#reached;
-    this.db.prepare('DELETE FROM log WHERE seq > ?').run(inputSeq + (isNewEpoch ? 0 : 0.5));
-    if (!isNewEpoch) return;
+    this.db.prepare('DELETE FROM log WHERE seq > ?').run(inputSeq + (epoch === null ? 0.5 : 0));
+    if (epoch === null) return;
     const state = mirror
-      .prepare(
+      .prepare<[], object>(
         'SELECT change_seq AS changeSeq, inbox_seq AS inboxSeq, trusted_after_ms AS trustedAfterMs FROM mirror_state',
       )
       .get();
-    this.#insert.run(inputSeq + 0.5, 'epoch', 0, null, Buffer.from(JSON.stringify(state)));
+    this.#insert.run(inputSeq + 0.5, 'epoch', 0, null, Buffer.from(JSON.stringify({ state, ...epoch })));
+  }
+
+  copy(): JournalCopy {
+    return this.db.prepare<[], JournalCopy[number]>('SELECT * FROM log').all();
+  }
+
+  /** The mirror's file is as it was when the copy was made. */
+  restore(copy: JournalCopy): void {
+    this.db.exec('DELETE FROM log');
+    for (const { seq, kind, at_ms, inbox_seq, payload } of copy)
+      this.#insert.run(seq, kind, at_ms, inbox_seq, payload);
   }
 
   commit(mirror: Db, inbox: Db): void {
@@ -54,10 +77,10 @@ export class Journal {
     let seq = this.#reached.inputSeq;
     const rows = inbox
       .prepare<[number, number], InboxRow>(
-        'SELECT seq, arrived_at_ms AS arrivedAtMs, body FROM inbox WHERE seq > ? AND seq <= ? ORDER BY seq',
+        'SELECT seq, kind, arrived_at_ms AS arrivedAtMs, body FROM inbox WHERE seq > ? AND seq <= ? ORDER BY seq',
       )
       .all(this.#reached.inboxSeq, after.inboxSeq);
-    for (const row of rows) this.#insert.run(++seq, 'delivery', row.arrivedAtMs, row.seq, row.body);
+    for (const row of rows) this.#insert.run(++seq, row.kind, row.arrivedAtMs, row.seq, row.body);
     while (seq < after.inputSeq) {
       const work = present(this.works.shift());
       if (work.kind !== 'input') continue;
@@ -74,23 +97,20 @@ export class Journal {
   ): void {
     const tables = new SqliteTables(into);
     const rows = this.db
-      .prepare<[], JournalRow & { inboxSeq: number }>(
+      .prepare<[], JournalRow & { inboxSeq: number | null }>(
         'SELECT seq, kind, at_ms AS atMs, inbox_seq AS inboxSeq, payload FROM log ORDER BY seq',
       )
       .all();
     into.transaction(() => {
       for (const row of rows) {
         if (row.kind === 'epoch') {
-          tables.putState({
-            ...tables.state(),
-            ...(JSON.parse(row.payload.toString()) as Partial<MirrorState>),
-          });
+          beginEpoch(into, tables, JSON.parse(row.payload.toString()) as Epoch);
           continue;
         }
         const input = inputOf(row);
         const facts: Fact[] = [];
         applyInput(tables, input, (fact) => facts.push(fact));
-        const inboxSeq = input.kind === 'delivery' ? input.inboxSeq : tables.state().inboxSeq;
+        const inboxSeq = row.inboxSeq ?? tables.state().inboxSeq;
         tables.putState({ ...tables.state(), appliedSeq: row.seq, inboxSeq });
         each(tables, input, facts);
       }
@@ -99,8 +119,25 @@ export class Journal {
   }
 }
 
-function inputOf({ kind, atMs, payload, inboxSeq }: JournalRow & { readonly inboxSeq: number }): Input {
-  if (kind === 'delivery') return { kind, inboxSeq, atMs, ...parseDelivery(payload) };
+interface Epoch {
+  readonly state: Partial<MirrorState>;
+  readonly clockMs: number | null;
+  readonly nowMs: number;
+}
+
+/** As the start rule does, so that instants of a clock that was ahead are the same again. */
+function beginEpoch(into: Db, tables: SqliteTables, { state, clockMs, nowMs }: Epoch): void {
+  tables.flush();
+  into.prepare('UPDATE service_state SET clock_ms = ?').run(clockMs);
+  bringInstantsBack(into, nowMs + CLOCK_BACK_MS, nowMs);
+  tables.reload();
+  tables.putState({ ...tables.state(), ...state });
+}
+
+function inputOf(row: JournalRow & { readonly inboxSeq: number | null }): Input {
+  const { kind, atMs, payload, inboxSeq } = row;
+  if (kind === 'delivery') return { kind, inboxSeq: inboxSeq ?? 0, atMs, ...parseDelivery(payload) };
+  if (kind === 'missed' && inboxSeq !== null) return { kind, atMs, ...readMissed(payload, atMs) };
   return JSON.parse(payload.toString()) as Input;
 }
 

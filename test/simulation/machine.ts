@@ -8,13 +8,17 @@ import { connectOver } from '../../src/store-api/client.ts';
 import type { TokenFile, TokenState } from '../../src/store-api/token/token-file.ts';
 import type { Transport } from '../../src/store-api/transport/transport.ts';
 import { serveQueries } from '../../src/mirror/reader/serve-queries.ts';
-import { serveInbox } from '../../src/inbox/serve-inbox.ts';
+import { receiverSettings } from '../../src/app/receiver-settings.ts';
+import type { HostTime } from '../../src/platform/host-time.ts';
+import { runReceiver, type ReceiverPlatform } from '../../src/receiver/run-receiver.ts';
 import type { Thread } from '../../src/platform/thread.ts';
 import { serveApply, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { Disk } from './disk.ts';
 import { startFakeThread, type ThreadPace } from './fake-thread.ts';
 import { HOSTS, type GlobalTime } from './globals.ts';
 import { incomingOf } from './incoming.ts';
+import type { KernelSocket } from './kernel-socket.ts';
+import type { Settings } from './life-plan.ts';
 import { processLog } from './process-log.ts';
 import { present } from '../shared/present.ts';
 import { newLife, WORLD, type Life, type VirtualTime } from './virtual-time.ts';
@@ -25,20 +29,28 @@ interface Credentials {
   readonly webhookSecrets: readonly [string, ...string[]];
 }
 
+/** Settings that take effect at the next start. */
+type StartSettings = Omit<Settings, 'isSecretReplaced'>;
+
+export interface Answered {
+  readonly response: Response;
+  /** The process read the request: until then it waited in the kernel's queue. */
+  readonly acceptedAtMs: number;
+}
+
 export interface MachineOptions {
   readonly time: VirtualTime;
   readonly globals: GlobalTime;
   readonly random: () => number;
   readonly credentials: Credentials;
-  /** A fixed time zone makes seeds reproducible. */
-  readonly schedules: Config['schedules'] & { readonly timezone: string };
-  readonly maxConcurrency: number;
-  readonly maxRps: number;
+  readonly settings: StartSettings;
   readonly transport: (life: Life, now: () => number) => Transport;
   readonly log: (line: string) => void;
   readonly onFault: (what: string) => void;
   readonly onOpen: (own: OwnMirror) => void;
   readonly onEnded: () => void;
+  /** The process or its start has failed; null if that is a fault of the program. */
+  readonly onFailure: ((what: string) => void) | null;
   /** Its part in a stream; without it, this is the only host. */
   readonly stream?: {
     readonly role: Config['role'];
@@ -70,15 +82,34 @@ export class Machine {
   #process: Process | null = null;
   #tokenState: TokenState | null = null;
   #tokenSecret = '';
-  slowCommitMs = 0;
+  #slowCommitMs = 0;
+  slowestCommitMs = 0;
   slowApplyMs = 0;
   instantReads = true;
+  settings: StartSettings;
+  webhookSecrets: readonly [string, ...string[]];
+  /** The public port's socket, if the service manager opens it. */
+  socket: KernelSocket | null = null;
+  isSuspended = false;
+  /** Called at the planned kill. */
+  #onKilled: () => void = () => undefined;
   /** Effects left until the planned kill; null if none is planned. */
   #killAfterEffects: number | null = null;
 
   constructor(options: MachineOptions) {
     this.#options = options;
+    this.settings = options.settings;
+    this.webhookSecrets = options.credentials.webhookSecrets;
     this.disk.onCommit = () => this.effect();
+  }
+
+  get slowCommitMs(): number {
+    return this.#slowCommitMs;
+  }
+
+  set slowCommitMs(ms: number) {
+    this.#slowCommitMs = ms;
+    this.slowestCommitMs = Math.max(this.slowestCommitMs, ms);
   }
 
   get isRunning(): boolean {
@@ -93,12 +124,15 @@ export class Machine {
     if (this.#killAfterEffects === null || this.#process === null) return;
     this.#killAfterEffects -= 1;
     if (this.#killAfterEffects > 0) return;
+    const onKilled = this.#onKilled;
     this.kill();
+    onKilled();
     throw new Error('killed');
   }
 
-  killAfter(effects: number): void {
+  killAfter(effects: number, onKilled: () => void = () => undefined): void {
     this.#killAfterEffects = Math.max(1, effects);
+    this.#onKilled = onKilled;
   }
 
   cancelKill(): void {
@@ -107,7 +141,7 @@ export class Machine {
 
   async start(): Promise<void> {
     if (this.#process !== null) return;
-    const { globals, onFault } = this.#options;
+    const { globals } = this.#options;
     const life = newLife();
     const process: Process = { life, listeners: new Map(), service: null };
     this.#process = process;
@@ -118,7 +152,7 @@ export class Machine {
           this.#config(),
           processLog({ ...this.#options, life }),
           (error) => {
-            if (life.alive) onFault(`the store died: ${error.message}`);
+            if (life.alive) this.#failed(`the process ended: ${error.message}`);
           },
           this.#platform(process),
         ),
@@ -128,18 +162,41 @@ export class Machine {
       if (!life.alive) return;
       this.#options.log(`the start failed: ${String(error)}`);
       this.kill();
+      this.#options.onFailure?.(`the start failed: ${String(error)}`);
     }
   }
 
+  #failed(what: string): void {
+    const { onFailure, onFault, log } = this.#options;
+    if (onFailure === null) {
+      onFault(what);
+      return;
+    }
+    log(what);
+    this.kill();
+    onFailure(what);
+  }
+
   kill(): void {
+    if (this.#end()) this.#options.time.after(0, WORLD, () => this.disk.closeAll());
+  }
+
+  cutPower(): void {
+    this.#end();
+    this.disk.cutPower();
+  }
+
+  /** @returns whether there was a process. */
+  #end(): boolean {
     const process = this.#process;
-    if (process === null) return;
+    if (process === null) return false;
     this.#process = null;
     this.#killAfterEffects = null;
+    this.#onKilled = () => undefined;
     process.life.end();
     this.#options.onEnded();
     this.#options.globals.life = process.life;
-    this.#options.time.after(0, WORLD, () => this.disk.closeAll());
+    return true;
   }
 
   async stop(): Promise<void> {
@@ -165,18 +222,48 @@ export class Machine {
     life.standsStillUntilMs = Math.max(life.standsStillUntilMs, this.#options.time.nowMs + ms);
   }
 
-  async request(port: keyof typeof PORT, request: Request, body: Uint8Array): Promise<Response | null> {
-    const process = this.#process;
-    const fetch = process?.listeners.get(PORT[port]);
-    if (process === null || fetch === undefined) return null;
+  /** The whole machine stands still, also its kernel and its monotonic clock. */
+  suspend(ms: number, onWake: () => void): void {
     const { time } = this.#options;
-    const { life } = process;
-    if (life.standsStillUntilMs > time.nowMs) await time.sleep(life.standsStillUntilMs - time.nowMs, WORLD);
-    if (!life.alive) return null;
+    this.isSuspended = true;
+    // Before the process's own events at the same instant.
+    time.after(ms, WORLD, () => {
+      this.isSuspended = false;
+      onWake();
+    });
+    this.standStill(ms);
+  }
+
+  async request(port: keyof typeof PORT, request: Request, body: Uint8Array): Promise<Answered | null> {
+    const serving = await this.#serving(port);
+    if (serving === null) return null;
+    const { life, fetch } = serving;
+    const { time } = this.#options;
+    const acceptedAtMs = time.nowMs;
     const incoming = incomingOf(request, body);
     const answered = this.#inside(life, () => fetch(request, { incoming }));
-    const answer = await Promise.race([answered, life.death]);
-    return answer === undefined || !life.alive ? null : answer;
+    const response = await Promise.race([answered, life.death]);
+    return response === undefined || !life.alive ? null : { response, acceptedAtMs };
+  }
+
+  /** @returns the process that accepts a connection; null if it is refused or dropped. */
+  async #serving(port: keyof typeof PORT): Promise<{ readonly life: Life; readonly fetch: Fetch } | null> {
+    const { time } = this.#options;
+    for (;;) {
+      if (this.isSuspended) return null;
+      const process = this.#process;
+      const fetch = process?.listeners.get(PORT[port]);
+      if (process !== null && fetch !== undefined) {
+        const { life } = process;
+        if (life.standsStillUntilMs > time.nowMs)
+          await time.sleep(life.standsStillUntilMs - time.nowMs, WORLD);
+        if (life.alive) return { life, fetch };
+        // Another process may listen by now.
+        continue;
+      }
+      const socket = port === 'webhook' ? this.socket : null;
+      if (socket === null || !(await socket.connect())) return null;
+    }
   }
 
   async ask(path: string, body?: unknown): Promise<{ status: number; json: unknown } | null> {
@@ -187,7 +274,8 @@ export class Machine {
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     });
     const answer = await this.request('ops', request, new Uint8Array());
-    return answer === null ? null : { status: answer.status, json: await answer.json() };
+    if (answer === null) return null;
+    return { status: answer.response.status, json: await answer.response.json() };
   }
 
   #inside<T>(life: Life, work: () => T): T {
@@ -205,10 +293,6 @@ export class Machine {
   #platform(process: Process): Platform {
     const { time, random, transport } = this.#options;
     const { life } = process;
-    const pace: ThreadPace = {
-      messageMs: () => random() * 2,
-      workMs: () => 0.3 + random() * 2 + this.slowCommitMs,
-    };
     const applying: ThreadPace = {
       messageMs: () => random() * 2,
       workMs: () => 0.3 + random() * 2 + this.slowApplyMs,
@@ -217,13 +301,11 @@ export class Machine {
     const instant: ThreadPace = { messageMs: () => 0, workMs: () => 0 };
     return {
       random,
-      threads: () => ({
-        inbox: () =>
-          this.#watched(
-            startFakeThread(time, life, pace, (owner) =>
-              serveInbox(owner, () => this.disk.openInbox(() => life.alive)),
-            ),
-          ),
+      host: this.#host(),
+      runReceiver: (config, log, events) =>
+        runReceiver(receiverSettings(config), { ...events, log }, this.#receiverPlatform(process)),
+      files: () => ({
+        openInbox: () => this.disk.openInboxForReading(),
         apply: (options) =>
           this.#watched(
             startFakeThread(time, life, applying, (owner) =>
@@ -246,17 +328,53 @@ export class Machine {
         }),
       connectStream: () => present(this.#options.stream).connect(life),
       loadOps: () => Promise.resolve({ createOpsApp }),
-      listen: (app, { host, port }) => {
-        process.listeners.set(port, app.fetch as Fetch);
-        return Promise.resolve({
-          host,
-          port,
-          stop: () => {
-            process.listeners.delete(port);
-            return Promise.resolve();
-          },
+      listen: this.#listen(process),
+    };
+  }
+
+  #listen(process: Process): Platform['listen'] {
+    return (app, { host, port }) => {
+      process.listeners.set(port, app.fetch as Fetch);
+      if (port === PORT.webhook) this.socket?.served();
+      return Promise.resolve({
+        host,
+        port,
+        stop: () => {
+          process.listeners.delete(port);
+          return Promise.resolve();
+        },
+      });
+    };
+  }
+
+  #host(): HostTime {
+    const { time, globals } = this.#options;
+    return {
+      wallMs: Date.now,
+      sinceBootMs: () => Math.floor(time.nowMs - globals.bootedAtMs),
+      bootId: `boot at ${globals.bootedAtMs}`,
+    };
+  }
+
+  /** A commit takes its time before it happens, and the process may be killed before it. */
+  #receiverPlatform(process: Process): ReceiverPlatform {
+    const { time, random } = this.#options;
+    const { life } = process;
+    return {
+      host: this.#host(),
+      listen: this.#listen(process),
+      passedSocket: () => {
+        const { inode, isFull } = present(this.socket);
+        return { inode, wasQueueFull: isFull };
+      },
+      openInbox: () => this.disk.openInbox(() => life.alive),
+      later: (work) => {
+        const commitMs = 0.3 + random() * 4 + this.slowCommitMs;
+        time.after(commitMs, life, () => {
+          if (this.#survives()) work();
         });
       },
+      connectStream: () => present(this.#options.stream).connect(life),
     };
   }
 
@@ -298,9 +416,12 @@ export class Machine {
   }
 
   #config(): Config {
-    const { schedules, maxConcurrency, maxRps, stream } = this.#options;
-    const { clientId, clientSecret, webhookSecrets } = this.#options.credentials;
-    const [first, ...others] = webhookSecrets;
+    const { stream } = this.#options;
+    const { clientId, clientSecret } = this.#options.credentials;
+    const { maxConcurrency, maxRps, retentionDays, reconcileCron, resyncCron } = this.settings;
+    const [first, ...others] = this.webhookSecrets;
+    // A fixed time zone makes seeds reproducible.
+    const schedules = { reconcileCron, verifyWithinHours: 2, resyncCron, timezone: 'UTC' };
     return {
       service: {
         baseUrl: 'http://service.invalid',
@@ -311,11 +432,15 @@ export class Machine {
         maxRps,
       },
       database: { path: this.disk.databasePath },
-      webhook: { host: '127.0.0.1', port: PORT.webhook },
+      webhook: {
+        host: '127.0.0.1',
+        port: PORT.webhook,
+        ...(this.socket === null ? {} : { fd: this.socket.fd }),
+      },
       ops: { host: '127.0.0.1', port: PORT.ops, token: null, readToken: null },
       schedules,
       warehouseNames: new Map(),
-      retentionDays: 30,
+      retentionDays,
       stream: stream === undefined ? null : STREAM,
       role: stream?.role ?? 'both',
       logLevel: 'info',

@@ -1,6 +1,7 @@
 /** A run, drawn from its seed before it begins, so that a failing one can be shortened. */
 import { createRandom, type Random } from '../../src/sandbox/world/random.ts';
 import type { DiskFault, DiskName } from './disk.ts';
+import { drawSocketRoom, lifeTroubles, type LifeDeed } from './life-plan.ts';
 
 export const OPERATIONS = [
   ...(['adjust', 'add', 'order', 'cancel', 'ship', 'flip', 'burst', 'assemble', 'disassemble'] as const),
@@ -41,6 +42,7 @@ export interface SceneDeed {
 
 export type Deed =
   | SceneDeed
+  | LifeDeed
   | {
       readonly do: 'operation';
       readonly what: Operation;
@@ -83,8 +85,19 @@ interface Step {
   readonly deed: Deed;
 }
 
+/**
+ * `history`: faults of every kind, each with its exceptions; `lives`: life cycles of process, machine and files, with
+ * a store whose answers are true, so that nothing excuses a wrong value except a webhook that the network lost;
+ * `stream`: the mirror takes its deliveries from a stream, to which three receivers publish, one of them a second
+ * mirror.
+ */
+export type Kind = 'history' | 'lives' | 'stream';
+
 export interface Plan {
   readonly seed: number;
+  readonly kind: Kind;
+  /** Room of the passed socket's accept queue; null if the process opens its own socket. */
+  readonly socketRoom: number | null;
   readonly startMs: number;
   readonly products: number;
   readonly serviceOffsetMs: number;
@@ -97,15 +110,55 @@ export interface Plan {
   readonly leavesOutWarehouses: boolean;
   readonly dateAheadMs: number;
   readonly instantReads: boolean;
-  /** The mirror takes its deliveries from a stream, to which three receivers publish; one of them is a second mirror. */
-  readonly isStreamed: boolean;
   readonly activeMs: number;
   readonly steps: readonly Step[];
 }
 
 const MINUTE_MS = 60_000;
 
-export function drawPlan(seed: number, isStreamed = false): Plan {
+export function drawPlan(seed: number, kind: Kind = 'history'): Plan {
+  return kind === 'lives' ? drawLives(seed) : drawHistory(seed, kind);
+}
+
+function drawLives(seed: number): Plan {
+  const random = createRandom(seed, 'lives');
+  const activeMs = random.int(60, 400) * 1_000;
+  const weather: Weather = {
+    loss: random.pick([0, 0, 0.02, 0.1]),
+    delay: random.pick([0, 0.1]),
+    again: random.pick([0, 0.05]),
+    mangle: 0,
+    bursts: random.pick([0, 0.1, 0.4]),
+    structure: random.pick([0, 0.03]),
+    troubleShare: random.pick([0.03, 0.06, 0.12]),
+    troubles: [...lifeTroubles(random), ...quietTroubles(random)],
+  };
+  const steps = Array.from({ length: random.int(60, 350) }, () => ({
+    atMs: random.int(0, activeMs),
+    deed: drawDeed(random, weather, 'short'),
+  }));
+  return {
+    seed,
+    kind: 'lives',
+    socketRoom: drawSocketRoom(random),
+    startMs: 1_790_000_000_000 + random.int(0, 86_400_000),
+    products: random.pick([2, 5, 12, 12, 30]),
+    serviceOffsetMs: random.pick([0, 0, random.int(-5_000, 5_000)]),
+    nodeSkewMs: 0,
+    reconcileCron: random.pick(['*/15 * * * *', '* * * * *', null]),
+    resyncCron: random.pick(['0 3 * * *', null]),
+    maxConcurrency: random.pick([1, 3, 8]),
+    maxRps: random.pick([5, 50, 50]),
+    readLatencyMs: random.pick([0, 20, 200]),
+    leavesOutWarehouses: false,
+    dateAheadMs: 0,
+    instantReads: random.chance(0.8),
+    activeMs,
+    steps: steps.toSorted((a, b) => a.atMs - b.atMs),
+  };
+}
+
+function drawHistory(seed: number, kind: Kind): Plan {
   const random = createRandom(seed, 'plan');
   const length: Length = random.chance(0.04) ? 'long' : 'short';
   const activeMs = length === 'long' ? random.int(25, 50) * MINUTE_MS : random.int(40, 300) * 1_000;
@@ -142,6 +195,8 @@ export function drawPlan(seed: number, isStreamed = false): Plan {
   const nodeSkewMs = random.pick([0, 0, 0, 200, 500]);
   return {
     seed,
+    kind,
+    socketRoom: null,
     startMs,
     products,
     serviceOffsetMs,
@@ -157,7 +212,6 @@ export function drawPlan(seed: number, isStreamed = false): Plan {
     leavesOutWarehouses,
     dateAheadMs,
     instantReads: random.chance(0.8),
-    isStreamed,
     activeMs,
     steps: steps.filter(
       ({ deed }) =>
@@ -210,8 +264,48 @@ interface Weather {
   readonly mangle: number;
   readonly bursts: number;
   readonly structure: number;
-  readonly troubles: readonly (readonly [weight: number, draw: (random: Random, length: Length) => Deed])[];
+  readonly troubles: readonly Trouble[];
   readonly troubleShare: number;
+}
+
+type Trouble = readonly [weight: number, draw: (random: Random, length: Length) => Deed];
+
+const standStill = (weight: number): Trouble => [
+  weight,
+  (r) => ({ do: 'stand_still', forMs: r.int(100, 20_000) }),
+];
+
+const faultyDisk = (weight: number): Trouble => [
+  weight,
+  (r) => ({
+    do: 'disk',
+    of: r.pick(['inbox', 'mirror', 'mirror', 'both'] as const),
+    fault: r.pick(['locked', 'full', 'unsynced'] as const),
+    forMs: r.pick([r.int(10, 8_000), r.int(10, 8_000), r.int(8_000, 60_000)]),
+  }),
+];
+
+const slowDisk = (weight: number): Trouble => [
+  weight,
+  (r) => ({
+    do: 'slow_disk',
+    of: r.pick(['inbox', 'mirror', 'both'] as const),
+    commitMs: r.pick([20, 200, 1_200]),
+    forMs: r.int(100, 10_000),
+  }),
+];
+
+/** Troubles after which the store's answers are still true. */
+function quietTroubles(random: Random): readonly Trouble[] {
+  const some = (probability: number, weight: number): number => (random.chance(probability) ? weight : 0);
+  return [
+    standStill(some(0.3, 1)),
+    faultyDisk(some(0.4, 1)),
+    slowDisk(some(0.3, 0.5)),
+    [some(0.3, 0.5), (r) => ({ do: 'cut', forMs: r.pick([r.int(100, 5_000), r.int(5_000, 60_000)]) })],
+    [some(0.3, 0.5), (r) => ({ do: 'resync', products: r.chance(0.5) ? null : r.int(1, 5) })],
+    [some(0.2, 0.5), (r) => ({ do: 'replay', back: r.int(1, 100) })],
+  ];
 }
 
 function drawWeather(random: Random): Weather {
@@ -234,25 +328,9 @@ function drawWeather(random: Random): Weather {
         (r) => ({ do: 'kill', effects: r.chance(0.7) ? r.int(1, 60) : null, downMs: drawDown(r) }),
       ],
       [some(0.3, 1), (r) => ({ do: 'stop', downMs: drawDown(r) })],
-      [some(0.2, 1), (r) => ({ do: 'stand_still', forMs: r.int(100, 20_000) })],
-      [
-        some(0.4, 2),
-        (r) => ({
-          do: 'disk',
-          of: r.pick(['inbox', 'mirror', 'mirror', 'both'] as const),
-          fault: r.pick(['locked', 'full', 'unsynced'] as const),
-          forMs: r.pick([r.int(10, 8_000), r.int(10, 8_000), r.int(8_000, 60_000)]),
-        }),
-      ],
-      [
-        some(0.3, 1),
-        (r) => ({
-          do: 'slow_disk',
-          of: r.pick(['inbox', 'mirror', 'both'] as const),
-          commitMs: r.pick([20, 200, 1_200]),
-          forMs: r.int(100, 10_000),
-        }),
-      ],
+      standStill(some(0.2, 1)),
+      faultyDisk(some(0.4, 2)),
+      slowDisk(some(0.3, 1)),
       [
         some(0.25, 1),
         (r) => ({ do: 'mirror_clock', byMs: r.pick([-1, 1]) * r.pick([500, 3_000, 90_000, 3_600_000]) }),

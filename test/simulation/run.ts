@@ -5,14 +5,18 @@ import { createRandom } from '../../src/sandbox/world/random.ts';
 import { createService, type SimulatedService } from '../../src/sandbox/sandbox.ts';
 import type { Transmitter } from '../../src/sandbox/network/transmit.ts';
 import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
+import { isDamage } from '../../src/sqlite/errors.ts';
 import { prepared } from '../../src/sqlite/prepared.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { type Db } from '../../src/sqlite/open.ts';
 import { present } from '../shared/present.ts';
 import { createCarriers } from './carriers.ts';
 import { createDoer, type Stage } from './deeds.ts';
+import { DISKS, onVirtualTime } from './disk.ts';
 import { Fleet } from './fleet.ts';
 import { installGlobals } from './globals.ts';
+import { isDrawn } from './life-plan.ts';
+import { Lives } from './lives.ts';
 import { Machine } from './machine.ts';
 import { Mail } from './mail.ts';
 import type { Plan } from './plan.ts';
@@ -28,6 +32,7 @@ import { Promises } from './watch/promises.ts';
 import { checkReapplied } from './watch/reapplied.ts';
 import { Seen } from './watch/seen.ts';
 import { Delivered } from './watch/delivered.ts';
+import { Trusted } from './watch/trusted.ts';
 import { WrongnessMeter, type Wrongness } from './watch/wrongness.ts';
 
 export interface Outcome {
@@ -54,6 +59,7 @@ const REST_UNAIDED_WITHIN_MS = 20 * 60_000;
 const SEARCHES_WITHIN_MS = 5 * 60_000;
 const STAYS_MS = 45_000;
 const SLOWEST_ANSWER_MS = 1_000;
+const LONGEST_SLEEP_MS = 3 * 3_600_000;
 const FAULTS_KEPT = 20;
 
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Outcome> {
@@ -121,6 +127,7 @@ class Run {
     (what) => this.#fault(what),
     () => this.#plan.dateAheadMs > 0 && this.#counts.has("service's clock set forward"),
   );
+  readonly #trusted = new Trusted((what) => this.#fault(what));
   readonly #wrongness = new WrongnessMeter();
   readonly #polls;
   #isHealing = false;
@@ -150,6 +157,7 @@ class Run {
       isCut: () => this.#stage.isCut,
       dateAheadMs: plan.dateAheadMs,
       leavesOutWarehouses: plan.leavesOutWarehouses,
+      onReached: (delivery) => this.#trusted.reached(delivery.items),
       onAnswered: (delivery, status, ms) => {
         if (status === 204) this.#delivered.answered(delivery.items);
         this.#forProductsOf(delivery.items, (productId) => this.#seen.delivered(productId));
@@ -160,7 +168,7 @@ class Run {
       onCall: (call) => this.#calls.onCall(call, () => this.#oldestDue()),
     } satisfies Partial<Parameters<typeof createCarriers>[0]>;
     const carriers = createCarriers({ ...ways, random: stream('carriers'), machine: () => this.#machine });
-    const fleet = plan.isStreamed ? this.#openFleet() : null;
+    const fleet = plan.kind === 'stream' ? this.#openFleet() : null;
     this.#fleet = fleet;
     const incoming =
       fleet === null
@@ -192,6 +200,7 @@ class Run {
     this.#service.clock.nodeSkewMs = plan.nodeSkewMs;
     this.#service.network.intercept = (delivery) => {
       this.#delivered.happened(delivery.items);
+      this.#trusted.happened(delivery.items);
       this.#forProductsOf(delivery.items, (productId) => this.#seen.touched(productId));
       const isReadable = this.#mail.nextFate.mangling !== 'broken_json';
       const verdict = this.#mail.route(delivery);
@@ -208,14 +217,14 @@ class Run {
         clientSecret: this.#service.clientSecret,
         webhookSecrets: [this.#service.webhookSecret] as const,
       },
-      schedules: {
+      settings: {
         reconcileCron: plan.reconcileCron,
-        verifyWithinHours: 2,
         resyncCron: plan.resyncCron,
-        timezone: 'UTC',
+        maxConcurrency: plan.maxConcurrency,
+        maxRps: plan.maxRps,
+        retentionDays: 30,
       },
-      maxConcurrency: plan.maxConcurrency,
-      maxRps: plan.maxRps,
+      onFailure: null,
       onFault: (what: string) => this.#fault(what),
     };
     fleet?.open((at) => {
@@ -245,6 +254,7 @@ class Run {
         if (newEpoch !== null) this.#onNewEpoch();
       },
       onEnded: () => this.#calls.died(),
+      onFailure: plan.kind === 'lives' ? () => this.#stage.lives.failed() : null,
     });
     this.#machine.instantReads = plan.instantReads;
     this.#machine.disk.onCommitted = (db) => this.#promises.check(db);
@@ -254,6 +264,7 @@ class Run {
       random: stream('deeds'),
       service: this.#service,
       machine: this.#machine,
+      lives: this.#openLives(globals),
       mail: this.#mail,
       count: (what) => this.#count(what),
       readLatencyMs: plan.readLatencyMs,
@@ -283,6 +294,30 @@ class Run {
     this.#doer = createDoer(this.#stage);
   }
 
+  #openLives(globals: ReturnType<typeof installGlobals>): Lives {
+    return new Lives({
+      time: this.#time,
+      globals,
+      machine: this.#machine,
+      service: this.#service,
+      socketRoom: this.#plan.socketRoom,
+      count: (what) => this.#count(what),
+      onCopy: () => this.#answered.backUp(),
+      onFiles: (change, { of, isCopy }) => {
+        this.#closeObserver();
+        change();
+        this.#isHealing = true;
+        this.#seen.restore();
+        if (!of.includes('inbox')) return;
+        if (isCopy && of.includes('mirror') && !isDrawn('feed after older copies of both'))
+          this.#consumer.startOver();
+        if (isCopy) this.#answered.restore();
+        else this.#answered.lose();
+        this.#delivered.restore();
+      },
+    });
+  }
+
   #openFleet(): Fleet {
     const { seed, startMs, activeMs } = this.#plan;
     return new Fleet({
@@ -308,6 +343,9 @@ class Run {
   #onNewEpoch(): void {
     this.#closeObserver();
     this.#guard.restore();
+    // A new epoch begins at the end of the inbox: no read shows what only earlier webhooks named.
+    this.#answered.forget();
+    this.#delivered.restore();
     this.#seen.restore();
   }
 
@@ -325,7 +363,7 @@ class Run {
           this.#doer.perform(step.deed);
         });
       }
-      this.#sample();
+      this.#sampleAgain();
       this.#pollAgain();
       const isOver = (): boolean => this.#faults.length > 0;
       await time.runUntil(plan.startMs + plan.activeMs, isOver);
@@ -345,6 +383,7 @@ class Run {
 
   end(): void {
     this.#closeObserver();
+    this.#stage.lives.end();
     this.#fleet?.end();
     this.#machine.kill();
     this.#machine.disk.closeAll();
@@ -359,6 +398,7 @@ class Run {
     this.#fleet?.calm();
     this.#machine.cancelKill();
     await this.#settleWebhooks();
+    await this.#waitFor('the machine to wake', LONGEST_SLEEP_MS, () => !this.#machine.isSuspended, 1_000);
     if (!(await this.#waitFor('a running process', 120_000, () => this.#runs()))) return;
     const beforeMs = this.#aliveAtMs();
     if (!(await this.#waitFor('a heartbeat', 120_000, () => this.#aliveAtMs() !== beforeMs))) return;
@@ -537,7 +577,10 @@ class Run {
       this.#endless(),
     );
     const integrity = db.pragma('integrity_check', { simple: true });
-    if (integrity !== 'ok') this.#fault(`integrity_check: ${String(integrity)}`);
+    // A damaged page is found when it is read, and no value may be in it: all were read at rest.
+    const isDamaged = DISKS.some((name) => this.#counts.has(`files: flipped ${name}`));
+    if (integrity !== 'ok' && !isDamaged && !this.#counts.has('files: flipped both'))
+      this.#fault(`integrity_check: ${String(integrity)}`);
     for (const [fault, times] of this.#machine.disk.felt) this.#count(`disk: ${fault}`, times);
     this.#count('epochs after the first', Math.max(0, this.#consumer.epochs - 1));
     this.#count('removals checked', this.#promises.removals);
@@ -579,7 +622,9 @@ class Run {
     this.#trace(
       `webhook answered ${status} after ${Math.round(ms)} ms: ${Buffer.from(delivery.body).toString('utf8').slice(15, 40)}`,
     );
-    if (ms > SLOWEST_ANSWER_MS) this.#fault(`an answer took ${Math.round(ms)} ms`);
+    // The receiver's thread answers nothing while it waits for the disk.
+    const slowestMs = SLOWEST_ANSWER_MS + this.#machine.slowestCommitMs;
+    if (ms > slowestMs) this.#fault(`an answer took ${Math.round(ms)} ms`);
     if (status === 204) this.#answered.add(delivery);
     else if (status !== 503) this.#fault(`an authentic delivery was answered ${status}`);
   }
@@ -600,15 +645,17 @@ class Run {
     return due.filter(({ atMs }) => atMs <= oldest.atMs).map(({ id }) => id);
   }
 
+  /** @returns null while a file is missing, damaged or not ours. */
   #observe(): Db | null {
     if (this.#observer !== null) return this.#observer;
+    let db: Db | null = null;
     try {
-      const db = openForQueries(this.#machine.disk.databasePath);
-      if (db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'mirror_status'`).get() === undefined)
-        db.close();
-      else this.#observer = db;
+      db = openForQueries(this.#machine.disk.databasePath);
+      db.prepare('SELECT 1 FROM mirror_status, inbox LIMIT 0').get();
+      onVirtualTime(db);
+      this.#observer = db;
     } catch {
-      // The mirror does not exist yet.
+      db?.close();
     }
     return this.#observer;
   }
@@ -636,23 +683,37 @@ class Run {
     }
   }
 
-  #sample(): void {
+  #sampleAgain(): void {
+    this.#reading((db) => this.#sample(db));
+    this.#time.after(SAMPLE_EVERY_MS, WORLD, () => this.#sampleAgain());
+  }
+
+  #sample(db: Db): void {
+    if (isAllApplied(db)) this.#isHealing = false;
+    if (!this.#isHealing) this.#seen.check(db, this.#service);
+    this.#checkMoved(db);
+    this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
+    if (this.#plan.kind === 'lives') this.#trusted.check(db, this.#service, this.#time.nowMs);
+    // Nodes with different clocks leave the order unknown; an answered delivery may not be applied yet.
+    if (this.#plan.nodeSkewMs === 0 && isAllApplied(db) && this.#isDrained())
+      this.#delivered.checkLevels(db, this.#service);
+  }
+
+  /** Reads the mirror as its users do. They may meet a damaged file, as long as it can be read at rest. */
+  #reading(read: (db: Db) => void): void {
     const db = this.#observe();
-    if (db !== null) {
-      if (isAllApplied(db)) this.#isHealing = false;
-      if (!this.#isHealing) this.#seen.check(db, this.#service);
-      this.#checkMoved(db);
-      this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
-      // Nodes with different clocks leave the order unknown; an answered delivery may not be applied yet.
-      if (this.#plan.nodeSkewMs === 0 && isAllApplied(db) && this.#isDrained())
-        this.#delivered.checkLevels(db, this.#service);
+    if (db === null) return;
+    try {
+      read(db);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#count('a reader met a damaged file');
+      this.#closeObserver();
     }
-    this.#time.after(SAMPLE_EVERY_MS, WORLD, () => this.#sample());
   }
 
   #pollAgain(): void {
-    const db = this.#observe();
-    if (db !== null) this.#consumer.poll(db, this.#polls.pick([1, 7, 1_000]));
+    this.#reading((db) => this.#consumer.poll(db, this.#polls.pick([1, 7, 1_000])));
     this.#time.after(this.#polls.pick([50, 700, 5_000, 30_000]), WORLD, () => this.#pollAgain());
   }
 

@@ -8,11 +8,6 @@ test.each([3, 4, 11])('keeps every promise in story %i', async (seed) => {
   expect(faults).toEqual([]);
 });
 
-test('keeps every promise on two mirrors fed by a stream', async () => {
-  const { faults } = await runPlan(drawPlan(1, true));
-  expect(faults).toEqual([]);
-});
-
 const alone = (deed: SceneDeed, over: Partial<Plan> = {}): Plan => ({
   ...drawPlan(1),
   ...{ products: 12, nodeSkewMs: 0, serviceOffsetMs: 0, dateAheadMs: 0, readLatencyMs: 20 },

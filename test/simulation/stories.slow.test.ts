@@ -6,8 +6,9 @@ const SCRIPT = join(import.meta.dirname, '../../scripts/simulate.ts');
 
 /** Story 443 has conflicts that every read leaves open, for minutes. */
 test.each([
-  ['twenty stories of loss, disorder and crashes', 20, ['--from', '430']],
-  ['four stories of receivers, mirrors and a stream', 4, ['--from', '1', '--stream']],
+  ['twenty stories of loss, disorder and crashes', 20, ['--from', '430', '--kind', 'history']],
+  ['ten stories of life cycles', 10, ['--from', '1', '--kind', 'lives']],
+  ['four stories of receivers, mirrors and a stream', 4, ['--from', '1', '--kind', 'stream']],
 ])('keeps every promise in %s', { timeout: 1_800_000 }, (_, seeds, options) => {
   const { status, stdout } = spawnSync(process.execPath, [SCRIPT, '--seeds', String(seeds), ...options], {
     encoding: 'utf8',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inboxPath } from '../../src/inbox/inbox.ts';
+import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { newPath, storeAt } from '../mirror/mirror-file.ts';
 
 test('refuses a second store on the same file until the first is closed', async () => {

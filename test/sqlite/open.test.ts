@@ -6,7 +6,8 @@ import { checkFileSystem } from '../../src/cli/doctor/files.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { explain, useWal } from '../../src/sqlite/explain.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
-import { inboxPath, openInbox } from '../../src/inbox/inbox.ts';
+import { inboxPath } from '../../src/inbox/inbox-file.ts';
+import { openForWriting } from '../../src/receiver/inbox-writer.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { newPath, rows, storeAt, temporaryFolder, values } from '../mirror/mirror-file.ts';
 
@@ -29,7 +30,7 @@ function foreign(path: string): Database.Database {
 const FULL = 2;
 
 test.each([
-  ['the inbox syncs each commit and leaves checkpoints to its thread', openInbox, 0],
+  ['the inbox syncs each commit and leaves checkpoints to its thread', openForWriting, 0],
   ['the mirror syncs each commit and checkpoints automatically', openWriter, 4096],
 ])('%s', (_name, open, autocheckpoint) => {
   const db = open(newPath());

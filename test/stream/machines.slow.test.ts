@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
-import { bodyHash } from '../../src/inbox/inbox.ts';
+import { bodyHash } from '../../src/receiver/inbox-writer.ts';
 import type { DeliveryRecord } from '../../src/sandbox/network/deliveries.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import {

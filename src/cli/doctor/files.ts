@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { inboxPath } from '../../inbox/inbox.ts';
+import { inboxPath } from '../../inbox/inbox-file.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { openMirrorFile } from '../shared/mirror-file.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { inboxPath } from '../../inbox/inbox.ts';
+import { inboxPath } from '../../inbox/inbox-file.ts';
 import { CAUSES } from '../../ops/state/causes.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
@@ -12,7 +12,7 @@ import { fail, ok, warn, type Finding } from './check.ts';
 const TIMEOUT_MS = 5_000;
 
 export async function checkMirror({ ops, database }: Config): Promise<Finding[]> {
-  if (!isDatabaseLocked(inboxPath(database.path))) {
+  if (!isDatabaseLocked(database.path)) {
     const { message, remedy } = CAUSES.stopped;
     return [(isThere(database.path) ? fail : warn)(message, remedy)];
   }

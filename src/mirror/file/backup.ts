@@ -11,7 +11,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
-import { inboxPath } from '../../inbox/inbox.ts';
+import { inboxPath } from '../../inbox/inbox-file.ts';
 import { isOneOf, refuseTarget, removeDatabase, removeSides } from '../../sqlite/database-files.ts';
 import { isBusy, isDamage, sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { explain, explained, systemCode } from '../../sqlite/explain.ts';

@@ -283,7 +283,12 @@ export const serviceState = sqliteTable(
     /** The first cause of that state; null if it is `live`. */
     stateCause: text('state_cause').default('starting'),
     isBackup: integer('is_backup').notNull().default(0),
-    inboxEpoch: text('inbox_epoch'),
+    /** The inbox that this mirror follows; null before its first start. */
+    inboxId: text('inbox_id'),
+    /** Arrival of the last applied row of the inbox, which recognises an inbox that was replaced. */
+    inboxRowAtMs: integer('inbox_row_at_ms'),
+    /** The receiver may delete rows of the inbox up to this one. */
+    inboxPrunableSeq: integer('inbox_prunable_seq').notNull().default(0),
   },
   () => [
     check('service_state_single', sql`id = 1`),

@@ -50,7 +50,7 @@ const COLUMNS = 'i.seq, i.arrived_at_ms AS arrivedAtMs, length(i.body) AS bytes,
 
 const ROWS = `
   SELECT ${COLUMNS} FROM inbox i LEFT JOIN deliveries d ON d.inbox_seq = i.seq
-  WHERE i.seq < @beforeSeq ORDER BY i.seq DESC LIMIT @limit`;
+  WHERE i.seq < @beforeSeq AND i.kind = 'delivery' ORDER BY i.seq DESC LIMIT @limit`;
 
 const WITH_DEAD_LETTERS = `
   SELECT ${COLUMNS}
@@ -105,7 +105,10 @@ export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDeli
 }
 
 function bodyOf(db: Db, seq: number): Buffer | null {
-  return column<[number], Buffer>(db, 'SELECT body FROM inbox WHERE seq = ?').get(seq) ?? null;
+  return (
+    column<[number], Buffer>(db, `SELECT body FROM inbox WHERE seq = ? AND kind = 'delivery'`).get(seq) ??
+    null
+  );
 }
 
 function viewOf({ outcomes, ...row }: Row, body: Buffer | null, shown: number): DeliveryView {

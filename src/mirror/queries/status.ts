@@ -63,8 +63,10 @@ export interface Lag {
 }
 
 const LAG = `
-  SELECT count(*) AS deliveries, min(arrived_at_ms) AS sinceMs FROM inbox
-  WHERE seq > (SELECT inbox_seq FROM mirror_state)`;
+  SELECT
+    max(0, coalesce((SELECT max(seq) FROM inbox), 0) - inbox_seq) AS deliveries,
+    (SELECT arrived_at_ms FROM inbox WHERE seq > inbox_seq ORDER BY seq LIMIT 1) AS sinceMs
+  FROM mirror_state`;
 
 export function lag(db: Db): Lag {
   return onlyRow(prepared<[], Lag>(db, LAG));

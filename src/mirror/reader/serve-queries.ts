@@ -1,4 +1,4 @@
-import { inboxPath } from '../../inbox/inbox.ts';
+import { inboxPath } from '../../inbox/inbox-file.ts';
 import { isDamage, plainError, sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { explain, explained } from '../../sqlite/explain.ts';
 import { doneOrClosed, openReader, type Db } from '../../sqlite/open.ts';

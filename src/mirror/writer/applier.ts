@@ -3,7 +3,8 @@ import type { Statement } from 'better-sqlite3';
 import type { Fact } from '../../core/apply/fact.ts';
 import { applyInput } from '../../core/apply/apply-input.ts';
 import type { Input } from '../../core/input.ts';
-import type { InboxRow } from '../../inbox/inbox.ts';
+import type { InboxRow } from '../../inbox/inbox-file.ts';
+import { missedBody, readMissed } from '../../inbox/missed.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
 import { explain } from '../../sqlite/explain.ts';
@@ -53,18 +54,23 @@ export class Applier {
   readonly #commands: Commands;
   readonly #record: ReturnType<typeof prepareRecords>;
   readonly #putDelivery: Statement<[number, string]>;
+  readonly #putPosition: Statement<[number]>;
   readonly #after: Statement<[number], InboxRow>;
 
   constructor(db: Db, inbox: Db) {
     this.#db = db;
     this.#inbox = inbox;
     this.#tables = new SqliteTables(db);
-    this.#commands = prepareCommands(db);
+    this.#commands = prepareCommands(db, inbox);
     this.#record = prepareRecords(db);
     this.#putDelivery = db.prepare('INSERT OR REPLACE INTO deliveries (inbox_seq, outcomes) VALUES (?, ?)');
-    this.#after = inbox.prepare(
-      `SELECT seq, arrived_at_ms AS arrivedAtMs, body FROM inbox WHERE seq > ? ORDER BY seq LIMIT ${ROWS_AT_ONCE}`,
-    );
+    this.#putPosition = db.prepare('UPDATE service_state SET inbox_row_at_ms = ?');
+    this.#after = inbox.prepare(`
+      SELECT seq, kind, arrived_at_ms AS arrivedAtMs, body
+      FROM inbox
+      WHERE seq > ?
+      ORDER BY seq
+      LIMIT ${ROWS_AT_ONCE}`);
   }
 
   get position(): Position {
@@ -100,7 +106,9 @@ export class Applier {
 
   #apply(rows: readonly InboxRow[], works: readonly Work[]): Step {
     const reports: AppliedInput[] = [];
-    for (const row of rows) this.#deliver(row, parseDelivery(row.body), reports);
+    for (const row of rows) this.#take(row, reports);
+    const last = rows.at(-1);
+    if (last !== undefined) this.#putPosition.run(last.arrivedAtMs);
     const results = works.map((work): Result => {
       if (work.kind === 'input') {
         const applied = this.#applyInput(work.input);
@@ -111,6 +119,24 @@ export class Applier {
       return { ok: true, value: (this.#commands[work.name] as (args: unknown) => unknown)(work.args) };
     });
     return { reports, results };
+  }
+
+  #take(row: InboxRow, reports: AppliedInput[]): void {
+    if (row.kind === 'delivery') this.#deliver(row, parseDelivery(row.body), reports);
+    else this.#miss(row, reports);
+  }
+
+  #miss({ seq: inboxSeq, arrivedAtMs, body }: InboxRow, reports: AppliedInput[]): void {
+    const facts: Fact[] = [];
+    const missed = readMissed(body, arrivedAtMs);
+    applyInput(this.#tables, { kind: 'missed', atMs: arrivedAtMs, ...missed }, (fact) => facts.push(fact));
+    reports.push({ seq: this.#count({ inboxSeq }), facts });
+  }
+
+  /** For a row that the rules cannot apply: everything is read. */
+  #missEverything(row: InboxRow, problem: string): readonly AppliedInput[] {
+    const body = missedBody({ why: 'stream_gap', sinceMs: null, untilMs: row.arrivedAtMs, variantIds: null });
+    return this.#transact(() => [this.#defect(problem), ...this.#apply([{ ...row, body }], []).reports]);
   }
 
   #oneByOne(rows: readonly InboxRow[], works: readonly Work[]): Step {
@@ -137,6 +163,7 @@ export class Applier {
       return this.#transact(() => this.#apply([row], []).reports);
     } catch (error) {
       const cause = problemOf(error);
+      if (row.kind === 'missed') return this.#missEverything(row, cause);
       const problem = `not merged: ${cause}`;
       const deadLetter = (variantId: string | null) => ({ itemIndex: null, problem, variantId });
       const { requestId, changes } = parseDelivery(row.body);
@@ -144,6 +171,7 @@ export class Applier {
       const alone = (variantIds: readonly (string | null)[]): readonly AppliedInput[] =>
         this.#transact(() => {
           const reports: AppliedInput[] = [this.#defect(cause)];
+          this.#putPosition.run(row.arrivedAtMs);
           this.#deliver(row, { requestId, changes: [], unreadable: variantIds.map(deadLetter) }, reports);
           return reports;
         });

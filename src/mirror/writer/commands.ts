@@ -7,7 +7,7 @@ import { prepareFailure, RETRY_FAILURES } from './records.ts';
 /** Plots show one day; unusual silence is judged by eight. */
 const MINUTES_KEPT = 8 * 24 * 60;
 
-/** At most `limit` of the oldest rows of each kind that are older than `beforeMs`. */
+/** At most `limit` of the oldest rows of each kind that are older than `beforeMs`, own clock. */
 interface Prune {
   readonly beforeMs: number;
   readonly limit: number;
@@ -28,7 +28,7 @@ interface Heartbeat extends WrittenState {
 }
 
 /** Each command runs inside the apply thread's transaction. */
-export function prepareCommands(db: Db) {
+export function prepareCommands(db: Db, inbox: Db) {
   // A barrier or epoch that came after the decision makes `live` wrong; the next heartbeat decides again.
   const OVERTAKEN = `@state = 'live' AND (
     @epoch <> epoch OR @trustedAfterMs < (SELECT trusted_after_ms FROM mirror_state)
@@ -77,6 +77,27 @@ export function prepareCommands(db: Db) {
        )`,
   );
   const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');
+  const firstInboxSeq = inbox.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck();
+  const prunable = db.prepare<[], { readonly prunableSeq: number; readonly inboxSeq: number }>(`
+    SELECT service_state.inbox_prunable_seq AS prunableSeq, mirror_state.inbox_seq AS inboxSeq
+    FROM service_state, mirror_state`);
+  const inboxAfter = inbox.prepare<[number, number], { readonly seq: number; readonly arrivedAtMs: number }>(`
+    SELECT seq, arrived_at_ms AS arrivedAtMs FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?`);
+  const putPrunable = db.prepare<[number]>('UPDATE service_state SET inbox_prunable_seq = ?');
+  /** Lets the receiver delete applied rows; a row that is not applied, or the last applied one, is never among them. */
+  const releaseInbox = ({ beforeMs, limit }: Prune): number => {
+    const at = prunable.get();
+    if (at === undefined) return 0;
+    let upToSeq = at.prunableSeq;
+    let released = 0;
+    for (const { seq, arrivedAtMs } of inboxAfter.iterate(at.prunableSeq, limit)) {
+      if (arrivedAtMs >= beforeMs || seq >= at.inboxSeq) break;
+      upToSeq = seq;
+      released += 1;
+    }
+    if (released > 0) putPrunable.run(upToSeq);
+    return released;
+  };
 
   return {
     alive: (args: Heartbeat): WrittenState => onlyRow(alive, args),
@@ -93,15 +114,16 @@ export function prepareCommands(db: Db) {
     progressRun: (run: Run): void => void progress.run(run),
     failRead: prepareFailure(db),
     retryFailures: (): void => void retryFailures.run(),
-    /** @param args.inboxFirstSeq the oldest row left in the inbox. */
-    prune: (args: Prune & { inboxFirstSeq: number }) => {
+    /** @returns how many rows of each kind were deleted, or released for the receiver to delete. */
+    prune: (args: Prune) => {
       const changes = pruneChanges.all(args);
       if (changes.length > 0) notePruned.run(Math.max(...changes));
       return {
         changes: changes.length,
         deadLetters: pruneDeadLetters.run(args).changes,
         runs: pruneRuns.run(args).changes,
-        deliveries: pruneDeliveries.run(args.inboxFirstSeq).changes,
+        deliveries: pruneDeliveries.run(firstInboxSeq.get() ?? 0).changes,
+        inboxRows: releaseInbox(args),
       };
     },
   };

@@ -1,12 +1,13 @@
 /** The apply thread: commits transactions (applier.ts), and ends on the first fault it cannot apply past. */
 import { rmSync } from 'node:fs';
-import { inboxPath } from '../../inbox/inbox.ts';
+import { inboxPath, openInboxReader } from '../../inbox/inbox-file.ts';
 import { holdFiles } from '../../sqlite/held-files.ts';
+import { lockDatabase } from '../../sqlite/lock.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering, Request } from '../../sqlite/worker.ts';
 import { isDamage, plainError, StoreError, type PlainError } from '../../sqlite/errors.ts';
-import type { ApplyOptions } from '../mirror.ts';
-import { startMirror, type NewEpoch } from '../start.ts';
+import { noteHandedOut, readHandedOut } from '../numbers-note.ts';
+import { mirrorPosition, startMirror, type NewEpoch, type StartOptions } from '../start.ts';
 import { Applier, type AppliedInput, type NewInput, type Position, type Work } from './applier.ts';
 import type { CommandName } from './commands.ts';
 
@@ -27,47 +28,65 @@ export interface OwnMirror {
   readonly db: Db;
   readonly applier: Applier;
   readonly newEpoch: NewEpoch | null;
-  /** Called about once a second. @throws Error when the file is gone. */
+  /** Called about once a second. @throws Error when a file is gone, or the note cannot be replaced. */
   readonly check: () => void;
   readonly close: (options: { readonly isOrderly: boolean }) => void;
 }
 
-/** The inbox must be open already: its thread holds the lock of both files. @throws StoreError */
-export function openOwnMirror(path: string, options: ApplyOptions): OwnMirror {
-  const inbox = openReader(inboxPath(path));
+/** Locks the mirror and opens it next to its inbox, which a receiver must have created. @throws StoreError */
+export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
+  const lock = lockDatabase(path);
+  const opened: Db[] = [];
+  const closeAll = (): void => {
+    for (const db of opened) db.close();
+    lock.release();
+  };
   try {
-    const { db, newEpoch } = startMirror(path, inbox, { nowMs: Date.now(), ...options });
-    // Closed last: a read-only connection leaves -wal and -shm, which readers without write access to the folder need.
-    const last = openReader(path);
-    last.prepare('SELECT 1 FROM mirror_state').get();
+    const inbox = openInboxReader(path);
+    opened.push(inbox);
+    const { db: mirror, newEpoch } = startMirror(path, inbox, options);
+    // A read-only connection that is closed last leaves -wal and -shm, which readers without write access to the folder
+    // need.
+    const keepsSideFiles = openReader(path);
+    opened.unshift(mirror, keepsSideFiles);
+    keepsSideFiles.prepare('SELECT 1 FROM mirror_state').get();
     // A deleted write-ahead log is still open: save its content into the file.
-    const sides = holdFiles([`${path}-wal`, `${path}-shm`], () => db.pragma('wal_checkpoint(PASSIVE)'));
-    const file = holdFiles([path], () => {
+    const sideFiles = holdFiles([`${path}-wal`, `${path}-shm`], () =>
+      mirror.pragma('wal_checkpoint(PASSIVE)'),
+    );
+    const mainFile = holdFiles([path], () => {
       // SQLite would use them for the file that replaced it.
-      for (const side of sides.left()) rmSync(side, { force: true });
+      for (const side of sideFiles.left()) rmSync(side, { force: true });
     });
+    const inboxFile = holdFiles([inboxPath(path)], () => undefined);
+    const applier = new Applier(mirror, inbox);
+    let notedSeq = readHandedOut(path)?.changeSeq;
     return {
-      db,
-      applier: new Applier(db, inbox),
+      db: mirror,
+      applier,
       newEpoch,
       check: () => {
-        file.check();
-        sides.check();
+        mainFile.check();
+        sideFiles.check();
+        inboxFile.check();
+        const { changeSeq } = applier.position;
+        if (changeSeq === notedSeq) return;
+        noteHandedOut(path, { epoch: mirrorPosition(mirror).epoch, changeSeq });
+        notedSeq = changeSeq;
       },
       close: ({ isOrderly }) => {
         try {
           if (!isOrderly) return;
-          db.exec(`UPDATE service_state SET state = 'stale', state_cause = 'stopped'`);
-          db.pragma('wal_checkpoint(TRUNCATE)');
+          mirror.exec(`UPDATE service_state SET state = 'stale', state_cause = 'stopped'`);
+          noteHandedOut(path, mirrorPosition(mirror));
+          mirror.pragma('wal_checkpoint(TRUNCATE)');
         } finally {
-          db.close();
-          last.close();
-          inbox.close();
+          closeAll();
         }
       },
     };
   } catch (error) {
-    inbox.close();
+    closeAll();
     throw error;
   }
 }

@@ -49,18 +49,6 @@ export function createCounting(registry: Registry) {
   for (const cause of DRIFT_CAUSES) drift.inc({ cause }, 0);
   return {
     deliveries,
-    answerSeconds: new Histogram({
-      name: 'stock_mirror_webhook_answer_seconds',
-      help: 'Time from an authentic delivery to its answer, 204 or 503.',
-      buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1, 2.5],
-      registers,
-    }),
-    commitSeconds: new Histogram({
-      name: 'stock_mirror_commit_seconds',
-      help: 'Duration of a commit to the inbox, fsync included.',
-      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5],
-      registers,
-    }),
     requests: new Counter({
       name: 'stock_mirror_service_requests_total',
       help: 'Requests sent to the store, by endpoint and response status; none: no complete answer.',

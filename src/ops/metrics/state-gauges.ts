@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { CAUSE_CODES } from '../state/causes.ts';
 import type { MirrorState } from '../state/state.ts';
-import type { Stream } from '../../stream/stream.ts';
+import type { StreamReport } from '../../inbox/report.ts';
 import type { SampledState } from '../state/state-sampler.ts';
 
 export interface Shown {
@@ -86,7 +86,7 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
 export function createStreamGauges(
   registry: Registry,
   now: () => number,
-  stream: Pick<Stream, 'backlog'>,
+  stream: () => StreamReport | null,
 ): void {
   const gauge = (name: string, help: string, value: () => number): void => {
     new Gauge({
@@ -98,9 +98,13 @@ export function createStreamGauges(
       },
     });
   };
-  gauge('rows', 'Deliveries in the inbox that are not in the stream yet.', () => stream.backlog.rows);
+  gauge(
+    'rows',
+    'Deliveries in the inbox that are not in the stream yet.',
+    () => stream()?.unpublishedRows ?? Number.NaN,
+  );
   gauge('age_seconds', 'Age of the oldest of them; 0: none waits.', () => {
-    const { oldestAtMs } = stream.backlog;
-    return oldestAtMs === null ? 0 : Math.max(0, now() - oldestAtMs) / 1_000;
+    const sinceMs = stream()?.unpublishedSinceMs ?? null;
+    return sinceMs === null ? 0 : Math.max(0, now() - sinceMs) / 1_000;
   });
 }

@@ -64,6 +64,15 @@ export const CAUSES = {
     remedy: 'Look for disk errors in the system log. No restart is needed.',
     alertAfter: '10s',
   },
+  no_receiver: {
+    severity: 'critical',
+    owner: 'host',
+    message:
+      'The receiver has written no heartbeat since it was last seen: it is stopped, or its disk does not answer. Webhooks are not received.',
+    remedy:
+      'Start the receiver (`ROLE=receiver`, or the unit stock-mirror-receiver), or read its log. What was missed is read from the store once it runs.',
+    alertAfter: '10s',
+  },
   mirror_locked: {
     severity: 'critical',
     owner: 'host',

@@ -14,8 +14,8 @@ export class Signatures {
   readonly #wrong = new SlotCounts(MINUTE_MS, HOUR);
   readonly #right = new SlotCounts(MINUTE_MS, HOUR);
 
-  count(isRight: boolean, atMs: number): void {
-    (isRight ? this.#right : this.#wrong).add(atMs);
+  count(isRight: boolean, atMs: number, deliveries = 1): void {
+    (isRight ? this.#right : this.#wrong).add(atMs, deliveries);
   }
 
   /** The counts of the last hour, or null if they are not bad. */

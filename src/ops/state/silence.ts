@@ -25,8 +25,8 @@ export class DeliveryHistory {
     this.#knownFromMs = nowMs;
   }
 
-  count(atMs: number): void {
-    this.#counts.add(atMs);
+  count(atMs: number, deliveries = 1): void {
+    this.#counts.add(atMs, deliveries);
   }
 
   /** Adds what earlier processes noted. */

@@ -5,7 +5,8 @@
 import type { Logger } from '../../platform/log.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import { StoreError, type PlainError } from '../../sqlite/errors.ts';
-import type { StreamFacts } from '../../stream/stream.ts';
+import type { ReceiverRow } from '../../inbox/inbox-file.ts';
+import type { ReceiverReport, RefusalCount, RefusalReason } from '../../inbox/report.ts';
 import { HEARTBEAT_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
@@ -19,7 +20,6 @@ import type { VerificationBound } from './verification-cause.ts';
 export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */
   readonly reader: StoreReader | null;
-  readonly inbox: { readonly lastSeq: number };
   readonly writer: Pick<StoreWriter, 'command' | 'position' | 'fault'> | null;
   readonly now: () => number;
   readonly log: Logger;
@@ -27,11 +27,11 @@ export interface StateWatchDeps {
   readonly clockAheadMs: () => number | null;
   /** null if nothing is verified by schedule. */
   readonly verification: () => VerificationBound | null;
-  /** null if no stream is configured. */
-  readonly stream: (() => StreamFacts) | null;
+  /** Deliveries of other hosts come through a stream. */
+  readonly hasStream: boolean;
   /** The last sample. */
   readonly status: () => Pick<Status, 'pending_reads' | 'last_delivery_at'> | null;
-  /** The inbox is applied as far as it was at the start, and every downtime is noted. */
+  /** The receiver lives, and everything that was in the stream at the start is in the inbox. */
   readonly isReady: () => boolean;
 }
 
@@ -41,23 +41,19 @@ interface Decision extends MirrorState {
 }
 
 const EVERY_MS = 1_000;
-/** A tick this late means that the whole process was held up. */
-const LATE_MS = 3_000;
-
 export class StateWatch {
   readonly #deps: StateWatchDeps;
   readonly #history: DeliveryHistory;
   readonly #signatures = new Signatures();
-  #lastDeliveryAtMs: number | null = null;
-  /** Downtime is not silence. */
-  #listeningSinceMs: number;
-  #commits: ProcessFacts['commits'];
+  #row: ReceiverRow | null = null;
+  #report: ReceiverReport | null = null;
+  /** Own clock; while no heartbeat was read, the start of this process. */
+  #receiverAliveAtMs: number;
+  /** Why the receiver of this process cannot commit. */
+  #trouble: PlainError | null = null;
   #fault: ProcessFacts['fault'] = null;
-  #turnedAwayAtMs: number | null = null;
-  #misdirected: ProcessFacts['misdirected'] = null;
   /** The last row of the inbox at an instant; replaced once that row is applied. */
   #awaited: { readonly seq: number; readonly atMs: number };
-  #tickedMs = performance.now();
   /** The last one written; null before the first. */
   #decision: Decision | null = null;
   #file: StateFacts | null = null;
@@ -69,9 +65,8 @@ export class StateWatch {
     const nowMs = deps.now();
     this.#deps = deps;
     this.#history = new DeliveryHistory(nowMs);
-    this.#listeningSinceMs = nowMs;
-    this.#commits = { lastGoodAtMs: nowMs, lastError: null };
-    this.#awaited = { seq: deps.inbox.lastSeq, atMs: nowMs };
+    this.#receiverAliveAtMs = nowMs;
+    this.#awaited = { seq: 0, atMs: nowMs };
   }
 
   get current(): MirrorState {
@@ -87,11 +82,12 @@ export class StateWatch {
     return this.#dated(this.#decide(this.#deps.now(), this.#file, { isReady: false, error: null }));
   }
 
+  /** Own clock; null if none was accepted. */
   get lastDeliveryAtMs(): number | null {
-    const own = this.#lastDeliveryAtMs;
+    const own = this.#report?.accepted.lastAtMs ?? null;
     const applied = this.#deps.status()?.last_delivery_at ?? null;
     // Other receivers' deliveries come through the stream. Without one, tests by `send` must not hide a silence.
-    if (own === null || (this.#deps.stream !== null && (applied ?? 0) > own)) return applied;
+    if (own === null || (this.#deps.hasStream && (applied ?? 0) > own)) return applied;
     return own;
   }
 
@@ -124,33 +120,25 @@ export class StateWatch {
     this.#decision = { state, causes, atMs: nowMs, trustedAfterMs };
   }
 
-  /** Call for each authentic delivery, stored or not. */
-  delivered(atMs: number): void {
-    this.#lastDeliveryAtMs = atMs;
-    this.#misdirected = null;
-    this.#history.count(atMs);
-    this.#signatures.count(true, atMs);
+  /** The receiver's last heartbeat and report. */
+  received(row: ReceiverRow, report: ReceiverReport): void {
+    const before = this.#report?.runId === report.runId ? this.#report : null;
+    const nowMs = this.#deps.now();
+    const accepted = report.accepted.count - (before?.accepted.count ?? 0);
+    const wrong =
+      (report.refused.wrong_signature?.count ?? 0) - (before?.refused.wrong_signature?.count ?? 0);
+    if (accepted > 0) {
+      this.#history.count(nowMs, accepted);
+      this.#signatures.count(true, nowMs, accepted);
+    }
+    if (wrong > 0) this.#signatures.count(false, nowMs, wrong);
+    this.#row = row;
+    this.#report = report;
+    this.#receiverAliveAtMs = row.clockMs ?? this.#receiverAliveAtMs;
   }
 
-  wronglySigned(atMs: number): void {
-    this.#signatures.count(false, atMs);
-  }
-
-  turnedAway(atMs: number): void {
-    this.#turnedAwayAtMs = atMs;
-  }
-
-  misdirected(latest: NonNullable<ProcessFacts['misdirected']>): void {
-    this.#misdirected = latest;
-  }
-
-  committed(error: PlainError | null): void {
-    const lastGoodAtMs = error === null ? this.#deps.now() : this.#commits.lastGoodAtMs;
-    this.#commits = { lastGoodAtMs, lastError: error };
-  }
-
-  stoodStill(): void {
-    this.#listeningSinceMs = this.#deps.now();
+  troubled(error: PlainError | null): void {
+    this.#trouble = error;
   }
 
   async start(): Promise<void> {
@@ -165,15 +153,6 @@ export class StateWatch {
   }
 
   #tick(): void {
-    const nowMs = this.#deps.now();
-    const tickMs = performance.now();
-    const lateMs = tickMs - this.#tickedMs - EVERY_MS;
-    this.#tickedMs = tickMs;
-    // While the process was held up, it could not try a transaction either.
-    if (lateMs > LATE_MS) {
-      const { lastGoodAtMs, lastError } = this.#commits;
-      this.#commits = { lastGoodAtMs: Math.min(nowMs, lastGoodAtMs + lateMs), lastError };
-    }
     this.#log(this.current);
   }
 
@@ -218,9 +197,15 @@ export class StateWatch {
   }
 
   #facts(nowMs: number, error: StoreError | null): Omit<ProcessFacts, 'isReady'> {
-    const silentSinceMs = Math.max(this.lastDeliveryAtMs ?? 0, this.#listeningSinceMs);
+    // Downtime is not silence.
+    const listeningSinceMs = this.#report?.listeningSinceMs ?? nowMs;
+    const silentSinceMs = Math.max(this.lastDeliveryAtMs ?? 0, listeningSinceMs);
     return {
-      commits: this.#commits,
+      receiver: {
+        lastGoodAtMs: this.#receiverAliveAtMs,
+        isStopped: this.#row?.isStopped === true,
+        lastError: this.#trouble,
+      },
       fault: this.#faultNow(nowMs, error),
       behindSinceMs: this.#behindSince(nowMs),
       blocked: this.#deps.blocked(),
@@ -228,11 +213,29 @@ export class StateWatch {
       clockAheadMs: this.#deps.clockAheadMs(),
       silentSinceMs: this.#history.isSilenceUnusual(silentSinceMs, nowMs) ? silentSinceMs : null,
       badSignatures: this.#signatures.bad(nowMs),
-      turnedAwayAtMs: this.#turnedAwayAtMs,
-      misdirected: this.#misdirected,
-      stream: this.#deps.stream?.() ?? null,
+      turnedAwayAtMs: this.#latestOf('no_room', 'malformed_request', 'cut_off')?.lastAtMs ?? null,
+      misdirected: this.#misdirected(),
+      stream: this.#report?.stream ?? null,
       isMirror: this.#deps.writer !== null,
     };
+  }
+
+  #latestOf(
+    ...reasons: readonly RefusalReason[]
+  ): (RefusalCount & { readonly reason: RefusalReason }) | null {
+    const found = reasons.flatMap((reason) => {
+      const refusal = this.#report?.refused[reason];
+      return refusal === undefined ? [] : [{ ...refusal, reason }];
+    });
+    return found.toSorted((a, b) => b.lastAtMs - a.lastAtMs)[0] ?? null;
+  }
+
+  /** An accepted delivery shows that the store's own do not miss the path. */
+  #misdirected(): ProcessFacts['misdirected'] {
+    const latest = this.#latestOf('wrong_address', 'wrong_protocol');
+    if (latest === null || latest.lastAtMs <= (this.#report?.accepted.lastAtMs ?? 0)) return null;
+    const reason = latest.reason === 'wrong_address' ? 'wrong_address' : 'wrong_protocol';
+    return { reason, seen: latest.seen ?? '', atMs: latest.lastAtMs };
   }
 
   #faultNow(nowMs: number, error: StoreError | null): ProcessFacts['fault'] {
@@ -243,7 +246,7 @@ export class StateWatch {
   }
 
   #behindSince(nowMs: number): number | null {
-    const { lastSeq } = this.#deps.inbox;
+    const lastSeq = this.#report?.lastSeq ?? 0;
     const inboxSeq = this.#deps.writer?.position.inboxSeq ?? lastSeq;
     if (inboxSeq >= this.#awaited.seq) this.#awaited = { seq: lastSeq, atMs: nowMs };
     return inboxSeq >= lastSeq ? null : this.#awaited.atMs;

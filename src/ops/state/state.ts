@@ -4,7 +4,7 @@ import type { MirrorState as State } from '../../mirror/file/state.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { counted, duration } from '../../platform/amounts.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
-import type { StreamFacts } from '../../stream/stream.ts';
+import type { StreamReport } from '../../inbox/report.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause, type CauseCode } from './causes.ts';
 import { storeCause, type Blocked } from './store-cause.ts';
 import { verificationCause, type VerificationBound } from './verification-cause.ts';
@@ -16,9 +16,12 @@ export interface MirrorState {
 }
 
 export interface ProcessFacts {
-  readonly commits: {
-    /** The last successful transaction of the inbox; one is tried every second. */
+  readonly receiver: {
+    /** The last heartbeat that the receiver could commit, of one each second; own clock. */
     readonly lastGoodAtMs: number;
+    /** It stopped in order. */
+    readonly isStopped: boolean;
+    /** Why the receiver of this process cannot commit; null if it can, or is another process. */
     readonly lastError: PlainError | null;
   };
   readonly fault: (PlainError & { readonly sinceMs: number }) | null;
@@ -40,7 +43,7 @@ export interface ProcessFacts {
   /** null if nothing is verified by schedule. */
   readonly verification: VerificationBound | null;
   /** null if no stream is configured. */
-  readonly stream: StreamFacts | null;
+  readonly stream: StreamReport | null;
   /** false: this host only receives. */
   readonly isMirror: boolean;
   /** false from the start until the inbox is applied and every downtime noted. */
@@ -156,18 +159,18 @@ function waitingReads(pending: number | null, products: number): string {
 }
 
 function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
-  const { commits, fault, behindSinceMs, turnedAwayAtMs, misdirected, clockAheadMs } = own;
+  const { receiver, fault, behindSinceMs, turnedAwayAtMs, misdirected, clockAheadMs } = own;
   if (own.isMirror && !own.isReady && fault === null && isQuiet(own.stream)) yield causeOf('starting', null);
-  const { lastGoodAtMs, lastError } = commits;
+  const { lastGoodAtMs, isStopped, lastError } = receiver;
   const isFull = lastError?.kind === 'no_room' || fault?.kind === 'no_room';
-  const cannotCommit = nowMs - lastGoodAtMs >= (lastError === null ? HANGS_MS : NO_COMMIT_MS);
+  const cannotCommit = lastError !== null && nowMs - lastGoodAtMs >= NO_COMMIT_MS;
+  const isSilent = lastError === null && (isStopped || nowMs - lastGoodAtMs >= HANGS_MS);
+  if (isSilent) yield causeOf('no_receiver', lastGoodAtMs);
   if (isFull && (cannotCommit || fault !== null)) {
     const full = fault ?? lastError;
     yield causeOf('disk_full', fault?.sinceMs ?? lastGoodAtMs, { fault: sentence(full?.message ?? '') });
   } else if (cannotCommit) {
-    yield causeOf('cannot_commit', lastGoodAtMs, {
-      fault: sentence(lastError?.message ?? 'the disk does not answer'),
-    });
+    yield causeOf('cannot_commit', lastGoodAtMs, { fault: sentence(lastError.message) });
   }
   if (fault !== null && fault.kind !== 'no_room') {
     const code = fault.kind === 'busy' ? 'mirror_locked' : 'mirror_failed';
@@ -201,11 +204,11 @@ function* verificationCauses({ products }: StateFacts, { verification }: Process
 }
 
 /** Otherwise the stream is the reason why the mirror is not ready. */
-function isQuiet(stream: StreamFacts | null): boolean {
+function isQuiet(stream: StreamReport | null): boolean {
   return stream === null || (stream.silentSinceMs === null && stream.backlogSinceMs === null);
 }
 
-function* streamCauses({ silentSinceMs, failure, backlogSinceMs }: StreamFacts): Generator<Cause> {
+function* streamCauses({ silentSinceMs, failure, backlogSinceMs }: StreamReport): Generator<Cause> {
   if (silentSinceMs !== null) {
     const how = failure === null ? '' : ` (${sentence(failure)})`;
     yield causeOf('stream_silent', silentSinceMs, { how });

@@ -47,10 +47,15 @@ export class Timeline {
     });
   }
 
-  answered(status: number, tookMs: number): void {
-    this.#add(status === 204 ? 'deliveries' : 'refused', 1);
-    // A refused signature or size needs no commit.
-    if (status !== 401 && status !== 413) this.#add('slowestMs', tookMs);
+  answered(answers: {
+    readonly deliveries: number;
+    readonly refused: number;
+    readonly slowestMs: number | null;
+  }): void {
+    const { deliveries, refused, slowestMs } = answers;
+    if (deliveries > 0) this.#add('deliveries', deliveries);
+    if (refused > 0) this.#add('refused', refused);
+    if (slowestMs !== null) this.#add('slowestMs', slowestMs);
   }
 
   asked(): void {

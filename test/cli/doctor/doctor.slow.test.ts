@@ -2,9 +2,10 @@ import { chmodSync, closeSync, openSync, rmSync, statSync, writeFileSync, writeS
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Check } from '../../../src/cli/doctor/check.ts';
-import { Inbox, inboxPath, openInbox } from '../../../src/inbox/inbox.ts';
+import { inboxPath } from '../../../src/inbox/inbox-file.ts';
 import { openReader } from '../../../src/sqlite/open.ts';
 import { present } from '../../shared/present.ts';
+import { appendTo } from '../../mirror/direct-writer.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
 import {
   databaseOf,
@@ -147,10 +148,8 @@ describe('the database', () => {
   test('fails for a damaged inbox and warns of a missing one', async () => {
     const home = await stopped();
     const file = inboxPath(databaseOf(home));
-    const db = openInbox(file);
     const body = delivery('waiting', item({ note: 'x'.repeat(20_000) }));
-    new Inbox(db).append([{ body, arrivedAtMs: Date.now() - 60_000 }]);
-    db.close();
+    appendTo(databaseOf(home), body, Date.now() - 60_000);
     const handle = openSync(file, 'r+');
     writeSync(handle, Buffer.alloc(4_096, 0x5a), 0, 4_096, statSync(file).size - 4_096);
     closeSync(handle);

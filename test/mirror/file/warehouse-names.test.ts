@@ -8,7 +8,7 @@ test('shows warehouse names in the views until they are removed', async () => {
   const store = await storeAt();
   const found = detail('1', [{ id: '100', levels: { 11: 5, 12: 0 } }]);
   await store.writer.append(readInput('1', found, { sentAtMs: T0 - 60_000 }));
-  await store.inbox.append(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
+  store.inbox.append(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
   await store.writer.command('retryFailures', undefined);
   const db = readerDb(store.path);
   const before = dump(db);

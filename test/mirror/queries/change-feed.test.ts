@@ -60,7 +60,7 @@ test('gives a polling consumer each change once, in order', async () => {
       const moved = { old: count - 1, new: count, update_time: atMs };
       const id = String(100 + ((lane + n) % 7));
       const body = delivery(`r${count}`, item({ id, ...moved }), item({ id: '1', ...moved }));
-      await inbox.append(body, atMs);
+      inbox.append(body, atMs);
       if (n % 10 !== 0) continue;
       const product = detail(String(lane), [{ id: String(100 + lane), levels: { 1: n, 2: lane } }], {
         name: `n${n}`,

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { deliveryAt, deliveryPage } from '../../../src/mirror/queries/deliveries.ts';
 import { lag } from '../../../src/mirror/queries/status.ts';
+import { appended } from '../direct-writer.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -15,7 +16,7 @@ test('shows the outcome of each item once applied', () => {
   const made = new DirectWriter();
   made.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0 - 60_000);
   const body = delivery('a', item(), item({ old: 'x' }), item({ id: '101' }), item());
-  made.writer.inbox.append([{ body, arrivedAtMs: T0 + 120 }]);
+  made.writer.inbox.append(appended([{ body, arrivedAtMs: T0 + 120 }]));
   const outcomes = () => deliveryAt(made.db, { seq: 1 })?.items?.map(({ outcome }) => outcome);
   expect(outcomes()).toEqual([null, null, null]);
   made.commit();
@@ -78,6 +79,6 @@ test('counts deliveries not yet applied as lag', () => {
   expect(lag(made.db)).toEqual({ deliveries: 0, sinceMs: null });
   made.deliver(delivery('a', item()), T0);
   const waiting = ['b', 'c'].map((id, n) => ({ body: delivery(id, item()), arrivedAtMs: T0 + 5 + n }));
-  made.writer.inbox.append(waiting);
+  made.writer.inbox.append(appended(waiting));
   expect(lag(made.db)).toEqual({ deliveries: 2, sinceMs: T0 + 5 });
 });

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Applier, type Work } from '../../../src/mirror/writer/applier.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
+import { appended } from '../direct-writer.ts';
 import { delivery, detail, DirectWriter, item, readInput, rows, T0, values } from '../mirror-file.ts';
 import { dump } from '../projected.ts';
 
@@ -14,7 +15,7 @@ const read = (found = tea): Work => ({
 const noted: Work = { kind: 'command', name: 'noteMinute', args: { minute: 7, values: {} } };
 
 function arrived({ writer }: DirectWriter, ...bodies: readonly Uint8Array[]): void {
-  writer.inbox.append(bodies.map((body) => ({ body, arrivedAtMs: T0 })));
+  writer.inbox.append(appended(bodies.map((body) => ({ body, arrivedAtMs: T0 }))));
 }
 
 const again = ({ db, writer }: DirectWriter): Applier => new Applier(db, writer.inboxDb);

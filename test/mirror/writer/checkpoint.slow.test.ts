@@ -1,7 +1,7 @@
 /** The write-ahead logs stay short while writes continue (docs/architecture.md#checkpoints). */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { inboxPath } from '../../../src/inbox/inbox.ts';
+import { inboxPath } from '../../../src/inbox/inbox-file.ts';
 import { allApplied, delivery, item, storeAt, T0, type OpenStore } from '../mirror-file.ts';
 
 const walBytes = (path: string): number => statSync(`${path}-wal`).size;
@@ -17,9 +17,10 @@ function walSalt(path: string): string {
 
 let n = 0;
 
-function append({ inbox }: OpenStore, bytes: number): Promise<void> {
+async function append(store: OpenStore, bytes: number): Promise<void> {
   n += 1;
-  return inbox.append(delivery(`r${n}`, item({ id: String(n), sku: 'x'.repeat(bytes) })), T0);
+  store.inbox.append(delivery(`r${n}`, item({ id: String(n), sku: 'x'.repeat(bytes) })), T0);
+  await allApplied(store);
 }
 
 test('restarts the logs of inbox and mirror under a steady stream of deliveries', async () => {

@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createCommand } from '../../../src/cli/status.ts';
 import { LATEST_MS } from '../../../src/core/limits.ts';
-import { inboxPath } from '../../../src/inbox/inbox.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
@@ -12,6 +11,7 @@ import { lockDatabase } from '../../../src/sqlite/lock.ts';
 import { newPath } from '../../mirror/mirror-file.ts';
 import { newStore, type OpenedStore } from '../../reconcile/mirror.ts';
 import { startOps, type Ops } from '../harness.ts';
+import { refused } from '../reported.ts';
 import { valueOf } from '../metrics/exposition.ts';
 
 interface Facts {
@@ -58,7 +58,7 @@ async function startMirror(): Promise<Mirror> {
   };
   const monitor = new Monitor();
   const sampler = new StateSampler({ reader, now, log });
-  const watch = monitor.watch({ store, sampler, operator, stream: null, now, log });
+  const watch = monitor.watch({ store, sampler, operator, hasStream: false, now, log });
   const ops = await startOps(store, { operator, now, state: sampler, watch: watch.state });
   const beat = () => watch.state.beat(Date.now()).catch(() => undefined);
   watch.start();
@@ -68,7 +68,7 @@ async function startMirror(): Promise<Mirror> {
 
 async function printed({ port }: Ops): Promise<string> {
   const path = newPath();
-  const lock = lockDatabase(inboxPath(path));
+  const lock = lockDatabase(path);
   vi.stubEnv('DATABASE_PATH', path);
   vi.stubEnv('OPS_PORT', String(port));
   let text = '';
@@ -95,8 +95,7 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
     'a wrong webhook secret',
     'bad_signatures',
     ({ monitor, facts: { nowMs } }) => {
-      const refused = { reason: 'wrong_signature', status: 401, tookMs: 1 };
-      for (let n = 0; n < 3; n += 1) monitor.observer(() => nowMs).refused(refused);
+      refused(monitor, nowMs, { wrong_signature: 3 });
     },
   ],
   ['a store that is down', 'store_down', ({ facts }) => (facts.blocked = failing('ECONNREFUSED'))],
@@ -105,7 +104,7 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
     'disk_full',
     ({ monitor, facts }) => {
       const error = { kind: 'no_room', message: 'the database has no room on its disk' } as const;
-      monitor.onCommit({ lastSeq: 0, deliveries: 1, tookMs: 1, error });
+      monitor.troubled(error);
       facts.nowMs += 2_500;
     },
   ],

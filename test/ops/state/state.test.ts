@@ -35,14 +35,24 @@ const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>
     },
   });
 const stream = (over: Partial<ProcessFacts['stream']>) =>
-  own({ stream: { silentSinceMs: null, failure: null, backlogSinceMs: null, ...over } });
+  own({
+    stream: {
+      silentSinceMs: null,
+      failure: null,
+      backlogSinceMs: null,
+      hasCaughtUp: true,
+      unpublishedRows: 0,
+      unpublishedSinceMs: null,
+      ...over,
+    },
+  });
 const verified = (products: number, maxReadsPerSecond: number): Partial<Facts> => ({
   ...file({ products }),
   ...own({ verification: { withinMs: 2 * 60 * MINUTE, maxReadsPerSecond } }),
 });
 const network = (code: string) => blocked('breaker', { code });
 const commits = (ageMs: number, lastError: PlainError | null) =>
-  own({ commits: { lastGoodAtMs: NOW - ageMs, lastError } });
+  own({ receiver: { lastGoodAtMs: NOW - ageMs, isStopped: false, lastError } });
 const fault = (kind: PlainError['kind'], message = 'why.') =>
   own({ fault: { kind, message, sinceMs: NOW - 5_000 } });
 const IO = { kind: 'cannot_commit', message: 'I/O' } as const;
@@ -69,7 +79,12 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
   ['one failed commit', commits(2_499, IO), 'live'],
   ['commits fail', commits(2_500, IO), 'stale cannot_commit', /cannot be written: I\/O\./],
   ['a slow sync', commits(4_999, null), 'live'],
-  ['a sync that hangs', commits(5_000, null), 'stale cannot_commit', /the disk does not answer/],
+  ['a receiver that is stopped or hangs', commits(5_000, null), 'stale no_receiver'],
+  [
+    'a receiver that stopped in order',
+    own({ receiver: { lastGoodAtMs: NOW - 300, isStopped: true, lastError: null } }),
+    'stale no_receiver',
+  ],
   ['a full disk', commits(2_500, { kind: 'no_room', message: '' }), 'stale disk_full'],
   ['a full disk of the mirror', fault('no_room'), 'stale disk_full'],
   ['another program’s lock', fault('busy'), 'stale mirror_locked', /: why\. Webhooks are kept/],

@@ -4,7 +4,7 @@ import type { ProcessFacts } from '../../../src/ops/state/state.ts';
 
 /** A process in which nothing is wrong. */
 export const wellAt = (nowMs: number): ProcessFacts => ({
-  commits: { lastGoodAtMs: nowMs - 300, lastError: null },
+  receiver: { lastGoodAtMs: nowMs - 300, isStopped: false, lastError: null },
   fault: null,
   behindSinceMs: null,
   blocked: null,

@@ -2,7 +2,7 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inboxPath } from '../../../src/inbox/inbox.ts';
+import { inboxPath } from '../../../src/inbox/inbox-file.ts';
 import {
   environmentFor,
   eventually,

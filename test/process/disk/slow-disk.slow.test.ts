@@ -21,7 +21,7 @@ test.skipIf(!canBeOdd)(
     await sandbox.network.idle();
     disk.end();
     await untilAtRest(mirror, sandbox);
-    const stored = inboxRows(mirror.databasePath, 'SELECT 1 FROM inbox');
+    const stored = inboxRows(mirror.databasePath, `SELECT 1 FROM inbox WHERE kind = 'delivery'`);
     expect(stored).toHaveLength(load.settled.length);
     expect(reads() - readBefore).toBe(0);
   },

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { inboxPath } from '../../../src/inbox/inbox.ts';
+import { inboxPath } from '../../../src/inbox/inbox-file.ts';
 import {
   environmentFor,
   plainVariants,

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { opsApp } from '../../ops/harness.ts';
 import { newStore } from '../../reconcile/mirror.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
-import { inboxPath } from '../../../src/inbox/inbox.ts';
+import { inboxPath } from '../../../src/inbox/inbox-file.ts';
 import { signBody } from '../../../src/store-api/signature.ts';
 import { present } from '../../shared/present.ts';
 import {

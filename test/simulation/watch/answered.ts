@@ -1,6 +1,6 @@
 /** Every answered delivery is in the inbox (docs/architecture.md#promises). */
 import type { Delivery } from '../../../src/sandbox/network/webhooks.ts';
-import { bodyHash } from '../../../src/inbox/inbox.ts';
+import { bodyHash } from '../../../src/receiver/inbox-writer.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
 interface AnsweredBody {
@@ -34,6 +34,12 @@ export class Answered {
   restore(): void {
     this.forget();
     this.#bodies = new Map(this.#backedUp);
+  }
+
+  /** The inbox is lost. */
+  lose(): void {
+    this.forget();
+    this.#bodies.clear();
   }
 
   forget(): void {

@@ -1,0 +1,70 @@
+/** A process that only receives: the receiver, and a small private listener that shows how it is. */
+import type { Config } from '../config/config.ts';
+import { InboxView } from '../inbox/inbox-view.ts';
+import { openInboxReader } from '../inbox/inbox-file.ts';
+import { Monitor } from '../ops/monitor.ts';
+import type { Logger } from '../platform/log.ts';
+import { listenPrivately } from './ports.ts';
+import type { Platform, RunningService } from './service.ts';
+
+const EVERY_MS = 1_000;
+const DRAIN_MS = 1_500;
+
+export async function startReceiverHost(
+  config: Config,
+  log: Logger,
+  onDeath: (error: Error) => void,
+  platform: Pick<Platform, 'listen' | 'runReceiver'>,
+): Promise<RunningService> {
+  const monitor = new Monitor();
+  const receiver = await platform.runReceiver(config, log, {
+    onCommit: () => undefined,
+    onTrouble: (error) => monitor.troubled(error),
+    onDeath,
+  });
+  const inbox = new InboxView(() => openInboxReader(config.database.path));
+  const now = Date.now;
+  const watch = monitor.watch({
+    store: { reader: null, writer: null },
+    sampler: null,
+    operator: null,
+    hasStream: config.stream !== null,
+    now,
+    log,
+  });
+  const look = (): void => monitor.receive(inbox.receiver());
+  look();
+  const timer = setInterval(look, EVERY_MS);
+  timer.unref();
+  const stop = async (graceMs?: number): Promise<void> => {
+    clearInterval(timer);
+    watch.stop();
+    await receiver.stop(graceMs);
+    inbox.close();
+  };
+  try {
+    const { createReceiverApp } = await import('../ops/receiver-app.ts');
+    const app = createReceiverApp({
+      token: config.ops.token?.reveal() ?? null,
+      readToken: config.ops.readToken?.reveal() ?? null,
+      metrics: monitor.registry,
+      watch: watch.state,
+      now,
+      log,
+    });
+    const ops = await listenPrivately(platform.listen, app, config.ops);
+    watch.start();
+    return {
+      webhook: receiver.webhook,
+      ops,
+      metrics: monitor.registry,
+      stop: async () => {
+        await Promise.all([stop(), ops.stop(DRAIN_MS)]);
+      },
+    };
+  } catch (error) {
+    // Requests under way are cut.
+    await stop(0);
+    throw error;
+  }
+}

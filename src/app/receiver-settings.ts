@@ -1,0 +1,21 @@
+/** What the receiver needs of the configuration. */
+import type { Config } from '../config/config.ts';
+import type { ReceiverSettings } from '../receiver/run-receiver.ts';
+
+/** A host with `ROLE=mirror` has no public port: with a stream, its receiver only takes what others publish. */
+export function receiverSettings({ database, webhook, service, stream, role }: Config): ReceiverSettings {
+  return {
+    databasePath: database.path,
+    webhook: role === 'mirror' ? null : webhook,
+    secrets: service.webhookSecrets.map((secret) => secret.reveal()),
+    stream:
+      stream === null
+        ? null
+        : { ...stream, password: stream.password?.reveal() ?? null, isConsumed: role !== 'receiver' },
+  };
+}
+
+/** Without a stream, a mirror's inbox is written by a receiver in another process. */
+export function runsReceiver({ role, stream }: Pick<Config, 'role' | 'stream'>): boolean {
+  return role !== 'mirror' || stream !== null;
+}

@@ -1,0 +1,148 @@
+/**
+ * The inbox's file: every delivery, and everything that may have been missed, in one order
+ * (docs/architecture.md#inbox). The receiver writes it; the mirror only reads it.
+ */
+import { extname } from 'node:path';
+import { StoreError } from '../sqlite/errors.ts';
+import { explain } from '../sqlite/explain.ts';
+import { openReader, type Db } from '../sqlite/open.ts';
+import { onlyRow } from '../sqlite/prepared.ts';
+
+/** `.inbox` before the extension of the mirror's file: `data/stock-mirror.db` has `data/stock-mirror.inbox.db`. */
+export function inboxPath(databasePath: string): string {
+  const extension = extname(databasePath);
+  return `${databasePath.slice(0, databasePath.length - extension.length)}.inbox${extension}`;
+}
+
+export const INBOX_APPLICATION_ID = 0x736d6962; // "smib"
+
+/** Each field of `receiver` is written by the receiver's heartbeat, in the transaction of the waiting rows. */
+export const INBOX_TABLES = `
+  CREATE TABLE inbox (
+    seq INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('delivery', 'missed')),
+    -- The receiver's own clock.
+    arrived_at_ms INTEGER NOT NULL,
+    -- null for 'missed': two of them are never the same.
+    body_hash BLOB UNIQUE,
+    -- 1: taken from the stream, so not published again.
+    from_stream INTEGER NOT NULL DEFAULT 0,
+    body BLOB NOT NULL,
+    CHECK ((kind = 'delivery') = (body_hash IS NOT NULL))
+  ) STRICT;
+  CREATE TABLE receiver (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    -- Names this inbox, for the mirror that follows it and among the hosts of a stream.
+    inbox_id TEXT NOT NULL,
+    -- Heartbeat: until then the receiver listened. Wall clock.
+    alive_at_ms INTEGER,
+    -- The own clock at the heartbeat, and the same instant since the machine's boot, of which boot_id names one.
+    clock_ms INTEGER,
+    since_boot_ms INTEGER,
+    boot_id TEXT,
+    -- 1: the last heartbeat of a run that stopped in order, with nothing missed that is not written down.
+    is_stopped INTEGER NOT NULL DEFAULT 0,
+    -- Inode of the passed socket that such a stop left open.
+    kept_socket INTEGER,
+    -- With a stream: this host did not listen at times since then, and the stream has not shown yet whether another did.
+    unsure_since_ms INTEGER,
+    -- Every row up to this one is in the stream, or came from it.
+    published_seq INTEGER NOT NULL DEFAULT 0,
+    -- The stream consumed, and its last message whose predecessors are all stored here.
+    stream_id TEXT,
+    stream_seq INTEGER NOT NULL DEFAULT 0,
+    -- src/inbox/report.ts, as JSON; null before the first heartbeat.
+    report_json TEXT
+  ) STRICT;
+  PRAGMA application_id = ${INBOX_APPLICATION_ID};`;
+
+/** Progress with the stream. */
+export interface StreamPlace {
+  /** Every row up to this one is in the stream, or came from it. */
+  readonly publishedSeq: number;
+  readonly streamId: string | null;
+  readonly streamSeq: number;
+}
+
+/** The receiver's last heartbeat. All fields but the inbox's id and the place are null before the first one. */
+export interface ReceiverRow extends StreamPlace {
+  readonly inboxId: string;
+  /** Epoch ms, wall clock. */
+  readonly aliveAtMs: number | null;
+  /** Epoch ms, own clock. */
+  readonly clockMs: number | null;
+  readonly sinceBootMs: number | null;
+  readonly bootId: string | null;
+  readonly isStopped: boolean;
+  /** An inode. */
+  readonly keptSocket: number | null;
+  /** Epoch ms, wall clock. */
+  readonly unsureSinceMs: number | null;
+  readonly reportJson: string | null;
+}
+
+export type InboxRowKind = 'delivery' | 'missed';
+
+export interface InboxRow {
+  readonly seq: number;
+  readonly kind: InboxRowKind;
+  /** Epoch ms, own clock of the receiver. */
+  readonly arrivedAtMs: number;
+  readonly body: Buffer;
+}
+
+const RECEIVER = `
+  SELECT
+    inbox_id AS inboxId,
+    alive_at_ms AS aliveAtMs,
+    clock_ms AS clockMs,
+    since_boot_ms AS sinceBootMs,
+    boot_id AS bootId,
+    is_stopped AS isStopped,
+    kept_socket AS keptSocket,
+    unsure_since_ms AS unsureSinceMs,
+    published_seq AS publishedSeq,
+    stream_id AS streamId,
+    stream_seq AS streamSeq,
+    report_json AS reportJson
+  FROM receiver`;
+
+export function readReceiver(db: Db): ReceiverRow {
+  const row = db.prepare<[], Omit<ReceiverRow, 'isStopped'> & { readonly isStopped: number }>(RECEIVER).get();
+  if (row === undefined) {
+    throw new StoreError('damaged', `${db.name} lacks the row of its receiver: move the file away.`);
+  }
+  return { ...row, isStopped: row.isStopped === 1 };
+}
+
+/** The ends of the rows; `firstSeq` and `lastSeq` are 0 if there is none. */
+export interface InboxEnds {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+}
+
+export function inboxEnds(db: Db): InboxEnds {
+  return onlyRow(
+    db.prepare<[], InboxEnds>(
+      'SELECT coalesce(min(seq), 0) AS firstSeq, coalesce(max(seq), 0) AS lastSeq FROM inbox',
+    ),
+  );
+}
+
+/** @throws StoreError, also if no receiver has ever run here. */
+export function openInboxReader(databasePath: string): Db {
+  const path = inboxPath(databasePath);
+  return explain(path, () => {
+    const db = openReader(path);
+    try {
+      if (db.pragma('application_id', { simple: true }) === INBOX_APPLICATION_ID) return db;
+      throw new StoreError(
+        'not_a_database',
+        `${path} belongs to another program: move it away, or set DATABASE_PATH to another file.`,
+      );
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,61 @@
+/** The main thread's view of the inbox: the receiver's heartbeat and report, and whether something has arrived. */
+import { readReceiver, type ReceiverRow } from './inbox-file.ts';
+import type { ReceiverReport } from './report.ts';
+import type { Db } from '../sqlite/open.ts';
+
+/** How often a process without the receiver looks for new rows. */
+const LOOK_EVERY_MS = 20;
+
+export class InboxView {
+  readonly #open: () => Db;
+  #db: Db | null = null;
+  #version: unknown = null;
+
+  constructor(open: () => Db) {
+    this.#open = open;
+  }
+
+  /** The receiver's last heartbeat; null while the inbox cannot be read. */
+  receiver(): ReceiverRow | null {
+    return this.#read(readReceiver) ?? null;
+  }
+
+  /** The last row; 0 if there is none, or while the inbox cannot be read. */
+  lastSeq(): number {
+    return this.#read((db) => db.prepare<[], number | null>('SELECT max(seq) FROM inbox').pluck().get()) ?? 0;
+  }
+
+  /** Calls `onChange` soon after each commit to the inbox. @returns a function that ends it. */
+  watch(onChange: () => void): () => void {
+    const timer = setInterval(() => {
+      const version = this.#read((db) => db.pragma('data_version', { simple: true }));
+      if (version === this.#version) return;
+      this.#version = version;
+      onChange();
+    }, LOOK_EVERY_MS);
+    timer.unref();
+    return () => clearInterval(timer);
+  }
+
+  close(): void {
+    this.#db?.close();
+    this.#db = null;
+  }
+
+  #read<T>(read: (db: Db) => T): T | null {
+    try {
+      this.#db ??= this.#open();
+      return read(this.#db);
+    } catch {
+      // The apply thread reads the same file, and reports what is wrong with it.
+      this.close();
+      return null;
+    }
+  }
+}
+
+/** null before the first heartbeat. */
+export function reportOf(row: ReceiverRow | null): ReceiverReport | null {
+  const json = row?.reportJson ?? null;
+  return json === null ? null : (JSON.parse(json) as ReceiverReport);
+}

@@ -1,0 +1,21 @@
+/** What the receiver reads of the mirror's file: how far the inbox may be pruned. */
+import { openReader } from '../sqlite/open.ts';
+
+/** null if there is no mirror, it follows another inbox, or its file cannot be read now. */
+export function prunableSeqOf(databasePath: string, inboxId: string): number | null {
+  let db;
+  try {
+    db = openReader(databasePath);
+    const row = db
+      .prepare<[string], { readonly seq: number }>(
+        'SELECT inbox_prunable_seq AS seq FROM service_state WHERE inbox_id = ? AND is_backup = 0',
+      )
+      .get(inboxId);
+    return row?.seq ?? null;
+  } catch {
+    // No mirror yet, or one that is being replaced or upgraded: nothing is pruned until it can say.
+    return null;
+  } finally {
+    db?.close();
+  }
+}

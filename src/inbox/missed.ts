@@ -1,0 +1,43 @@
+/** Rows of the inbox that say what may have been missed (docs/architecture.md#what-may-have-been-missed). */
+import { MISSED_WHYS, type MissedWhy } from '../core/input.ts';
+
+export interface Missed {
+  readonly why: MissedWhy;
+  /** Epoch ms, wall clock; null if there is no earlier run. */
+  readonly sinceMs: number | null;
+  /** Epoch ms, wall clock. */
+  readonly untilMs: number;
+  /** The variants that the missed deliveries named; null if they are not known. */
+  readonly variantIds: readonly string[] | null;
+}
+
+/** The row's body, and the message of the stream: JSON with `why`, `since`, `until` and `variant_ids`. */
+export function missedBody({ why, sinceMs, untilMs, variantIds }: Missed): Buffer {
+  return Buffer.from(JSON.stringify({ why, since: sinceMs, until: untilMs, variant_ids: variantIds }));
+}
+
+/**
+ * A body that this version does not understand counts as the one that asks for most, a `stream_gap`: everything is read.
+ * @param atMs `untilMs` then.
+ */
+export function readMissed(body: Uint8Array, atMs: number): Missed {
+  const found = parsed(body);
+  const why = MISSED_WHYS.find((known) => known === found['why']);
+  if (why === undefined) return { why: 'stream_gap', sinceMs: null, untilMs: atMs, variantIds: null };
+  const { since, until, variant_ids: ids } = found;
+  return {
+    why,
+    sinceMs: typeof since === 'number' ? since : null,
+    untilMs: typeof until === 'number' ? until : atMs,
+    variantIds: Array.isArray(ids) && ids.every((id) => typeof id === 'string') ? ids : null,
+  };
+}
+
+function parsed(body: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const json: unknown = JSON.parse(Buffer.from(body).toString());
+    return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

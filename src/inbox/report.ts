@@ -1,0 +1,78 @@
+/**
+ * The receiver's report about itself, written into the inbox with each heartbeat. The mirror's state, page and metrics
+ * know nothing of the receiver but this. Counts are those of the receiver's process since its start.
+ */
+import type { PlainError } from '../sqlite/errors.ts';
+
+export const REFUSAL_REASONS = [
+  'missing_signature',
+  'malformed_signature',
+  'wrong_signature',
+  'too_large',
+  'wrong_address',
+  'wrong_protocol',
+  'malformed_request',
+  'cut_off',
+  'not_stored',
+  'late',
+  'no_room',
+] as const;
+
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+export interface RefusalCount {
+  /** Of the answer; 0 if there was none. */
+  readonly status: number;
+  readonly count: number;
+  /** Epoch ms, own clock. */
+  readonly lastAtMs: number;
+  /** What the last one showed: method and path, the protocol, or the parser's code; null if it showed nothing. */
+  readonly seen: string | null;
+  /** Variants that the latest of them named: a few, newest last. A request without the secret can name any. */
+  readonly variantIds: readonly string[];
+}
+
+/** Upper bounds in seconds, as in a histogram of Prometheus; the last bucket has no bound. */
+export interface Durations {
+  /** One more than there are bounds. */
+  readonly buckets: readonly number[];
+  readonly sumSeconds: number;
+}
+
+export const ANSWER_BOUNDS_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1, 2.5];
+export const COMMIT_BOUNDS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
+
+export interface ReceiverReport {
+  /** Differs after each start of the receiver: counts begin at 0 again. */
+  readonly runId: string;
+  /** Epoch ms, own clock; since then the port was open without a break that may have lost a delivery. */
+  readonly listeningSinceMs: number | null;
+  /** Authentic deliveries answered 204, without those of `stock-mirror send`. */
+  readonly accepted: { readonly count: number; readonly lastAtMs: number | null };
+  readonly refused: Readonly<Partial<Record<RefusalReason, RefusalCount>>>;
+  /** Of authentic deliveries, 204 or 503. */
+  readonly answers: Durations;
+  /** The slowest answer since the last report, in ms; null if there was none. */
+  readonly slowestMs: number | null;
+  readonly commits: Durations;
+  /** The last failure of a commit; null after a success. */
+  readonly commitError: PlainError | null;
+  /** Last row of the inbox, and rows that wait to be published. */
+  readonly lastSeq: number;
+  /** null if no stream is configured. */
+  readonly stream: StreamReport | null;
+}
+
+export interface StreamReport {
+  /** No heartbeat of any receiver has been heard since; null if one was heard lately. */
+  readonly silentSinceMs: number | null;
+  /** The last failure since a heartbeat was heard. */
+  readonly failure: string | null;
+  /** A delivery has waited at a receiver, or in the stream, since then; null if none waits for long. */
+  readonly backlogSinceMs: number | null;
+  /** Everything that was in the stream when this host started is in the inbox. */
+  readonly hasCaughtUp: boolean;
+  /** Rows here that are not in the stream yet, and the arrival of the oldest; null if none waits. */
+  readonly unpublishedRows: number;
+  readonly unpublishedSinceMs: number | null;
+}

@@ -1,0 +1,35 @@
+/**
+ * A small file next to the mirror's with the change numbers that readers may have seen. With it, a start recognises an
+ * older copy of the mirror that someone put in place (docs/architecture.md#start).
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+
+export interface HandedOut {
+  readonly epoch: string;
+  readonly changeSeq: number;
+}
+
+export function numbersPath(databasePath: string): string {
+  return `${databasePath}.numbers`;
+}
+
+/** null if nothing was ever handed out, or the note cannot be read. */
+export function readHandedOut(databasePath: string): HandedOut | null {
+  try {
+    const found: unknown = JSON.parse(readFileSync(numbersPath(databasePath), 'utf8'));
+    if (typeof found !== 'object' || found === null) return null;
+    const { epoch, change_seq: changeSeq } = found as Readonly<Record<string, unknown>>;
+    return typeof epoch === 'string' && Number.isSafeInteger(changeSeq)
+      ? { epoch, changeSeq: changeSeq as number }
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Replaces the note. It is not synced: after a power cut an older one is harmless. @throws Error of the system */
+export function noteHandedOut(databasePath: string, { epoch, changeSeq }: HandedOut): void {
+  const path = numbersPath(databasePath);
+  writeFileSync(`${path}.new`, JSON.stringify({ epoch, change_seq: changeSeq }), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}

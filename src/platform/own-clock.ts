@@ -1,0 +1,97 @@
+/**
+ * The clock of the merge rules: whole epoch ms, monotone, kept across restarts, close to the wall clock
+ * (docs/architecture.md#own-clock). The receiver keeps it; the mirror follows the receiver's.
+ */
+import type { HostTime } from './host-time.ts';
+
+/** Where the clock stood at an instant. */
+export interface ClockReading {
+  readonly clockMs: number;
+  readonly sinceBootMs: number;
+  readonly bootId: string | null;
+}
+
+/** Largest share of the elapsed time by which the clock runs faster or slower to approach the wall clock. */
+const SLEW = 0.1;
+/** A wall clock further ahead was set, and is followed at once. */
+const JUMP_MS = 2_000;
+/** Readings are kept this often. */
+const HEARTBEAT_MS = 1_000;
+/** A clock further ahead of the wall clock was wrong: it steps back, and everything that it stamped is void. */
+export const MOST_AHEAD_MS = 60_000;
+
+export class OwnClock {
+  readonly #host: HostTime;
+  /** The clock's reading at the machine's boot. */
+  #baseMs: number;
+  #lastMs: number;
+  #slewedAtMs: number;
+
+  /** @param last the last reading kept, of this boot or an earlier one. */
+  constructor(host: HostTime, last: ClockReading | null) {
+    const atMs = host.sinceBootMs();
+    const isSameBoot = last !== null && last.bootId !== null && last.bootId === host.bootId;
+    // Of an earlier boot, only the last reading is known, and it may be a heartbeat old.
+    const elapsedMs = isSameBoot ? Math.max(0, atMs - last.sinceBootMs) : HEARTBEAT_MS;
+    const keptMs = last === null ? Number.NEGATIVE_INFINITY : last.clockMs + elapsedMs;
+    const wallMs = Math.round(host.wallMs());
+    const startMs = keptMs > wallMs + MOST_AHEAD_MS ? wallMs : Math.max(keptMs, wallMs);
+    this.#host = host;
+    this.#baseMs = startMs - atMs;
+    this.#lastMs = startMs;
+    this.#slewedAtMs = atMs;
+  }
+
+  /** Epoch ms; never less than before, but for a step back by `approach` or `follow`. */
+  readonly now = (): number => {
+    this.#lastMs = Math.max(this.#lastMs, this.#baseMs + this.#host.sinceBootMs());
+    return this.#lastMs;
+  };
+
+  /**
+   * Approaches the wall clock. Call it about once a second.
+   * @returns by how much it stepped back, 0 unless it was more than `MOST_AHEAD_MS` ahead.
+   */
+  approach(): number {
+    const atMs = this.#host.sinceBootMs();
+    const elapsedMs = atMs - this.#slewedAtMs;
+    this.#slewedAtMs = atMs;
+    const aheadMs = this.#baseMs + atMs - Math.round(this.#host.wallMs());
+    if (aheadMs > MOST_AHEAD_MS) {
+      this.#set(this.#baseMs - aheadMs);
+      return aheadMs;
+    }
+    if (aheadMs < -JUMP_MS) this.#baseMs -= aheadMs;
+    else {
+      const mostMs = Math.floor(elapsedMs * SLEW);
+      this.#baseMs -= Math.max(-mostMs, Math.min(mostMs, aheadMs));
+    }
+    return 0;
+  }
+
+  /**
+   * Takes over a reading of another process. @returns by how much it stepped back; readings of earlier boots, and
+   * differences that the other process's approach explains, are no step.
+   */
+  follow(reading: ClockReading): number {
+    if (reading.bootId === null || reading.bootId !== this.#host.bootId) return 0;
+    const baseMs = reading.clockMs - reading.sinceBootMs;
+    const backMs = this.#baseMs - baseMs;
+    this.#slewedAtMs = this.#host.sinceBootMs();
+    if (backMs > MOST_AHEAD_MS / 2) {
+      this.#set(baseMs);
+      return backMs;
+    }
+    this.#baseMs = baseMs;
+    return 0;
+  }
+
+  reading(): ClockReading {
+    return { clockMs: this.now(), sinceBootMs: this.#host.sinceBootMs(), bootId: this.#host.bootId };
+  }
+
+  #set(baseMs: number): void {
+    this.#baseMs = baseMs;
+    this.#lastMs = baseMs + this.#host.sinceBootMs();
+  }
+}

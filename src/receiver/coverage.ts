@@ -1,0 +1,173 @@
+/**
+ * Decides when deliveries may have been missed; nothing else in the program does
+ * (docs/architecture.md#what-may-have-been-missed). What it finds is due until it is written into the inbox, before the
+ * next delivery and together with a heartbeat. While it cannot be written, no heartbeat is written either, so a process
+ * that ends then is found by the next start.
+ */
+import type { MissedWhy } from '../core/input.ts';
+import type { Missed } from '../inbox/missed.ts';
+
+/** What the last heartbeat in the inbox says of the run before. */
+export interface LastRun {
+  /** Epoch ms, wall clock; null if there was no run. */
+  readonly aliveAtMs: number | null;
+  readonly sinceBootMs: number | null;
+  readonly bootId: string | null;
+  /** It stopped in order, with everything that may have been missed written down. */
+  readonly isStopped: boolean;
+  /** Inode of the passed socket that it left open. */
+  readonly keptSocket: number | null;
+  /** See `Coverage.unsureSinceMs`. */
+  readonly unsureSinceMs: number | null;
+}
+
+/** The moment at which this run listens. */
+export interface Opening {
+  readonly wallMs: number;
+  readonly sinceBootMs: number;
+  readonly bootId: string | null;
+  /** null if this run opened the port itself. */
+  readonly passedSocket: PassedSocket | null;
+}
+
+export interface PassedSocket {
+  readonly inode: number;
+  /** The kernel may have refused connections. */
+  readonly wasQueueFull: boolean;
+}
+
+/** How long connections wait in a socket that nothing serves: longer, and clients and the kernel give up. */
+const KEPT_SOCKET_MS = 30_000;
+/** Between two looks at the clock, of which there is one a second, and one before each commit. */
+const STANDSTILL_MS = 2_000;
+/** More variants than this count as everything. */
+const MOST_VARIANTS = 10_000;
+/** Strangers can cause `cut_off` and `turned_away`, and must not order reads at will. */
+const DOUBT_EVERY_MS = 15 * 60_000;
+
+/** What the time between two runs may have cost; null if nothing. */
+export function missedBetweenRuns(last: LastRun, now: Opening): Missed | null {
+  const why = whyBetweenRuns(last, now);
+  if (why === null) return null;
+  return { why, sinceMs: last.aliveAtMs, untilMs: now.wallMs, variantIds: null };
+}
+
+function whyBetweenRuns(last: LastRun, now: Opening): MissedWhy | null {
+  if (last.aliveAtMs === null) return 'first_start';
+  if (!last.isStopped) return 'killed';
+  if (last.keptSocket === null || now.passedSocket === null) return 'port_closed';
+  const isSameBoot = last.bootId !== null && last.bootId === now.bootId;
+  const pausedMs = isSameBoot ? now.sinceBootMs - (last.sinceBootMs ?? 0) : Infinity;
+  const { inode, wasQueueFull } = now.passedSocket;
+  const isWhole = inode === last.keptSocket && pausedMs <= KEPT_SOCKET_MS && !wasQueueFull;
+  return isWhole ? null : 'kept_socket';
+}
+
+export class Coverage {
+  readonly #isShared: boolean;
+  #seenAtMs: number;
+  #seenWallMs: number;
+  #wholeTimes: Missed[] = [];
+  /** Of deliveries that were answered 503; null: one of them named no variant. */
+  #notStored: { sinceMs: number; untilMs: number; variantIds: Set<string> | null } | null = null;
+  #doubt: Missed | null = null;
+  #doubtWrittenAtMs = Number.NEGATIVE_INFINITY;
+  /**
+   * With a stream: this host did not listen at times since then (epoch ms, wall clock), and only the stream shows
+   * whether another receiver did. null if there is no such time.
+   */
+  unsureSinceMs: number | null = null;
+
+  /** @param isShared other receivers publish to the same stream: what this one misses, they may have received. */
+  constructor(now: Pick<Opening, 'wallMs' | 'sinceBootMs'>, isShared = false) {
+    this.#isShared = isShared;
+    this.#seenAtMs = now.sinceBootMs;
+    this.#seenWallMs = now.wallMs;
+  }
+
+  /** The port is open now. Without a public port, nothing is missed here. */
+  opened(last: LastRun, now: Opening): void {
+    this.look(now);
+    this.unsureSinceMs = last.unsureSinceMs;
+    const missed = missedBetweenRuns(last, now);
+    if (missed !== null) this.#didNotListen(missed);
+  }
+
+  /**
+   * Call it before each commit and each second. @returns for how long the process could not read its socket; 0 if it
+   * could.
+   */
+  look({ wallMs, sinceBootMs }: Pick<Opening, 'wallMs' | 'sinceBootMs'>): number {
+    const silentMs = sinceBootMs - this.#seenAtMs;
+    const sinceMs = this.#seenWallMs;
+    this.#seenAtMs = sinceBootMs;
+    this.#seenWallMs = wallMs;
+    if (silentMs <= STANDSTILL_MS) return 0;
+    this.#didNotListen({ why: 'stood_still', sinceMs, untilMs: wallMs, variantIds: null });
+    return silentMs;
+  }
+
+  /** @param variantIds those of one delivery answered 503; null if it names none. */
+  notStored(variantIds: readonly string[] | null, wallMs: number): void {
+    const sinceMs = this.#notStored?.sinceMs ?? wallMs;
+    const known = this.#notStored === null ? new Set<string>() : this.#notStored.variantIds;
+    const all = variantIds === null || known === null ? null : new Set([...known, ...variantIds]);
+    this.#notStored = {
+      sinceMs,
+      untilMs: wallMs,
+      variantIds: all === null || all.size > MOST_VARIANTS ? null : all,
+    };
+  }
+
+  /** With a stream: another receiver listened, or the stream carries a row that says so. */
+  sure(): void {
+    this.unsureSinceMs = null;
+  }
+
+  /** The stream lost messages, or no receiver listened. */
+  streamGap(sinceMs: number | null, wallMs: number): void {
+    this.#wholeTimes.push({ why: 'stream_gap', sinceMs, untilMs: wallMs, variantIds: null });
+  }
+
+  /** A request that may have been a delivery, about anything, could not be read. */
+  doubt(why: 'cut_off' | 'turned_away', wallMs: number): void {
+    this.#doubt = {
+      why: this.#doubt?.why ?? why,
+      sinceMs: this.#doubt?.sinceMs ?? wallMs,
+      untilMs: wallMs,
+      variantIds: null,
+    };
+  }
+
+  /** Rows to write before any delivery. @param isLast the run ends: a doubt no longer waits for its pause. */
+  due(sinceBootMs: number, isLast = false): readonly Missed[] {
+    const due = [...this.#wholeTimes];
+    if (this.#notStored !== null) {
+      const { sinceMs, untilMs, variantIds } = this.#notStored;
+      due.push({
+        why: 'not_stored',
+        sinceMs,
+        untilMs,
+        variantIds: variantIds === null ? null : [...variantIds],
+      });
+    }
+    const mayDoubt = isLast || sinceBootMs - this.#doubtWrittenAtMs >= DOUBT_EVERY_MS;
+    if (this.#doubt !== null && mayDoubt) due.push(this.#doubt);
+    return due;
+  }
+
+  /** The rows that `due` returned are on disk. */
+  written(rows: readonly Missed[], sinceBootMs: number): void {
+    if (rows.length === 0) return;
+    this.#wholeTimes = this.#wholeTimes.filter((missed) => !rows.includes(missed));
+    if (rows.some(({ why }) => why === 'not_stored')) this.#notStored = null;
+    if (this.#doubt === null || !rows.includes(this.#doubt)) return;
+    this.#doubt = null;
+    this.#doubtWrittenAtMs = sinceBootMs;
+  }
+
+  #didNotListen(missed: Missed): void {
+    if (this.#isShared) this.unsureSinceMs ??= missed.sinceMs ?? 0;
+    else this.#wholeTimes.push(missed);
+  }
+}

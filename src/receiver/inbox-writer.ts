@@ -1,0 +1,290 @@
+/** The only connection that writes the inbox. */
+import { hash, randomBytes } from 'node:crypto';
+import { chmodSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import {
+  INBOX_APPLICATION_ID,
+  INBOX_TABLES,
+  inboxEnds,
+  inboxPath,
+  readReceiver,
+  type InboxRow,
+  type InboxRowKind,
+  type ReceiverRow,
+  type StreamPlace,
+} from '../inbox/inbox-file.ts';
+import { missedBody, type Missed } from '../inbox/missed.ts';
+import { StoreError } from '../sqlite/errors.ts';
+import { explain, useWal } from '../sqlite/explain.ts';
+import { holdFiles } from '../sqlite/held-files.ts';
+import { lockDatabase } from '../sqlite/lock.ts';
+import { BUSY_TIMEOUT_MS, type Db } from '../sqlite/open.ts';
+import { transact } from '../sqlite/transact.ts';
+
+export interface Arrival {
+  readonly kind: InboxRowKind;
+  readonly body: Uint8Array;
+  /** Epoch ms, own clock. */
+  readonly arrivedAtMs: number;
+  readonly isFromStream: boolean;
+}
+
+/** What a heartbeat says; every field replaces the one before. */
+export type Heartbeat = Omit<ReceiverRow, 'inboxId' | keyof StreamPlace>;
+
+/** One transaction, in this order. */
+export interface Append {
+  readonly missed: readonly Missed[];
+  /** Epoch ms, own clock: the arrival of `missed`. */
+  readonly atMs: number;
+  readonly arrivals: readonly Arrival[];
+  readonly place: StreamPlace | null;
+  readonly heartbeat: Heartbeat | null;
+}
+
+export type UnpublishedRow = InboxRow & {
+  /** The same for the same body, whoever publishes it. */
+  readonly id: string;
+};
+
+const PUBLISHED_AT_ONCE = 256;
+const PUBLISHED_BYTES = 4 << 20;
+/** Committed bytes between checkpoints. */
+const CHECKPOINT_BYTES = 16 << 20;
+/** Pages that a transaction writes besides the bodies. */
+const COMMIT_BYTES = 16 << 10;
+/** Deleting a row reads and frees its pages: this much at once delays no answer. */
+const PRUNED_ROWS = 500;
+const PRUNED_BYTES = 1 << 20;
+
+export interface OpenInbox {
+  readonly db: Db;
+  /** @throws Error once the files are gone: later commits would be lost. */
+  readonly check: () => void;
+  readonly close: () => void;
+}
+
+export class InboxWriter {
+  readonly #db: Db;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+  readonly #check: () => void;
+  readonly #close: () => void;
+  /** As the last run left it. */
+  readonly lastRun: ReceiverRow;
+  lastSeq: number;
+  #sinceCheckpointBytes = 0;
+
+  constructor({ db, check, close }: OpenInbox) {
+    this.#db = db;
+    this.#statements = prepareStatements(db);
+    this.#check = check;
+    this.#close = close;
+    this.lastRun = readReceiver(db);
+    this.lastSeq = inboxEnds(db).lastSeq;
+  }
+
+  get path(): string {
+    return this.#db.name;
+  }
+
+  /** Commits all rows or none; bodies that are already in the inbox are skipped. @throws SqliteError */
+  append({ missed, atMs, arrivals, place, heartbeat }: Append): void {
+    // An earlier ROLLBACK may have failed.
+    if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+    let bytes = COMMIT_BYTES;
+    this.lastSeq = transact(this.#db, () => {
+      // Read again, because a commit that reported an error may have succeeded.
+      let seq = this.#statements.lastSeq.get() ?? 0;
+      const insert = (row: Arrival): void => {
+        const key = row.kind === 'delivery' ? bodyHash(row.body) : null;
+        const isForeign = row.isFromStream ? 1 : 0;
+        seq += this.#statements.insert.run(
+          seq + 1,
+          row.kind,
+          row.arrivedAtMs,
+          key,
+          isForeign,
+          row.body,
+        ).changes;
+        bytes += row.body.byteLength;
+      };
+      for (const each of missed) {
+        insert({ kind: 'missed', body: missedBody(each), arrivedAtMs: atMs, isFromStream: false });
+      }
+      for (const arrival of arrivals) insert(arrival);
+      if (place !== null) this.#statements.place.run(place);
+      if (heartbeat !== null) {
+        this.#statements.beat.run({ ...heartbeat, isStopped: heartbeat.isStopped ? 1 : 0 });
+      }
+      return seq;
+    });
+    this.#sinceCheckpointBytes += bytes;
+  }
+
+  /** See `OpenInbox`. */
+  check(): void {
+    this.#check();
+  }
+
+  /** Call it after the answers. */
+  checkpointIfDue(): void {
+    if (this.#sinceCheckpointBytes < CHECKPOINT_BYTES) return;
+    this.#sinceCheckpointBytes = 0;
+    try {
+      this.#db.pragma('wal_checkpoint(PASSIVE)');
+    } catch {
+      // The next commit reports the same fault.
+    }
+  }
+
+  /** @returns also the last row up to which every other row needs no publishing. */
+  unpublished(afterSeq: number): { readonly rows: readonly UnpublishedRow[]; readonly upToSeq: number } {
+    const rows: UnpublishedRow[] = [];
+    let bytes = 0;
+    for (const row of this.#statements.unpublished.iterate(afterSeq)) {
+      rows.push(row);
+      bytes += row.body.byteLength;
+      if (bytes > PUBLISHED_BYTES || rows.length === PUBLISHED_AT_ONCE) return { rows, upToSeq: row.seq };
+    }
+    return { rows, upToSeq: this.lastSeq };
+  }
+
+  /** Deletes some of the oldest rows up to `upToSeq`. @returns how many. @throws SqliteError */
+  prune(upToSeq: number): number {
+    let lastSeq: number | null = null;
+    let bytes = 0;
+    // Numbers continue from the last row, so it stays.
+    for (const row of this.#statements.oldest.iterate(Math.min(upToSeq, this.lastSeq - 1))) {
+      bytes += row.bytes;
+      if (lastSeq !== null && bytes > PRUNED_BYTES) break;
+      lastSeq = row.seq;
+    }
+    if (lastSeq === null) return 0;
+    const upTo = lastSeq;
+    return transact(this.#db, () => this.#statements.prune.run(upTo).changes);
+  }
+
+  close(): void {
+    this.#close();
+  }
+}
+
+/** Locks, opens and if needed creates the inbox of a database. @throws StoreError if another process has it. */
+export function openInboxWriter(databasePath: string): InboxWriter {
+  return new InboxWriter(lockAndOpen(databasePath));
+}
+
+export function lockAndOpen(databasePath: string): OpenInbox {
+  const path = inboxPath(databasePath);
+  const lock = lockDatabase(path);
+  try {
+    const db = openForWriting(path);
+    // A deleted write-ahead log is still open: save its content into the file.
+    const save = (): unknown => db.pragma('wal_checkpoint(PASSIVE)');
+    const { check } = holdFiles([path, `${path}-wal`, `${path}-shm`, `${path}.lock`], save);
+    return {
+      db,
+      check,
+      close: () => {
+        db.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** Opens and if needed creates the file, without its lock. @throws StoreError */
+export function openForWriting(path: string): Db {
+  return explain(path, () => {
+    const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      const isEmpty = db.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
+      if (!isEmpty && db.pragma('application_id', { simple: true }) !== INBOX_APPLICATION_ID) {
+        throw new StoreError(
+          'not_a_database',
+          `${path} belongs to another program: move it away, or set DATABASE_PATH to another file.`,
+        );
+      }
+      chmodSync(path, 0o600);
+      useWal(db);
+      // FULL: a commit returns once it is on disk; macOS needs fullfsync for that.
+      db.pragma('synchronous = FULL');
+      db.pragma('fullfsync = ON');
+      // Checkpoints run after the answers, not inside a commit.
+      db.pragma('wal_autocheckpoint = 0');
+      db.pragma(`journal_size_limit = ${64 << 20}`);
+      // Small, because appends touch only the end of the table and of its index.
+      db.pragma('cache_size = -2048');
+      transact(db, () => {
+        if (isEmpty) {
+          db.exec(INBOX_TABLES);
+          db.prepare('INSERT INTO receiver (id, inbox_id) VALUES (1, ?)').run(randomBytes(8).toString('hex'));
+        } else {
+          // A file that another tool left without a write-ahead log gets one by the first write.
+          db.exec('UPDATE receiver SET id = 1');
+        }
+      });
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+function prepareStatements(db: Db) {
+  return {
+    insert: db.prepare<[number, string, number, Buffer | null, number, Uint8Array]>(`
+      INSERT INTO inbox (seq, kind, arrived_at_ms, body_hash, from_stream, body)
+      VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (body_hash) DO NOTHING`),
+    lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM inbox').pluck(),
+    beat: db.prepare<[object]>(`
+      UPDATE receiver SET
+        alive_at_ms = @aliveAtMs,
+        clock_ms = @clockMs,
+        since_boot_ms = @sinceBootMs,
+        boot_id = @bootId,
+        is_stopped = @isStopped,
+        kept_socket = @keptSocket,
+        unsure_since_ms = @unsureSinceMs,
+        report_json = @reportJson`),
+    place: db.prepare<[StreamPlace]>(`
+      UPDATE receiver SET
+        published_seq = @publishedSeq,
+        stream_id = @streamId,
+        stream_seq = @streamSeq`),
+    unpublished: db.prepare<[number], UnpublishedRow>(`
+      SELECT
+        seq,
+        kind,
+        arrived_at_ms AS arrivedAtMs,
+        iif(body_hash IS NULL, (SELECT inbox_id FROM receiver) || '-' || seq, lower(hex(body_hash))) AS id,
+        body
+      FROM inbox
+      WHERE seq > ? AND from_stream = 0
+      ORDER BY seq
+      LIMIT ${PUBLISHED_AT_ONCE}`),
+    oldest: db.prepare<[number], { readonly seq: number; readonly bytes: number }>(`
+      SELECT seq, length(body) AS bytes FROM inbox WHERE seq <= ? ORDER BY seq LIMIT ${PRUNED_ROWS}`),
+    prune: db.prepare<[number]>('DELETE FROM inbox WHERE seq <= ?'),
+  };
+}
+
+const REQUEST_TIME = Buffer.from('"request_time":');
+const TIME_DIGITS = 13;
+const PREFIX_MS = 100;
+
+/** The tenth of a second of its `request_time`, so that the index grows at its end, and 12 bytes of its SHA-256. */
+export function bodyHash(body: Uint8Array): Buffer {
+  const key = hash('sha256', body, 'buffer').subarray(0, 16);
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const start = bytes.indexOf(REQUEST_TIME) + REQUEST_TIME.length;
+  const sentAtMs = Number(bytes.toString('latin1', start, start + TIME_DIGITS));
+  const isKnown = Number.isSafeInteger(sentAtMs) && sentAtMs >= 0;
+  key.writeUInt32BE(isKnown ? Math.floor(sentAtMs / PREFIX_MS) % 2 ** 32 : 0);
+  return key;
+}

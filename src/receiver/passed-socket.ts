@@ -1,0 +1,45 @@
+/** The listening socket that a supervisor passed in (systemd socket activation). */
+import { fstatSync, readFileSync } from 'node:fs';
+import type { PassedSocket } from './coverage.ts';
+
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
+/** Columns of /proc/net/tcp. */
+const QUEUES = 4;
+const INODE = 9;
+
+/**
+ * @param fd its descriptor. @param somaxconn the kernel's limit of connections that wait to be accepted.
+ * @returns also whether that queue was full, so that the kernel may have refused connections.
+ */
+export function passedSocket(fd: number): PassedSocket {
+  const { ino: inode } = fstatSync(fd);
+  const waiting = waitingConnections(inode);
+  return { inode, wasQueueFull: waiting === null || waiting >= queueLimit() };
+}
+
+/** For a listening socket the receive queue counts connections. null if the kernel does not show it. */
+function waitingConnections(inode: number): number | null {
+  for (const path of TABLES) {
+    for (const line of linesOf(path)) {
+      const columns = line.trim().split(/\s+/);
+      if (columns[INODE] !== String(inode)) continue;
+      const [, received = ''] = (columns[QUEUES] ?? '').split(':');
+      return Number.parseInt(received, 16);
+    }
+  }
+  return null;
+}
+
+/** The unit asks for a longer queue than the kernel may allow. */
+function queueLimit(): number {
+  const [limit = '0'] = linesOf('/proc/sys/net/core/somaxconn');
+  return Number(limit);
+}
+
+function linesOf(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}

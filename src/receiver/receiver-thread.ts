@@ -1,0 +1,60 @@
+/** The receiver as a thread of a process that also runs the mirror. */
+import { createLog } from '../platform/log.ts';
+import { ownerOfThread } from '../platform/thread.ts';
+import { plainError, type PlainError } from '../sqlite/errors.ts';
+import { runReceiver, type ReceiverSettings, type RunningReceiver } from './run-receiver.ts';
+
+/** Asks the thread to stop; `graceMs` null: as long as usual. */
+export interface ReceiverThreadRequest {
+  readonly graceMs: number | null;
+}
+
+export type ReceiverThreadEvent =
+  | { readonly type: 'listening'; readonly webhook: RunningReceiver['webhook'] }
+  | { readonly type: 'committed' }
+  | { readonly type: 'trouble'; readonly error: PlainError | null }
+  | { readonly type: 'failed'; readonly error: PlainError }
+  | { readonly type: 'stopped' };
+
+export interface ThreadSettings extends ReceiverSettings {
+  readonly logLevel: string;
+}
+
+/** Commits follow each other within milliseconds, and the mirror needs to know of the latest only. */
+const COMMITS_EVERY_MS = 5;
+
+const { owner, options } = ownerOfThread<ReceiverThreadRequest, ReceiverThreadEvent>();
+const { logLevel, ...settings } = options as ThreadSettings;
+
+let isAnnouncing = false;
+function announceCommit(): void {
+  if (isAnnouncing) return;
+  isAnnouncing = true;
+  setTimeout(() => {
+    isAnnouncing = false;
+    owner.post({ type: 'committed' });
+  }, COMMITS_EVERY_MS);
+}
+
+function fail(error: unknown): void {
+  owner.post({ type: 'failed', error: plainError(error) });
+  owner.close();
+}
+
+const running = runReceiver(settings, {
+  log: createLog(logLevel),
+  onCommit: announceCommit,
+  onTrouble: (error) => owner.post({ type: 'trouble', error }),
+  onDeath: fail,
+});
+running.then(({ webhook }) => owner.post({ type: 'listening', webhook }), fail);
+
+owner.onMessage(({ graceMs }) => {
+  running
+    .then((receiver) => receiver.stop(graceMs ?? undefined))
+    .then(() => {
+      owner.post({ type: 'stopped' });
+      owner.close();
+    })
+    .catch(fail);
+});

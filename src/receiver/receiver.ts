@@ -1,0 +1,328 @@
+/**
+ * The half that must never fail: verifies webhooks, appends them to the inbox and answers once they are on disk. It does
+ * not know the mirror, which learns everything from the inbox (docs/architecture.md#receiver).
+ */
+import type { Missed } from '../inbox/missed.ts';
+import type { StreamPlace } from '../inbox/inbox-file.ts';
+import type { StreamReport } from '../inbox/report.ts';
+import type { HostTime } from '../platform/host-time.ts';
+import type { listen, Listener } from '../platform/listen.ts';
+import { createLimitedLog, type Logger } from '../platform/log.ts';
+import { OwnClock } from '../platform/own-clock.ts';
+import { plainError, type PlainError, type StoreError } from '../sqlite/errors.ts';
+import { explained } from '../sqlite/explain.ts';
+import { variantIdsOf } from '../store-api/variant-ids.ts';
+import { Coverage, type Opening, type PassedSocket } from './coverage.ts';
+import type { Arrival, Heartbeat, InboxWriter } from './inbox-writer.ts';
+import { Reporting } from './reporting.ts';
+import { createWebhookApp, type Refusal } from './webhook-app.ts';
+
+export interface ReceiverDeps {
+  readonly inbox: InboxWriter;
+  readonly host: HostTime;
+  readonly log: Logger;
+  /** Runs the work in a later turn of the event loop, after the requests of this one. */
+  readonly later: (work: () => void) => void;
+  /** Called after every commit that stored something. */
+  readonly onCommit: () => void;
+  /** Called when a commit fails, and with null when one succeeds after that. */
+  readonly onTrouble: (error: PlainError | null) => void;
+  /** Called when nothing can be stored any more: the process must end. */
+  readonly onDeath: (error: Error) => void;
+}
+
+export interface PublicPort {
+  readonly host: string;
+  readonly port: number;
+  /** Descriptor of a passed socket, and what is known of it. */
+  readonly passed: ({ readonly fd: number } & PassedSocket) | null;
+  readonly secrets: readonly string[];
+  readonly listen: typeof listen;
+}
+
+interface Waiting {
+  readonly arrival: Arrival;
+  readonly resolve: () => void;
+  readonly reject: (error: StoreError) => void;
+}
+
+const HEARTBEAT_MS = 1_000;
+/** Enough to share a sync, few enough to answer in time. */
+const ARRIVALS_AT_ONCE = 256;
+const BYTES_AT_ONCE = 4 << 20;
+/** Requests under way at a stop may take this long. */
+const DRAIN_MS = 1_500;
+
+/** The part that shares deliveries with other hosts (docs/architecture.md#several-machines). */
+export interface SharedStream {
+  /** Call it once the port is open. */
+  readonly start: () => void;
+  readonly report: () => StreamReport;
+  /** Progress, stored with each heartbeat. */
+  readonly place: () => StreamPlace;
+  /** Something was stored that waits to be published. */
+  readonly arrived: () => void;
+  /** This process could not read its socket. */
+  readonly stoodStill: () => void;
+  /** The port is closed, and nothing is appended any more. */
+  readonly stop: () => Promise<void>;
+}
+
+export class Receiver {
+  readonly #deps: ReceiverDeps;
+  readonly #coverage: Coverage;
+  readonly #reporting: Reporting;
+  readonly #clock: OwnClock;
+  readonly #reportFailure: ReturnType<typeof createLimitedLog>;
+  #waiting: Waiting[] = [];
+  #isScheduled = false;
+  #isHeartbeatDue = false;
+  #lastCommit: 'good' | 'failed' | 'none yet' = 'none yet';
+  #firstHeartbeat = Promise.withResolvers<void>();
+  #timer: NodeJS.Timeout | null = null;
+  #listener: Listener | null = null;
+  #passed: PassedSocket | null = null;
+  #stream: SharedStream | null = null;
+
+  /** @param isShared a stream carries the deliveries of several receivers; `share` follows. */
+  constructor(deps: ReceiverDeps, isShared: boolean) {
+    const { host, inbox, log } = deps;
+    const { clockMs, sinceBootMs, bootId } = inbox.lastRun;
+    this.#deps = deps;
+    this.#clock = new OwnClock(
+      host,
+      clockMs === null ? null : { clockMs, sinceBootMs: sinceBootMs ?? 0, bootId },
+    );
+    this.#coverage = new Coverage(this.#instant(), isShared);
+    this.#reporting = new Reporting(this.#clock.now);
+    this.#reportFailure = createLimitedLog((fields) =>
+      log.error(
+        fields,
+        'deliveries could not be committed and were answered 503: their products are read once commits succeed again',
+      ),
+    );
+  }
+
+  /** Epoch ms, own clock. */
+  get now(): () => number {
+    return this.#clock.now;
+  }
+
+  get coverage(): Coverage {
+    return this.#coverage;
+  }
+
+  get inbox(): InboxWriter {
+    return this.#deps.inbox;
+  }
+
+  share(stream: SharedStream): void {
+    this.#stream = stream;
+  }
+
+  /** null if this host has no public port. */
+  get webhook(): Pick<Listener, 'host' | 'port'> | null {
+    if (this.#listener === null) return null;
+    const { host, port } = this.#listener;
+    return { host, port };
+  }
+
+  /** Opens the public port, if there is one, and resolves once the first heartbeat is on disk or has failed. */
+  async start(port: PublicPort | null): Promise<void> {
+    if (port !== null) await this.#listen(port);
+    this.#timer = setInterval(() => this.#beat(), HEARTBEAT_MS);
+    this.#timer.unref();
+    this.#beat();
+    await this.#firstHeartbeat.promise;
+  }
+
+  /** Resolves once the row is on disk. @throws StoreError if it is not. */
+  append(arrival: Arrival): Promise<void> {
+    const stored = Promise.withResolvers<void>();
+    this.#waiting.push({ arrival, resolve: stored.resolve, reject: stored.reject });
+    this.#schedule();
+    return stored.promise;
+  }
+
+  /** Stops accepting, finishes the requests under way, and stores a last heartbeat. */
+  async stop(graceMs = DRAIN_MS): Promise<void> {
+    await this.#listener?.stop(graceMs);
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#stream?.stop();
+    while (this.#waiting.length > 0) this.#commit();
+    // With everything that may have been missed, so that the next start may trust a socket that stays open.
+    if (this.#lastCommit !== 'none yet') this.#commit(true);
+    this.#deps.inbox.close();
+  }
+
+  async #listen({ host, port, passed, secrets, listen: open }: PublicPort): Promise<void> {
+    const { log, inbox } = this.#deps;
+    const app = createWebhookApp({
+      append: (body) =>
+        this.append({
+          kind: 'delivery',
+          body,
+          arrivedAtMs: this.#clock.now(),
+          isFromStream: false,
+        }),
+      canCommit: () => this.#lastCommit === 'good',
+      secrets,
+      observer: {
+        accepted: (answer) => this.#reporting.accepted(answer),
+        refused: (refusal) => this.#refused(refusal),
+      },
+      log,
+    });
+    this.#listener = await open(app, { host, port, fd: passed?.fd });
+    this.#passed = passed;
+    this.#reporting.listeningSinceMs = this.#clock.now();
+    this.#coverage.opened(inbox.lastRun, {
+      ...this.#instant(),
+      bootId: this.#deps.host.bootId,
+      passedSocket: passed,
+    });
+  }
+
+  #refused(refusal: Refusal): void {
+    this.#reporting.refused(refusal);
+    const { reason } = refusal;
+    const wallMs = this.#deps.host.wallMs();
+    if (reason === 'cut_off') this.#coverage.doubt('cut_off', wallMs);
+    if (reason === 'no_room' || reason === 'malformed_request') this.#coverage.doubt('turned_away', wallMs);
+  }
+
+  #beat(): void {
+    try {
+      this.#deps.inbox.check();
+    } catch (error) {
+      this.#deps.onDeath(explained(this.#deps.inbox.path, error));
+      return;
+    }
+    this.#isHeartbeatDue = true;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#deps.later(() => {
+      this.#isScheduled = false;
+      this.#commit();
+      if (this.#waiting.length > 0) this.#schedule();
+      this.#deps.inbox.checkpointIfDue();
+    });
+  }
+
+  /** Everything that waits, in one transaction. @param isLast the run ends in order. */
+  #commit(isLast = false): void {
+    const { inbox, onCommit } = this.#deps;
+    this.look();
+    const isBeating = this.#isHeartbeatDue || isLast;
+    if (isBeating) this.#approachWallClock();
+    const instant = this.#instant();
+    this.#isHeartbeatDue = false;
+    const missed = this.#coverage.due(instant.sinceBootMs, isLast);
+    const taken = this.#take();
+    if (taken.length === 0 && missed.length === 0 && !isBeating) return;
+    const startedMs = performance.now();
+    try {
+      inbox.append({
+        missed,
+        atMs: this.#clock.now(),
+        arrivals: taken.map(({ arrival }) => arrival),
+        place: isBeating ? this.#place() : null,
+        heartbeat: isBeating ? this.#heartbeat(instant, isLast) : null,
+      });
+    } catch (cause) {
+      this.#failed(taken, explained(inbox.path, cause), performance.now() - startedMs);
+      return;
+    }
+    this.#reporting.committed(performance.now() - startedMs, null);
+    this.#coverage.written(missed, instant.sinceBootMs);
+    if (this.#lastCommit === 'failed') this.#deps.onTrouble(null);
+    this.#lastCommit = 'good';
+    if (isBeating) this.#firstHeartbeat.resolve();
+    for (const { resolve } of taken) resolve();
+    if (taken.length > 0 || missed.length > 0) {
+      this.#log(missed);
+      this.#stream?.arrived();
+      onCommit();
+    }
+  }
+
+  #failed(taken: readonly Waiting[], error: StoreError, tookMs: number): void {
+    this.#reporting.committed(tookMs, plainError(error));
+    this.#deps.onTrouble(plainError(error));
+    this.#lastCommit = 'failed';
+    this.#firstHeartbeat.resolve();
+    const wallMs = this.#deps.host.wallMs();
+    for (const { arrival, reject } of taken) {
+      if (arrival.kind === 'delivery' && !arrival.isFromStream) {
+        this.#coverage.notStored(variantIdsOf(arrival.body), wallMs);
+        this.#reportFailure('deliveries', { err: error });
+      }
+      reject(error);
+    }
+  }
+
+  #take(): readonly Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { arrival } of this.#waiting) {
+      if (count === ARRIVALS_AT_ONCE || bytes >= BYTES_AT_ONCE) break;
+      bytes += arrival.body.byteLength;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /** Notices whether the process could read its socket until now. */
+  look(): void {
+    const silentMs = this.#coverage.look(this.#instant());
+    if (silentMs === 0) return;
+    if (this.#listener !== null) this.#reporting.listeningSinceMs = this.#clock.now();
+    this.#stream?.stoodStill();
+  }
+
+  #approachWallClock(): void {
+    const aheadMs = this.#clock.approach();
+    if (aheadMs === 0) return;
+    this.#deps.log.error(
+      { aheadMs },
+      'the clock of this run is more than a minute ahead of the wall clock, so it was wrong: it steps back',
+    );
+  }
+
+  #heartbeat({ wallMs }: Pick<Opening, 'wallMs'>, isLast: boolean): Heartbeat {
+    const { clockMs, sinceBootMs, bootId } = this.#clock.reading();
+    const report = this.#reporting.take(this.#deps.inbox.lastSeq, this.#stream?.report() ?? null);
+    return {
+      aliveAtMs: Math.round(wallMs),
+      clockMs,
+      sinceBootMs,
+      bootId,
+      isStopped: isLast,
+      keptSocket: isLast ? (this.#passed?.inode ?? null) : null,
+      unsureSinceMs: this.#coverage.unsureSinceMs,
+      reportJson: JSON.stringify(report),
+    };
+  }
+
+  /** Without a stream, nothing waits to be published. */
+  #place(): StreamPlace {
+    return this.#stream?.place() ?? { publishedSeq: this.#deps.inbox.lastSeq, streamId: null, streamSeq: 0 };
+  }
+
+  #instant(): Pick<Opening, 'wallMs' | 'sinceBootMs'> {
+    const { host } = this.#deps;
+    return { wallMs: Math.round(host.wallMs()), sinceBootMs: host.sinceBootMs() };
+  }
+
+  #log(missed: readonly Missed[]): void {
+    for (const { why, sinceMs, untilMs, variantIds } of missed) {
+      if (why === 'first_start') continue;
+      const variants = variantIds?.length ?? null;
+      this.#deps.log.warn({ why, sinceMs, untilMs, variants }, 'deliveries may have been missed');
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/** Counts what the report says (src/inbox/report.ts). */
+import { randomBytes } from 'node:crypto';
+import {
+  ANSWER_BOUNDS_SECONDS,
+  COMMIT_BOUNDS_SECONDS,
+  type Durations,
+  type ReceiverReport,
+  type RefusalCount,
+  type RefusalReason,
+  type StreamReport,
+} from '../inbox/report.ts';
+import type { PlainError } from '../sqlite/errors.ts';
+import { variantIdsOf } from '../store-api/variant-ids.ts';
+import type { Refusal, WebhookObserver } from './webhook-app.ts';
+
+/** Enough to see whether refused requests are about variants of the store. */
+const VARIANTS_SHOWN = 20;
+/** Bodies whose variants are looked at between two reports: strangers can send any number. */
+const BODIES_LOOKED_AT = 10;
+const MAX_LOOKED_AT_BYTES = 64 << 10;
+
+/** Requests without a complete body or with a wrong signature took no commit. */
+const WITH_COMMIT: ReadonlySet<RefusalReason> = new Set(['not_stored', 'late']);
+
+export class Reporting implements WebhookObserver {
+  readonly #now: () => number;
+  readonly #runId = randomBytes(8).toString('hex');
+  readonly #refused: Partial<Record<RefusalReason, RefusalCount>> = {};
+  readonly #answers = new Timings(ANSWER_BOUNDS_SECONDS);
+  readonly #commits = new Timings(COMMIT_BOUNDS_SECONDS);
+  #accepted: ReceiverReport['accepted'] = { count: 0, lastAtMs: null };
+  #commitError: PlainError | null = null;
+  #slowestMs: number | null = null;
+  #bodiesLookedAt = 0;
+  listeningSinceMs: number | null = null;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  accepted({ tookMs, isTest }: { readonly tookMs: number; readonly isTest: boolean }): void {
+    if (!isTest) this.#accepted = { count: this.#accepted.count + 1, lastAtMs: this.#now() };
+    this.#answered(tookMs);
+  }
+
+  refused({ reason, status, tookMs, seen, body }: Refusal): void {
+    const before = this.#refused[reason];
+    this.#refused[reason] = {
+      status,
+      count: (before?.count ?? 0) + 1,
+      lastAtMs: this.#now(),
+      seen: seen ?? null,
+      variantIds: [...(before?.variantIds ?? []), ...this.#variantsOf(body)].slice(-VARIANTS_SHOWN),
+    };
+    if (WITH_COMMIT.has(reason)) this.#answered(tookMs);
+  }
+
+  committed(tookMs: number, error: PlainError | null): void {
+    this.#commits.add(tookMs);
+    this.#commitError = error;
+  }
+
+  /** The report of this moment; what is "since the last report" begins again. */
+  take(lastSeq: number, stream: StreamReport | null): ReceiverReport {
+    const report: ReceiverReport = {
+      runId: this.#runId,
+      listeningSinceMs: this.listeningSinceMs,
+      accepted: this.#accepted,
+      refused: { ...this.#refused },
+      answers: this.#answers.counts(),
+      slowestMs: this.#slowestMs,
+      commits: this.#commits.counts(),
+      commitError: this.#commitError,
+      lastSeq,
+      stream,
+    };
+    this.#slowestMs = null;
+    this.#bodiesLookedAt = 0;
+    return report;
+  }
+
+  #answered(tookMs: number): void {
+    this.#answers.add(tookMs);
+    this.#slowestMs = Math.max(this.#slowestMs ?? 0, tookMs);
+  }
+
+  #variantsOf(body: Uint8Array | undefined): readonly string[] {
+    if (body === undefined || body.byteLength > MAX_LOOKED_AT_BYTES) return [];
+    if (this.#bodiesLookedAt >= BODIES_LOOKED_AT) return [];
+    this.#bodiesLookedAt += 1;
+    return (variantIdsOf(body) ?? []).slice(0, VARIANTS_SHOWN);
+  }
+}
+
+class Timings {
+  readonly #boundsSeconds: readonly number[];
+  readonly #buckets: number[];
+  #sumSeconds = 0;
+
+  constructor(boundsSeconds: readonly number[]) {
+    this.#boundsSeconds = boundsSeconds;
+    this.#buckets = Array.from({ length: boundsSeconds.length + 1 }, () => 0);
+  }
+
+  add(tookMs: number): void {
+    const seconds = tookMs / 1_000;
+    const found = this.#boundsSeconds.findIndex((bound) => seconds <= bound);
+    const at = found === -1 ? this.#boundsSeconds.length : found;
+    this.#buckets[at] = (this.#buckets[at] ?? 0) + 1;
+    this.#sumSeconds += seconds;
+  }
+
+  counts(): Durations {
+    return { buckets: [...this.#buckets], sumSeconds: this.#sumSeconds };
+  }
+}

@@ -1,0 +1,124 @@
+/** Wires the receiver: inbox, public port, pruning, and the stream if there is one. */
+import { prunableSeqOf } from '../inbox/mirror-position.ts';
+import { hostTime, type HostTime } from '../platform/host-time.ts';
+import { listen } from '../platform/listen.ts';
+import type { Logger } from '../platform/log.ts';
+import { Secret } from '../platform/secret.ts';
+import type { PlainError } from '../sqlite/errors.ts';
+import type { Engine } from '../stream/engine.ts';
+import type { NatsOptions } from '../stream/nats.ts';
+import type { PassedSocket } from './coverage.ts';
+import { openInboxWriter, type InboxWriter } from './inbox-writer.ts';
+import { passedSocket } from './passed-socket.ts';
+import { pruneInbox } from './prune.ts';
+import { Receiver, type SharedStream } from './receiver.ts';
+
+/** Plain values, so that they can be handed to a thread. */
+export interface ReceiverSettings {
+  readonly databasePath: string;
+  /** null: this host takes deliveries only from the stream. */
+  readonly webhook: { readonly host: string; readonly port: number; readonly fd?: number } | null;
+  readonly secrets: readonly string[];
+  /** null if this is the only machine. */
+  readonly stream: StreamSettings | null;
+}
+
+export interface StreamSettings extends Omit<NatsOptions, 'password'> {
+  readonly password: string | null;
+  /** A mirror on this host needs what other receivers publish. */
+  readonly isConsumed: boolean;
+}
+
+export interface ReceiverEvents {
+  /** Something was stored. */
+  readonly onCommit: () => void;
+  /** Commits fail, and why; null once one succeeds. */
+  readonly onTrouble: (error: PlainError | null) => void;
+  /** Nothing can be stored any more. */
+  readonly onDeath: (error: Error) => void;
+}
+
+export interface ReceiverPlatform {
+  readonly host: HostTime;
+  readonly listen: typeof listen;
+  readonly passedSocket: (fd: number) => PassedSocket;
+  readonly openInbox: (databasePath: string) => InboxWriter;
+  readonly later: (work: () => void) => void;
+  readonly connectStream: (options: NatsOptions) => Promise<Engine>;
+}
+
+export const REAL_RECEIVER: ReceiverPlatform = {
+  host: hostTime(),
+  listen,
+  passedSocket,
+  openInbox: openInboxWriter,
+  later: setImmediate,
+  connectStream: async (options) => {
+    const { connectNats, loadNats } = await import('../stream/nats.ts');
+    return connectNats(await loadNats(), options);
+  },
+};
+
+export interface RunningReceiver {
+  /** null if this host has no public port. */
+  readonly webhook: { readonly host: string; readonly port: number } | null;
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** @throws StoreError if the inbox cannot be used, Error if the port cannot. */
+export async function runReceiver(
+  settings: ReceiverSettings,
+  events: ReceiverEvents & { readonly log: Logger },
+  platform: ReceiverPlatform = REAL_RECEIVER,
+): Promise<RunningReceiver> {
+  const { databasePath, webhook, secrets } = settings;
+  const { log } = events;
+  const inbox = platform.openInbox(databasePath);
+  const receiver = new Receiver({ ...events, ...platform, inbox }, settings.stream !== null);
+  const stopping = new AbortController();
+  const stop = async (graceMs?: number): Promise<void> => {
+    stopping.abort();
+    await receiver.stop(graceMs);
+  };
+  try {
+    const stream =
+      settings.stream === null ? null : await joined(settings.stream, receiver, events, platform);
+    if (stream !== null) receiver.share(stream);
+    await receiver.start(
+      webhook === null
+        ? null
+        : {
+            ...webhook,
+            // Before the port is served: serving empties the queue.
+            passed:
+              webhook.fd === undefined ? null : { fd: webhook.fd, ...platform.passedSocket(webhook.fd) },
+            secrets,
+            listen: platform.listen,
+          },
+    );
+    const { inboxId } = inbox.lastRun;
+    const prunableSeq = (): number | null => {
+      const upToSeq = prunableSeqOf(databasePath, inboxId);
+      const publishedSeq = stream?.place().publishedSeq ?? Infinity;
+      return upToSeq === null ? null : Math.min(upToSeq, publishedSeq);
+    };
+    stream?.start();
+    void pruneInbox({ inbox, prunableSeq, log }, stopping.signal);
+    return { webhook: receiver.webhook, stop };
+  } catch (error) {
+    await stop(0);
+    throw error;
+  }
+}
+
+/** The stream's code is loaded only where there is one. */
+async function joined(
+  { isConsumed, password, ...nats }: StreamSettings,
+  receiver: Receiver,
+  { log }: { readonly log: Logger },
+  { connectStream }: Pick<ReceiverPlatform, 'connectStream'>,
+): Promise<SharedStream> {
+  const { shareStream } = await import('./share-stream.ts');
+  const options: NatsOptions = { ...nats, password: password === null ? null : new Secret(password) };
+  return shareStream(receiver, { connect: () => connectStream(options), isConsumed, log });
+}

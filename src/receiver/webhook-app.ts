@@ -1,0 +1,173 @@
+/** The public listener: `POST /webhooks`, `GET /healthz`, nothing else (docs/http-api.md#public-listener). */
+import type { IncomingMessage } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import { Hono } from 'hono';
+import type { RefusalReason } from '../inbox/report.ts';
+import type { Unread } from '../platform/listen.ts';
+import { createLimitedLog, type Logger } from '../platform/log.ts';
+import { SIGNATURE, TEST_HEADER, verifySignature } from '../store-api/signature.ts';
+import { RequestBodies, type HeldBody } from './request-body.ts';
+
+interface WebhookDeps {
+  /** Resolves once the body is on disk. @throws StoreError if it is not. */
+  readonly append: (body: Uint8Array) => Promise<unknown>;
+  /** Whether a delivery could be committed now. */
+  readonly canCommit: () => boolean;
+  readonly secrets: readonly string[];
+  readonly observer: WebhookObserver;
+  readonly log: Logger;
+}
+
+export interface WebhookObserver {
+  accepted(answer: { readonly tookMs: number; readonly isTest: boolean }): void;
+  refused(refusal: Refusal): void;
+}
+
+export interface Refusal {
+  readonly reason: RefusalReason;
+  /** 0: no answer could be sent. */
+  readonly status: number;
+  readonly tookMs: number;
+  /** Method and path, the protocol, or the parser's code. */
+  readonly seen?: string;
+  /** A body that was read, though its signature is wrong. */
+  readonly body?: Uint8Array;
+}
+
+/** The store waits one second for an answer. */
+const ANSWER_WITHIN_MS = 800;
+const MAX_SHOWN = 100;
+
+const error = (code: string, description: string) => ({ error: code, error_description: description });
+
+const WRONGLY_SIGNED = error(
+  'invalid_signature',
+  'X-Service-Signature is missing or does not match the body',
+);
+const ANSWERS = {
+  missing_signature: [401, WRONGLY_SIGNED],
+  malformed_signature: [401, WRONGLY_SIGNED],
+  wrong_signature: [401, WRONGLY_SIGNED],
+  too_large: [413, error('invalid_request', 'the body is larger than 1 MB')],
+  not_stored: [503, error('unavailable', 'not committed: its products are read again')],
+  late: [503, error('unavailable', 'committed, but not in time')],
+  no_room: [503, error('unavailable', 'no room for the body: products with the oldest evidence are read')],
+} as const;
+type Outcome = keyof typeof ANSWERS;
+
+const NOT_FOUND = error('not_found', 'this listener has POST /webhooks and GET /healthz');
+
+export function createWebhookApp({ append, canCommit, secrets, observer, log }: WebhookDeps) {
+  const warn = createLimitedLog((fields) =>
+    log.warn(fields, 'webhook requests were refused since the last such line'),
+  );
+  const bodies = new RequestBodies();
+  const app = new Hono<{ Bindings: HttpBindings }>();
+
+  const refused = (refusal: Refusal): void => {
+    const { reason, seen } = refusal;
+    warn(reason, { seen });
+    observer.refused(refusal);
+  };
+
+  const commit = async ({ bytes, release }: HeldBody, cameMs: number): Promise<Outcome | null> => {
+    try {
+      await append(bytes);
+      return performance.now() - cameMs > ANSWER_WITHIN_MS ? 'late' : null;
+    } catch {
+      // The receiver has reported the fault, and notes that the delivery was missed.
+      return 'not_stored';
+    } finally {
+      release();
+    }
+  };
+
+  /** @returns null once the delivery is on disk and the answer in time, else why not. */
+  const receive = async (
+    incoming: IncomingMessage,
+    cameMs: number,
+  ): Promise<Outcome | { readonly wronglySigned: Uint8Array } | null> => {
+    const signature = signatureOf(incoming);
+    if (signature === null) return 'missing_signature';
+    // The signature of such a body cannot be right, so it is not read.
+    if (!SIGNATURE.test(signature)) return 'malformed_signature';
+    const body = await bodies.read(incoming);
+    if (typeof body === 'string') return body;
+    if (verifySignature(secrets, body.bytes, signature)) return commit(body, cameMs);
+    body.release();
+    return { wronglySigned: body.bytes };
+  };
+
+  app.post('/webhooks', async (c) => {
+    // The deadline starts at the request's headers, not at its last byte.
+    const cameMs = performance.now();
+    const { incoming } = c.env;
+    const isTest = incoming.headers[TEST_HEADER] !== undefined;
+    let outcome;
+    try {
+      outcome = await receive(incoming, cameMs);
+    } catch (cause) {
+      // Without the whole body, no signature can be checked: it may have been the store's.
+      log.debug({ err: cause }, 'a webhook was cut off');
+      refused({ reason: 'cut_off', status: 0, tookMs: performance.now() - cameMs });
+      return c.json(error('server_error', 'the request was cut off'), 500);
+    }
+    const tookMs = performance.now() - cameMs;
+    if (outcome === null) {
+      observer.accepted({ tookMs, isTest });
+      return c.body(null, 204);
+    }
+    const reason = typeof outcome === 'string' ? outcome : 'wrong_signature';
+    const [status, answer] = ANSWERS[reason];
+    refused({
+      reason,
+      status,
+      tookMs,
+      ...(typeof outcome === 'string' || isTest ? {} : { body: outcome.wronglySigned }),
+    });
+    return c.json(answer, status);
+  });
+
+  app.get('/healthz', (c) =>
+    canCommit()
+      ? c.json({ status: 'ok' })
+      : c.json(error('unavailable', 'the mirror cannot commit a delivery now'), 503),
+  );
+
+  app.notFound(async (c) => {
+    const { incoming } = c.env;
+    // Without a signature's form, or as a test, it is not from the store.
+    const isTest = incoming.headers[TEST_HEADER] !== undefined;
+    if (!isTest && SIGNATURE.test(signatureOf(incoming) ?? '')) {
+      const seen = `${c.req.method} ${c.req.path.replace(/[^\x21-\x7e]/g, '?').slice(0, MAX_SHOWN)}`;
+      const body = await bodies.read(incoming).catch(() => 'cut_off' as const);
+      const isRead = typeof body !== 'string';
+      if (isRead) body.release();
+      refused({
+        reason: 'wrong_address',
+        status: 404,
+        tookMs: 0,
+        seen,
+        ...(isRead ? { body: body.bytes } : {}),
+      });
+    }
+    return c.json(NOT_FOUND, 404);
+  });
+
+  app.onError((cause, c) => {
+    log.error({ err: cause }, 'a request to the public listener failed');
+    return c.json(error('server_error', 'the request could not be answered'), 500);
+  });
+
+  return {
+    fetch: app.fetch,
+    onUnread: ({ reason, status, seen }: Unread): void =>
+      refused({ reason, status, tookMs: 0, ...(seen === undefined ? {} : { seen }) }),
+  };
+}
+
+/** A repeated header arrives joined with a comma and matches nothing. */
+function signatureOf({ headers }: IncomingMessage): string | null {
+  const value = headers['x-service-signature'];
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,133 @@
+/** When deliveries may have been missed (docs/architecture.md#what-may-have-been-missed). */
+import { expect, test } from 'vitest';
+import {
+  Coverage,
+  missedBetweenRuns,
+  type LastRun,
+  type Opening,
+  type PassedSocket,
+} from '../../src/receiver/coverage.ts';
+
+const BOOT = 'boot-1';
+const INODE = 77;
+/** Ms since the boot. */
+const LAST = 1_000_000;
+const WALL = 1_790_000_000_000;
+
+const STOPPED: LastRun = {
+  aliveAtMs: WALL,
+  sinceBootMs: LAST,
+  bootId: BOOT,
+  isStopped: true,
+  keptSocket: INODE,
+  unsureSinceMs: null,
+};
+const SOCKET: PassedSocket = { inode: INODE, wasQueueFull: false };
+const NOW: Opening = { wallMs: WALL + 900, sinceBootMs: LAST + 900, bootId: BOOT, passedSocket: SOCKET };
+
+test.each<[string, string | null, Partial<LastRun>, Partial<Opening>]>([
+  ['there was no run', 'first_start', { aliveAtMs: null }, {}],
+  ['the run ended without a stop', 'killed', { isStopped: false }, {}],
+  ['the run opened the port itself', 'port_closed', { keptSocket: null }, {}],
+  ['this run opens the port itself', 'port_closed', {}, { passedSocket: null }],
+  ['a passed socket was unserved for a moment', null, {}, {}],
+  ['it was unserved for 30 s', null, {}, { sinceBootMs: LAST + 30_000 }],
+  ['it was unserved for longer', 'kept_socket', {}, { sinceBootMs: LAST + 30_001 }],
+  ['the wall clock was set meanwhile', null, {}, { wallMs: WALL + 86_400_000 }],
+  ['its queue was full', 'kept_socket', {}, { passedSocket: { ...SOCKET, wasQueueFull: true } }],
+  ['another socket is passed', 'kept_socket', {}, { passedSocket: { ...SOCKET, inode: INODE + 1 } }],
+  ['the machine was booted meanwhile', 'kept_socket', {}, { bootId: 'boot-2' }],
+  ['the system does not name its boots', 'kept_socket', { bootId: null }, { bootId: null }],
+])('between two runs, when %s: %s', (_, why, last, now) => {
+  const found = missedBetweenRuns({ ...STOPPED, ...last }, { ...NOW, ...now });
+  const missed = {
+    why,
+    sinceMs: last.aliveAtMs === null ? null : WALL,
+    untilMs: now.wallMs ?? NOW.wallMs,
+    variantIds: null,
+  };
+  expect(found).toEqual(why === null ? null : missed);
+});
+
+const at = (ms: number) => ({ wallMs: WALL + ms, sinceBootMs: LAST + ms });
+
+function running(isShared = false): Coverage {
+  const coverage = new Coverage(at(0), isShared);
+  coverage.opened(STOPPED, { ...NOW, ...at(0) });
+  return coverage;
+}
+
+test('a process that could not read its socket for more than 2 s stood still', () => {
+  const coverage = running();
+  expect(coverage.look(at(2_000))).toBe(0);
+  expect(coverage.look(at(4_001))).toBe(2_001);
+  const missed = { sinceMs: WALL + 2_000, untilMs: WALL + 4_001, variantIds: null };
+  expect(coverage.due(LAST + 4_001)).toEqual([{ why: 'stood_still', ...missed }]);
+});
+
+test('everything stays due until it is written', () => {
+  const coverage = running();
+  coverage.look(at(5_000));
+  coverage.notStored(['1', '2'], WALL + 5_100);
+  coverage.notStored(['2', '3'], WALL + 5_200);
+  const due = coverage.due(LAST + 5_200);
+  expect(coverage.due(LAST + 5_200)).toEqual(due);
+  expect(due).toMatchObject([
+    { why: 'stood_still' },
+    { why: 'not_stored', sinceMs: WALL + 5_100, untilMs: WALL + 5_200, variantIds: ['1', '2', '3'] },
+  ]);
+  coverage.written(due, LAST + 5_200);
+  expect(coverage.due(LAST + 5_200)).toEqual([]);
+});
+
+test.each<[string, (coverage: Coverage) => void]>([
+  ['a delivery that names no variant', (coverage) => coverage.notStored(null, WALL)],
+  [
+    'more than 10,000 variants',
+    (coverage) =>
+      coverage.notStored(
+        Array.from({ length: 10_001 }, (_, n) => String(n)),
+        WALL,
+      ),
+  ],
+])('%s that was not stored may be about anything, whatever follows', (_, note) => {
+  const coverage = running();
+  note(coverage);
+  coverage.notStored(['1'], WALL);
+  expect(coverage.due(LAST)).toMatchObject([{ why: 'not_stored', variantIds: null }]);
+});
+
+test('requests that strangers can cut off or crowd out are written once in 15 minutes, and at a stop', () => {
+  const coverage = running();
+  const write = (ms: number, isLast = false): string[] => {
+    const due = coverage.due(LAST + ms, isLast);
+    coverage.written(due, LAST + ms);
+    return due.map(({ why }) => why);
+  };
+  coverage.doubt('cut_off', WALL);
+  expect(write(0)).toEqual(['cut_off']);
+  coverage.doubt('turned_away', WALL);
+  expect(write(1_000)).toEqual([]);
+  expect(write(15 * 60_000)).toEqual(['turned_away']);
+  coverage.doubt('cut_off', WALL);
+  expect(write(15 * 60_000 + 1)).toEqual([]);
+  expect(write(15 * 60_000 + 2, true)).toEqual(['cut_off']);
+});
+
+test('with a stream, only the stream shows whether another receiver listened', () => {
+  const coverage = running(true);
+  expect(coverage.unsureSinceMs).toBeNull();
+  coverage.look(at(5_000));
+  coverage.look(at(9_000));
+  expect([coverage.due(LAST + 9_000), coverage.unsureSinceMs]).toEqual([[], WALL]);
+  coverage.sure();
+  expect(coverage.unsureSinceMs).toBeNull();
+  coverage.streamGap(WALL + 1, WALL + 2);
+  expect(coverage.due(LAST + 9_000)).toMatchObject([{ why: 'stream_gap', sinceMs: WALL + 1 }]);
+});
+
+test('with a stream, a time that the run before was not sure of stays open', () => {
+  const coverage = new Coverage(at(0), true);
+  coverage.opened({ ...STOPPED, unsureSinceMs: WALL - 7 }, { ...NOW, ...at(0) });
+  expect(coverage.unsureSinceMs).toBe(WALL - 7);
+});

@@ -1,0 +1,118 @@
+/** What the receiver says about itself (src/inbox/report.ts). */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, test } from 'vitest';
+import { eventually } from '../process/wait.ts';
+import { signBody } from '../../src/store-api/signature.ts';
+import { delivery, item } from '../mirror/mirror-file.ts';
+import { lockInbox, PREVIOUS, send, startReceiver, type StartedReceiver } from './harness.ts';
+
+const counts = ({ report }: StartedReceiver): Record<string, number> => {
+  const { accepted, refused } = report();
+  const refusals = Object.entries(refused).map(([reason, { count }]) => [reason, count] as const);
+  return Object.fromEntries([['accepted', accepted.count] as const, ...refusals]);
+};
+const reported = (receiver: StartedReceiver, expected: Record<string, number>): Promise<unknown> =>
+  eventually(() => JSON.stringify(counts(receiver)) === JSON.stringify(expected), {
+    what: `${JSON.stringify(expected)} is reported`,
+  });
+
+test('counts every answer once, with its reason', async () => {
+  const receiver = await startReceiver();
+  const { post, port } = receiver;
+  const body = delivery('a', item());
+  await post(body);
+  // Sent by hand: says nothing about the store.
+  expect((await post(body, { 'x-stock-mirror-test': '1' })).status).toBe(204);
+  await post(body, { 'x-service-signature': signBody(PREVIOUS, body) });
+  await send(port, { method: 'POST', path: '/webhooks', headers: {}, pieces: [body] });
+  await post(body, { 'x-service-signature': 'sha256=abc' });
+  await post(body, { 'x-service-signature': signBody('whsec_other', body) });
+  await post(new Uint8Array((1 << 20) + 1)).catch(() => null);
+  const refusals = { missing_signature: 1, malformed_signature: 1, wrong_signature: 1, too_large: 1 };
+  await reported(receiver, { accepted: 2, ...refusals });
+  const lock = lockInbox(receiver);
+  expect((await post(delivery('b', item()))).status).toBe(503);
+  lock.release();
+  await reported(receiver, { accepted: 2, ...refusals, not_stored: 1 });
+  const { answers, commits, listeningSinceMs } = receiver.report();
+  expect(answers.buckets.reduce((sum, count) => sum + count, 0)).toBe(4);
+  expect(commits.buckets.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(4);
+  expect(listeningSinceMs).not.toBeNull();
+});
+
+test('names the variants of wrongly signed requests, but not those of tests', async () => {
+  const receiver = await startReceiver();
+  const wrong = { 'x-service-signature': 'a'.repeat(64) };
+  const body = delivery('a', item({ id: '7' }), item({ id: '8' }));
+  await receiver.post(body, wrong);
+  await receiver.post(delivery('b', item({ id: '9' })), { ...wrong, 'x-stock-mirror-test': '1' });
+  await reported(receiver, { accepted: 0, wrong_signature: 2 });
+  expect(receiver.report().refused.wrong_signature).toMatchObject({ status: 401, variantIds: ['7', '8'] });
+});
+
+test.each(['/webhooks/', '/', '/webhook?key=1'])(
+  'reports a request with a signature to %s, and the variants that it names',
+  async (path) => {
+    const receiver = await startReceiver();
+    const { port, log } = receiver;
+    const body = delivery('a', item());
+    const headers = { 'x-service-signature': signBody(PREVIOUS, body) };
+    for (const other of [{}, { ...headers, 'x-stock-mirror-test': '1' }])
+      await send(port, { method: 'POST', path, headers: other, pieces: [body] });
+    await send(port, { method: 'POST', path, headers, pieces: [body] });
+    await reported(receiver, { accepted: 0, wrong_address: 1 });
+    const seen = `POST ${path.split('?')[0]}`;
+    expect(receiver.report().refused.wrong_address).toMatchObject({ status: 404, seen, variantIds: ['100'] });
+    expect(log).toContainEqual(expect.objectContaining({ wrong_address: 1, seen }));
+  },
+);
+
+test('reports a request with a signature and another method', async () => {
+  const receiver = await startReceiver();
+  const headers = { 'x-service-signature': 'a'.repeat(64) };
+  await send(receiver.port, { method: 'PUT', path: '/webhooks', headers, pieces: [] });
+  await reported(receiver, { accepted: 0, wrong_address: 1 });
+  expect(receiver.report().refused.wrong_address).toMatchObject({ seen: 'PUT /webhooks' });
+});
+
+const exchange = async (port: number, start: string): Promise<string> => {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.end(Buffer.from(start, 'latin1'));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  return answer.toString();
+};
+
+test.each([
+  ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['the PROXY protocol', 'PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\nPOST /webhooks HTTP/1.1\r\n'],
+  ['the PROXY protocol', '\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c'],
+])('reports a connection that begins with %s and answers 400', async (seen, start) => {
+  const receiver = await startReceiver();
+  expect(await exchange(receiver.port, start)).toMatch(/^HTTP\/1\.1 400/);
+  await reported(receiver, { accepted: 0, wrong_protocol: 1 });
+  expect(receiver.report().refused.wrong_protocol).toMatchObject({ seen });
+});
+
+const SIGNED = `X-Service-Signature: ${'a'.repeat(64)}\r\n`;
+test.each<[string, number, string]>([
+  ['headers of more than 32 kB', 431, `X-Proxy: ${'x'.repeat(40_000)}\r\n`],
+  ['two lengths', 400, 'Content-Length: 2\r\nContent-Length: 2\r\n'],
+  ['a length and chunks', 400, 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n'],
+  ['a folded header', 400, 'X-Proxy: a\r\n b\r\n'],
+  ['a bare line feed', 400, 'X-Proxy: a\nX-Other: b\r\n'],
+])('reports a webhook with %s, which the parser refuses, and orders reads', async (_, status, headers) => {
+  const receiver = await startReceiver();
+  const request = `POST /webhooks HTTP/1.1\r\nHost: x\r\n${SIGNED}${headers}\r\n{}`;
+  expect(await exchange(receiver.port, request)).toContain(`HTTP/1.1 ${status}`);
+  await reported(receiver, { accepted: 0, malformed_request: 1 });
+  await eventually(() => receiver.missed().some(({ why }) => why === 'turned_away'), {
+    what: 'the row is written',
+  });
+});
+
+test('takes a webhook with 20 kB of headers', async () => {
+  const { post } = await startReceiver();
+  expect((await post(delivery('a', item()), { 'x-proxy': 'x'.repeat(20_000) })).status).toBe(204);
+});

@@ -1,0 +1,180 @@
+/** When deliveries cannot be stored, or may have been missed (docs/architecture.md#what-may-have-been-missed). */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { eventually } from '../process/wait.ts';
+import { inboxPath, readReceiver } from '../../src/inbox/inbox-file.ts';
+import { signBody } from '../../src/store-api/signature.ts';
+import { delivery, item, rows, values } from '../mirror/mirror-file.ts';
+import { lockInbox, SECRET, startReceiver, type StartedReceiver } from './harness.ts';
+
+const whys = ({ missed }: StartedReceiver): string[] => missed().map(({ why }) => why);
+
+test('answers 503 when the inbox cannot commit, and notes the variants before the next delivery', async () => {
+  const receiver = await startReceiver();
+  const lock = lockInbox(receiver);
+  const answers = await Promise.all([
+    receiver.post(delivery('a', item())),
+    receiver.post(delivery('b', item({ id: '999' }), item({ id: 7 }))),
+    receiver.post(delivery('c', item({ new: 1 }))),
+  ]);
+  for (const { status, body } of answers) {
+    expect(status).toBe(503);
+    expect(JSON.parse(body)).toMatchObject({ error: 'unavailable' });
+  }
+  expect(receiver.troubles).toContainEqual(expect.objectContaining({ kind: 'busy' }));
+  const lines = receiver.log.filter((line) => JSON.stringify(line).includes('is locked by another program'));
+  expect(lines).toHaveLength(1);
+  lock.release();
+  expect((await receiver.post(delivery('d', item({ old: 4, new: 3 })))).status).toBe(204);
+  const [{ why, variantIds } = { why: null, variantIds: null }] = receiver
+    .missed()
+    .filter((row) => row.why === 'not_stored');
+  expect([why, variantIds?.toSorted()]).toEqual(['not_stored', ['100', '7', '999']]);
+  expect(rows(receiver.db, 'SELECT kind FROM inbox ORDER BY seq').at(-1)).toEqual({ kind: 'delivery' });
+  expect(receiver.troubles.at(-1)).toBeNull();
+});
+
+test('a body that names no variant and was not stored may be about anything', async () => {
+  const receiver = await startReceiver();
+  const lock = lockInbox(receiver);
+  expect((await receiver.post(new TextEncoder().encode('no JSON'))).status).toBe(503);
+  lock.release();
+  await eventually(() => whys(receiver).includes('not_stored'), { what: 'the row is written' });
+  expect(receiver.missed().at(-1)).toMatchObject({ variantIds: null });
+});
+
+test('the bodies of one turn of the event loop and a heartbeat become one commit', async () => {
+  let commits = 0;
+  const receiver = await startReceiver({ beforeCommit: () => (commits += 1) });
+  commits = 0;
+  const row = { kind: 'delivery', arrivedAtMs: 1, isFromStream: false } as const;
+  await Promise.all(
+    Array.from({ length: 90 }, (_, n) =>
+      receiver.receiver.append({ ...row, body: delivery(`r${n}`, item()) }),
+    ),
+  );
+  expect(commits).toBe(1);
+});
+
+test('syncs of 250 ms refuse no delivery at 15 a second', { timeout: 60_000 }, async () => {
+  const receiver = await startReceiver({
+    beforeCommit: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 250),
+  });
+  const answers = [];
+  for (let n = 0; n < 45; n += 1) {
+    answers.push(receiver.post(delivery(`r${n}`, item())));
+    await new Promise((resolve) => setTimeout(resolve, 66));
+  }
+  // A busy machine may delay an answer, but no commit fails.
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  expect(receiver.report().refused.not_stored).toBeUndefined();
+  expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
+  expect(values(receiver.db, "SELECT count(*) FROM inbox WHERE kind = 'delivery'")).toEqual([45]);
+});
+
+test('a first start is written down, and an orderly stop without a passed socket as a closed port', async () => {
+  const first = await startReceiver();
+  expect(whys(first)).toEqual(['first_start']);
+  const { path } = first;
+  await first.stop();
+  const second = await startReceiver({ path });
+  expect(whys(second)).toEqual(['first_start', 'port_closed']);
+});
+
+test('a run that did not stop is written down as killed', async () => {
+  const first = await startReceiver();
+  const { path } = first;
+  first.inbox.close();
+  const second = await startReceiver({ path });
+  expect(whys(second)).toEqual(['first_start', 'killed']);
+});
+
+test('a passed socket that was kept open for a moment misses nothing', async () => {
+  const passed = { inode: 5, wasQueueFull: false };
+  const first = await startReceiver({ passed });
+  await first.stop();
+  const second = await startReceiver({ path: first.path, passed });
+  expect(whys(second)).toEqual(['first_start']);
+  await second.stop();
+  const third = await startReceiver({ path: first.path, passed: { ...passed, wasQueueFull: true } });
+  expect(whys(third)).toEqual(['first_start', 'kept_socket']);
+});
+
+test('while it cannot commit, it writes no heartbeat, so that the next start knows', async () => {
+  const first = await startReceiver({ passed: { inode: 5, wasQueueFull: false } });
+  const lock = lockInbox(first);
+  expect((await first.post(delivery('a', item()))).status).toBe(503);
+  await first.stop();
+  lock.release();
+  const second = await startReceiver({ path: first.path, passed: { inode: 5, wasQueueFull: false } });
+  expect(whys(second)).toEqual(['first_start', 'killed']);
+});
+
+test('a process that stood still writes it down before the next delivery', async () => {
+  const at = { wallMs: Date.now(), sinceBootMs: 1_000_000 };
+  const host = { wallMs: () => at.wallMs, sinceBootMs: () => at.sinceBootMs, bootId: 'boot' };
+  const receiver = await startReceiver({ host });
+  at.wallMs += 9_000;
+  at.sinceBootMs += 9_000;
+  expect((await receiver.post(delivery('a', item()))).status).toBe(204);
+  expect(rows(receiver.db, 'SELECT kind FROM inbox ORDER BY seq')).toEqual([
+    { kind: 'missed' },
+    { kind: 'missed' },
+    { kind: 'delivery' },
+  ]);
+  expect(receiver.missed().at(-1)).toMatchObject({ why: 'stood_still' });
+});
+
+test('a body that was cut off is counted, and orders reads', async () => {
+  const receiver = await startReceiver();
+  const socket = connect({ port: receiver.port, host: '127.0.0.1' });
+  const signature = signBody(SECRET, Buffer.from('half'));
+  socket.write(
+    `POST /webhooks HTTP/1.1\r\nHost: x\r\nX-Service-Signature: ${signature}\r\nContent-Length: 9\r\n\r\nhalf`,
+  );
+  await once(socket, 'connect');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  socket.destroy();
+  await eventually(() => whys(receiver).includes('cut_off'), { what: 'the row is written' });
+  await eventually(() => receiver.report().refused.cut_off?.count === 1, { what: 'it is counted' });
+});
+
+test('reports in healthz whether a delivery could be committed now', async () => {
+  const receiver = await startReceiver();
+  expect(await receiver.ask('GET', '/healthz')).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  const lock = lockInbox(receiver);
+  const asked = await eventually(
+    async () => {
+      const answer = await receiver.ask('GET', '/healthz');
+      return answer.status === 503 && answer;
+    },
+    { what: 'the trouble shows' },
+  );
+  expect(JSON.parse(asked.body)).toMatchObject({ error: 'unavailable' });
+  lock.release();
+  await eventually(async () => (await receiver.ask('GET', '/healthz')).status === 200, {
+    what: 'it is well again',
+  });
+});
+
+test('ends when its files are gone, because later commits would be lost', async () => {
+  const receiver = await startReceiver();
+  rmSync(inboxPath(receiver.path));
+  await eventually(() => receiver.deaths.length > 0, { what: 'the death is reported' });
+  expect(receiver.deaths[0]?.message).toContain('another program deleted');
+});
+
+test('keeps its clock across restarts', async () => {
+  const at = { wallMs: Date.now(), sinceBootMs: 1_000_000 };
+  const host = { wallMs: () => at.wallMs, sinceBootMs: () => at.sinceBootMs, bootId: 'boot' };
+  const first = await startReceiver({ host });
+  const { path } = first;
+  const reachedMs = first.receiver.now();
+  await first.stop();
+  at.wallMs -= 30_000;
+  const second = await startReceiver({ path, host });
+  expect(second.receiver.now()).toBeGreaterThanOrEqual(reachedMs);
+  expect(readReceiver(second.db)).toMatchObject({ bootId: 'boot', sinceBootMs: 1_000_000 });
+});
