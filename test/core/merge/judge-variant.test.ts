@@ -1,0 +1,320 @@
+/** One row for each thing that an answer proves about a variant (docs/architecture.md#reads, #totals, #removals). */
+import { describe, expect, test } from 'vitest';
+import type { VariantSnapshot } from '../../../src/core/input.ts';
+import { EARLIEST_MS } from '../../../src/core/limits.ts';
+import { absentLevels, isNamedSince } from '../../../src/core/merge/judge-absence.ts';
+import { judgeTotal } from '../../../src/core/merge/judge-total.ts';
+import {
+  judgeVariant,
+  type KnownOfVariant,
+  type ShownVariant,
+} from '../../../src/core/merge/judge-variant.ts';
+import type { ReadContext } from '../../../src/core/merge/merge-read.ts';
+import { unmappedVariant, unreadProduct } from '../../../src/core/merge/unknown.ts';
+import type { Product, Variant } from '../../../src/core/model.ts';
+import { PRODUCT, readContext, stockLevel, T0, VARIANT, variantSnapshot } from '../builders.ts';
+
+const SENT = readContext().sentAtMs;
+const OTHER = '20';
+
+const seen = (over: Partial<VariantSnapshot> = {}): VariantSnapshot => variantSnapshot({ 1: 5 }, over);
+const product = (over: Partial<Product> = {}): Product => ({
+  ...unreadProduct(PRODUCT),
+  readAtMs: T0,
+  ...over,
+});
+
+/** As `seen()` shows it, touched and verified long before the read. */
+const variant = (over: Partial<Variant> = {}): Variant => ({
+  ...unmappedVariant(VARIANT, 'S-100'),
+  productId: PRODUCT,
+  availableQty: 5,
+  onHand: 5,
+  reservedQty: 0,
+  eventAtMs: T0,
+  verifiedAtMs: T0,
+  ...over,
+});
+
+function judge(known: Partial<KnownOfVariant>, shown = seen(), read: Partial<ReadContext> = {}) {
+  return judgeVariant(
+    {
+      variant: variant(),
+      levels: [stockLevel({ onHand: 5, reservedQty: 0, onHandAsOfMs: T0 })],
+      product: product(),
+      owner: undefined,
+      atMs: SENT,
+      lastDeliveryAtMs: T0,
+      ...known,
+    },
+    shown,
+    readContext(read),
+  );
+}
+
+function shownBy(...args: Parameters<typeof judge>): ShownVariant {
+  const verdict = judge(...args);
+  if (verdict.kind !== 'shown') throw new Error(`the variant is ${verdict.kind}`);
+  return verdict;
+}
+
+const late = { eventAtMs: SENT - 1_999 };
+const newer = { superseded: true };
+
+test.each<[when: string, known: Partial<KnownOfVariant>, read: Partial<ReadContext>, kind: string]>([
+  ['known', {}, {}, 'shown'],
+  ['unknown', { variant: undefined, levels: [] }, {}, 'shown'],
+  ['unknown, and a later answer is known', { variant: undefined, levels: [] }, newer, 'unproven'],
+  ['removed long ago', { variant: variant({ goneAtMs: SENT - 2_000 }) }, {}, 'shown'],
+  ['removed less than 2 s before, untouched', { variant: variant({ goneAtMs: SENT - 1_999 }) }, {}, 'shown'],
+  [
+    'removed and touched less than 2 s before',
+    { variant: variant({ ...late, goneAtMs: SENT - 1_999 }) },
+    {},
+    'unproven',
+  ],
+  ['removed long ago and touched just before', { variant: variant({ ...late, goneAtMs: T0 }) }, {}, 'shown'],
+  ['removed, and a later answer is known', { variant: variant({ goneAtMs: T0 }) }, newer, 'unproven'],
+])('a variant that is %s', (_, known, read, kind) => {
+  expect(judge(known, seen(), read).kind).toBe(kind);
+});
+
+test('maps a removed variant to the product that perhaps shows it', () => {
+  const removed = variant({ ...late, productId: OTHER, goneAtMs: SENT - 1_999, lookupAtMs: SENT });
+  expect(judge({ variant: removed })).toEqual({
+    kind: 'unproven',
+    variant: { ...removed, productId: PRODUCT, lookupAtMs: null },
+  });
+  expect(judge({ variant: removed }, seen(), newer)).toEqual({ kind: 'unproven', variant: null });
+});
+
+describe('a variant of another product', () => {
+  const owner = (over: Partial<Product>): Product => ({ ...unreadProduct(OTHER), readAtMs: T0, ...over });
+  const elsewhere = variant({ productId: OTHER });
+  const far = { readUntilMs: SENT - 2_000 };
+  const near = { readUntilMs: SENT - 1_999 };
+
+  test.each<[when: string, known: Partial<KnownOfVariant>, read: Partial<ReadContext>, expected: object]>([
+    ['read earlier', { owner: owner(far) }, {}, { movedFrom: OTHER, overlapping: [] }],
+    [
+      'read at an overlapping time',
+      { owner: owner(near) },
+      {},
+      { movedFrom: OTHER, overlapping: [PRODUCT, OTHER] },
+    ],
+    [
+      'whose overlapping answer was sent later',
+      { owner: owner({ ...near, readAtMs: SENT + 1 }) },
+      {},
+      { kind: 'elsewhere', overlapping: [PRODUCT, OTHER] },
+    ],
+    [
+      'whose answer was sent much later',
+      { owner: owner({ ...near, readAtMs: SENT + 2_000 }) },
+      {},
+      { kind: 'elsewhere', overlapping: [] },
+    ],
+    [
+      'that no longer shows it',
+      { owner: owner({ ...near, readAtMs: SENT + 1 }), variant: { ...elsewhere, missingAtMs: T0 } },
+      {},
+      { movedFrom: OTHER, overlapping: [] },
+    ],
+    ['that is unknown', { owner: undefined }, {}, { movedFrom: OTHER, overlapping: [] }],
+    [
+      'read earlier, by a superseded answer',
+      { owner: owner(near) },
+      newer,
+      { movedFrom: null, overlapping: [] },
+    ],
+  ])('%s', (_, known, read, expected) => {
+    expect(judge({ variant: elsewhere, ...known }, seen(), read)).toMatchObject(expected);
+  });
+});
+
+test.each<
+  [
+    when: string,
+    before: Partial<Variant>,
+    shown: Partial<VariantSnapshot>,
+    explainedQty: number,
+    expected: object,
+  ]
+>([
+  ['agrees', {}, {}, 0, { moved: null, isTrusted: true, isDoubted: false }],
+  [
+    'is moved by its levels',
+    {},
+    { availableQty: 4 },
+    -1,
+    { moved: null, isTrusted: false, isDoubted: false },
+  ],
+  ['is moved by more than its levels', {}, { availableQty: 3 }, -1, { moved: { oldQty: 5, newQty: 3 } }],
+  ['is first shown', { availableQty: null, verifiedAtMs: null }, {}, 5, { moved: null, isTrusted: false }],
+  [
+    'is first shown, without levels',
+    { availableQty: null, verifiedAtMs: null },
+    { levels: null },
+    5,
+    { moved: { oldQty: null, newQty: 5 } },
+  ],
+  ['agrees, touched just before', late, {}, 0, { moved: null, isTrusted: true, isDoubted: false }],
+  ['agrees without levels, touched just before', late, { levels: null }, 0, { isDoubted: true }],
+  ['agrees though its levels moved, touched just before', late, {}, -1, { isDoubted: true }],
+  [
+    'differs, touched just before',
+    late,
+    { availableQty: 4 },
+    0,
+    { moved: null, isTrusted: true, isDoubted: true },
+  ],
+  ['returns with the variant', { goneAtMs: T0 }, {}, 5, { moved: null }],
+])('a total that %s', (_, before, shown, explainedQty, expected) => {
+  const known = variant(before);
+  const verdict = judgeTotal(known, seen(shown), explainedQty, readContext());
+  expect(verdict).toMatchObject(expected);
+  const isKept = verdict.isDoubted && known.availableQty !== seen(shown).availableQty;
+  expect(verdict.variant.availableQty).toBe(isKept ? known.availableQty : seen(shown).availableQty);
+});
+
+test('keeps the high watermark of a total that was read without its levels', () => {
+  const { hiMs } = readContext();
+  const highOf = (before: Variant, shown: VariantSnapshot): number =>
+    judgeTotal(before, shown, 0, readContext()).variant.totalHiMs;
+  const later = hiMs + 1;
+  expect(highOf(variant(), seen({ levels: null }))).toBe(hiMs);
+  expect(highOf(variant({ totalHiMs: later }), seen())).toBe(EARLIEST_MS);
+  expect(highOf(variant({ ...late, totalHiMs: later }), seen())).toBe(later);
+});
+
+const listed = { onHandAsOfMs: T0 };
+
+test.each<[when: string, shown: VariantSnapshot, known: ReturnType<typeof stockLevel>, isAbsent: boolean]>([
+  ['is listed', variantSnapshot({ 1: 5 }), stockLevel(), false],
+  ['is not listed', variantSnapshot({ 2: 5 }), stockLevel(), true],
+  ['is not listed, and removed', variantSnapshot({ 2: 5 }), stockLevel({ goneAtMs: T0 }), false],
+  ['cannot be listed', variantSnapshot(null), stockLevel(listed), false],
+  ['was listed before a change of kind', variantSnapshot(null, { kind: 'bundle' }), stockLevel(listed), true],
+  ['was listed before a change of kind', variantSnapshot(null, { kind: 'pulled' }), stockLevel(listed), true],
+  ['was only named by a webhook', variantSnapshot(null, { kind: 'pulled' }), stockLevel(), false],
+  ['was listed, of assembled goods', variantSnapshot(null, { kind: 'assembled' }), stockLevel(listed), false],
+])('a level that %s', (_, shown, known, isAbsent) => {
+  expect(absentLevels([known], shown)).toEqual(isAbsent ? [known] : []);
+});
+
+test.each([
+  ['never shown by a read', T0, null, true],
+  ['touched after the read', T0 + 1, T0, true],
+  ['touched less than 2 s before the read', T0 - 1_999, T0, true],
+  ['touched 2 s before the read', T0 - 2_000, T0, false],
+])('a variant %s may live elsewhere', (_, eventAtMs, verifiedAtMs, isNamed) => {
+  expect(isNamedSince(variant({ eventAtMs, verifiedAtMs }))).toBe(isNamed);
+});
+
+describe('what an answer changes', () => {
+  test.each<
+    [what: string, known: Partial<KnownOfVariant>, shown: VariantSnapshot, expected: Partial<ShownVariant>]
+  >([
+    ['nothing', {}, seen(), { isRedescribed: false, isChanged: false, differs: false, movesBundles: false }],
+    ['the name', {}, seen({ name: 'New' }), { isRedescribed: true, isChanged: true, differs: true }],
+    ['the SKU', {}, seen({ sku: 'NEW' }), { isRedescribed: true, isChanged: true, differs: true }],
+    ['the kind', {}, seen({ kind: 'assembled' }), { isRedescribed: true, isChanged: true, differs: true }],
+    [
+      'whether it may be oversold',
+      {},
+      seen({ allowNegativeStock: true }),
+      { isRedescribed: true, isChanged: true },
+    ],
+    ['whether it lists warehouses', {}, seen({ levels: null }), { isRedescribed: true, isChanged: true }],
+    ['the price', {}, seen({ priceJson: '1' }), { isRedescribed: false, isChanged: true, differs: true }],
+    ['the cost', {}, seen({ cost: '1' }), { isRedescribed: false, isChanged: true, differs: true }],
+    ['the code', {}, seen({ upc: '1' }), { isRedescribed: false, isChanged: true, differs: true }],
+    [
+      'quantities on hand',
+      {},
+      seen({ onHand: 9 }),
+      { isRedescribed: false, isChanged: true, differs: false },
+    ],
+    [
+      'reserved quantities',
+      {},
+      seen({ reservedQty: 9 }),
+      { isRedescribed: false, isChanged: true, differs: false },
+    ],
+    ['a level', {}, variantSnapshot({ 1: 4 }), { isChanged: true, differs: true, movesBundles: true }],
+    ['its presence', { variant: variant({ missingAtMs: T0 }) }, seen(), { isChanged: false, differs: true }],
+    ['its number of bundles', {}, seen({ bundledByCount: 1 }), { isChanged: false, movesBundles: true }],
+    [
+      'two levels in opposite directions',
+      { levels: [stockLevel(), stockLevel({ warehouseId: '2', qty: 0 })] },
+      variantSnapshot({ 1: 4, 2: 1 }),
+      { differs: true, movesBundles: true },
+    ],
+    [
+      'all, as its first read',
+      { variant: undefined, levels: [], product: unreadProduct(PRODUCT) },
+      seen(),
+      { movesBundles: false },
+    ],
+    ['all, in a product read before', { variant: undefined, levels: [] }, seen(), { movesBundles: true }],
+  ])('%s', (_, known, shown, expected) => {
+    expect(shownBy(known, shown)).toMatchObject(expected);
+  });
+});
+
+test.each<
+  [when: string, known: Partial<KnownOfVariant>, shown: VariantSnapshot, doubt: ShownVariant['doubt']]
+>([
+  ['all agrees', {}, seen(), null],
+  [
+    'a level differs, touched just before',
+    { levels: [stockLevel(late)], variant: variant(late) },
+    variantSnapshot({ 1: 4 }),
+    'overtaken',
+  ],
+  [
+    'a removed level is shown, touched just before',
+    { levels: [stockLevel({ ...late, goneAtMs: T0 })], variant: variant(late) },
+    seen(),
+    'conflict',
+  ],
+  [
+    'a variant without a product was touched just before',
+    { variant: variant({ ...late, productId: null }) },
+    seen(),
+    'conflict',
+  ],
+])('reads again: %s', (_, known, shown, doubt) => {
+  expect(shownBy(known, shown).doubt).toBe(doubt);
+});
+
+test.each([
+  ['new', undefined, SENT - 1_999, true],
+  ['new, 2 s after the last delivery', undefined, SENT - 2_000, false],
+  ['new, before any delivery', undefined, null, false],
+  ['that was something else', variant({ kind: 'own' }), SENT - 1_999, true],
+  ['known', variant({ kind: 'bundle' }), SENT - 1_999, false],
+])('a bundle %s may lack a change of a component', (_, known, lastDeliveryAtMs, isOvertakenBundle) => {
+  const shown = variantSnapshot(null, { kind: 'bundle', availableQty: 5 });
+  expect(shownBy({ variant: known, levels: [], lastDeliveryAtMs }, shown)).toMatchObject({
+    isOvertakenBundle,
+  });
+});
+
+test.each([
+  ['removed with it', { goneAtMs: T0 + 5 }, 'own', true],
+  ['removed before it', { goneAtMs: T0 + 4 }, 'own', false],
+  ['that were listed before it became a bundle', { goneAtMs: T0 + 5, onHandAsOfMs: T0 }, 'bundle', false],
+  ['that only webhooks named', { goneAtMs: T0 + 5 }, 'pulled', true],
+] as const)(
+  'a variant that returns without warehouses brings levels %s back: %s',
+  (_, level, kind, isRestored) => {
+    const before = variant({ goneAtMs: T0 + 5 });
+    const levels = [stockLevel(level)];
+    const shown = variantSnapshot(null, { kind, availableQty: 5 });
+    const verdict = shownBy({ variant: before, levels }, shown);
+    expect(verdict.restored).toEqual(isRestored ? levels : []);
+    expect(verdict.isUnexplained).toBe(true);
+    expect(shownBy({ variant: before, levels }, seen()).restored).toEqual([]);
+  },
+);
