@@ -37,9 +37,9 @@ export function createCommand(): Command {
     });
   return explained(command, {
     notes: `
-It compares the available quantities of variants and of their warehouses. A difference counts if two looks, at least 3 s
-apart, show the same one and neither side has changed: a change may be on its way. A value that differs at six looks and keeps
-changing is undecided, with exit code 1: run verify again when the store is calmer.
+It compares the available quantities of variants and of their warehouses. A difference counts if two checks, at least 3 s
+apart, show the same one and neither side has changed: a change may be on its way. A value that differs in six checks in a
+row and keeps changing is reported as undecided, with exit code 1: run verify again when the store is calmer.
 
 Without --sample and --product it also reads the store's product list; a product that only one side has is a difference.
 SERVICE_MAX_RPS and SERVICE_MAX_CONCURRENCY limit its reads, which come on top of a running mirror's.`,

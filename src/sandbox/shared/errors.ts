@@ -1,4 +1,4 @@
-export type ErrorCode =
+type ErrorCode =
   | 'invalid_request'
   | 'unsupported_grant_type'
   | 'invalid_client'
@@ -9,7 +9,7 @@ export type ErrorCode =
   | 'slow_down'
   | 'server_error';
 
-export type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 429 | 500;
+type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 429 | 500;
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';

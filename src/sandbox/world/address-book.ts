@@ -4,7 +4,7 @@ import type { Ids } from './ids.ts';
 import { ownAddresses } from './wares.ts';
 
 type NewAddress = z.output<typeof addressInputSchema>;
-export type StoredAddress = NewAddress & { readonly id: string };
+type StoredAddress = NewAddress & { readonly id: string };
 
 interface Entry {
   readonly address: StoredAddress;

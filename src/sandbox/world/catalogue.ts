@@ -102,10 +102,28 @@ const FIRST_CREATE_MS = Date.UTC(2025, 0, 1);
 const NINETY_DAYS_MS = 90 * 86_400_000;
 
 /** Starts with own products, the components of the others; the first six have one of each kind. */
-const PATTERN = (
-  'single multi single pulled bundle assembled single single multi single pulled single single multi single ' +
-  'bundle pulled single multi single'
-).split(' ');
+const PATTERN = [
+  'single',
+  'multi',
+  'single',
+  'pulled',
+  'bundle',
+  'assembled',
+  'single',
+  'single',
+  'multi',
+  'single',
+  'pulled',
+  'single',
+  'single',
+  'multi',
+  'single',
+  'bundle',
+  'pulled',
+  'single',
+  'multi',
+  'single',
+] as const;
 
 export function fillCatalogue(deps: {
   readonly truth: Truth;
@@ -127,7 +145,7 @@ export function fillCatalogue(deps: {
       .shuffle(own.slice(-50))
       .slice(0, random.int(2, 3))
       .map((variant) => ({ variant, qty: random.int(1, 3) }));
-  const specs: Readonly<Record<string, () => Pick<ProductSpec, 'kind' | 'variants'>>> = {
+  const specs: Readonly<Record<(typeof PATTERN)[number], () => Pick<ProductSpec, 'kind' | 'variants'>>> = {
     single: () => ({ kind: 'own', variants: [ownStock()] }),
     multi: () => ({ kind: 'own', variants: Array.from({ length: random.int(2, 6) }, () => ownStock()) }),
     pulled: () => {
@@ -141,8 +159,7 @@ export function fillCatalogue(deps: {
 
   for (let index = 0; index < count; index += 1) {
     const createTimeMs = FIRST_CREATE_MS + random.int(0, NINETY_DAYS_MS);
-    const spec = specs[PATTERN[index % PATTERN.length] ?? '']?.();
-    if (spec === undefined) throw new Error('the pattern has an unknown kind');
+    const spec = specs[PATTERN[index % PATTERN.length] ?? 'single']();
     const product = factory.product({ ...spec, createTimeMs });
     if (product.kind === 'own') own.push(...product.variants);
     product.updateTimeMs += random.int(0, NINETY_DAYS_MS);

@@ -32,7 +32,7 @@ interface Shipment {
   readonly create_time: number;
 }
 
-export interface Terms {
+interface Terms {
   readonly channel: Channel;
   readonly request: NewOrder;
   isPaid: boolean;
