@@ -169,7 +169,7 @@ test.each<
     { moved: null, isTrusted: true, isDoubted: true },
   ],
   ['returns with the variant', { goneAtMs: T0 }, {}, 5, { moved: null }],
-])('a total that %s', (_, before, shown, explainedQty, expected) => {
+])('a total that %s', (...[, before, shown, explainedQty, expected]) => {
   const known = variant(before);
   const verdict = judgeTotal(known, seen(shown), explainedQty, readContext());
   expect(verdict).toMatchObject(expected);
