@@ -51,7 +51,8 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
   'new level': [
     [
       'nothing is known',
-      ...([undefined, 3] as const),
+      undefined,
+      3,
       { then: { qty: 3, ...isRead, verifiedAtMs: SENT, eventTimeMs: EARLIEST_MS, ...window }, old: null },
     ],
   ],
@@ -62,7 +63,8 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
     ['it was seen missing before', stockLevel(missed), 7, { then: { qty: 7, missingAtMs: null } }],
     [
       'the webhook came first',
-      ...([stockLevel(touchedLate), 5] as const),
+      stockLevel(touchedLate),
+      5,
       { then: { qty: 5, source: 'webhook', ...verified, readLoMs: EARLIEST_MS, readHiMs: READ.hiMs } },
     ],
     [
@@ -82,24 +84,28 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
     ],
     [
       'touched after it was sent',
-      ...([stockLevel(touchedLate), 6] as const),
+      stockLevel(touchedLate),
+      6,
       { then: { qty: 5, verifiedAtMs: null, readLoMs: EARLIEST_MS, onHand: null }, asks: 'overtaken' },
     ],
     [
       'touched too little before it was sent',
-      ...([stockLevel({ eventAtMs: SENT - 1_999 }), 6] as const),
+      stockLevel({ eventAtMs: SENT - 1_999 }),
+      6,
       { then: { qty: 5 }, asks: 'overtaken' },
     ],
     [
       'a tombstone that was touched',
-      ...([stockLevel({ ...touchedLate, goneAtMs: T0 }), 5] as const),
+      stockLevel({ ...touchedLate, goneAtMs: T0 }),
+      5,
       { then: { qty: 5, goneAtMs: T0 }, asks: 'conflict' },
     ],
   ],
   'dominated, agrees': [
     [
       'the webhook was right',
-      ...([stockLevel({ missingAtMs: T0 }), 5] as const),
+      stockLevel({ missingAtMs: T0 }),
+      5,
       {
         then: {
           qty: 5,
@@ -114,29 +120,34 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
     ],
     [
       'an earlier read is known from as far on',
-      ...([stockLevel({ ...later, readLoMs: READ.hiMs }), 5] as const),
+      stockLevel({ ...later, readLoMs: READ.hiMs }),
+      5,
       { then: { readLoMs: READ.hiMs, readHiMs: READ.hiMs } },
     ],
     [
       'an earlier read has a window that no earlier one can have: a clock was wrong',
-      ...([stockLevel({ ...later, readLoMs: READ.hiMs + 1 }), 5] as const),
+      stockLevel({ ...later, readLoMs: READ.hiMs + 1 }),
+      5,
       { then: window },
     ],
   ],
   'dominated, drift': [
     [
       'a delivery was lost',
-      ...([stockLevel(), 6] as const),
+      stockLevel(),
+      6,
       { then: { qty: 6, ...isRead, eventTimeMs: T0, eventOld: 4, ...window }, old: 5 },
     ],
     [
       'another read was merged before it',
-      ...([stockLevel({ verifiedAtMs: SENT - 1, readHiMs: READ.loMs }), 6] as const),
+      stockLevel({ verifiedAtMs: SENT - 1, readHiMs: READ.loMs }),
+      6,
       { then: { qty: 6, ...window }, old: 5 },
     ],
     [
       'its window is unbounded, and no read came before it',
-      ...([stockLevel(), 6] as const),
+      stockLevel(),
+      6,
       { then: { qty: 6, readLoMs: EARLIEST_MS }, old: 5 },
       { loMs: EARLIEST_MS },
     ],
@@ -144,7 +155,8 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
   'dominated, restored': [
     [
       'with the value it died with',
-      ...([stockLevel({ goneAtMs: T0, missingAtMs: T0 }), 5] as const),
+      stockLevel({ goneAtMs: T0, missingAtMs: T0 }),
+      5,
       { then: { qty: 5, ...isRead, goneAtMs: null, missingAtMs: null }, old: null },
     ],
   ],
