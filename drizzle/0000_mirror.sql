@@ -156,7 +156,7 @@ CREATE TABLE `runs` (
 	`failed` integer NOT NULL,
 	`error` text,
 	CONSTRAINT "runs_state_known" CHECK(state IN ('running', 'done', 'failed')),
-	CONSTRAINT "runs_kind_known" CHECK(kind IN ('initial', 'downtime', 'scheduled', 'operator', 'products'))
+	CONSTRAINT "runs_kind_known" CHECK(kind IN ('initial', 'downtime', 'scheduled', 'search', 'operator', 'products'))
 );
 --> statement-breakpoint
 CREATE INDEX `runs_state` ON `runs` (`state`);--> statement-breakpoint

@@ -1,5 +1,12 @@
 /** Lower is sooner (docs/architecture.md#queue). */
-export const PRIORITY = { operator: 0, unmapped: 0, conflict: 1, gap: 2, downtime: 3, stale: 4 } as const;
+export const PRIORITY = {
+  operator: 0,
+  conflict: 1,
+  gap: 2,
+  unmapped: 3,
+  downtime: 3,
+  stale: 4,
+} as const;
 
 interface Consequence {
   readonly priority: number;
@@ -8,7 +15,7 @@ interface Consequence {
 
 export const REASONS = {
   operator: { priority: PRIORITY.operator, isSuspect: false },
-  unmapped: { priority: PRIORITY.unmapped, isSuspect: true },
+  unmapped: { priority: PRIORITY.unmapped, isSuspect: false },
   conflict: { priority: PRIORITY.conflict, isSuspect: true },
   /** Further changes came too close to the last read. */
   overtaken: { priority: PRIORITY.conflict, isSuspect: true },

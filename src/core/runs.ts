@@ -4,6 +4,8 @@ export const RUN_PRIORITY = {
   initial: PRIORITY.downtime,
   downtime: PRIORITY.downtime,
   scheduled: PRIORITY.stale,
+  /** Lists the catalogue and reads only products that the mirror does not know. */
+  search: PRIORITY.stale,
   operator: PRIORITY.operator,
   products: PRIORITY.operator,
 } as const;

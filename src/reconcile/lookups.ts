@@ -1,141 +1,134 @@
-/** Products of variants that only deliveries have named: on the first page by latest edit, else in a scan by id. */
+/** Searches for the products of variants that only deliveries have named (docs/architecture.md#unknown-variants). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Run } from '../core/runs.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
+import type { SearchFacts } from '../mirror/queries/searches.ts';
 import { listPage, PAGE } from './catalogue-scan.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
 interface LookupDeps extends ReadingDeps {
-  readonly beginScan: () => Promise<Run & { readonly joined: boolean }>;
+  /** Begins to list the whole catalogue, reading only products that the mirror does not know. */
+  readonly beginSearch: () => Promise<unknown>;
+  readonly beginReadOfAll: () => Promise<unknown>;
 }
 
-/** The first search and its confirmation run at once; later ones wait longer, as a variant may have no product. */
-const FREE_SEARCHES = 2;
-const PAUSE_MS = 60_000;
-const PAUSE_CAP_MS = 24 * 60 * 60_000;
-/** A failed search shows nothing about the variants. */
-const AFTER_FAILURE_MS = 5_000;
-/** Pacing restarts beyond this, so that made-up ids do not fill the memory. */
-const MAX_REMEMBERED = 10_000;
-const CHECK_MS = 250;
+const PAGE_EVERY_MS = 60_000;
+/** The reads of a page may take this long before the list is searched. */
 const PAGE_READS_MS = 60_000;
+const LIST_EVERY_MS = 60 * 60_000;
+const READ_ALL_EVERY_MS = 24 * 60 * 60_000;
+const AFTER_FAILURE_MS = 5_000;
 
-interface Past {
-  readonly searches: number;
-  readonly nextAtMs: number;
+/**
+ * `page`: the products edited last. `list`: products that the mirror does not know. `all`: every product. `conclude`:
+ * variants that no product has shown.
+ */
+type Step = 'page' | 'list' | 'all' | 'conclude';
+
+/** Decides for all unknown variants together, so that many of them cost no more than one. */
+export function nextStep(
+  facts: SearchFacts,
+  { nowMs, pagedFromMs }: { readonly nowMs: number; readonly pagedFromMs: number },
+): Step | null {
+  // It shows every product anyway.
+  if (facts.isFirstRead) return null;
+  if (facts.hasConclusion) return 'conclude';
+  const isPaged = facts.isPageRead || nowMs >= pagedFromMs + PAGE_READS_MS;
+  const isListDue = facts.isConfirming || nowMs >= facts.searchedAtMs + LIST_EVERY_MS;
+  const { firstUnlistedMs } = facts;
+  if (
+    firstUnlistedMs !== null &&
+    firstUnlistedMs <= pagedFromMs &&
+    isPaged &&
+    isListDue &&
+    !facts.isListing
+  ) {
+    return 'list';
+  }
+  if (facts.latestMs > pagedFromMs && nowMs >= pagedFromMs + PAGE_EVERY_MS) return 'page';
+  // Scheduled reads show every product sooner, unless they are off or too slow.
+  const isListed = facts.earliestMs <= facts.listedFromMs;
+  const waitsSinceMs = Math.max(facts.earliestMs, facts.readAllFromMs);
+  return isListed && nowMs >= waitsSinceMs + READ_ALL_EVERY_MS ? 'all' : null;
 }
 
 export class Lookups {
   readonly #deps: LookupDeps;
   readonly #signal: AbortSignal;
-  readonly #past = new Map<string, Past>();
-  readonly #busy = new Set<string>();
-  readonly #forScan = new Set<string>();
-  #newest: Promise<void> | null = null;
-  #scan: Promise<void> | null = null;
+  /** A restart repeats the page, which costs one request: products read meanwhile are not read again. */
+  #pagedFromMs = EARLIEST_MS;
+  #underWay: Promise<void> | null = null;
 
   constructor(deps: LookupDeps, signal: AbortSignal) {
     this.#deps = deps;
     this.#signal = signal;
   }
 
-  get isIdle(): boolean {
-    return this.#busy.size === 0;
-  }
-
-  follow(due: readonly string[]): void {
-    const ids = due.filter((id) => !this.#busy.has(id) && this.#isDue(id));
-    if (ids.length > 0) {
-      this.#newest ??= this.#guarded(ids, () => this.#searchNewest(ids)).finally(() => (this.#newest = null));
-    }
-    const left = [...this.#forScan];
-    if (left.length > 0) {
-      this.#scan ??= this.#guarded(left, () => this.#searchAll(left)).finally(() => (this.#scan = null));
-    }
-  }
-
-  /** For an operator's request: unsuccessful searches may be repeated at once. */
-  forgetPacing(): void {
-    this.#past.clear();
+  /** Takes the next step unless one is under way. To be called often. @throws StoreError */
+  async check(): Promise<void> {
+    if (this.#underWay !== null) return;
+    const { store, now } = this.#deps;
+    const nowMs = now();
+    const facts = await store.reader.ask('searchFacts', { nowMs });
+    if (facts === null) return;
+    const step = nextStep(facts, { nowMs, pagedFromMs: this.#pagedFromMs });
+    if (step === null) return;
+    this.#underWay = this.#take(step, facts).finally(() => (this.#underWay = null));
   }
 
   async ended(): Promise<void> {
-    await Promise.all([this.#newest, this.#scan]);
+    await this.#underWay;
   }
 
-  #isDue(id: string): boolean {
-    return this.#deps.now() >= (this.#past.get(id)?.nextAtMs ?? 0);
-  }
-
-  async #guarded(ids: readonly string[], search: () => Promise<void>): Promise<void> {
+  /** Never rejects. */
+  async #take(step: Step, facts: SearchFacts): Promise<void> {
     try {
-      await search();
+      switch (step) {
+        case 'page':
+          await this.#page(facts);
+          break;
+        case 'list':
+          await this.#deps.beginSearch();
+          break;
+        case 'all':
+          await this.#deps.beginReadOfAll();
+          break;
+        case 'conclude':
+          await this.#conclude(facts);
+          break;
+      }
     } catch (error) {
       if (this.#signal.aborted) return;
       this.#deps.log.error(
-        { err: error },
+        { err: error, step },
         'the search for the products of unknown variants failed and is repeated later; until then their rows are suspect',
       );
-      this.#release(ids, { isFutile: true });
+      await sleep(AFTER_FAILURE_MS, undefined, { signal: this.#signal }).catch(() => undefined);
     }
   }
 
-  async #searchNewest(ids: readonly string[]): Promise<void> {
+  async #page({ latestMs }: SearchFacts): Promise<void> {
     const { store, now } = this.#deps;
-    if (this.#past.size > MAX_REMEMBERED) this.#past.clear();
-    for (const id of ids) {
-      this.#busy.add(id);
-      const searches = (this.#past.get(id)?.searches ?? 0) + 1;
-      const pauseMs = Math.min(PAUSE_CAP_MS, PAUSE_MS * 2 ** (searches - FREE_SEARCHES));
-      this.#past.set(id, { searches, nextAtMs: searches < FREE_SEARCHES ? 0 : now() + pauseMs });
-    }
-    const sinceMs = now();
+    const fromMs = now();
     const latest = { limit: PAGE, offset: 0, sort_by: 'update_time', sort_order: 'desc' } as const;
     const { page } = await listPage(this.#deps, latest, this.#signal);
-    const productIds = page.products.map(({ id }) => id);
-    const unread = await store.reader.ask('unreadSince', { productIds, sinceMs });
-    await store.writer.append({ kind: 'listed', atMs: now(), productIds: unread, lookup: true });
-    while (now() < sinceMs + PAGE_READS_MS) {
-      if ((await store.reader.ask('unreadSince', { productIds, sinceMs })).length === 0) break;
-      await this.#wait();
+    const productIds = await store.reader.ask('unreadSince', {
+      productIds: page.products.map(({ id }) => id),
+      sinceMs: latestMs + REPLICA_LAG_MS,
+    });
+    if (productIds.length > 0) {
+      await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: true });
     }
-    const open = await store.reader.ask('stillUnmapped', { variantIds: ids });
-    for (const id of open) this.#forScan.add(id);
-    this.#release(ids.filter((id) => !open.includes(id)));
+    this.#pagedFromMs = fromMs;
   }
 
-  async #searchAll(variantIds: readonly string[]): Promise<void> {
-    const { store, now, beginScan } = this.#deps;
-    this.#forScan.clear();
-    const run = await beginScan();
-    const found = () => store.reader.ask('runById', { id: run.id });
-    let ended = await found();
-    for (; ended?.state === 'running'; ended = await found()) await this.#wait();
-    const open = await store.reader.ask('stillUnmapped', { variantIds });
-    // A product that could not be read may have the variant; an earlier run may have read its product too early.
-    const isConclusive = ended?.state === 'done' && ended.failed === 0;
-    if (open.length > 0 && isConclusive && !run.joined) {
-      const { startedAtMs: sentAtMs } = run;
-      await store.writer.append({ kind: 'lookup_missed', atMs: now(), sentAtMs, variantIds: open });
-      // Confirm a first miss at once, regardless of the pacing.
-      for (const id of await store.reader.ask('missedOnce', { variantIds: open })) {
-        const searches = this.#past.get(id)?.searches ?? 1;
-        this.#past.set(id, { searches, nextAtMs: 0 });
-      }
-    }
-    this.#release(variantIds, { isFutile: run.joined });
-  }
-
-  async #wait(): Promise<void> {
-    await sleep(CHECK_MS, undefined, { signal: this.#signal });
-  }
-
-  /** @param isFutile the search does not count. */
-  #release(ids: readonly string[], { isFutile } = { isFutile: false }): void {
-    const nextAtMs = this.#deps.now() + AFTER_FAILURE_MS;
-    for (const id of ids) {
-      this.#busy.delete(id);
-      const searches = (this.#past.get(id)?.searches ?? 1) - 1;
-      if (isFutile) this.#past.set(id, { searches, nextAtMs });
-    }
+  async #conclude({ listedFromMs, oldestReadMs }: SearchFacts): Promise<void> {
+    const { store, now } = this.#deps;
+    const { missed, missedAgain } = await store.reader.ask('searchedInVain', { listedFromMs, oldestReadMs });
+    const note = async (variantIds: readonly string[], sentAtMs: number): Promise<void> => {
+      if (variantIds.length === 0) return;
+      await store.writer.append({ kind: 'lookup_missed', atMs: now(), sentAtMs, variantIds });
+    };
+    await note(missed, Math.min(listedFromMs, oldestReadMs));
+    await note(missedAgain, listedFromMs);
   }
 }

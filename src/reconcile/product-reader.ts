@@ -5,6 +5,7 @@ import { LATEST_MS } from '../core/limits.ts';
 import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
+import { StoreError } from '../sqlite/errors.ts';
 import type { Store } from '../mirror/store.ts';
 import type { Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
@@ -53,6 +54,8 @@ export async function recordFailure(
   answeredAtMs: number,
 ): Promise<boolean> {
   const kind = error instanceof ServiceError ? error.kind : null;
+  // The mirror is closed, or its disk is full. Only `cannot_commit` concerns the answer itself.
+  if (error instanceof StoreError && error.kind !== 'cannot_commit') throw error;
   // These hold back every read and are not the product's fault.
   if (kind === 'aborted' || kind === 'credentials' || kind === 'rate_limited') return false;
   const { store, now, random } = deps;

@@ -75,7 +75,12 @@ export class Reconciler {
     });
     this.#queue = new ReadQueue({ ...deps, throttle: this.#throttle, verification: this.#verification });
     this.#lookups = new Lookups(
-      { ...deps, throttle: this.#throttle, beginScan: () => this.#beginScan('scheduled') },
+      {
+        ...deps,
+        throttle: this.#throttle,
+        beginSearch: () => this.#beginScan('search'),
+        beginReadOfAll: () => this.#beginScan('scheduled'),
+      },
       this.#stop.signal,
     );
   }
@@ -124,7 +129,6 @@ export class Reconciler {
   ): Promise<OrderedRun> {
     await this.#deps.tokens.retryCredentials();
     this.#throttle.release();
-    this.#lookups.forgetPacing();
     const { store, now } = this.#deps;
     if (options.allowRemovals) {
       const atMs = now();
@@ -225,13 +229,11 @@ export class Reconciler {
 
   async #doChores(): Promise<void> {
     const { store, now } = this.#deps;
-    const due = await store.reader.ask('dueChores', { nowMs: now() });
-    if (due.bundles) await store.writer.append({ kind: 'bundles_due', atMs: now() });
+    if (await store.reader.ask('areBundlesDue', { nowMs: now() })) {
+      await store.writer.append({ kind: 'bundles_due', atMs: now() });
+    }
     await this.#verification.check();
-    if (due.lookups.length === 0 && this.#lookups.isIdle) return;
-    // The first catalogue scan shows every product anyway.
-    if ((await store.reader.ask('runningRuns')).some((run) => run.kind === 'initial')) return;
-    this.#lookups.follow(due.lookups);
+    await this.#lookups.check();
   }
 }
 

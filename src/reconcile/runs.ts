@@ -52,7 +52,9 @@ export async function beginCatalogueRun(
       await endRun(deps, run, 'a later catalogue scan covers this one');
     }
   } else {
-    const urgent = running.find((run) => run.kind === kind || RUN_PRIORITY[run.kind] <= RUN_PRIORITY.initial);
+    const isUrgent = (run: Run): boolean =>
+      kind !== 'search' && RUN_PRIORITY[run.kind] <= RUN_PRIORITY.initial;
+    const urgent = running.find((run) => run.kind === kind || isUrgent(run));
     // A run that a killed process left may have read everything: it would end without a read.
     if (urgent !== undefined && !(await followRun(deps, urgent))) {
       if (kind === 'operator') await store.writer.command('retryFailures', undefined);
@@ -63,11 +65,14 @@ export async function beginCatalogueRun(
   const run = await beginRun(store, {
     run: kind,
     atMs: startedAtMs,
-    readAfterMs: readAfterMs ?? startedAtMs,
+    readAfterMs: readAfterMs ?? (kind === 'search' ? EARLIEST_MS : startedAtMs),
     total: products,
     productIds: null,
   });
-  log.info({ runId: run.id, kind }, 'reading the whole catalogue');
+  log.info(
+    { runId: run.id, kind },
+    kind === 'search' ? 'searching the catalogue' : 'reading the whole catalogue',
+  );
   return { ...run, joined: false };
 }
 
@@ -128,7 +133,7 @@ async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Prom
 }
 
 export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<Run> {
-  const { id, startedAtMs, productIds } = run;
+  const { id, kind, startedAtMs, productIds } = run;
   const ended = (await store.reader.ask('runById', { id })) ?? run;
   const { total, done, failed, drift } = ended;
   await store.writer.append({
@@ -137,7 +142,7 @@ export async function endRun({ store, now }: RunDeps, run: Run, error: string | 
     runId: id,
     startedAtMs,
     error,
-    fullSync: error === null && productIds === null,
+    fullSync: error === null && productIds === null && kind !== 'search',
     total,
     done,
     failed,

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { SearchFacts } from '../../src/mirror/queries/searches.ts';
+import { nextStep } from '../../src/reconcile/lookups.ts';
 import { StoreError } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
 import {
@@ -11,12 +13,61 @@ import {
   virtualTime,
 } from './mirror.ts';
 
-async function setUp(ids: readonly string[]) {
-  const { now, eventually } = virtualTime();
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const NOW = Date.UTC(2026, 5, 1);
+
+describe('the next step', () => {
+  const DONE: SearchFacts = {
+    earliestMs: NOW - MINUTE,
+    latestMs: NOW - MINUTE,
+    firstUnlistedMs: null,
+    listedFromMs: NOW,
+    searchedAtMs: NOW,
+    readAllFromMs: NOW - 48 * HOUR,
+    oldestReadMs: NOW - HOUR,
+    isListing: false,
+    isFirstRead: false,
+    isPageRead: true,
+    isConfirming: false,
+    hasConclusion: false,
+  };
+  const UNLISTED = { ...DONE, firstUnlistedMs: NOW - MINUTE, listedFromMs: 0, searchedAtMs: 0 };
+
+  test.each<[string, Partial<SearchFacts>, number, string | null]>([
+    ['is the page of the products edited last', { latestMs: NOW }, NOW - MINUTE, 'page'],
+    ['is no further page within a minute', { latestMs: NOW }, NOW - MINUTE + 1, null],
+    ['is no page for variants that were named before it', {}, NOW - MINUTE, null],
+    ['is the list if the page did not help', UNLISTED, NOW - MINUTE, 'list'],
+    ['is the page before the list', UNLISTED, NOW - 2 * MINUTE, 'page'],
+    ['waits for the reads of the page', { ...UNLISTED, isPageRead: false }, NOW - MINUTE + 1, null],
+    ['waits for them for a minute', { ...UNLISTED, isPageRead: false }, NOW - MINUTE, 'list'],
+    ['is no second list at once', { ...UNLISTED, isListing: true }, NOW - MINUTE, null],
+    ['is no further list within an hour', { ...UNLISTED, searchedAtMs: NOW - HOUR + 1 }, NOW - MINUTE, null],
+    [
+      'is a list that confirms the first',
+      { ...UNLISTED, isConfirming: true, searchedAtMs: NOW },
+      NOW,
+      'list',
+    ],
+    ['concludes as soon as it can', { ...UNLISTED, hasConclusion: true }, 0, 'conclude'],
+    ['is to read all after a day', { earliestMs: NOW - 24 * HOUR }, NOW, 'all'],
+    ['reads all at most once a day', { earliestMs: NOW - 24 * HOUR, readAllFromMs: NOW - HOUR }, NOW, null],
+    ['is left to the first read', { ...UNLISTED, isFirstRead: true, hasConclusion: true }, NOW, null],
+  ])('%s', (_, over, pagedFromMs, step) => {
+    expect(nextStep({ ...DONE, ...over }, { nowMs: NOW, pagedFromMs })).toBe(step);
+  });
+});
+
+async function setUp(ids: readonly string[], known: readonly string[] = []) {
+  const { now, eventually, pass } = virtualTime();
   const store = newStore();
   const service = fakeService(now, ids);
   const reconciler = newReconciler({ store, client: service, now });
   await recordFirstRead(store, now());
+  await store.writer.append({ kind: 'listed', atMs: now(), productIds: known, lookup: false });
+  store.change('DELETE FROM read_requests');
+  store.change('UPDATE products SET read_at_ms = ?', now());
   reconciler.start();
   const name = (variantId: string) => store.requestReads(now(), 'dead_letter', { variantIds: [variantId] });
   const variant = (id: string) =>
@@ -25,36 +76,46 @@ async function setUp(ids: readonly string[]) {
        FROM variants WHERE variant_id = ?`,
       id,
     )[0];
-  const runs = () => store.rows(`SELECT 1 FROM runs WHERE kind <> 'initial'`).length;
-  return { now, eventually, store, service, reconciler, name, variant, runs };
+  const runs = () =>
+    store.rows<{ kind: string }>(`SELECT kind FROM runs WHERE kind <> 'initial'`).map(({ kind }) => kind);
+  const lists = () => service.asked.filter((what) => what.startsWith('list'));
+  const reads = () => service.asked.filter((what) => !what.startsWith('list'));
+  const readAllBySchedule = () => store.change('UPDATE products SET read_at_ms = ?', now());
+  return { now, eventually, pass, store, service, name, variant, runs, lists, reads, readAllBySchedule };
 }
 
 const variantOf = (productId: string | undefined) => `${present(productId)}01`;
 
 test('finds a variant of a recently edited product without reading the catalogue', async () => {
   const ids = productIds(250);
-  const { eventually, service, name, variant, runs } = await setUp(ids);
+  const { eventually, name, variant, runs, lists } = await setUp(ids);
   await name(variantOf(ids[40]));
   await eventually(() => variant(variantOf(ids[40]))?.due === null, { what: 'found' });
   expect(variant(variantOf(ids[40]))?.product).toBe(ids[40]);
-  expect([service.asked.filter((what) => what.startsWith('list')), runs()]).toEqual([['list 0'], 0]);
+  expect([lists(), runs()]).toEqual([['list 0'], []]);
 });
 
-test('finds any other variant by a run, which new variants do not wait for', async () => {
-  const ids = productIds(250);
-  const { eventually, service, name, variant } = await setUp(ids);
-  const [newest, last] = [variantOf(ids[0]), variantOf(ids.at(-1))];
-  const page = Promise.withResolvers<undefined>();
-  service.onList = async ({ offset }) => {
-    if (offset === 99) await page.promise;
+test('makes no row suspect while it reads the products edited last', async () => {
+  const ids = productIds(5);
+  const { eventually, name, store, service } = await setUp(ids, ids);
+  const suspects: unknown[] = [];
+  service.onDetail = () => {
+    suspects.push(...store.rows('SELECT product_id FROM read_requests WHERE is_suspect = 1'));
   };
-  await name(last);
-  await eventually(() => service.asked.includes('list 99'), { what: 'the run is under way' });
-  await name(newest);
-  await eventually(() => variant(newest)?.product === ids[0], { what: 'the new one is found' });
-  expect(variant(last)?.product).toBeNull();
-  page.resolve(undefined);
-  await eventually(() => variant(last)?.product === ids.at(-1), { what: 'the other is found' });
+  await name('999999');
+  await eventually(() => service.asked.length > ids.length, { what: 'the products are read' });
+  expect(suspects).toEqual([]);
+});
+
+test('finds the variant of a new product by a list, and reads no product that the mirror knows', async () => {
+  const ids = productIds(250);
+  const last = present(ids.at(-1));
+  const { eventually, name, variant, runs, lists, reads } = await setUp(ids, ids.slice(0, -1));
+  await name(variantOf(last));
+  await eventually(() => variant(variantOf(last))?.due === null, { what: 'found' });
+  expect(variant(variantOf(last))?.product).toBe(last);
+  expect([lists(), runs()]).toEqual([['list 0', 'list 0', 'list 99', 'list 198'], ['search']]);
+  expect(reads().filter((id) => !ids.slice(0, 100).includes(id))).toEqual([last]);
 });
 
 test('finds a product that changes its place in the list between two pages', async () => {
@@ -72,29 +133,50 @@ test('finds a product that changes its place in the list between two pages', asy
   expect(variant(variantOf(moving))).toMatchObject({ product: moving, gone: null });
 });
 
-test('gives up a variant without a product after two runs, then searches less often', async () => {
-  const { eventually, now, store, service, reconciler, name, variant, runs } = await setUp(productIds(120));
-  await name('999999');
-  await eventually(() => variant('999999')?.gone !== null, { what: 'given up' });
-  expect(runs()).toBe(2);
+test('gives up variants without a product after two lists, for all of them together', async () => {
+  const ids = productIds(250);
+  const { eventually, name, variant, runs, lists, reads, readAllBySchedule } = await setUp(ids, ids);
+  const archived = ['999997', '999998', '999999'];
+  for (const id of archived) await name(id);
+  await eventually(() => runs().length === 1, { what: 'the first list' });
+  readAllBySchedule();
+  await eventually(() => archived.every((id) => present(variant(id)).gone !== null), { what: 'given up' });
+  expect(runs()).toEqual(['search', 'search']);
+  expect(lists()).toHaveLength(2 * (1 + 3));
+  // Only the products edited last are read for it.
+  expect(reads().length).toBeLessThanOrEqual(2 * 100);
+  expect(reads().filter((id) => !ids.slice(0, 100).includes(id))).toEqual([]);
+});
+
+test('searches the list again for later variants at most once an hour', async () => {
+  const ids = productIds(120);
+  const { eventually, now, service, store, name, lists } = await setUp(ids, ids);
+  await name('999998');
+  await eventually(() => lists().length === 3, { what: 'the first search' });
+  store.change('UPDATE runs SET started_at_ms = started_at_ms - ?', 58 * MINUTE);
   const searchedAtMs: number[] = [];
-  service.onList = (request) => {
-    if (request.sort_by === 'update_time') searchedAtMs.push(now());
+  service.onList = ({ sort_by }) => {
+    if (sort_by === 'id') searchedAtMs.push(now());
   };
-  const nameUntil = (searches: number) =>
-    eventually(
-      async () => {
-        await name('999999');
-        return searchedAtMs.length >= searches;
-      },
-      { what: `${searches} searches` },
-    );
-  await nameUntil(2);
-  expect(present(searchedAtMs[1]) - present(searchedAtMs[0])).toBeGreaterThanOrEqual(120_000);
-  await reconciler.resync(['100000'], { allowRemovals: false });
-  await nameUntil(3);
-  expect(present(searchedAtMs[2]) - present(searchedAtMs[1])).toBeLessThan(200_000);
-  expect(store.rows(`SELECT 1 FROM runs WHERE kind NOT IN ('initial', 'scheduled', 'products')`)).toEqual([]);
+  const namedAtMs = now();
+  await name('999999');
+  await eventually(() => searchedAtMs.length > 0, { what: 'the second search' });
+  expect(present(searchedAtMs[0]) - namedAtMs).toBeGreaterThan(MINUTE);
+});
+
+test('reads every product a day later if no schedule does', async () => {
+  const ids = productIds(120);
+  const { eventually, now, name, pass, runs, store, variant } = await setUp(ids, ids);
+  await name('999999');
+  await eventually(() => runs().length === 1, { what: 'the list' });
+  await pass(10_000);
+  expect(runs()).toEqual(['search']);
+  const yesterdayMs = now() - 24 * HOUR;
+  store.change('UPDATE variants SET lookup_at_ms = ?, event_at_ms = ?', yesterdayMs, yesterdayMs);
+  store.change('UPDATE products SET read_at_ms = ?', yesterdayMs - 1);
+  store.change('UPDATE runs SET started_at_ms = ? WHERE kind = ?', yesterdayMs, 'initial');
+  await eventually(() => present(variant('999999')).gone !== null, { what: 'given up' });
+  expect(runs()).toEqual(['search', 'scheduled', 'search']);
 });
 
 test('does not delay later searches after one whose result could not be recorded', async () => {
@@ -110,18 +192,19 @@ test('does not delay later searches after one whose result could not be recorded
   await name('987');
   await eventually(() => variant('987')?.gone !== null, { what: 'given up' });
   expect(failing).toBe(0);
-  expect(now() - startedAtMs).toBeLessThan(30 * 60_000);
+  expect(now() - startedAtMs).toBeLessThan(30 * MINUTE);
 });
 
-test('concludes nothing from a run that could not read every product', async () => {
+test('concludes nothing while a product is unread', async () => {
   const ids = productIds(50);
-  const { eventually, store, service, name, variant } = await setUp(ids);
+  const { eventually, pass, service, store, name, variant, runs, readAllBySchedule } = await setUp(ids, ids);
   service.onDetail = (id) => {
     if (id === ids[2]) throw serviceError('rejected');
   };
   await name('999999');
-  await eventually(() => store.rows(`SELECT 1 FROM runs WHERE state <> 'running'`).length >= 2, {
-    what: 'two runs have ended',
-  });
+  await eventually(() => runs().length === 1, { what: 'the list' });
+  readAllBySchedule();
+  store.change('UPDATE products SET read_at_ms = 0 WHERE product_id = ?', ids[2]);
+  await pass(2 * MINUTE);
   expect(variant('999999')).toMatchObject({ missing: null, gone: null });
 });

@@ -215,3 +215,22 @@ test('records no failure of a product for refused credentials', async () => {
   expect(failures()).toEqual([]);
   expect(service.asked.length).toBeLessThanOrEqual(2);
 });
+
+test('records no failure of a product for a mirror that is opened again', async () => {
+  const { eventually, now, store, service, queue, failures } = setUp();
+  const [id] = service.ids;
+  await store.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
+  const append = store.writer.append.bind(store.writer);
+  let failing = 3;
+  store.writer.append = (input) => {
+    failing -= 1;
+    return failing < 0
+      ? append(input)
+      : Promise.reject(new StoreError('closed', 'the mirror is opened again'));
+  };
+  queue.start();
+  await eventually(() => failing === 0, { what: 'three answers are refused' });
+  expect(failures()).toEqual([]);
+  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 0, { what: 'it is read' });
+  await queue.stop();
+});

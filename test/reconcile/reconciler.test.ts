@@ -48,7 +48,7 @@ test('asks two threads once each between an operator’s request and the first r
     service.onList = () => resolve([...asked]);
   });
   reconciler.start();
-  await eventually(() => asked.includes('dueChores'), { what: 'the first tick' });
+  await eventually(() => asked.includes('areBundlesDue'), { what: 'the first tick' });
   asked.length = 0;
   const run = await resync();
   expect(await listed).toEqual(['catalogueOutlook', 'run_begun']);

@@ -180,16 +180,10 @@ export function verificationCounts(db: Db, args: { readonly readBeforeMs: number
   return prepared<object, VerificationCounts>(db, sql).get(args) ?? { products: 0, overdueAtEnd: 0 };
 }
 
-export function dueChores(
-  db: Db,
-  args: { readonly nowMs: number },
-): { readonly lookups: string[]; readonly bundles: boolean } {
-  const bundles = 'SELECT count(*) FROM mirror_state WHERE bundles_due_at_ms <= ?';
-  const lookups = 'SELECT variant_id FROM variants WHERE lookup_at_ms <= ? ORDER BY lookup_at_ms';
-  return {
-    lookups: column<[number], string>(db, lookups).all(args.nowMs),
-    bundles: column<[number], number>(db, bundles).get(args.nowMs) === 1,
-  };
+/** A component of a bundle has changed, and the reads of the bundles are due. */
+export function areBundlesDue(db: Db, args: { readonly nowMs: number }): boolean {
+  const due = 'SELECT count(*) FROM mirror_state WHERE bundles_due_at_ms <= ?';
+  return column<[number], number>(db, due).get(args.nowMs) === 1;
 }
 
 export function unreadSince(

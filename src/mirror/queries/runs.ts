@@ -59,7 +59,7 @@ const RUN_AFTER_BARRIER = `
   FROM mirror_state, service_state
   WHERE NOT EXISTS (
     SELECT 1 FROM runs
-    WHERE product_ids_json IS NULL AND read_after_ms >= mirror_state.trusted_after_ms
+    WHERE product_ids_json IS NULL AND kind <> 'search' AND read_after_ms >= mirror_state.trusted_after_ms
       AND (state IN ('running', 'done') OR finished_at_ms > @nowMs - ${AFTER_FAILED_RUN_MS})
   )`;
 

@@ -2,7 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { column, idsAmong, onlyRow, prepared } from '../../sqlite/prepared.ts';
+import { column, onlyRow, prepared } from '../../sqlite/prepared.ts';
 import type { MirrorState } from '../file/state.ts';
 
 export interface Status {
@@ -121,15 +121,4 @@ export function failureOf(db: Db, { productId }: { readonly productId: string })
   type Row = Omit<FailedReads, 'isGivenUp'> & { readonly isGivenUp: number };
   const found = prepared<[string], Row>(db, sql).get(productId);
   return { attempts: 0, faults: 0, failedAtMs: null, ...found, isGivenUp: found?.isGivenUp === 1 };
-}
-
-const SOUGHT = 'JOIN variants v ON v.variant_id = l.value WHERE v.lookup_at_ms IS NOT NULL';
-
-export function stillUnmapped(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
-  return idsAmong(db, args.variantIds, SOUGHT);
-}
-
-/** Which of these variants a catalogue scan did not find, so that a second one is due. */
-export function missedOnce(db: Db, args: { readonly variantIds: readonly string[] }): string[] {
-  return idsAmong(db, args.variantIds, `${SOUGHT} AND v.missing_at_ms IS NOT NULL`);
 }

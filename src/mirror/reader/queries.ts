@@ -6,7 +6,7 @@ export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
 export { search } from '../queries/page/search.ts';
 export { findStock } from '../queries/page/stock.ts';
-export { dueChores, nextReads, notMirrored, unreadSince, verificationCounts } from '../queries/queue.ts';
+export { areBundlesDue, nextReads, notMirrored, unreadSince, verificationCounts } from '../queries/queue.ts';
 export {
   absentProducts,
   catalogueOutlook,
@@ -16,17 +16,9 @@ export {
   runById,
   runningRuns,
 } from '../queries/runs.ts';
+export { searchedInVain, searchFacts } from '../queries/searches.ts';
 export { stateFacts } from '../queries/state-facts.ts';
-export {
-  failureOf,
-  lag,
-  lastFullSync,
-  liveCounts,
-  missedOnce,
-  stateSample,
-  status,
-  stillUnmapped,
-} from '../queries/status.ts';
+export { failureOf, lag, lastFullSync, liveCounts, stateSample, status } from '../queries/status.ts';
 export { trust } from '../queries/trust.ts';
 export { sellableRows, stockRows, variantRows } from '../queries/stock.ts';
 

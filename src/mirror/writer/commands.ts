@@ -73,7 +73,8 @@ export function prepareCommands(db: Db, inbox: Db) {
     `DELETE FROM runs WHERE finished_at_ms < @beforeMs
        AND id IN (SELECT id FROM runs ORDER BY id LIMIT @limit)
        AND id NOT IN (
-         SELECT id FROM runs WHERE state = 'done' AND product_ids_json IS NULL ORDER BY read_after_ms DESC LIMIT 1
+         SELECT id FROM runs WHERE state = 'done' AND product_ids_json IS NULL AND kind <> 'search'
+         ORDER BY read_after_ms DESC LIMIT 1
        )`,
   );
   const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');

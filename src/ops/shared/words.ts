@@ -44,6 +44,7 @@ const RUNS: Readonly<Record<RunKind, string>> = {
   initial: 'First read of the catalogue',
   downtime: 'After downtime',
   scheduled: 'Scheduled',
+  search: 'Search for unknown variants',
   operator: 'Full resync',
   products: 'Single products',
 };

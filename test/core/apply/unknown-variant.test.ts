@@ -22,7 +22,7 @@ test('looks up an unknown variant at once and keeps its quantity', () => {
 test('the product that the lookup finds is read first, and the read maps the variant', () => {
   const mirror = unmapped();
   mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: ['10'], lookup: true });
-  expect(mirror.tables.readRequest('10')).toMatchObject({ reason: 'unmapped', priority: 0 });
+  expect(mirror.tables.readRequest('10')).toMatchObject({ reason: 'unmapped', priority: 3 });
   mirror.read(single(4), { sentAtMs: T0 + 3 * S });
   expect(mirror.tables.variant('100')).toMatchObject({ productId: '10', lookupAtMs: null });
   expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);

@@ -9,15 +9,9 @@ function park(writer: DirectWriter, productId: string): void {
   writer.giveUp(productId, { attempts: 3, nextAtMs: T0 + 1 });
 }
 
-test('lists due lookups and bundles', () => {
+test('shows when the bundles of a changed component are due', () => {
   const writer = new DirectWriter();
-  const chores = (nowMs: number) => queries.dueChores(writer.db, { nowMs });
-  writer.deliver(delivery('a', item({ id: '102' })), T0 + 5);
-  writer.deliver(delivery('b', item({ id: '101' })), T0 + 9);
-  expect(chores(T0 + 4)).toEqual({ lookups: [], bundles: false });
-  expect(chores(T0 + 9)).toEqual({ lookups: ['102', '101'], bundles: false });
-  expect(queries.stillUnmapped(writer.db, { variantIds: ['101', '999'] })).toEqual(['101']);
-
+  const areDue = (nowMs: number) => queries.areBundlesDue(writer.db, { nowMs });
   writer.read(
     '11',
     detail('11', [{ id: '110', levels: null, total: 1, more: { product_bundle_id: '1' } }]),
@@ -25,8 +19,8 @@ test('lists due lookups and bundles', () => {
   );
   writer.read('10', detail('10', [{ ...present(one('100', 5)[0]), more: { bundled_by_count: 1 } }]), T0);
   writer.deliver(delivery('c', item({ update_time: T0 + 20_000 })), T0 + 20_000);
-  expect(chores(T0 + 21_000).bundles).toBe(false);
-  expect(chores(T0 + 10 * 60_000 + 20_000).bundles).toBe(true);
+  expect(areDue(T0 + 21_000)).toBe(false);
+  expect(areDue(T0 + 10 * 60_000 + 20_000)).toBe(true);
 });
 
 test('finds products not read since an instant and products not mirrored', () => {
