@@ -35,6 +35,28 @@ CREATE TABLE `deliveries` (
 	`outcomes` text NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `due_reads` (
+	`product_id` text PRIMARY KEY NOT NULL,
+	`reason` text NOT NULL,
+	`priority` integer NOT NULL,
+	`is_suspect` integer NOT NULL,
+	`made_at_ms` integer NOT NULL,
+	`first_made_at_ms` integer NOT NULL,
+	`not_before_ms` integer NOT NULL,
+	`held` integer GENERATED ALWAYS AS (not_before_ms >= 8640000000000000) VIRTUAL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	`faults` integer DEFAULT 0 NOT NULL,
+	`retry_at_ms` integer DEFAULT 0 NOT NULL,
+	`parked` integer DEFAULT 0 NOT NULL,
+	`given_up` integer DEFAULT 0 NOT NULL,
+	`failed_at_ms` integer,
+	`last_error` text,
+	CONSTRAINT "due_reads_suspect" CHECK(is_suspect IN (0, 1))
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `due_reads_queue` ON `due_reads` (`priority`,`attempts`,`first_made_at_ms`);--> statement-breakpoint
+CREATE INDEX `due_reads_failed` ON `due_reads` (`failed_at_ms`) WHERE failed_at_ms IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `due_reads_held` ON `due_reads` (`product_id`) WHERE held = 1;--> statement-breakpoint
 CREATE TABLE `gaps` (
 	`variant_id` text NOT NULL,
 	`warehouse_id` text NOT NULL,
@@ -47,10 +69,6 @@ CREATE TABLE `gaps` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `gaps_due` ON `gaps` (`due_at_ms`);--> statement-breakpoint
-CREATE TABLE `given_up_reads` (
-	`product_id` text PRIMARY KEY NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
 CREATE TABLE `live_counts` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`products` integer NOT NULL,
@@ -116,29 +134,6 @@ CREATE INDEX `products_read_at` ON `products` (`read_at_ms`) WHERE gone_at_ms IS
 CREATE INDEX `products_evidence` ON `products` (`evidence_at_ms`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `products_missing` ON `products` (`missing_at_ms`) WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `products_bundle` ON `products` (`product_id`) WHERE has_bundle = 1 AND gone_at_ms IS NULL;--> statement-breakpoint
-CREATE TABLE `read_failures` (
-	`product_id` text PRIMARY KEY NOT NULL,
-	`attempts` integer NOT NULL,
-	`faults` integer NOT NULL,
-	`next_at_ms` integer NOT NULL,
-	`parked` integer NOT NULL,
-	`error` text NOT NULL,
-	`failed_at_ms` integer NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `read_failures_next` ON `read_failures` (`next_at_ms`);--> statement-breakpoint
-CREATE TABLE `read_requests` (
-	`product_id` text PRIMARY KEY NOT NULL,
-	`reason` text NOT NULL,
-	`priority` integer NOT NULL,
-	`is_suspect` integer NOT NULL,
-	`made_at_ms` integer NOT NULL,
-	`first_made_at_ms` integer NOT NULL,
-	`not_before_ms` integer NOT NULL,
-	CONSTRAINT "read_requests_suspect" CHECK(is_suspect IN (0, 1))
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `read_requests_queue` ON `read_requests` (`priority`,`first_made_at_ms`);--> statement-breakpoint
 CREATE TABLE `runs` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`kind` text NOT NULL,

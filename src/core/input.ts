@@ -166,7 +166,11 @@ export interface ReadFailure {
   readonly attempts: number;
   /** Failures, this one and earlier, while the store answered other requests. */
   readonly faults: number;
-  readonly nextAtMs: number;
+  readonly retryAtMs: number;
+  /** Of the read: how urgently it is repeated if nothing else asks for it. */
+  readonly priority: number;
+  /** No run waits for it. */
+  readonly isGivenUp: boolean;
   /** Refused by the store: not retried until a schedule or an operator requests it. */
   readonly parked: boolean;
   readonly error: string;

@@ -11,6 +11,7 @@ import { transact } from '../sqlite/transact.ts';
 import { bringInstantsBack } from './file/instants.ts';
 import { openWriter } from './file/open-writer.ts';
 import { noteHandedOut, readHandedOut, type HandedOut } from './numbers-note.ts';
+import { FORGET_FAILURES } from './writer/failures.ts';
 
 /** Where the mirror's file stands. */
 export interface MirrorPosition extends HandedOut {
@@ -210,8 +211,7 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
       UPDATE runs SET state = 'failed', finished_at_ms = @nowMs, error = 'a new epoch has begun'
       WHERE state = 'running'`,
     ).run(epoch);
-    db.exec('DELETE FROM read_failures');
-    db.exec('DELETE FROM given_up_reads');
+    db.exec(FORGET_FAILURES);
     db.exec('DELETE FROM deliveries');
   });
 }

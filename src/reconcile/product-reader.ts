@@ -1,7 +1,6 @@
 import { fullJitterMs } from '../store-api/backoff.ts';
 import type { Fact } from '../core/apply/fact.ts';
 import { isGivenUp } from '../core/runs.ts';
-import { LATEST_MS } from '../core/limits.ts';
 import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
@@ -49,7 +48,7 @@ export async function readProduct(
 /** @param answeredAtMs of the store's last answer. @returns true if the read waits for a schedule or an operator. */
 export async function recordFailure(
   deps: Pick<ReadingDeps, 'store' | 'now' | 'random'>,
-  productId: string,
+  { productId, priority }: { readonly productId: string; readonly priority: number },
   error: unknown,
   answeredAtMs: number,
 ): Promise<boolean> {
@@ -70,14 +69,16 @@ export async function recordFailure(
   const failure = {
     atMs,
     productId,
+    priority,
     attempts,
     faults,
-    nextAtMs: parked ? LATEST_MS : atMs + Math.max(retryAfterMs, fullJitterMs(attempts, policy, random())),
+    retryAtMs: parked ? 0 : atMs + Math.max(retryAfterMs, fullJitterMs(attempts, policy, random())),
     parked,
+    isGivenUp: isGivenUp({ parked, faults }),
     error: messageOf(error),
   };
   // Reported once, until a read succeeds.
-  if (isGivenUp(failure) && !before.isGivenUp) {
+  if (failure.isGivenUp && !before.isGivenUp) {
     await store.writer.append({ kind: 'given_up', ...failure });
   } else await store.writer.command('failRead', failure);
   return parked;

@@ -1,5 +1,6 @@
 /** The queue of product reads (docs/architecture.md#queue). It is in the database, so a kill loses nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PRIORITY } from '../core/reasons.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { readProduct, recordFailure, type ReadingDeps } from './product-reader.ts';
 import type { Verification } from './verification.ts';
@@ -93,15 +94,16 @@ export class ReadQueue {
     if (this.#isStopped()) return 0;
     this.#sinceFair = verified.length === 0 ? this.#sinceFair + due.length : 0;
     verification.begun(verified.length);
-    for (const productId of [...verified, ...due]) {
-      const work = this.#read(productId).finally(() => this.#underWay.delete(productId));
+    const scheduled = verified.map((productId) => ({ productId, priority: PRIORITY.stale }));
+    for (const { productId, priority } of [...scheduled, ...due]) {
+      const work = this.#read(productId, priority).finally(() => this.#underWay.delete(productId));
       this.#underWay.set(productId, work);
     }
     return due.length + verified.length;
   }
 
   /** Never rejects: every failure is recorded, or leaves the product due. */
-  async #read(productId: string): Promise<void> {
+  async #read(productId: string, priority: number): Promise<void> {
     const { throttle, log } = this.#deps;
     try {
       const facts = await readProduct(this.#deps, productId, this.#stop.signal);
@@ -116,7 +118,12 @@ export class ReadQueue {
       if (this.#isStopped()) return;
       log[levelOf(error)]({ productId, err: error }, 'a product could not be read from the store');
       try {
-        const isParked = await recordFailure(this.#deps, productId, error, throttle.answeredAtMs);
+        const isParked = await recordFailure(
+          this.#deps,
+          { productId, priority },
+          error,
+          throttle.answeredAtMs,
+        );
         if (isParked) {
           log.warn(
             { productId, err: error },

@@ -250,9 +250,19 @@ export class DirectWriter {
     return values<number>(this.db, 'SELECT max(id) FROM runs')[0] ?? -1;
   }
 
-  giveUp(productId: string, more: { attempts?: number; nextAtMs?: number } = {}): void {
-    const failure = { attempts: 1, faults: 1, nextAtMs: T0, parked: true, error: 'refused', ...more };
-    this.append({ kind: 'given_up', atMs: T0, productId, ...failure });
+  giveUp(productId: string): void {
+    this.append({
+      kind: 'given_up',
+      atMs: T0,
+      productId,
+      priority: 4,
+      attempts: 1,
+      faults: 1,
+      retryAtMs: 0,
+      parked: true,
+      isGivenUp: true,
+      error: 'refused',
+    });
   }
 
   endRun(id: number, over: { atMs?: number; error?: string | null; fullSync?: boolean } = {}): void {

@@ -5,7 +5,7 @@ export const PROJECTED = [
   'variants ORDER BY variant_id',
   'products ORDER BY product_id',
   'product_details ORDER BY product_id',
-  'read_requests ORDER BY product_id',
+  'due_reads ORDER BY product_id',
   'gaps ORDER BY variant_id, warehouse_id, inbox_seq',
   'changes ORDER BY seq',
   'dead_letters ORDER BY id',

@@ -239,7 +239,7 @@ test('escapes names and loads nothing from other sites', async () => {
   await change(store, name, 50, { sku: name, old: 9, new: 8, reason: name, order_id: name, user_id: name });
   await change(store, `${name}2`, 40, { old: 8, new: name });
   store.change(
-    `INSERT INTO read_failures (product_id, attempts, faults, next_at_ms, parked, error, failed_at_ms) VALUES ('1', 1, 1, 0, 0, ?, 1)`,
+    `UPDATE due_reads SET attempts = 1, last_error = ?, failed_at_ms = 1 WHERE product_id = '1'`,
     name,
   );
   const query = encodeURIComponent(name);

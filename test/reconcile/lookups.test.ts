@@ -66,7 +66,7 @@ async function setUp(ids: readonly string[], known: readonly string[] = []) {
   const reconciler = newReconciler({ store, client: service, now });
   await recordFirstRead(store, now());
   await store.writer.append({ kind: 'listed', atMs: now(), productIds: known, lookup: false });
-  store.change('DELETE FROM read_requests');
+  store.change('DELETE FROM due_reads');
   store.change('UPDATE products SET read_at_ms = ?', now());
   reconciler.start();
   const name = (variantId: string) => store.requestReads(now(), 'dead_letter', { variantIds: [variantId] });
@@ -100,7 +100,7 @@ test('makes no row suspect while it reads the products edited last', async () =>
   const { eventually, name, store, service } = await setUp(ids, ids);
   const suspects: unknown[] = [];
   service.onDetail = () => {
-    suspects.push(...store.rows('SELECT product_id FROM read_requests WHERE is_suspect = 1'));
+    suspects.push(...store.rows('SELECT product_id FROM due_reads WHERE is_suspect = 1'));
   };
   await name('999999');
   await eventually(() => service.asked.length > ids.length, { what: 'the products are read' });

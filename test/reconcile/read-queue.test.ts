@@ -37,14 +37,15 @@ function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
   });
   const failures = () =>
     store.rows<Failure>(
-      'SELECT attempts, parked, next_at_ms - failed_at_ms AS waitMs FROM read_failures ORDER BY product_id',
+      `SELECT attempts, parked, retry_at_ms - failed_at_ms AS waitMs FROM due_reads
+       WHERE failed_at_ms IS NOT NULL ORDER BY product_id`,
     );
   return { now, eventually, pass, store, service, throttle, queue, failures };
 }
 
 async function readLongAgo(store: OpenedStore, service: FakeService, ids: readonly string[]): Promise<void> {
   await store.writer.append({ kind: 'listed', atMs: Date.now(), productIds: ids, lookup: false });
-  store.change('DELETE FROM read_requests');
+  store.change('DELETE FROM due_reads');
   store.change('UPDATE products SET read_at_ms = ?', Date.now() - 3_600_000);
   service.asked.length = 0;
 }
@@ -92,7 +93,7 @@ test('never reads a product twice at once, and reads it again if requested durin
 
   answer.resolve(undefined);
   await eventually(() => service.asked.length === 2, { what: 'it is read again' });
-  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 0, {
+  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 0, {
     what: 'both requests are met',
   });
   await queue.stop();
@@ -111,7 +112,7 @@ test('reads other products while one read hangs', async () => {
   await store.requestReads(now() - 20_000, 'not_stored', { productIds: [present(hanging)] });
   await store.requestReads(now() - 10_000, 'not_stored', { productIds: others });
   queue.start();
-  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 1, {
+  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 1, {
     what: 'the others are read',
   });
   await queue.stop();
@@ -128,8 +129,8 @@ test('ends hanging reads when it stops, and keeps their requests', async () => {
   await eventually(() => service.asked.length >= 2, { what: 'reads hang' });
   await queue.stop();
   expect(queue.readsUnderWay).toBe(0);
-  expect(store.rows('SELECT 1 FROM read_requests')).toHaveLength(60);
-  expect(store.rows('SELECT 1 FROM read_failures')).toEqual([]);
+  expect(store.rows('SELECT 1 FROM due_reads')).toHaveLength(60);
+  expect(store.rows('SELECT 1 FROM due_reads WHERE failed_at_ms IS NOT NULL')).toEqual([]);
 });
 
 test('retries a failed read less and less often and parks a refused one', async () => {
@@ -180,7 +181,7 @@ test('records an unexpected error like any other failure, and continues', async 
   };
   await store.requestReads(now() - 10_000, 'not_stored', { productIds: [present(broken), present(fine)] });
   queue.start();
-  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 1, {
+  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 1, {
     what: 'the other one is read',
   });
   await eventually(() => failures().length === 1, { what: 'the failure is on record' });
@@ -199,7 +200,7 @@ test('pauses all reads while the mirror cannot record answers', async () => {
   await pass(700);
   expect(service.asked.length).toBeLessThanOrEqual(4 + 24);
   Object.assign(store, { writer });
-  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 0, { what: 'all are read' });
+  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 0, { what: 'all are read' });
   await queue.stop();
 });
 
@@ -231,6 +232,6 @@ test('records no failure of a product for a mirror that is opened again', async 
   queue.start();
   await eventually(() => failing === 0, { what: 'three answers are refused' });
   expect(failures()).toEqual([]);
-  await eventually(() => store.rows('SELECT 1 FROM read_requests').length === 0, { what: 'it is read' });
+  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 0, { what: 'it is read' });
   await queue.stop();
 });

@@ -28,7 +28,12 @@ function setUp() {
   };
   /** @param answeredAtMs the last answer of the store. */
   const fail = (productId: string, how: 'rejected' | 'unavailable', answeredAtMs = 0) =>
-    recordFailure({ store, now: deps.now, random: () => 1 }, productId, serviceError(how), answeredAtMs);
+    recordFailure(
+      { store, now: deps.now, random: () => 1 },
+      { productId, priority: 0 },
+      serviceError(how),
+      answeredAtMs,
+    );
   return { store, time, deps, begin, follow, reload, listed, know, fail };
 }
 
@@ -64,7 +69,9 @@ test.each([
   await begin('downtime');
   await fail('1', 'rejected');
   await begin(kind);
-  expect(store.rows('SELECT 1 FROM read_failures WHERE next_at_ms = 0')).toHaveLength(isTried ? 1 : 0);
+  expect(store.rows('SELECT 1 FROM due_reads WHERE failed_at_ms IS NOT NULL AND parked = 0')).toHaveLength(
+    isTried ? 1 : 0,
+  );
 });
 
 describe('after a missed period', () => {
@@ -254,7 +261,7 @@ test('records one input for a given-up product until a read succeeds', async () 
   await failOften();
   expect(givenUp()).toBe(1);
   await store.writer.append(readInput('1', null, { sentAtMs: time.nowMs }));
-  expect(store.rows('SELECT 1 FROM given_up_reads')).toEqual([]);
+  expect(store.rows('SELECT 1 FROM due_reads WHERE given_up = 1')).toEqual([]);
   await failOften();
   expect(givenUp()).toBe(2);
 });
@@ -264,10 +271,10 @@ test('reads named products that the mirror has never held', async () => {
   const run = await beginProductRun(deps, ['4', '5']);
   expect(run).toMatchObject({ kind: 'products', total: 2, listDone: true });
   expect(await follow(run)).toBe(false);
-  store.change(`DELETE FROM read_requests WHERE product_id = '4'`);
+  store.change(`DELETE FROM due_reads WHERE product_id = '4'`);
   expect(await follow(run)).toBe(false);
   expect(await reload(run)).toMatchObject({ done: 1 });
-  store.change('DELETE FROM read_requests');
+  store.change('DELETE FROM due_reads');
   time.nowMs += 1;
   expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ done: 2 });
@@ -277,7 +284,7 @@ test('fails a run of named products when the store does not have one of them', a
   const { store, deps, time, know, follow, reload } = setUp();
   await know(['1', '2']);
   const run = await beginProductRun(deps, ['1', '99999999']);
-  store.change('DELETE FROM read_requests');
+  store.change('DELETE FROM due_reads');
   time.nowMs += 1;
   expect(await follow(run)).toBe(true);
   expect(await reload(run)).toMatchObject({
@@ -286,7 +293,7 @@ test('fails a run of named products when the store does not have one of them', a
   });
 
   const present = await beginProductRun(deps, ['1', '2']);
-  store.change('DELETE FROM read_requests');
+  store.change('DELETE FROM due_reads');
   time.nowMs += 1;
   expect(await follow(present)).toBe(true);
   expect(await reload(present)).toMatchObject({ state: 'done', error: null });

@@ -470,9 +470,8 @@ class Run {
     return (
       this.#machine.isLockedOut ||
       (db !== null &&
-        prepared<[], number>(db, 'SELECT EXISTS (SELECT 1 FROM read_failures WHERE parked = 1)')
-          .pluck()
-          .get() === 1)
+        prepared<[], number>(db, 'SELECT EXISTS (SELECT 1 FROM due_reads WHERE parked = 1)').pluck().get() ===
+          1)
     );
   }
 
@@ -545,12 +544,7 @@ class Run {
     const db = this.#observe();
     if (db === null) return null;
     const state = prepared<[], string>(db, 'SELECT state FROM mirror_status').pluck().get() ?? '';
-    const held = prepared<[], number>(
-      db,
-      `SELECT count(*) FROM read_requests WHERE not_before_ms >= 8640000000000000`,
-    )
-      .pluck()
-      .get();
+    const held = prepared<[], number>(db, `SELECT count(*) FROM due_reads WHERE held = 1`).pluck().get();
     return { state, held_removals: held ?? 0 };
   }
 
@@ -637,7 +631,7 @@ class Run {
     const due = prepared<[number], { id: string; atMs: number; hasFailed: number }>(
       db,
       `SELECT product_id AS id, read_at_ms AS atMs,
-         EXISTS (SELECT 1 FROM read_failures f WHERE f.product_id = p.product_id) AS hasFailed
+         EXISTS (SELECT 1 FROM due_reads d WHERE d.product_id = p.product_id AND d.failed_at_ms IS NOT NULL) AS hasFailed
        FROM products p WHERE gone_at_ms IS NULL AND read_at_ms < ? ORDER BY read_at_ms, product_id`,
     ).all(beforeMs);
     const oldest = due.find(({ hasFailed }) => hasFailed === 0);

@@ -42,7 +42,7 @@ export function bringInstantsBack(db: Db, afterMs: number, nowMs: number): void 
   // Held requests wait for an operator, not for an instant.
   db.prepare(
     `
-    UPDATE read_requests SET
+    UPDATE due_reads SET
       made_at_ms = min(made_at_ms, @nowMs),
       first_made_at_ms = min(first_made_at_ms, @nowMs),
       not_before_ms = iif(not_before_ms = @heldMs, not_before_ms, min(not_before_ms, @nowMs))`,

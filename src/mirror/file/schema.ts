@@ -5,7 +5,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { EARLIEST_MS } from '../../core/limits.ts';
+import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { MIRROR_STATES } from './state.ts';
@@ -133,8 +133,9 @@ export const productDetails = sqliteTable('product_details', {
   detailJson: text('detail_json').notNull(),
 });
 
-export const readRequests = sqliteTable(
-  'read_requests',
+/** Products to be read, each in one row: why, from when on, and how earlier attempts failed. */
+export const dueReads = sqliteTable(
+  'due_reads',
   {
     productId: text('product_id').primaryKey(),
     reason: text('reason').notNull(),
@@ -143,10 +144,30 @@ export const readRequests = sqliteTable(
     madeAtMs: integer('made_at_ms').notNull(),
     firstMadeAtMs: integer('first_made_at_ms').notNull(),
     notBeforeMs: integer('not_before_ms').notNull(),
+    /** The mass-removal guard holds the read until an operator decides. */
+    held: integer('held').generatedAlwaysAs(sql.raw(`not_before_ms >= ${LATEST_MS}`), { mode: 'virtual' }),
+    /** Failures since a read succeeded, or since a schedule, a run or an operator asked for a retry. */
+    attempts: integer('attempts').notNull().default(0),
+    /** Failures, since a read succeeded, while the store answered other requests. */
+    faults: integer('faults').notNull().default(0),
+    retryAtMs: integer('retry_at_ms').notNull().default(0),
+    /** Refused by the store: no retry before a schedule, a run or an operator asks for one. */
+    parked: integer('parked').notNull().default(0),
+    /** The reads were refused, or failed too often: no run waits for them until one succeeds. */
+    givenUp: integer('given_up').notNull().default(0),
+    /** null if no read has failed since one succeeded. */
+    failedAtMs: integer('failed_at_ms'),
+    lastError: text('last_error'),
   },
   (t) => [
-    index('read_requests_queue').on(t.priority, t.firstMadeAtMs),
-    check('read_requests_suspect', sql`is_suspect IN (0, 1)`),
+    index('due_reads_queue').on(t.priority, t.attempts, t.firstMadeAtMs),
+    index('due_reads_failed')
+      .on(t.failedAtMs)
+      .where(sql`failed_at_ms IS NOT NULL`),
+    index('due_reads_held')
+      .on(t.productId)
+      .where(sql`held = 1`),
+    check('due_reads_suspect', sql`is_suspect IN (0, 1)`),
   ],
 );
 
@@ -334,21 +355,3 @@ export const warehouseNames = sqliteTable('warehouse_names', {
   warehouseId: text('warehouse_id').primaryKey(),
   name: text('name').notNull(),
 });
-
-/** Products whose reads the store refuses, or that keep failing, until one succeeds. No run waits for them. */
-export const givenUpReads = sqliteTable('given_up_reads', { productId: text('product_id').primaryKey() });
-
-/** Failed reads until one succeeds. Parked: refused, so not retried until a schedule or an operator requests it. */
-export const readFailures = sqliteTable(
-  'read_failures',
-  {
-    productId: text('product_id').primaryKey(),
-    attempts: integer('attempts').notNull(),
-    faults: integer('faults').notNull(),
-    nextAtMs: integer('next_at_ms').notNull(),
-    parked: integer('parked').notNull(),
-    error: text('error').notNull(),
-    failedAtMs: integer('failed_at_ms').notNull(),
-  },
-  (t) => [index('read_failures_next').on(t.nextAtMs)],
-);

@@ -28,9 +28,16 @@ export function selectFrom(db: Db, table: string, without: readonly string[] = [
   return `SELECT ${selectList(db, table, without)} FROM "${table}"`;
 }
 
-export function upsert(db: Db, table: string, key: readonly string[]): string {
-  const updates = columnsOf(db, table, key).map(({ name }) => `"${name}" = excluded."${name}"`);
-  return `${insertInto(db, table)} ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${updates.join(', ')}`;
+export function upsert(
+  db: Db,
+  table: string,
+  key: readonly string[],
+  without: readonly string[] = [],
+): string {
+  const updates = columnsOf(db, table, [...key, ...without]).map(
+    ({ name }) => `"${name}" = excluded."${name}"`,
+  );
+  return `${insertInto(db, table, without)} ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${updates.join(', ')}`;
 }
 
 export function insertInto(db: Db, table: string, without: readonly string[] = []): string {

@@ -6,8 +6,7 @@ import { STATE } from './state.ts';
 
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
 
-const REQUESTED =
-  'EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = v.product_id AND o.is_suspect = 1)';
+const REQUESTED = 'EXISTS (SELECT 1 FROM due_reads o WHERE o.product_id = v.product_id AND o.is_suspect = 1)';
 const LEVEL_HAS_GAP =
   'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = c.variant_id AND g.warehouse_id = c.warehouse_id)';
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)';
@@ -88,7 +87,7 @@ const levelsOfUnread = (from: string): string => `(
 export const SUSPECT_COUNT = `CASE WHEN (
     SELECT count(*) FROM (SELECT 1 FROM products p WHERE ${UNREAD_PRODUCT} LIMIT ${FEW_UNREAD + 1})
   ) <= ${FEW_UNREAD} THEN ${levelsOfUnread('products p CROSS JOIN product_stock_levels pc')} ELSE ${levelsOfUnread('product_stock_levels pc CROSS JOIN products p')} END + (
-    SELECT coalesce(sum(pc.levels), 0) FROM read_requests o CROSS JOIN product_stock_levels pc ON pc.product_id = o.product_id
+    SELECT coalesce(sum(pc.levels), 0) FROM due_reads o CROSS JOIN product_stock_levels pc ON pc.product_id = o.product_id
     WHERE o.is_suspect = 1 AND ${isRead('o')}
   ) + (
     SELECT count(DISTINCT g.variant_id || '/' || g.warehouse_id) FROM gaps g
@@ -108,7 +107,7 @@ const FEW = 2_000;
 
 /** Every ground uses its index. null rows (no variant, nothing suspect) count towards the limit: it bounds the work. */
 const CANDIDATES = `
-  SELECT v.variant_id FROM read_requests o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
+  SELECT v.variant_id FROM due_reads o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
   WHERE o.product_id > ''
   UNION ALL SELECT variant_id FROM gaps WHERE variant_id > ''
   UNION ALL SELECT c.variant_id FROM stock_levels c WHERE ${UNEXPLAINED}

@@ -90,7 +90,7 @@ SELECT ${columns('changes', 'seq', 'variant_id', 'warehouse_id', 'sku', 'old_qty
   ${warehouseNameOf('changes')}
 FROM changes`;
 
-/** Each product once: due by a barrier, else by a request, else by a gap. */
+/** Each product once: due by a barrier, else by a request, else by a gap. Retries of scheduled reads do not count. */
 const PENDING_READS = `(
     WITH barrier (ms) AS (SELECT max(
       m.trusted_after_ms,
@@ -99,13 +99,15 @@ const PENDING_READS = `(
     SELECT (
       SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < barrier.ms
     ) + (
-      SELECT count(*) FROM read_requests o WHERE NOT EXISTS (
+      SELECT count(*) FROM due_reads o WHERE o.reason <> 'stale' AND NOT EXISTS (
         SELECT 1 FROM products p
         WHERE p.product_id = o.product_id AND p.gone_at_ms IS NULL AND p.read_at_ms < barrier.ms
       )
     ) + (
       SELECT count(DISTINCT v.product_id) FROM gaps g CROSS JOIN variants v ON v.variant_id = g.variant_id
-      WHERE NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = v.product_id) AND NOT EXISTS (
+      WHERE NOT EXISTS (
+        SELECT 1 FROM due_reads o WHERE o.product_id = v.product_id AND o.reason <> 'stale'
+      ) AND NOT EXISTS (
         SELECT 1 FROM products p
         WHERE p.product_id = v.product_id AND p.gone_at_ms IS NULL AND p.read_at_ms < barrier.ms
       )

@@ -1,4 +1,3 @@
-import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow, prepared } from '../../sqlite/prepared.ts';
 import type { Status } from './status.ts';
@@ -30,7 +29,7 @@ const COUNTED = 2_000;
 const GROUPS = `
   SELECT reason, is_suspect AS isSuspect, count(*) AS products, min(first_made_at_ms) AS sinceMs
   FROM (
-    SELECT * FROM read_requests WHERE not_before_ms < ${LATEST_MS}
+    SELECT * FROM due_reads WHERE held = 0
     ORDER BY priority, first_made_at_ms LIMIT ${COUNTED + 1}
   )
   GROUP BY reason, is_suspect ORDER BY products DESC`;

@@ -91,26 +91,25 @@ interface Remaining {
 }
 
 /** A run does not wait for a product whose read is given up, once it has tried it. */
-const GIVEN_UP = `(f.next_at_ms > @nowMs AND f.product_id IN (SELECT product_id FROM given_up_reads))`;
+const GIVEN_UP = '(d.given_up = 1 AND (d.parked = 1 OR d.retry_at_ms > @nowMs))';
 
 const CATALOGUE = `
   SELECT
     (SELECT products FROM live_counts) AS total,
     (SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < @readAfterMs) AS unread,
     (
-      SELECT count(*) FROM read_failures f CROSS JOIN products p ON p.product_id = f.product_id
-      WHERE ${GIVEN_UP} AND p.gone_at_ms IS NULL AND p.read_at_ms < @readAfterMs
+      SELECT count(*) FROM due_reads d CROSS JOIN products p ON p.product_id = d.product_id
+      WHERE d.failed_at_ms IS NOT NULL AND ${GIVEN_UP} AND p.gone_at_ms IS NULL AND p.read_at_ms < @readAfterMs
     ) AS parked`;
 
 // A product unknown to the mirror counts as read once its request is done.
 const NAMED = `
   SELECT count(*) AS total,
-    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL), 0) AS unread,
-    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND o.product_id IS NOT NULL AND ${GIVEN_UP}), 0) AS parked
+    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND d.product_id IS NOT NULL), 0) AS unread,
+    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND d.product_id IS NOT NULL AND ${GIVEN_UP}), 0) AS parked
   FROM json_each(@productIds) l
   LEFT JOIN products p ON p.product_id = l.value
-  LEFT JOIN read_requests o ON o.product_id = l.value
-  LEFT JOIN read_failures f ON f.product_id = l.value`;
+  LEFT JOIN due_reads d ON d.product_id = l.value`;
 
 export function remainingOf(
   db: Db,

@@ -52,7 +52,7 @@ const SOUGHT = `
       SELECT min(lookup_at_ms) FROM variants WHERE lookup_at_ms <= @nowMs AND lookup_at_ms > @listedFromMs
     ) AS firstUnlistedMs,
     NOT EXISTS (
-      SELECT 1 FROM read_requests WHERE priority <= ${PRIORITY.unmapped} AND reason = 'unmapped'
+      SELECT 1 FROM due_reads WHERE priority <= ${PRIORITY.unmapped} AND reason = 'unmapped'
     ) AS isPageRead,
     EXISTS (
       SELECT 1 FROM variants

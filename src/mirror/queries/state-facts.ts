@@ -1,5 +1,4 @@
 /** What the mirror’s file says about its state (src/ops/state/state.ts decides it). */
-import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow, prepared } from '../../sqlite/prepared.ts';
 
@@ -21,7 +20,8 @@ export interface StateFacts {
 
 const WAITING_MS = 15 * 60_000;
 
-const UNLESS_GIVEN_UP = 'product_id NOT IN (SELECT product_id FROM given_up_reads)';
+const UNLESS_GIVEN_UP =
+  'product_id NOT IN (SELECT product_id FROM due_reads WHERE failed_at_ms IS NOT NULL AND given_up = 1)';
 
 const FACTS = `
   SELECT
@@ -34,15 +34,15 @@ const FACTS = `
       WHERE gone_at_ms IS NULL AND read_at_ms < m.trusted_after_ms AND ${UNLESS_GIVEN_UP}
     ) AS hasUnread,
     EXISTS (
-      SELECT 1 FROM read_requests
+      SELECT 1 FROM due_reads
       WHERE is_suspect = 1 AND first_made_at_ms < coalesce(@nowMs, s.clock_ms) - ${WAITING_MS} AND ${UNLESS_GIVEN_UP}
     ) AS isReadOverdue,
-    (SELECT count(*) FROM given_up_reads) AS parkedReads,
+    (SELECT count(*) FROM due_reads WHERE failed_at_ms IS NOT NULL AND given_up = 1) AS parkedReads,
     (
-      SELECT count(*) FROM given_up_reads r CROSS JOIN products p ON p.product_id = r.product_id
-      WHERE p.gone_at_ms IS NULL
+      SELECT count(*) FROM due_reads r CROSS JOIN products p ON p.product_id = r.product_id
+      WHERE r.failed_at_ms IS NOT NULL AND r.given_up = 1 AND p.gone_at_ms IS NULL
     ) AS parkedLive,
-    (SELECT count(*) FROM read_requests WHERE not_before_ms = ${LATEST_MS}) AS heldRemovals
+    (SELECT count(*) FROM due_reads WHERE held = 1) AS heldRemovals
   FROM mirror_state m, service_state s`;
 
 type Flags = 'hasFullSync' | 'hasUnread' | 'isReadOverdue';

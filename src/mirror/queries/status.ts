@@ -1,6 +1,5 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { LATEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { column, onlyRow, prepared } from '../../sqlite/prepared.ts';
 import type { MirrorState } from '../file/state.ts';
@@ -43,12 +42,14 @@ export function status(db: Db): Status {
   return {
     ...onlyRow(prepared<[], Status>(db, STATUS)),
     ...liveCounts(db),
-    parked_reads: count('SELECT count(*) FROM given_up_reads'),
-    failing_reads: count('SELECT count(*) FROM read_failures'),
+    parked_reads: count('SELECT count(*) FROM due_reads WHERE given_up = 1 AND failed_at_ms IS NOT NULL'),
+    failing_reads: count('SELECT count(*) FROM due_reads WHERE failed_at_ms IS NOT NULL'),
     last_read_error:
-      column<[], string>(db, 'SELECT error FROM read_failures ORDER BY failed_at_ms DESC LIMIT 1').get() ??
-      null,
-    held_removals: count(`SELECT count(*) FROM read_requests WHERE not_before_ms = ${LATEST_MS}`),
+      column<[], string>(
+        db,
+        'SELECT last_error FROM due_reads WHERE failed_at_ms IS NOT NULL ORDER BY failed_at_ms DESC LIMIT 1',
+      ).get() ?? null,
+    held_removals: count('SELECT count(*) FROM due_reads WHERE held = 1'),
     // Ids are consecutive, and pruned from the oldest.
     dead_letters: count(
       'SELECT coalesce((SELECT max(id) FROM dead_letters) - (SELECT min(id) FROM dead_letters) + 1, 0)',
@@ -115,9 +116,8 @@ interface FailedReads {
 
 export function failureOf(db: Db, { productId }: { readonly productId: string }): FailedReads {
   const sql = `
-    SELECT attempts, faults, failed_at_ms AS failedAtMs,
-      product_id IN (SELECT product_id FROM given_up_reads) AS isGivenUp
-    FROM read_failures WHERE product_id = ?`;
+    SELECT attempts, faults, failed_at_ms AS failedAtMs, given_up AS isGivenUp
+    FROM due_reads WHERE product_id = ?`;
   type Row = Omit<FailedReads, 'isGivenUp'> & { readonly isGivenUp: number };
   const found = prepared<[string], Row>(db, sql).get(productId);
   return { attempts: 0, faults: 0, failedAtMs: null, ...found, isGivenUp: found?.isGivenUp === 1 };

@@ -2,7 +2,7 @@ import type { Run } from '../../core/runs.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow } from '../../sqlite/prepared.ts';
 import type { MirrorState } from '../file/state.ts';
-import { prepareFailure, RETRY_FAILURES } from './records.ts';
+import { prepareFailure, RETRY_FAILURES } from './failures.ts';
 
 /** Plots show one day; unusual silence is judged by eight. */
 const MINUTES_KEPT = 8 * 24 * 60;

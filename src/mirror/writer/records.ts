@@ -1,14 +1,14 @@
-import type { Input, ReadFailure, RunBegunInput } from '../../core/input.ts';
+import type { Input, RunBegunInput } from '../../core/input.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { runOf, type RunRow } from '../queries/runs.ts';
-import { selectList, upsert } from '../file/statements.ts';
+import { selectList } from '../file/statements.ts';
+import { FORGET_FAILURES, prepareFailure, RETRY_FAILURES } from './failures.ts';
 
 /** @returns a function that records runs and failed reads, inside the transaction, and returns further facts. */
 export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) => readonly Fact[] {
-  const clearFailure = db.prepare('DELETE FROM read_failures WHERE product_id = ?');
-  const takeUp = db.prepare('DELETE FROM given_up_reads WHERE product_id = ?');
-  const noteGivenUp = db.prepare('INSERT OR IGNORE INTO given_up_reads (product_id) VALUES (?)');
+  // The rules have deleted the row if the read met it.
+  const clearFailure = db.prepare(`${FORGET_FAILURES} AND product_id = ?`);
   const failRead = prepareFailure(db);
   const retryFailures = db.prepare(RETRY_FAILURES);
   const beginRun = db.prepare<[object], RunRow>(
@@ -39,7 +39,6 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
   return (input, ruled) => {
     if (input.kind === 'read') {
       clearFailure.run(input.productId);
-      takeUp.run(input.productId);
       const drift = ruled.filter(({ kind }) => kind === 'drift').length;
       if (drift > 0) countDrift.run(drift);
     } else if (input.kind === 'run_begun') return begin(input);
@@ -47,18 +46,8 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
       endRun.run(input);
       if (input.fullSync) synced.run(input.atMs);
     } else if (input.kind === 'given_up') {
-      noteGivenUp.run(input.productId);
       failRead(input);
     }
     return [];
   };
-}
-
-/** Retries everything parked or waiting once, without delay. */
-export const RETRY_FAILURES = 'UPDATE read_failures SET next_at_ms = 0, attempts = 0';
-
-export function prepareFailure(db: Db) {
-  const put = db.prepare(upsert(db, 'read_failures', ['product_id']));
-  return ({ parked, atMs: failedAtMs, ...failure }: ReadFailure & { readonly atMs: number }): void =>
-    void put.run({ ...failure, parked: parked ? 1 : 0, failedAtMs });
 }

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import type { DeliveryInput, Unreadable } from '../../core/input.ts';
-import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
+import { EARLIEST_MS } from '../../core/limits.ts';
 import type {
   StockLevel,
   Change,
@@ -33,6 +33,16 @@ const variantOf = (row: VariantRow): Variant => ({
 });
 
 const NOT_OF_RULES = ['evidence_at_ms'];
+/** Columns of `due_reads` that src/mirror/writer/failures.ts writes. */
+export const OF_FAILURES = [
+  'attempts',
+  'faults',
+  'retry_at_ms',
+  'parked',
+  'given_up',
+  'failed_at_ms',
+  'last_error',
+];
 
 function prepare(db: Db) {
   const select = <P extends unknown[], R>(sql: string): Statement<P, R> => db.prepare<P, R>(plannedOnce(sql));
@@ -62,9 +72,11 @@ function prepare(db: Db) {
     noteEvidence: db.prepare(
       `UPDATE products SET evidence_at_ms = @atMs WHERE product_id = @productId AND evidence_at_ms < @atMs`,
     ),
-    readRequest: select<[string], ReadRequestRow>(`${selectFrom(db, 'read_requests')} WHERE product_id = ?`),
-    putReadRequest: db.prepare(upsert(db, 'read_requests', ['product_id'])),
-    deleteReadRequest: db.prepare('DELETE FROM read_requests WHERE product_id = ?'),
+    readRequest: select<[string], ReadRequestRow>(
+      `${selectFrom(db, 'due_reads', OF_FAILURES)} WHERE product_id = ?`,
+    ),
+    putReadRequest: db.prepare(upsert(db, 'due_reads', ['product_id'], OF_FAILURES)),
+    deleteReadRequest: db.prepare('DELETE FROM due_reads WHERE product_id = ?'),
     gapsOf: select<[string], Gap>(
       `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq`,
     ),
@@ -74,7 +86,7 @@ function prepare(db: Db) {
     bundleProducts: text(
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
     ),
-    heldProducts: text('SELECT product_id FROM read_requests WHERE not_before_ms = ? ORDER BY product_id'),
+    heldProducts: text('SELECT product_id FROM due_reads WHERE held = 1 ORDER BY product_id'),
     liveCounts: db.prepare<[], LiveCounts>(
       'SELECT products AS product, variants AS variant, levels AS level FROM live_counts',
     ),
@@ -319,7 +331,7 @@ export class SqliteTables implements Tables {
     return this.#bundleCount;
   }
   heldProducts(): string[] {
-    return this.#sql.heldProducts.all(LATEST_MS);
+    return this.#sql.heldProducts.all();
   }
   liveCount(kind: Kind): number {
     return this.#liveCounts[kind];

@@ -1,5 +1,4 @@
 import { html } from 'hono/html';
-import { LATEST_MS } from '../../core/limits.ts';
 import type { Change } from '../../core/model.ts';
 import type { VariantView } from '../../mirror/queries/page/variant.ts';
 import { duration } from '../../platform/amounts.ts';
@@ -67,7 +66,7 @@ function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
     );
   }
   if (readRequest !== null) {
-    const isHeld = readRequest.notBeforeMs >= LATEST_MS;
+    const isHeld = readRequest.held === 1;
     lines.push(
       html`Its product ${isHeld ? 'is kept until you allow removals' : 'will be read'}, because
       ${reasonWords(readRequest.reason)}; requested ${ago(readRequest.firstMadeAtMs, nowMs)}.`,
@@ -75,8 +74,9 @@ function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
   }
   if (failure !== null)
     lines.push(
-      html`The last read of its product failed ${ago(failure.failedAtMs, nowMs)}: ${marked(failure.error)}
-      ${failure.parked === 1 ? 'The schedule or a resync will try again.' : html`The next attempt is at ${instant(failure.nextAtMs)}.`}`,
+      html`The last read of its product failed ${ago(failure.failedAtMs, nowMs)}:
+      ${marked(failure.lastError ?? '')}
+      ${failure.parked === 1 ? 'The schedule or a resync will try again.' : html`The next attempt is at ${instant(failure.retryAtMs)}.`}`,
     );
   if (lines.length === 0 && variant.suspect)
     lines.push(html`It may have changed during downtime, or the store does not show its warehouses.`);

@@ -1,9 +1,9 @@
 /** The read queue (docs/architecture.md#queue). */
 import type { RunKind } from '../../../src/core/runs.ts';
-import { LATEST_MS } from '../../../src/core/limits.ts';
 import { describe, expect, test } from 'vitest';
 import type { ReadRequest } from '../../../src/core/model.ts';
 import { dueReads, nextReads } from '../../../src/mirror/queries/queue.ts';
+import { OF_FAILURES } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { insertInto } from '../../../src/mirror/file/statements.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { delivery, detail, DirectWriter, item, T0, values } from '../mirror-file.ts';
@@ -28,8 +28,8 @@ function product(db: Db, productId: string, readAtMs: number, goneAtMs: number |
 }
 
 function requestRead(db: Db, productId: string, over: Partial<ReadRequest> = {}): void {
-  const made = { madeSeq: 1, madeAtMs: T0, firstMadeAtMs: T0, notBeforeMs: T0, ...over };
-  db.prepare(insertInto(db, 'read_requests')).run({
+  const made = { madeAtMs: T0, firstMadeAtMs: T0, notBeforeMs: T0, ...over };
+  db.prepare(insertInto(db, 'due_reads', OF_FAILURES)).run({
     productId,
     reason: 'conflict',
     priority: 1,
@@ -38,11 +38,25 @@ function requestRead(db: Db, productId: string, over: Partial<ReadRequest> = {})
   });
 }
 
-/** @param nextAtMs LATEST_MS gives it up. */
-function failed(writer: DirectWriter, productId: string, nextAtMs: number): void {
-  const parked = nextAtMs === LATEST_MS;
-  const args = { productId, attempts: 1, faults: 1, nextAtMs, parked, error: 'x', atMs: T0 };
-  writer.command('failRead', args);
+interface Failed {
+  readonly retryAtMs?: number;
+  readonly parked?: boolean;
+  readonly priority?: number;
+}
+
+function failed(writer: DirectWriter, productId: string, over: Failed = {}): void {
+  const { retryAtMs = 0, parked = false, priority = 4 } = over;
+  writer.command('failRead', {
+    productId,
+    priority,
+    attempts: 1,
+    faults: 1,
+    retryAtMs,
+    parked,
+    isGivenUp: parked,
+    error: 'x',
+    atMs: T0,
+  });
 }
 
 function run(writer: DirectWriter, kind: RunKind, readAfterMs: number): number {
@@ -73,12 +87,12 @@ describe('a re-read request', () => {
   test('waits while its product is being read, failed lately or is given up', () => {
     const writer = new DirectWriter();
     for (const id of ['1', '2', '3', '4', '5']) requestRead(writer.db, id);
-    failed(writer, '2', NOW + 1);
-    failed(writer, '3', NOW);
-    failed(writer, '4', LATEST_MS);
+    failed(writer, '2', { retryAtMs: NOW + 1 });
+    failed(writer, '3', { retryAtMs: NOW });
+    failed(writer, '4', { parked: true });
     expect(due(writer.db, 100, ['1'])).toEqual(['5', '3']);
     writer.command('retryFailures', undefined);
-    expect(due(writer.db, 100, ['1'])).toEqual(['5', '2', '3', '4']);
+    expect(due(writer.db, 100, ['1'])).toEqual(['2', '3', '4', '5']);
   });
 });
 
@@ -165,12 +179,12 @@ test('gives the fair share to the product read longest ago', () => {
   product(writer.db, '2', T0 + 1);
   product(writer.db, '3', T0, T0);
   product(writer.db, '4', T0);
-  failed(writer, '4', LATEST_MS);
+  failed(writer, '4', { parked: true });
   for (const id of ['8', '9']) requestRead(writer.db, id);
   const verify = { limit: 0, dueBeforeMs: 0 };
   const next = (fairBeforeMs: number | null, ...exclude: string[]) => {
     const { due, verified } = nextReads(writer.db, { nowMs: NOW, limit: 2, exclude, fairBeforeMs, verify });
-    return [...verified, ...due];
+    return [...verified, ...due.map(({ productId }) => productId)];
   };
   expect(next(null)).toEqual(['8', '9']);
   expect(next(NOW)).toEqual(['2', '8']);
@@ -191,7 +205,7 @@ test('reads an untried product before a retry of the same priority', () => {
   product(writer.db, '5', T0);
   product(writer.db, '6', T0 + 1);
   run(writer, 'scheduled', T0 + 10);
-  for (const id of ['1', '2', '3', '5']) failed(writer, id, NOW - Number(id));
+  for (const id of ['1', '2', '3', '5']) failed(writer, id, { retryAtMs: NOW - Number(id) });
   expect(due(writer.db)).toEqual(['1', '4', '2', '3', '6', '5']);
   expect(due(writer.db, 2)).toEqual(['1', '4']);
 });
@@ -222,10 +236,10 @@ test('verifies products read too long ago, then by their last read or delivery, 
   requestRead(writer.db, '12');
   expect(verified()).toEqual(['11', '10', '14']);
   expect(verified(1)).toEqual(['11']);
-  failed(writer, '11', NOW + 1);
-  expect(verified(1)).toEqual(['10']);
-  failed(writer, '11', NOW);
-  expect(verified(1)).toEqual(['11']);
+  failed(writer, '11', { retryAtMs: NOW + 1 });
+  expect([verified(1), due(writer.db, 1)]).toEqual([['10'], ['12']]);
+  failed(writer, '11', { retryAtMs: NOW });
+  expect(due(writer.db)).toEqual(['12', '11']);
 });
 
 test('verifies nothing while the reads that are due leave no room', () => {
@@ -233,10 +247,10 @@ test('verifies nothing while the reads that are due leave no room', () => {
   product(writer.db, '1', T0);
   for (const id of ['8', '9']) requestRead(writer.db, id);
   const args = { nowMs: NOW, exclude: [], fairBeforeMs: null, verify: { limit: 5, dueBeforeMs: NOW } };
-  expect(nextReads(writer.db, { ...args, limit: 2 })).toEqual({ due: ['8', '9'], verified: [] });
-  expect(nextReads(writer.db, { ...args, limit: 3 })).toEqual({ due: ['8', '9'], verified: ['1'] });
+  expect(nextReads(writer.db, { ...args, limit: 2 }).verified).toEqual([]);
+  expect(nextReads(writer.db, { ...args, limit: 3 }).verified).toEqual(['1']);
 });
 
 function asIfRead(db: Db): void {
-  db.exec('DELETE FROM read_requests');
+  db.exec('DELETE FROM due_reads');
 }

@@ -12,7 +12,7 @@ const queries = { ...light, ...parsing };
 
 const LARGE = [
   ...['stock_levels', 'variants', 'products', 'changes', 'inbox', 'dead_letters', 'deliveries'],
-  ...['read_requests', 'gaps', 'product_details'],
+  ...['due_reads', 'gaps', 'product_details'],
 ];
 
 function scans(db: Db, sql: string, large = LARGE): string[] {

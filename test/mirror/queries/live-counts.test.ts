@@ -14,7 +14,7 @@ const BY_PRODUCT = `SELECT v.product_id, count(*) AS levels FROM stock_levels c 
 /** Each due product once, plus due lookups and bundles. */
 const PENDING = `SELECT (
     SELECT count(*) FROM (
-      SELECT product_id FROM read_requests
+      SELECT product_id FROM due_reads WHERE reason <> 'stale'
       UNION SELECT product_id FROM products, mirror_state WHERE gone_at_ms IS NULL AND read_at_ms < max(trusted_after_ms,
         coalesce((SELECT max(read_after_ms) FROM runs WHERE state = 'running' AND product_ids_json IS NULL), trusted_after_ms))
       UNION SELECT v.product_id FROM gaps g JOIN variants v ON v.variant_id = g.variant_id WHERE v.product_id IS NOT NULL

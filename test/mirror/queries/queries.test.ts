@@ -6,7 +6,7 @@ import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
 const one = (id: string, qty = 1) => [{ id, levels: { 1: qty } }];
 
 function park(writer: DirectWriter, productId: string): void {
-  writer.giveUp(productId, { attempts: 3, nextAtMs: T0 + 1 });
+  writer.giveUp(productId);
 }
 
 test('shows when the bundles of a changed component are due', () => {

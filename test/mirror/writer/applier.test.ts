@@ -106,7 +106,7 @@ test('turns a delivery that throws into dead letters and reads of its products',
   expect(
     rows(made.db, 'SELECT inbox_seq, arrived_at_ms, variant_id FROM dead_letters ORDER BY variant_id'),
   ).toEqual(['100', '666'].map((variant_id) => ({ inbox_seq: 1, arrived_at_ms: T0, variant_id })));
-  expect(rows(made.db, 'SELECT product_id, is_suspect FROM read_requests')).toEqual([
+  expect(rows(made.db, 'SELECT product_id, is_suspect FROM due_reads')).toEqual([
     { product_id: '10', is_suspect: 1 },
   ]);
   expect(

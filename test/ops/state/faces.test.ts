@@ -113,7 +113,7 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
     'held_removals',
     ({ store }) =>
       store.change(
-        `INSERT INTO read_requests (product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms)
+        `INSERT INTO due_reads (product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms)
          VALUES ('1', 'confirm_removal', 4, 0, 1, 1, ?)`,
         LATEST_MS,
       ),

@@ -131,9 +131,14 @@ test('shows no secret in logs, answers, pages and files except the token file', 
     headers,
     body: JSON.stringify({ product_ids: [level.productId, refused.productId] }),
   });
-  await eventually(() => rows(first.databasePath, 'SELECT error FROM read_failures').length > 0 && at >= 4, {
-    what: 'refused reads',
-  });
+  await eventually(
+    () =>
+      rows(first.databasePath, 'SELECT 1 FROM due_reads WHERE failed_at_ms IS NOT NULL').length > 0 &&
+      at >= 4,
+    {
+      what: 'refused reads',
+    },
+  );
   const locked = delivery('locked', item({ id: level.variantId }));
   const lock = new Database(inbox, { timeout: 5_000 });
   lock.exec('BEGIN IMMEDIATE');

@@ -142,7 +142,7 @@ export class Delivered {
          max(c.event_time_ms) > max(c.read_hi_ms) AS isNewer
        FROM variants v JOIN stock_levels c ON c.variant_id = v.variant_id
        WHERE v.gone_at_ms IS NOT NULL AND v.product_id IS NOT NULL AND v.lookup_at_ms IS NULL
-         AND NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = v.product_id) GROUP BY v.variant_id`,
+         AND NOT EXISTS (SELECT 1 FROM due_reads o WHERE o.product_id = v.product_id) GROUP BY v.variant_id`,
     ).all();
     for (const { variantId, productId, namedAtMs, isNewer } of gone) {
       if (isNewer === 0 && !this.#named.has(variantId)) continue;
@@ -175,7 +175,7 @@ export class Delivered {
          (SELECT max(arrived_at_ms) FROM dead_letters q
           WHERE q.variant_id IS NULL AND q.problem NOT LIKE 'unknown event%'
             AND q.arrived_at_ms < (SELECT max(read_until_ms) FROM products) - 330000)
-         AND NOT EXISTS (SELECT 1 FROM read_requests o WHERE o.product_id = p.product_id)`,
+         AND NOT EXISTS (SELECT 1 FROM due_reads o WHERE o.product_id = p.product_id)`,
     )
       .pluck()
       .all();

@@ -7,7 +7,7 @@ const CHORE_SOON = 'bundles_due_at_ms IS NOT NULL';
 export function isSettled(db: Db, searchesDueByMs: number): boolean {
   const pending = prepared<[number], number>(
     db,
-    `SELECT EXISTS (SELECT 1 FROM read_requests WHERE not_before_ms < 8640000000000000)
+    `SELECT EXISTS (SELECT 1 FROM due_reads WHERE held = 0)
        OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE lookup_at_ms <= ?)
        OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
        OR EXISTS (SELECT 1 FROM mirror_state WHERE ${CHORE_SOON})`,
@@ -18,7 +18,7 @@ export function isSettled(db: Db, searchesDueByMs: number): boolean {
 export function openWork(db: Db): string | null {
   const texts = (sql: string): string[] => prepared<[], string>(db, sql).pluck().all();
   const open = {
-    readRequests: texts(`SELECT product_id || ' ' || reason FROM read_requests WHERE is_suspect = 1`),
+    readRequests: texts(`SELECT product_id || ' ' || reason FROM due_reads WHERE is_suspect = 1`),
     gaps: texts(`SELECT variant_id || '/' || warehouse_id FROM gaps`),
     lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
     runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),

@@ -53,10 +53,10 @@ const TRIGGERS = `
   CREATE TEMP TABLE watch_ended (product_id, made_at_ms);
   CREATE TEMP TABLE watch_gone (what, product_id, variant_id, warehouse_id, gone_at_ms);
   CREATE TEMP TABLE watch_fell (what, read_of);
-  CREATE TEMP TRIGGER watch_request_deleted AFTER DELETE ON main.read_requests BEGIN
+  CREATE TEMP TRIGGER watch_request_deleted AFTER DELETE ON main.due_reads BEGIN
     INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_at_ms);
   END;
-  CREATE TEMP TRIGGER watch_request_lowered AFTER UPDATE ON main.read_requests
+  CREATE TEMP TRIGGER watch_request_lowered AFTER UPDATE ON main.due_reads
   WHEN NEW.made_at_ms < OLD.made_at_ms BEGIN
     INSERT INTO watch_ended VALUES (OLD.product_id, OLD.made_at_ms);
   END;

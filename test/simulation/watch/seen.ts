@@ -125,7 +125,7 @@ export class Seen {
   #isRequested(db: Db, productId: string): boolean {
     const requested = prepared<[string], number>(
       db,
-      'SELECT EXISTS (SELECT 1 FROM read_requests WHERE product_id = ? AND is_suspect = 1)',
+      'SELECT EXISTS (SELECT 1 FROM due_reads WHERE product_id = ? AND is_suspect = 1)',
     );
     return requested.pluck().get(productId) === 1;
   }

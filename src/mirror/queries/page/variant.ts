@@ -14,9 +14,13 @@ interface DetailLevel {
 
 interface Failure {
   readonly parked: 0 | 1;
-  readonly nextAtMs: number;
-  readonly error: string;
+  readonly retryAtMs: number;
+  readonly lastError: string | null;
   readonly failedAtMs: number;
+}
+
+interface DueRead extends Pick<ReadRequest, 'reason' | 'firstMadeAtMs'> {
+  readonly held: 0 | 1;
 }
 
 export interface VariantView {
@@ -28,7 +32,7 @@ export interface VariantView {
   readonly changes: readonly Change[];
   readonly hasMore: boolean;
   readonly gaps: readonly Gap[];
-  readonly readRequest: Pick<ReadRequest, 'reason' | 'firstMadeAtMs' | 'notBeforeMs'> | null;
+  readonly readRequest: DueRead | null;
   readonly failure: Failure | null;
   readonly lastRead: {
     readonly atMs: number;
@@ -42,6 +46,11 @@ const VARIANT = `
   FROM variants v LEFT JOIN products p ON p.product_id = v.product_id
   LEFT JOIN product_details d ON d.product_id = v.product_id
   WHERE v.variant_id = ?`;
+
+const DUE_READ = `
+  SELECT reason, first_made_at_ms AS firstMadeAtMs, held, parked, retry_at_ms AS retryAtMs,
+    last_error AS lastError, failed_at_ms AS failedAtMs
+  FROM due_reads WHERE product_id = ?`;
 
 type VariantRow = Pick<VariantView, 'upc' | 'goneAtMs' | 'lookupAtMs'> & {
   readonly readAtMs: number | null;
@@ -58,8 +67,10 @@ export function variantView(
   if (row === undefined || variant === undefined) return null;
   const { readAtMs, detailJson, ...shown } = row;
   const { productId } = variant;
-  const ofProduct = (table: string): unknown =>
-    prepared<[string | null]>(db, `${selectFrom(db, table)} WHERE product_id = ?`).get(productId);
+  const dueRead = prepared<
+    [string | null],
+    DueRead & Omit<Failure, 'failedAtMs'> & { failedAtMs: number | null }
+  >(db, DUE_READ).get(productId);
   const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const changes = changesOf(db, { variantId, beforeSeq, limit: limit + 1 });
   const gaps = `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq LIMIT 100`;
@@ -69,13 +80,19 @@ export function variantView(
     changes: changes.slice(0, limit),
     hasMore: changes.length > limit,
     gaps: prepared<[string], Gap>(db, gaps).all(variantId),
-    readRequest: (ofProduct('read_requests') as ReadRequest | undefined) ?? null,
-    failure: (ofProduct('read_failures') as Failure | undefined) ?? null,
+    readRequest: dueRead ?? null,
+    failure: hasFailed(dueRead) ? dueRead : null,
     lastRead:
       readAtMs === null || readAtMs <= 0 || detailJson === null
         ? null
         : { atMs: readAtMs, levels: levelsIn(detailJson, variantId) },
   };
+}
+
+function hasFailed<T extends { readonly failedAtMs: number | null }>(
+  read: T | undefined,
+): read is T & { readonly failedAtMs: number } {
+  return read !== undefined && read.failedAtMs !== null;
 }
 
 function levelsIn(detailJson: string, variantId: string): DetailLevel[] | null {
