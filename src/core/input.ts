@@ -154,10 +154,6 @@ export interface RunEndedInput extends InputBase {
   readonly startedAtMs: number;
   readonly error: string | null;
   readonly fullSync: boolean;
-  readonly total: number;
-  readonly done: number;
-  readonly failed: number;
-  readonly drift: number;
 }
 
 export interface ReadFailure {

@@ -97,27 +97,24 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
   return { ...run, joined: false };
 }
 
-/** A catalogue scan succeeds without a few unreadable products; their rows stay suspect. @returns true at its end. */
+/** A catalogue scan succeeds without a few unreadable products; their rows stay suspect. @returns true if it has ended. */
 export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   const { store, now, log } = deps;
-  const { readAfterMs, productIds } = run;
-  const { unread, parked, total } = await store.reader.ask('remainingOf', {
-    readAfterMs,
-    productIds,
-    nowMs: now(),
-  });
-  const expected = run.listDone ? total : Math.max(total, run.total);
-  const done = Math.max(0, total - unread);
-  if (expected !== run.total || done !== run.done || parked !== run.failed) {
-    await store.writer.command('progressRun', { ...run, total: expected, done, failed: parked });
-  }
+  const { id, startedAtMs, readAfterMs, productIds } = run;
+  const remaining = await store.writer.command('progressRun', { id, startedAtMs, nowMs: now() });
+  if (remaining === null) return true;
+  const { unread, parked, total } = remaining;
   if (!run.listDone || unread > parked || readAfterMs > now()) return false;
   const isDone = parked === 0 || (productIds === null && isIsolated(parked, total));
   const error = isDone
     ? await absenceIn(store, run)
     : `${parked} products could not be read from the store; see the log and the status`;
-  const { drift } = await endRun(deps, run, error);
-  log.info({ runId: run.id, kind: run.kind, products: done, parked, drift }, 'the run has ended');
+  await endRun(deps, run, error);
+  const ended = await store.reader.ask('runById', { id });
+  log.info(
+    { runId: id, kind: run.kind, products: ended?.done, parked, drift: ended?.drift },
+    'the run has ended',
+  );
   return true;
 }
 
@@ -132,10 +129,9 @@ async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Prom
   return `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}: check the id; one that was deleted there is removed by a second read, 30 s later`;
 }
 
-export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<Run> {
+/** Leaves the run's counters as the writer has them. */
+export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<void> {
   const { id, kind, startedAtMs, productIds } = run;
-  const ended = (await store.reader.ask('runById', { id })) ?? run;
-  const { total, done, failed, drift } = ended;
   await store.writer.append({
     kind: 'run_ended',
     atMs: now(),
@@ -143,12 +139,7 @@ export async function endRun({ store, now }: RunDeps, run: Run, error: string | 
     startedAtMs,
     error,
     fullSync: error === null && productIds === null && kind !== 'search',
-    total,
-    done,
-    failed,
-    drift,
   });
-  return ended;
 }
 
 async function beginRun(

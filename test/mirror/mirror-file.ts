@@ -267,9 +267,8 @@ export class DirectWriter {
 
   endRun(id: number, over: { atMs?: number; error?: string | null; fullSync?: boolean } = {}): void {
     const [startedAtMs = 0] = values<number>(this.db, 'SELECT started_at_ms FROM runs WHERE id = ?', id);
-    const figures = { total: 0, done: 0, failed: 0, drift: 0 };
     const how = { atMs: T0, error: null, fullSync: false, ...over };
-    this.append({ kind: 'run_ended', runId: id, startedAtMs, ...figures, ...how });
+    this.append({ kind: 'run_ended', runId: id, startedAtMs, ...how });
   }
 
   #one(input: Input): unknown {

@@ -109,10 +109,6 @@ export async function recordFirstRead(store: Pick<Store, 'writer'>, atMs: number
     startedAtMs: atMs,
     error: null,
     fullSync: true,
-    total: 0,
-    done: 0,
-    failed: 0,
-    drift: 0,
   });
 }
 

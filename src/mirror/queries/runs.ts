@@ -83,7 +83,7 @@ export function absentProducts(db: Db, args: { readonly productIds: readonly str
   );
 }
 
-interface Remaining {
+export interface Remaining {
   readonly unread: number;
   /** Products whose reads are given up and not about to be retried. */
   readonly parked: number;

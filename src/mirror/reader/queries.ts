@@ -11,7 +11,6 @@ export {
   absentProducts,
   catalogueOutlook,
   latestRuns,
-  remainingOf,
   runAfterBarrier,
   runById,
   runningRuns,

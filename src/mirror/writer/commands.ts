@@ -3,6 +3,7 @@ import type { Db } from '../../sqlite/open.ts';
 import { onlyRow } from '../../sqlite/prepared.ts';
 import type { MirrorState } from '../file/state.ts';
 import { prepareFailure, RETRY_FAILURES } from './failures.ts';
+import { prepareProgress } from './run-progress.ts';
 
 /** Plots show one day; unusual silence is judged by eight. */
 const MINUTES_KEPT = 8 * 24 * 60;
@@ -54,7 +55,6 @@ export function prepareCommands(db: Db, inbox: Db) {
   const checkpoint = ofRun(
     'list_offset = @listOffset, list_last_id = @listLastId, list_done = @listDone, total = max(total, @total)',
   );
-  const progress = ofRun('total = max(total, @total), done = @done, failed = @failed');
   const retryFailures = db.prepare(RETRY_FAILURES);
   const pruneChanges = db
     .prepare<[Prune], number>(
@@ -112,7 +112,7 @@ export function prepareCommands(db: Db, inbox: Db) {
       nameWarehouses.run(names);
     },
     checkpointRun: (run: Run): void => void checkpoint.run({ ...run, listDone: run.listDone ? 1 : 0 }),
-    progressRun: (run: Run): void => void progress.run(run),
+    progressRun: prepareProgress(db),
     failRead: prepareFailure(db),
     retryFailures: (): void => void retryFailures.run(),
     /** @returns how many rows of each kind were deleted, or released for the receiver to delete. */

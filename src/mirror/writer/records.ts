@@ -19,7 +19,7 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
   );
   const endRun = db.prepare(
     `UPDATE runs SET state = iif(@error IS NULL, 'done', 'failed'), finished_at_ms = @atMs, error = @error,
-       list_offset = 0, list_last_id = NULL, list_done = 1, total = @total, done = @done, failed = @failed, drift = @drift
+       list_offset = 0, list_last_id = NULL, list_done = 1
      WHERE id = @runId AND started_at_ms = @startedAtMs AND state = 'running'`,
   );
   // In the transaction of the correction, so that a finished run has counted every difference.

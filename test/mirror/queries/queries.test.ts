@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { remainingOf } from '../../../src/mirror/queries/runs.ts';
 import * as queries from '../../../src/mirror/reader/queries.ts';
 import { present } from '../../shared/present.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
@@ -47,7 +48,7 @@ test('counts the remaining reads of a scan and of a run of named products', () =
   park(writer, '12');
   park(writer, '13');
   const left = (productIds: readonly string[] | null) =>
-    queries.remainingOf(writer.db, { readAfterMs, productIds, nowMs: T0 });
+    remainingOf(writer.db, { readAfterMs, productIds, nowMs: T0 });
   expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1 });
 
   const named = ['11', '12', '77'];
