@@ -1,5 +1,6 @@
 /**
- * `npm run crash -- --kills N [--seed S]`: kills the mirror with `kill -9` at seeded instants while webhooks arrive.
+ * `npm run crash -- --kills N [--seed S]`: kills the mirror with `kill -9` at seeded instants while webhooks arrive,
+ * a quarter of the times only its receiver or its mirror half, while the other half goes on.
  * Every answered delivery must be in the database, a consumer of the feed must miss nothing, and at the end the mirror
  * must equal the store.
  */
@@ -24,7 +25,7 @@ const command = `npm run crash -- --kills ${kills} --seed ${seed} --rate ${rate}
 const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-crash-'));
 const tell = (report: CrashReport): void =>
   console.log(
-    `${report.kills} kills, ${report.answered} deliveries answered, ${report.found} found, ${report.changesSeen} changes seen`,
+    `${report.kills} kills (${report.killsOfHalves} of one half alone), ${report.answered} deliveries answered, ${report.found} found, ${report.changesSeen} changes seen`,
   );
 
 console.log(command);

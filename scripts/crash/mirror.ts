@@ -9,9 +9,12 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 const SRC = join(import.meta.dirname, '../../src');
 
 interface Addresses {
-  readonly webhooks: string;
+  /** A mirror that runs alone receives no webhooks. */
+  readonly webhooks?: string;
   readonly ops: string;
 }
+
+export type Role = 'both' | 'receiver' | 'mirror';
 
 export interface Mirror {
   /** Rejects if the process ends before it listens. */
@@ -21,7 +24,7 @@ export interface Mirror {
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>;
 }
 
-function environmentOf(sandbox: Sandbox, databasePath: string): NodeJS.ProcessEnv {
+function environmentOf(sandbox: Sandbox, databasePath: string, role: Role = 'both'): NodeJS.ProcessEnv {
   return {
     PATH: process.env['PATH'],
     SERVICE_BASE_URL: sandbox.baseUrl,
@@ -29,6 +32,7 @@ function environmentOf(sandbox: Sandbox, databasePath: string): NodeJS.ProcessEn
     SERVICE_CLIENT_SECRET: sandbox.clientSecret,
     SERVICE_WEBHOOK_SECRET: sandbox.webhookSecret,
     DATABASE_PATH: databasePath,
+    ROLE: role,
     PORT: '0',
     OPS_PORT: '0',
     RECONCILE_CRON: 'off',
@@ -37,11 +41,11 @@ function environmentOf(sandbox: Sandbox, databasePath: string): NodeJS.ProcessEn
   };
 }
 
-/** Its log is next to the database. */
-export function startMirror(sandbox: Sandbox, databasePath: string): Mirror {
+/** Its log is next to the database. @param role the whole mirror, or one half of it. */
+export function startMirror(sandbox: Sandbox, databasePath: string, role: Role = 'both'): Mirror {
   const child = spawn(process.execPath, [join(SRC, 'main.ts')], {
     cwd: dirname(databasePath),
-    env: environmentOf(sandbox, databasePath),
+    env: environmentOf(sandbox, databasePath, role),
     stdio: ['ignore', 'pipe', 'pipe'],
     // Ctrl-C goes to the runner, which ends its mirror.
     detached: true,
@@ -57,13 +61,13 @@ export function startMirror(sandbox: Sandbox, databasePath: string): Mirror {
   const ended = once(child, 'close').then((event) => {
     const code = event[0] as number | null;
     process.off('exit', killWithParent);
-    const how = `the mirror ended with exit code ${code}: ${errors}`;
+    const how = `${role === 'both' ? 'the mirror' : `the ${role}`} ended with exit code ${code}: ${errors}`;
     if (!isAsked) failure = how;
     listening.reject(new Error(how));
     return code;
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
-    appendFileSync(`${databasePath}.jsonl`, `${line}\n`);
+    appendFileSync(`${databasePath}.${role}.jsonl`, `${line}\n`);
     if (line.includes('"kind":"listening"')) listening.resolve(JSON.parse(line) as Addresses);
   });
   return {

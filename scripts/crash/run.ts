@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createRandom } from '../../src/sandbox/world/random.ts';
 import { Consumer } from './consumer.ts';
-import { startMirror, verify, type Mirror } from './mirror.ts';
+import { startMirror, verify, type Mirror, type Role } from './mirror.ts';
 
 export interface CrashOptions {
   readonly kills: number;
@@ -19,6 +19,8 @@ export interface CrashOptions {
 
 export interface CrashReport {
   kills: number;
+  /** Those of one half alone, while the other half went on. */
+  killsOfHalves: number;
   /** Deliveries answered 204, each body once. */
   answered: number;
   /** Those found after a restart. */
@@ -29,6 +31,8 @@ export interface CrashReport {
   problems: string[];
 }
 
+type Half = Exclude<Role, 'both'>;
+
 /** Long enough for a slow machine; only a fault takes longer. */
 const WITHIN_MS = 90_000;
 
@@ -36,12 +40,20 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
   const { kills, seed, folder, rate, products, onKilled } = options;
   const random = createRandom(seed, 'kills');
   const path = join(folder, 'mirror.db');
-  const report: CrashReport = { kills: 0, answered: 0, found: 0, changesSeen: 0, problems: [] };
+  const report: CrashReport = {
+    kills: 0,
+    killsOfHalves: 0,
+    answered: 0,
+    found: 0,
+    changesSeen: 0,
+    problems: [],
+  };
   const consumer = new Consumer(path);
   const answered = new Set<string>();
   const toFind = new Set<string>();
   const sandbox = await startSandbox({ seed, products });
   let mirror: Mirror | null = null;
+  const halves = new Map<Half, Mirror>();
   sandbox.deliveries.onSettled(({ delivery: { requestId }, outcome, status }) => {
     if (outcome !== 'answered' || status !== 204 || answered.has(requestId)) return;
     answered.add(requestId);
@@ -59,9 +71,36 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     const started = (mirror = startMirror(sandbox, path));
     const { webhooks, ops } = await started.listening;
     const expected = [...toFind];
-    sandbox.webhookUrl = webhooks;
+    sandbox.webhookUrl = webhooks ?? null;
     await find(expected, ops);
     return { mirror: started, ops };
+  };
+  /** @returns the private address. */
+  const startHalf = async (role: Half): Promise<string> => {
+    const half = startMirror(sandbox, path, role);
+    halves.set(role, half);
+    const { webhooks, ops } = await half.listening;
+    if (webhooks !== undefined) sandbox.webhookUrl = webhooks;
+    return ops;
+  };
+  /** Kills one of two processes, and starts it again next to the other. */
+  const killHalf = async (role: Half): Promise<void> => {
+    await startHalf('receiver');
+    let ops = await startHalf('mirror');
+    await sleep(random.int(0, 1_600));
+    await halves.get(role)?.end('SIGKILL');
+    report.kills += 1;
+    report.killsOfHalves += 1;
+    await sleep(random.int(0, 300));
+    const expected = [...toFind];
+    const found = await startHalf(role);
+    if (role === 'mirror') ops = found;
+    await find(expected, ops);
+    for (const [name, half] of halves) {
+      const code = await half.end('SIGTERM');
+      if (code !== 0) report.problems.push(`after SIGTERM the ${name} ended with exit code ${code}`);
+    }
+    halves.clear();
   };
   const startedMs = performance.now();
   try {
@@ -69,6 +108,13 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     sandbox.traffic.start(rate);
     consumer.start();
     while (report.kills < kills && report.problems.length === 0) {
+      if (report.kills % 4 === 3) {
+        await killHalf(random.chance(0.5) ? 'receiver' : 'mirror');
+        report.changesSeen = consumer.seen;
+        report.problems.push(...consumer.problems.splice(0));
+        onKilled(report);
+        continue;
+      }
       const draw = random.next();
       if (draw < 0.15) {
         mirror = startMirror(sandbox, path);
@@ -110,6 +156,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
   } finally {
     consumer.stop();
     await mirror?.end('SIGKILL');
+    for (const half of halves.values()) await half.end('SIGKILL');
     await sandbox.stop();
   }
 }

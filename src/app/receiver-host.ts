@@ -1,7 +1,6 @@
 /** A process that only receives: the receiver, and a small private listener that shows how it is. */
 import type { Config } from '../config/config.ts';
 import { InboxView } from '../inbox/inbox-view.ts';
-import { openInboxReader } from '../inbox/inbox-file.ts';
 import { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
 import { listenPrivately } from './ports.ts';
@@ -14,7 +13,7 @@ export async function startReceiverHost(
   config: Config,
   log: Logger,
   onDeath: (error: Error) => void,
-  platform: Pick<Platform, 'listen' | 'runReceiver'>,
+  platform: Pick<Platform, 'listen' | 'runReceiver' | 'files'>,
 ): Promise<RunningService> {
   const monitor = new Monitor();
   const receiver = await platform.runReceiver(config, log, {
@@ -22,7 +21,7 @@ export async function startReceiverHost(
     onTrouble: (error) => monitor.troubled(error),
     onDeath,
   });
-  const inbox = new InboxView(() => openInboxReader(config.database.path));
+  const inbox = new InboxView(() => platform.files(config.database.path).openInbox());
   const now = Date.now;
   const watch = monitor.watch({
     store: { reader: null, writer: null },

@@ -19,6 +19,8 @@ export interface Stage {
   readonly random: () => number;
   readonly service: SimulatedService;
   readonly machine: Machine;
+  /** The same, unless the receiver is a process of its own. */
+  readonly receiver: Machine;
   readonly lives: Lives;
   readonly mail: Mail;
   readonly count: (what: string) => void;
@@ -162,8 +164,8 @@ export function createDoer(stage: Stage): {
         during(
           `slow disk ${deed.of}`,
           deed.forMs,
-          () => setSlowness(machine, deed.of, deed.commitMs),
-          () => setSlowness(machine, deed.of, 0),
+          () => setSlowness(stage, deed.of, deed.commitMs),
+          () => setSlowness(stage, deed.of, 0),
         );
         return;
       case 'mirror_clock':
@@ -188,6 +190,7 @@ export function createDoer(stage: Stage): {
         }
         return;
       case 'life':
+      case 'half_stands_still':
       case 'suspend_machine':
       case 'set_wall_clock':
       case 'keep_copy':
@@ -498,8 +501,8 @@ function setFault({ disk }: Machine, of: DeedOf, fault: DiskFault | null): void 
   for (const name of DISKS) if (of === 'both' || of === name) disk.faults[name] = fault;
 }
 
-function setSlowness(machine: Machine, of: DeedOf, commitMs: number): void {
-  if (of !== 'mirror') machine.slowCommitMs = commitMs;
+function setSlowness({ machine, receiver }: Stage, of: DeedOf, commitMs: number): void {
+  if (of !== 'mirror') receiver.slowCommitMs = commitMs;
   if (of !== 'inbox') machine.slowApplyMs = commitMs;
 }
 

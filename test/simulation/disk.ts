@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { inboxPath, openInboxReader } from '../../src/inbox/inbox-file.ts';
 import { InboxWriter, lockAndOpen } from '../../src/receiver/inbox-writer.ts';
+import { numbersPath } from '../../src/mirror/numbers-note.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import type { StartOptions } from '../../src/mirror/start.ts';
 import { openOwnMirror, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
@@ -20,6 +21,7 @@ import { StoreError } from '../../src/sqlite/errors.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { Journal, type JournalCopy } from './journal.ts';
 import type { Damage } from './life-plan.ts';
+import { lastSeqOf, misorderedRows } from './watch/inbox-order.ts';
 
 /**
  * `locked`: another program holds the write lock; `full`: no commit finds room; `unsynced`: a stored commit is
@@ -44,6 +46,13 @@ export interface DiskCopy {
   readonly journal: JournalCopy;
 }
 
+/** What a process does on the disk: nothing happens once it is dead. */
+export interface DiskUser {
+  readonly isAlive: () => boolean;
+  /** Called before each commit. @throws Error if the process is killed before it. */
+  readonly onCommit: () => void;
+}
+
 export class Disk {
   readonly folder: string;
   readonly databasePath: string;
@@ -51,10 +60,11 @@ export class Disk {
   readonly journal = new Journal();
   readonly faults: Record<DiskName, DiskFault | null> = { inbox: null, mirror: null };
   readonly felt = new Map<string, number>();
-  onCommit: () => void = () => undefined;
+  onFault: (what: string) => void = () => undefined;
   onCommitted: (db: Db) => void = () => undefined;
-  readonly #open = new Set<() => void>();
+  readonly #open = new Map<() => void, DiskUser>();
   readonly #writers = new Map<DiskName, Db>();
+  readonly #terminations = new Map<DiskName, () => void>();
 
   constructor() {
     const memory = '/dev/shm';
@@ -63,16 +73,23 @@ export class Disk {
     this.inboxPath = inboxPath(this.databasePath);
   }
 
-  /** @param isAlive nothing reaches the disk of a dead process's doing. @throws StoreError */
-  openInbox(isAlive: () => boolean): InboxWriter {
+  /** @throws StoreError */
+  openInbox(user: DiskUser): InboxWriter {
     const own = lockAndOpen(this.databasePath);
-    const exec = this.#faulty('inbox', own.db, isAlive, { before: () => undefined, after: () => undefined });
-    return new InboxWriter(this.#held({ ...own, name: 'inbox', exec, end: () => own.close() }));
+    let seq = lastSeqOf(own.db);
+    const exec = this.#faulty('inbox', own.db, user, {
+      before: () => {
+        const misordered = misorderedRows(own.db, seq);
+        if (misordered !== null) this.onFault(misordered);
+      },
+      after: () => (seq = lastSeqOf(own.db)),
+    });
+    return new InboxWriter(this.#held({ ...own, name: 'inbox', user, exec, end: () => own.close() }));
   }
 
-  openInboxForReading(): Db {
+  openInboxForReading(user: DiskUser): Db {
     const db = openInboxReader(this.databasePath);
-    this.#open.add(() => db.close());
+    this.#open.set(() => db.close(), user);
     return db;
   }
 
@@ -89,7 +106,7 @@ export class Disk {
     }
   }
 
-  openMirror(options: StartOptions, isAlive: () => boolean, onOpen: (own: OwnMirror) => void): OwnMirror {
+  openMirror(options: StartOptions, user: DiskUser, onOpen: (own: OwnMirror) => void): OwnMirror {
     if (this.faults.mirror === 'locked') {
       this.#feel('mirror', 'locked');
       throw new StoreError('busy', 'the mirror is locked');
@@ -100,7 +117,7 @@ export class Disk {
     const inbox = openReader(this.inboxPath);
     this.journal.opened(db, own.newEpoch === null ? null : { clockMs, nowMs: options.nowMs });
     onOpen(own);
-    const exec = this.#faulty('mirror', db, isAlive, {
+    const exec = this.#faulty('mirror', db, user, {
       before: () => this.journal.commit(db, inbox),
       after: () => this.onCommitted(db),
     });
@@ -113,17 +130,23 @@ export class Disk {
       inbox.close();
       own.close({ isOrderly });
     };
-    const { close } = this.#held({ ...own, name: 'mirror', exec, end });
+    const { close } = this.#held({ ...own, name: 'mirror', user, exec, end });
     return { ...own, close: ({ isOrderly }) => close(isOrderly) };
   }
 
-  #held({ name, db, check, exec, end }: Held): {
+  /** A thread of the process is terminated: its connection ends in the middle of whatever it did. */
+  terminate(name: DiskName): void {
+    this.#terminations.get(name)?.();
+  }
+
+  #held({ name, user, db, check, exec, end }: Held): {
     db: Db;
     check: () => void;
     close: (isOrderly?: boolean) => void;
   } {
     this.#writers.set(name, db);
     const kill = (): void => {
+      if (!this.#open.has(kill)) return;
       if (db.inTransaction) exec('ROLLBACK');
       close(false);
     };
@@ -132,7 +155,8 @@ export class Disk {
       if (this.#writers.get(name) === db) this.#writers.delete(name);
       end(isOrderly);
     };
-    this.#open.add(kill);
+    this.#open.set(kill, user);
+    this.#terminations.set(name, kill);
     return { db, check, close };
   }
 
@@ -144,7 +168,7 @@ export class Disk {
   #faulty(
     disk: DiskName,
     db: Db,
-    isAlive: () => boolean,
+    { isAlive, onCommit }: DiskUser,
     commit: { readonly before: () => void; readonly after: () => void },
   ): (sql: string) => Db {
     const exec = db.exec.bind(db);
@@ -156,7 +180,7 @@ export class Disk {
         throw new Database.SqliteError('database is locked', 'SQLITE_BUSY');
       }
       if (sql !== 'COMMIT') return exec(sql);
-      this.onCommit();
+      onCommit();
       if (fault === 'full') {
         this.#feel(disk, fault);
         throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
@@ -173,13 +197,13 @@ export class Disk {
     return exec;
   }
 
-  openForReading(): Db {
+  openForReading(user: DiskUser): Db {
     const db = openForQueries(this.databasePath);
     onVirtualTime(db);
     const close = (): void => {
       if (db.open) db.close();
     };
-    this.#open.add(close);
+    this.#open.set(close, user);
     return db;
   }
 
@@ -195,8 +219,17 @@ export class Disk {
   }
 
   closeAll(): void {
-    for (const close of [...this.#open]) close();
+    for (const close of [...this.#open.keys()]) close();
     this.#open.clear();
+  }
+
+  /** A process has ended. */
+  closeAllOf(user: DiskUser): void {
+    for (const [close, owner] of [...this.#open]) {
+      if (owner !== user) continue;
+      close();
+      this.#open.delete(close);
+    }
   }
 
   /**
@@ -222,6 +255,8 @@ export class Disk {
       if (database !== null) writeFileSync(path, database);
       if (log !== null) writeFileSync(`${path}-wal`, log);
     }
+    // Never synced.
+    writeFileSync(numbersPath(this.databasePath), '');
   }
 
   pathOf(name: DiskName): string {
@@ -297,6 +332,7 @@ export class Disk {
 
 interface Held {
   readonly name: DiskName;
+  readonly user: DiskUser;
   readonly db: Db;
   readonly check: () => void;
   readonly exec: (sql: string) => Db;
@@ -340,7 +376,7 @@ function copyOf(db: Db): Uint8Array {
 export function onVirtualTime(db: Db): void {
   const UNIX_EPOCH_DAYS = 2_440_587.5;
   const DAY_MS = 86_400_000;
-  db.function('julianday', () => Date.now() / DAY_MS + UNIX_EPOCH_DAYS);
+  db.function('julianday', { varargs: true }, () => Date.now() / DAY_MS + UNIX_EPOCH_DAYS);
 }
 
 function overwrite(path: string, copy: Uint8Array): void {

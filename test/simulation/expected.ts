@@ -5,6 +5,7 @@ import { REASONS } from '../../src/core/reasons.ts';
 import { CHANGE_BRANCHES } from '../../src/core/merge/change-outcome.ts';
 import { LEVEL_BRANCHES } from '../../src/core/merge/merge-read.ts';
 import { DISKS, type DiskFault } from './disk.ts';
+import { DAMAGES } from './life-plan.ts';
 import { MANGLINGS, OPERATIONS, READ_FAULTS, SCENE_NAMES } from './plan.ts';
 
 const DISK_FAULTS: Record<DiskFault, true> = { locked: true, full: true, unsynced: true };
@@ -50,6 +51,22 @@ const OTHERS = [
   ...['answered 204', 'answered 503'],
 ];
 
+const LIFE_CYCLES = [
+  'life: stop',
+  'life: kill',
+  'life: power_cut',
+  'life: reboot',
+  'the machine is suspended',
+  'copy kept',
+  'settings changed',
+  'secret replaced',
+  'the process ended by itself',
+  'the operator removed a file',
+  ...DISKS.flatMap((disk) =>
+    DAMAGES.filter((how) => how !== 'backup' || disk === 'mirror').map((how) => `files: ${how} ${disk}`),
+  ),
+];
+
 const EXPECTED: readonly string[] = [
   ...CHANGE_BRANCHES.map((branch) => `change: ${branch}`),
   ...LEVEL_BRANCHES.filter((branch) => branch !== 'superseded, unknown level').map(
@@ -64,6 +81,7 @@ const EXPECTED: readonly string[] = [
   ...SCENE_NAMES.map((scene) => `scene: ${scene}`),
   ...DISKS.flatMap((disk) => Object.keys(DISK_FAULTS).map((fault) => `disk: ${disk} ${fault}`)),
   ...OTHERS,
+  ...LIFE_CYCLES,
 ];
 
 export const ENOUGH_SEEDS = 400;

@@ -63,21 +63,21 @@ export class Fleet {
   }
 
   /** @param optionsOf the host's own options. */
-  open(optionsOf: (at: number) => Omit<MachineOptions, 'stream'>): void {
+  open(optionsOf: (at: number) => Omit<MachineOptions, 'stream' | 'role'>): void {
     for (let at = 0; at < RECEIVERS; at += 1) {
       const wallOffsetMs = this.#random.int(-5_000, 5_000);
+      const role = at === 0 ? ('both' as const) : ('receiver' as const);
       const stream = {
-        role: at === 0 ? ('both' as const) : ('receiver' as const),
         connect: (life: Life) => this.#connect(life, at),
         wallOffsetMs: () => wallOffsetMs,
       };
-      this.receivers.push(new Machine({ ...optionsOf(at), stream }));
+      this.receivers.push(new Machine({ ...optionsOf(at), role, stream }));
     }
   }
 
   /** The part of the watched mirror. */
-  watched(wallOffsetMs: () => number): Pick<MachineOptions, 'stream'> {
-    return { stream: { role: 'mirror', connect: (life) => this.#connect(life, WATCHED), wallOffsetMs } };
+  watched(wallOffsetMs: () => number): Pick<MachineOptions, 'stream' | 'role'> {
+    return { role: 'mirror', stream: { connect: (life) => this.#connect(life, WATCHED), wallOffsetMs } };
   }
 
   /** The balancer's choice. */

@@ -1,7 +1,6 @@
 /** Replaces the platform's clock and timers by virtual time. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
-import os from 'node:os';
 import timersPromises from 'node:timers/promises';
 import { newLife, type Life, type Scheduled, type VirtualTime } from './virtual-time.ts';
 
@@ -13,8 +12,6 @@ export interface Host {
 export interface GlobalTime extends Host {
   life: Life;
   wallOffsetMs: number;
-  /** Time during which the machine was suspended: the monotonic clock stood still. */
-  suspendedMs: number;
   /** True time of the last boot. */
   bootedAtMs: number;
   readonly wallNowMs: () => number;
@@ -44,19 +41,16 @@ export function installGlobals(time: VirtualTime): GlobalTime {
     now: performance.now.bind(performance),
   };
   const realSleep = timersPromises.setTimeout;
-  const realUptime = os.uptime;
   const startMs = time.nowMs;
   const installed: GlobalTime = {
     life: newLife(),
     wallOffsetMs: 0,
-    suspendedMs: 0,
     bootedAtMs: startMs - UP_BEFORE_MS,
     wallNowMs: () => Math.round(time.nowMs + host().wallOffsetMs),
     restore: () => {
       const { now, ...globals } = real;
       Object.assign(globalThis, globals);
       timersPromises.setTimeout = realSleep;
-      os.uptime = realUptime;
       syncBuiltinESMExports();
       performance.now = now;
     },
@@ -117,8 +111,7 @@ export function installGlobals(time: VirtualTime): GlobalTime {
     });
     return value as T;
   };
-  os.uptime = () => (time.nowMs - installed.bootedAtMs) / 1_000;
   syncBuiltinESMExports();
-  performance.now = () => time.nowMs - startMs - installed.suspendedMs;
+  performance.now = () => time.nowMs - startMs;
   return installed;
 }

@@ -19,6 +19,7 @@ export interface FileDeed {
 /** Settings that an operator changes between two starts. */
 export interface Settings {
   readonly reconcileCron: string | null;
+  readonly verifyWithinHours: number;
   readonly resyncCron: string | null;
   readonly maxConcurrency: number;
   readonly maxRps: number;
@@ -26,6 +27,9 @@ export interface Settings {
   /** The store's webhook secret is replaced as well; the old one stays as the previous secret. */
   readonly isSecretReplaced: boolean;
 }
+
+/** The processes concerned; a story with one process has only `both`. */
+export type Half = 'both' | 'receiver' | 'mirror';
 
 /** `reboot`: an orderly stop, after which the kernel and its sockets end as well. */
 export type End = 'stop' | 'kill' | 'power_cut' | 'reboot';
@@ -35,6 +39,7 @@ const SOCKET_ROOMS = [null, null, 4, 16, 4_096];
 export type LifeDeed =
   | {
       readonly do: 'life';
+      readonly half: Half;
       readonly end: End;
       readonly downMs: number;
       /** Effects until a kill; null kills at once. */
@@ -48,6 +53,7 @@ export type LifeDeed =
       readonly files: FileDeed | null;
       readonly settings: Settings | null;
     }
+  | { readonly do: 'half_stands_still'; readonly half: Half; readonly forMs: number }
   | { readonly do: 'suspend_machine'; readonly forMs: number }
   | { readonly do: 'set_wall_clock'; readonly byMs: number }
   | { readonly do: 'keep_copy' }
@@ -59,16 +65,9 @@ const STEPS_MS = [3_000, 90_000, HOUR_MS, 7 * HOUR_MS, 40 * DAY_MS];
 
 /** Draws that known defects of the code make fail, each with its defect. Remove a name to draw it again. */
 export const DISABLED_DRAWS: ReadonlySet<string> = new Set<string>([
-  // Retention believes a wall clock that is 40 days ahead, and prunes changes and deliveries.
-  'days',
-  // An accept queue that was full while no process served it is not noticed.
-  'full accept queue',
-  // A passed socket is taken for the one of the last boot if its inode is equal and the wall clock was set.
-  'same inode after a boot',
-  // A suspension is not noticed while the program's clock is ahead of the wall clock.
-  'suspension after the clock was set back',
-  // Change numbers are handed out again after older copies of both files were put back.
-  'feed after older copies of both',
+  // The views take a heartbeat in the future for a young one: no process runs, the wall clock is set back, and the
+  // state stays live.
+  'heartbeat in the future',
 ]);
 
 export const isDrawn = (name: string): boolean => !DISABLED_DRAWS.has(name);
@@ -86,6 +85,14 @@ export function lifeTroubles(random: Random): Weighted {
     [
       some(0.3, 0.7),
       (r) => ({ do: 'suspend_machine', forMs: r.pick([r.int(2_500, 20_000), r.int(60_000, 2 * HOUR_MS)]) }),
+    ],
+    [
+      some(0.3, 0.7),
+      (r) => ({
+        do: 'half_stands_still',
+        half: drawHalf(r),
+        forMs: r.pick([r.int(100, 2_500), r.int(2_500, 40_000)]),
+      }),
     ],
     [some(0.3, 0.7), (r) => ({ do: 'set_wall_clock', byMs: drawStep(r) })],
     [
@@ -106,10 +113,17 @@ export function drawSocketRoom(random: Random): number | null {
   );
 }
 
+function drawHalf(random: Random): Half {
+  return random.pick(['both', 'receiver', 'mirror', 'mirror'] as const);
+}
+
 function drawLife(random: Random, files: FileDeed | null): LifeDeed {
   const end = random.pick(['stop', 'stop', 'stop', 'kill', 'kill', 'power_cut', 'reboot'] as const);
   return {
     do: 'life',
+    // No process may have a file open that is changed.
+    half:
+      files === null ? drawHalf(random) : files.of === 'mirror' ? random.pick(['both', 'mirror']) : 'both',
     end,
     downMs: random.pick([1, random.int(1, 1_000), random.int(1_000, 25_000), random.int(35_000, 120_000)]),
     effects: random.chance(0.6) ? random.int(1, 60) : null,
@@ -136,6 +150,7 @@ function drawStep(random: Random): number {
 function drawSettings(random: Random): Settings {
   return {
     reconcileCron: random.pick(['*/15 * * * *', '* * * * *', null]),
+    verifyWithinHours: random.pick([1, 2, 24]),
     resyncCron: random.pick(['0 3 * * *', null]),
     maxConcurrency: random.pick([1, 3, 8]),
     maxRps: random.pick([5, 50]),

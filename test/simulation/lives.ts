@@ -1,17 +1,19 @@
 /** Carries out life cycles: ends the process or the machine, changes what it finds at the next start, and starts it. */
 import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
 import { present } from '../shared/present.ts';
-import { asBackup, DISKS, type DiskCopy, type DiskName } from './disk.ts';
+import { asBackup, DISKS, type Disk, type DiskCopy, type DiskName } from './disk.ts';
 import type { GlobalTime } from './globals.ts';
 import { KernelSocket } from './kernel-socket.ts';
-import { isDrawn, type FileDeed, type LifeDeed, type Settings } from './life-plan.ts';
+import { isDrawn, type FileDeed, type Half, type LifeDeed, type Settings } from './life-plan.ts';
 import type { Machine } from './machine.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
 
 interface LivesOptions {
   readonly time: VirtualTime;
   readonly globals: GlobalTime;
-  readonly machine: Machine;
+  /** The same machine twice if one process runs both halves. */
+  readonly receiver: Machine;
+  readonly mirror: Machine;
   readonly service: SimulatedService;
   /** Room of the passed socket's accept queue; null if the process opens its own socket. */
   readonly socketRoom: number | null;
@@ -36,10 +38,13 @@ const KILL_WITHIN_MS = 5_000;
 /** A younger copy could have a heartbeat that still counts. */
 const COPY_AGE_MS = 12_000;
 
+type LifeOf = Extract<LifeDeed, { do: 'life' }>;
+
 export class Lives {
   readonly #options: LivesOptions;
+  readonly #disk: Disk;
+  readonly #isDown = new Set<Machine>();
   #sockets = 0;
-  #isDown = false;
   #copy: { readonly files: DiskCopy; readonly atMs: number } | null = null;
   #isSecretReplaced = false;
   #wasSetBack = false;
@@ -48,29 +53,44 @@ export class Lives {
 
   constructor(options: LivesOptions) {
     this.#options = options;
+    this.#disk = options.mirror.disk;
     this.#openSocket();
   }
 
   perform(deed: LifeDeed): void {
-    const { time, globals, machine, count } = this.#options;
+    const { time, count } = this.#options;
     switch (deed.do) {
-      case 'life':
-        if (!this.#isUp) return;
-        this.#isDown = true;
-        void this.#end(deed).then(() => time.after(1, WORLD, () => this.#whileDown(deed)));
+      case 'life': {
+        const isBoot = deed.end === 'power_cut' || deed.end === 'reboot';
+        const machines = this.#machines(isBoot ? 'both' : deed.half);
+        if (!this.#areUp(machines)) return;
+        for (const machine of machines) this.#isDown.add(machine);
+        count(`life: ${deed.end}`);
+        if (machines.length < this.#machines('both').length) count(`life of one half: ${deed.half}`);
+        void this.#end(deed, machines).then(() =>
+          time.after(1, WORLD, () => this.#whileDown(deed, machines, { isBoot })),
+        );
         return;
+      }
+      case 'half_stands_still': {
+        const machines = this.#machines(deed.half);
+        if (!this.#areUp(machines)) return;
+        count('one half stands still');
+        for (const machine of machines) machine.standStill(deed.forMs);
+        return;
+      }
       case 'suspend_machine':
-        if (!this.#isUp) return;
+        if (!this.#areUp(this.#machines('both'))) return;
         if (this.#wasSetBack && !isDrawn('suspension after the clock was set back')) return;
         count('the machine is suspended');
-        machine.suspend(deed.forMs, () => (globals.suspendedMs += deed.forMs));
+        for (const machine of this.#machines('both')) machine.suspend(deed.forMs);
         return;
       case 'set_wall_clock':
         this.#setClock(deed.byMs);
         return;
       case 'keep_copy': {
-        if (!this.#isUp) return;
-        const files = machine.disk.backUp();
+        if (!this.#areUp(this.#machines('both'))) return;
+        const files = this.#disk.backUp();
         if (files === null) return;
         count('copy kept');
         this.#copy = { files, atMs: time.nowMs };
@@ -78,7 +98,7 @@ export class Lives {
         return;
       }
       case 'files_while_running': {
-        if (!this.#isUp) return;
+        if (!this.#areUp(this.#machines('both'))) return;
         const { of, how } = deed;
         this.#damage({ of, how, at: 0 });
         this.#helpLater();
@@ -86,16 +106,23 @@ export class Lives {
     }
   }
 
-  get #isUp(): boolean {
-    const { machine } = this.#options;
-    return !this.#isDown && machine.isRunning && !machine.isSuspended;
+  #machines(half: Half): readonly Machine[] {
+    const { receiver, mirror } = this.#options;
+    if (receiver === mirror || half === 'mirror') return [mirror];
+    return half === 'receiver' ? [receiver] : [receiver, mirror];
   }
 
-  /** The process or its start has failed. */
-  failed(): void {
+  #areUp(machines: readonly Machine[]): boolean {
+    return machines.every(
+      (machine) => !this.#isDown.has(machine) && machine.isRunning && !machine.isSuspended,
+    );
+  }
+
+  /** A process or its start has failed. */
+  failed(machine: Machine): void {
     this.#options.count('the process ended by itself');
     this.#options.time.after(RESTART_MS, WORLD, () => {
-      if (!this.#isDown) void this.#options.machine.start();
+      if (!this.#isDown.has(machine)) void machine.start();
     });
   }
 
@@ -109,52 +136,58 @@ export class Lives {
   }
 
   #closeSocket(): void {
-    const { machine } = this.#options;
-    machine.socket?.close();
-    machine.socket = null;
+    const { receiver } = this.#options;
+    receiver.socket?.close();
+    receiver.socket = null;
   }
 
-  async #end({ end, effects }: Extract<LifeDeed, { do: 'life' }>): Promise<void> {
-    const { time, machine, count } = this.#options;
-    count(`life: ${end}`);
-    if (end === 'stop' || end === 'reboot') await machine.stop();
-    else if (end === 'power_cut') {
-      this.#options.onFiles(() => machine.cutPower(), { of: [], isCopy: false });
-    } else if (effects === null) machine.kill();
-    else {
+  async #end({ end, effects }: LifeOf, machines: readonly Machine[]): Promise<void> {
+    if (end === 'stop' || end === 'reboot') {
+      await Promise.all(machines.map((machine) => machine.stop()));
+    } else if (end === 'power_cut') {
+      const cut = (): void => {
+        for (const machine of machines) machine.end();
+        this.#disk.cutPower();
+      };
+      this.#options.onFiles(cut, { of: [], isCopy: false });
+    } else {
+      await Promise.all(machines.map((machine) => this.#kill(machine, effects)));
+    }
+  }
+
+  async #kill(machine: Machine, effects: number | null): Promise<void> {
+    const { time } = this.#options;
+    if (effects !== null) {
       await new Promise<void>((resolve) => {
         machine.killAfter(effects, resolve);
         time.after(KILL_WITHIN_MS, WORLD, resolve);
       });
       machine.cancelKill();
-      machine.kill();
     }
+    machine.kill();
   }
 
-  #whileDown({
-    end,
-    isInodeEqual,
-    downMs,
-    isSocketNew,
-    wallStepMs,
-    files,
-    settings,
-  }: Extract<LifeDeed, { do: 'life' }>): void {
-    const { time, globals, machine, count } = this.#options;
+  #whileDown(
+    { isInodeEqual, downMs, isSocketNew, wallStepMs, files, settings }: LifeOf,
+    machines: readonly Machine[],
+    { isBoot }: { readonly isBoot: boolean },
+  ): void {
+    const { time, globals, receiver, count } = this.#options;
     if (files !== null) this.#damage(files);
     if (wallStepMs !== 0) this.#setClock(wallStepMs);
-    const isBoot = end === 'power_cut' || end === 'reboot';
     if (isBoot) this.#closeSocket();
-    else if (isSocketNew) this.#openSocket();
-    if (settings !== null) this.#set(settings);
+    else if (isSocketNew && machines.includes(receiver)) this.#openSocket();
+    if (settings !== null) this.#set(settings, machines);
     time.after(downMs, WORLD, () => {
-      this.#isDown = false;
       if (isBoot) {
         globals.bootedAtMs = time.nowMs;
         this.#openSocket({ isInodeEqual });
       }
-      if (machine.socket?.isFull === true) count('the accept queue was full');
-      void machine.start();
+      if (receiver.socket?.isFull === true) count('the accept queue was full');
+      for (const machine of machines) {
+        this.#isDown.delete(machine);
+        void machine.start();
+      }
       if (files !== null) this.#helpLater();
     });
   }
@@ -166,27 +199,27 @@ export class Lives {
   }
 
   #openSocket({ isInodeEqual } = { isInodeEqual: false }): void {
-    const { machine, socketRoom } = this.#options;
+    const { receiver, socketRoom } = this.#options;
     if (socketRoom === null) return;
     this.#closeSocket();
     if (!isInodeEqual) this.#sockets += 1;
-    machine.socket = new KernelSocket(machine.disk.folder, `socket-${this.#sockets}`, socketRoom);
+    receiver.socket = new KernelSocket(this.#disk.folder, `socket-${this.#sockets}`, socketRoom);
   }
 
-  #set({ isSecretReplaced, ...settings }: Settings): void {
-    const { machine, service, count } = this.#options;
+  #set({ isSecretReplaced, ...settings }: Settings, machines: readonly Machine[]): void {
+    const { receiver, service, count } = this.#options;
     count('settings changed');
-    machine.settings = settings;
-    if (!isSecretReplaced || this.#isSecretReplaced) return;
+    for (const machine of machines) machine.settings = settings;
+    if (!isSecretReplaced || this.#isSecretReplaced || !machines.includes(receiver)) return;
     this.#isSecretReplaced = true;
     count('secret replaced');
     const previous = service.network.webhookSecret;
     service.network.webhookSecret = `${previous}-replaced`;
-    machine.webhookSecrets = [service.network.webhookSecret, previous];
+    receiver.webhookSecrets = [service.network.webhookSecret, previous];
   }
 
   #damage(deed: FileDeed): void {
-    const { time, machine, count, onFiles } = this.#options;
+    const { time, count, onFiles } = this.#options;
     const { of, how, at } = deed;
     const names = DISKS.filter((name) => of === 'both' || of === name);
     if (how === 'older' || how === 'backup') {
@@ -198,11 +231,11 @@ export class Lives {
         ...(names.includes('inbox') ? { inbox } : {}),
         ...(names.includes('mirror') ? { mirror: file, journal } : {}),
       };
-      onFiles(() => machine.disk.restore(restored), { of: names, isCopy: true });
+      onFiles(() => this.#disk.restore(restored), { of: names, isCopy: true });
     } else {
       onFiles(
         () => {
-          for (const name of names) machine.disk.damage(name, how, at);
+          for (const name of names) this.#disk.damage(name, how, at);
         },
         { of: names, isCopy: false },
       );
@@ -213,29 +246,30 @@ export class Lives {
 
   #helpLater(): void {
     this.#options.time.after(OPERATOR_MS, WORLD, () => {
-      if (!this.#isDown) this.#help();
+      if (this.#isDown.size === 0) this.#help();
     });
   }
 
   /** Removes files with which no process can start, and a mirror that belongs to another program. */
   #help(): void {
-    const { time, machine, count, onFiles } = this.#options;
+    const { time, receiver, count, onFiles } = this.#options;
     if (this.#damaged === null) return;
-    const isStuck = !machine.isRunning;
+    const isStuck = !receiver.isRunning;
     const inTheWay = DISKS.filter(
-      (name) => machine.disk.isForeign(name) || (isStuck && name === 'inbox' && this.#isOf('inbox')),
+      (name) => this.#disk.isForeign(name) || (isStuck && name === 'inbox' && this.#isOf('inbox')),
     );
     if (inTheWay.length === 0) return;
     count('the operator removed a file');
-    machine.kill();
+    const machines = this.#machines('both');
+    for (const machine of machines) machine.kill();
     time.after(1, WORLD, () => {
       onFiles(
         () => {
-          for (const name of inTheWay) machine.disk.lose(name);
+          for (const name of inTheWay) this.#disk.lose(name);
         },
         { of: inTheWay, isCopy: false },
       );
-      void machine.start();
+      for (const machine of machines) void machine.start();
     });
   }
 

@@ -1,4 +1,7 @@
-/** Runs the real service on virtual time, one process at a time, and kills it anywhere. */
+/**
+ * Runs the real service on virtual time, and kills it anywhere. A machine runs one process at a time: the whole service,
+ * or one half of it, next to a second machine that has the same disk and runs the other half.
+ */
 import { startService, type Platform, type RunningService } from '../../src/app/service.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
@@ -12,8 +15,9 @@ import { receiverSettings } from '../../src/app/receiver-settings.ts';
 import type { HostTime } from '../../src/platform/host-time.ts';
 import { runReceiver, type ReceiverPlatform } from '../../src/receiver/run-receiver.ts';
 import type { Thread } from '../../src/platform/thread.ts';
+import type { ApplyThread } from '../../src/mirror/mirror.ts';
 import { serveApply, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
-import { Disk } from './disk.ts';
+import { Disk, type DiskUser } from './disk.ts';
 import { startFakeThread, type ThreadPace } from './fake-thread.ts';
 import { HOSTS, type GlobalTime } from './globals.ts';
 import { incomingOf } from './incoming.ts';
@@ -51,18 +55,23 @@ export interface MachineOptions {
   readonly onEnded: () => void;
   /** The process or its start has failed; null if that is a fault of the program. */
   readonly onFailure: ((what: string) => void) | null;
+  readonly role: Config['role'];
+  /** Shared with the machine that runs the other half; by default a new one. */
+  readonly disk?: Disk;
   /** Its part in a stream; without it, this is the only host. */
   readonly stream?: {
-    readonly role: Config['role'];
     readonly connect: (life: Life) => Promise<Engine>;
     readonly wallOffsetMs: () => number;
   };
 }
 
+type ApplyOwner = Parameters<typeof serveApply>[0];
+
 type Fetch = (request: Request, bindings: unknown) => Response | Promise<Response>;
 
 interface Process {
   readonly life: Life;
+  readonly user: DiskUser;
   readonly listeners: Map<number, Fetch>;
   service: RunningService | null;
 }
@@ -77,7 +86,7 @@ const STREAM = {
 };
 
 export class Machine {
-  readonly disk = new Disk();
+  readonly disk: Disk;
   readonly #options: MachineOptions;
   #process: Process | null = null;
   #tokenState: TokenState | null = null;
@@ -100,7 +109,7 @@ export class Machine {
     this.#options = options;
     this.settings = options.settings;
     this.webhookSecrets = options.credentials.webhookSecrets;
-    this.disk.onCommit = () => this.effect();
+    this.disk = options.disk ?? new Disk();
   }
 
   get slowCommitMs(): number {
@@ -143,7 +152,8 @@ export class Machine {
     if (this.#process !== null) return;
     const { globals } = this.#options;
     const life = newLife();
-    const process: Process = { life, listeners: new Map(), service: null };
+    const user: DiskUser = { isAlive: () => life.alive, onCommit: () => this.effect() };
+    const process: Process = { life, user, listeners: new Map(), service: null };
     this.#process = process;
     globals.life = life;
     try {
@@ -178,25 +188,21 @@ export class Machine {
   }
 
   kill(): void {
-    if (this.#end()) this.#options.time.after(0, WORLD, () => this.disk.closeAll());
+    const process = this.end();
+    if (process !== null) this.#options.time.after(0, WORLD, () => this.disk.closeAllOf(process.user));
   }
 
-  cutPower(): void {
-    this.#end();
-    this.disk.cutPower();
-  }
-
-  /** @returns whether there was a process. */
-  #end(): boolean {
+  /** Ends the process and leaves its files as they are. @returns null if there was none. */
+  end(): Pick<Process, 'user'> | null {
     const process = this.#process;
-    if (process === null) return false;
+    if (process === null) return null;
     this.#process = null;
     this.#killAfterEffects = null;
     this.#onKilled = () => undefined;
     process.life.end();
     this.#options.onEnded();
     this.#options.globals.life = process.life;
-    return true;
+    return process;
   }
 
   async stop(): Promise<void> {
@@ -213,7 +219,7 @@ export class Machine {
     process.life.end();
     this.#options.onEnded();
     this.#process = null;
-    this.disk.closeAll();
+    this.disk.closeAllOf(process.user);
   }
 
   standStill(ms: number): void {
@@ -222,15 +228,10 @@ export class Machine {
     life.standsStillUntilMs = Math.max(life.standsStillUntilMs, this.#options.time.nowMs + ms);
   }
 
-  /** The whole machine stands still, also its kernel and its monotonic clock. */
-  suspend(ms: number, onWake: () => void): void {
-    const { time } = this.#options;
+  /** The whole machine stands still, also its kernel. */
+  suspend(ms: number): void {
     this.isSuspended = true;
-    // Before the process's own events at the same instant.
-    time.after(ms, WORLD, () => {
-      this.isSuspended = false;
-      onWake();
-    });
+    this.#options.time.after(ms, WORLD, () => (this.isSuspended = false));
     this.standStill(ms);
   }
 
@@ -279,12 +280,12 @@ export class Machine {
   }
 
   #inside<T>(life: Life, work: () => T): T {
-    const { stream } = this.#options;
-    if (stream === undefined) return work();
+    const { stream, globals } = this.#options;
+    const wallOffsetMs = stream?.wallOffsetMs ?? (() => globals.wallOffsetMs);
     const host = {
       life,
       get wallOffsetMs() {
-        return stream.wallOffsetMs();
+        return wallOffsetMs();
       },
     };
     return HOSTS.run(host, work);
@@ -292,7 +293,7 @@ export class Machine {
 
   #platform(process: Process): Platform {
     const { time, random, transport } = this.#options;
-    const { life } = process;
+    const { life, user } = process;
     const applying: ThreadPace = {
       messageMs: () => random() * 2,
       workMs: () => 0.3 + random() * 2 + this.slowApplyMs,
@@ -305,16 +306,22 @@ export class Machine {
       runReceiver: (config, log, events) =>
         runReceiver(receiverSettings(config), { ...events, log }, this.#receiverPlatform(process)),
       files: () => ({
-        openInbox: () => this.disk.openInboxForReading(),
-        apply: (options) =>
-          this.#watched(
-            startFakeThread(time, life, applying, (owner) =>
-              serveApply(owner, () => this.disk.openMirror(options, () => life.alive, this.#options.onOpen)),
-            ),
-          ),
+        openInbox: () => this.disk.openInboxForReading(user),
+        apply: (options) => {
+          const thread: ApplyThread = startFakeThread(time, life, applying, (owner: ApplyOwner) =>
+            serveApply(owner, () => this.disk.openMirror(options, user, this.#options.onOpen)),
+          );
+          return this.#watched({
+            ...thread,
+            stop: () => {
+              this.disk.terminate('mirror');
+              return thread.stop();
+            },
+          });
+        },
         query: () =>
           startFakeThread(time, life, this.instantReads ? instant : reading, (owner) =>
-            serveQueries(owner, () => this.disk.openForReading()),
+            serveQueries(owner, () => this.disk.openForReading(user)),
           ),
       }),
       connect: ({ clientId, clientSecret, now = Date.now }) =>
@@ -359,7 +366,7 @@ export class Machine {
   /** A commit takes its time before it happens, and the process may be killed before it. */
   #receiverPlatform(process: Process): ReceiverPlatform {
     const { time, random } = this.#options;
-    const { life } = process;
+    const { life, user } = process;
     return {
       host: this.#host(),
       listen: this.#listen(process),
@@ -367,7 +374,7 @@ export class Machine {
         const { inode, isFull } = present(this.socket);
         return { inode, wasQueueFull: isFull };
       },
-      openInbox: () => this.disk.openInbox(() => life.alive),
+      openInbox: () => this.disk.openInbox(user),
       later: (work) => {
         const commitMs = 0.3 + random() * 4 + this.slowCommitMs;
         time.after(commitMs, life, () => {
@@ -418,10 +425,10 @@ export class Machine {
   #config(): Config {
     const { stream } = this.#options;
     const { clientId, clientSecret } = this.#options.credentials;
-    const { maxConcurrency, maxRps, retentionDays, reconcileCron, resyncCron } = this.settings;
+    const { maxConcurrency, maxRps, retentionDays, ...crons } = this.settings;
     const [first, ...others] = this.webhookSecrets;
     // A fixed time zone makes seeds reproducible.
-    const schedules = { reconcileCron, verifyWithinHours: 2, resyncCron, timezone: 'UTC' };
+    const schedules = { ...crons, timezone: 'UTC' };
     return {
       service: {
         baseUrl: 'http://service.invalid',
@@ -442,7 +449,7 @@ export class Machine {
       warehouseNames: new Map(),
       retentionDays,
       stream: stream === undefined ? null : STREAM,
-      role: stream?.role ?? 'both',
+      role: this.#options.role,
       logLevel: 'info',
       warnings: [],
     };

@@ -98,6 +98,8 @@ export interface Plan {
   readonly kind: Kind;
   /** Room of the passed socket's accept queue; null if the process opens its own socket. */
   readonly socketRoom: number | null;
+  /** Receiver and mirror are two processes. */
+  readonly isSplit: boolean;
   readonly startMs: number;
   readonly products: number;
   readonly serviceOffsetMs: number;
@@ -122,30 +124,46 @@ export function drawPlan(seed: number, kind: Kind = 'history'): Plan {
 
 function drawLives(seed: number): Plan {
   const random = createRandom(seed, 'lives');
-  const activeMs = random.int(60, 400) * 1_000;
   const weather: Weather = {
     loss: random.pick([0, 0, 0.02, 0.1]),
     delay: random.pick([0, 0.1]),
     again: random.pick([0, 0.05]),
     mangle: 0,
-    bursts: random.pick([0, 0.1, 0.4]),
+    bursts: 0,
     structure: random.pick([0, 0.03]),
-    troubleShare: random.pick([0.03, 0.06, 0.12]),
+    troubleShare: 1,
     troubles: [...lifeTroubles(random), ...quietTroubles(random)],
   };
-  const steps = Array.from({ length: random.int(60, 350) }, () => ({
-    atMs: random.int(0, activeMs),
-    deed: drawDeed(random, weather, 'short'),
-  }));
+  const steps: Step[] = [];
+  let atMs = random.int(0, 5_000);
+  const operateFor = (forMs: number): void => {
+    const count = Math.min(40, Math.ceil((forMs / 1_000) * random.pick([0.5, 2, 4])));
+    for (let i = 0; i < count; i += 1)
+      steps.push({ atMs: atMs + random.int(0, forMs), deed: drawOperation(random, weather, 'short') });
+    atMs += forMs;
+  };
+  const rounds = random.int(2, 8);
+  for (let round = 0; round < rounds; round += 1) {
+    operateFor(random.int(500, 10_000));
+    const deed = drawDeed(random, weather, 'short');
+    steps.push({ atMs, deed });
+    operateFor(random.pick([300, 3_000, troubledMs(deed)]));
+    // Another trouble before the first one has been overcome.
+    if (random.chance(0.3))
+      steps.push({ atMs: atMs + random.int(0, 8_000), deed: drawDeed(random, weather, 'short') });
+    // Quiet, so that no later webhook shows what is missing.
+    atMs += random.int(1_000, 5_000) + (random.chance(0.8) ? QUIET_MS : 0) + troubledMs(deed);
+  }
   return {
     seed,
     kind: 'lives',
     socketRoom: drawSocketRoom(random),
+    isSplit: random.chance(0.5),
     startMs: 1_790_000_000_000 + random.int(0, 86_400_000),
-    products: random.pick([2, 5, 12, 12, 30]),
+    products: random.pick([5, 12, 30, 60]),
     serviceOffsetMs: random.pick([0, 0, random.int(-5_000, 5_000)]),
     nodeSkewMs: 0,
-    reconcileCron: random.pick(['*/15 * * * *', '* * * * *', null]),
+    reconcileCron: random.pick(['*/15 * * * *', '* * * * *', null, null]),
     resyncCron: random.pick(['0 3 * * *', null]),
     maxConcurrency: random.pick([1, 3, 8]),
     maxRps: random.pick([5, 50, 50]),
@@ -153,9 +171,18 @@ function drawLives(seed: number): Plan {
     leavesOutWarehouses: false,
     dateAheadMs: 0,
     instantReads: random.chance(0.8),
-    activeMs,
-    steps: steps.toSorted((a, b) => a.atMs - b.atMs),
+    activeMs: atMs,
+    steps: steps.toSorted((one, other) => one.atMs - other.atMs),
   };
+}
+
+/** Longer than a wrong value may be trusted (watch/trusted.ts). */
+const QUIET_MS = 18_000;
+const LONGEST_TROUBLE_MS = 120_000;
+
+function troubledMs(deed: Deed): number {
+  const forMs = 'downMs' in deed ? deed.downMs : 'forMs' in deed ? deed.forMs : 0;
+  return Math.min(LONGEST_TROUBLE_MS, forMs);
 }
 
 function drawHistory(seed: number, kind: Kind): Plan {
@@ -197,6 +224,7 @@ function drawHistory(seed: number, kind: Kind): Plan {
     seed,
     kind,
     socketRoom: null,
+    isSplit: false,
     startMs,
     products,
     serviceOffsetMs,

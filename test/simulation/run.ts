@@ -100,7 +100,9 @@ class Run {
   readonly #faults: string[] = [];
   readonly #counts = new Map<string, number>();
   readonly #service: SimulatedService;
+  /** Runs the mirror, and the receiver unless that is a process of its own. */
   readonly #machine: Machine;
+  readonly #receiver: Machine;
   readonly #mail: Mail;
   readonly #fleet: Fleet | null;
   readonly #stage: Stage;
@@ -170,10 +172,11 @@ class Run {
     const carriers = createCarriers({ ...ways, random: stream('carriers'), machine: () => this.#machine });
     const fleet = plan.kind === 'stream' ? this.#openFleet() : null;
     this.#fleet = fleet;
-    const incoming =
-      fleet === null
-        ? carriers
-        : createCarriers({ ...ways, random: stream('incoming'), machine: () => fleet.next() });
+    const incoming = createCarriers({
+      ...ways,
+      random: stream('incoming'),
+      machine: () => fleet?.next() ?? this.#receiver,
+    });
     this.#inFlight = incoming.inFlight;
     this.#mail = new Mail(
       time,
@@ -219,6 +222,7 @@ class Run {
       },
       settings: {
         reconcileCron: plan.reconcileCron,
+        verifyWithinHours: 2,
         resyncCron: plan.resyncCron,
         maxConcurrency: plan.maxConcurrency,
         maxRps: plan.maxRps,
@@ -245,6 +249,7 @@ class Run {
     });
     this.#machine = new Machine({
       ...host,
+      role: plan.isSplit ? 'mirror' : 'both',
       ...fleet?.watched(() => globals.wallOffsetMs),
       random: stream('machine'),
       transport: carriers.transport,
@@ -254,9 +259,23 @@ class Run {
         if (newEpoch !== null) this.#onNewEpoch();
       },
       onEnded: () => this.#calls.died(),
-      onFailure: plan.kind === 'lives' ? () => this.#stage.lives.failed() : null,
+      onFailure: plan.kind === 'lives' ? () => this.#stage.lives.failed(this.#machine) : null,
     });
+    this.#receiver = plan.isSplit
+      ? new Machine({
+          ...host,
+          role: 'receiver',
+          disk: this.#machine.disk,
+          random: stream('receiver'),
+          transport: carriers.transport,
+          log: (line) => this.#trace(`receiver: ${line}`),
+          onOpen: () => undefined,
+          onEnded: () => undefined,
+          onFailure: () => this.#stage.lives.failed(this.#receiver),
+        })
+      : this.#machine;
     this.#machine.instantReads = plan.instantReads;
+    this.#machine.disk.onFault = (what) => this.#fault(what);
     this.#machine.disk.onCommitted = (db) => this.#promises.check(db);
     this.#stage = {
       time,
@@ -264,6 +283,7 @@ class Run {
       random: stream('deeds'),
       service: this.#service,
       machine: this.#machine,
+      receiver: this.#receiver,
       lives: this.#openLives(globals),
       mail: this.#mail,
       count: (what) => this.#count(what),
@@ -294,11 +314,16 @@ class Run {
     this.#doer = createDoer(this.#stage);
   }
 
+  get #machines(): ReadonlySet<Machine> {
+    return new Set([this.#receiver, this.#machine]);
+  }
+
   #openLives(globals: ReturnType<typeof installGlobals>): Lives {
     return new Lives({
       time: this.#time,
       globals,
-      machine: this.#machine,
+      receiver: this.#receiver,
+      mirror: this.#machine,
       service: this.#service,
       socketRoom: this.#plan.socketRoom,
       count: (what) => this.#count(what),
@@ -356,7 +381,7 @@ class Run {
     process.on('unhandledRejection', onRejection);
     try {
       this.#fleet?.begin();
-      void this.#machine.start();
+      for (const machine of this.#machines) void machine.start();
       for (const step of plan.steps) {
         time.at(plan.startMs + step.atMs, WORLD, () => {
           this.#trace(JSON.stringify(step.deed));
@@ -385,7 +410,7 @@ class Run {
     this.#closeObserver();
     this.#stage.lives.end();
     this.#fleet?.end();
-    this.#machine.kill();
+    for (const machine of this.#machines) machine.kill();
     this.#machine.disk.closeAll();
     if (this.#options.keepAt !== undefined) this.#machine.disk.keepAt(this.#options.keepAt);
     this.#machine.disk.remove();
@@ -396,7 +421,7 @@ class Run {
     this.#trace('quiet from here on');
     this.#doer.calm();
     this.#fleet?.calm();
-    this.#machine.cancelKill();
+    for (const machine of this.#machines) machine.cancelKill();
     await this.#settleWebhooks();
     await this.#waitFor('the machine to wake', LONGEST_SLEEP_MS, () => !this.#machine.isSuspended, 1_000);
     if (!(await this.#waitFor('a running process', 120_000, () => this.#runs()))) return;
@@ -497,9 +522,8 @@ class Run {
   }
 
   #runs(): boolean {
-    if (this.#machine.isRunning) return true;
-    if (this.#machine.life === null) void this.#machine.start();
-    return false;
+    for (const machine of this.#machines) if (machine.life === null) void machine.start();
+    return [...this.#machines].every((machine) => machine.isRunning);
   }
 
   #unrest(): string | null {
@@ -556,7 +580,7 @@ class Run {
 
   async #checkTheEnd(): Promise<void> {
     await this.#checkSecond();
-    await this.#drive(this.#machine.stop());
+    for (const machine of this.#machines) await this.#drive(machine.stop());
     const db = this.#observe();
     if (db === null) {
       this.#fault('there is no database');
@@ -617,7 +641,7 @@ class Run {
       `webhook answered ${status} after ${Math.round(ms)} ms: ${Buffer.from(delivery.body).toString('utf8').slice(15, 40)}`,
     );
     // The receiver's thread answers nothing while it waits for the disk.
-    const slowestMs = SLOWEST_ANSWER_MS + this.#machine.slowestCommitMs;
+    const slowestMs = SLOWEST_ANSWER_MS + this.#receiver.slowestCommitMs;
     if (ms > slowestMs) this.#fault(`an answer took ${Math.round(ms)} ms`);
     if (status === 204) this.#answered.add(delivery);
     else if (status !== 503) this.#fault(`an authentic delivery was answered ${status}`);
