@@ -41,6 +41,8 @@ export function startHeartbeat(deps: HeartbeatDeps): Heartbeat {
     stop: async () => {
       clearInterval(timer);
       await showing;
+      // Until when readers know that the mirror lived.
+      await beat();
     },
   };
 }

@@ -40,6 +40,7 @@ export async function startReceiverHost(
     watch.stop();
     await receiver.stop(graceMs);
     inbox.close();
+    await receiver.close();
   };
   try {
     const { createReceiverApp } = await import('../ops/receiver-app.ts');

@@ -23,9 +23,14 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
     running: ({ onCommit, onDeath, onTrouble }) => {
       const listening = Promise.withResolvers<RunningReceiver>();
       const stopped = Promise.withResolvers<void>();
+      const closed = Promise.withResolvers<void>();
       let isListening = false;
-      const fail = (error: Error): void => {
+      const ended = (): void => {
         stopped.resolve();
+        closed.resolve();
+      };
+      const fail = (error: Error): void => {
+        ended();
         if (isListening) onDeath(error);
         else listening.reject(error);
       };
@@ -38,8 +43,12 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
               webhook: event.webhook,
               stop: async (graceMs) => {
                 isStopping = true;
-                thread.post({ graceMs: graceMs ?? null });
+                thread.post({ type: 'stop', graceMs: graceMs ?? null });
                 await stopped.promise;
+              },
+              close: async () => {
+                thread.post({ type: 'close' });
+                await closed.promise;
               },
             });
             return;
@@ -50,14 +59,20 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
             onTrouble(event.error);
             return;
           case 'failed':
+            // Its port and timers would keep the process alive.
+            isStopping = true;
+            void thread.stop();
             fail(new StoreError(event.error.kind, event.error.message));
             return;
           case 'stopped':
             stopped.resolve();
+            return;
+          case 'closed':
+            closed.resolve();
         }
       });
       thread.onEnd((cause) => {
-        stopped.resolve();
+        ended();
         if (!isStopping) fail(new Error(`the receiver’s thread has ended: ${cause.message}`, { cause }));
       });
       return listening.promise;

@@ -140,6 +140,7 @@ async function startMirrorHost(
     await timeline.stop();
     await mirror.close();
     await connection?.stop();
+    await receiver?.close();
     clearTimeout(tooLong);
   };
 

@@ -105,7 +105,12 @@ function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMir
       return { db: found, newEpoch: null };
     }
     const changeSeq = Math.max(mirror.changeSeq, handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
-    const epoch = newEpochNextTo(inbox, { ...options, changeSeq, clockMs: mirror.clockMs });
+    const epoch = newEpochNextTo(inbox, {
+      ...options,
+      changeSeq,
+      clockMs: mirror.clockMs,
+      isFirst: false,
+    });
     const db = doneOrClosed(found, (kept) => beginEpoch(kept, epoch));
     noteHandedOut(path, epoch);
     return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo: null } };
@@ -113,7 +118,7 @@ function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMir
   const movedTo = found === null ? null : moveAside(path);
   const isFirst = handedOut === null && movedTo === null;
   const changeSeq = isFirst ? 0 : (handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
-  const epoch = newEpochNextTo(inbox, { ...options, changeSeq, clockMs: null });
+  const epoch = newEpochNextTo(inbox, { ...options, changeSeq, clockMs: null, isFirst });
   const db = createMirror(path, (created) => beginEpoch(created, epoch));
   noteHandedOut(path, epoch);
   const why = isFirst ? null : (found ?? 'the mirror’s file is missing');
@@ -159,14 +164,24 @@ interface EpochBegin extends HandedOut {
   readonly trustedAfterMs: number;
 }
 
-/** Everything is read again, so the mirror continues at the inbox's end: nothing before it could be wrong for longer. */
-function newEpochNextTo(
-  inbox: Db,
-  from: { readonly nowMs: number; readonly changeSeq: number; readonly clockMs: number | null },
-): EpochBegin {
+interface EpochFrom {
+  readonly nowMs: number;
+  readonly changeSeq: number;
+  /** Of the kept file; null if it is empty. */
+  readonly clockMs: number | null;
+  /** No mirror was ever here. */
+  readonly isFirst: boolean;
+}
+
+/**
+ * Everything is read again, so the mirror continues at the inbox's end: rows before it would add nothing. The first mirror
+ * applies what its receiver took while it was being opened.
+ */
+function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
   const { nowMs, changeSeq } = from;
-  const { lastSeq } = inboxEnds(inbox);
-  const { inboxId, appliedRowAtMs } = inboxPosition(inbox, lastSeq);
+  const { firstSeq, lastSeq } = inboxEnds(inbox);
+  const inboxSeq = from.isFirst ? Math.max(0, firstSeq - 1) : lastSeq;
+  const { inboxId, appliedRowAtMs } = inboxPosition(inbox, inboxSeq);
   // A read that was sent before may have been stamped by the kept file's clock, which may be a little ahead.
   const isClockRight = from.clockMs !== null && from.clockMs <= nowMs + CLOCK_BACK_MS;
   const readUntilMs = isClockRight ? Math.max(nowMs, (from.clockMs ?? 0) + CLOCK_NOTE_MS) : nowMs;
@@ -176,7 +191,7 @@ function newEpochNextTo(
     changeSeq,
     nowMs,
     inboxId,
-    inboxSeq: lastSeq,
+    inboxSeq,
     inboxRowAtMs: appliedRowAtMs,
     trustedAfterMs: readUntilMs + REPLICA_LAG_MS,
   };

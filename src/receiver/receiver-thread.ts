@@ -4,17 +4,17 @@ import { ownerOfThread } from '../platform/thread.ts';
 import { plainError, type PlainError } from '../sqlite/errors.ts';
 import { runReceiver, type ReceiverSettings, type RunningReceiver } from './run-receiver.ts';
 
-/** Asks the thread to stop; `graceMs` null: as long as usual. */
-export interface ReceiverThreadRequest {
-  readonly graceMs: number | null;
-}
+export type ReceiverThreadRequest =
+  /** `graceMs` null: as long as usual. */
+  { readonly type: 'stop'; readonly graceMs: number | null } | { readonly type: 'close' };
 
 export type ReceiverThreadEvent =
   | { readonly type: 'listening'; readonly webhook: RunningReceiver['webhook'] }
   | { readonly type: 'committed' }
   | { readonly type: 'trouble'; readonly error: PlainError | null }
   | { readonly type: 'failed'; readonly error: PlainError }
-  | { readonly type: 'stopped' };
+  | { readonly type: 'stopped' }
+  | { readonly type: 'closed' };
 
 export interface ThreadSettings extends ReceiverSettings {
   readonly logLevel: string;
@@ -49,12 +49,20 @@ const running = runReceiver(settings, {
 });
 running.then(({ webhook }) => owner.post({ type: 'listening', webhook }), fail);
 
-owner.onMessage(({ graceMs }) => {
-  running
-    .then((receiver) => receiver.stop(graceMs ?? undefined))
-    .then(() => {
+async function answer(request: ReceiverThreadRequest): Promise<void> {
+  const receiver = await running;
+  switch (request.type) {
+    case 'stop':
+      await receiver.stop(request.graceMs ?? undefined);
       owner.post({ type: 'stopped' });
+      return;
+    case 'close':
+      await receiver.close();
+      owner.post({ type: 'closed' });
       owner.close();
-    })
-    .catch(fail);
+  }
+}
+
+owner.onMessage((request) => {
+  answer(request).catch(fail);
 });

@@ -21,7 +21,7 @@ export interface ReceiverDeps {
   readonly inbox: InboxWriter;
   readonly host: HostTime;
   readonly log: Logger;
-  /** Runs the work in a later turn of the event loop, after the requests of this one. */
+  /** Runs the work some turns of the event loop later, after the requests that are on their way into the process. */
   readonly later: (work: () => void) => void;
   /** Called after every commit that stored something. */
   readonly onCommit: () => void;
@@ -152,6 +152,10 @@ export class Receiver {
     while (this.#waiting.length > 0) this.#commit();
     // With everything that may have been missed, so that the next start may trust a socket that stays open.
     if (this.#lastCommit !== 'none yet') this.#commit(true);
+  }
+
+  /** Call it after the stop, once no reader has the inbox open: the last one to close it removes its log. */
+  close(): void {
     this.#deps.inbox.close();
   }
 
@@ -239,7 +243,10 @@ export class Receiver {
     }
     this.#reporting.committed(performance.now() - startedMs, null);
     this.#coverage.written(missed, instant.sinceBootMs);
-    if (this.#lastCommit === 'failed') this.#deps.onTrouble(null);
+    if (this.#lastCommit === 'failed') {
+      this.#deps.onTrouble(null);
+      this.#deps.log.warn('commits succeed again: the products of the refused deliveries are read');
+    }
     this.#lastCommit = 'good';
     if (isBeating) this.#firstHeartbeat.resolve();
     for (const { resolve } of taken) resolve();

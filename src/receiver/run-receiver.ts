@@ -52,17 +52,29 @@ export const REAL_RECEIVER: ReceiverPlatform = {
   listen,
   passedSocket,
   openInbox: openInboxWriter,
-  later: setImmediate,
+  later: (work) => afterTurns(work),
   connectStream: async (options) => {
     const { connectNats, loadNats } = await import('../stream/nats.ts');
     return connectNats(await loadNats(), options);
   },
 };
 
+/**
+ * A request passes some turns of the event loop before its body is here: the connection, its first bytes, the body. A
+ * sync keeps the loop, so a commit waits for these turns: otherwise a slow disk would hold up a delivery once in each.
+ */
+const TURNS = 4;
+
+function afterTurns(work: () => void, turns = TURNS): void {
+  setImmediate(() => (turns <= 1 ? work() : afterTurns(work, turns - 1)));
+}
+
 export interface RunningReceiver {
   /** null if this host has no public port. */
   readonly webhook: { readonly host: string; readonly port: number } | null;
+  /** Stops receiving. The inbox stays open, so that it is closed after its readers. */
   stop(graceMs?: number): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** @throws StoreError if the inbox cannot be used, Error if the port cannot. */
@@ -104,9 +116,17 @@ export async function runReceiver(
     };
     stream?.start();
     void pruneInbox({ inbox, prunableSeq, log }, stopping.signal);
-    return { webhook: receiver.webhook, stop };
+    return {
+      webhook: receiver.webhook,
+      stop,
+      close: () => {
+        receiver.close();
+        return Promise.resolve();
+      },
+    };
   } catch (error) {
     await stop(0);
+    receiver.close();
     throw error;
   }
 }

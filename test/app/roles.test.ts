@@ -108,13 +108,12 @@ test('receiver and mirror share a database without a stream', async () => {
   const receiver = await startOn(path, 'receiver');
   const mirror = await startOn(path, 'mirror');
   expect(mirror.webhook).toBeNull();
-  // A new mirror begins at the end of the inbox.
-  await expect.poll(() => existsSync(path)).toBe(true);
   const signature = createHmac('sha256', SECRET).update(BODY).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-service-signature': signature };
   const post = () => ask(present(receiver.webhook), '/webhooks', { method: 'POST', body: BODY, headers });
   expect((await post()).status).toBe(204);
   const mirrored = (): string[] => {
+    if (!existsSync(path)) return [];
     const db = openReader(path);
     try {
       return values<string>(db, 'SELECT variant_id FROM mirror_changes');

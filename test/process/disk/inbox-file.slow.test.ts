@@ -117,7 +117,7 @@ test.concurrent('ends if the inbox is deleted while it runs', async (t) => {
   const before = statusOf(path);
   for (const suffix of ['', '-wal', '-shm']) rmSync(inboxPath(path) + suffix);
   expect(await mirror.ended).toEqual({ code: 1, signal: null });
-  const last = present(mirror.log.find(({ msg }) => String(msg).startsWith('the inbox has failed')));
+  const last = present(mirror.log.find(({ msg }) => String(msg).startsWith('the receiver has failed')));
   expect(JSON.stringify(last)).toContain('deleted, moved or replaced');
   await expectNewEpoch(t, sandbox, path, before);
 });
