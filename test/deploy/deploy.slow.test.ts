@@ -11,8 +11,7 @@ const FOLDER = join(root, 'deploy');
 const read = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
 
 describe('systemd', () => {
-  const unit = read('systemd/stock-mirror@.service');
-  const socket = read('systemd/stock-mirror@.socket');
+  const mirror = read('systemd/stock-mirror@.service');
   const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
   const needs = hasSystemd ? '' : ' (skipped: there is no systemd-analyze)';
 
@@ -20,24 +19,33 @@ describe('systemd', () => {
     const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-units-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // The command is not installed here.
-    const installed = unit.replace('ExecStart=/usr/bin/stock-mirror', `ExecStart=${process.execPath}`);
-    writeFileSync(join(folder, 'stock-mirror@.service'), installed);
-    writeFileSync(join(folder, 'stock-mirror@.socket'), socket);
+    const installed = (text: string): string =>
+      text.replace('ExecStart=/usr/bin/stock-mirror', `ExecStart=${process.execPath}`);
+    for (const name of ['stock-mirror@.service', 'stock-mirror-receiver@.service']) {
+      writeFileSync(join(folder, name), installed(read(`systemd/${name}`)));
+    }
     const copy = (from: string, to: string): void => cpSync(join(FOLDER, from), join(folder, to));
+    copy('systemd/stock-mirror-receiver@.socket', 'stock-mirror-receiver@.socket');
     copy('several-machines/stock-mirror-nats.service', 'stock-mirror-nats.service');
-    copy('several-machines/stock-mirror.stream.conf', 'stock-mirror@.service.d/stream.conf');
-    copy('several-machines/stock-mirror-socket.balanced.conf', 'stock-mirror@.socket.d/balanced.conf');
+    for (const name of ['stock-mirror', 'stock-mirror-receiver']) {
+      copy('several-machines/stock-mirror.stream.conf', `${name}@.service.d/stream.conf`);
+    }
+    copy(
+      'several-machines/stock-mirror-receiver-socket.balanced.conf',
+      'stock-mirror-receiver@.socket.d/balanced.conf',
+    );
     const verify = (name: string) =>
       spawnSync('systemd-analyze', ['verify', '--man=no', join(folder, name)], { encoding: 'utf8' });
     for (const name of [
       'stock-mirror@shop.service',
-      'stock-mirror@shop.socket',
+      'stock-mirror-receiver@shop.service',
+      'stock-mirror-receiver@shop.socket',
       'stock-mirror-nats.service',
     ]) {
       const { status, stderr } = verify(name);
       expect({ status, stderr }, name).toEqual({ status: 0, stderr: '' });
     }
-    const broken = installed.replace('ProtectSystem=strict', 'ProtectSytem=strict');
+    const broken = installed(mirror).replace('ProtectSystem=strict', 'ProtectSytem=strict');
     writeFileSync(join(folder, 'stock-mirror@.service'), broken);
     expect(verify('stock-mirror@shop.service').stderr).toContain('ProtectSytem');
   });
@@ -47,7 +55,7 @@ describe('systemd', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // Replaces systemd-run: prints its options and runs the command.
     const standIn = `#!/bin/sh\nwhile :; do case $1 in -*) echo "$1"; shift ;; *) break ;; esac; done; exec "$@"\n`;
-    const said = '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $STREAM_CA_FILE $#: $*"\n';
+    const said = '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $OPS_TOKEN_FILE $STREAM_CA_FILE $#: $*"\n';
     writeFileSync(join(folder, 'systemd-run'), standIn, { mode: 0o755 });
     writeFileSync(join(folder, 'stock-mirror'), said, { mode: 0o755 });
     const script = read('systemd/stock-mirror-run').replace('etc=/etc/stock-mirror', `etc=${folder}`);
@@ -60,24 +68,26 @@ describe('systemd', () => {
     const refused = run('status');
     expect(refused).toMatchObject({ status: 2, stdout: '' });
     expect(refused.stderr).toContain(`there is no ${folder}/status.env`);
-    for (const name of ['shop.env', 'shop.client-secret', 'shop.stream-ca.pem']) {
+    for (const name of ['shop.env', 'shop.client-secret', 'shop.ops-token', 'shop.stream-ca.pem']) {
       writeFileSync(join(folder, name), 'secret');
     }
-    for (const name of ['client-secret', 'stream-ca.pem']) writeFileSync(join(folder, name), 'secret');
+    for (const name of ['client-secret', 'ops-token', 'stream-ca.pem'])
+      writeFileSync(join(folder, name), 'secret');
     const { status, stdout } = run('shop', 'resync', '--product', '1 2');
     expect(status).toBe(0);
     const lines = stdout.trimEnd().replaceAll(folder, '/etc/stock-mirror').split('\n');
     expect(lines.pop()).toBe(
-      '/etc/stock-mirror/client-secret /etc/stock-mirror/stream-ca.pem 3: resync --product 1 2',
+      '/etc/stock-mirror/client-secret /etc/stock-mirror/ops-token /etc/stock-mirror/stream-ca.pem 3: resync --product 1 2',
     );
     const asInUnit = (text: string): string => text.replace('/var/lib', '%S').replaceAll('/shop', '/%i');
     const settings = lines.flatMap((line) => /^--property=(.+)$/.exec(line)?.[1] ?? []);
-    const unitLines = [unit, read('several-machines/stock-mirror.stream.conf')].join('\n').split('\n');
+    const unitLines = [mirror, read('several-machines/stock-mirror.stream.conf')].join('\n').split('\n');
     for (const setting of settings) expect(unitLines).toContain(asInUnit(setting));
-    expect(settings.filter((setting) => setting.startsWith('LoadCredential='))).toHaveLength(2);
+    expect(settings.filter((setting) => setting.startsWith('LoadCredential='))).toHaveLength(3);
     expect(settings.map((setting) => setting.split('=')[0])).toContain('User');
-    const database = present(lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? [])[0]);
-    expect(unit.split('\n')).toContain(`Environment=${asInUnit(database)}`);
+    const set = lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? []);
+    expect(set).toHaveLength(2);
+    for (const setting of set) expect(unitLines).toContain(`Environment=${asInUnit(setting)}`);
   });
 });
 
@@ -105,9 +115,11 @@ test('passes existing files to the image builder', () => {
 test('the image’s health check fails without a listener', () => {
   const [, command] = present(/^HEALTHCHECK [^\n]*\\\n {2}CMD (.+)$/m.exec(read('container/Dockerfile')));
   const [, , program] = JSON.parse(present(command)) as string[];
-  const { status, stderr } = spawnSync(process.execPath, ['-e', present(program)], {
-    env: { PORT: '1' },
-    encoding: 'utf8',
-  });
-  expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+  for (const env of [{ PORT: '1' }, { ROLE: 'mirror', OPS_PORT: '1' }]) {
+    const { status, stderr } = spawnSync(process.execPath, ['-e', present(program)], {
+      env,
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+  }
 });

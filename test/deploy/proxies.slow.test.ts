@@ -1,0 +1,162 @@
+/** The proxies with the shipped configurations in front of a real mirror, over TLS with an authority of their own. */
+import { readFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { request as plainRequest, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { measure } from '../../scripts/proxies/measure.ts';
+import {
+  makeCertificates,
+  OPS_HOST,
+  PROXIES,
+  SHIPPED,
+  startProxy,
+  versionOf,
+  WEBHOOK_HOST,
+  type ProxyName,
+} from '../../scripts/proxies/proxy.ts';
+import { freePort } from '../../scripts/proxies/receivers.ts';
+import { signBody } from '../../src/store-api/signature.ts';
+import { startMirror, startService, temporaryFolder, type Owner } from '../process/harness.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts');
+const TOKEN = 'a-token-for-the-private-listener';
+
+interface Asked {
+  readonly host: string;
+  readonly path: string;
+  readonly method?: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The name of which the certificate is asked; by default the host. */
+  readonly servername?: string;
+}
+
+async function behind(t: Owner, name: ProxyName, edit = (configuration: string) => configuration) {
+  const sandbox = await startService(t);
+  const mirror = await startMirror(t, sandbox, { env: { OPS_TOKEN: TOKEN } });
+  const certificates = makeCertificates(join(temporaryFolder(t), 'certificates'));
+  const [port, plainPort] = [await freePort(), await freePort()];
+  const proxy = await startProxy({
+    name,
+    configuration: edit(readFileSync(SHIPPED[name], 'utf8')),
+    folder: join(temporaryFolder(t), 'proxy'),
+    port,
+    plainPort,
+    certificates,
+    ports: [Number(new URL(mirror.webhookUrl).port)],
+    opsPort: Number(new URL(mirror.opsUrl).port),
+  });
+  t.onTestFinished(() => proxy.end());
+  const ask = ({ host, path, method = 'GET', body = '', headers = {}, servername = host }: Asked) =>
+    statusOf((onAnswer) =>
+      request(
+        {
+          host: '127.0.0.1',
+          port,
+          servername,
+          ca: certificates.ca,
+          path,
+          method,
+          agent: false,
+          headers: { ...headers, host, 'content-length': Buffer.byteLength(body) },
+        },
+        onAnswer,
+      ).end(body),
+    );
+  const askPlainly = (host: string, path: string) =>
+    statusOf((onAnswer) =>
+      plainRequest(
+        { host: '127.0.0.1', port: plainPort, path, method: 'POST', agent: false, headers: { host } },
+        onAnswer,
+      ).end(),
+    );
+  const webhook = (host: string, servername = host): Asked => {
+    const body = JSON.stringify({
+      request_id: `proxy-${performance.now()}`,
+      event_type: 'stock_available_updated',
+      request_time: Date.now(),
+      data: { items: [] },
+    });
+    const signature = signBody(sandbox.webhookSecret, Buffer.from(body));
+    return {
+      host,
+      servername,
+      path: '/webhooks',
+      method: 'POST',
+      body,
+      headers: { 'x-service-signature': signature, 'content-type': 'application/json' },
+    };
+  };
+  return { ask, askPlainly, webhook };
+}
+
+/** @returns a status, or the code of an error. */
+function statusOf(
+  start: (onAnswer: (answer: IncomingMessage) => void) => ReturnType<typeof request>,
+): Promise<number | string> {
+  return new Promise((resolve) => {
+    start((answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    }).once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  });
+}
+
+for (const name of PROXIES) {
+  const version = versionOf(name);
+  describe.skipIf(version === null)(`${name} ${version ?? '(skipped: it is not installed)'}`, () => {
+    test('passes webhooks and the private listener under their names, and nothing else', async (t) => {
+      const { ask, webhook } = await behind(t, name);
+      expect(await ask(webhook(WEBHOOK_HOST))).toBe(204);
+      expect(await ask({ host: WEBHOOK_HOST, path: '/healthz' })).toBe(200);
+      for (const path of ['/', '/metrics', '/api/status', '/webhooks/more', '/login']) {
+        expect(await ask({ host: WEBHOOK_HOST, path }), path).toBe(404);
+      }
+      const authorization = `Bearer ${TOKEN}`;
+      expect(await ask({ host: OPS_HOST, path: '/metrics' })).toBe(401);
+      for (const path of ['/metrics', '/api/status', '/']) {
+        expect(await ask({ host: OPS_HOST, path, headers: { authorization } }), path).toBe(200);
+      }
+    });
+
+    test('answers a webhook for another name with 421, never as if it were delivered', async (t) => {
+      const { ask, webhook } = await behind(t, name);
+      expect(await ask(webhook('other.example', WEBHOOK_HOST))).toBe(421);
+      // Without a certificate for the name, the handshake may fail instead.
+      const refused = await ask(webhook('other.example'));
+      expect(refused === 421 || typeof refused === 'string').toBe(true);
+    });
+
+    test('loses no answered webhook and changes no body while the receiver is killed, stopped and stands still', async (t) => {
+      const { answeredAndLost, refusedSignatures, phases } = await measure({
+        program: [MAIN],
+        proxy: name,
+        configuration: readFileSync(SHIPPED[name], 'utf8'),
+        folder: temporaryFolder(t),
+        certificates: makeCertificates(join(temporaryFolder(t), 'certificates')),
+        receivers: 1,
+        keepSocket: true,
+        restartAfterMs: 100,
+        perSecond: 50,
+        faultMs: 3_000,
+      });
+      expect({ answeredAndLost, refusedSignatures }).toEqual({ answeredAndLost: 0, refusedSignatures: 0 });
+      expect(phases[0]?.answered).toBeGreaterThan(0);
+    });
+  });
+}
+
+test.skipIf(versionOf('caddy') === null)('Caddy without TLS answers any other name with 421', async (t) => {
+  const plain = (configuration: string): string =>
+    configuration.replaceAll(/^\{\$(\w+_HOST\w*)\}/gm, 'http://{$$$1}');
+  const { askPlainly } = await behind(t, 'caddy', plain);
+  expect(await askPlainly(WEBHOOK_HOST, '/webhooks')).toBe(401);
+  expect(await askPlainly('other.example', '/webhooks')).toBe(421);
+});
+
+test.skipIf(versionOf('caddy') === null)('Caddy redirects its own names to TLS, and no other', async (t) => {
+  const { askPlainly } = await behind(t, 'caddy');
+  expect(await askPlainly(WEBHOOK_HOST, '/webhooks')).toBe(308);
+  expect(await askPlainly('other.example', '/webhooks')).toBe(421);
+});
