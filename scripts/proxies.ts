@@ -1,5 +1,5 @@
 /**
- * `node scripts/proxies.ts`: what a proxy with the shipped configuration loses while receivers are killed, stopped and
+ * `npm run proxies`: what a proxy with the shipped configuration loses while receivers are killed, stopped and
  * stand still. Every webhook is signed and sent once over TLS, with a second to answer.
  */
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { measure, tableOf, type Measured } from './proxies/measure.ts';
 import { BALANCERS, makeCertificates, PROXIES, SHIPPED, versionOf, type ProxyName } from './proxies/proxy.ts';
 
-const USAGE = `node scripts/proxies.ts [--proxy nginx,caddy,haproxy] [--receivers 1,2] [--socket keep,close]
+const USAGE = `npm run proxies -- [--proxy nginx,caddy,haproxy] [--receivers 1,2] [--socket keep,close]
   [--restart-after 100] [--rate 100] [--seconds 15] [--config FILE]
 
   --socket         keep: the listening socket stays open over restarts, as with a socket unit

@@ -34,6 +34,7 @@ describe('systemd', () => {
       'several-machines/stock-mirror-receiver-socket.balanced.conf',
       'stock-mirror-receiver@.socket.d/balanced.conf',
     );
+    copy('several-machines/stock-mirror-receiver.both.conf', 'stock-mirror-receiver@.service.d/both.conf');
     const verify = (name: string) =>
       spawnSync('systemd-analyze', ['verify', '--man=no', join(folder, name)], { encoding: 'utf8' });
     for (const name of [
@@ -55,14 +56,14 @@ describe('systemd', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // Replaces systemd-run: prints its options and runs the command.
     const standIn = `#!/bin/sh\nwhile :; do case $1 in -*) echo "$1"; shift ;; *) break ;; esac; done; exec "$@"\n`;
-    const said = '#!/bin/sh\necho "$SERVICE_CLIENT_SECRET_FILE $OPS_TOKEN_FILE $STREAM_CA_FILE $#: $*"\n';
+    const said = '#!/bin/sh\necho "$#: $*"\n';
     writeFileSync(join(folder, 'systemd-run'), standIn, { mode: 0o755 });
     writeFileSync(join(folder, 'stock-mirror'), said, { mode: 0o755 });
     const script = read('systemd/stock-mirror-run').replace('etc=/etc/stock-mirror', `etc=${folder}`);
     writeFileSync(join(folder, 'stock-mirror-run'), script, { mode: 0o755 });
     const run = (...args: string[]) =>
       spawnSync(join(folder, 'stock-mirror-run'), args, {
-        env: { PATH: `${folder}:/usr/bin:/bin`, CREDENTIALS_DIRECTORY: folder },
+        env: { PATH: `${folder}:/usr/bin:/bin` },
         encoding: 'utf8',
       });
     const refused = run('status');
@@ -71,14 +72,10 @@ describe('systemd', () => {
     for (const name of ['shop.env', 'shop.client-secret', 'shop.ops-token', 'shop.stream-ca.pem']) {
       writeFileSync(join(folder, name), 'secret');
     }
-    for (const name of ['client-secret', 'ops-token', 'stream-ca.pem'])
-      writeFileSync(join(folder, name), 'secret');
     const { status, stdout } = run('shop', 'resync', '--product', '1 2');
     expect(status).toBe(0);
     const lines = stdout.trimEnd().replaceAll(folder, '/etc/stock-mirror').split('\n');
-    expect(lines.pop()).toBe(
-      '/etc/stock-mirror/client-secret /etc/stock-mirror/ops-token /etc/stock-mirror/stream-ca.pem 3: resync --product 1 2',
-    );
+    expect(lines.pop()).toBe('3: resync --product 1 2');
     const asInUnit = (text: string): string => text.replace('/var/lib', '%S').replaceAll('/shop', '/%i');
     const settings = lines.flatMap((line) => /^--property=(.+)$/.exec(line)?.[1] ?? []);
     const unitLines = [mirror, read('several-machines/stock-mirror.stream.conf')].join('\n').split('\n');
@@ -86,8 +83,11 @@ describe('systemd', () => {
     expect(settings.filter((setting) => setting.startsWith('LoadCredential='))).toHaveLength(3);
     expect(settings.map((setting) => setting.split('=')[0])).toContain('User');
     const set = lines.flatMap((line) => /^--setenv=(.+)$/.exec(line)?.[1] ?? []);
-    expect(set).toHaveLength(2);
-    for (const setting of set) expect(unitLines).toContain(`Environment=${asInUnit(setting)}`);
+    const unitName = present(lines.flatMap((line) => /^--unit=(.+)$/.exec(line)?.[1] ?? [])[0]);
+    const inUnit = (setting: string): string =>
+      asInUnit(setting.replace(`/run/credentials/${unitName}.service`, '%d'));
+    expect(set).toHaveLength(5);
+    for (const setting of set) expect(unitLines).toContain(`Environment=${inUnit(setting)}`);
   });
 });
 
