@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { inboxPath } from '../../src/inbox/inbox.ts';
+
+/** Of a database named stock-mirror.db (docs/configuration.md#files). */
+export const INBOX_FILE = 'stock-mirror.inbox.db';
 
 export type Fault = 'kill' | 'stop' | 'stand-still';
 export const FAULTS: readonly Fault[] = ['kill', 'stop', 'stand-still'];
@@ -29,13 +31,13 @@ export interface ReceiverOptions {
 export class Receiver {
   readonly port: number;
   readonly #holder: ChildProcess;
-  readonly #databasePath: string;
+  readonly #inboxPath: string;
   readonly #pid: () => number;
 
-  private constructor(holder: ChildProcess, port: number, databasePath: string, pid: () => number) {
+  private constructor(holder: ChildProcess, port: number, inboxPath: string, pid: () => number) {
     this.#holder = holder;
     this.port = port;
-    this.#databasePath = databasePath;
+    this.#inboxPath = inboxPath;
     this.#pid = pid;
   }
 
@@ -44,7 +46,6 @@ export class Receiver {
     const { program, folder, secret, keepSocket, restartAfterMs } = options;
     mkdirSync(folder, { recursive: true });
     const port = await freePort();
-    const databasePath = join(folder, 'stock-mirror.db');
     const holder = spawn(
       process.execPath,
       [
@@ -63,7 +64,7 @@ export class Receiver {
           SERVICE_CLIENT_ID: 'proxies',
           SERVICE_CLIENT_SECRET: 'proxies',
           SERVICE_WEBHOOK_SECRET: secret,
-          DATABASE_PATH: databasePath,
+          DATABASE_PATH: join(folder, 'stock-mirror.db'),
           PORT: String(port),
           OPS_PORT: '0',
           RECONCILE_CRON: 'off',
@@ -82,7 +83,7 @@ export class Receiver {
       log.write(`${line}\n`);
     });
     holder.stderr.pipe(log);
-    const receiver = new Receiver(holder, port, databasePath, () => pid);
+    const receiver = new Receiver(holder, port, join(folder, INBOX_FILE), () => pid);
     process.once('exit', () => receiver.#killAll());
     await receiver.untilHealthy();
     return receiver;
@@ -101,7 +102,7 @@ export class Receiver {
 
   /** Every body that is on disk. */
   bodies(): string[] {
-    const inbox = new Database(inboxPath(this.#databasePath), { readonly: true });
+    const inbox = new Database(this.#inboxPath, { readonly: true });
     try {
       const rows = inbox.prepare<[], { body: Buffer }>('SELECT body FROM inbox').all();
       return rows.map(({ body }) => body.toString());
