@@ -67,6 +67,7 @@ export class Receiver {
           DATABASE_PATH: join(folder, 'stock-mirror.db'),
           PORT: String(port),
           OPS_PORT: '0',
+          ROLE: 'receiver',
           RECONCILE_CRON: 'off',
           RESYNC_CRON: 'off',
         },
