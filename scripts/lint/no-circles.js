@@ -17,6 +17,8 @@ export const noCircles = {
       const specifier = node.source?.value;
       if (typeof specifier !== 'string' || !specifier.startsWith('.')) return;
       const target = resolve(dirname(context.filename), specifier);
+      // A module may take the type of its own exports.
+      if (target === context.filename) return;
       const circle = pathBetween(target, context.filename);
       if (circle === null) return;
       const names = [context.filename, ...circle].map((file) => relative(root, file));

@@ -4,7 +4,7 @@ import { InboxView } from '../inbox/inbox-view.ts';
 import { Monitor } from '../ops/monitor.ts';
 import type { Logger } from '../platform/log.ts';
 import { listenPrivately } from './ports.ts';
-import type { Platform, RunningService } from './service.ts';
+import type { Platform, RunningService } from './platform.ts';
 
 const EVERY_MS = 1_000;
 const DRAIN_MS = 1_500;

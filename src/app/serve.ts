@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { authorityOf } from '../platform/authority.ts';
-import type { RunningService } from './service.ts';
+import type { RunningService } from './platform.ts';
 import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts';
 import { keepHeapsSmall } from './heap.ts';
 import { requireNats } from './nats.ts';
@@ -39,8 +39,9 @@ export async function runService(): Promise<number> {
     config.role === 'both'
       ? startReceiverThread({ ...receiverSettings(config), logLevel: config.logLevel })
       : null;
-  const [{ createLog }, { REAL, startService }, { collectDefaultMetrics }] = await Promise.all([
+  const [{ createLog }, { REAL }, { startService }, { collectDefaultMetrics }] = await Promise.all([
     import('../platform/log.ts'),
+    import('./platform.ts'),
     import('./service.ts'),
     import('prom-client'),
   ]);

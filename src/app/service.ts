@@ -1,52 +1,21 @@
 /** The whole process by its role: a receiver, a mirror, or both (docs/architecture.md#two-halves). */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Registry } from 'prom-client';
 import type { Config } from '../config/config.ts';
 import { prunePeriodically } from '../mirror/retention.ts';
-import type { createOpsApp } from '../ops/app.ts';
 import { Monitor } from '../ops/monitor.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
 import { Timeline } from '../ops/state/timeline.ts';
-import { listen, type Listener } from '../platform/listen.ts';
+import type { Listener } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
-import { runReceiver, type ReceiverEvents, type RunningReceiver } from '../receiver/run-receiver.ts';
 import type { TokenFile } from '../store-api/token/token-file.ts';
 import { Connection } from '../stream/connection.ts';
-import type { Engine } from '../stream/engine.ts';
 import { shareLockout } from '../stream/lockout.ts';
-import type { NatsOptions } from '../stream/nats.ts';
 import { hasCaughtUp, startHeartbeat } from './heartbeat.ts';
-import { openMirror, REAL_MIRROR, type MirrorPlatform } from './mirror.ts';
-import { connectStream } from './nats.ts';
+import { openMirror } from './mirror.ts';
 import { listenPrivately } from './ports.ts';
+import { REAL, type Platform, type RunningService } from './platform.ts';
 import { startReceiverHost } from './receiver-host.ts';
-import { receiverSettings, runsReceiver } from './receiver-settings.ts';
-
-export interface Platform extends MirrorPlatform {
-  readonly listen: typeof listen;
-  readonly connectStream: (options: NatsOptions) => Promise<Engine>;
-  /** Loads the private listener's application, which no webhook needs. */
-  readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
-  /** @throws StoreError if the inbox cannot be used, Error if the port cannot. */
-  readonly runReceiver: (config: Config, log: Logger, events: ReceiverEvents) => Promise<RunningReceiver>;
-}
-
-export const REAL: Platform = {
-  ...REAL_MIRROR,
-  listen,
-  connectStream,
-  loadOps: () => import('../ops/app.ts'),
-  runReceiver: (config, log, events) => runReceiver(receiverSettings(config), { ...events, log }),
-};
-
-export interface RunningService {
-  /** null if this process receives no webhooks. */
-  readonly webhook: RunningReceiver['webhook'];
-  readonly ops: Listener;
-  /** The content of `GET /metrics`; the process may add its own metrics once. */
-  readonly metrics: Registry;
-  stop(): Promise<void>;
-}
+import { runsReceiver } from './receiver-settings.ts';
 
 const MIRROR_WAIT_MS = 2_000;
 /** For what is left at a stop; its commands would wait until the whole backlog is applied. */

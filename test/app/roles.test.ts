@@ -3,7 +3,8 @@ import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { receiverSettings } from '../../src/app/receiver-settings.ts';
-import { REAL, startService, type RunningService } from '../../src/app/service.ts';
+import { REAL, type RunningService } from '../../src/app/platform.ts';
+import { startService } from '../../src/app/service.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { REAL_RECEIVER, runReceiver } from '../../src/receiver/run-receiver.ts';
@@ -23,9 +24,15 @@ async function start(
 ): Promise<{ service: RunningService; received: () => string[] }> {
   const path = newPath();
   const env = {
-    ...{ SERVICE_BASE_URL: 'http://127.0.0.1:9', SERVICE_CLIENT_ID: 'c', SERVICE_CLIENT_SECRET: 's' },
-    ...{ SERVICE_WEBHOOK_SECRET: SECRET, DATABASE_PATH: path, PORT: '0', OPS_PORT: '0' },
-    ...{ STREAM_URL: 'nats://127.0.0.1:9', ROLE: role },
+    SERVICE_BASE_URL: 'http://127.0.0.1:9',
+    SERVICE_CLIENT_ID: 'c',
+    SERVICE_CLIENT_SECRET: 's',
+    SERVICE_WEBHOOK_SECRET: SECRET,
+    DATABASE_PATH: path,
+    PORT: '0',
+    OPS_PORT: '0',
+    STREAM_URL: 'nats://127.0.0.1:9',
+    ROLE: role,
   };
   const config = loadConfig({ env, cwd: '/nowhere' });
   const service = await startService(config, log, (error) => expect.unreachable(error.message), {

@@ -2,7 +2,8 @@
  * Runs the real service on virtual time, and kills it anywhere. A machine runs one process at a time: the whole service,
  * or one half of it, next to a second machine that has the same disk and runs the other half.
  */
-import { startService, type Platform, type RunningService } from '../../src/app/service.ts';
+import type { Platform, RunningService } from '../../src/app/platform.ts';
+import { startService } from '../../src/app/service.ts';
 import type { Config } from '../../src/config/config.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import { Secret } from '../../src/platform/secret.ts';

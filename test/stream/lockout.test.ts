@@ -4,7 +4,9 @@ import { shareLockout } from '../../src/stream/lockout.ts';
 import { MemoryServers } from './memory-engine.ts';
 
 const state = (over: Partial<TokenState> = {}): TokenState => ({
-  ...{ token: null, lockout: null, pause: null },
+  token: null,
+  lockout: null,
+  pause: null,
   ...over,
 });
 const REFUSED = { atMs: 1, description: 'refused', requestId: null };

@@ -30,7 +30,11 @@ const own = (over: Partial<ProcessFacts>): Partial<Facts> => ({ own: { ...OWN, .
 const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>>) =>
   own({
     blocked: {
-      ...{ kind, message: 'its words', untilMs: NOW + 4_000, sinceMs: NOW - MINUTE, at: 'store:443' },
+      kind,
+      message: 'its words',
+      untilMs: NOW + 4_000,
+      sinceMs: NOW - MINUTE,
+      at: 'store:443',
       ...(failure && { failure: { kind: 'unavailable', status: null, code: null, ...failure } }),
     },
   });
