@@ -25,6 +25,8 @@ const IMPORTS = {
   // It simulates the store, so it shares only the shapes of bodies and answers with the mirror.
   sandbox: ['store-api/contract', 'web'],
   config: ['platform'],
+  // It is published for programs without a mirror of their own, and knows only the mirror's HTTP API.
+  feed: [],
   app: APP,
   cli: [...APP, 'sandbox'],
 };

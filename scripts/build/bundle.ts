@@ -7,7 +7,7 @@ import { isBuiltin } from 'node:module';
 import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 
 /** Entries keep their names in dist/ (src/platform/own-files.ts) and share files. */
-const ENTRIES = ['bin', 'cli', 'main', 'client'];
+const ENTRIES = ['bin', 'cli', 'main', 'client', 'feed'];
 /** One file per thread loads sooner than twenty. */
 const THREADS = ['receiver/receiver-thread', 'mirror/writer/apply-thread', 'mirror/reader/query-thread'];
 

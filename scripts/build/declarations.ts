@@ -1,4 +1,4 @@
-/** The package's types: `.d.ts` files for src/client.ts and its imports. */
+/** The package's types: `.d.ts` files for src/client.ts, src/feed.ts and their imports. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ export function declare(root: string, into: string): Set<string> {
     stdio: ['ignore', 2, 2],
   });
   const packages = new Set<string>();
-  const needed = new Set([join(into, 'client.d.ts')]);
+  const needed = new Set([join(into, 'client.d.ts'), join(into, 'feed.d.ts')]);
   for (const file of needed) {
     for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"]([^'"]+)['"]/g)) {
       if (from.startsWith('.')) needed.add(resolve(dirname(file), from.replace(/\.[jt]s$/, '.d.ts')));

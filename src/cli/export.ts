@@ -53,7 +53,7 @@ The columns are those of the view, and all rows show one instant. They are first
 in TMPDIR. CSV follows RFC 4180, with a header; null is an empty field. It needs no settings of the store.
 
 A spreadsheet computes a SKU like =1+1, and shows 00123, 1E5 or an id of 19 digits as another number. For files that people
-open in one, use --spreadsheet, which puts an apostrophe before such texts, or import the columns as text.`,
+open in one, use --spreadsheet, which puts an apostrophe before such texts and parts of texts, or import the columns as text.`,
     examples: [
       {
         what: 'the stock for a spreadsheet',
@@ -120,7 +120,7 @@ function* jsonLines(rows: Iterable<Row>): Generator<string> {
 
 const FORMULA = /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/u;
 /** Numbers, dates and times, except whole numbers of at most 15 digits, which are shown as they are. */
-const NUMBER = /^(?!(?:0|[1-9]\d{0,14})$)(?=.*\d)[\d\s.,:/e+%()-]+$/i;
+const NUMBER = /^(?!(?:0|[1-9]\d{0,14})$)(?=.*\d)[\d\s.,:/e+%()\p{Sc}-]+$/iu;
 const MONTH =
   'jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?';
 const DATE = new RegExp(`^(?=.*\\d)\\d{0,2}[\\s/.-]*(?:${MONTH})[\\s/.,-]*[\\d\\s,/.-]*$`, 'i');
@@ -129,13 +129,21 @@ const TRUTH = /^(?:true|false)$/i;
 const isChanged = (text: string): boolean =>
   [FORMULA, NUMBER, DATE, TRUTH].some((pattern) => pattern.test(text));
 
+/** Where the list separator is a semicolon, a spreadsheet splits a text there, and at line breaks inside quotes. */
+const FORMULA_INSIDE = /([;\t\r\n|][\s\p{Cc}]*)(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/gu;
+
+function forSpreadsheet(text: string): string {
+  const whole = text.replaceAll(FORMULA_INSIDE, "$1'");
+  return isChanged(text) ? `'${whole}` : whole;
+}
+
 export function csvOptions({ spreadsheet = false }: { readonly spreadsheet?: boolean }): Options {
   return {
     bom: spreadsheet,
     record_delimiter: 'windows',
     // RFC 4180, also for a lone CR or LF.
     quoted_match: /[\r\n]/,
-    cast: { string: (text: string) => (spreadsheet && isChanged(text) ? `'${text}` : text) },
+    cast: { string: (text: string) => (spreadsheet ? forSpreadsheet(text) : text) },
   };
 }
 

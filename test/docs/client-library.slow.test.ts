@@ -15,8 +15,10 @@ const DOCUMENT = documentAt('docs/client-library.md');
 test('the programs compile against the package’s types', async () => {
   const folder = temporaryFolder();
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const [nth, { text }] of blocksOf(DOCUMENT, 'ts').entries())
-    writeFileSync(join(folder, `${nth}.mts`), text);
+  const programs = [DOCUMENT, documentAt('docs/feed-client.md')].flatMap((document) =>
+    blocksOf(document, 'ts'),
+  );
+  for (const [nth, { text }] of programs.entries()) writeFileSync(join(folder, `${nth}.mts`), text);
   const config = {
     extends: join(ROOT, 'tsconfig.json'),
     compilerOptions: {
@@ -25,6 +27,7 @@ test('the programs compile against the package’s types', async () => {
       noPropertyAccessFromIndexSignature: false,
       paths: {
         'stock-mirror/client': [join(ROOT, 'src/client.ts')],
+        'stock-mirror/feed': [join(ROOT, 'src/feed.ts')],
         'stock-mirror': [join(ROOT, 'src/client.ts')],
       },
     },

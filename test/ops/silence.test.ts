@@ -5,7 +5,7 @@ import type { Trust } from '../../src/ops/feed/trust-feed.ts';
 
 const PAGE = { epoch: 'e', lastSeq: 4, keptAfterSeq: 0, changes: [], hasMore: false };
 
-const LIVE: Trust = { state: 'live', cause: null, as_of: 1, untrusted: [], untrusted_count: 0 };
+const LIVE: Trust = { state: 'live', cause: null, as_of: 1, last_seq: 0, untrusted: [], untrusted_count: 0 };
 
 /** A stream at rest; each wait lasts as long as it may. */
 function atRest(trust: () => Trust) {
@@ -35,12 +35,14 @@ test('sends trust again only once it has changed', async () => {
   const untrusted = [{ variant_id: '100', warehouse_id: '1', why_not: 'gap' }] as const;
   const events = atRest(() => {
     asked += 1;
-    return asked < 5 ? { ...LIVE, as_of: asked } : { ...LIVE, as_of: asked, untrusted, untrusted_count: 1 };
+    return asked < 5
+      ? { ...LIVE, as_of: asked }
+      : { ...LIVE, as_of: asked, last_seq: 0, untrusted, untrusted_count: 1 };
   });
   await events.next();
   expect((await events.next()).value).toContain('"as_of":1');
   expect((await events.next()).value).toBe(
-    `event: trust\ndata: {"state":"live","cause":null,"as_of":5,"untrusted":[{"variant_id":"100","warehouse_id":"1","why_not":"gap"}],"untrusted_count":1}\n\n`,
+    `event: trust\ndata: {"state":"live","cause":null,"as_of":5,"last_seq":0,"untrusted":[{"variant_id":"100","warehouse_id":"1","why_not":"gap"}],"untrusted_count":1}\n\n`,
   );
 });
 

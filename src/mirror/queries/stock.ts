@@ -12,6 +12,8 @@ type SellableRow = VariantRow & { readonly warehouse_id: string | null };
 export interface StockFilter {
   readonly warehouseId?: string | undefined;
   readonly variantId?: string | undefined;
+  /** Any of these. */
+  readonly variantIds?: readonly string[] | undefined;
   readonly sku?: string | undefined;
   readonly productId?: string | undefined;
   readonly suspect?: 0 | 1 | undefined;
@@ -89,6 +91,11 @@ interface View<Row> {
 
 type Condition = [column: string, value: string | number];
 
+interface Sought {
+  readonly conditions: readonly Condition[];
+  readonly variantIds: readonly string[] | undefined;
+}
+
 /** Rows examined per call, so that a selective filter does not occupy the thread. */
 const LOOK_AT = 5_000;
 
@@ -114,7 +121,7 @@ function pageOf<Row extends ViewRow>(
     const rows: Row[] = [];
     let last: Row | null = null;
     let looked = 0;
-    for (const row of candidates<Row>(db, view, conditions)) {
+    for (const row of candidates<Row>(db, view, { conditions, variantIds: filter.variantIds })) {
       if (view.isSeen?.(row) === true) continue;
       if (rows.length === filter.limit || looked === LOOK_AT) return { ...now, rows, last, hasMore: true };
       looked += 1;
@@ -128,12 +135,14 @@ function pageOf<Row extends ViewRow>(
 function* candidates<Row>(
   db: Db,
   { name, from, after, order }: View<Row>,
-  conditions: readonly Condition[],
+  { conditions, variantIds }: Sought,
 ): Iterable<Row> {
   const [first] = conditions;
   const isIndexed = first !== undefined && ['variant_id', 'sku', 'product_id'].includes(first[0]);
   const suspects = !isIndexed && wantsSuspects(db, conditions) ? fewSuspects(db) : null;
-  const seeks = suspects?.map((id): Condition => ['variant_id', id]) ?? [isIndexed ? first : null];
+  // In the order of the view, which the next page continues.
+  const ids = variantIds?.toSorted() ?? suspects;
+  const seeks = ids?.map((id): Condition => ['variant_id', id]) ?? [isIndexed ? first : null];
   for (const seek of seeks) {
     const sql = `
       SELECT * FROM ${name} WHERE ${seek === null ? '' : `${seek[0]} = ? AND`} ${from}

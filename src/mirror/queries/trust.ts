@@ -13,6 +13,8 @@ export interface UntrustedRow {
 export interface TrustReport {
   readonly state: MirrorState;
   readonly cause: string | null;
+  /** Holds for a copy that has all changes up to this number. */
+  readonly last_seq: number;
   /** In order of variants; null if there are more than `MOST_LISTED`. */
   readonly untrusted: readonly UntrustedRow[] | null;
 }
@@ -25,8 +27,8 @@ const COLUMNS = 'variant_id, warehouse_id, why_not';
 /** Starts from the grounds, so that the cost grows with the doubts, not with the mirror. */
 export function trust(db: Db): TrustReport {
   return db.transaction(() => {
-    const sql = 'SELECT state, state_cause AS cause FROM mirror_status';
-    const shown = onlyRow(prepared<[], Pick<TrustReport, 'state' | 'cause'>>(db, sql));
+    const sql = 'SELECT state, state_cause AS cause, last_seq FROM mirror_status';
+    const shown = onlyRow(prepared<[], Omit<TrustReport, 'untrusted'>>(db, sql));
     return { ...shown, untrusted: isDistrusted(db) ? everyRow(db) : doubtfulRows(db) };
   })();
 }

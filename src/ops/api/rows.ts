@@ -23,6 +23,7 @@ export const trustSchema = z
     state: z.enum(MIRROR_STATES),
     cause: textOrNull.meta({ description: 'The code of the first cause of the state.' }),
     as_of: instant,
+    last_seq: z.int().meta({ description: 'It holds for a copy that has all changes up to this number.' }),
     untrusted: z
       .array(z.object({ variant_id: z.string(), warehouse_id: textOrNull, why_not: whyNot }))
       .readonly()

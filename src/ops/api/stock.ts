@@ -39,6 +39,11 @@ const sellable = reading('/api/sellable', {
   description: `The rows of the view mirror_sellable, by variant and warehouse. Each unit is in one row: a variant has rows of its warehouses, or one row of its total. ${PAGING}`,
   query: {
     ...named,
+    variant_id: z
+      .string()
+      .regex(/^[0-9]{1,32}(?:,[0-9]{1,32}){0,99}$/, 'must be up to 100 ids, separated by commas')
+      .optional()
+      .openapi({ description: 'One id, or up to 100 that are separated by commas.' }),
     warehouse_id: idParameter.optional(),
     trusted: flagParameter('1: only trusted rows; 0: only the others.'),
     after: z
@@ -80,10 +85,17 @@ const variants = reading('/api/variants', {
 export function stockRoutes(reader: StoreReader): ApiRouter {
   const app = apiRouter();
   app.openapi(sellable, async (c) => {
-    const { after = ':', limit, warehouse_id: warehouseId, ...query } = c.req.valid('query');
+    const {
+      after = ':',
+      limit,
+      warehouse_id: warehouseId,
+      variant_id: variantIds,
+      ...query
+    } = c.req.valid('query');
     const [variantId = '', afterWarehouseId = ''] = after.split(':');
     const { epoch, lastSeq, rows, last, hasMore } = await reader.ask('sellableRows', {
       ...filterOf(query),
+      variantIds: variantIds === undefined ? undefined : [...new Set(variantIds.split(','))],
       warehouseId,
       after: { variantId, warehouseId: afterWarehouseId },
       limit,

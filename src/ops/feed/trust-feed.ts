@@ -46,6 +46,7 @@ export class TrustFeed {
       state: report.state,
       cause: report.cause,
       as_of: asOf,
+      last_seq: report.last_seq,
       untrusted: report.untrusted,
       untrusted_count: report.untrusted?.length ?? manyOf(report, state.last?.status ?? null),
     };

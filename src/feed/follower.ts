@@ -1,0 +1,134 @@
+/** Batches after a position, from the stream or from long polls, until either fails. */
+import { toChange, toStartOver, toTrust, type TrustAnswer } from './answers.ts';
+import { FeedError, StartOver } from './errors.ts';
+import type { MirrorApi } from './mirror-api.ts';
+import { rowsAt } from './rows-at.ts';
+import { BlockReader, type SentEvent } from './sent-events.ts';
+import type { Batch, Change, Position, Trust, TrustBatch } from './model.ts';
+
+interface FollowerOptions {
+  readonly mirror: MirrorApi;
+  readonly position: Position;
+  readonly waitSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** The mirror sends a comment after 15 s of silence. */
+const SILENCE_MS = 45_000;
+/** A proxy that collects the stream shows none of it for long. */
+const FIRST_EVENT_MS = 10_000;
+/** A caller that was busy for longer finds only old events in the buffers: it connects again. */
+const BUSY_MS = 30_000;
+/** The trust is repeated so often, so that a copy knows that it is current. */
+const CONFIRM_EVERY_MS = 10_000;
+const MOST_CHANGES = 10_000;
+
+export class Follower {
+  position: Position;
+  /** Has the mirror answered since this was set to false? */
+  hasAnswered = false;
+  /** When the caller was last given the trust of a copy that is up to date; performance.now(). */
+  confirmedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #mirror: MirrorApi;
+  readonly #waitSeconds: number;
+  readonly #signal: AbortSignal;
+  #trust: Trust | null = null;
+  /** The number that the copy must have reached before the trust holds for it. */
+  #trustFromSeq = 0;
+  #isTrustDue = false;
+
+  constructor({ mirror, position, waitSeconds, signal }: FollowerOptions) {
+    this.#mirror = mirror;
+    this.position = position;
+    this.#waitSeconds = waitSeconds;
+    this.#signal = signal;
+  }
+
+  /** @throws FeedError, StartOver. Returns when the stream should be opened again. */
+  async *stream(): AsyncGenerator<Batch, void, undefined> {
+    const closing = new AbortController();
+    const signal = AbortSignal.any([this.#signal, closing.signal]);
+    let watchdog = setTimeout(() => closing.abort(), FIRST_EVENT_MS);
+    // The trust of a connection before may be old.
+    this.#trust = null;
+    try {
+      const bytes = await this.#mirror.stream(this.position, signal);
+      const decoder = new TextDecoder();
+      const reader = new BlockReader();
+      let changes: Change[] = [];
+      for await (const chunk of bytes) {
+        clearTimeout(watchdog);
+        const tookAtMs = performance.now();
+        for (const event of reader.take(decoder.decode(chunk, { stream: true }))) {
+          this.hasAnswered = true;
+          if (event.name === 'change') changes.push(toChange(parsed(event)));
+          else if (event.name === 'trust') this.#keepTrust(toTrust(parsed(event)));
+          else if (event.name === 'gone') throw new StartOver(toStartOver(parsed(event)));
+          else if (event.name === '' && event.id !== null) {
+            yield await this.#batchOf(changes, Number(event.id));
+            changes = [];
+          }
+          if (changes.length > MOST_CHANGES)
+            throw new FeedError('malformed', 'a page of the stream never ends');
+          const trust = changes.length === 0 ? this.#trustBatch() : null;
+          if (trust !== null) yield trust;
+        }
+        if (performance.now() - tookAtMs > BUSY_MS) return;
+        watchdog = setTimeout(() => closing.abort(), SILENCE_MS);
+      }
+      throw new FeedError('unavailable', 'the mirror or a proxy has ended the stream');
+    } catch (error) {
+      if (error instanceof FeedError || error instanceof StartOver) throw error;
+      throw new FeedError('unavailable', 'the stream was cut off or became silent', { cause: error });
+    } finally {
+      clearTimeout(watchdog);
+      closing.abort();
+    }
+  }
+
+  /** @throws FeedError, StartOver */
+  async *poll(waitSeconds = this.#waitSeconds): AsyncGenerator<Batch, void, undefined> {
+    const page = await this.#mirror.changes(this.position, waitSeconds, this.#signal);
+    this.hasAnswered = true;
+    if (page.next > this.position.seq) yield await this.#batchOf(page.changes, page.next);
+    if (page.trust !== undefined) this.#keepTrust(page.trust);
+    const trust = this.#trustBatch();
+    if (trust !== null) yield trust;
+  }
+
+  async #batchOf(changes: readonly Change[], seq: number): Promise<Batch> {
+    if (!Number.isSafeInteger(seq)) throw new FeedError('malformed', 'a number of the stream is none');
+    const variantIds = [...new Set(changes.map(({ variant_id: id }) => id))];
+    const present = await this.#mirror.rowsOf(variantIds, this.#signal);
+    const { rows, removed, equalAtSeq } = rowsAt({ changes, present, seq });
+    if (equalAtSeq > seq) {
+      this.#trustFromSeq = Math.max(this.#trustFromSeq, equalAtSeq);
+      this.#isTrustDue = true;
+    }
+    this.position = { epoch: this.position.epoch, seq };
+    return { kind: 'changes', changes, rows, removed, position: this.position };
+  }
+
+  #keepTrust({ last_seq: lastSeq, ...trust }: TrustAnswer): void {
+    this.#trust = trust;
+    this.#trustFromSeq = Math.max(this.#trustFromSeq, lastSeq);
+    this.#isTrustDue = true;
+  }
+
+  #trustBatch(): TrustBatch | null {
+    if (this.#trust === null || this.position.seq < this.#trustFromSeq) return null;
+    const nowMs = performance.now();
+    if (!this.#isTrustDue && nowMs - this.confirmedAtMs < CONFIRM_EVERY_MS) return null;
+    this.#isTrustDue = false;
+    this.confirmedAtMs = nowMs;
+    return { kind: 'trust', trust: this.#trust, position: this.position };
+  }
+}
+
+function parsed({ name, data }: SentEvent): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (error) {
+    throw new FeedError('malformed', `the data of the event ${name} is no JSON`, { cause: error });
+  }
+}

@@ -1,0 +1,231 @@
+import { expect, test } from 'vitest';
+import { follow, type Batch, type FeedError, type FollowOptions } from '../../src/feed.ts';
+import { change, EPOCH, FakeMirror, json, row, sent, TRUST } from './fake-mirror.ts';
+
+const AT_1 = { epoch: EPOCH, seq: 1 };
+
+/** Follows until the test has seen enough. */
+async function batches(
+  options: Partial<FollowOptions> & Pick<FollowOptions, 'url'>,
+  isEnough: (found: readonly Batch[]) => boolean,
+): Promise<{ found: Batch[]; problems: FeedError[] }> {
+  const found: Batch[] = [];
+  const problems: FeedError[] = [];
+  const onProblem = (problem: FeedError): void => void problems.push(problem);
+  for await (const batch of follow({ position: null, onProblem, ...options })) {
+    found.push(batch);
+    if (isEnough(found)) break;
+  }
+  return { found, problems };
+}
+
+const has =
+  (kind: Batch['kind']) =>
+  (found: readonly Batch[]): boolean =>
+    found.at(-1)?.kind === kind;
+
+const isLive = (found: readonly Batch[]): boolean =>
+  found.some((batch) => batch.kind === 'trust' && batch.trust.state === 'live');
+
+test('begins with the whole stock and goes on with changes, rows and trust', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.rows = [row('7'), row('8', { warehouse_id: null })];
+  mirror.stream(
+    `id: 2\n${sent('change', change(2, '7'))}id: 3\n\n${sent('trust', { ...TRUST, last_seq: 3 })}`,
+  );
+  const { found } = await batches({ url: mirror.url }, has('trust'));
+  expect(found).toMatchObject([
+    { kind: 'snapshot', why: 'first', isFirst: true, rows: mirror.rows, position: AT_1 },
+    {
+      kind: 'changes',
+      changes: [{ seq: 2 }],
+      rows: [{ variant_id: '7', warehouse_id: '1' }],
+      removed: [{ variant_id: '7', warehouse_id: null }],
+      position: { epoch: EPOCH, seq: 3 },
+    },
+    { kind: 'trust', trust: { state: 'live', untrusted: [] }, position: { epoch: EPOCH, seq: 3 } },
+  ]);
+});
+
+test('asks below the path of a base address, with or without slashes at its end', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.answers.set('/shop/api/changes', (response, _, request) => {
+    expect(request.headers.authorization).toBe('Bearer t1');
+    json(response, 200, { epoch: EPOCH, changes: [], next: 1, has_more: false, trust: TRUST });
+  });
+  const options = { position: AT_1, transport: 'poll', token: 't1' } as const;
+  await batches({ ...options, url: `${mirror.url}/shop//` }, has('trust'));
+  await batches({ ...options, url: `${mirror.url}/shop` }, has('trust'));
+  expect(mirror.asked.map(({ pathname }) => pathname)).toEqual(['/shop/api/changes', '/shop/api/changes']);
+});
+
+test('holds the trust back until the copy has the changes that it is about', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.stream(
+    `id: 2\n${sent('change', change(2, '7'))}id: 2\n\n${sent('trust', { ...TRUST, last_seq: 4 })}`,
+    `id: 4\n${sent('change', change(4, '7'))}id: 4\n\n`,
+  );
+  const { found } = await batches({ url: mirror.url, position: AT_1 }, has('trust'));
+  expect(found.map(({ kind, position }) => [kind, position?.seq])).toEqual([
+    ['changes', 2],
+    ['changes', 4],
+    ['trust', 4],
+  ]);
+});
+
+test('gives rows as of the position, untrusted while later changes are still to come', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.rows = [
+    row('7', { available_qty: 1, change_seq: 9 }),
+    row('7', { warehouse_id: '2', change_seq: 9 }),
+  ];
+  mirror.stream(`id: 2\n${sent('change', change(2, '7'))}id: 2\n\n`);
+  const { found } = await batches({ url: mirror.url, position: AT_1 }, has('changes'));
+  expect(found).toMatchObject([
+    { rows: [{ warehouse_id: '1', available_qty: 4, trusted: 0, why_not: 'behind', change_seq: 2 }] },
+  ]);
+});
+
+test('drops a page that was cut off and asks for it again', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.answers.set('/api/changes/stream', (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const text = sent('epoch', { epoch: EPOCH, last_seq: 2 }) + `id: 2\n${sent('change', change(2, '7'))}`;
+    response.write(text, () => {
+      mirror.stream(`id: 2\n${sent('change', change(2, '7'))}id: 2\n\n`);
+      response.destroy();
+    });
+  });
+  const { found, problems } = await batches({ url: mirror.url, position: AT_1 }, has('changes'));
+  expect(found.filter(({ kind }) => kind === 'changes')).toMatchObject([
+    { changes: [{ seq: 2 }], position: { seq: 2 } },
+  ]);
+  expect(problems).toMatchObject([{ kind: 'unavailable' }]);
+  expect(mirror.askedFor('/api/changes/stream').map((url) => url.searchParams.get('after'))).toEqual([
+    '1',
+    '1',
+  ]);
+});
+
+for (const [status, error] of [
+  [409, 'epoch_changed'],
+  [410, 'pruned'],
+  [410, 'ahead'],
+] as const) {
+  test(`starts over after ${status} ${error}, once the mirror has read the whole store`, async () => {
+    const mirror = await new FakeMirror().start();
+    mirror.rows = [row('7')];
+    mirror.isRead = false;
+    mirror.answers.set('/api/changes/stream', (response) => json(response, status, { error }));
+    const onProblem = (problem: FeedError): void => {
+      expect(problem.kind).toBe('not_ready');
+      mirror.isRead = true;
+    };
+    const options = { url: mirror.url, position: { epoch: 'e0', seq: 5 }, onProblem };
+    const { found } = await batches(options, has('snapshot'));
+    expect(found).toMatchObject([{ why: error, isFirst: true, rows: mirror.rows, position: AT_1 }]);
+    expect(mirror.askedFor('/api/status')).toHaveLength(2);
+  });
+}
+
+test('starts over after the event gone', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.stream(sent('gone', { error: 'pruned' }));
+  const { found } = await batches({ url: mirror.url, position: AT_1 }, has('snapshot'));
+  expect(found).toMatchObject([{ kind: 'snapshot', why: 'pruned' }]);
+});
+
+test('adds the changes made during a snapshot before it ends', async () => {
+  const mirror = await new FakeMirror().start();
+  const page = (url: URL) => url.searchParams.get('after');
+  mirror.answers.set('/api/sellable', (response, url) => {
+    const ids = url.searchParams.get('variant_id');
+    if (ids !== null) {
+      const sellable = [row('7', { available_qty: 4, change_seq: 3 })];
+      json(response, 200, { epoch: EPOCH, last_seq: 4, sellable, next: null, has_more: false });
+    } else if (page(url) === null) {
+      json(response, 200, { epoch: EPOCH, last_seq: 2, sellable: [row('7')], next: '7:1', has_more: true });
+    } else
+      json(response, 200, { epoch: EPOCH, last_seq: 4, sellable: [row('8')], next: null, has_more: false });
+  });
+  mirror.answers.set('/api/changes', (response, url) => {
+    expect(page(url)).toBe('2');
+    json(response, 200, { epoch: EPOCH, changes: [change(3, '7')], next: 4, has_more: false, trust: TRUST });
+  });
+  const isWhole = (found: readonly Batch[]): boolean => found.at(-1)?.position !== null;
+  const { found } = await batches({ url: mirror.url }, isWhole);
+  expect(found).toMatchObject([
+    { isFirst: true, rows: [{ variant_id: '7' }], position: null },
+    { isFirst: false, rows: [{ variant_id: '8' }], position: null },
+    { isFirst: false, rows: [{ variant_id: '7', available_qty: 4 }], position: { seq: 4 } },
+  ]);
+});
+
+test('polls if the stream fails while polls are answered', async () => {
+  const mirror = await new FakeMirror().start();
+  let seq = 1;
+  mirror.answers.set('/api/changes/stream', (response) => response.writeHead(404).end('<html>'));
+  mirror.answers.set('/api/changes', (response, url) => {
+    seq += 1;
+    const waited = url.searchParams.get('wait_seconds');
+    json(response, 200, {
+      epoch: EPOCH,
+      changes: [change(seq, '7')],
+      next: seq,
+      has_more: false,
+      trust: { ...TRUST, as_of: Number(waited) },
+    });
+  });
+  const isWaiting = (found: readonly Batch[]): boolean =>
+    found.some((batch) => batch.kind === 'trust' && batch.trust.as_of === 25);
+  await batches({ url: mirror.url, position: AT_1 }, isWaiting);
+  expect(mirror.askedFor('/api/changes/stream')).toHaveLength(2);
+});
+
+test('tries again after answers that are no mirror’s', async () => {
+  const mirror = await new FakeMirror().start();
+  const bad = ['<html>', '{}', '{"epoch":"e1","changes":[{"seq":"2"}],"next":2,"has_more":false}'];
+  mirror.answers.set('/api/changes', (response) => {
+    const text = bad.shift();
+    if (text !== undefined) response.writeHead(200).end(text);
+    else json(response, 200, { epoch: EPOCH, changes: [], next: 1, has_more: false, trust: TRUST });
+  });
+  const options = { url: mirror.url, position: AT_1, transport: 'poll' } as const;
+  const { problems } = await batches(options, isLive);
+  expect(problems.map(({ kind }) => kind)).toEqual(['malformed', 'malformed', 'malformed']);
+});
+
+test('throws if the token is refused', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.answers.set('/api/status', (response) => json(response, 401, { error: 'invalid_token' }));
+  await expect(batches({ url: mirror.url }, () => false)).rejects.toMatchObject({
+    kind: 'refused',
+    message: expect.stringContaining('invalid_token'),
+  });
+});
+
+test('withdraws the trust while the mirror does not answer', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.answers.set('/api/changes', (response) => response.destroy());
+  const { found } = await batches({ url: mirror.url, position: AT_1, transport: 'poll' }, has('trust'));
+  expect(found).toMatchObject([{ trust: { state: 'stale', cause: 'unreachable', untrusted: null } }]);
+});
+
+test('ends when its signal aborts, during a pause as during a stream', async () => {
+  const mirror = await new FakeMirror().start();
+  mirror.stream(`id: 2\n\n`);
+  for (const url of [mirror.url, 'http://127.0.0.1:9']) {
+    const aborting = new AbortController();
+    const options = { url, position: AT_1, signal: aborting.signal, onProblem: () => aborting.abort() };
+    for await (const batch of follow(options)) if (batch.kind === 'changes') aborting.abort();
+  }
+});
+
+test('refuses impossible options', async () => {
+  const first = (options: FollowOptions) => follow(options).next();
+  await expect(first({ url: 'no address', position: null })).rejects.toThrow(TypeError);
+  await expect(first({ url: 'http://a:b@localhost', position: null })).rejects.toThrow('token');
+  await expect(first({ url: 'http://localhost', position: null, waitSeconds: 61 })).rejects.toThrow(
+    RangeError,
+  );
+});
