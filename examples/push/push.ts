@@ -22,7 +22,8 @@ const {
 
 /** Largest number of changes that a restart repeats. */
 const LIMIT = 100;
-const WAIT_S = 60;
+/** Many proxies cut an answer that takes longer than 30 s. */
+const WAIT_S = 25;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 15_000;
 const FIRST_BACKOFF_MS = 500;
@@ -97,10 +98,13 @@ class StartOver extends Error {}
 
 async function get<T>(path: string, query: Readonly<Record<string, string | number>>): Promise<T> {
   const parameters = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
-  const response = await fetch(`${mirror}${path}?${String(new URLSearchParams(parameters))}`, {
-    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout((WAIT_S + 30) * 1_000),
-  });
+  const response = await fetch(
+    `${mirror.replace(/\/+$/, '')}${path}?${String(new URLSearchParams(parameters))}`,
+    {
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout((WAIT_S + 30) * 1_000),
+    },
+  );
   const text = await response.text();
   if (response.ok) return JSON.parse(text) as T;
   if (response.status === 409 || response.status === 410) throw new StartOver(text);

@@ -1,10 +1,10 @@
 -- The ERP's side of the tables of schema.sql. Runs as it is: psql -f erp.sql; run part 4 every few seconds, or on its NOTIFY.
 
--- 1. How much of a SKU is in each warehouse?
-SELECT warehouse_id, available_qty FROM stock WHERE sku = 'SKU-00001' ORDER BY warehouse_id;
+-- 1. How much of a SKU can be sold, and may I trust it? Without a warehouse: the total of a bundle or pulled product.
+SELECT warehouse_id, available_qty, trusted, why_not FROM sellable WHERE sku = 'SKU-00001' ORDER BY warehouse_id;
 
--- 2. Is the copy current? The mirror answers at least once a minute, also when nothing changes.
-SELECT answered_at > now() - interval '2 minutes' AS is_current, answered_at FROM stock_position;
+-- 2. Which rows did PostgreSQL refuse? The other tables lack them.
+SELECT target, row_text, error, set_aside_at FROM stock_set_aside ORDER BY id;
 
 -- 3. What did each order take (negative) or give back in the last hour?
 SELECT order_id, sku, warehouse_id, sum(new_qty - old_qty) AS delta

@@ -82,7 +82,7 @@ export const toChangesPage = (json: unknown): ChangesPage =>
 
 export const toChange = (json: unknown): Change => checked(change, json, 'a change') as unknown as Change;
 
-export const toTrust = (json: unknown): TrustAnswer => checked(trust, json, 'a trust object') as TrustAnswer;
+export const toTrust = (json: unknown): TrustAnswer => checked(trust, json, 'a trust object');
 
 export const toStartOver = (json: unknown) => checked(startOver, json, 'a reason to start over').error;
 

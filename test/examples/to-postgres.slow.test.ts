@@ -20,6 +20,7 @@ import {
   type Owner,
   type RunningMirror,
 } from '../process/harness.ts';
+import { exampleCopy } from './example-copy.ts';
 import { isInstalled, kill, Postgres } from './postgres.ts';
 
 const FOLDER = join(import.meta.dirname, '../../examples/to-postgres');
@@ -36,7 +37,8 @@ async function startAll(t: Owner, products: number) {
   const sandbox = await startService(t, { products });
   const OPS_PORT = String(await freePort());
   const env = { STOCK_MIRROR_URL: `http://127.0.0.1:${OPS_PORT}`, DATABASE_URL: postgres.url };
-  const follow = (): RunningCommand => watch(spawn(process.execPath, [join(FOLDER, 'follow.ts')], { env }));
+  const folder = exampleCopy(t, 'to-postgres');
+  const follow = (): RunningCommand => watch(spawn(process.execPath, [join(folder, 'follow.ts')], { env }));
   const mirrorIn = (folder?: string): Promise<RunningMirror> =>
     startMirror(t, sandbox, { env: { OPS_PORT }, ...(folder === undefined ? {} : { folder }) });
   return { postgres, sandbox, follow, mirrorIn };
@@ -50,12 +52,13 @@ async function untilMoved(postgres: Postgres): Promise<void> {
 }
 
 /** The copy's rows and the mirror's. */
-async function compare(postgres: Postgres, path: string): Promise<[unknown[], unknown[]]> {
-  const columns = 'variant_id, warehouse_id, sku, CAST(available_qty AS integer) AS qty FROM';
-  const order = (some: unknown[]): unknown[] => some.map((row) => JSON.stringify(row)).sort();
+async function compare(postgres: Postgres, path: string): Promise<[string[], string[]]> {
+  const columns =
+    'variant_id, warehouse_id, sku, CAST(available_qty AS integer) AS qty, CAST(trusted AS integer) AS trusted, why_not FROM';
+  const order = (some: unknown[]): string[] => some.map((row) => JSON.stringify(row)).sort();
   return [
-    order(await postgres.query(`SELECT ${columns} stock`)),
-    order(rows(path, `SELECT ${columns} mirror_stock`)),
+    order(await postgres.query(`SELECT ${columns} sellable`)),
+    order(rows(path, `SELECT ${columns} mirror_sellable`)),
   ];
 }
 
@@ -82,7 +85,9 @@ testOrSkip(
     let mirror = await mirrorIn();
     const folder = dirname(mirror.databasePath);
     const load = startLoad(t, sandbox, 100);
-    await eventually(() => follower.stdout.includes('first start'), { what: 'the first copy' });
+    const isCopied = 'SELECT 1 FROM stock_position WHERE epoch IS NOT NULL';
+    await eventually(async () => (await postgres.query(isCopied)).length === 1, { what: 'the first copy' });
+    expect(follower.stdout).toContain('starting over: first');
     await postgres.run(ERP);
     const differences = `SELECT * FROM erp_movements WHERE reason = 'difference'`;
     const opening = await postgres.query(differences);
@@ -160,10 +165,13 @@ testOrSkip(
     sandbox.operations.add({ ...variant, by: 5 });
     mirror = await mirrorIn(dirname(path));
     await eventually(() => follower.stderr.includes('has not read the whole store'), { what: 'it waits' });
-    expect((await compare(postgres, path))[0]).toEqual(before);
+    const quantities = (some: string[]) => some.map((row) => row.split(',"trusted"')[0]);
+    expect(quantities((await compare(postgres, path))[0])).toEqual(quantities(before));
     sandbox.access.accessDenied = false;
     await resync(mirror);
-    await eventually(() => follower.stdout.includes('"epoch_changed"'), { what: 'the new epoch' });
+    await eventually(() => follower.stdout.includes('starting over: epoch_changed'), {
+      what: 'the new epoch',
+    });
     await untilCopied(postgres, path);
     expect((await compare(postgres, path))[0]).not.toEqual(before);
 
@@ -178,14 +186,14 @@ testOrSkip(
     const isPruned = (): boolean => rows(path, 'SELECT 1 FROM mirror_changes').length === 0;
     await eventually(isPruned, { what: 'its old changes are pruned' });
     follower = follow();
-    await eventually(() => follower.stdout.includes('"pruned"'), { what: 'it starts over' });
+    await eventually(() => follower.stdout.includes('starting over: pruned'), { what: 'it starts over' });
     await untilCopied(postgres, path);
 
     await kill(follower);
     await postgres.query('UPDATE stock_position SET seq = seq + 1000000000');
     const load = startLoad(t, sandbox, 100);
     follower = follow();
-    await eventually(() => follower.stdout.includes('"ahead"'), { what: 'it starts over' });
+    await eventually(() => follower.stdout.includes('starting over: ahead'), { what: 'it starts over' });
     await untilMoved(postgres);
     load.stop();
     await untilQuiet(mirror, sandbox);
