@@ -1,15 +1,14 @@
 /**
- * Follows the mirror's change feed and POSTs an event for what matters, signed by the Standard Webhooks specification.
+ * Follows the mirror and POSTs an event for each change that matters, signed by the Standard Webhooks specification.
  * Usage: README.md.
  *
- * May be killed at any moment: the position is saved once the events of a page were accepted, so that a restart sends
- * that page again, with the same ids. The events of a stock level are sent one after the other; levels do not wait for
- * each other within a page.
+ * May be killed at any moment: events are stored with the position, in one transaction, and deleted once accepted.
+ * Each stock level sends its events one after the other; levels do not wait for each other.
  */
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { follow, type Batch, type Change, type Position } from 'stock-mirror/feed';
 
 const {
   STOCK_MIRROR_URL: mirror = 'http://127.0.0.1:8788',
@@ -17,56 +16,31 @@ const {
   PUSH_URL: url,
   PUSH_SECRET: secret,
   PUSH_EVENTS: eventList = 'low:0,back',
-  PUSH_POSITION: positionPath = 'push-position.json',
+  PUSH_STATE: statePath = 'push-state.db',
 } = process.env;
 
-/** Largest number of changes that a restart repeats. */
-const LIMIT = 100;
-/** Many proxies cut an answer that takes longer than 30 s. */
-const WAIT_S = 25;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 15_000;
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 60_000;
+/** So often an event may fail while others are accepted; then it is set aside. */
+const TRIES = 8;
+/** With more events waiting, the mirror's changes wait in the mirror. */
+const MOST_WAITING = 100_000;
+const IDLE_MS = 100;
 
-interface Change {
-  readonly seq: number;
-  readonly variant_id: string;
-  readonly warehouse_id: string | null;
-  readonly old_qty: number | null;
-  readonly new_qty: number | null;
-  readonly recorded_at: number;
-}
-interface Changes {
-  readonly changes: readonly Change[];
-  readonly next: number;
-}
-interface StockRow {
-  readonly variant_id: string;
-  readonly warehouse_id: string;
-  readonly available_qty: number;
-  readonly change_seq: number;
-  readonly as_of: number;
-}
-interface Stock {
-  readonly epoch: string;
-  readonly last_seq: number;
-  readonly stock: readonly StockRow[];
-  readonly next: string | null;
-  readonly has_more: boolean;
-}
-interface Status {
-  readonly epoch?: string;
-  readonly last_seq?: number;
-  readonly last_full_sync_at?: number | null;
-}
-interface Position {
-  readonly epoch: string;
-  readonly seq: number;
-}
+const db = new DatabaseSync(statePath, { timeout: 5_000 });
+db.exec(`
+  PRAGMA journal_mode = WAL;
+  CREATE TABLE IF NOT EXISTS events (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL, level TEXT NOT NULL, body TEXT NOT NULL, set_aside TEXT
+  );
+  CREATE INDEX IF NOT EXISTS events_waiting ON events (level, number) WHERE set_aside IS NULL;
+  CREATE TABLE IF NOT EXISTS position (id INTEGER PRIMARY KEY CHECK (id = 1), epoch TEXT NOT NULL, seq INTEGER NOT NULL);
+`);
 
 /** Which changes make an event of which type. A level that is new has no old quantity, one that is removed no new one. */
-function filterOf(name: string): { readonly type: string; readonly matches: (change: Change) => boolean } {
+function filterOf(name: string): { readonly type: string; readonly matches: (change: Moved) => boolean } {
   const low = /^low:(-?\d+)$/.exec(name);
   if (low !== null) {
     const least = Number(low[1]);
@@ -84,34 +58,60 @@ function filterOf(name: string): { readonly type: string; readonly matches: (cha
   throw new Error(`PUSH_EVENTS: ${name} is none of low:N, back, changed`);
 }
 
-if (url === undefined || secret === undefined) throw new Error('set PUSH_URL and PUSH_SECRET');
-const filters = eventList.split(',').map(filterOf);
-/** While a secret is replaced there are two, separated by a space: the receiver accepts either signature. */
-const keys = secret.split(' ').map((each) => {
-  if (!/^whsec_[\w+/]{32,}={0,2}$/.test(each))
-    throw new Error('PUSH_SECRET: not whsec_ and at least 24 bytes as base64');
-  return Buffer.from(each.slice('whsec_'.length), 'base64');
-});
+type Moved = Pick<Change, 'seq' | 'variant_id' | 'warehouse_id' | 'old_qty' | 'new_qty'>;
 
-/** The feed cannot continue from the position. */
-class StartOver extends Error {}
-
-async function get<T>(path: string, query: Readonly<Record<string, string | number>>): Promise<T> {
-  const parameters = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
-  const response = await fetch(
-    `${mirror.replace(/\/+$/, '')}${path}?${String(new URLSearchParams(parameters))}`,
-    {
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout((WAIT_S + 30) * 1_000),
-    },
-  );
-  const text = await response.text();
-  if (response.ok) return JSON.parse(text) as T;
-  if (response.status === 409 || response.status === 410) throw new StartOver(text);
-  throw new Error(`${path} answered ${response.status}: ${text}`);
+/** After starting over the changes are unknown: each level is pushed as it is, as if it had been new. */
+function movesOf(batch: Batch): readonly Moved[] {
+  if (batch.kind === 'changes') return batch.changes;
+  if (batch.kind === 'trust' || batch.why === 'first') return [];
+  return batch.rows.map(({ available_qty: qty, change_seq: seq, ...row }) => ({
+    ...row,
+    seq,
+    old_qty: null,
+    new_qty: qty,
+    reason: 'started_over',
+  }));
 }
 
-async function attempt(id: string, body: string): Promise<void> {
+/** A restart begins after the position, so an interrupted snapshot is stored with its last part. */
+async function take(): Promise<void> {
+  const filters = eventList.split(',').map(filterOf);
+  const put = db.prepare('INSERT INTO events (id, level, body) VALUES (?, ?, ?)');
+  const move = db.prepare('INSERT OR REPLACE INTO position VALUES (1, ?, ?)');
+  const waiting = db.prepare('SELECT count(*) AS many FROM events WHERE set_aside IS NULL');
+  const stored = db.prepare('SELECT epoch, seq FROM position').get() as unknown as Position | undefined;
+  const onProblem = ({ message }: Error): void => console.error('not now:', message);
+  let parts: Moved[] = [];
+  for await (const batch of follow({ url: mirror, token, position: stored ?? null, onProblem })) {
+    if (batch.kind === 'snapshot' && batch.isFirst) {
+      console.log(`starting over: ${batch.why}`);
+      parts = [];
+    }
+    parts.push(...movesOf(batch));
+    if (batch.position === null || batch.kind === 'trust') continue;
+    const { epoch, seq } = batch.position;
+    db.exec('BEGIN IMMEDIATE');
+    for (const data of parts)
+      for (const { type } of filters.filter(({ matches }) => matches(data))) {
+        const id = `${type.replace('.', '-')}-${epoch}-${data.seq}`;
+        const level = `${data.variant_id}:${data.warehouse_id ?? ''}`;
+        put.run(id, level, JSON.stringify({ type, timestamp: new Date().toISOString(), data }));
+      }
+    move.run(epoch, seq);
+    db.exec('COMMIT');
+    parts = [];
+    while (Number(waiting.get()?.['many']) > MOST_WAITING) await sleep(IDLE_MS);
+  }
+}
+
+interface Event {
+  readonly number: number;
+  readonly id: string;
+  readonly level: string;
+  readonly body: string;
+}
+
+async function attempt({ id, body }: Event, keys: readonly Buffer[]): Promise<void> {
   const timestamp = Math.floor(Date.now() / 1_000);
   const signatures = keys.map(
     (key) => `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`,
@@ -132,122 +132,84 @@ async function attempt(id: string, body: string): Promise<void> {
   if (!response.ok) throw new Error(`answered ${response.status}`);
 }
 
-/** Tries until the receiver answers 2xx. A later event of the level could not be sent before this one anyway. */
-async function post(id: string, body: string): Promise<void> {
-  for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS)) {
+/** Sends the oldest event of every level, at most AT_ONCE at a time. */
+async function send(keys: readonly Buffer[]): Promise<never> {
+  const oldest = db.prepare(
+    'SELECT min(number) AS number, id, level, body FROM events WHERE set_aside IS NULL GROUP BY level ORDER BY number',
+  );
+  const remove = db.prepare('DELETE FROM events WHERE number = ?');
+  const setAside = db.prepare('UPDATE events SET set_aside = ? WHERE number = ?');
+  /** Levels whose first event has failed. `acceptedBefore`: if no other event is accepted since, the receiver is away. */
+  const failing = new Map<string, { number: number; tries: number; atMs: number; acceptedBefore: number }>();
+  /** Levels whose last event was set aside: the next one has one try, or a receiver that knows no such level holds it up. */
+  const refused = new Set<string>();
+  const sending = new Set<string>();
+  let accepted = 0;
+
+  async function deliver(event: Event): Promise<void> {
     try {
-      await attempt(id, body);
-      return;
+      await attempt(event, keys);
+      remove.run(event.number);
+      accepted += 1;
+      failing.delete(event.level);
+      refused.delete(event.level);
     } catch (error) {
       const { message, cause } = error as Error;
-      console.error(`${id} not accepted: ${message} ${cause instanceof Error ? cause.message : ''}`);
-    }
-    await sleep(backoffMs * (0.5 + Math.random() / 2));
-  }
-}
-
-/** Resolves when every event of the changes was accepted. */
-async function push(epoch: string, changes: Iterable<Change>): Promise<void> {
-  const levels = Map.groupBy(changes, levelOf).values();
-  const worker = async (): Promise<void> => {
-    // All workers take from one iterator: each level is one worker's.
-    for (const level of levels)
-      for (const change of level)
-        for (const { type } of filters.filter(({ matches }) => matches(change))) {
-          const timestamp = new Date(change.recorded_at).toISOString();
-          await post(
-            `${type.replace('.', '-')}-${epoch}-${change.seq}`,
-            JSON.stringify({ type, timestamp, data: change }),
-          );
-        }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-}
-
-function levelOf({ variant_id: variant, warehouse_id: warehouse }: Change): string {
-  return `${variant}:${warehouse ?? ''}`;
-}
-
-function load(): Position | null {
-  try {
-    return JSON.parse(readFileSync(positionPath, 'utf8')) as Position;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-async function save(to: Position): Promise<Position> {
-  await writeFile(`${positionPath}.new`, JSON.stringify(to), { flush: true });
-  await rename(`${positionPath}.new`, positionPath);
-  return to;
-}
-
-/** A mirror that has lost its file has few rows until it has read the whole store. */
-async function readyMirror(): Promise<Position> {
-  const { epoch, last_seq: seq, last_full_sync_at: syncedAt } = await get<Status>('/api/status', {});
-  if (epoch === undefined || seq === undefined || typeof syncedAt !== 'number')
-    throw new Error('the mirror has not read the whole store yet');
-  return { epoch, seq };
-}
-
-/** Which changes were missed is unknown. Each level is pushed as it is, as if it had been new, where a filter matches. */
-async function startOver(): Promise<Position> {
-  const { epoch } = await readyMirror();
-  const levels = new Map<string, Change>();
-  let seq = Infinity;
-  let lastSeq = 0;
-  for (let after: string | null | undefined; after !== null;) {
-    const page: Stock = await get('/api/stock', { limit: 1_000, ...(after === undefined ? {} : { after }) });
-    if (page.epoch !== epoch) throw new Error('the mirror has begun a new epoch meanwhile');
-    for (const { available_qty: qty, change_seq: changeSeq, as_of: at, ...row } of page.stock) {
-      const change = {
-        ...row,
-        seq: changeSeq,
-        old_qty: null,
-        new_qty: qty,
-        recorded_at: at,
-        reason: 'started_over',
+      const why = `${message} ${cause instanceof Error ? cause.message : ''}`;
+      console.error(`${event.id} not accepted: ${why}`);
+      const last = failing.get(event.level) ?? {
+        number: event.number,
+        tries: 0,
+        atMs: 0,
+        acceptedBefore: accepted,
       };
-      levels.set(levelOf(change), change);
+      const tries = last.tries + 1;
+      const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** (tries - 1), LONGEST_BACKOFF_MS);
+      const most = refused.has(event.level) ? 1 : TRIES;
+      if (tries >= most && accepted > last.acceptedBefore) {
+        setAside.run(why, event.number);
+        console.error(`${event.id} is set aside: node push.ts resend ${event.id}`);
+        failing.delete(event.level);
+        refused.add(event.level);
+      } else {
+        const atMs = Date.now() + backoffMs * (0.5 + Math.random() / 2);
+        failing.set(event.level, { ...last, tries, atMs });
+      }
+    } finally {
+      sending.delete(event.level);
     }
-    lastSeq = page.last_seq;
-    seq = Math.min(seq, lastSeq);
-    after = page.has_more ? page.next : null;
   }
-  // The pages were read one after the other. With what changed meanwhile, all levels are of one moment.
-  while (seq < lastSeq) {
-    const page: Changes = await get('/api/changes', { epoch, after: seq, limit: 1_000 });
-    for (const change of page.changes) levels.set(levelOf(change), { ...change, old_qty: null });
-    seq = page.next;
-  }
-  await push(epoch, levels.values());
-  return { epoch, seq };
-}
 
-async function next({ epoch, seq }: Position): Promise<Position> {
-  try {
-    const page = await get<Changes>('/api/changes', {
-      epoch,
-      after: seq,
-      limit: LIMIT,
-      wait_seconds: WAIT_S,
-    });
-    await push(epoch, page.changes);
-    return { epoch, seq: page.next };
-  } catch (error) {
-    if (!(error instanceof StartOver)) throw error;
-    console.log(`starting over: ${error.message}`);
-    return await startOver();
+  for (;;) {
+    // Their events were read before the answers.
+    const busy = new Set(sending);
+    for (const event of oldest.all() as unknown as Event[]) {
+      while (sending.size >= AT_ONCE) await sleep(1);
+      if (busy.has(event.level) || (failing.get(event.level)?.atMs ?? 0) > Date.now()) continue;
+      sending.add(event.level);
+      void deliver(event);
+    }
+    await sleep(IDLE_MS);
   }
 }
 
-for (let position = load(); ;) {
-  try {
-    // The first start pushes what happens from now on.
-    position = await save(position === null ? await readyMirror() : await next(position));
-  } catch (error) {
-    console.error('not now:', error instanceof Error ? error.message : error);
-    await sleep(1_000);
-  }
+const [command, ...ids] = process.argv.slice(2);
+if (command === 'list') {
+  for (const { id, set_aside: why } of db
+    .prepare('SELECT * FROM events WHERE set_aside IS NOT NULL')
+    .iterate())
+    console.log(`${String(id)}: ${String(why)}`);
+} else if (command === 'resend') {
+  const again = db.prepare('UPDATE events SET set_aside = NULL WHERE set_aside IS NOT NULL AND id = ?');
+  for (const id of ids)
+    console.log(`${id}: ${again.run(id).changes === 0 ? 'not set aside' : 'is sent again'}`);
+} else {
+  if (url === undefined || secret === undefined) throw new Error('set PUSH_URL and PUSH_SECRET');
+  /** While a secret is replaced there are two, separated by a space: the receiver accepts either signature. */
+  const keys = secret.split(' ').map((each) => {
+    if (!/^whsec_[\w+/]{32,}={0,2}$/.test(each))
+      throw new Error('PUSH_SECRET: not whsec_ and at least 24 bytes as base64');
+    return Buffer.from(each.slice('whsec_'.length), 'base64');
+  });
+  await Promise.all([take(), send(keys)]);
 }

@@ -1,7 +1,7 @@
 /** examples/push sends events to a receiver that is killed under load, and is killed itself. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort, watch, type RunningCommand } from '../cli/harness.ts';
@@ -14,10 +14,10 @@ import {
   startBoth,
   startMirror,
   statusOf,
-  temporaryFolder,
   untilQuiet,
 } from '../process/harness.ts';
 import { present } from '../shared/present.ts';
+import { exampleCopy } from './example-copy.ts';
 import { kill } from './postgres.ts';
 
 interface Change {
@@ -39,6 +39,8 @@ const linesOf = (receivers: readonly RunningCommand[]): Event[] =>
       .slice(0, -1)
       .map((line) => JSON.parse(line) as Event),
   );
+
+const hasPosition = (path: string): boolean => rows(path, 'SELECT 1 FROM position').length > 0;
 
 /** The ids of the events that three filters make of the changes. */
 function idsOf(epoch: string, changes: readonly Change[]): string[] {
@@ -63,15 +65,14 @@ test('each event arrives, verified and in the order of its level, through kill -
     const file = join(import.meta.dirname, 'receiver.ts');
     receivers.push(watch(spawn(process.execPath, [file, port, secret])));
   };
-  const cwd = temporaryFolder(t);
+  const cwd = exampleCopy(t, 'push');
   const env = {
     STOCK_MIRROR_URL: `http://127.0.0.1:${OPS_PORT}`,
     PUSH_URL: `http://127.0.0.1:${port}/`,
     PUSH_SECRET: secret,
     PUSH_EVENTS: 'low:4,back,changed',
   };
-  const push = (): RunningCommand =>
-    watch(spawn(process.execPath, [join(import.meta.dirname, '../../examples/push/push.ts')], { cwd, env }));
+  const push = (): RunningCommand => watch(spawn(process.execPath, ['push.ts'], { cwd, env }));
   const has = (ids: readonly string[]): boolean => {
     const known = new Set(linesOf(receivers).map(({ id }) => id));
     return ids.every((id) => known.has(id));
@@ -82,7 +83,7 @@ test('each event arrives, verified and in the order of its level, through kill -
   const { epoch, last_seq: began } = statusOf(path);
   receive();
   let sender = push();
-  await eventually(() => existsSync(join(cwd, 'push-position.json')), { what: 'its first position' });
+  await eventually(() => hasPosition(join(cwd, 'push-state.db')), { what: 'its first position' });
   const [one] = plainVariants(sandbox, 1);
   const load = startLoad(t, sandbox, 100);
   const untilMore = async (): Promise<void> => {
@@ -130,7 +131,7 @@ test('each event arrives, verified and in the order of its level, through kill -
   await untilQuiet(mirror, sandbox);
   const levels = rows<Change>(
     path,
-    'SELECT change_seq AS seq, NULL AS old_qty, available_qty AS new_qty FROM mirror_stock',
+    'SELECT change_seq AS seq, NULL AS old_qty, available_qty AS new_qty FROM mirror_sellable',
   );
   const restarted = idsOf(statusOf(path).epoch, levels);
   await eventually(() => has(restarted), { what: 'every level' });
