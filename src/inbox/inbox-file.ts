@@ -16,7 +16,7 @@ export function inboxPath(databasePath: string): string {
 
 export const INBOX_APPLICATION_ID = 0x736d6962; // "smib"
 
-/** Each field of `receiver` is written by the receiver's heartbeat, in the transaction of the waiting rows. */
+/** `receiver` is written by the receiver's heartbeat, in the transaction of the waiting rows. */
 export const INBOX_TABLES = `
   CREATE TABLE inbox (
     seq INTEGER PRIMARY KEY,
@@ -48,7 +48,7 @@ export const INBOX_TABLES = `
     unsure_since_ms INTEGER,
     -- Every row up to this one is in the stream, or came from it.
     published_seq INTEGER NOT NULL DEFAULT 0,
-    -- The stream consumed, and its last message whose predecessors are all stored here.
+    -- The stream read, and its last message up to which all are stored here: written with the rows.
     stream_id TEXT,
     stream_seq INTEGER NOT NULL DEFAULT 0,
     -- src/inbox/report.ts, as JSON; null before the first heartbeat.
@@ -56,17 +56,19 @@ export const INBOX_TABLES = `
   ) STRICT;
   PRAGMA application_id = ${INBOX_APPLICATION_ID};`;
 
-/** Progress with the stream. */
-export interface StreamPlace {
-  /** Every row up to this one is in the stream, or came from it. */
-  readonly publishedSeq: number;
+/** Where this host has read the stream; stored with the rows that it took from there. */
+export interface StreamPosition {
+  /** null if no stream was read. */
   readonly streamId: string | null;
+  /** All messages up to this one are in the inbox. */
   readonly streamSeq: number;
 }
 
-/** The receiver's last heartbeat. All fields but the inbox's id and the place are null before the first one. */
-export interface ReceiverRow extends StreamPlace {
+/** The receiver's last heartbeat. All fields but the inbox's id and those about the stream are null before the first one. */
+export interface ReceiverRow extends StreamPosition {
   readonly inboxId: string;
+  /** Every row up to this one is in the stream, or came from it. */
+  readonly publishedSeq: number;
   /** Epoch ms, wall clock. */
   readonly aliveAtMs: number | null;
   /** Epoch ms, own clock. */

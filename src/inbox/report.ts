@@ -75,4 +75,14 @@ export interface StreamReport {
   /** Rows here that are not in the stream yet, and the arrival of the oldest; null if none waits. */
   readonly unpublishedRows: number;
   readonly unpublishedSinceMs: number | null;
+  /** The last delivery that the servers refuse for good; null if there was none since the start. */
+  readonly setAside: SetAside | null;
+}
+
+/** Other mirrors read the variants of this delivery instead. */
+export interface SetAside {
+  /** Epoch ms, own clock. */
+  readonly atMs: number;
+  readonly requestId: string | null;
+  readonly bytes: number;
 }

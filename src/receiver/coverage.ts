@@ -17,7 +17,7 @@ export interface LastRun {
   readonly isStopped: boolean;
   /** Inode of the passed socket that it left open. */
   readonly keptSocket: number | null;
-  /** See `Coverage.unsureSinceMs`. */
+  /** See `Coverage.unsure`. */
   readonly unsureSinceMs: number | null;
 }
 
@@ -72,11 +72,8 @@ export class Coverage {
   #notStored: { sinceMs: number; untilMs: number; variantIds: Set<string> | null } | null = null;
   #doubt: Missed | null = null;
   #doubtWrittenAtMs = Number.NEGATIVE_INFINITY;
-  /**
-   * With a stream: this host did not listen at times since then (epoch ms, wall clock), and only the stream shows
-   * whether another receiver did. null if there is no such time.
-   */
-  unsureSinceMs: number | null = null;
+  #isListening = false;
+  #unsure: Missed | null = null;
 
   /** @param isShared other receivers publish to the same stream: what this one misses, they may have received. */
   constructor(now: Pick<Opening, 'wallMs' | 'sinceBootMs'>, isShared = false) {
@@ -85,10 +82,26 @@ export class Coverage {
     this.#seenWallMs = now.wallMs;
   }
 
+  /**
+   * With a stream: this host did not listen at times since then, and only the stream shows whether another receiver did.
+   * null if there is no such time.
+   */
+  get unsure(): Missed | null {
+    return this.#unsure;
+  }
+
   /** The port is open now. Without a public port, nothing is missed here. */
   opened(last: LastRun, now: Opening): void {
     this.look(now);
-    this.unsureSinceMs = last.unsureSinceMs;
+    this.#isListening = true;
+    if (last.unsureSinceMs !== null) {
+      this.#didNotListen({
+        why: 'killed',
+        sinceMs: last.unsureSinceMs,
+        untilMs: now.wallMs,
+        variantIds: null,
+      });
+    }
     const missed = missedBetweenRuns(last, now);
     if (missed !== null) this.#didNotListen(missed);
   }
@@ -119,14 +132,12 @@ export class Coverage {
     };
   }
 
-  /** With a stream: another receiver listened, or the stream carries a row that says so. */
-  sure(): void {
-    this.unsureSinceMs = null;
-  }
-
-  /** The stream lost messages, or no receiver listened. */
-  streamGap(sinceMs: number | null, wallMs: number): void {
-    this.#wholeTimes.push({ why: 'stream_gap', sinceMs, untilMs: wallMs, variantIds: null });
+  /**
+   * With a stream: another receiver listened in the time that `unsure` returned, or the stream carries a row that says
+   * that none did. If this host has not listened again meanwhile, it stays unsure.
+   */
+  sure(unsure: Missed): void {
+    if (this.#unsure === unsure) this.#unsure = null;
   }
 
   /** A request that may have been a delivery, about anything, could not be read. */
@@ -167,7 +178,9 @@ export class Coverage {
   }
 
   #didNotListen(missed: Missed): void {
-    if (this.#isShared) this.unsureSinceMs ??= missed.sinceMs ?? 0;
-    else this.#wholeTimes.push(missed);
+    if (!this.#isListening) return;
+    if (!this.#isShared) this.#wholeTimes.push(missed);
+    else if (this.#unsure === null) this.#unsure = missed;
+    else this.#unsure = { ...missed, sinceMs: this.#unsure.sinceMs };
   }
 }

@@ -11,7 +11,7 @@ import {
   type InboxRow,
   type InboxRowKind,
   type ReceiverRow,
-  type StreamPlace,
+  type StreamPosition,
 } from '../inbox/inbox-file.ts';
 import { missedBody, type Missed } from '../inbox/missed.ts';
 import { StoreError } from '../sqlite/errors.ts';
@@ -30,7 +30,7 @@ export interface Arrival {
 }
 
 /** What a heartbeat says; every field replaces the one before. */
-export type Heartbeat = Omit<ReceiverRow, 'inboxId' | keyof StreamPlace>;
+export type Heartbeat = Omit<ReceiverRow, 'inboxId' | keyof StreamPosition>;
 
 /** One transaction, in this order. */
 export interface Append {
@@ -38,7 +38,8 @@ export interface Append {
   /** Epoch ms, own clock: the arrival of `missed`. */
   readonly atMs: number;
   readonly arrivals: readonly Arrival[];
-  readonly place: StreamPlace | null;
+  /** Where `arrivals` end in the stream; null if none was taken from there. */
+  readonly position: StreamPosition | null;
   readonly heartbeat: Heartbeat | null;
 }
 
@@ -47,8 +48,9 @@ export type UnpublishedRow = InboxRow & {
   readonly id: string;
 };
 
-const PUBLISHED_AT_ONCE = 256;
-const PUBLISHED_BYTES = 4 << 20;
+/** Published at once: few enough that a slow stream stores them before they time out. */
+const PUBLISHED_AT_ONCE = 64;
+const PUBLISHED_BYTES = 1 << 20;
 /** Committed bytes between checkpoints. */
 const CHECKPOINT_BYTES = 16 << 20;
 /** Pages that a transaction writes besides the bodies. */
@@ -88,7 +90,7 @@ export class InboxWriter {
   }
 
   /** Commits all rows or none; bodies that are already in the inbox are skipped. @throws SqliteError */
-  append({ missed, atMs, arrivals, place, heartbeat }: Append): void {
+  append({ missed, atMs, arrivals, position, heartbeat }: Append): void {
     // An earlier ROLLBACK may have failed.
     if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
     let bytes = COMMIT_BYTES;
@@ -112,7 +114,7 @@ export class InboxWriter {
         insert({ kind: 'missed', body: missedBody(each), arrivedAtMs: atMs, isFromStream: false });
       }
       for (const arrival of arrivals) insert(arrival);
-      if (place !== null) this.#statements.place.run(place);
+      if (position !== null) this.#statements.position.run(position);
       if (heartbeat !== null) {
         this.#statements.beat.run({ ...heartbeat, isStopped: heartbeat.isStopped ? 1 : 0 });
       }
@@ -251,10 +253,10 @@ function prepareStatements(db: Db) {
         is_stopped = @isStopped,
         kept_socket = @keptSocket,
         unsure_since_ms = @unsureSinceMs,
-        report_json = @reportJson`),
-    place: db.prepare<[StreamPlace]>(`
-      UPDATE receiver SET
         published_seq = @publishedSeq,
+        report_json = @reportJson`),
+    position: db.prepare<[StreamPosition]>(`
+      UPDATE receiver SET
         stream_id = @streamId,
         stream_seq = @streamSeq`),
     unpublished: db.prepare<[number], UnpublishedRow>(`

@@ -3,7 +3,7 @@
  * not know the mirror, which learns everything from the inbox (docs/architecture.md#receiver).
  */
 import type { Missed } from '../inbox/missed.ts';
-import type { StreamPlace } from '../inbox/inbox-file.ts';
+import type { StreamPosition } from '../inbox/inbox-file.ts';
 import type { StreamReport } from '../inbox/report.ts';
 import type { HostTime } from '../platform/host-time.ts';
 import type { listen, Listener } from '../platform/listen.ts';
@@ -40,8 +40,11 @@ export interface PublicPort {
   readonly listen: typeof listen;
 }
 
+/** Rows that are stored together. */
 interface Waiting {
-  readonly arrival: Arrival;
+  readonly arrivals: readonly Arrival[];
+  /** Where they end in the stream; null if they were received here. */
+  readonly position: StreamPosition | null;
   readonly resolve: () => void;
   readonly reject: (error: StoreError) => void;
 }
@@ -55,15 +58,15 @@ const DRAIN_MS = 1_500;
 
 /** The part that shares deliveries with other hosts (docs/architecture.md#several-machines). */
 export interface SharedStream {
-  /** Call it once the port is open. */
+  /** Call it once the port is open, if there is one. */
   readonly start: () => void;
   readonly report: () => StreamReport;
-  /** Progress, stored with each heartbeat. */
-  readonly place: () => StreamPlace;
+  /** Every row up to this one is in the stream, or came from it. */
+  readonly publishedSeq: () => number;
   /** Something was stored that waits to be published. */
   readonly arrived: () => void;
-  /** This process could not read its socket. */
-  readonly stoodStill: () => void;
+  /** The port is about to close. */
+  readonly closing: () => Promise<void>;
   /** The port is closed, and nothing is appended any more. */
   readonly stop: () => Promise<void>;
 }
@@ -136,16 +139,21 @@ export class Receiver {
     await this.#firstHeartbeat.promise;
   }
 
-  /** Resolves once the row is on disk. @throws StoreError if it is not. */
-  append(arrival: Arrival): Promise<void> {
+  /**
+   * Resolves once all rows are on disk, in one transaction with the position. @throws StoreError if they are not. Then the
+   * next position must not be beyond them, so the stream's rows wait for each other.
+   */
+  append(arrivals: readonly Arrival[], position: StreamPosition | null = null): Promise<void> {
     const stored = Promise.withResolvers<void>();
-    this.#waiting.push({ arrival, resolve: stored.resolve, reject: stored.reject });
+    this.#waiting.push({ arrivals, position, resolve: stored.resolve, reject: stored.reject });
     this.#schedule();
     return stored.promise;
   }
 
   /** Stops accepting, finishes the requests under way, and stores a last heartbeat. */
   async stop(graceMs = DRAIN_MS): Promise<void> {
+    // A passed socket stays open.
+    if (this.#listener !== null && this.#passed === null) await this.#stream?.closing();
     await this.#listener?.stop(graceMs);
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#stream?.stop();
@@ -163,12 +171,14 @@ export class Receiver {
     const { log, inbox } = this.#deps;
     const app = createWebhookApp({
       append: (body) =>
-        this.append({
-          kind: 'delivery',
-          body,
-          arrivedAtMs: this.#clock.now(),
-          isFromStream: false,
-        }),
+        this.append([
+          {
+            kind: 'delivery',
+            body,
+            arrivedAtMs: this.#clock.now(),
+            isFromStream: false,
+          },
+        ]),
       canCommit: () => this.#lastCommit === 'good',
       secrets,
       observer: {
@@ -233,8 +243,8 @@ export class Receiver {
       inbox.append({
         missed,
         atMs: this.#clock.now(),
-        arrivals: taken.map(({ arrival }) => arrival),
-        place: isBeating ? this.#place() : null,
+        arrivals: taken.flatMap(({ arrivals }) => arrivals),
+        position: taken.findLast(({ position }) => position !== null)?.position ?? null,
         heartbeat: isBeating ? this.#heartbeat(instant, isLast) : null,
       });
     } catch (cause) {
@@ -263,9 +273,10 @@ export class Receiver {
     this.#lastCommit = 'failed';
     this.#firstHeartbeat.resolve();
     const wallMs = this.#deps.host.wallMs();
-    for (const { arrival, reject } of taken) {
-      if (arrival.kind === 'delivery' && !arrival.isFromStream) {
-        this.#coverage.notStored(variantIdsOf(arrival.body), wallMs);
+    for (const { arrivals, reject } of taken) {
+      for (const { kind, isFromStream, body } of arrivals) {
+        if (kind !== 'delivery' || isFromStream) continue;
+        this.#coverage.notStored(variantIdsOf(body), wallMs);
         this.#reportFailure('deliveries', { err: error });
       }
       reject(error);
@@ -274,13 +285,15 @@ export class Receiver {
 
   #take(): readonly Waiting[] {
     let bytes = 0;
-    let count = 0;
-    for (const { arrival } of this.#waiting) {
-      if (count === ARRIVALS_AT_ONCE || bytes >= BYTES_AT_ONCE) break;
-      bytes += arrival.body.byteLength;
-      count += 1;
+    let rows = 0;
+    let groups = 0;
+    for (const { arrivals } of this.#waiting) {
+      if (rows >= ARRIVALS_AT_ONCE || bytes >= BYTES_AT_ONCE) break;
+      for (const { body } of arrivals) bytes += body.byteLength;
+      rows += arrivals.length;
+      groups += 1;
     }
-    return this.#waiting.splice(0, count);
+    return this.#waiting.splice(0, groups);
   }
 
   /** Notices whether the process could read its socket until now. */
@@ -288,7 +301,6 @@ export class Receiver {
     const silentMs = this.#coverage.look(this.#instant());
     if (silentMs === 0) return;
     if (this.#listener !== null) this.#reporting.listeningSinceMs = this.#clock.now();
-    this.#stream?.stoodStill();
   }
 
   #approachWallClock(): void {
@@ -302,6 +314,7 @@ export class Receiver {
 
   #heartbeat({ wallMs }: Pick<Opening, 'wallMs'>, isLast: boolean): Heartbeat {
     const { clockMs, sinceBootMs, bootId } = this.#clock.reading();
+    const { unsure } = this.#coverage;
     const report = this.#reporting.take(this.#deps.inbox.lastSeq, this.#stream?.report() ?? null);
     return {
       aliveAtMs: Math.round(wallMs),
@@ -310,14 +323,11 @@ export class Receiver {
       bootId,
       isStopped: isLast,
       keptSocket: isLast ? (this.#passed?.inode ?? null) : null,
-      unsureSinceMs: this.#coverage.unsureSinceMs,
+      unsureSinceMs: unsure === null ? null : (unsure.sinceMs ?? 0),
+      // Without a stream, nothing waits to be published.
+      publishedSeq: this.#stream?.publishedSeq() ?? this.#deps.inbox.lastSeq,
       reportJson: JSON.stringify(report),
     };
-  }
-
-  /** Without a stream, nothing waits to be published. */
-  #place(): StreamPlace {
-    return this.#stream?.place() ?? { publishedSeq: this.#deps.inbox.lastSeq, streamId: null, streamSeq: 0 };
   }
 
   #instant(): Pick<Opening, 'wallMs' | 'sinceBootMs'> {

@@ -111,7 +111,7 @@ export async function runReceiver(
     const { inboxId } = inbox.lastRun;
     const prunableSeq = (): number | null => {
       const upToSeq = prunableSeqOf(databasePath, inboxId);
-      const publishedSeq = stream?.place().publishedSeq ?? Infinity;
+      const publishedSeq = stream?.publishedSeq() ?? Infinity;
       return upToSeq === null ? null : Math.min(upToSeq, publishedSeq);
     };
     stream?.start();

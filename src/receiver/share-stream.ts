@@ -17,11 +17,19 @@ export function shareStream(receiver: Receiver, { connect, isConsumed, log }: Sh
   const stream = new Stream({
     connect,
     inbox: {
-      metadata: { hostId: inboxId, publishedSeq, streamId, streamSeq },
+      hostId: inboxId,
+      position: { streamId, streamSeq },
+      publishedSeq,
       get lastSeq() {
         return inbox.lastSeq;
       },
-      append: (kind, body) => receiver.append({ kind, body, arrivedAtMs: now(), isFromStream: true }),
+      append: (rows, position) => {
+        const isFromStream = position !== null;
+        // Consumed now: an earlier read of this host's mirror cannot have seen it.
+        const arrivedAtMs = now();
+        const arrivals = rows.map((row) => ({ ...row, arrivedAtMs, isFromStream }));
+        return receiver.append(arrivals, position);
+      },
       unpublished: (afterSeq) => inbox.unpublished(afterSeq),
     },
     isConsumed,
@@ -31,14 +39,11 @@ export function shareStream(receiver: Receiver, { connect, isConsumed, log }: Sh
     log,
   });
   return {
-    start: () => {
-      if (receiver.webhook !== null) stream.receive();
-      stream.start();
-    },
+    start: () => stream.start(receiver.webhook !== null),
     report: () => stream.report(),
-    place: () => stream.place,
+    publishedSeq: () => stream.publishedSeq,
     arrived: () => stream.arrived(),
-    stoodStill: () => stream.stoodStill(),
+    closing: () => stream.closing(),
     stop: () => stream.stop(),
   };
 }

@@ -6,12 +6,18 @@ const RECONNECT_MS = 2_000;
 
 export class Connection {
   readonly #stopping = new AbortController();
+  readonly #made = Promise.withResolvers<Engine>();
   /** null until a server is reached. */
   engine: Engine | null = null;
 
   /** @param connect connects once. @param onError called for each try that fails. */
   constructor(connect: () => Promise<Engine>, onError: (error: unknown) => void) {
     void this.#connect(connect, onError);
+  }
+
+  /** Resolves once a server is reached. */
+  get made(): Promise<Engine> {
+    return this.#made.promise;
   }
 
   async stop(): Promise<void> {
@@ -24,8 +30,12 @@ export class Connection {
     while (!signal.aborted) {
       try {
         const engine = await connect();
-        if (signal.aborted) await engine.close();
-        else this.engine = engine;
+        if (signal.aborted) {
+          await engine.close();
+          return;
+        }
+        this.engine = engine;
+        this.#made.resolve(engine);
         return;
       } catch (error) {
         if (!signal.aborted) onError(error);

@@ -1,110 +1,153 @@
-/** Takes deliveries and notices from the log, by a durable consumer of this host's own. */
-import { setTimeout as wait } from 'node:timers/promises';
-import type { StreamPlace } from '../inbox/inbox-file.ts';
+/** Appends what other hosts have published, from the position in the inbox, which is stored with the rows. */
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
+import type { StreamPosition } from '../inbox/inbox-file.ts';
+import { missedBody, type Missed } from '../inbox/missed.ts';
 import type { Engine, Log, LogMessage } from './engine.ts';
-import type { StreamInbox } from './stream-inbox.ts';
+import type { NewRow, StreamInbox } from './stream-inbox.ts';
 
-export type Place = Pick<StreamPlace, 'streamId' | 'streamSeq'>;
-
-/** - `lost`: messages may be missing, and the consumer begins at the end. - `moved`: it begins after the place noted. */
-export type Verdict = 'continue' | 'moved' | 'lost';
-
-export function judgePlace({ streamId, streamSeq }: Place, log: Log): Verdict {
-  // Killed before its first heartbeat, a new host has noted no place yet, but its consumer has it.
-  if (streamId === null && log.consumer !== null) return 'continue';
-  if (log.id !== streamId || log.firstSeq > streamSeq + 1 || log.lastSeq < streamSeq) return 'lost';
-  return log.consumer === null ? 'moved' : 'continue';
+/** Messages after the position may be missing. */
+export function isLost({ streamId, streamSeq }: StreamPosition, log: Log): boolean {
+  return log.id !== streamId || log.firstSeq > streamSeq + 1 || log.lastSeq < streamSeq;
 }
 
 interface ConsumerDeps {
-  readonly inbox: Pick<StreamInbox, 'append' | 'metadata'>;
+  readonly inbox: Pick<StreamInbox, 'append' | 'hostId' | 'position'>;
   readonly engine: Promise<Engine>;
+  /** Epoch ms, own clock. */
   readonly now: () => number;
-  readonly onLost: () => void;
+  readonly onMissed: (missed: Missed) => void;
   readonly onError: (error: unknown) => void;
 }
 
-const CHECK_EVERY_MS = 10_000;
+const RETRY_MS = 1_000;
+/** A server that has just begun to lead the stream may not know its last messages for a moment. */
+const BELIEVED_AFTER_MS = 5_000;
+/** One transaction. */
+const MESSAGES_AT_ONCE = 128;
+const BYTES_AT_ONCE = 1 << 20;
 
 export class Consumer {
   readonly #deps: ConsumerDeps;
-  place: Place;
-  /** Messages have been waiting since then; null if none is known to wait. */
+  #position: StreamPosition;
+  /** The stream has seemed to end before the position since then. */
+  #isShortSinceMs: number | null = null;
+  /** A message with this number is in the stream. */
+  #knownSeq = 0;
+  /** Epoch ms, own clock. Messages have been waiting since then; null if none is known to wait. */
   behindSinceMs: number | null;
   /** Everything that was in the log when this host started is here. */
   hasCaughtUp = false;
 
   constructor(deps: ConsumerDeps) {
     this.#deps = deps;
-    const { streamId, streamSeq } = deps.inbox.metadata;
-    this.place = { streamId, streamSeq };
+    this.#position = deps.inbox.position;
     this.behindSinceMs = deps.now();
   }
 
+  /** A host has published a message with this number. */
+  published(seq: number): void {
+    this.#knownSeq = Math.max(this.#knownSeq, seq);
+    if (seq > this.#position.streamSeq) this.behindSinceMs ??= this.#deps.now();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
-    const { onError } = this.#deps;
     const engine = await this.#deps.engine;
-    let stop: (() => Promise<unknown>) | null = null;
     while (!signal.aborted) {
       try {
         await engine.prepare();
-        const verdict = await this.#findPlace(engine, stop === null);
-        if (verdict !== 'continue') {
-          await stop?.();
-          stop = null;
-        }
-        stop ??= await engine.consume(this.#name, (message) => void this.#take(message));
+        await this.#findPosition(engine);
+        await this.#read(engine, signal);
       } catch (error) {
-        if (!signal.aborted) onError(error);
+        this.behindSinceMs ??= this.#deps.now();
+        if (!signal.aborted) this.#deps.onError(error);
       }
-      await wait(CHECK_EVERY_MS, undefined, { ref: false, signal }).catch(() => undefined);
+      await wait(RETRY_MS, undefined, { ref: false, signal }).catch(() => undefined);
     }
   }
 
-  get #name(): string {
-    return this.#deps.inbox.metadata.hostId;
-  }
-
-  async #findPlace(engine: Engine, isStart: boolean): Promise<Verdict> {
-    const log = await engine.log(this.#name);
-    const judged = judgePlace(this.place, log);
-    // At a start, messages under way to the process before would come only after their ack wait, behind later ones.
-    const verdict = judged === 'continue' && isStart ? 'moved' : judged;
-    if (verdict === 'lost') {
-      await engine.moveConsumer(this.#name, log.lastSeq + 1);
-      this.place = { streamId: log.id, streamSeq: log.lastSeq };
-      this.#deps.onLost();
-    } else {
-      // Its first read may not have been noted either.
-      if (this.place.streamId === null) this.#deps.onLost();
-      // At a start, the place noted: an inbox restored from a copy lacks what was acknowledged since.
-      const isNoted = isStart && this.place.streamId !== null;
-      // A consumer that has acknowledged nothing reports 0.
-      const ackedSeq = isNoted ? 0 : (log.consumer?.ackedSeq ?? 0);
-      const streamSeq = Math.max(this.place.streamSeq, ackedSeq);
-      this.place = { streamId: log.id, streamSeq };
-      if (verdict === 'moved') await engine.moveConsumer(this.#name, streamSeq + 1);
+  async #findPosition(engine: Engine): Promise<void> {
+    const log = await engine.log();
+    const { streamId, streamSeq } = this.#position;
+    const isShort = log.id === streamId && log.lastSeq < streamSeq;
+    this.#isShortSinceMs = isShort ? (this.#isShortSinceMs ?? this.#deps.now()) : null;
+    if (isShort && this.#deps.now() - (this.#isShortSinceMs ?? 0) < BELIEVED_AFTER_MS) {
+      throw new Error(`the stream ends at ${log.lastSeq}, before the position ${streamSeq} of this host`);
     }
-    if (this.place.streamSeq >= log.lastSeq) this.#caughtUp();
-    return verdict;
+    if (isLost(this.#position, log)) {
+      this.#knownSeq = 0;
+      await this.#append([this.#gap()], { streamId: log.id, streamSeq: log.lastSeq });
+    }
+    if (this.#position.streamSeq >= log.lastSeq) this.#caughtUp();
   }
 
-  async #take({ subject, body, left, ack }: LogMessage): Promise<void> {
-    const { inbox, now, onError } = this.#deps;
-    if (left > 0) this.behindSinceMs ??= now();
+  async #read(engine: Engine, signal: AbortSignal): Promise<void> {
+    const reading = new AbortController();
+    const messages = engine.read(this.#position.streamSeq + 1, AbortSignal.any([signal, reading.signal]));
     try {
-      await inbox.append(subject === 'deliveries' ? 'delivery' : 'missed', body);
-      ack();
-      if (left === 0) this.#caughtUp();
-    } catch (error) {
-      this.behindSinceMs ??= now();
-      // Without an acknowledgement it comes again.
-      onError(error);
+      for await (const batch of inBatches(messages)) await this.#take(batch);
+    } finally {
+      reading.abort();
     }
+  }
+
+  async #take(messages: readonly LogMessage[]): Promise<void> {
+    const { streamId } = this.#position;
+    const rows: NewRow[] = [];
+    let { streamSeq } = this.#position;
+    let left = 0;
+    for (const message of messages) {
+      if (message.seq > streamSeq + 1) rows.push(this.#gap());
+      const row = this.#rowOf(message);
+      if (row !== null) rows.push(row);
+      ({ seq: streamSeq, left } = message);
+    }
+    if (left > 0) this.behindSinceMs ??= this.#deps.now();
+    await this.#append(rows, { streamId, streamSeq });
+    if (left === 0 && streamSeq >= this.#knownSeq) this.#caughtUp();
+  }
+
+  /** @returns null for this host's own `missed` rows. Its own deliveries are recognised by their hash. */
+  #rowOf({ subject, body, hostId }: LogMessage): NewRow | null {
+    if (subject === 'deliveries') return { kind: 'delivery', body };
+    return hostId === this.#deps.inbox.hostId ? null : { kind: 'missed', body };
+  }
+
+  #gap(): NewRow {
+    const missed: Missed = { why: 'stream_gap', sinceMs: null, untilMs: Date.now(), variantIds: null };
+    this.#deps.onMissed(missed);
+    return { kind: 'missed', body: missedBody(missed) };
+  }
+
+  async #append(rows: readonly NewRow[], position: StreamPosition): Promise<void> {
+    await this.#deps.inbox.append(rows, position);
+    this.#position = position;
   }
 
   #caughtUp(): void {
     this.behindSinceMs = null;
     this.hasCaughtUp = true;
+  }
+}
+
+/** Takes together what has arrived by the time that a batch is wanted; a batch that is not full waits for nothing. */
+async function* inBatches(messages: AsyncIterable<LogMessage>): AsyncGenerator<LogMessage[]> {
+  const iterator = messages[Symbol.asyncIterator]();
+  let next = iterator.next();
+  for (;;) {
+    const first = await next;
+    if (first.done === true) return;
+    const batch = [first.value];
+    let bytes = first.value.body.byteLength;
+    next = iterator.next();
+    while (batch.length < MESSAGES_AT_ONCE && bytes < BYTES_AT_ONCE) {
+      const more = await Promise.race([next, turn(null)]);
+      if (more === null || more.done === true) break;
+      batch.push(more.value);
+      bytes += more.value.body.byteLength;
+      next = iterator.next();
+    }
+    // Otherwise a failure while the batch is appended would go unhandled.
+    next.catch(() => undefined);
+    yield batch;
   }
 }

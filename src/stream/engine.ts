@@ -1,24 +1,39 @@
-/** The part of a stream engine that mirrors need: a log kept for days, and the last message of each other subject. */
-export type LogSubject = 'deliveries' | 'notices';
+/** The part of a stream engine that hosts need: a log kept for days, and the last message of each other subject. */
+export type LogSubject = 'deliveries' | 'missed';
 export type LastSubject = `heartbeat.${string}` | `start.${string}` | `credentials.${string}`;
+
+/** The servers never take this body, however often it is sent: it is too large for them. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+}
+
+export interface PublishOptions {
+  /** A message is dropped if another one with its id was stored in the last two minutes. */
+  readonly id?: string;
+  /** The host whose inbox has the row. */
+  readonly hostId?: string;
+  /** Epoch ms, for people who look into the stream. */
+  readonly arrivedAtMs?: number;
+}
 
 export interface Engine {
   /** Creates the streams that are missing, and leaves the others as they are. */
   prepare(): Promise<void>;
-  /** Resolves once stored, or dropped as a repeated `id` within two minutes. The arrival is for people who look. */
-  publish(
-    subject: LogSubject | LastSubject,
-    body: Uint8Array,
-    options?: { readonly id?: string; readonly arrivedAtMs?: number },
-  ): Promise<void>;
+  /**
+   * Resolves once the message, or an earlier one with the same id, is stored for good.
+   * @returns its number in its stream. @throws RefusedError
+   */
+  publish(subject: LogSubject | LastSubject, body: Uint8Array, options?: PublishOptions): Promise<number>;
   /** The last message of each subject that matches; `*` stands for any last part. */
   last(subject: LastSubject): Promise<readonly LastMessage[]>;
-  hear(listener: (hostId: string, body: Uint8Array) => void): void;
-  log(consumer: string): Promise<Log>;
-  /** Creates the consumer, or moves it: it gets the messages from `fromSeq` on. */
-  moveConsumer(consumer: string, fromSeq: number): Promise<void>;
-  /** Delivers messages, those that are not acknowledged again after a while. @returns a function that ends it. */
-  consume(consumer: string, onMessage: (message: LogMessage) => void): Promise<() => Promise<unknown>>;
+  /** Calls the listener for each heartbeat and each start; some may not arrive. */
+  hear(listener: (kind: 'heartbeat' | 'start', hostId: string, body: Uint8Array) => void): void;
+  log(): Promise<Log>;
+  /**
+   * The messages of the log from `fromSeq` on, in order. It ends when the signal aborts, and when the servers that deliver
+   * them fall silent: read again then.
+   */
+  read(fromSeq: number, signal: AbortSignal): AsyncIterable<LogMessage>;
   close(): Promise<void>;
 }
 
@@ -35,17 +50,15 @@ export interface Log {
   /** The oldest message; `lastSeq + 1` if there is none. */
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** null if there is no such consumer. */
-  readonly consumer: {
-    /** This message and all before it are acknowledged. */
-    readonly ackedSeq: number;
-  } | null;
 }
 
 export interface LogMessage {
+  /** Messages are numbered without gaps: a jump means that some were dropped. */
+  readonly seq: number;
   readonly subject: LogSubject;
   readonly body: Uint8Array;
-  /** Messages after this one that this consumer has not been sent yet. */
+  /** See `PublishOptions`; null if the message does not say. */
+  readonly hostId: string | null;
+  /** Messages after this one when it was sent. */
   readonly left: number;
-  readonly ack: () => void;
 }

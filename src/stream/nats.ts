@@ -1,8 +1,9 @@
 /** NATS JetStream as the engine. Its packages are optional: they are loaded only here, when STREAM_URL is set. */
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { StreamInfo } from '@nats-io/jetstream';
+import type { ConsumerMessages, StreamInfo } from '@nats-io/jetstream';
 import type { Secret } from '../platform/secret.ts';
-import type { Engine, LogSubject } from './engine.ts';
+import { RefusedError, type Engine, type LogMessage, type LogSubject } from './engine.ts';
 
 export interface NatsOptions {
   readonly servers: readonly string[];
@@ -16,18 +17,25 @@ export interface NatsOptions {
 /** A server that hangs, or is cut off, is left after two pings without an answer. */
 const PING_MS = 2_000;
 const REQUEST_MS = 3_000;
+/** Room for the headers of a message in `max_payload`. */
+const HEADER_BYTES = 512;
+const HOST_HEADER = 'Host-Id';
 const RECONNECT_MS = 500;
-/** A pull lasts this long at most; silence for half of it means that the pull was lost. */
-const PULL_MS = 5_000;
-const MESSAGES_AT_ONCE = 500;
-/** An unacknowledged message is delivered again after this time. */
-const ACK_WAIT_MS = 5_000;
+/** A pull lasts this long at most. Two of the server's heartbeats missed, each after half of it, end a reading. */
+const PULL_MS = 3_000;
+/** The server sends so much ahead; the largest message must fit. */
+const PULL_BYTES = 8 << 20;
+/** The server forgets a consumer that has not pulled for so long. */
+const FORGOTTEN_AFTER_MS = 30_000;
 const DAY_MS = 24 * 60 * 60_000;
 /** How long a mirror may be away. */
 export const KEPT_MS = 7 * DAY_MS;
 export const REPLICAS = 3;
+/** The key in the stream's metadata: the server's `created` differs between servers in rare cases. */
+const ID_KEY = 'stock-mirror-id';
 /** Codes of JetStream's errors. */
-const CONSUMER_NOT_FOUND = 10_014;
+const MESSAGE_TOO_LARGE = 10_054;
+const NAME_IN_USE = 10_058;
 const STREAM_NOT_FOUND = 10_059;
 const NO_CLUSTER_FOR_REPLICAS = 10_074;
 
@@ -64,32 +72,49 @@ export async function connectNats(
     ...(isEncrypted ? { tls: caFile === null ? {} : { ca: readFileSync(caFile, 'utf8') } } : {}),
   });
   const js = nats.jetstream(connection, { timeout: REQUEST_MS });
-  const { streams, consumers } = await js.jetstreamManager(false);
+  const { streams } = await js.jetstreamManager(false);
   const lastName = `${name}-last`;
+  /** Functions that end the readings under way. */
+  const readings = new Set<() => void>();
+  void (async () => {
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect') for (const end of readings) end();
+    }
+  })();
 
   const codeOf = (error: unknown): number | null =>
     error instanceof nats.JetStreamApiError ? error.code : null;
-  const orNull = <T>(found: Promise<T>): Promise<T | null> =>
-    found.catch((error: unknown) => {
-      const code = codeOf(error);
-      if (code === STREAM_NOT_FOUND || code === CONSUMER_NOT_FOUND) return null;
-      throw error;
-    });
-  const create = async (config: Parameters<typeof streams.add>[0]): Promise<void> => {
-    if ((await orNull(streams.info(config.name))) !== null) return;
-    const onDisk = { ...config, storage: nats.StorageType.File };
+  const infoOf = async (stream: string): Promise<StreamInfo | null> => {
     try {
-      await streams.add({ ...onDisk, num_replicas: REPLICAS });
+      return await streams.info(stream);
     } catch (error) {
-      // A cluster that cannot hold three replicas now is asked again.
-      if (codeOf(error) !== NO_CLUSTER_FOR_REPLICAS) throw error;
-      await streams.add({ ...onDisk, num_replicas: 1 });
+      if (codeOf(error) === STREAM_NOT_FOUND) return null;
+      throw error;
+    }
+  };
+  const create = async (config: Parameters<typeof streams.add>[0]): Promise<void> => {
+    if ((await infoOf(config.name)) !== null) return;
+    const onDisk = {
+      ...config,
+      storage: nats.StorageType.File,
+      metadata: { [ID_KEY]: randomBytes(8).toString('hex') },
+    };
+    // A cluster that cannot hold three replicas now is asked again.
+    for (const num_replicas of [REPLICAS, 1]) {
+      try {
+        await streams.add({ ...onDisk, num_replicas });
+        return;
+      } catch (error) {
+        // Another host has just created it, with another id.
+        if (codeOf(error) === NAME_IN_USE) return;
+        if (codeOf(error) !== NO_CLUSTER_FOR_REPLICAS || num_replicas === 1) throw error;
+      }
     }
   };
 
   return {
     prepare: async () => {
-      const subjects = [`${name}.deliveries`, `${name}.notices`];
+      const subjects = [`${name}.deliveries`, `${name}.missed`];
       await create({ name, subjects, max_age: nats.nanos(KEPT_MS) });
       const kinds = ['heartbeat', 'start', 'credentials'];
       await create({
@@ -98,13 +123,21 @@ export async function connectNats(
         max_msgs_per_subject: 1,
       });
     },
-    publish: async (subject, body, { id, arrivedAtMs } = {}) => {
+    publish: async (subject, body, { id, hostId, arrivedAtMs } = {}) => {
+      const limit = connection.info?.max_payload ?? Infinity;
+      if (body.byteLength + HEADER_BYTES > limit) throw new RefusedError(tooLarge(body, limit));
       const headers = nats.headers();
+      if (hostId !== undefined) headers.set(HOST_HEADER, hostId);
       if (arrivedAtMs !== undefined) headers.set('Arrived-At', new Date(arrivedAtMs).toISOString());
       const options = id === undefined ? { headers } : { headers, msgID: id };
-      const ack = await js.publish(`${name}.${subject}`, body, options);
+      const ack = await js.publish(`${name}.${subject}`, body, options).catch((error: unknown) => {
+        if (codeOf(error) === MESSAGE_TOO_LARGE)
+          throw new RefusedError(tooLarge(body, null), { cause: error });
+        throw error;
+      });
       // A repeated message whose original is proposed but has no quorum yet. A change of leader may still drop it.
       if (ack.seq === 0) throw new Error('the servers have not stored the message yet');
+      return ack.seq;
     },
     last: async (subject) => {
       const { state } = await streams.info(lastName, { subjects_filter: `${name}.${subject}` });
@@ -120,55 +153,72 @@ export async function connectNats(
         }));
     },
     hear: (listener) => {
-      const prefix = `${name}.heartbeat.`;
-      connection.subscribe(`${prefix}*`, {
-        callback: (error, message) => {
-          if (error === null) listener(message.subject.slice(prefix.length), message.data);
-        },
-      });
+      for (const kind of ['heartbeat', 'start'] as const) {
+        const prefix = `${name}.${kind}.`;
+        connection.subscribe(`${prefix}*`, {
+          callback: (error, message) => {
+            if (error === null) listener(kind, message.subject.slice(prefix.length), message.data);
+          },
+        });
+      }
     },
-    log: async (consumer) => {
-      const { created, state } = await streams.info(name);
-      const place = await orNull(consumers.info(name, consumer));
+    log: async () => {
+      const { config, state } = await streams.info(name);
+      const id = config.metadata?.[ID_KEY];
+      if (id === undefined) {
+        throw new Error(`the stream ${name} was not created by stock-mirror: delete it, or set STREAM_NAME`);
+      }
       return {
-        id: created,
+        id,
         firstSeq: state.messages === 0 ? state.last_seq + 1 : state.first_seq,
         lastSeq: state.last_seq,
-        consumer: place === null ? null : { ackedSeq: place.ack_floor.stream_seq },
       };
     },
-    moveConsumer: async (consumer, fromSeq) => {
-      await orNull(consumers.delete(name, consumer));
-      await consumers.add(name, {
-        durable_name: consumer,
-        ack_policy: nats.AckPolicy.Explicit,
-        ack_wait: nats.nanos(ACK_WAIT_MS),
+    read: async function* (fromSeq, signal): AsyncGenerator<LogMessage> {
+      const consumer = await js.consumers.get(name, {
         deliver_policy: nats.DeliverPolicy.StartSequence,
         opt_start_seq: fromSeq,
+        inactive_threshold: nats.nanos(FORGOTTEN_AFTER_MS),
       });
-    },
-    consume: async (consumer, onMessage) => {
-      const messages = await (
-        await js.consumers.get(name, consumer)
-      ).consume({
-        max_messages: MESSAGES_AT_ONCE,
-        expires: PULL_MS,
-        callback: (message) =>
-          onMessage({
-            subject: message.subject.slice(name.length + 1) as LogSubject,
-            body: message.data,
-            left: message.info.pending,
-            ack: () => message.ack(),
-          }),
-      });
-      return () => messages.close();
+      const messages = await consumer.consume({ max_bytes: PULL_BYTES, expires: PULL_MS });
+      const close = (): void => void messages.close();
+      if (signal.aborted) close();
+      signal.addEventListener('abort', close);
+      readings.add(close);
+      void closeInTrouble(messages);
+      try {
+        for await (const { seq, subject, data, headers, info } of messages) {
+          yield {
+            seq,
+            subject: subject.slice(name.length + 1) as LogSubject,
+            body: data,
+            hostId: headers?.get(HOST_HEADER) || null,
+            left: info.pending,
+          };
+        }
+      } finally {
+        signal.removeEventListener('abort', close);
+        readings.delete(close);
+        await messages.close();
+      }
     },
     facts: async () => ({
       serverVersion: connection.info?.version ?? '',
       maxPayloadBytes: connection.info?.max_payload ?? 0,
-      log: await orNull(streams.info(name)),
-      last: await orNull(streams.info(lastName)),
+      log: await infoOf(name),
+      last: await infoOf(lastName),
     }),
     close: () => connection.close(),
   };
 }
+
+/** Notifications of a consumer that still works. */
+const USUAL: ReadonlySet<string> = new Set(['next', 'heartbeat', 'debug', 'discard']);
+
+/** The library would wait for a consumer on a dead server; another one can be created at once. */
+async function closeInTrouble(messages: ConsumerMessages): Promise<void> {
+  for await (const { type } of messages.status()) if (!USUAL.has(type)) await messages.close();
+}
+
+const tooLarge = (body: Uint8Array, limit: number | null): string =>
+  `the servers refuse a message of ${body.byteLength} bytes${limit === null ? '' : `: their max_payload is ${limit}`}`;

@@ -1,14 +1,27 @@
 /** Publishes what this host has received, oldest first, after it was answered. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Engine } from './engine.ts';
+import { missedBody, readMissed, type Missed } from '../inbox/missed.ts';
+import type { InboxRow } from '../inbox/inbox-file.ts';
+import type { SetAside } from '../inbox/report.ts';
+import { parseDelivery } from '../store-api/delivery.ts';
+import { variantIdsOf } from '../store-api/variant-ids.ts';
+import { RefusedError, type Engine, type LogSubject } from './engine.ts';
 import type { StreamInbox } from './stream-inbox.ts';
 
 interface PublisherDeps {
-  readonly inbox: Pick<StreamInbox, 'lastSeq' | 'metadata' | 'unpublished'>;
+  readonly inbox: Pick<StreamInbox, 'hostId' | 'lastSeq' | 'publishedSeq' | 'unpublished'>;
   readonly engine: Promise<Engine>;
+  readonly now: () => number;
+  readonly onSetAside: (setAside: SetAside, error: RefusedError) => void;
   readonly onError: (error: unknown) => void;
 }
 
+type Row = InboxRow & { readonly id: string };
+
+const SUBJECTS = { delivery: 'deliveries', missed: 'missed' } as const satisfies Record<
+  InboxRow['kind'],
+  LogSubject
+>;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 4_000;
 
@@ -16,12 +29,14 @@ export class Publisher {
   readonly #deps: PublisherDeps;
   #arrived = Promise.withResolvers<void>();
   publishedSeq: number;
+  /** The highest number in the stream of the last flight; 0 if this run has published nothing. */
+  streamSeq = 0;
   /** When the oldest row that waits arrived; null if none is known to wait. */
   oldestAtMs: number | null = null;
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps;
-    this.publishedSeq = deps.inbox.metadata.publishedSeq;
+    this.publishedSeq = deps.inbox.publishedSeq;
   }
 
   arrived(): void {
@@ -47,21 +62,64 @@ export class Publisher {
     }
   }
 
+  /** One flight: all of its messages are sent at once, and awaited. */
   async #publishSome(): Promise<void> {
     const { rows, upToSeq } = this.#deps.inbox.unpublished(this.publishedSeq);
     this.oldestAtMs = rows[0]?.arrivedAtMs ?? null;
     const engine = await this.#deps.engine;
-    const acks = await Promise.allSettled(
-      rows.map(({ kind, id, body, arrivedAtMs }) =>
-        engine.publish(kind === 'delivery' ? 'deliveries' : 'notices', body, { id, arrivedAtMs }),
-      ),
-    );
+    const acks = await Promise.allSettled(rows.map((row) => this.#publish(engine, row)));
+    let streamSeq = 0;
     for (const [at, ack] of acks.entries()) {
-      if (ack.status === 'fulfilled') continue;
-      this.publishedSeq = (rows[at]?.seq ?? 1) - 1;
-      throw ack.reason;
+      if (ack.status === 'rejected') {
+        this.publishedSeq = (rows[at]?.seq ?? 1) - 1;
+        throw ack.reason;
+      }
+      streamSeq = Math.max(streamSeq, ack.value);
     }
+    if (rows.length > 0) this.streamSeq = streamSeq;
     this.publishedSeq = upToSeq;
     this.oldestAtMs = null;
   }
+
+  async #publish(engine: Engine, row: Row): Promise<number> {
+    const { id, kind, body, arrivedAtMs } = row;
+    const { hostId } = this.#deps.inbox;
+    try {
+      return await engine.publish(SUBJECTS[kind], body, { id, hostId, arrivedAtMs });
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      const seq = await this.#publishInstead(engine, row);
+      if (kind === 'delivery') this.#report(row, error);
+      return seq;
+    }
+  }
+
+  /** Mirrors read the variants of a body that the servers refuse for good, or everything if even their list is too long. */
+  async #publishInstead(engine: Engine, row: Row): Promise<number> {
+    const { hostId } = this.#deps.inbox;
+    const publish = (missed: Missed): Promise<number> =>
+      engine.publish('missed', missedBody(missed), { id: `${row.id}-instead`, hostId });
+    const instead = missedInsteadOf(row);
+    try {
+      return await publish(instead);
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      return await publish({ ...instead, variantIds: null });
+    }
+  }
+
+  #report({ body }: Row, error: RefusedError): void {
+    const { requestId } = parseDelivery(body);
+    this.#deps.onSetAside({ atMs: this.#deps.now(), requestId, bytes: body.byteLength }, error);
+  }
+}
+
+function missedInsteadOf({ kind, body, arrivedAtMs }: Row): Missed {
+  if (kind === 'missed') return readMissed(body, arrivedAtMs);
+  return {
+    why: 'not_stored',
+    sinceMs: arrivedAtMs,
+    untilMs: arrivedAtMs,
+    variantIds: variantIdsOf(body),
+  };
 }

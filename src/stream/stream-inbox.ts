@@ -1,15 +1,26 @@
 /** What the stream needs of the inbox of its host, and of what may have been missed there. */
-import type { InboxRow, InboxRowKind, StreamPlace } from '../inbox/inbox-file.ts';
+import type { InboxRow, InboxRowKind, StreamPosition } from '../inbox/inbox-file.ts';
+import type { Missed } from '../inbox/missed.ts';
+
+export interface NewRow {
+  readonly kind: InboxRowKind;
+  readonly body: Uint8Array;
+}
 
 export interface StreamInbox {
+  /** Names this host among those of the stream. */
+  readonly hostId: string;
   /** As the last run left it. */
-  readonly metadata: StreamPlace & {
-    /** Names this host among those of the stream. */
-    readonly hostId: string;
-  };
+  readonly position: StreamPosition;
+  /** As the last run left it. */
+  readonly publishedSeq: number;
   readonly lastSeq: number;
-  /** Resolves once the row is on disk, or was there already. @throws StoreError */
-  append(kind: InboxRowKind, body: Uint8Array): Promise<void>;
+  /**
+   * Resolves once all rows are on disk, in one transaction; deliveries that were there already are skipped.
+   * @param position where the rows end in the stream, stored with them; null if they are this host's own, which are
+   * published. @throws StoreError
+   */
+  append(rows: readonly NewRow[], position: StreamPosition | null): Promise<void>;
   /** Rows that were received here, oldest first, and the last row up to which every other one needs no publishing. */
   unpublished(afterSeq: number): {
     readonly rows: readonly (InboxRow & { readonly id: string })[];
@@ -18,8 +29,8 @@ export interface StreamInbox {
 }
 
 export interface StreamCoverage {
-  /** Epoch ms, wall clock; null if this host listened all the time. */
-  readonly unsureSinceMs: number | null;
-  sure(): void;
-  streamGap(sinceMs: number | null, wallMs: number): void;
+  /** A time in which this host did not listen, and another receiver may have; null if there is none. */
+  readonly unsure: Missed | null;
+  /** That time is accounted for: another receiver listened, or the stream carries a row that says so. */
+  sure(unsure: Missed): void;
 }

@@ -1,14 +1,13 @@
 /** This host's part in the stream that several mirrors share (docs/architecture.md#several-machines). */
-import { setTimeout as wait } from 'node:timers/promises';
-import { z } from 'zod';
-import type { StreamPlace } from '../inbox/inbox-file.ts';
-import type { StreamReport } from '../inbox/report.ts';
+import type { SetAside, StreamReport } from '../inbox/report.ts';
+import type { Missed } from '../inbox/missed.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
+import { Connection } from './connection.ts';
 import { Consumer } from './consumer.ts';
 import type { Engine } from './engine.ts';
+import { Heartbeats, readHeartbeat } from './heartbeats.ts';
 import { Publisher } from './publisher.ts';
-import { Receiver } from './receiver.ts';
 import type { StreamCoverage, StreamInbox } from './stream-inbox.ts';
 
 interface StreamDeps {
@@ -20,31 +19,30 @@ interface StreamDeps {
   readonly coverage: StreamCoverage;
   /** Notices a standstill of the process. */
   readonly look: () => void;
+  /** Epoch ms, own clock. */
   readonly now: () => number;
   readonly log: Logger;
 }
 
-const RECONNECT_MS = 2_000;
 const SILENT_MS = 10_000;
 const BACKLOG_MS = 10_000;
-
-const heartbeatSchema = z.object({ backlog_ms: z.number() });
 
 export class Stream {
   readonly #deps: StreamDeps;
   readonly #stopping = new AbortController();
+  readonly #onError: (error: unknown) => void;
   readonly #publisher: Publisher;
   readonly #consumer: Consumer | null;
-  readonly #onError: (error: unknown) => void;
-  readonly #connecting = Promise.withResolvers<Engine>();
-  #receiver: Receiver | null = null;
-  engine: Engine | null = null;
+  readonly #heartbeats: Heartbeats;
+  #connection: Connection | null = null;
+  readonly #engine = Promise.withResolvers<Engine>();
   #failure: string | null = null;
+  #setAside: SetAside | null = null;
   #heardAtMs: number;
   readonly #heard = new Map<string, { readonly atMs: number; readonly backlogMs: number }>();
 
   constructor(deps: StreamDeps) {
-    const { inbox, isConsumed, coverage, now, log } = deps;
+    const { inbox, isConsumed, coverage, look, now, log } = deps;
     this.#deps = deps;
     this.#heardAtMs = now();
     const warn = createLimitedLog((fields) =>
@@ -54,45 +52,50 @@ export class Stream {
       this.#failure = messageOf(error);
       warn('failures', { err: error });
     };
-    const shared = { inbox, now, engine: this.#connecting.promise, onError: this.#onError };
-    this.#publisher = new Publisher(shared);
-    this.#consumer = isConsumed
-      ? new Consumer({ ...shared, onLost: () => coverage.streamGap(null, Date.now()) })
-      : null;
+    const onMissed = (missed: Missed): void => log.warn(missed, 'deliveries may have been missed');
+    const shared = { inbox, now, engine: this.#engine.promise, onMissed, onError: this.#onError };
+    this.#publisher = new Publisher({
+      ...shared,
+      onSetAside: (setAside, error) => {
+        this.#setAside = setAside;
+        log.error(
+          { err: error, ...setAside },
+          'the stream refuses a delivery for good: other mirrors read its variants instead',
+        );
+      },
+    });
+    this.#consumer = isConsumed ? new Consumer(shared) : null;
+    this.#heartbeats = new Heartbeats({
+      ...shared,
+      coverage,
+      look,
+      publisher: this.#publisher,
+      backlogMs: () => {
+        const { oldestAtMs } = this.#publisher;
+        return oldestAtMs === null ? 0 : Math.max(0, now() - oldestAtMs);
+      },
+    });
   }
 
-  start(): void {
-    void this.#connect();
-    for (const part of [this.#publisher, this.#consumer, this.#receiver])
-      void part?.run(this.#stopping.signal);
-  }
-
-  async #connect(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      try {
-        const engine = await this.#deps.connect();
-        if (this.#stopping.signal.aborted) {
-          await engine.close();
-          return;
-        }
-        this.engine = engine;
-        engine.hear((hostId, body) => this.#hear(hostId, body));
-        this.#connecting.resolve(engine);
-        return;
-      } catch (error) {
-        this.#onError(error);
-        await wait(RECONNECT_MS, undefined, { ref: false });
-      }
-    }
+  /** @param hasPort the public port is open: this host is a receiver. */
+  start(hasPort: boolean): void {
+    const { signal } = this.#stopping;
+    this.#connection = new Connection(this.#deps.connect, this.#onError);
+    void this.#connection.made.then((engine) => {
+      engine.hear((kind, hostId, body) => this.#hear(kind, hostId, body));
+      this.#engine.resolve(engine);
+    });
+    void this.#publisher.run(signal);
+    void this.#consumer?.run(signal);
+    if (hasPort) void this.#heartbeats.run(signal);
   }
 
   arrived(): void {
     this.#publisher.arrived();
   }
 
-  get place(): StreamPlace {
-    const { streamId, streamSeq } = this.#consumer?.place ?? this.#deps.inbox.metadata;
-    return { publishedSeq: this.#publisher.publishedSeq, streamId, streamSeq };
+  get publishedSeq(): number {
+    return this.#publisher.publishedSeq;
   }
 
   report(): StreamReport {
@@ -106,43 +109,33 @@ export class Stream {
       silentSinceMs: nowMs - this.#heardAtMs >= SILENT_MS ? this.#heardAtMs : null,
       failure: this.#failure,
       backlogSinceMs: nowMs - sinceMs >= BACKLOG_MS ? sinceMs : null,
-      hasCaughtUp: this.#consumer?.hasCaughtUp !== false,
+      hasCaughtUp: this.#consumer?.hasCaughtUp !== false && this.#deps.coverage.unsure === null,
       unpublishedRows: Math.max(0, this.#deps.inbox.lastSeq - this.#publisher.publishedSeq),
       unpublishedSinceMs: this.#publisher.oldestAtMs,
+      setAside: this.#setAside,
     };
   }
 
-  /** Call it once the public port is open, before the start. */
-  receive(): void {
-    const { inbox, coverage, look, now } = this.#deps;
-    this.#receiver = new Receiver({
-      hostId: inbox.metadata.hostId,
-      engine: this.#connecting.promise,
-      look,
-      backlogMs: () => {
-        const { oldestAtMs } = this.#publisher;
-        return oldestAtMs === null ? 0 : Math.max(0, now() - oldestAtMs);
-      },
-      coverage,
-      onError: this.#onError,
-    });
-  }
-
-  stoodStill(): void {
-    this.#receiver?.stoodStill();
+  /** The public port is about to close. */
+  closing(): Promise<void> {
+    return this.#connection?.engine === null ? Promise.resolve() : this.#heartbeats.close();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.engine?.close();
+    await this.#connection?.stop();
   }
 
-  #hear(hostId: string, body: Uint8Array): void {
-    const atMs = this.#deps.now();
+  #hear(kind: 'heartbeat' | 'start', hostId: string, body: Uint8Array): void {
     try {
-      const { backlog_ms: backlogMs } = heartbeatSchema.parse(JSON.parse(Buffer.from(body).toString()));
-      this.#heard.set(hostId, { atMs, backlogMs });
-      this.#heardAtMs = atMs;
+      if (kind === 'start') {
+        this.#heartbeats.started(hostId, body);
+        return;
+      }
+      const { backlog_ms: backlogMs, stream_seq: streamSeq } = readHeartbeat(body);
+      this.#heardAtMs = this.#deps.now();
+      this.#heard.set(hostId, { atMs: this.#heardAtMs, backlogMs });
+      this.#consumer?.published(streamSeq);
       this.#failure = null;
     } catch (error) {
       this.#onError(error);

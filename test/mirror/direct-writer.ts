@@ -77,7 +77,7 @@ export function appended(deliveries: readonly Pick<Arrival, 'body' | 'arrivedAtM
       arrivedAtMs,
       isFromStream: false,
     })),
-    place: null,
+    position: null,
     heartbeat: null,
   };
 }

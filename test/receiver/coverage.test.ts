@@ -7,6 +7,7 @@ import {
   type Opening,
   type PassedSocket,
 } from '../../src/receiver/coverage.ts';
+import { present } from '../shared/present.ts';
 
 const BOOT = 'boot-1';
 const INODE = 77;
@@ -116,18 +117,27 @@ test('requests that strangers can cut off or crowd out are written once in 15 mi
 
 test('with a stream, only the stream shows whether another receiver listened', () => {
   const coverage = running(true);
-  expect(coverage.unsureSinceMs).toBeNull();
+  expect(coverage.unsure).toBeNull();
   coverage.look(at(5_000));
+  const { unsure } = coverage;
+  expect(unsure).toMatchObject({ why: 'stood_still', sinceMs: WALL, untilMs: WALL + 5_000 });
   coverage.look(at(9_000));
-  expect([coverage.due(LAST + 9_000), coverage.unsureSinceMs]).toEqual([[], WALL]);
-  coverage.sure();
-  expect(coverage.unsureSinceMs).toBeNull();
-  coverage.streamGap(WALL + 1, WALL + 2);
-  expect(coverage.due(LAST + 9_000)).toMatchObject([{ why: 'stream_gap', sinceMs: WALL + 1 }]);
+  expect(coverage.due(LAST + 9_000)).toEqual([]);
+  // The stream has shown it of the first time only.
+  coverage.sure(present(unsure));
+  expect(coverage.unsure).toMatchObject({ sinceMs: WALL, untilMs: WALL + 9_000 });
+  coverage.sure(present(coverage.unsure));
+  expect(coverage.unsure).toBeNull();
 });
 
 test('with a stream, a time that the run before was not sure of stays open', () => {
   const coverage = new Coverage(at(0), true);
   coverage.opened({ ...STOPPED, unsureSinceMs: WALL - 7 }, { ...NOW, ...at(0) });
-  expect(coverage.unsureSinceMs).toBe(WALL - 7);
+  expect(coverage.unsure?.sinceMs).toBe(WALL - 7);
+});
+
+test('a host without a public port misses nothing there', () => {
+  const coverage = new Coverage(at(0), true);
+  coverage.look(at(5_000));
+  expect([coverage.due(LAST + 5_000), coverage.unsure]).toEqual([[], null]);
 });

@@ -35,6 +35,7 @@ const BEAT: Heartbeat = {
   isStopped: true,
   keptSocket: 7,
   unsureSinceMs: null,
+  publishedSeq: 4,
   reportJson: '{}',
 };
 const MISSED: Missed = { why: 'killed', sinceMs: T0, untilMs: T0 + 5, variantIds: null };
@@ -52,14 +53,14 @@ test('numbers deliveries in order and drops repeated bodies, also after reopenin
   ]);
 });
 
-test('stores what was missed before the deliveries, the heartbeat and the place in the stream', () => {
+test('stores what was missed before the deliveries, the heartbeat and the position in the stream', () => {
   const { db, inbox } = open();
-  const place = { publishedSeq: 4, streamId: 's', streamSeq: 9 };
+  const position = { streamId: 's', streamSeq: 9 };
   inbox.append({
     ...appended([arrival('a')]),
     missed: [MISSED, MISSED],
     atMs: T0 + 9,
-    place,
+    position,
     heartbeat: BEAT,
   });
   expect(rows(db, 'SELECT seq, kind, arrived_at_ms FROM inbox ORDER BY seq')).toEqual([
@@ -69,7 +70,7 @@ test('stores what was missed before the deliveries, the heartbeat and the place 
   ]);
   const [body] = values<Buffer>(db, 'SELECT body FROM inbox WHERE seq = 1');
   expect(readMissed(body ?? Buffer.alloc(0), 0)).toEqual(MISSED);
-  expect(readReceiver(db)).toEqual({ inboxId: inbox.lastRun.inboxId, ...place, ...BEAT });
+  expect(readReceiver(db)).toEqual({ inboxId: inbox.lastRun.inboxId, ...position, ...BEAT });
 });
 
 test('a missed row that is not understood asks for everything', () => {
@@ -172,7 +173,7 @@ test('publishes what was received here, oldest first and a little at a time, and
     isFromStream: false,
   });
   const foreign = (body: Uint8Array): Arrival => ({ ...own(body), isFromStream: true });
-  const large = (id: string): Uint8Array => delivery(id, item({ sku: 'x'.repeat(3 << 20) }));
+  const large = (id: string): Uint8Array => delivery(id, item({ sku: 'x'.repeat(600_000) }));
   const small = (id: string): Uint8Array => delivery(id, item());
   const store = (...arrivals: Arrival[]): void => inbox.append({ ...appended([]), arrivals });
   store(own(small('a')), foreign(small('b')), own(large('c')), own(large('d')), own(small('e')));

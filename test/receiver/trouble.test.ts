@@ -52,7 +52,7 @@ test('the bodies of one turn of the event loop and a heartbeat become one commit
   const row = { kind: 'delivery', arrivedAtMs: 1, isFromStream: false } as const;
   await Promise.all(
     Array.from({ length: 90 }, (_, n) =>
-      receiver.receiver.append({ ...row, body: delivery(`r${n}`, item()) }),
+      receiver.receiver.append([{ ...row, body: delivery(`r${n}`, item()) }]),
     ),
   );
   expect(commits).toBe(1);

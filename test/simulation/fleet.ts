@@ -43,7 +43,6 @@ export class Fleet {
     this.servers = new MemoryServers({
       now: () => Math.round(time.nowMs),
       travel: () => this.#travel(),
-      later: (action, ms) => void time.after(ms, WORLD, action),
     });
   }
 
@@ -54,11 +53,10 @@ export class Fleet {
       if (!life.alive) await new Promise(() => undefined);
       if (life.standsStillUntilMs > time.nowMs) await time.sleep(life.standsStillUntilMs - time.nowMs);
       if (this.#cut.has(host)) throw new Error('cut off');
-    });
+    }, host);
     return Promise.resolve({
       ...engine,
       hear: (listener) => engine.hear(AsyncLocalStorage.bind(listener)),
-      consume: (consumer, onMessage) => engine.consume(consumer, AsyncLocalStorage.bind(onMessage)),
     });
   }
 
@@ -94,7 +92,7 @@ export class Fleet {
     const [second, ...others] = this.receivers;
     void present(second).start();
     const beginOthers = (): void => {
-      if (this.servers.consumers.size < MIRRORS) return this.#later(100, beginOthers);
+      if (this.servers.readers.size < MIRRORS) return this.#later(100, beginOthers);
       for (const other of others) void other.start();
       this.#hasBegun = true;
       this.#troubleAgain();
@@ -115,14 +113,11 @@ export class Fleet {
     }
   }
 
-  /** Everything that a running receiver has answered is in the log, and every mirror has acknowledged it. */
+  /** Everything that a running receiver has answered is in the log, and every mirror has taken it. */
   isDrained(): boolean {
     return (
       this.receivers.every((receiver) => receiver.isRunning && receiver.disk.isPublished) &&
-      [...this.servers.consumers.values()].every(
-        ({ nextSeq, unacked, again }) =>
-          nextSeq > this.servers.lastSeq && unacked.size === 0 && again.length === 0,
-      )
+      [...this.servers.readers.values()].every(({ nextSeq }) => nextSeq > this.servers.lastSeq)
     );
   }
 

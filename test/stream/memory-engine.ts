@@ -1,18 +1,23 @@
 /** Servers of a stream engine in memory, shared by the engines of several hosts. */
-import type { Engine, LastMessage, Log, LogMessage, LogSubject } from '../../src/stream/engine.ts';
+import {
+  RefusedError,
+  type Engine,
+  type LastMessage,
+  type LogMessage,
+  type LogSubject,
+  type PublishOptions,
+} from '../../src/stream/engine.ts';
 
 interface Stored {
   readonly seq: number;
   readonly subject: LogSubject;
   readonly body: Uint8Array;
+  readonly hostId: string | null;
 }
 
-interface Consumer {
+/** A host that reads the log. */
+interface Reader {
   nextSeq: number;
-  /** Sent and not acknowledged, oldest first. */
-  readonly unacked: Set<Stored>;
-  readonly again: Stored[];
-  onMessage: ((message: LogMessage) => void) | null;
 }
 
 interface MemoryOptions {
@@ -20,21 +25,24 @@ interface MemoryOptions {
   readonly now: () => number;
   /** Resolves after the time that a message takes; rejects when it does not arrive. */
   readonly travel?: () => Promise<void>;
-  readonly later?: (action: () => void, ms: number) => void;
 }
 
-const ACK_WAIT_MS = 5_000;
+type Heard = (kind: 'heartbeat' | 'start', hostId: string, body: Uint8Array) => void;
 
 export class MemoryServers {
   readonly #options: MemoryOptions;
-  readonly #ids = new Set<string>();
-  readonly #listeners = new Set<(hostId: string, body: Uint8Array) => void>();
+  /** Numbers of the messages by their ids. */
+  readonly #ids = new Map<string, number>();
+  readonly #listeners = new Set<Heard>();
+  #changed = Promise.withResolvers<void>();
   readonly last = new Map<string, LastMessage>();
-  readonly consumers = new Map<string, Consumer>();
+  /** The last reading of each host. */
+  readonly readers = new Map<unknown, Reader>();
   log: Stored[] = [];
   id = 'log-1';
   firstSeq = 1;
   lastSeq = 0;
+  maxBytes = Infinity;
   #isAway = false;
 
   constructor(options: MemoryOptions) {
@@ -44,7 +52,7 @@ export class MemoryServers {
   /** While they are away, no request is answered, and nothing is delivered. */
   set isAway(isAway: boolean) {
     this.#isAway = isAway;
-    if (!isAway) for (const consumer of this.consumers.values()) this.#deliver(consumer);
+    this.#change();
   }
 
   /** As an operator would delete both streams, which are created again at once. */
@@ -53,8 +61,8 @@ export class MemoryServers {
     this.#ids.clear();
     this.log = [];
     this.last.clear();
-    this.consumers.clear();
     [this.firstSeq, this.lastSeq] = [1, 0];
+    this.#change();
   }
 
   /** The time in which the same message is stored once has passed. */
@@ -69,21 +77,22 @@ export class MemoryServers {
   }
 
   /** @param reach rejects while this host cannot reach the servers. */
-  connect(reach: () => Promise<void> = () => Promise.resolve()): Engine {
+  connect(reach: () => Promise<void> = () => Promise.resolve(), host: unknown = {}): Engine {
     const arrive = async (): Promise<void> => {
       await reach();
       await this.#options.travel?.();
       if (this.#isAway) throw new Error('the servers are away');
     };
     const whenReached = (action: () => unknown): void => void arrive().then(action, () => undefined);
-    const heard = new Set<(hostId: string, body: Uint8Array) => void>();
-    let stopConsuming: (() => Promise<unknown>) | null = null;
+    const heard = new Set<Heard>();
+    const closing = new AbortController();
     return {
       prepare: arrive,
-      publish: async (subject, body, options) => {
+      publish: async (subject, body, options = {}) => {
         await arrive();
-        this.#store(subject, body, options?.id);
+        const seq = this.#store(subject, body, options);
         await arrive();
+        return seq;
       },
       last: async (subject) => {
         await arrive();
@@ -92,78 +101,68 @@ export class MemoryServers {
         return [...this.last.values()].filter((message) => matches(message.subject));
       },
       hear: (listener) => {
-        const reached = (hostId: string, body: Uint8Array): void =>
-          whenReached(() => heard.has(reached) && listener(hostId, body));
+        const reached: Heard = (...message) => whenReached(() => heard.has(reached) && listener(...message));
         heard.add(reached);
         this.#listeners.add(reached);
       },
-      log: async (name): Promise<Log> => {
+      log: async () => {
         await arrive();
         const { id, firstSeq, lastSeq } = this;
-        const consumer = this.consumers.get(name);
-        if (consumer === undefined) return { id, firstSeq, lastSeq, consumer: null };
-        const open = [...consumer.unacked, ...consumer.again].map(({ seq }) => seq);
-        return { id, firstSeq, lastSeq, consumer: { ackedSeq: Math.min(consumer.nextSeq, ...open) - 1 } };
+        return { id, firstSeq, lastSeq };
       },
-      moveConsumer: async (name, fromSeq) => {
-        await arrive();
-        const nextSeq = Math.min(Math.max(fromSeq, this.firstSeq), this.lastSeq + 1);
-        this.consumers.set(name, { nextSeq, unacked: new Set(), again: [], onMessage: null });
+      read: (fromSeq, signal) => {
+        const reader = { nextSeq: fromSeq };
+        this.readers.set(host, reader);
+        return this.#read(reader, arrive, AbortSignal.any([signal, closing.signal]));
       },
-      consume: async (name, onMessage) => {
-        await arrive();
-        const consumer = this.consumers.get(name);
-        if (consumer === undefined) throw new Error('consumer not found');
-        const reached = (message: LogMessage): void =>
-          whenReached(() => consumer.onMessage === reached && onMessage(message));
-        consumer.onMessage = reached;
-        this.#deliver(consumer);
-        stopConsuming = () => {
-          if (consumer.onMessage === reached) consumer.onMessage = null;
-          return Promise.resolve();
-        };
-        return stopConsuming;
-      },
-      close: async () => {
+      close: () => {
         for (const listener of heard) this.#listeners.delete(listener);
         heard.clear();
-        await stopConsuming?.();
+        closing.abort();
+        return Promise.resolve();
       },
     };
   }
 
-  #store(subject: string, body: Uint8Array, id?: string): void {
-    if (subject !== 'deliveries' && subject !== 'notices') {
+  #store(subject: string, body: Uint8Array, { id, hostId }: PublishOptions): number {
+    if (body.byteLength > this.maxBytes) throw new RefusedError('too large');
+    if (subject !== 'deliveries' && subject !== 'missed') {
       this.last.set(subject, { subject, body, atMs: this.#options.now() });
-      const [kind, hostId = ''] = subject.split('.');
-      if (kind === 'heartbeat') for (const listener of this.#listeners) listener(hostId, body);
-      return;
+      const [kind, host = ''] = subject.split('.');
+      if (kind === 'heartbeat' || kind === 'start') {
+        for (const listener of this.#listeners) listener(kind, host, body);
+      }
+      return 0;
     }
-    if (id !== undefined && this.#ids.has(id)) return;
-    if (id !== undefined) this.#ids.add(id);
+    const found = id === undefined ? undefined : this.#ids.get(id);
+    if (found !== undefined) return found;
     this.lastSeq += 1;
-    this.log.push({ seq: this.lastSeq, subject, body });
-    for (const consumer of this.consumers.values()) this.#deliver(consumer);
+    if (id !== undefined) this.#ids.set(id, this.lastSeq);
+    this.log.push({ seq: this.lastSeq, subject, body, hostId: hostId ?? null });
+    this.#change();
+    return this.lastSeq;
   }
 
-  #deliver(consumer: Consumer): void {
-    const { onMessage } = consumer;
-    if (onMessage === null || this.#isAway) return;
-    const fresh = this.log.filter(({ seq }) => seq >= consumer.nextSeq);
-    consumer.nextSeq = this.lastSeq + 1;
-    const due = [...consumer.again.splice(0), ...fresh];
-    for (const [at, stored] of due.entries()) {
-      const { subject, body } = stored;
-      consumer.unacked.add(stored);
-      const again = (): void => {
-        if (!consumer.unacked.delete(stored)) return;
-        consumer.again.push(stored);
-        this.#deliver(consumer);
-      };
-      const later = this.#options.later ?? ((action, ms) => void setTimeout(action, ms).unref());
-      later(again, ACK_WAIT_MS);
-      const ack = (): void => void consumer.unacked.delete(stored);
-      onMessage({ subject, body, left: due.length - at - 1, ack });
+  async *#read(reader: Reader, arrive: () => Promise<void>, signal: AbortSignal): AsyncGenerator<LogMessage> {
+    const { id } = this;
+    const aborted = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => aborted.resolve());
+    await arrive();
+    while (!signal.aborted && id === this.id) {
+      const message = this.#isAway ? undefined : this.log.find(({ seq }) => seq >= reader.nextSeq);
+      if (message === undefined) {
+        await Promise.race([this.#changed.promise, aborted.promise]);
+        continue;
+      }
+      await arrive();
+      if (signal.aborted) return;
+      reader.nextSeq = message.seq + 1;
+      yield { ...message, left: this.lastSeq - message.seq };
     }
+  }
+
+  #change(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
   }
 }

@@ -39,6 +39,7 @@ export interface NatsServer {
 }
 
 export interface NatsCluster {
+  readonly servers: readonly NatsServer[];
   /** Settings of a host that uses it. */
   readonly env: Environment;
   /** The server that leads a stream. */
@@ -95,6 +96,7 @@ export async function startCluster(test: Owner): Promise<NatsCluster> {
     };
     if (await areReady(monitors)) {
       return {
+        servers,
         env: {
           STREAM_URL: own.map(({ port }) => `tls://127.0.0.1:${port}`).join(),
           STREAM_USER: 'stock-mirror',

@@ -117,6 +117,15 @@ export const CAUSES = {
       'Look for `stream_silent` and for this cause on each receiver. If the stream works, give the machine that is behind a faster disk; `stock-mirror doctor` checks the limits of the servers.',
     alertAfter: '1m',
   },
+  stream_refused: {
+    severity: 'warning',
+    owner: 'host',
+    message:
+      'The NATS servers refuse a delivery because of its size{delivery}. It is stored here; other mirrors read its variants instead.',
+    remedy:
+      'Set `max_payload: 2MB` in the configuration of every server, and reload it; `stock-mirror doctor` checks it.',
+    alertAfter: '0s',
+  },
   wrong_store: {
     severity: 'critical',
     owner: 'operator',

@@ -68,6 +68,8 @@ const BEHIND_MS = 30_000;
 const CLOCK_OFF_MS = 10_000;
 /** The pause between the ticks that it may cause. */
 const TURNED_AWAY_MS = 15 * 60_000;
+/** How long a delivery that the stream refused is shown. */
+const REFUSED_MS = 60 * 60_000;
 
 export function stateOf(facts: Facts): MirrorState {
   const { file, own, pendingReads } = facts;
@@ -179,7 +181,7 @@ function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
   if (fault === null && behindSinceMs !== null && nowMs - behindSinceMs >= BEHIND_MS) {
     yield causeOf('apply_behind', behindSinceMs);
   }
-  if (own.stream !== null) yield* streamCauses(own.stream);
+  if (own.stream !== null) yield* streamCauses(own.stream, nowMs);
   if (own.blocked !== null) yield storeCause(own.blocked);
   if (own.silentSinceMs !== null) yield causeOf('silence', own.silentSinceMs);
   if (own.badSignatures !== null) {
@@ -208,12 +210,19 @@ function isQuiet(stream: StreamReport | null): boolean {
   return stream === null || (stream.silentSinceMs === null && stream.backlogSinceMs === null);
 }
 
-function* streamCauses({ silentSinceMs, failure, backlogSinceMs }: StreamReport): Generator<Cause> {
+function* streamCauses(
+  { silentSinceMs, failure, backlogSinceMs, setAside }: StreamReport,
+  nowMs: number,
+): Generator<Cause> {
   if (silentSinceMs !== null) {
     const how = failure === null ? '' : ` (${sentence(failure)})`;
     yield causeOf('stream_silent', silentSinceMs, { how });
   }
   if (backlogSinceMs !== null) yield causeOf('stream_backlog', backlogSinceMs);
+  if (setAside !== null && nowMs - setAside.atMs < REFUSED_MS) {
+    const delivery = ` (${setAside.requestId ?? 'without request_id'}, ${setAside.bytes} bytes)`;
+    yield causeOf('stream_refused', setAside.atMs, { delivery });
+  }
 }
 
 function sentence(text: string): string {

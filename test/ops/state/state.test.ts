@@ -47,6 +47,7 @@ const stream = (over: Partial<ProcessFacts['stream']>) =>
       hasCaughtUp: true,
       unpublishedRows: 0,
       unpublishedSinceMs: null,
+      setAside: null,
       ...over,
     },
   });
@@ -119,6 +120,16 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
     stream({ silentSinceMs: NOW - MINUTE, failure: 'timeout' }),
     'stale stream_silent',
     /\(timeout\)/,
+  ],
+  [
+    'a delivery that the stream refuses',
+    stream({ setAside: { atMs: NOW - MINUTE, requestId: 'r1', bytes: 1_500_000 } }),
+    'live stream_refused',
+  ],
+  [
+    'a delivery that the stream refused hours ago',
+    stream({ setAside: { atMs: NOW - 61 * MINUTE, requestId: 'r1', bytes: 1_500_000 } }),
+    'live',
   ],
   ['deliveries that wait', stream({ backlogSinceMs: NOW - MINUTE }), 'stale stream_backlog'],
   [

@@ -1,0 +1,201 @@
+/** Hosts of one stream, with real receivers and inboxes but no port, on virtual time. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { openInboxReader } from '../../src/inbox/inbox-file.ts';
+import { readMissed, type Missed } from '../../src/inbox/missed.ts';
+import type { StreamReport } from '../../src/inbox/report.ts';
+import { openInboxWriter, type InboxWriter } from '../../src/receiver/inbox-writer.ts';
+import { Receiver, type SharedStream } from '../../src/receiver/receiver.ts';
+import { shareStream } from '../../src/receiver/share-stream.ts';
+import type { Engine } from '../../src/stream/engine.ts';
+import { newPath, T0 } from '../mirror/mirror-file.ts';
+import { present } from '../shared/present.ts';
+import { HOSTS, installGlobals } from '../simulation/globals.ts';
+import { newLife, VirtualTime, type Life } from '../simulation/virtual-time.ts';
+import { MemoryServers } from './memory-engine.ts';
+
+export const body = (id: string): Uint8Array =>
+  Buffer.from(JSON.stringify({ request_id: id, data: { items: [{ id: '100', old: 1, new: 2 }] } }));
+
+export class Machines {
+  readonly time = new VirtualTime(T0);
+  readonly #globals = installGlobals(this.time);
+  /** Their clock is far from those of the hosts. */
+  readonly servers = new MemoryServers({ now: () => this.time.nowMs - 3_600_000 });
+
+  constructor() {
+    onTestFinished(() => this.#globals.restore());
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.time.runUntil(this.time.nowMs + ms);
+  }
+
+  host(role: Role): Host {
+    return new Host(this, role);
+  }
+}
+
+export type Role = 'receiver' | 'mirror' | 'both';
+
+/** How the public port of a host is opened: by the host, or passed by systemd, which keeps it open meanwhile. */
+type Port = 'own' | 'passed';
+
+const INODE = 7;
+
+export class Host {
+  readonly #machines: Machines;
+  readonly #role: Role;
+  readonly #path = newPath();
+  #inbox: InboxWriter | null = null;
+  #receiver: Receiver | null = null;
+  #stream: SharedStream | null = null;
+  #life = newLife();
+  /** Takes the place of its engine's functions. */
+  broken: Partial<Engine> = {};
+  /** The servers do not take its messages. */
+  refuses: (subject: string, body: Uint8Array) => boolean = () => false;
+  /** Whether a connection is made. */
+  connecting = (): boolean => true;
+  isDiskFull = false;
+
+  constructor(machines: Machines, role: Role) {
+    this.#machines = machines;
+    this.#role = role;
+    onTestFinished(() => this.kill());
+  }
+
+  async start(port: Port = 'own'): Promise<void> {
+    this.#life = newLife();
+    await HOSTS.run({ life: this.#life, wallOffsetMs: 0 }, () => this.#start(port));
+  }
+
+  async #start(port: Port): Promise<void> {
+    const life = this.#life;
+    const inbox = openInboxWriter(this.#path);
+    this.#inbox = inbox;
+    const append = inbox.append.bind(inbox);
+    inbox.append = (rows) => {
+      if (this.isDiskFull || !life.alive) throw new Error('the disk takes nothing');
+      append(rows);
+    };
+    const receiver = new Receiver(
+      {
+        inbox,
+        host: { wallMs: Date.now, sinceBootMs: () => Date.now() - T0 + 60_000, bootId: 'boot' },
+        log: pino({ level: 'silent' }),
+        later: setImmediate,
+        onCommit: () => undefined,
+        onTrouble: () => undefined,
+        onDeath: () => undefined,
+      },
+      true,
+    );
+    this.#receiver = receiver;
+    const stream = shareStream(receiver, {
+      connect: () => this.#connect(life),
+      isConsumed: this.#role !== 'receiver',
+      log: pino({ level: 'silent' }),
+    });
+    this.#stream = stream;
+    receiver.share(stream);
+    await receiver.start(
+      this.#role === 'mirror'
+        ? null
+        : {
+            host: '127.0.0.1',
+            port: 0,
+            passed: port === 'own' ? null : { fd: 3, inode: INODE, wasQueueFull: false },
+            secrets: [],
+            listen: () => Promise.resolve({ host: '', port: 0, stop: () => Promise.resolve() }),
+          },
+    );
+    stream.start();
+  }
+
+  #connect(life: Life): Promise<Engine> {
+    if (!this.connecting()) return Promise.reject(new Error('no server is reached'));
+    const { time, servers } = this.#machines;
+    const engine = servers.connect(async () => {
+      // A dead process sends nothing more.
+      if (!life.alive) await new Promise(() => undefined);
+      if (time.nowMs < life.standsStillUntilMs) await time.sleep(life.standsStillUntilMs - time.nowMs);
+    });
+    const publish: Engine['publish'] = (subject, sent, options) =>
+      this.refuses(subject, sent)
+        ? Promise.reject(new Error('not taken'))
+        : engine.publish(subject, sent, options);
+    const hear: Engine['hear'] = (listener) => engine.hear(AsyncLocalStorage.bind(listener));
+    return Promise.resolve({ ...engine, publish, hear, ...this.broken });
+  }
+
+  async receive(...ids: string[]): Promise<void> {
+    const receiver = present(this.#receiver);
+    const arrivals = ids.map((id) => ({
+      kind: 'delivery' as const,
+      body: body(id),
+      arrivedAtMs: receiver.now(),
+      isFromStream: false,
+    }));
+    await Promise.all(arrivals.map((arrival) => receiver.append([arrival])));
+  }
+
+  /** kill -9 */
+  kill(): void {
+    this.#life.end();
+    this.#inbox?.close();
+    this.#inbox = null;
+  }
+
+  /** In order. */
+  async stop(): Promise<void> {
+    await this.#receiver?.stop();
+    this.#inbox?.close();
+    this.#life.end();
+    this.#inbox = null;
+  }
+
+  /** SIGSTOP, and SIGCONT after that time. */
+  standStill(ms: number): void {
+    this.#life.standsStillUntilMs = this.#machines.time.nowMs + ms;
+  }
+
+  get report(): StreamReport {
+    return present(this.#stream).report();
+  }
+
+  /** Deliveries of all receivers are here, except those of the last seconds. */
+  get isCurrent(): boolean {
+    const { hasCaughtUp, silentSinceMs, backlogSinceMs } = this.report;
+    return hasCaughtUp && silentSinceMs === null && backlogSinceMs === null;
+  }
+
+  /** Request ids of the deliveries. */
+  get ids(): string[] {
+    return this.#rows('delivery').map(
+      (row) => (JSON.parse(row.toString()) as { request_id: string }).request_id,
+    );
+  }
+
+  get missed(): Missed[] {
+    return this.#rows('missed').map((row) => readMissed(row, 0));
+  }
+
+  /** The reasons of the rows about what may have been missed. */
+  get whys(): string[] {
+    return this.missed.map(({ why }) => why);
+  }
+
+  #rows(kind: string): Buffer[] {
+    const db = openInboxReader(this.#path);
+    try {
+      return db
+        .prepare<[string], Buffer>('SELECT body FROM inbox WHERE kind = ? ORDER BY seq')
+        .pluck()
+        .all(kind);
+    } finally {
+      db.close();
+    }
+  }
+}

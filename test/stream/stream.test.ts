@@ -1,0 +1,452 @@
+/** Deliveries, missed time and state of several hosts (docs/architecture.md#several-machines). */
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Machines, type Host, type Role } from './host.ts';
+
+const MINUTE = 60_000;
+
+const idOf = (sent: Uint8Array): string =>
+  (JSON.parse(Buffer.from(sent).toString()) as { request_id: string }).request_id;
+
+/** The hosts have run for a while. Each mirror has the rows of its own first start and those of the receivers. */
+async function running<R extends Role[]>(...roles: R): Promise<[Machines, ...{ [K in keyof R]: Host }]> {
+  const machines = new Machines();
+  const hosts = roles.map((role) => machines.host(role));
+  for (const host of hosts) {
+    await host.start();
+    await machines.pass(10_000);
+  }
+  await machines.pass(10_500);
+  return [machines, ...hosts] as unknown as [Machines, ...{ [K in keyof R]: Host }];
+}
+
+/** The reasons of rows that are added from now on. */
+function added(host: Host): () => string[] {
+  const before = host.whys.length;
+  return () => host.whys.slice(before);
+}
+
+test('brings each delivery to every host with a mirror once', async () => {
+  const [machines, receiver, mirror, both] = await running('receiver', 'mirror', 'both');
+  await receiver.receive('a', 'b');
+  await machines.pass(1_000);
+  await both.receive('c', 'a');
+  await machines.pass(1_000);
+  expect(receiver.ids).toEqual(['a', 'b']);
+  expect(mirror.ids).toEqual(['a', 'b', 'c']);
+  expect(both.ids).toEqual(['a', 'b', 'c']);
+  for (const host of [receiver, mirror, both]) {
+    expect(host.isCurrent).toBe(true);
+    expect(host.report).toMatchObject({
+      silentSinceMs: null,
+      failure: null,
+      backlogSinceMs: null,
+      unpublishedRows: 0,
+      unpublishedSinceMs: null,
+      setAside: null,
+    });
+  }
+});
+
+test('keeps deliveries while the servers are away, and publishes them in order afterwards', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const missed = added(mirror);
+  machines.servers.isAway = true;
+  const awayAtMs = Date.now();
+  await receiver.receive('a', 'b');
+  await receiver.receive('c');
+  await machines.pass(5 * MINUTE);
+  const { failure, silentSinceMs, backlogSinceMs, unpublishedRows } = receiver.report;
+  expect([failure, unpublishedRows]).toEqual(['the servers are away', 3]);
+  expect(silentSinceMs).not.toBeNull();
+  expect(Math.abs((backlogSinceMs ?? 0) - awayAtMs)).toBeLessThan(10);
+  expect(mirror.report.silentSinceMs).toBeLessThanOrEqual(awayAtMs);
+  expect(mirror.isCurrent).toBe(false);
+  machines.servers.isAway = false;
+  await machines.pass(10_000);
+  expect(mirror.ids).toEqual(['a', 'b', 'c']);
+  expect(missed()).toEqual([]);
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test('publishes unconfirmed deliveries again after a kill, and mirrors drop the doubles', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  await receiver.receive('a');
+  await machines.pass(100);
+  receiver.kill();
+  machines.servers.forgetIds();
+  await receiver.start();
+  await receiver.receive('b');
+  await machines.pass(10_000);
+  expect(machines.servers.log.filter(({ subject }) => subject === 'deliveries')).toHaveLength(3);
+  expect(mirror.ids).toEqual(['a', 'b']);
+});
+
+test('publishes a delivery again that was not taken, and none of those before it', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  receiver.refuses = (_, sent) => idOf(sent) === 'b';
+  await receiver.receive('a', 'b');
+  await machines.pass(20_000);
+  expect(mirror.ids).toEqual(['a']);
+  machines.servers.forgetIds();
+  receiver.refuses = () => false;
+  await machines.pass(20_000);
+  expect(mirror.ids).toEqual(['a', 'b']);
+  expect(machines.servers.log.filter(({ subject }) => subject === 'deliveries')).toHaveLength(2);
+});
+
+test('sets a delivery aside that the servers refuse for good, and lets mirrors read its variants', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  machines.servers.maxBytes = 200;
+  const large = 'x'.repeat(200);
+  await receiver.receive('a', large, 'b');
+  await machines.pass(10_000);
+  expect(mirror.ids).toEqual(['a', 'b']);
+  expect(mirror.missed.at(-1)).toMatchObject({ why: 'not_stored', variantIds: ['100'] });
+  expect(receiver.report).toMatchObject({ unpublishedRows: 0, setAside: { requestId: large } });
+  const stored = machines.servers.lastSeq;
+  await receiver.receive('c');
+  await machines.pass(1_000);
+  expect(machines.servers.lastSeq).toBe(stored + 1);
+});
+
+test('takes what came while the mirror was away, and sees nothing missed in its restart', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const missed = added(mirror);
+  mirror.kill();
+  await receiver.receive('a');
+  await machines.pass(5 * MINUTE);
+  await mirror.start();
+  expect(mirror.isCurrent).toBe(false);
+  await machines.pass(2_000);
+  expect(mirror.ids).toEqual(['a']);
+  expect(missed()).toEqual([]);
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test('a new mirror begins with a gap, at the end of the stream', async () => {
+  const [machines, receiver] = await running('receiver');
+  await receiver.receive('old');
+  await machines.pass(1_000);
+  const mirror = machines.host('mirror');
+  await mirror.start();
+  await machines.pass(1_000);
+  await receiver.receive('new');
+  await machines.pass(1_000);
+  expect(mirror.whys).toEqual(['stream_gap']);
+  expect(mirror.ids).toEqual(['new']);
+});
+
+test('a gap of one mirror is not published', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const missed = added(mirror);
+  const other = machines.host('both');
+  await other.start();
+  await machines.pass(MINUTE);
+  expect(other.whys).toContain('stream_gap');
+  expect(missed()).toEqual([]);
+  expect(receiver.whys).toEqual(['first_start']);
+});
+
+test.each<[string, (machines: Machines) => void]>([
+  ['was created again', ({ servers }) => servers.recreate()],
+  ['has dropped messages', ({ servers }) => servers.expireBefore(servers.lastSeq + 1)],
+])('a mirror that comes back to a stream that %s has one gap', async (_, happen) => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const missed = added(mirror);
+  mirror.kill();
+  await receiver.receive('a', 'b');
+  await machines.pass(MINUTE);
+  happen(machines);
+  await mirror.start();
+  await receiver.receive('c');
+  await machines.pass(MINUTE);
+  expect(missed()).toEqual(['stream_gap']);
+  await receiver.receive('d');
+  await machines.pass(MINUTE);
+  mirror.kill();
+  await mirror.start();
+  await machines.pass(MINUTE);
+  expect(missed()).toEqual(['stream_gap']);
+  expect(mirror.ids.at(-1)).toBe('d');
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test('messages that are dropped after a mirror has looked at the stream are a gap', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const missed = added(mirror);
+  mirror.kill();
+  await receiver.receive('a', 'b');
+  await machines.pass(2_000);
+  const { servers } = machines;
+  const { id, firstSeq, lastSeq } = servers;
+  mirror.broken = { log: () => Promise.resolve({ id, firstSeq, lastSeq }) };
+  servers.expireBefore(lastSeq);
+  await mirror.start();
+  await machines.pass(5_000);
+  expect(mirror.ids).toEqual(['b']);
+  expect(missed()).toEqual(['stream_gap']);
+});
+
+test('a stream that seems shorter for a moment, as a new leader may show it, is no gap', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  await receiver.receive('a');
+  await machines.pass(5_000);
+  mirror.kill();
+  const missed = added(mirror);
+  const untilMs = Date.now() + 3_000;
+  const { servers } = machines;
+  const log = () => {
+    const { id, firstSeq, lastSeq } = servers;
+    return Promise.resolve({ id, firstSeq, lastSeq: lastSeq - (Date.now() < untilMs ? 1 : 0) });
+  };
+  mirror.broken = { log };
+  await mirror.start();
+  await machines.pass(20_000);
+  expect(missed()).toEqual([]);
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test('takes deliveries again that could not be appended', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  mirror.isDiskFull = true;
+  await receiver.receive('a', 'b');
+  await machines.pass(15_000);
+  expect(mirror.ids).toEqual([]);
+  expect(mirror.isCurrent).toBe(false);
+  mirror.isDiskFull = false;
+  await machines.pass(10_000);
+  expect(mirror.ids).toEqual(['a', 'b']);
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test('stores the position with the rows: a kill at any moment repeats and loses nothing', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const ids = Array.from({ length: 30 }, (_, at) => `d${String(at).padStart(2, '0')}`);
+  for (const [at, id] of ids.entries()) {
+    await receiver.receive(id);
+    await machines.pass(7 * (at % 4));
+    mirror.kill();
+    await mirror.start();
+    await machines.pass(3 * (at % 5));
+  }
+  await machines.pass(20_000);
+  expect(mirror.ids).toEqual(ids);
+});
+
+test('a mirror whose reading is stuck sees from the heartbeats of receivers that it is behind', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  mirror.kill();
+  // eslint-disable-next-line require-yield -- a server that delivers nothing
+  const read = async function* () {
+    await new Promise(() => undefined);
+  };
+  mirror.broken = { read };
+  await mirror.start();
+  await machines.pass(5_000);
+  expect(mirror.isCurrent).toBe(true);
+  await receiver.receive('a');
+  await machines.pass(13_000);
+  expect(mirror.isCurrent).toBe(false);
+});
+
+test('the restart of the only receiver is missed time for every mirror, also for one that is away', async () => {
+  const [machines, receiver, mirror, away] = await running('receiver', 'mirror', 'mirror');
+  const missed = [mirror, away].map(added);
+  away.kill();
+  receiver.kill();
+  await receiver.start();
+  await machines.pass(MINUTE);
+  expect(missed[0]?.()).toEqual(['killed']);
+  await away.start();
+  await machines.pass(10_000);
+  expect(missed[1]?.()).toEqual(['killed']);
+});
+
+test('a host that receives and mirrors does not take its own rows again', async () => {
+  const [machines, both] = await running('both');
+  const missed = added(both);
+  both.kill();
+  await both.start();
+  await both.receive('a');
+  await machines.pass(10_000);
+  expect(missed()).toEqual(['killed']);
+  expect(both.ids).toEqual(['a']);
+  expect(both.isCurrent).toBe(true);
+});
+
+test('the restart of one receiver of two is no missed time', async () => {
+  const [machines, one, two, mirror] = await running('receiver', 'both', 'mirror');
+  const missed = added(mirror);
+  for (const receiver of [one, two]) {
+    receiver.kill();
+    await machines.pass(MINUTE);
+    await receiver.start();
+    await machines.pass(10_000);
+    await receiver.stop();
+    await receiver.start();
+    await machines.pass(10_000);
+  }
+  expect(missed()).toEqual([]);
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test('two receivers that stop in order and start again at once leave missed time, however short', async () => {
+  const [machines, one, two, mirror] = await running('receiver', 'receiver', 'mirror');
+  const missed = added(mirror);
+  await Promise.all([one.stop(), two.stop(), machines.pass(1)]);
+  const closedAtMs = Date.now();
+  await machines.pass(300);
+  await one.start();
+  await two.start();
+  await machines.pass(2_000);
+  expect(missed()).toContain('stream_gap');
+  const { sinceMs, untilMs } = mirror.missed.at(-1) ?? {};
+  expect(sinceMs).toBeLessThanOrEqual(closedAtMs);
+  expect(sinceMs).toBeGreaterThan(closedAtMs - 1_000);
+  expect(untilMs).toBeGreaterThanOrEqual(closedAtMs + 300);
+});
+
+test('a receiver that is killed right before another one starts does not cover for it', async () => {
+  const [machines, one, two, mirror] = await running('receiver', 'receiver', 'mirror');
+  const missed = added(mirror);
+  two.kill();
+  await machines.pass(5_000);
+  // Its last heartbeat is less than a second old.
+  one.kill();
+  await two.start();
+  await machines.pass(8_000);
+  expect(missed()).toEqual(['stream_gap']);
+});
+
+test('two receivers killed together both find the missed time, and wait for each other only for a moment', async () => {
+  const [machines, one, two, mirror] = await running('receiver', 'receiver', 'mirror');
+  const missed = added(mirror);
+  one.kill();
+  two.kill();
+  await machines.pass(2_000);
+  await one.start();
+  await two.start();
+  await machines.pass(6_000);
+  expect(missed().length).toBeGreaterThan(0);
+  await machines.pass(2_000);
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test('a passed socket that stayed open makes the restart of the only receiver no missed time', async () => {
+  const machines = new Machines();
+  const [receiver, mirror] = [machines.host('receiver'), machines.host('mirror')];
+  await receiver.start('passed');
+  await mirror.start();
+  await machines.pass(20_000);
+  const missed = added(mirror);
+  await receiver.stop();
+  await machines.pass(10_000);
+  await receiver.start('passed');
+  await machines.pass(10_000);
+  expect(missed()).toEqual([]);
+});
+
+test('a restart while the servers are away is missed time, also after a second one with an open socket', async () => {
+  const machines = new Machines();
+  const [receiver, mirror] = [machines.host('receiver'), machines.host('mirror')];
+  await receiver.start('passed');
+  await mirror.start();
+  await machines.pass(20_000);
+  const missed = added(mirror);
+  machines.servers.isAway = true;
+  await machines.pass(MINUTE);
+  receiver.kill();
+  await receiver.start('passed');
+  await machines.pass(MINUTE);
+  expect(receiver.report.hasCaughtUp).toBe(false);
+  await Promise.all([receiver.stop(), machines.pass(1_000)]);
+  await receiver.start('passed');
+  await machines.pass(MINUTE);
+  machines.servers.isAway = false;
+  await machines.pass(20_000);
+  expect(missed()).toEqual(['killed']);
+});
+
+test('a standstill of the only receiver is missed time, also in the middle of its first heartbeat', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const missed = added(mirror);
+  receiver.standStill(4_000);
+  await machines.pass(10_000);
+  expect(missed()).toEqual(['stood_still']);
+  receiver.kill();
+  const whileUnsure: string[] = [];
+  receiver.refuses = (subject) => {
+    if (!receiver.report.hasCaughtUp) whileUnsure.push(subject.replace(/\..*/, ''));
+    return false;
+  };
+  let hasStoodStill = false;
+  receiver.broken = {
+    last: async (subject) => {
+      const found = await machines.servers.connect().last(subject);
+      if (subject !== 'heartbeat.*' || hasStoodStill) return found;
+      hasStoodStill = true;
+      receiver.standStill(4_000);
+      await wait(100);
+      return found;
+    },
+  };
+  await receiver.start();
+  await machines.pass(20_000);
+  expect(missed()).toEqual(['stood_still', 'killed', 'stood_still']);
+  expect(whileUnsure).toEqual(['start', 'missed', 'start', 'missed']);
+});
+
+test('a standstill of one receiver of two is no missed time', async () => {
+  const [machines, one, , mirror] = await running('receiver', 'receiver', 'mirror');
+  const missed = added(mirror);
+  one.standStill(4_000);
+  await machines.pass(10_000);
+  expect(missed()).toEqual([]);
+});
+
+test('sends no heartbeat before missed time is in the stream, so that a kill in between does not hide it', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const missed = added(mirror);
+  receiver.refuses = (subject) => subject === 'missed';
+  receiver.kill();
+  await receiver.start();
+  await machines.pass(MINUTE);
+  expect(mirror.report.silentSinceMs).not.toBeNull();
+  expect(missed()).toEqual([]);
+  receiver.kill();
+  receiver.refuses = () => false;
+  await receiver.start();
+  await machines.pass(10_000);
+  expect(missed()).toContain('killed');
+  expect(mirror.report.silentSinceMs).toBeNull();
+});
+
+test('a mirror shows the backlog of a receiver whose heartbeats arrive', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const other = machines.host('receiver');
+  receiver.refuses = (subject) => subject === 'deliveries';
+  await receiver.receive('a');
+  await machines.pass(MINUTE);
+  expect(mirror.report).toMatchObject({ silentSinceMs: null, backlogSinceMs: expect.any(Number) });
+  expect(mirror.isCurrent).toBe(false);
+  // A receiver that is gone for long must not hold back the state of every mirror.
+  await other.start();
+  receiver.kill();
+  await machines.pass(MINUTE);
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test('connects once the servers are reached', async () => {
+  const machines = new Machines();
+  const host = machines.host('both');
+  let attempts = 0;
+  host.connecting = () => (attempts += 1) > 3;
+  await host.start();
+  await host.receive('a');
+  await machines.pass(30_000);
+  expect(attempts).toBe(4);
+  expect(machines.servers.log.filter(({ subject }) => subject === 'deliveries')).toHaveLength(1);
+  expect(host.report.failure).toBeNull();
+  expect(host.isCurrent).toBe(true);
+});
