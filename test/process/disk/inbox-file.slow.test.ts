@@ -94,7 +94,8 @@ test.skipIf(!isRoot).concurrent('refuses to start on an inbox that is not writab
   await mirror.stop();
   const path = mirror.databasePath;
   const folder = dirname(path);
-  const own = [folder, path, `${path}.token`, inboxPath(path), `${inboxPath(path)}.lock`];
+  const files = [path, `${path}.lock`, `${path}.numbers`, `${path}.token`, inboxPath(path)];
+  const own = [folder, ...files, `${inboxPath(path)}.lock`];
   for (const each of own) chownSync(each, OTHER_UID, OTHER_UID);
   chmodSync(folder, 0o755);
   const user = { uid: OTHER_UID, gid: OTHER_UID };
