@@ -52,6 +52,14 @@ type Phase =
   | { readonly name: 'failed'; readonly timer: NodeJS.Timeout | null }
   | { readonly name: 'closed'; readonly done: Promise<void> };
 
+interface Failure {
+  readonly threads: Threads;
+  readonly error: StoreError;
+  readonly isDamage: boolean;
+  /** Threads that still work close their files; others are ended. */
+  readonly end?: typeof closeThreads;
+}
+
 const NOWHERE: Position = { inboxSeq: 0, inputSeq: 0, changeSeq: 0, trustedAfterMs: EARLIEST_MS };
 
 export class Mirror {
@@ -112,7 +120,7 @@ export class Mirror {
   /** Ends the threads and opens the file again, by the start rule. */
   reopen(why: StoreError): void {
     const threads = this.#running();
-    if (threads !== null) this.#fail(threads, why, false);
+    if (threads !== null) this.#fail({ threads, error: why, isDamage: false, end: closeThreads });
   }
 
   /**
@@ -140,7 +148,9 @@ export class Mirror {
     try {
       return (await threads.query.call('query', { name, args: args[0] })) as QueryResult<N>;
     } catch (error) {
-      if (error instanceof StoreError && error.kind === 'damaged') this.#fail(threads, error, true);
+      if (error instanceof StoreError && error.kind === 'damaged') {
+        this.#fail({ threads, error, isDamage: true });
+      }
       throw error;
     }
   }
@@ -197,7 +207,7 @@ export class Mirror {
     for (const name of ['apply', 'query'] as const) {
       void threads[name].exited.then(({ message }) => {
         const error = new StoreError('closed', `the mirror’s ${name} thread has ended: ${message}`);
-        this.#fail(threads, error, false);
+        this.#fail({ threads, error, isDamage: false });
       });
     }
   }
@@ -222,11 +232,15 @@ export class Mirror {
         for (const listener of this.#listeners) listener({ reports: event.reports });
         return;
       case 'failed':
-        this.#fail(threads, new StoreError(event.error.kind, event.error.message), event.isDamage);
+        this.#fail({
+          threads,
+          error: new StoreError(event.error.kind, event.error.message),
+          isDamage: event.isDamage,
+        });
     }
   }
 
-  #fail(threads: Threads, error: StoreError, isDamage: boolean): void {
+  #fail({ threads, error, isDamage, end = endThreads }: Failure): void {
     if (threads !== this.#running()) return;
     const phase = this.#phase;
     const hasWorked = phase.name === 'serving' && performance.now() - phase.openedAtMs > RECOVERED_MS;
@@ -238,16 +252,20 @@ export class Mirror {
       this.#events.onFault(error);
     }
     this.#tried.resolve();
-    void this.#startAgain(threads, error);
+    void this.#startAgain(end(threads, error));
   }
 
-  async #startAgain(threads: Threads, error: StoreError): Promise<void> {
-    await Promise.all([threads.apply.stop(error), threads.query.stop(error)]);
+  async #startAgain(ended: Promise<void>): Promise<void> {
+    await ended;
     if (this.#phase.name !== 'failed') return;
     const timer = setTimeout(() => this.#start(), this.#pauseMs);
     this.#phase = { name: 'failed', timer };
     this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2);
   }
+}
+
+async function endThreads({ apply, query }: Threads, error: StoreError): Promise<void> {
+  await Promise.all([apply.stop(error), query.stop(error)]);
 }
 
 async function closeThreads({ apply, query }: Threads, closed: StoreError): Promise<void> {

@@ -224,6 +224,12 @@ test('opens the file again when it is asked to', async () => {
   opens();
   mirror.reopen(new StoreError('closed', 'the clock steps back'));
   expect(mirror.isOpen).toBe(false);
+  const closing = [present(querying[0]), applier()];
+  for (const thread of closing) {
+    await vi.waitUntil(() => thread.posted.length === 1);
+    expect(thread.posted).toMatchObject([{ name: 'close' }]);
+    thread.tell({ id: 0, value: undefined });
+  }
   await pause();
   opens();
   commits();
