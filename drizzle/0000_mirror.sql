@@ -164,6 +164,8 @@ CREATE TABLE `service_state` (
 	`pruned_change_seq` integer DEFAULT 0 NOT NULL,
 	`state` text DEFAULT 'stale' NOT NULL,
 	`state_cause` text DEFAULT 'starting',
+	`accepted_at_ms` integer,
+	`proven_secret` text,
 	`is_backup` integer DEFAULT 0 NOT NULL,
 	`inbox_id` text,
 	`inbox_row_at_ms` integer,

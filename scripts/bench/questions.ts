@@ -314,7 +314,7 @@ async function instances(bench: Bench): Promise<Row> {
         };
         const mirror = new Server(MIRROR, env, bench.folder);
         mirrors.push(mirror);
-        await untilLive(mirror);
+        await untilLive(mirror, store.webhookSecret);
       }
       await sleep(windowMs / 2);
       const sum = (of: (mirror: Server) => number): number =>

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { signBody } from '../../src/store-api/signature.ts';
 import { newQuantities } from './catalogue.ts';
 import type { Prepare, Send, Sent } from './load-thread.ts';
 import { MIRROR, Server } from './server.ts';
@@ -62,7 +63,7 @@ export class Stage {
   /** Starts the mirror and waits until it is live. Deliveries from then on are later than its reads. */
   async startSynced(): Promise<Server> {
     const mirror = this.startMirror();
-    await untilLive(mirror);
+    await untilLive(mirror, SECRET);
     await sleep(AFTER_READ_MS);
     return mirror;
   }
@@ -90,8 +91,9 @@ export class Stage {
   }
 }
 
-export async function untilLive(mirror: Server): Promise<void> {
-  const { ops } = await mirror.listening();
+export async function untilLive(mirror: Server, secret: string): Promise<void> {
+  const { ops, webhooks } = await mirror.listening();
+  await proveWayIn(webhooks, secret);
   const deadlineMs = performance.now() + SYNC_WITHIN_MS;
   for (;;) {
     const status = (await (await fetch(`${ops}api/status`)).json()) as { state: string };
@@ -99,6 +101,15 @@ export async function untilLive(mirror: Server): Promise<void> {
     if (performance.now() > deadlineMs) throw new Error(`the mirror is still ${status.state}`);
     await sleep(200);
   }
+}
+
+/** Sends a webhook of the store that changes nothing, without which no mirror is live. */
+async function proveWayIn(webhooks: string, secret: string): Promise<void> {
+  const body =
+    '{"request_id":"proof","event_type":"stock_available_updated","request_time":1,"data":{"items":[]}}';
+  const headers = { 'x-service-signature': signBody(secret, Buffer.from(body)) };
+  const { status } = await fetch(webhooks, { method: 'POST', headers, body });
+  if (status !== 204) throw new Error(`the proof is answered ${status}`);
 }
 
 /** A port of 127.0.0.1 on which nothing listens. */

@@ -86,6 +86,7 @@ async function startMirrorHost(
     now,
     log,
     plotted: timeline,
+    webhookSecret: runsReceiver(config) ? config.service.webhookSecrets[0].reveal() : null,
     isReady: () => hasCaughtUp(store.inbox.receiver()),
   });
   const heartbeat = startHeartbeat({

@@ -39,7 +39,11 @@ export class Reporting implements WebhookObserver {
   }
 
   accepted({ tookMs, isTest }: { readonly tookMs: number; readonly isTest: boolean }): void {
-    if (!isTest) this.#accepted = { count: this.#accepted.count + 1, lastAtMs: this.#now() };
+    if (!isTest) {
+      this.#accepted = { count: this.#accepted.count + 1, lastAtMs: this.#now() };
+      // Only later ones may show that the store is refused.
+      this.#forgetVariants();
+    }
     this.#answered(tookMs);
   }
 
@@ -82,6 +86,13 @@ export class Reporting implements WebhookObserver {
   #answered(tookMs: number): void {
     this.#answers.add(tookMs);
     this.#slowestMs = Math.max(this.#slowestMs ?? 0, tookMs);
+  }
+
+  #forgetVariants(): void {
+    for (const [reason, refusal] of Object.entries(this.#refused)) {
+      if (refusal.variantIds.length === 0) continue;
+      this.#refused[reason as RefusalReason] = { ...refusal, variantIds: [] };
+    }
   }
 
   #variantsOf(body: Uint8Array | undefined): readonly string[] {

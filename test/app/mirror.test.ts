@@ -55,6 +55,8 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
   await store.writer.command('alive', {
     atMs: at.wallMs,
     clockMs: now(),
+    acceptedAtMs: null,
+    provenSecret: null,
     epoch: firstEpoch,
     trustedAfterMs,
     state: 'live',

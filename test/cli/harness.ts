@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { compareWithTruth, environmentFor, type Environment } from '../process/harness.ts';
+import { compareWithTruth, environmentFor, proveWayIn, type Environment } from '../process/harness.ts';
 import { eventually } from '../process/wait.ts';
 
 export { eventually, throughout } from '../process/wait.ts';
@@ -139,6 +139,7 @@ export async function startServer(home: Home, sandbox: Sandbox): Promise<Running
   const server = start(home, 'serve');
   const listening = await untilPrinted(server, /"webhooks":"([^"]+)"/);
   sandbox.webhookUrl = listening[1] ?? null;
+  if (listening[1] !== undefined) await proveWayIn(listening[1], sandbox.webhookSecret);
   return server;
 }
 

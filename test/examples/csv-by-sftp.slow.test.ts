@@ -78,7 +78,7 @@ test.skipIf(needs !== '')(`puts the whole stock on the server, and replaces it${
 
   expect(upload(mirror.databasePath)).toMatchObject({ status: 0, stdout: '' });
   const [columns, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\r\n');
-  const stock = rows<Record<string, unknown>>(mirror.databasePath, 'SELECT * FROM mirror_stock');
+  const stock = rows<Record<string, unknown>>(mirror.databasePath, 'SELECT * FROM mirror_sellable');
   expect(columns).toBe(Object.keys(stock[0] ?? {}).join(','));
   expect(lines).toHaveLength(stock.length);
   expect(readdirSync(served)).toEqual(['stock.csv']);

@@ -185,6 +185,8 @@ export function beats(
     return prepareCommands(db, inbox).alive({
       atMs,
       clockMs: atMs,
+      acceptedAtMs: null,
+      provenSecret: null,
       epoch,
       trustedAfterMs,
       state: 'live',

@@ -6,6 +6,7 @@ import type { OpsDeps } from '../../src/ops/shared/operator.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
 import type { Store } from '../../src/mirror/store.ts';
 import { log } from '../reconcile/mirror.ts';
+import { heartbeat, REPORT } from './reported.ts';
 import { unwatched } from './watched.ts';
 
 export const TOKEN = '0123456789abcdef-long';
@@ -69,12 +70,17 @@ export function opsApp(
 export async function startOps(
   store: Pick<Store, 'reader' | 'writer'>,
   over: Partial<OpsDeps> = {},
+  { isProven = true } = {},
 ): Promise<Ops> {
   const stopping = new AbortController();
   const watched = unwatched(
     { ...store, reader: over.reader ?? store.reader },
     () => over.operator?.blocked ?? null,
   );
+  if (isProven) {
+    const report = { ...REPORT, accepted: { count: 1, lastAtMs: Date.now() } };
+    watched.watch.received(heartbeat(Date.now(), report), report);
+  }
   const app = opsApp(store, { stopping: stopping.signal, ...watched, ...over });
   const listener = await listen(app, { host: '127.0.0.1', port: 0 });
   let stopped: Promise<void> | undefined;

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import Database from 'better-sqlite3';
 import { type TestContext } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
+import { signBody } from '../../src/store-api/signature.ts';
 import { present } from '../shared/present.ts';
 import { compareWithTruth } from './compare-with-truth.ts';
 import { eventually, untilNone } from './wait.ts';
@@ -160,7 +162,11 @@ export async function startMirror(
   const webhookUrl = String(line['webhooks']);
   const opsUrl = String(line['ops']).replace(/\/$/, '');
   // A mirror of a stream has no public port.
-  if ('webhooks' in line) sandbox.webhookUrl = webhookUrl;
+  if ('webhooks' in line) {
+    sandbox.webhookUrl = webhookUrl;
+    // A mirror that cannot store it is not live either.
+    if (!isProven(databasePath)) await proveWayIn(webhookUrl, sandbox.webhookSecret).catch(() => undefined);
+  }
   const end = (name: NodeJS.Signals): Promise<Ended> => {
     child.signal(name);
     return child.ended;
@@ -193,6 +199,30 @@ export async function startBoth(
   await untilLive(mirror);
   await untilQuiet(mirror, sandbox);
   return { sandbox, mirror };
+}
+
+/** Sends a webhook of the store that changes nothing, without which no mirror is live. */
+export async function proveWayIn(webhookUrl: string, secret: string): Promise<void> {
+  const body = `{"request_id":"proof-${randomUUID()}","event_type":"stock_available_updated","request_time":1,"data":{"items":[]}}`;
+  const signature = signBody(secret, Buffer.from(body));
+  const { status } = await fetch(webhookUrl, {
+    method: 'POST',
+    headers: { 'x-service-signature': signature },
+    body,
+  });
+  if (status !== 204) throw new Error(`the proof is answered ${status}`);
+}
+
+function isProven(databasePath: string): boolean {
+  try {
+    const [found] = rows<{ secret: string | null }>(
+      databasePath,
+      'SELECT proven_secret AS secret FROM service_state',
+    );
+    return typeof found?.secret === 'string';
+  } catch {
+    return false;
+  }
 }
 
 export async function untilLive(mirror: MirrorFile): Promise<void> {

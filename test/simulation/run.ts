@@ -532,7 +532,9 @@ class Run {
     if (db === null || status === null) return 'there is no database';
     const open = openWork(db);
     if (open !== null) return open;
-    if (status.state !== 'live' && status.state !== 'stale') return `the state is ${status.state}`;
+    // A story in which no webhook was accepted is at rest without proof of the way in.
+    const isCatchingUp = status.state === 'catching_up' && status.state_cause !== 'unproven';
+    if (isCatchingUp) return `the state is ${status.state} (${status.state_cause})`;
     return this.#differences(this.#machine.disk.databasePath);
   }
 
@@ -564,12 +566,17 @@ class Run {
     return { ...truth, levels };
   }
 
-  #status(): { readonly state: string; readonly held_removals: number } | null {
+  #status(): {
+    readonly state: string;
+    readonly state_cause: string | null;
+    readonly held_removals: number;
+  } | null {
     const db = this.#observe();
     if (db === null) return null;
-    const state = prepared<[], string>(db, 'SELECT state FROM mirror_status').pluck().get() ?? '';
+    type Row = { readonly state: string; readonly state_cause: string | null };
+    const shown = prepared<[], Row>(db, 'SELECT state, state_cause FROM mirror_status').get();
     const held = prepared<[], number>(db, `SELECT count(*) FROM due_reads WHERE held = 1`).pluck().get();
-    return { state, held_removals: held ?? 0 };
+    return { state: '', state_cause: null, ...shown, held_removals: held ?? 0 };
   }
 
   #aliveAtMs(): number | null {

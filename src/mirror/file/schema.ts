@@ -303,6 +303,10 @@ export const serviceState = sqliteTable(
     state: text('state').notNull().default('stale'),
     /** The first cause of that state; null if it is `live`. */
     stateCause: text('state_cause').default('starting'),
+    /** When a webhook of the store was last accepted, without those of `stock-mirror send`. */
+    acceptedAtMs: integer('accepted_at_ms'),
+    /** Salted hash of the webhook secret at that time (ops/state/way-in.ts). */
+    provenSecret: text('proven_secret'),
     isBackup: integer('is_backup').notNull().default(0),
     /** The inbox that this mirror follows; null before its first start. */
     inboxId: text('inbox_id'),

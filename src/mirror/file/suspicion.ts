@@ -20,7 +20,7 @@ const BUNDLE_IS_DUE = `v.kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirr
 
 /** Codes of `mirror_sellable.why_not` with their meanings (docs/reading-the-mirror.md#reasons-against-trust). */
 export const WHY_NOT = {
-  state: 'the mirror is `stale`: see its causes',
+  state: 'the mirror is `stale`, or the way in is `unproven`: see its causes',
   unknown_product: 'a webhook named the variant, and no read has shown it yet',
   not_read: 'the product was not read since the first start, a new epoch or downtime',
   read_due: 'something contradicts the quantity, and a read of the product is due',
@@ -56,7 +56,10 @@ const firstOf = (grounds: readonly Ground[]): string =>
 export const SUSPECT_LEVEL = anyOf(LEVEL_GROUNDS);
 export const SUSPECT_TOTAL = anyOf(TOTAL_GROUNDS);
 
-const DISTRUSTED: Ground = ['state', `(SELECT ${STATE} FROM service_state) = 'stale'`];
+const DISTRUSTED: Ground = [
+  'state',
+  `(SELECT ${STATE} = 'stale' OR service_state.state_cause IS 'unproven' FROM service_state)`,
+];
 
 /** @returns whether no row is trusted, whatever its own grounds. */
 export function isDistrusted(db: Db): boolean {

@@ -1,11 +1,14 @@
 /** What the mirror’s file says about its state (src/ops/state/state.ts decides it). */
 import type { Db } from '../../sqlite/open.ts';
-import { onlyRow, prepared } from '../../sqlite/prepared.ts';
+import { idsAmong, onlyRow, prepared } from '../../sqlite/prepared.ts';
 
 export interface StateFacts {
   readonly epoch: string;
   readonly trustedAfterMs: number;
   readonly products: number;
+  readonly lastDeliveryAtMs: number | null;
+  /** Fingerprint of the webhook secret with which a webhook of the store was last accepted; null: none was. */
+  readonly provenSecret: string | null;
   readonly hasFullSync: boolean;
   /** A live product was not read since the last downtime or epoch, and its reads are not given up. */
   readonly hasUnread: boolean;
@@ -28,6 +31,8 @@ const FACTS = `
     s.epoch AS epoch,
     m.trusted_after_ms AS trustedAfterMs,
     (SELECT products FROM live_counts) AS products,
+    m.last_delivery_at_ms AS lastDeliveryAtMs,
+    s.proven_secret AS provenSecret,
     s.last_full_sync_at_ms IS NOT NULL AS hasFullSync,
     EXISTS (
       SELECT 1 FROM products
@@ -57,4 +62,13 @@ export function stateFacts(db: Db, { nowMs }: { readonly nowMs: number | null })
     hasUnread: row.hasUnread === 1,
     isReadOverdue: row.isReadOverdue === 1,
   };
+}
+
+/** Which of these variants a read has shown. */
+export function knownVariants(db: Db, { variantIds }: { readonly variantIds: readonly string[] }): string[] {
+  return idsAmong(
+    db,
+    variantIds,
+    'JOIN variants v ON v.variant_id = l.value WHERE v.product_id IS NOT NULL AND v.gone_at_ms IS NULL',
+  );
 }

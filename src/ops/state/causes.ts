@@ -144,6 +144,15 @@ export const CAUSES = {
       'Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET, and restart the mirror. If the store was at fault, `stock-mirror resync` tries them once more.',
     alertAfter: '0s',
   },
+  webhooks_refused: {
+    severity: 'critical',
+    owner: 'operator',
+    message:
+      'Requests that name variants of this store are refused, and none has been accepted since: {refused}. The store’s webhooks are lost, and values miss changes.',
+    remedy:
+      'If they are signed with another secret, set SERVICE_WEBHOOK_SECRET to the one in the store’s app settings and restart the mirror. If their address is wrong, correct the webhook URL in the store, or the path that the proxy forwards: it must end with /webhooks, without a slash. Then run `stock-mirror resync`.',
+    alertAfter: '0s',
+  },
   silence: {
     severity: 'critical',
     owner: 'network',
@@ -261,7 +270,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'operator',
     message:
-      'A signed request came as {seen} instead of POST /webhooks. If the store sent it, its webhooks are lost, and only scheduled reads find changes.',
+      'A request with the header of a signature, which was not checked, came as {seen} instead of POST /webhooks. If the store sent it, its webhooks are lost, and only scheduled reads find changes.',
     remedy:
       'Correct the webhook URL in the store, or the path that the proxy forwards: it must end with /webhooks, without a slash. Then run `stock-mirror resync`.',
     alertAfter: '0s',
@@ -284,6 +293,15 @@ export const CAUSES = {
       'Synchronise this machine’s clock with NTP. If it is right, report the store’s clock to the store.',
     alertAfter: '15m',
   },
+  unproven: {
+    severity: 'warning',
+    owner: 'operator',
+    message:
+      'No webhook of the store has been accepted since the first start, or since SERVICE_WEBHOOK_SECRET was changed. It is not known whether webhooks arrive, so no value is trusted.',
+    remedy:
+      'Change a quantity in the store’s app, and watch it arrive. If it does not arrive within a minute, check the webhook URL, the secret and the event in the store’s app settings, then DNS and the proxy.',
+    alertAfter: '1h',
+  },
   first_read: {
     severity: 'warning',
     owner: 'store',
@@ -304,7 +322,7 @@ export const CAUSES = {
 export type CauseCode = keyof typeof CAUSES;
 export const CAUSE_CODES = Object.keys(CAUSES) as CauseCode[];
 
-export const CATCHING_UP: ReadonlySet<CauseCode> = new Set(['first_read', 'downtime']);
+export const CATCHING_UP: ReadonlySet<CauseCode> = new Set(['unproven', 'first_read', 'downtime']);
 
 export const HOLD_READS: ReadonlySet<CauseCode> = new Set([
   'disk_full',
@@ -340,6 +358,7 @@ const IN_GENERAL: Readonly<Record<string, string>> = {
   wrong: 'some',
   right: 'others',
   seen: 'another request or protocol',
+  refused: 'the status says how many and why',
   difference: '10 s or more ahead of or behind',
   arithmetic: '',
 };

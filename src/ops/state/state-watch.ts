@@ -16,6 +16,13 @@ import { DeliveryHistory } from './silence.ts';
 import { asWritten, firstCause, stateOf, type MirrorState, type ProcessFacts } from './state.ts';
 import type { Blocked } from './store-cause.ts';
 import type { VerificationBound } from './verification-cause.ts';
+import {
+  fingerprintOf,
+  isFingerprintOf,
+  lookLikeTheStore,
+  refusedSince,
+  type RefusedRequests,
+} from './way-in.ts';
 
 export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */
@@ -33,6 +40,8 @@ export interface StateWatchDeps {
   readonly status: () => Pick<Status, 'pending_reads' | 'last_delivery_at'> | null;
   /** The receiver lives, and everything that was in the stream at the start is in the inbox. */
   readonly isReady: () => boolean;
+  /** null if this host has no public listener. */
+  readonly webhookSecret: string | null;
 }
 
 interface Decision extends MirrorState {
@@ -57,6 +66,11 @@ export class StateWatch {
   /** The last one written; null before the first. */
   #decision: Decision | null = null;
   #file: StateFacts | null = null;
+  readonly #startedAtMs: number;
+  /** The last proof found in the file, and whether it is of the present secret. */
+  #proof: { readonly fingerprint: string; readonly isOwn: boolean } | null = null;
+  /** Known with the first heartbeat, before which nothing is live. */
+  #wayIn: ProcessFacts['wayIn'] = { isProven: true, refused: null };
   readonly #since = new Map<CauseCode, number>();
   #logged: MirrorState['state'] | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -67,6 +81,7 @@ export class StateWatch {
     this.#history = new DeliveryHistory(nowMs);
     this.#receiverAliveAtMs = nowMs;
     this.#awaited = { seq: 0, atMs: nowMs };
+    this.#startedAtMs = nowMs;
   }
 
   get current(): MirrorState {
@@ -106,6 +121,9 @@ export class StateWatch {
     const nowMs = now();
     const file = await reader.ask('stateFacts', { nowMs });
     this.#file = file;
+    const acceptedAtMs = this.#acceptedAtMs(file);
+    const provenSecret = await this.#proveWayIn(file, acceptedAtMs);
+    this.#wayIn = { isProven: provenSecret !== null, refused: await this.#refusedOfStore(reader) };
     const decided = this.#decide(nowMs, file, { isReady: isReady(), error: null });
     const { epoch, trustedAfterMs } = file;
     const written = await writer.command('alive', {
@@ -113,6 +131,8 @@ export class StateWatch {
       clockMs: nowMs,
       epoch,
       trustedAfterMs,
+      acceptedAtMs,
+      provenSecret,
       state: decided.state,
       stateCause: firstCause(decided),
     });
@@ -171,6 +191,33 @@ export class StateWatch {
     this.#logged = next.state;
   }
 
+  /** The last webhook of the store since the start; with a stream also those of other hosts. */
+  #acceptedAtMs({ lastDeliveryAtMs }: StateFacts): number | null {
+    const own = this.#report?.accepted.lastAtMs ?? null;
+    const isOfStream = this.#deps.hasStream && (lastDeliveryAtMs ?? 0) >= this.#startedAtMs;
+    return isOfStream ? Math.max(own ?? 0, lastDeliveryAtMs ?? 0) : own;
+  }
+
+  /** @returns the fingerprint of the secret with which a webhook was accepted; null if none was. */
+  async #proveWayIn({ provenSecret }: StateFacts, acceptedAtMs: number | null): Promise<string | null> {
+    const secret = this.#deps.webhookSecret ?? '';
+    if (provenSecret !== null && this.#proof?.fingerprint !== provenSecret) {
+      this.#proof = { fingerprint: provenSecret, isOwn: await isFingerprintOf(secret, provenSecret) };
+    }
+    if (this.#proof?.isOwn === true) return this.#proof.fingerprint;
+    if (acceptedAtMs === null) return null;
+    this.#proof = { fingerprint: await fingerprintOf(secret), isOwn: true };
+    return this.#proof.fingerprint;
+  }
+
+  async #refusedOfStore(reader: StoreReader): Promise<RefusedRequests | null> {
+    const refused = this.#report === null ? [] : refusedSince(this.#report);
+    const variantIds = refused.flatMap((each) => each.variantIds);
+    if (variantIds.length === 0) return null;
+    const known = new Set(await reader.ask('knownVariants', { variantIds }));
+    return lookLikeTheStore(refused, (id) => known.has(id));
+  }
+
   /** As SQL readers judge the heartbeat, but a fault is known at once. */
   #isCurrent({ atMs }: Decision): boolean {
     return this.#deps.now() - atMs <= HEARTBEAT_MS && (this.#deps.writer?.fault ?? null) === null;
@@ -213,6 +260,7 @@ export class StateWatch {
       clockAheadMs: this.#deps.clockAheadMs(),
       silentSinceMs: this.#history.isSilenceUnusual(silentSinceMs, nowMs) ? silentSinceMs : null,
       badSignatures: this.#signatures.bad(nowMs),
+      wayIn: this.#wayIn,
       turnedAwayAtMs: this.#latestOf('no_room', 'malformed_request', 'cut_off')?.lastAtMs ?? null,
       misdirected: this.#misdirected(),
       stream: this.#report?.stream ?? null,

@@ -7,6 +7,7 @@ import type { PlainError } from '../../sqlite/errors.ts';
 import type { StreamReport } from '../../inbox/report.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause, type CauseCode } from './causes.ts';
 import { storeCause, type Blocked } from './store-cause.ts';
+import type { RefusedRequests } from './way-in.ts';
 import { verificationCause, type VerificationBound } from './verification-cause.ts';
 
 export interface MirrorState {
@@ -32,6 +33,12 @@ export interface ProcessFacts {
   readonly clockAheadMs: number | null;
   readonly silentSinceMs: number | null;
   readonly badSignatures: { readonly wrong: number; readonly right: number } | null;
+  readonly wayIn: {
+    /** A webhook was accepted since the first start, and since the secret last changed. */
+    readonly isProven: boolean;
+    /** Requests that look like the store's, since the last accepted one. */
+    readonly refused: RefusedRequests | null;
+  };
   readonly turnedAwayAtMs: number | null;
   /** The latest request that may be the store's and missed `POST /webhooks`; null after a delivery. */
   readonly misdirected: {
@@ -184,14 +191,17 @@ function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
   if (own.stream !== null) yield* streamCauses(own.stream, nowMs);
   if (own.blocked !== null) yield storeCause(own.blocked);
   if (own.silentSinceMs !== null) yield causeOf('silence', own.silentSinceMs);
-  if (own.badSignatures !== null) {
+  if (own.isMirror && !own.wayIn.isProven) yield causeOf('unproven', null);
+  const { refused } = own.wayIn;
+  if (refused !== null) yield causeOf('webhooks_refused', null, { refused: refusedWords(refused) });
+  if (own.badSignatures !== null && refused?.reason !== 'wrong_signature') {
     const { wrong, right } = own.badSignatures;
     yield causeOf('bad_signatures', null, { wrong: String(wrong), right: String(right) });
   }
   if (turnedAwayAtMs !== null && nowMs - turnedAwayAtMs < TURNED_AWAY_MS) {
     yield causeOf('turned_away', turnedAwayAtMs);
   }
-  if (misdirected !== null) {
+  if (misdirected !== null && refused?.reason !== misdirected.reason) {
     yield causeOf(misdirected.reason, misdirected.atMs, { seen: misdirected.seen });
   }
   if (clockAheadMs !== null && Math.abs(clockAheadMs) >= CLOCK_OFF_MS) {
@@ -203,6 +213,12 @@ function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
 function* verificationCauses({ products }: StateFacts, { verification }: ProcessFacts): Generator<Cause> {
   const cause = verification === null ? null : verificationCause(products, verification);
   if (cause !== null) yield cause;
+}
+
+function refusedWords({ reason, count, seen }: RefusedRequests): string {
+  const requests = counted(count, 'request');
+  if (reason === 'wrong_signature') return `${requests}, signed with another secret`;
+  return `${requests}${seen === null ? '' : `, the last one as ${seen}`}`;
 }
 
 /** Otherwise the stream is the reason why the mirror is not ready. */

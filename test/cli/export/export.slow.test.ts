@@ -87,7 +87,7 @@ describe('csv', () => {
   test('writes columns and rows of the view with any text', async () => {
     const { code, stdout, stderr } = await run(home, 'export', '--format', 'csv');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const rows = db.prepare<[], object>('SELECT * FROM mirror_stock ORDER BY change_seq').all();
+    const rows = db.prepare<[], object>('SELECT * FROM mirror_sellable ORDER BY change_seq').all();
     const [header, ...lines] = parseCsv(stdout);
     expect(header).toEqual(Object.keys(present(rows[0])));
     expect(lines).toEqual(fieldsOf(rows));
@@ -114,7 +114,7 @@ test('json writes a line per row of stock or, with --changes, of the feed', asyn
       .slice(0, -1)
       .map((line) => JSON.parse(line) as unknown);
   };
-  expect(await linesOf()).toEqual(db.prepare('SELECT * FROM mirror_stock ORDER BY change_seq').all());
+  expect(await linesOf()).toEqual(db.prepare('SELECT * FROM mirror_sellable ORDER BY change_seq').all());
   const changes = db.prepare('SELECT * FROM mirror_changes ORDER BY seq').all();
   expect(await linesOf('--changes')).toEqual(changes);
   expect(await linesOf('--changes', '--after', '3')).toEqual(changes.slice(3));

@@ -60,6 +60,15 @@ const commits = (ageMs: number, lastError: PlainError | null) =>
   own({ receiver: { lastGoodAtMs: NOW - ageMs, isStopped: false, lastError } });
 const fault = (kind: PlainError['kind'], message = 'why.') =>
   own({ fault: { kind, message, sinceMs: NOW - 5_000 } });
+const UNPROVEN = { isProven: false, refused: null };
+const REFUSED = {
+  reason: 'wrong_signature' as const,
+  status: 401,
+  count: 2,
+  lastAtMs: NOW,
+  variantIds: ['100'],
+  seen: null,
+};
 const IO = { kind: 'cannot_commit', message: 'I/O' } as const;
 
 test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>([
@@ -149,6 +158,28 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
   ['a small difference', own({ clockAheadMs: -9_999 }), 'live'],
   ['requests turned away', own({ turnedAwayAtMs: NOW - 14 * MINUTE }), 'live turned_away'],
   ['requests turned away long ago', own({ turnedAwayAtMs: NOW - 15 * MINUTE }), 'live'],
+  ['no webhook was ever accepted', own({ wayIn: UNPROVEN }), 'catching_up unproven'],
+  [
+    'no webhook was ever accepted, in a first read',
+    { ...file({ hasFullSync: false }), ...own({ wayIn: UNPROVEN }) },
+    'catching_up unproven first_read',
+  ],
+  ['a receiver that accepted none', { file: null, ...own({ isMirror: false, wayIn: UNPROVEN }) }, 'live'],
+  [
+    'refused webhooks of the store',
+    own({ wayIn: { isProven: true, refused: REFUSED }, badSignatures: { wrong: 8, right: 0 } }),
+    'stale webhooks_refused',
+    /none has been accepted since: 2 requests, signed with another secret\./,
+  ],
+  [
+    'webhooks of the store elsewhere',
+    own({
+      wayIn: { isProven: false, refused: { ...REFUSED, reason: 'wrong_address' as const, seen: 'POST /' } },
+      misdirected: { reason: 'wrong_address', seen: 'POST /', atMs: NOW },
+    }),
+    'stale webhooks_refused unproven',
+    /2 requests, the last one as POST \/\./,
+  ],
   [
     'a signed request elsewhere',
     own({ misdirected: { reason: 'wrong_address', seen: 'POST /', atMs: NOW } }),

@@ -6,6 +6,7 @@ import { blockWith, documentAt } from '../../docs/blocks.ts';
 import { present } from '../../shared/present.ts';
 import { runOrderProgram } from '../../store-api/documented-program.ts';
 import {
+  proveWayIn,
   environmentFor,
   eventually,
   rows,
@@ -48,6 +49,7 @@ async function startShop(owner: Owner): Promise<Shop> {
   const listening = await eventually(() => mirror.log.find(({ msg }) => msg === 'listening'), {
     what: 'the mirror listens',
   });
+  await proveWayIn(String(listening['webhooks']), String(credentials['SERVICE_WEBHOOK_SECRET']));
   await control(baseUrl, '/settings', { webhook_url: listening['webhooks'], booking_delay_ms: 300 });
   await eventually(
     () => {
