@@ -6,6 +6,7 @@ import { Monitor } from '../ops/monitor.ts';
 import { StateSampler } from '../ops/state/state-sampler.ts';
 import { Timeline } from '../ops/state/timeline.ts';
 import type { Listener } from '../platform/listen.ts';
+import { lockIdOf } from '../sqlite/lock.ts';
 import type { Logger } from '../platform/log.ts';
 import type { TokenFile } from '../store-api/token/token-file.ts';
 import { Connection } from '../stream/connection.ts';
@@ -127,6 +128,12 @@ async function startMirrorHost(
       watch: watch.state,
       timeline,
       warehouseNames,
+      database: {
+        path: config.database.path,
+        get lockId() {
+          return lockIdOf(config.database.path);
+        },
+      },
       now,
       log,
       stopping: stopping.signal,

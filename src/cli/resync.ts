@@ -22,6 +22,7 @@ import {
   opsClient,
   runViewSchema,
   stateSchema,
+  statusOfOwn,
   type OpsClient,
   type RunView,
 } from './shared/ops-client.ts';
@@ -76,11 +77,14 @@ export function createCommand(): Command {
 
 async function resync(options: ResyncOptions, config: LocalConfig): Promise<number> {
   const ops = opsClient(config.ops);
-  const accepted = await ops.post(
-    '/api/resync',
-    { product_ids: options.product, allow_removals: options.allowRemovals },
-    z.object({ run_id: z.number(), joined: z.boolean() }),
-  );
+  const isServed = (await statusOfOwn(config, ops)) !== null;
+  const accepted = isServed
+    ? await ops.post(
+        '/api/resync',
+        { product_ids: options.product, allow_removals: options.allowRemovals },
+        z.object({ run_id: z.number(), joined: z.boolean() }),
+      )
+    : null;
   if (options.detach === true) {
     if (accepted === null) {
       throw new Error(`no mirror listens at ${addressOf(config)}: start it, or leave out --detach`);

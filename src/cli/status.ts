@@ -1,10 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { stateFacts } from '../mirror/queries/state-facts.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/serve-queries.ts';
+import { OWNER_WORDS } from '../ops/state/causes.ts';
 import { stateFromOutside } from '../ops/state/state.ts';
 import { ago } from '../platform/amounts.ts';
 import { visibleIn } from '../platform/visible.ts';
@@ -15,7 +17,10 @@ import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
-import { opsClient, stateSchema, WrongTokenError } from './shared/ops-client.ts';
+import { decimal } from './shared/flags.ts';
+import { interruptible } from './shared/interrupt.ts';
+import type { stateSchema } from './shared/ops-client.ts';
+import { OtherMirrorError, statusOfOwn, WrongTokenError } from './shared/ops-client.ts';
 
 type Status = z.infer<typeof stateSchema>;
 
@@ -24,6 +29,7 @@ const countsSchema = z.object({
   epoch: z.string(),
   last_seq: z.number(),
   last_delivery_at: z.number().nullable(),
+  last_accepted_at: z.number().nullable(),
   last_full_sync_at: z.number().nullable(),
   oldest_verified_at: z.number().nullable(),
   products: z.number(),
@@ -41,26 +47,34 @@ const countsSchema = z.object({
 export function createCommand(): Command {
   const command = new Command('status')
     .option('--json', 'print it as JSON')
-    .action(async (options: { readonly json?: boolean }) => {
+    .option('--wait', 'wait until the state is live and no read is pending')
+    .option('--timeout <seconds>', 'wait at most so long', decimal(0, 1e6))
+    .action(async (options: StatusOptions, command: Command) => {
+      if (options.timeout !== undefined && options.wait !== true) {
+        command.error('error: --timeout needs --wait');
+      }
       const config = loadLocalConfig();
       const { path } = config.database;
-      // The mirror at OPS_PORT may be another one's unless a process holds this file. If unknown, its heartbeat decides.
-      const isHeld = ifReadable(() => isDatabaseLocked(path), true);
-      const answer = isHeld ? await askServer(config) : null;
-      const [served, hidden] = typeof answer === 'string' ? [null, answer] : [answer, null];
-      const status = served ?? readFile(path, { isHeld });
+      const found = options.wait === true ? await waitUntilAtRest(config, options) : await look(config);
+      if (found === null) {
+        process.exitCode = EXIT.interrupted;
+        return;
+      }
+      const { status, served, hidden } = found;
       process.stdout.write(
         options.json === true
-          ? `${JSON.stringify({ ...status, serving: served !== null })}\n`
+          ? `${JSON.stringify({ ...status, serving: served })}\n`
           : describe(visibleIn(status), { path, hidden }),
       );
-      process.exitCode = status.state === 'live' ? EXIT.done : EXIT.failed;
+      const isDone = options.wait === true ? isAtRest(found) : status.state === 'live';
+      process.exitCode = isDone ? EXIT.done : EXIT.failed;
     });
   return explained(command, {
     notes: `
-It needs no settings of the store. Exit code 0: a mirror runs, and its state is live.`,
+It needs no settings of the store. Exit code 0: a mirror runs, and its state is live; with --wait, no read is pending either.`,
     examples: [
       { what: 'the state of the mirror', run: 'stock-mirror status' },
+      { what: 'wait up to 10 minutes for a mirror at rest', run: 'stock-mirror status --wait --timeout 600' },
       {
         what: 'state, causes and suspect levels, as JSON',
         run: "stock-mirror status --json | jq '{state, causes: [.causes[].code], suspect_count}'",
@@ -69,11 +83,58 @@ It needs no settings of the store. Exit code 0: a mirror runs, and its state is 
   });
 }
 
+interface StatusOptions {
+  readonly json?: boolean;
+  readonly wait?: boolean;
+  /** In seconds. */
+  readonly timeout?: number;
+}
+
+interface Found {
+  readonly status: Status;
+  /** The mirror itself answered. */
+  readonly served: boolean;
+  readonly hidden: string | null;
+}
+
+async function look(config: LocalConfig): Promise<Found> {
+  const { path } = config.database;
+  // Only a process that holds this file can be its mirror. If unknown, its heartbeat decides.
+  const isHeld = ifReadable(() => isDatabaseLocked(path), true);
+  const answer = isHeld ? await askServer(config) : null;
+  if (answer !== null && typeof answer !== 'string') return { status: answer, served: true, hidden: null };
+  return { status: readFile(path, { isHeld }), served: false, hidden: answer };
+}
+
+const LOOK_EVERY_MS = 500;
+
+/** @returns null when interrupted. While the mirror does not answer or its file is missing, it may still be starting. */
+async function waitUntilAtRest(config: LocalConfig, { timeout }: StatusOptions): Promise<Found | null> {
+  const interrupted = interruptible();
+  const untilMs = performance.now() + (timeout ?? Number.POSITIVE_INFINITY) * 1_000;
+  for (;;) {
+    const isLast = performance.now() >= untilMs;
+    try {
+      const found = await look(config);
+      if (isLast || isAtRest(found)) return found;
+    } catch (error) {
+      if (isLast || error instanceof OtherMirrorError || error instanceof WrongTokenError) throw error;
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal: interrupted }).catch(() => undefined);
+    if (interrupted.aborted) return null;
+  }
+}
+
+function isAtRest({ status }: Found): boolean {
+  return status.state === 'live' && status['pending_reads'] === 0 && (status['deliveries_behind'] ?? 0) === 0;
+}
+
 /** @returns the reason if nothing answers, or if this user has no token. */
-async function askServer({ ops }: LocalConfig): Promise<Status | string> {
+async function askServer(config: LocalConfig): Promise<Status | string> {
+  const { ops } = config;
   const silence = `a process holds the database but does not answer at ${ops.host}:${ops.port}: check OPS_HOST and OPS_PORT`;
   try {
-    return (await opsClient(ops).get('/api/status', stateSchema)) ?? silence;
+    return (await statusOfOwn(config)) ?? silence;
   } catch (error) {
     if (error instanceof WrongTokenError && (ops.token ?? ops.readToken) === null) return error.message;
     throw error;
@@ -133,7 +194,10 @@ function describe(status: Status, { path, hidden }: Place): string {
   for (const { code, severity, since, owner, message, remedy } of causes) {
     const paint = severity === 'critical' ? colours.red : colours.yellow;
     const age = since === null ? '' : `${ago(since)}, `;
-    rows.push([paint(severity), `${code} (${age}owner: ${owner}): ${message}`], ['what to do', remedy]);
+    rows.push(
+      [paint(severity), `${code} (${age}who can end it: ${OWNER_WORDS[owner]}): ${message}`],
+      ['what to do', remedy],
+    );
   }
   if (hidden !== null) rows.push(['mirror', hidden]);
   rows.push(['database', path]);
@@ -145,6 +209,7 @@ function describe(status: Status, { path, hidden }: Place): string {
     ['suspect levels', String(counts.suspect_count)],
     ['pending reads', String(counts.pending_reads)],
     ['open gaps', String(counts.open_gaps)],
+    ['last webhook accepted from the store', ago(counts.last_accepted_at)],
     ['last delivery', ago(counts.last_delivery_at)],
     ['last full read', ago(counts.last_full_sync_at)],
     ['oldest read', ago(counts.oldest_verified_at)],

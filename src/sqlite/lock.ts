@@ -1,5 +1,5 @@
 /** One writer per database, by a SQLite lock on a separate file. The kernel releases it when the process ends. */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { isBusy, StoreError } from './errors.ts';
@@ -33,6 +33,12 @@ export function lockDatabase(path: string): DatabaseLock {
     }
     return { release: () => db.close() };
   });
+}
+
+/** Identifies the database's files, also under another path; null if they do not exist. */
+export function lockIdOf(path: string): string | null {
+  const found = statSync(`${path}.lock`, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
 /** Whether a process holds the lock; does not take it. @throws StoreError if this user may not look. */

@@ -59,6 +59,7 @@ export function opsApp(
     token: null,
     readToken: null,
     warehouseNames: new Map(),
+    database: { path: '/srv/mirror.db', lockId: '7:9' },
     ...unwatched({ ...store, reader: over.reader ?? store.reader }, () => operator.blocked),
     now: Date.now,
     log,
@@ -81,6 +82,13 @@ export async function startOps(
     const report = { ...REPORT, accepted: { count: 1, lastAtMs: Date.now() } };
     watched.watch.received(heartbeat(Date.now(), report), report);
   }
+  // A reader that fails has no state to write.
+  const beat = (): Promise<void> =>
+    over.watch === undefined
+      ? watched.watch.beat(Date.now() + AHEAD_MS).catch(() => undefined)
+      : Promise.resolve();
+  // The first one takes longer, which could change the order of requests.
+  await beat();
   const app = opsApp(store, { stopping: stopping.signal, ...watched, ...over });
   const listener = await listen(app, { host: '127.0.0.1', port: 0 });
   let stopped: Promise<void> | undefined;
@@ -93,8 +101,7 @@ export async function startOps(
     url: `http://127.0.0.1:${listener.port}`,
     port: listener.port,
     ask: async (path, options) => {
-      // A reader that fails has no state to write.
-      if (over.watch === undefined) await watched.watch.beat(Date.now() + AHEAD_MS).catch(() => undefined);
+      await beat();
       return ask(listener.port, path, options);
     },
     stop,

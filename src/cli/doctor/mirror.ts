@@ -1,32 +1,45 @@
+import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { inboxPath } from '../../inbox/inbox-file.ts';
 import { CAUSES } from '../../ops/state/causes.ts';
+import { ago } from '../../platform/amounts.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../../sqlite/lock.ts';
 import { urlOf } from '../shared/listener-url.ts';
-import { opsClient, stateSchema } from '../shared/ops-client.ts';
+import { statusOfOwn } from '../shared/ops-client.ts';
 import { fail, ok, warn, type Finding } from './check.ts';
 
 const TIMEOUT_MS = 5_000;
 
-export async function checkMirror({ ops, database }: Config): Promise<Finding[]> {
+const acceptedSchema = z.object({ last_accepted_at: z.number().nullable() });
+
+export async function checkMirror(config: Config): Promise<Finding[]> {
+  const { ops, database } = config;
   if (!isDatabaseLocked(database.path)) {
     const { message, remedy } = CAUSES.stopped;
     return [(isThere(database.path) ? fail : warn)(message, remedy)];
   }
   const url = urlOf(ops);
   if (url === null) return [warn('OPS_PORT is 0: each start takes another port', 'set a fixed OPS_PORT')];
-  const status = await opsClient(ops).get('/api/status', stateSchema);
+  const status = await statusOfOwn(config);
   if (status === null) {
     return [fail(`a mirror runs, but not at ${url}`, 'set OPS_HOST and OPS_PORT to its values')];
   }
   const { state, causes } = status;
-  if (causes.length === 0) return [ok(`${url}: ${state}`)];
-  return causes.map(({ code, severity, message, remedy }) =>
+  const accepted = lastAccepted(status);
+  if (causes.length === 0) return [ok(`${url}: ${state}`), ...accepted];
+  const found = causes.map(({ code, severity, message, remedy }) =>
     (severity === 'critical' ? fail : warn)(`${code}: ${message}`, remedy),
   );
+  return [...found, ...accepted];
+}
+
+/** The cause `unproven` says what to do if there was none. */
+function lastAccepted(status: object): Finding[] {
+  const { success, data } = acceptedSchema.safeParse(status);
+  return success ? [ok(`last webhook accepted from the store: ${ago(data.last_accepted_at)}`)] : [];
 }
 
 export async function checkWebhookListener({ webhook, database }: Config): Promise<Finding[]> {

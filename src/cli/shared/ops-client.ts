@@ -5,6 +5,7 @@ import { RUN_STATES } from '../../core/runs.ts';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { CAUSE_CODES, OWNERS, SEVERITIES } from '../../ops/state/causes.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
+import { lockIdOf } from '../../sqlite/lock.ts';
 import { baseUrlOf } from './listener-url.ts';
 
 export const runViewSchema = z.object({
@@ -21,8 +22,10 @@ export const runViewSchema = z.object({
 });
 export type RunView = z.infer<typeof runViewSchema>;
 
-/** The fields of `/api/status` that are always present. */
+/** The fields of `/api/status` that are always present; a host that only receives has the first two. */
 export const stateSchema = z.looseObject({
+  database: z.string().optional(),
+  lock_id: z.string().nullable().optional(),
   state: z.enum(MIRROR_STATES),
   causes: z
     .array(
@@ -42,6 +45,11 @@ export interface OpsClient {
   /** null if nothing listens. @throws NoAnswerError; Error if the mirror refuses, or another program listens. */
   get<T>(path: string, schema: z.ZodType<T>): Promise<T | null>;
   post<T>(path: string, body: unknown, schema: z.ZodType<T>): Promise<T | null>;
+}
+
+/** The mirror that listens serves another file. */
+export class OtherMirrorError extends Error {
+  override readonly name = 'OtherMirrorError';
 }
 
 /** The connection broke or timed out, or the mirror cannot answer at the moment. */
@@ -90,6 +98,24 @@ export function opsClient({ host, port, token, readToken }: Config['ops']): OpsC
     get: (path, schema) => call(path, { method: 'GET' }, schema),
     post: (path, body, schema) => call(path, { method: 'POST', body: JSON.stringify(body) }, schema),
   };
+}
+
+/**
+ * The status of the mirror that serves the file at `path`; null if nothing listens.
+ * @throws OtherMirrorError if another one listens, so that no command acts on the wrong mirror.
+ */
+export async function statusOfOwn(
+  { ops, database }: Pick<Config, 'ops' | 'database'>,
+  client = opsClient(ops),
+): Promise<z.infer<typeof stateSchema> | null> {
+  const status = await client.get('/api/status', stateSchema);
+  // A host that only receives, or a mirror that holds no file yet and so can do nothing.
+  if (status?.lock_id === undefined || status.lock_id === null) return status;
+  const own = lockIdOf(database.path);
+  if (own !== null && own === status.lock_id) return status;
+  throw new OtherMirrorError(
+    `the mirror at ${baseUrlOf(ops)} has the file ${status.database ?? 'of another path'}, not ${database.path}: correct DATABASE_PATH, or OPS_HOST and OPS_PORT`,
+  );
 }
 
 function refusal(base: string, status: number, json: unknown): Error {

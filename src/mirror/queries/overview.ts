@@ -5,7 +5,7 @@ import type { Status } from './status.ts';
 /** Columns of the status that cost next to nothing, whatever the mirror's size. */
 export function glance(db: Db): Partial<Status> {
   const sql = `
-    SELECT state, state_cause, last_delivery_at, last_full_sync_at,
+    SELECT state, state_cause, last_delivery_at, (SELECT accepted_at_ms FROM service_state) AS last_accepted_at, last_full_sync_at,
       oldest_verified_at, open_gaps, last_seq, alive_at
     FROM mirror_status`;
   return onlyRow(prepared<[], Partial<Status>>(db, sql));

@@ -10,6 +10,8 @@ export interface Status {
   readonly state: MirrorState;
   readonly state_cause: string | null;
   readonly last_delivery_at: number | null;
+  /** When a webhook of the store was last accepted. */
+  readonly last_accepted_at: number | null;
   readonly last_full_sync_at: number | null;
   readonly oldest_verified_at: number | null;
   readonly pending_reads: number;
@@ -34,7 +36,7 @@ export function liveCounts(db: Db): LiveCounts {
   return onlyRow(prepared<[], LiveCounts>(db, 'SELECT products, variants, levels FROM live_counts'));
 }
 
-const STATUS = 'SELECT * FROM mirror_status';
+const STATUS = 'SELECT *, (SELECT accepted_at_ms FROM service_state) AS last_accepted_at FROM mirror_status';
 
 /** From indexes and maintained counts: the cost grows with the read requests, not with the mirror. */
 export function status(db: Db): Status {

@@ -19,7 +19,9 @@ const causeSchema = z
         'critical: values may be wrong or out of date. warning: values that are not suspect are right.',
     }),
     since: instantOrNull,
-    owner: z.enum(OWNERS).meta({ description: 'Can end it; `host`: this machine, or a program on it.' }),
+    owner: z.enum(OWNERS).meta({
+      description: 'Can end it; `host`: this machine, or a program on it; `mirror`: it ends with time.',
+    }),
     message: z.string().meta({ description: 'The fault and its effect on the values.' }),
     remedy: z.string(),
   })
@@ -35,6 +37,9 @@ const countsSchema = z.object({
     .nullable()
     .meta({ description: 'The code of the first cause of the state; null: the mirror is live.' }),
   last_delivery_at: instantOrNull,
+  last_accepted_at: instantOrNull.meta({
+    description: 'When a webhook of the store was last accepted, without those of `stock-mirror send`.',
+  }),
   last_full_sync_at: instantOrNull,
   oldest_verified_at: instantOrNull,
   pending_reads: count('Products waiting to be read.'),
@@ -57,7 +62,15 @@ const countsSchema = z.object({
 });
 
 const statusSchema = z
-  .object({ state, causes: z.array(causeSchema).meta({ description: 'Most urgent first.' }) })
+  .object({
+    state,
+    causes: z.array(causeSchema).meta({ description: 'Most urgent first.' }),
+    database: z.string().meta({ description: 'The file of this mirror.' }),
+    lock_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Device and inode of its lock: commands compare them with those of their file.' }),
+  })
   .extend(countsSchema.partial().shape)
   .openapi('Status');
 
@@ -83,9 +96,9 @@ const status = reading('/api/status', {
   answer: statusSchema,
 });
 
-type StatusDeps = Pick<OpsDeps, 'reader' | 'state' | 'operator' | 'watch'>;
+type StatusDeps = Pick<OpsDeps, 'reader' | 'state' | 'operator' | 'watch' | 'database'>;
 
-export function statusRoutes({ reader, state: source, operator, watch }: StatusDeps): ApiRouter {
+export function statusRoutes({ reader, state: source, operator, watch, database }: StatusDeps): ApiRouter {
   const app = apiRouter();
   const counts = () =>
     source.status().catch((error: unknown) => {
@@ -99,7 +112,13 @@ export function statusRoutes({ reader, state: source, operator, watch }: StatusD
   app.openapi(status, async (c) => {
     const [counted, behind] = await Promise.all([counts(), reader.ask('lag').catch(() => null)]);
     const { state, causes } = watch.of(counted);
-    const shown = { state, causes: [...causes], reads_under_way: operator.readsUnderWay };
+    const shown = {
+      state,
+      causes: [...causes],
+      database: database.path,
+      lock_id: database.lockId,
+      reads_under_way: operator.readsUnderWay,
+    };
     if (counted instanceof StoreError || behind === null) return c.json(shown, 200);
     return c.json(
       { ...counted, ...shown, deliveries_behind: behind.deliveries, behind_since: behind.sinceMs },

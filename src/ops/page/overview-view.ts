@@ -66,7 +66,7 @@ function causeView({ code, severity, owner, since, message, remedy }: Cause, now
     <p><b>${marked(message)}</b></p>
     <p><b>What to do:</b> ${marked(remedy)}</p>
     <p class="row">
-      <code>${code}</code> <span>${severity}</span> <span>at fault: ${OWNER_WORDS[owner]}</span>
+      <code>${code}</code> <span>${severity}</span> <span>who can end it: ${OWNER_WORDS[owner]}</span>
       ${since === null ? '' : html`<span>since ${ago(since, nowMs)}</span>`}
     </p>
   </article>`;
@@ -82,6 +82,7 @@ function valuesView({ status, lag, nowMs }: Overview): Html {
     ['Pending reads', `${quantity(status.pending_reads)} of ${count(status.products, 'product')}`],
     ['Open gaps', quantity(status.open_gaps)],
     ['Unapplied deliveries', quantity(lag.deliveries)],
+    ['Last webhook accepted from the store', ago(status.last_accepted_at, nowMs)],
     ['Last delivery', ago(status.last_delivery_at, nowMs)],
     ['Last full read', ago(status.last_full_sync_at, nowMs)],
     ['Oldest read', ago(status.oldest_verified_at, nowMs)],

@@ -21,6 +21,11 @@ export interface Operator {
   readonly readsUnderWay: number;
 }
 
+export interface DatabaseIdentity {
+  readonly path: string;
+  readonly lockId: string | null;
+}
+
 export interface OpsDeps {
   readonly reader: StoreReader;
   readonly writer: Pick<StoreWriter, 'onApplied' | 'position'>;
@@ -31,6 +36,8 @@ export interface OpsDeps {
   readonly state: StateSource;
   readonly watch: Pick<StateWatch, 'current' | 'of'>;
   readonly timeline: Pick<Timeline, 'minutes'>;
+  /** The mirror's file, and what identifies it under any path. */
+  readonly database: DatabaseIdentity;
   readonly warehouseNames: WarehouseNames;
   readonly now: () => number;
   readonly log: Logger;

@@ -1,6 +1,7 @@
 /** Why values may be wrong, or what needs attention. `npm run generate` writes documents and alert rules from this. */
 
-export const OWNERS = ['store', 'operator', 'host', 'network'] as const;
+/** Who can end a cause. */
+export const OWNERS = ['store', 'operator', 'host', 'network', 'mirror'] as const;
 export type Owner = (typeof OWNERS)[number];
 
 export const OWNER_WORDS: Readonly<Record<Owner, string>> = {
@@ -8,6 +9,7 @@ export const OWNER_WORDS: Readonly<Record<Owner, string>> = {
   operator: 'the mirror’s settings or operation',
   host: 'the mirror’s machine, or another program on it',
   network: 'the network or a proxy',
+  mirror: 'the mirror itself',
 };
 
 export const SEVERITIES = ['critical', 'warning'] as const;
@@ -43,7 +45,7 @@ export const CAUSES = {
   },
   starting: {
     severity: 'critical',
-    owner: 'host',
+    owner: 'mirror',
     message: 'The mirror is applying its inbox. Values are out of date until it has finished.',
     remedy: 'Wait some minutes. If it does not finish, run `stock-mirror doctor`.',
     alertAfter: '15m',
@@ -304,14 +306,14 @@ export const CAUSES = {
   },
   first_read: {
     severity: 'warning',
-    owner: 'store',
+    owner: 'mirror',
     message: 'The first read of the whole catalogue has not finished: {waiting}.',
     remedy: 'Wait while the number of pending reads falls. If it does not fall, look for another cause.',
     alertAfter: '6h',
   },
   downtime: {
     severity: 'warning',
-    owner: 'store',
+    owner: 'mirror',
     message:
       'Products are being read again after downtime or in a new epoch: {waiting}. Suspect rows may be out of date; the others are right.',
     remedy: 'Wait while the number of pending reads falls. If it does not fall, look for another cause.',

@@ -7,7 +7,7 @@ import type { CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/ops/state/store-cause.ts';
 import type { StoreError } from '../../../src/sqlite/errors.ts';
-import { lockDatabase } from '../../../src/sqlite/lock.ts';
+import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
 import { newPath } from '../../mirror/mirror-file.ts';
 import { newStore, type OpenedStore } from '../../reconcile/mirror.ts';
 import { startOps, type Ops } from '../harness.ts';
@@ -27,6 +27,7 @@ interface Mirror {
   readonly ops: Ops;
   readonly logged: string[];
   readonly beat: () => Promise<void>;
+  readonly path: string;
 }
 
 beforeEach(() => {
@@ -59,16 +60,18 @@ async function startMirror(): Promise<Mirror> {
   const monitor = new Monitor();
   const sampler = new StateSampler({ reader, now, log });
   const watch = monitor.watch({ store, sampler, operator, hasStream: false, now, log });
-  const ops = await startOps(store, { operator, now, state: sampler, watch: watch.state });
+  const path = newPath();
+  const lock = lockDatabase(path);
+  onTestFinished(() => lock.release());
+  const database = { path, lockId: lockIdOf(path) };
+  const ops = await startOps(store, { operator, now, state: sampler, watch: watch.state, database });
   const beat = () => watch.state.beat(Date.now()).catch(() => undefined);
   watch.start();
   onTestFinished(() => watch.stop());
-  return { facts, store, monitor, ops, logged, beat };
+  return { facts, store, monitor, ops, logged, beat, path };
 }
 
-async function printed({ port }: Ops): Promise<string> {
-  const path = newPath();
-  const lock = lockDatabase(path);
+async function printed({ ops: { port }, path }: Mirror): Promise<string> {
   vi.stubEnv('DATABASE_PATH', path);
   vi.stubEnv('OPS_PORT', String(port));
   let text = '';
@@ -78,7 +81,6 @@ async function printed({ port }: Ops): Promise<string> {
   });
   await createCommand().parseAsync([], { from: 'user' });
   write.mockRestore();
-  lock.release();
   process.exitCode = undefined;
   return text;
 }
@@ -132,5 +134,5 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
   expect(logged.map((line) => (JSON.parse(line) as { cause?: string }).cause)).toContain(code);
   expect(valueOf(await monitor.registry.metrics(), `stock_mirror_cause{code="${code}"}`)).toBe(1);
   expect((await ops.ask('/')).text).toContain(`<code>${code}</code>`);
-  expect(await printed(ops)).toMatch(new RegExp(`^(critical|warning) +${code} `, 'm'));
+  expect(await printed(mirror)).toMatch(new RegExp(`^(critical|warning) +${code} `, 'm'));
 });
