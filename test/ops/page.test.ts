@@ -1,3 +1,4 @@
+import { StoreError } from '../../src/sqlite/errors.ts';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Operator } from '../../src/ops/shared/operator.ts';
@@ -312,4 +313,43 @@ test('plots the last day, with a gap where no mirror ran', async () => {
   });
   expect(words(page)).toContain('Deliveries per minute 2,400 committed, 20 refused');
   expect(words(page)).toContain('Suspect levels at most 3');
+});
+
+test('shows only suspect rows on demand, and greys what is older than the quantity', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const found = detail('1', [{ id: '100', levels: { 1: 5, 2: 7 } }]);
+  await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
+  await change(store, 'a', 2, { old: 5, new: 4 });
+  expect(await show(ops, '/stock')).toMatch(
+    /<span class="quiet" title="100 s old: read before the last change">6<\/span>/,
+  );
+  await change(store, 'b', 1, { old: 9, new: 8 });
+  const rows = (page: string) => [...page.matchAll(/<tr id="level-([\d-]+)"/g)].map(([, id]) => id);
+  expect(rows(await show(ops, '/stock'))).toEqual(['100-1', '100-2']);
+  expect(rows(await show(ops, '/stock?suspect=1'))).toEqual(['100-1']);
+});
+
+test('shows the total that is sold of a pulled product beside a warehouse that no read can verify', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const pulled = { id: '100', levels: null, total: 9, more: { pulled_from_product_variant_id: '7' } };
+  await store.writer.append(readInput('1', detail('1', [pulled]), { sentAtMs: Date.now() - 100_000 }));
+  await change(store, 'a', 60, { old: 5, new: 4 });
+  await store.writer.append(
+    readInput('1', detail('1', [{ ...pulled, total: 8 }]), { sentAtMs: Date.now() - 10_000 }),
+  );
+  const page = words(await show(ops, '/stock'));
+  expect(page).toMatch(/none: another seller’s stock 8 – – as of/);
+  expect(page).toMatch(/ 1 4 – – not trusted webhook/);
+});
+
+test('shows why a page cannot be shown, and tries it again', async () => {
+  const store = newStore();
+  const away = { ask: () => Promise.reject(new StoreError('unreachable', 'mirror.db was moved')) };
+  const ops = await startOps(store, { reader: away });
+  const { status, text } = await ops.ask('/stock', { headers: { accept: 'text/html' } });
+  expect(status).toBe(503);
+  expect(words(text)).toContain('mirror.db was moved');
+  expect(text).toMatch(/data-every="\d+"/);
 });

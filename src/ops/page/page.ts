@@ -50,7 +50,8 @@ export function createPage(deps: PageDeps): Pages {
       title: `${title}: stock-mirror`,
       brand: 'stock-mirror',
       server: 'The mirror',
-      everyMs: status === 200 ? EVERY_MS : null,
+      // A page that cannot be shown now shows itself again once it can.
+      everyMs: status === 200 || status === 503 ? EVERY_MS : null,
       links: LINKS,
       at,
       tools: toolsView(deps.watch.current, query, c.get('signedInBy') === 'session'),

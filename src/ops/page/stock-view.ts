@@ -1,5 +1,7 @@
 import { html } from 'hono/html';
 import type { StockLevelRow, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
+import { WHY_NOT } from '../../mirror/file/suspicion.ts';
+import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/words.ts';
 import { ago, pager, quantity, table, variantLink, warehouseView } from './parts.ts';
@@ -53,7 +55,7 @@ export function stockView(page: StockPage, search: StockSearch, shown: Shown): H
     </header>
     ${table(
       ['SKU', 'Name', 'Warehouse', '#To sell', '#On hand', '#Reserved', 'Evidence'],
-      page.variants.flatMap((variant) => rowsOf(variant, warehouseId, shown)),
+      page.variants.flatMap((variant) => rowsOf(variant, search, shown)),
       noneFound(page, search),
     )}
     ${pager({
@@ -69,28 +71,39 @@ function noneFound({ isPartial }: StockPage, { text, warehouseId, suspect, after
   return text === '' && warehouseId === '' && !suspect ? 'No product has been read yet.' : 'No match.';
 }
 
-function rowsOf(variant: StockVariant, warehouseId: string, { names, nowMs }: Shown) {
+function rowsOf(variant: StockVariant, { warehouseId, suspect }: StockSearch, { names, nowMs }: Shown) {
   const name = [variant.productName, variant.name].filter((each) => each !== null && each !== '').join(', ');
-  const row = (where: Html | string, values: readonly (number | null)[], evidence: Html, id = '') => ({
+  const row = (where: Html | string, values: readonly (Html | string)[], evidence: Html, id = '') => ({
     id: `level-${variant.variantId}${id}`,
-    cells: [variantLink(variant), name, where, ...values.map(quantity), evidence],
+    cells: [variantLink(variant), name, where, ...values, evidence],
   });
-  if (variant.levels.length === 0) {
-    const { availableQty } = variant;
-    const evidence =
-      availableQty === null ? html`${suspicion(variant)}not read yet` : evidenceView(variant, nowMs);
-    return [row(KINDS[variant.kind] ?? variant.kind, [availableQty, null, null], evidence)];
-  }
-  return variant.levels
+  const rows = variant.levels
     .filter((level) => warehouseId === '' || level.warehouseId === warehouseId)
+    .filter((level) => !suspect || level.suspect)
     .map((level) =>
       row(
         warehouseView(level.warehouseId, names),
-        [level.qty, level.onHand, level.reservedQty],
+        [quantity(level.qty), ...atHand(level, nowMs)],
         evidenceView(level, nowMs),
         `-${level.warehouseId}`,
       ),
     );
+  if (warehouseId !== '' || (variant.total === null && variant.levels.length > 0)) return rows;
+  const { availableQty, total } = variant;
+  if (suspect && !variant.suspect) return rows;
+  const evidence = { ...variant, whyNot: total?.whyNot ?? null };
+  const seen =
+    availableQty === null ? html`${suspicion(evidence)}not read yet` : evidenceView(evidence, nowMs);
+  return [row(KINDS[variant.kind] ?? variant.kind, [quantity(availableQty), '–', '–'], seen), ...rows];
+}
+
+/** Only reads show them, so they are greyed once a webhook has changed the quantity. */
+function atHand(level: StockLevelRow, nowMs: number): readonly (Html | string)[] {
+  const { onHand, reservedQty, onHandAsOfMs, asOfMs } = level;
+  const values = [onHand, reservedQty].map(quantity);
+  if (onHandAsOfMs === null || onHandAsOfMs >= asOfMs) return values;
+  const age = `${duration(nowMs - onHandAsOfMs)} old: read before the last change`;
+  return values.map((value) => html`<span class="quiet" title="${age}">${value}</span>`);
 }
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -100,11 +113,16 @@ const KINDS: Readonly<Record<string, string>> = {
   assembled: 'none: assembled',
 };
 
-const suspicion = ({ suspect }: { readonly suspect: boolean }): Html | '' =>
-  suspect ? html`<span class="state odd">suspect</span> ` : '';
+const UNVERIFIABLE = 'no read shows the quantity of this warehouse: use the total';
+
+function suspicion({ suspect, whyNot = null }: Pick<Evidence, 'suspect' | 'whyNot'>): Html | '' {
+  if (whyNot === null) return suspect ? html`<span class="state odd">suspect</span> ` : '';
+  const why = whyNot === 'unverifiable' ? UNVERIFIABLE : WHY_NOT[whyNot];
+  return html`<span class="state odd" title="${why}">${suspect ? 'suspect' : 'not trusted'}</span> `;
+}
 
 type Evidence = Pick<StockVariant, 'asOfMs' | 'verifiedAtMs' | 'suspect'> &
-  Partial<Pick<StockLevelRow, 'source'>>;
+  Partial<Pick<StockLevelRow, 'source' | 'whyNot'>>;
 
 export const verification = (atMs: number | null, nowMs: number): Html =>
   atMs === null ? html`never verified` : html`verified ${ago(atMs, nowMs)}`;

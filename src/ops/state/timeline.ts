@@ -1,5 +1,4 @@
 /** The last day minute by minute, for the plots: in memory, and past minutes also in the mirror. */
-import type { Fact } from '../../core/apply/fact.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { StateSampler } from './state-sampler.ts';
@@ -64,7 +63,7 @@ export class Timeline {
 
   start(): void {
     this.#stopListening = this.#deps.writer.onApplied(({ reports }) => {
-      const lost = reports.flatMap(({ facts }) => facts.filter(isLoss)).length;
+      const lost = reports.flatMap(({ facts }) => facts.filter(({ kind }) => kind === 'gap_proved')).length;
       if (lost > 0) this.#add('lost', lost);
     });
     // Before any minute is noted, since noting a minute replaces it.
@@ -125,10 +124,4 @@ export class Timeline {
       });
     }
   }
-}
-
-/** A gap that a read proved, the last webhook of a level, or one lost during downtime. */
-function isLoss(fact: Fact): boolean {
-  if (fact.kind === 'gap_proved') return true;
-  return fact.kind === 'drift' && (fact.cause === 'lost_tail' || fact.cause === 'downtime');
 }

@@ -65,22 +65,21 @@ async function ask(url, options) {
   });
   // The session has ended: the page is the sign-in form.
   if (answer.redirected && new URL(answer.url).pathname === '/login') location.reload();
-  return { isGood: answer.ok, text: await answer.text() };
+  const isPage = (answer.headers.get('content-type') ?? '').startsWith('text/html');
+  return { isGood: answer.ok, isPage, text: await answer.text() };
 }
 
 async function look() {
   if (isPosting || document.hidden) return;
   const isOld = document.body.classList.contains('old');
   try {
-    const { isGood, text } = await ask(location.href, {});
-    if (!isGood) throw new Error('not shown');
+    // The page of a fault says why the values cannot be shown.
+    const { isPage, text } = await ask(location.href, {});
+    if (!isPage) throw new Error('not shown');
     if (!isPosting) show(text, isOld);
   } catch {
     document.body.classList.add('old');
-    if (!isOld)
-      fail(
-        `${server} does not answer or cannot show this page. The values below are old; reload to see why.`,
-      );
+    if (!isOld) fail(`${server} does not answer. The values below are old.`);
   }
 }
 

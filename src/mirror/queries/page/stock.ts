@@ -2,7 +2,7 @@
 import type { Source } from '../../../core/model.ts';
 import type { Db } from '../../../sqlite/open.ts';
 import { column, prepared } from '../../../sqlite/prepared.ts';
-import { fewSuspects, SUSPECT_TOTAL, UNEXPLAINED } from '../../file/suspicion.ts';
+import { fewSuspects, SUSPECT_TOTAL, UNEXPLAINED, type WhyNot } from '../../file/suspicion.ts';
 
 export interface StockSearch {
   /** The beginning of a SKU, a variant or product id, or part of a name; empty for everything. */
@@ -19,10 +19,13 @@ export interface StockLevelRow {
   readonly qty: number;
   readonly onHand: number | null;
   readonly reservedQty: number | null;
+  readonly onHandAsOfMs: number | null;
   readonly source: Source;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
   readonly suspect: boolean;
+  /** Why a program must not sell it; null: it may. */
+  readonly whyNot: WhyNot | 'unverifiable' | null;
 }
 
 export interface StockVariant {
@@ -36,6 +39,8 @@ export interface StockVariant {
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
   readonly suspect: boolean;
+  /** For the total, if the variant is sold by it. */
+  readonly total: { readonly whyNot: WhyNot | null } | null;
   readonly levels: readonly StockLevelRow[];
 }
 
@@ -96,7 +101,7 @@ const VARIANTS = `
 
 const STOCK_LEVELS = `
   SELECT s.variant_id AS variantId, s.warehouse_id AS warehouseId, s.available_qty AS qty, s.on_hand AS onHand,
-    s.reserved_qty AS reservedQty, s.source AS source, s.as_of AS asOfMs, s.verified_at AS verifiedAtMs,
+    s.reserved_qty AS reservedQty, s.on_hand_as_of AS onHandAsOfMs, s.source AS source, s.as_of AS asOfMs, s.verified_at AS verifiedAtMs,
     s.suspect AS suspect
   FROM json_each(@ids) l JOIN mirror_stock s ON s.variant_id = l.value
   ORDER BY l.key, s.warehouse_id`;
@@ -132,7 +137,17 @@ function fewNamed(db: Db, text: string): readonly string[] | null {
   return ids.length === 0 || ids.length > FEW ? null : ids;
 }
 
-type Flagged<T> = Omit<T, 'suspect' | 'levels'> & { readonly suspect: number };
+const SELLABLE = `
+  SELECT variant_id AS variantId, warehouse_id AS warehouseId, why_not AS whyNot
+  FROM mirror_sellable WHERE variant_id IN (SELECT value FROM json_each(@ids))`;
+
+interface SellableRow {
+  readonly variantId: string;
+  readonly warehouseId: string | null;
+  readonly whyNot: WhyNot | null;
+}
+
+type Flagged<T> = Omit<T, 'suspect' | 'levels' | 'whyNot' | 'total'> & { readonly suspect: number };
 
 export function variantsWithLevels(db: Db, variantIds: readonly string[]): StockVariant[] {
   const ids = JSON.stringify(variantIds);
@@ -140,13 +155,28 @@ export function variantsWithLevels(db: Db, variantIds: readonly string[]): Stock
     prepared<object, Flagged<StockLevelRow> & { readonly variantId: string }>(db, STOCK_LEVELS).all({ ids }),
     ({ variantId }) => variantId,
   );
+  const sellable = Map.groupBy(
+    prepared<object, SellableRow>(db, SELLABLE).all({ ids }),
+    ({ variantId }) => variantId,
+  );
   return prepared<object, Flagged<StockVariant>>(db, VARIANTS)
     .all({ ids })
     .map(({ suspect, ...variant }) => {
-      const own = (levels.get(variant.variantId) ?? []).map((level) => ({
-        ...level,
-        suspect: level.suspect === 1,
-      }));
-      return { ...variant, suspect: suspect === 1 || own.some((level) => level.suspect), levels: own };
+      const sold = sellable.get(variant.variantId) ?? [];
+      const rowOf = (warehouseId: string | null) => sold.find((row) => row.warehouseId === warehouseId);
+      const own = (levels.get(variant.variantId) ?? []).map((level) => {
+        const row = rowOf(level.warehouseId);
+        return {
+          ...level,
+          suspect: level.suspect === 1,
+          whyNot: row === undefined ? ('unverifiable' as const) : row.whyNot,
+        };
+      });
+      return {
+        ...variant,
+        suspect: suspect === 1 || own.some((level) => level.suspect),
+        total: rowOf(null) ?? null,
+        levels: own,
+      };
     });
 }
