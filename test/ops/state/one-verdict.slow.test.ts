@@ -1,0 +1,229 @@
+/** Every face of the mirror shows one state, one first cause and one count, whatever happens (docs/operating.md#states). */
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createCommand } from '../../../src/cli/status.ts';
+import { Reporting } from '../../../src/receiver/reporting.ts';
+import { Monitor } from '../../../src/ops/monitor.ts';
+import { CAUSE_CODES } from '../../../src/ops/state/causes.ts';
+import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
+import type { Blocked } from '../../../src/ops/state/store-cause.ts';
+import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
+import { missedAt } from '../../core/builders.ts';
+import { delivery, detail, item, newPath, readInput } from '../../mirror/mirror-file.ts';
+import { log, newStore } from '../../reconcile/mirror.ts';
+import { startOps } from '../harness.ts';
+import { valueOf } from '../metrics/exposition.ts';
+import { heartbeat } from '../reported.ts';
+import { quick } from '../watched.ts';
+
+const MOMENTS = 1_000;
+const AHEAD_MS = 3_600_000;
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  process.exitCode = undefined;
+});
+
+/** A linear congruential generator: the same history in every run. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+interface Verdict {
+  readonly state: string;
+  readonly cause: string | null;
+  readonly count: number;
+}
+
+type Causes = readonly { readonly code: string; readonly severity: string }[];
+
+/** The first cause of the state, as a reader of the causes finds it. */
+function firstOf(state: string, causes: Causes): string | null {
+  if (state === 'live') return null;
+  const isOfState = ({ code, severity }: Causes[number]): boolean =>
+    state === 'stale' ? severity === 'critical' : ['unproven', 'first_read', 'downtime'].includes(code);
+  return causes.find(isOfState)?.code ?? null;
+}
+
+async function startFaces() {
+  let nowMs = Date.now();
+  let blocked: Blocked | null = null;
+  const store = newStore();
+  const now = () => nowMs;
+  const operator = {
+    resync: () => Promise.reject(new Error('not here')),
+    get blocked() {
+      return blocked;
+    },
+    verificationBound: null,
+    readsUnderWay: 0,
+  };
+  const monitor = new Monitor();
+  const sampler = new StateSampler({ reader: quick(store.reader), now, log });
+  const watch = monitor.watch({ store, sampler, operator, hasStream: false, now, log, webhookSecret: 's' });
+  const path = newPath();
+  const lock = lockDatabase(path);
+  onTestFinished(() => lock.release());
+  const database = { path, lockId: lockIdOf(path) };
+  const ops = await startOps(store, { operator, now, state: sampler, watch: watch.state, database });
+  vi.stubEnv('DATABASE_PATH', path);
+  vi.stubEnv('OPS_PORT', String(ops.port));
+
+  const sql = (): Verdict =>
+    store.rows<Verdict>(
+      'SELECT state, state_cause AS cause, suspect_count AS count FROM mirror_status',
+    )[0] as Verdict;
+  const api = async (): Promise<Verdict> => {
+    const { json } = await ops.ask('/api/status');
+    const {
+      state,
+      causes,
+      suspect_count: count,
+    } = json as never as {
+      readonly state: string;
+      readonly causes: Causes;
+      readonly suspect_count: number;
+    };
+    return { state, cause: firstOf(state, causes), count };
+  };
+  const command = async (): Promise<Verdict> => {
+    let text = '';
+    const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
+      text += String(part);
+      return true;
+    });
+    await createCommand()
+      .parseAsync(['--json'], { from: 'user' })
+      .finally(() => write.mockRestore());
+    const {
+      state,
+      causes,
+      suspect_count: count,
+    } = JSON.parse(text) as {
+      readonly state: string;
+      readonly causes: Causes;
+      readonly suspect_count: number;
+    };
+    return { state, cause: firstOf(state, causes), count };
+  };
+  const page = async (): Promise<Verdict> => {
+    const { text } = await ops.ask('/');
+    const causes = [...text.matchAll(/<article id="cause-(\w+)" class="(\w+)">/g)].map(
+      ([, code = '', severity = '']) => ({ code, severity }),
+    );
+    const state = /<span class="state (\w+)" role="status">/.exec(text)?.[1] ?? '';
+    const count = Number(/href="\/stock\?suspect=1">(\d+)</.exec(text)?.[1] ?? 0);
+    return { state, cause: firstOf(state, causes), count };
+  };
+  const metrics = async (): Promise<Verdict> => {
+    // Metrics show the latest sample.
+    await sampler.status();
+    const text = await monitor.registry.metrics();
+    const is = (name: string, label: string, value: string): boolean =>
+      valueOf(text, `stock_mirror_${name}{${label}="${value}"}`) === 1;
+    const state = ['live', 'catching_up', 'stale'].find((each) => is('state', 'state', each)) ?? '';
+    const shown = await api();
+    const holds = shown.cause === null || is('cause', 'code', shown.cause);
+    const critical = CAUSE_CODES.filter((code) => is('cause', 'code', code));
+    return {
+      state,
+      cause: holds ? shown.cause : critical.join(' '),
+      count: Number(valueOf(text, 'stock_mirror_suspect_levels')),
+    };
+  };
+  const feed = async (): Promise<Verdict> => {
+    const { json } = await ops.ask('/api/changes?trust=1&limit=1');
+    const { trust } = json as {
+      readonly trust: { state: string; cause: string | null; untrusted_count: number };
+    };
+    const [row] = store.rows<{ untrusted: number }>(
+      'SELECT count(*) AS untrusted FROM mirror_sellable WHERE trusted = 0',
+    );
+    expect(trust.untrusted_count).toBe(row?.untrusted);
+    return { state: trust.state, cause: trust.cause, count: sql().count };
+  };
+
+  const reporting = new Reporting(now);
+  const beat = (): Promise<void> => {
+    monitor.receive(heartbeat(nowMs, reporting.take(0, null)));
+    return watch.state.beat(Date.now() + AHEAD_MS);
+  };
+  const read = async (productId: string, qty: number): Promise<void> => {
+    await store.writer.append(
+      readInput(productId, detail(productId, [{ id: `${productId}0`, levels: { 1: qty } }]), {
+        sentAtMs: (nowMs += 3_000),
+      }),
+    );
+    // A later instant without a heartbeat would be a mirror that hangs.
+    await beat();
+  };
+  const refuse = (id: string): void =>
+    reporting.refused({
+      reason: 'wrong_signature',
+      status: 401,
+      tookMs: 1,
+      body: delivery('x', item({ id })),
+    });
+  let requests = 0;
+  const block = (kind: string | null): void => {
+    blocked = kind === null ? null : { kind, message: 'no answer', untilMs: null };
+  };
+  const happenings: readonly ((random: (below: number) => number) => unknown)[] = [
+    beat,
+    beat,
+    beat,
+    beat,
+    () => reporting.accepted({ tookMs: 1, isTest: false }),
+    () => refuse('10'),
+    () => refuse('999'),
+    () => block('credentials'),
+    () => block('breaker'),
+    () => block(null),
+    () => block(null),
+    () => store.writer.append(missedAt(nowMs)),
+    (random) => read(String(1 + random(3)), random(9)),
+    (random) => read(String(1 + random(3)), random(9)),
+    () => store.requestReads(nowMs, 'not_stored', { productIds: ['2'] }),
+    (random) => {
+      requests += 1;
+      const change = item({ id: '30', old: random(9), new: random(9), update_time: nowMs });
+      return store.deliver(delivery(`r${requests}`, change), nowMs);
+    },
+    () => (nowMs += 1_000),
+    () => store.change('UPDATE service_state SET last_full_sync_at_ms = 1'),
+  ];
+  return { sql, faces: { api, command, page, metrics, feed }, happenings, read, beat };
+}
+
+test(`all faces agree at ${MOMENTS} moments of a run with faults`, async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { sql, faces, happenings, read, beat } = await startFaces();
+  for (const productId of ['1', '2', '3']) await read(productId, 5);
+  await beat();
+  const random = randomFrom(7);
+  const seen = new Map<string, number>();
+  for (let moment = 0; moment < MOMENTS; moment += 1) {
+    await happenings[random(happenings.length)]?.(random);
+    // The feed computes trust once a second.
+    vi.advanceTimersByTime(1_000);
+    const expected = sql();
+    const names = Object.keys(faces) as (keyof typeof faces)[];
+    const name = names[random(names.length)] ?? 'api';
+    const found = await faces[name]();
+    expect({ moment, name, ...found }).toEqual({ moment, name, ...expected });
+    const key = `${expected.state} ${expected.cause}`;
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+  }
+  expect([...seen.keys()].toSorted()).toEqual([
+    'catching_up downtime',
+    'catching_up first_read',
+    'catching_up unproven',
+    'live null',
+    'stale credentials',
+    'stale webhooks_refused',
+  ]);
+});
