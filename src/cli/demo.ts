@@ -114,6 +114,8 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     write(
       `  the store   ${colours.cyan(`${sandbox.baseUrl}/`)}\n  the mirror  ${colours.cyan(sandbox.mirrorUrl)}\n`,
     );
+    // Until a webhook has arrived, nothing shows that the store reaches the mirror, and its state is not `live`.
+    changeOneQuantity(sandbox);
     if (!(await comesToRest(mirror.ops, wait))) throw new Error('the first read did not finish in time');
     story.say(
       `the mirror has read every product: ${counted(story.compare().differences.length, 'difference')}`,
@@ -169,6 +171,12 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     await mirror?.kill('SIGTERM');
     await sandbox.stop();
   }
+}
+
+function changeOneQuantity({ truth, operations }: Sandbox): void {
+  const level = truth.snapshot().levels.find(({ kind }) => kind === 'own');
+  if (level === undefined) throw new Error('the simulated store has no stock of its own');
+  operations.add({ variantId: level.variantId, warehouseId: level.warehouseId, by: 1 });
 }
 
 async function comesToRest(ops: OpsClient, wait: (ms: number) => Promise<void>): Promise<boolean> {
