@@ -14,6 +14,7 @@ import {
   startMirror,
   startService,
   untilEqual,
+  proveWayIn,
   untilLive,
   untilNone,
   type Owner,
@@ -84,6 +85,7 @@ async function keepsAll(t: TestContext, faultsOf: (machines: Machines) => Faults
   const both = await start('both');
   const mirror = await start('mirror');
   const mirrors = [both, mirror, await start('mirror')];
+  await proveWayIn(receiver.webhookUrl(), sandbox.webhookSecret);
   for (const each of mirrors) await untilLive(each);
 
   const inboxes = mirrors.map(inboxOf);

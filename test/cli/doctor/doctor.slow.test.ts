@@ -64,9 +64,12 @@ test('reports a live server in order, without secrets or token requests', async 
 
   const url = `http://127.0.0.1:${home.env['PORT']}/webhooks/`;
   await fetch(url, { method: 'POST', headers: { 'x-service-signature': 'a'.repeat(64) } });
-  expect((await run(home, 'doctor')).stdout).toMatch(
-    /^warn {2}mirror +wrong_address: A signed request came as POST \/webhooks\/ instead of POST \/webhooks\. .*webhook URL/m,
-  );
+  // The receiver reports it with its next heartbeat.
+  await expect
+    .poll(async () => (await run(home, 'doctor')).stdout)
+    .toMatch(
+      /^warn {2}mirror +wrong_address: A request .* came as POST \/webhooks\/ instead of POST \/webhooks\. .*webhook URL/m,
+    );
 });
 
 test('exits 2 for a wrong configuration, with a check per problem', async () => {

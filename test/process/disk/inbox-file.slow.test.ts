@@ -146,5 +146,10 @@ test.concurrent('continues after a kill that loses the shared memory', async (t)
   const again = await startMirror(t, sandbox, { folder: dirname(path) });
   await untilAtRest(again, sandbox);
   expect(statusOf(path).epoch).toBe(epoch);
-  expect(inboxRows(path, `SELECT 1 FROM inbox WHERE kind = 'delivery'`)).toHaveLength(2);
+  expect(
+    inboxRows(
+      path,
+      `SELECT 1 FROM inbox WHERE kind = 'delivery' AND CAST(body AS TEXT) NOT LIKE '%"proof-%'`,
+    ),
+  ).toHaveLength(2);
 });

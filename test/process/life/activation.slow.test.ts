@@ -15,6 +15,7 @@ import {
   startService,
   temporaryFolder,
   untilAtRest,
+  proveWayIn,
   untilLive,
   untilNone,
   type Json,
@@ -103,6 +104,7 @@ test('stores each delivery over restarts while another process holds the socket'
   const sandbox = await startService(t, { products: 20, ackTimeoutMs: 60_000 });
   const service = await activate(t, sandbox);
   const { databasePath } = service;
+  await proveWayIn(`http://127.0.0.1:${service.port}/webhooks`, sandbox.webhookSecret);
   await untilLive(service);
   expect(all(service.log, 'listening')[0]).toMatchObject({
     webhooks: `http://127.0.0.1:${service.port}/webhooks`,
