@@ -4,10 +4,11 @@ import type { ReceiverSettings } from '../receiver/run-receiver.ts';
 
 /** A host with `ROLE=mirror` has no public port: with a stream, its receiver only takes what others publish. */
 export function receiverSettings({ database, webhook, service, stream, role }: Config): ReceiverSettings {
+  const [secret, ...previous] = service.webhookSecrets;
   return {
     databasePath: database.path,
     webhook: role === 'mirror' ? null : webhook,
-    secrets: service.webhookSecrets.map((secret) => secret.reveal()),
+    secrets: [secret.reveal(), ...previous.map((each) => each.reveal())],
     stream:
       stream === null
         ? null

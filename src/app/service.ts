@@ -87,7 +87,6 @@ async function startMirrorHost(
     now,
     log,
     plotted: timeline,
-    webhookSecret: runsReceiver(config) ? config.service.webhookSecrets[0].reveal() : null,
     isReady: () => hasCaughtUp(store.inbox.receiver()),
   });
   const heartbeat = startHeartbeat({

@@ -45,6 +45,8 @@ export const COMMIT_BOUNDS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0
 export interface ReceiverReport {
   /** Differs after each start of the receiver: counts begin at 0 again. */
   readonly runId: string;
+  /** Tells apart the webhook secrets of this inbox's receivers; null if this host has no public port. */
+  readonly secretFingerprint: string | null;
   /** Epoch ms, own clock; since then the port was open without a break that may have lost a delivery. */
   readonly listeningSinceMs: number | null;
   /** Authentic deliveries answered 204, without those of `stock-mirror send`. */

@@ -32,8 +32,6 @@ interface WatchedMirror {
   readonly log: Logger;
   readonly plotted?: Plotted;
   readonly isReady?: () => boolean;
-  /** null if this host has no public listener. */
-  readonly webhookSecret?: string | null;
 }
 
 interface Plotted {
@@ -111,7 +109,6 @@ export class Monitor {
     log,
     plotted,
     isReady = () => true,
-    webhookSecret = null,
   }: WatchedMirror): Watch {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
@@ -126,7 +123,6 @@ export class Monitor {
       status: () => sampler?.last?.status ?? null,
       isReady,
       hasStream,
-      webhookSecret,
     });
     createStateGauges(this.registry, now, () => ({
       sample: sampler?.last ?? null,

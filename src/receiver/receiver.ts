@@ -15,6 +15,7 @@ import { variantIdsOf } from '../store-api/variant-ids.ts';
 import { Coverage, type Opening, type PassedSocket } from './coverage.ts';
 import type { Arrival, Heartbeat, InboxWriter } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
+import { secretFingerprint } from './secret-fingerprint.ts';
 import { createWebhookApp, type Refusal } from './webhook-app.ts';
 
 export interface ReceiverDeps {
@@ -36,7 +37,8 @@ export interface PublicPort {
   readonly port: number;
   /** Descriptor of a passed socket, and what is known of it. */
   readonly passed: ({ readonly fd: number } & PassedSocket) | null;
-  readonly secrets: readonly string[];
+  /** The present one first. */
+  readonly secrets: readonly [string, ...string[]];
   readonly listen: typeof listen;
 }
 
@@ -190,6 +192,7 @@ export class Receiver {
     this.#listener = await open(app, { host, port, fd: passed?.fd });
     this.#passed = passed;
     this.#reporting.listeningSinceMs = this.#clock.now();
+    this.#reporting.secretFingerprint = secretFingerprint(secrets[0], inbox.lastRun.inboxId);
     this.#coverage.opened(inbox.lastRun, {
       ...this.#instant(),
       bootId: this.#deps.host.bootId,

@@ -33,6 +33,7 @@ export class Reporting implements WebhookObserver {
   #slowestMs: number | null = null;
   #bodiesLookedAt = 0;
   listeningSinceMs: number | null = null;
+  secretFingerprint: string | null = null;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -69,6 +70,7 @@ export class Reporting implements WebhookObserver {
     const report: ReceiverReport = {
       runId: this.#runId,
       listeningSinceMs: this.listeningSinceMs,
+      secretFingerprint: this.secretFingerprint,
       accepted: this.#accepted,
       refused: { ...this.#refused },
       answers: this.#answers.counts(),

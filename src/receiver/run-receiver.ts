@@ -18,7 +18,8 @@ export interface ReceiverSettings {
   readonly databasePath: string;
   /** null: this host takes deliveries only from the stream. */
   readonly webhook: { readonly host: string; readonly port: number; readonly fd?: number } | null;
-  readonly secrets: readonly string[];
+  /** The present one first. */
+  readonly secrets: readonly [string, ...string[]];
   /** null if this is the only machine. */
   readonly stream: StreamSettings | null;
 }

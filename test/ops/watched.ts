@@ -26,7 +26,6 @@ export function unwatched(
     hasStream: false,
     status: () => state.last?.status ?? null,
     isReady: () => true,
-    webhookSecret: null,
   });
   return { metrics: new Monitor().registry, state, watch, timeline: { minutes: () => [] } };
 }

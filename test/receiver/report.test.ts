@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { eventually } from '../process/wait.ts';
 import { signBody } from '../../src/store-api/signature.ts';
+import { secretFingerprint } from '../../src/receiver/secret-fingerprint.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
-import { lockInbox, PREVIOUS, send, startReceiver, type StartedReceiver } from './harness.ts';
+import { lockInbox, PREVIOUS, SECRET, send, startReceiver, type StartedReceiver } from './harness.ts';
 
 const counts = ({ report }: StartedReceiver): Record<string, number> => {
   const { accepted, refused } = report();
@@ -115,4 +116,9 @@ test.each<[string, number, string]>([
 test('takes a webhook with 20 kB of headers', async () => {
   const { post } = await startReceiver();
   expect((await post(delivery('a', item()), { 'x-proxy': 'x'.repeat(20_000) })).status).toBe(204);
+});
+
+test('the first heartbeat tells apart the secret of this run', async () => {
+  const { inbox, report } = await startReceiver();
+  expect(report().secretFingerprint).toBe(secretFingerprint(SECRET, inbox.lastRun.inboxId));
 });

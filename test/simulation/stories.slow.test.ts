@@ -10,9 +10,8 @@ test.each([
   ['ten stories of life cycles', 10, ['--from', '1', '--kind', 'lives']],
   ['four stories of receivers, mirrors and a stream', 4, ['--from', '1', '--kind', 'stream']],
 ])('keeps every promise in %s', { timeout: 1_800_000 }, (_, seeds, options) => {
-  const { status, stdout } = spawnSync(process.execPath, [SCRIPT, '--seeds', String(seeds), ...options], {
-    encoding: 'utf8',
-  });
+  const args = [SCRIPT, '--seeds', String(seeds), '--first-failure', ...options];
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   expect(stdout).toMatch(new RegExp(`^${seeds} seeds in `, 'm'));
   expect(status, stdout).toBe(0);
 });

@@ -107,7 +107,7 @@ export class Host {
             host: '127.0.0.1',
             port: 0,
             passed: port === 'own' ? null : { fd: 3, inode: INODE, wasQueueFull: false },
-            secrets: [],
+            secrets: ['of no port'],
             listen: () => Promise.resolve({ host: '', port: 0, stop: () => Promise.resolve() }),
           },
     );

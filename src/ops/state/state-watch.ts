@@ -16,13 +16,7 @@ import { DeliveryHistory } from './silence.ts';
 import { asWritten, firstCause, stateOf, type MirrorState, type ProcessFacts } from './state.ts';
 import type { Blocked } from './store-cause.ts';
 import type { VerificationBound } from './verification-cause.ts';
-import {
-  fingerprintOf,
-  isFingerprintOf,
-  lookLikeTheStore,
-  refusedSince,
-  type RefusedRequests,
-} from './way-in.ts';
+import { lookLikeTheStore, refusedSince, type RefusedRequests } from './way-in.ts';
 
 export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */
@@ -40,8 +34,6 @@ export interface StateWatchDeps {
   readonly status: () => Pick<Status, 'pending_reads' | 'last_delivery_at'> | null;
   /** The receiver lives, and everything that was in the stream at the start is in the inbox. */
   readonly isReady: () => boolean;
-  /** null if this host has no public listener. */
-  readonly webhookSecret: string | null;
 }
 
 interface Decision extends MirrorState {
@@ -50,6 +42,9 @@ interface Decision extends MirrorState {
 }
 
 const EVERY_MS = 1_000;
+/** Proves the way in of a host without a public port: webhooks come through the stream. */
+const NO_SECRET = 'none';
+
 export class StateWatch {
   readonly #deps: StateWatchDeps;
   readonly #history: DeliveryHistory;
@@ -67,8 +62,6 @@ export class StateWatch {
   #decision: Decision | null = null;
   #file: StateFacts | null = null;
   readonly #startedAtMs: number;
-  /** The last proof found in the file, and whether it is of the present secret. */
-  #proof: { readonly fingerprint: string; readonly isOwn: boolean } | null = null;
   /** Known with the first heartbeat, before which nothing is live. */
   #wayIn: ProcessFacts['wayIn'] = { isProven: true, refused: null };
   readonly #since = new Map<CauseCode, number>();
@@ -122,7 +115,7 @@ export class StateWatch {
     const file = await reader.ask('stateFacts', { nowMs });
     this.#file = file;
     const acceptedAtMs = this.#acceptedAtMs(file);
-    const provenSecret = await this.#proveWayIn(file, acceptedAtMs);
+    const provenSecret = this.#provenSecret(file, acceptedAtMs);
     this.#wayIn = { isProven: provenSecret !== null, refused: await this.#refusedOfStore(reader) };
     const decided = this.#decide(nowMs, file, { isReady: isReady(), error: null });
     const { epoch, trustedAfterMs } = file;
@@ -198,16 +191,12 @@ export class StateWatch {
     return isOfStream ? Math.max(own ?? 0, lastDeliveryAtMs ?? 0) : own;
   }
 
-  /** @returns the fingerprint of the secret with which a webhook was accepted; null if none was. */
-  async #proveWayIn({ provenSecret }: StateFacts, acceptedAtMs: number | null): Promise<string | null> {
-    const secret = this.#deps.webhookSecret ?? '';
-    if (provenSecret !== null && this.#proof?.fingerprint !== provenSecret) {
-      this.#proof = { fingerprint: provenSecret, isOwn: await isFingerprintOf(secret, provenSecret) };
-    }
-    if (this.#proof?.isOwn === true) return this.#proof.fingerprint;
-    if (acceptedAtMs === null) return null;
-    this.#proof = { fingerprint: await fingerprintOf(secret), isOwn: true };
-    return this.#proof.fingerprint;
+  /** @returns the fingerprint of the receiver's secret if a webhook was accepted since it changed, else null. */
+  #provenSecret({ provenSecret }: StateFacts, acceptedAtMs: number | null): string | null {
+    // Until the first heartbeat, the mirror is not ready anyway.
+    if (this.#report === null) return provenSecret;
+    const present = this.#report.secretFingerprint ?? NO_SECRET;
+    return provenSecret === present || acceptedAtMs !== null ? present : null;
   }
 
   async #refusedOfStore(reader: StoreReader): Promise<RefusedRequests | null> {

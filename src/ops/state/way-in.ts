@@ -1,6 +1,4 @@
 /** Whether the store's webhooks reach this mirror (docs/operating.md#proof-of-the-way-in). */
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { promisify } from 'node:util';
 import type { ReceiverReport, RefusalCount } from '../../inbox/report.ts';
 
 export const OF_THE_STORE = ['wrong_signature', 'wrong_address'] as const;
@@ -23,18 +21,4 @@ export function lookLikeTheStore(
   isKnown: (variantId: string) => boolean,
 ): RefusedRequests | null {
   return refused.find(({ variantIds }) => variantIds.some(isKnown)) ?? null;
-}
-
-const HASH_BYTES = 16;
-const hash = promisify<string, Buffer, number, Buffer>(scrypt);
-
-/** @returns a text from which nobody can guess the secret, with a new salt. */
-export async function fingerprintOf(secret: string, salt = randomBytes(HASH_BYTES)): Promise<string> {
-  return `${salt.toString('hex')}:${(await hash(secret, salt, HASH_BYTES)).toString('hex')}`;
-}
-
-export async function isFingerprintOf(secret: string, fingerprint: string): Promise<boolean> {
-  const salt = Buffer.from(fingerprint.split(':')[0] ?? '', 'hex');
-  const [own, given] = [await fingerprintOf(secret, salt), fingerprint].map((text) => Buffer.from(text));
-  return own !== undefined && given?.length === own.length && timingSafeEqual(own, given);
 }

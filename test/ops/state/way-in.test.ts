@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { ReceiverReport } from '../../../src/inbox/report.ts';
 import { Reporting } from '../../../src/receiver/reporting.ts';
+import { secretFingerprint } from '../../../src/receiver/secret-fingerprint.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
-import { fingerprintOf, isFingerprintOf } from '../../../src/ops/state/way-in.ts';
 import { delivery, detail, item, readInput, T0 } from '../../mirror/mirror-file.ts';
 import { log, newStore, type OpenedStore } from '../../reconcile/mirror.ts';
 import { heartbeat } from '../reported.ts';
@@ -14,20 +14,20 @@ interface Process {
   readonly shown: () => Promise<string>;
 }
 
-/** A receiver and the mirror's watch of it, in a process with this secret. */
-function processOver(store: OpenedStore, webhookSecret: string): Process {
+/** A receiver with this secret, null if it has no public port, and a mirror's watch of it. */
+function processOver(store: OpenedStore, secret: string | null, hasStream = false): Process {
   const monitor = new Monitor();
   const operator = { blocked: null, verificationBound: null };
   const watch = monitor.watch({
     store,
     sampler: null,
     operator,
-    hasStream: false,
+    hasStream,
     now: Date.now,
     log,
-    webhookSecret,
   });
   const reporting = new Reporting(Date.now);
+  reporting.secretFingerprint = secret === null ? null : secretFingerprint(secret, 'inbox');
   const shown = async (): Promise<string> => {
     const report: ReceiverReport = reporting.take(0, null);
     monitor.receive(heartbeat(Date.now(), report));
@@ -118,12 +118,19 @@ test('a variant that no read has shown is not known', async () => {
   expect(await shown()).toBe(UNPROVEN);
 });
 
-test('the file holds a salted hash of the secret', async () => {
-  const [one, other] = [await fingerprintOf('secret'), await fingerprintOf('secret')];
-  expect(one).toMatch(/^[0-9a-f]{32}:[0-9a-f]{32}$/);
-  expect(one).not.toBe(other);
-  expect(await isFingerprintOf('secret', one)).toBe(true);
-  expect(await isFingerprintOf('secret', other)).toBe(true);
-  expect(await isFingerprintOf('Secret', one)).toBe(false);
-  expect(await isFingerprintOf('secret', '')).toBe(false);
+test('a host without a public port is proven by a delivery of the stream', async () => {
+  const store = await filled();
+  const { shown } = processOver(store, null, true);
+  expect(await shown()).toBe(UNPROVEN);
+  await store.deliver(delivery('a', item({ id: '999' })), Date.now() + 1_000);
+  expect(await shown()).toBe(LIVE);
+  expect(await processOver(store, null, true).shown()).toBe(LIVE);
+});
+
+test('the file holds no secret, and another text for each inbox', () => {
+  const one = secretFingerprint('secret', 'inbox');
+  expect(one).toMatch(/^[0-9a-f]{32}$/);
+  expect(secretFingerprint('secret', 'inbox')).toBe(one);
+  expect(secretFingerprint('Secret', 'inbox')).not.toBe(one);
+  expect(secretFingerprint('secret', 'other')).not.toBe(one);
 });
