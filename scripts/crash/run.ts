@@ -215,7 +215,7 @@ async function untilAtRest(path: string, withinMs: number): Promise<string[]> {
   const db = new Database(path, { readonly: true });
   try {
     const status = db.prepare<[], { state: string; pending_reads: number; open_gaps: number }>(
-      'SELECT state, pending_reads, open_gaps FROM mirror_status',
+      'SELECT state, state_cause, pending_reads, open_gaps FROM mirror_status',
     );
     const untilMs = performance.now() + withinMs;
     for (;;) {

@@ -47,6 +47,8 @@ export interface ReceiverReport {
   readonly runId: string;
   /** Tells apart the webhook secrets of this inbox's receivers; null if this host has no public port. */
   readonly secretFingerprint: string | null;
+  /** A webhook of the store was accepted with this secret, in this run or an earlier one. */
+  readonly isProven: boolean;
   /** Epoch ms, own clock; since then the port was open without a break that may have lost a delivery. */
   readonly listeningSinceMs: number | null;
   /** Authentic deliveries answered 204, without those of `stock-mirror send`. */

@@ -4,6 +4,7 @@
  */
 import type { Missed } from '../inbox/missed.ts';
 import type { StreamPosition } from '../inbox/inbox-file.ts';
+import { reportOf } from '../inbox/inbox-view.ts';
 import type { StreamReport } from '../inbox/report.ts';
 import type { HostTime } from '../platform/host-time.ts';
 import type { listen, Listener } from '../platform/listen.ts';
@@ -47,6 +48,8 @@ interface Waiting {
   readonly arrivals: readonly Arrival[];
   /** Where they end in the stream; null if they were received here. */
   readonly position: StreamPosition | null;
+  /** A webhook of the store was received here: the port is reached, and the secret is the right one. */
+  readonly isOfStore: boolean;
   readonly resolve: () => void;
   readonly reject: (error: StoreError) => void;
 }
@@ -145,9 +148,18 @@ export class Receiver {
    * Resolves once all rows are on disk, in one transaction with the position. @throws StoreError if they are not. Then the
    * next position must not be beyond them, so the stream's rows wait for each other.
    */
-  append(arrivals: readonly Arrival[], position: StreamPosition | null = null): Promise<void> {
+  append(
+    arrivals: readonly Arrival[],
+    { position = null, isOfStore = false }: Partial<Pick<Waiting, 'position' | 'isOfStore'>> = {},
+  ): Promise<void> {
     const stored = Promise.withResolvers<void>();
-    this.#waiting.push({ arrivals, position, resolve: stored.resolve, reject: stored.reject });
+    this.#waiting.push({
+      arrivals,
+      position,
+      isOfStore,
+      resolve: stored.resolve,
+      reject: stored.reject,
+    });
     this.#schedule();
     return stored.promise;
   }
@@ -172,15 +184,12 @@ export class Receiver {
   async #listen({ host, port, passed, secrets, listen: open }: PublicPort): Promise<void> {
     const { log, inbox } = this.#deps;
     const app = createWebhookApp({
-      append: (body) =>
-        this.append([
-          {
-            kind: 'delivery',
-            body,
-            arrivedAtMs: this.#clock.now(),
-            isFromStream: false,
-          },
-        ]),
+      append: (body, isTest) => {
+        const arrivedAtMs = this.#clock.now();
+        return this.append([{ kind: 'delivery', body, arrivedAtMs, isFromStream: false }], {
+          isOfStore: !isTest,
+        });
+      },
       canCommit: () => this.#lastCommit === 'good',
       secrets,
       observer: {
@@ -192,7 +201,10 @@ export class Receiver {
     this.#listener = await open(app, { host, port, fd: passed?.fd });
     this.#passed = passed;
     this.#reporting.listeningSinceMs = this.#clock.now();
-    this.#reporting.secretFingerprint = secretFingerprint(secrets[0], inbox.lastRun.inboxId);
+    const fingerprint = secretFingerprint(secrets[0], inbox.lastRun.inboxId);
+    const lastReport = reportOf(inbox.lastRun);
+    this.#reporting.secretFingerprint = fingerprint;
+    this.#reporting.isProven = lastReport?.isProven === true && lastReport.secretFingerprint === fingerprint;
     this.#coverage.opened(inbox.lastRun, {
       ...this.#instant(),
       bootId: this.#deps.host.bootId,
@@ -234,12 +246,15 @@ export class Receiver {
   #commit(isLast = false): void {
     const { inbox, onCommit } = this.#deps;
     this.look();
-    const isBeating = this.#isHeartbeatDue || isLast;
+    const taken = this.#take();
+    const wasProven = this.#reporting.isProven;
+    this.#reporting.isProven ||= taken.some(({ isOfStore }) => isOfStore);
+    // The proof is written with the delivery, so that a kill after the answer does not lose it.
+    const isBeating = this.#isHeartbeatDue || isLast || this.#reporting.isProven !== wasProven;
     if (isBeating) this.#approachWallClock();
     const instant = this.#instant();
     this.#isHeartbeatDue = false;
     const missed = this.#coverage.due(instant.sinceBootMs, isLast);
-    const taken = this.#take();
     if (taken.length === 0 && missed.length === 0 && !isBeating) return;
     const startedMs = performance.now();
     try {
@@ -251,6 +266,7 @@ export class Receiver {
         heartbeat: isBeating ? this.#heartbeat(instant, isLast) : null,
       });
     } catch (cause) {
+      this.#reporting.isProven = wasProven;
       this.#failed(taken, explained(inbox.path, cause), performance.now() - startedMs);
       return;
     }

@@ -34,6 +34,8 @@ export class Reporting implements WebhookObserver {
   #bodiesLookedAt = 0;
   listeningSinceMs: number | null = null;
   secretFingerprint: string | null = null;
+  /** See `ReceiverReport`; kept from the last run by the receiver. */
+  isProven = false;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -71,6 +73,7 @@ export class Reporting implements WebhookObserver {
       runId: this.#runId,
       listeningSinceMs: this.listeningSinceMs,
       secretFingerprint: this.secretFingerprint,
+      isProven: this.isProven,
       accepted: this.#accepted,
       refused: { ...this.#refused },
       answers: this.#answers.counts(),

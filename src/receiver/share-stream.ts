@@ -28,7 +28,7 @@ export function shareStream(receiver: Receiver, { connect, isConsumed, log }: Sh
         // Consumed now: an earlier read of this host's mirror cannot have seen it.
         const arrivedAtMs = now();
         const arrivals = rows.map((row) => ({ ...row, arrivedAtMs, isFromStream }));
-        return receiver.append(arrivals, position);
+        return receiver.append(arrivals, { position });
       },
       unpublished: (afterSeq) => inbox.unpublished(afterSeq),
     },

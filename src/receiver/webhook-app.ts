@@ -9,8 +9,11 @@ import { SIGNATURE, TEST_HEADER, verifySignature } from '../store-api/signature.
 import { RequestBodies, type HeldBody } from './request-body.ts';
 
 interface WebhookDeps {
-  /** Resolves once the body is on disk. @throws StoreError if it is not. */
-  readonly append: (body: Uint8Array) => Promise<unknown>;
+  /**
+   * Resolves once the body is on disk. @throws StoreError if it is not.
+   * @param isTest sent by `stock-mirror send`, not by the store.
+   */
+  readonly append: (body: Uint8Array, isTest: boolean) => Promise<unknown>;
   /** Whether a delivery could be committed now. */
   readonly canCommit: () => boolean;
   readonly secrets: readonly string[];
@@ -32,6 +35,12 @@ export interface Refusal {
   readonly seen?: string;
   /** A body that was read, though its signature is wrong. */
   readonly body?: Uint8Array;
+}
+
+interface Came {
+  /** Monotonic; when the request's headers were here. */
+  readonly cameMs: number;
+  readonly isTest: boolean;
 }
 
 /** The store waits one second for an answer. */
@@ -70,9 +79,9 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
     observer.refused(refusal);
   };
 
-  const commit = async ({ bytes, release }: HeldBody, cameMs: number): Promise<Outcome | null> => {
+  const commit = async ({ bytes, release }: HeldBody, { cameMs, isTest }: Came): Promise<Outcome | null> => {
     try {
-      await append(bytes);
+      await append(bytes, isTest);
       return performance.now() - cameMs > ANSWER_WITHIN_MS ? 'late' : null;
     } catch {
       // The receiver has reported the fault, and notes that the delivery was missed.
@@ -85,7 +94,7 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
   /** @returns null once the delivery is on disk and the answer in time, else why not. */
   const receive = async (
     incoming: IncomingMessage,
-    cameMs: number,
+    came: Came,
   ): Promise<Outcome | { readonly wronglySigned: Uint8Array } | null> => {
     const signature = signatureOf(incoming);
     if (signature === null) return 'missing_signature';
@@ -93,7 +102,7 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
     if (!SIGNATURE.test(signature)) return 'malformed_signature';
     const body = await bodies.read(incoming);
     if (typeof body === 'string') return body;
-    if (verifySignature(secrets, body.bytes, signature)) return commit(body, cameMs);
+    if (verifySignature(secrets, body.bytes, signature)) return commit(body, came);
     body.release();
     return { wronglySigned: body.bytes };
   };
@@ -105,7 +114,7 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
     const isTest = incoming.headers[TEST_HEADER] !== undefined;
     let outcome;
     try {
-      outcome = await receive(incoming, cameMs);
+      outcome = await receive(incoming, { cameMs, isTest });
     } catch (cause) {
       // Without the whole body, no signature can be checked: it may have been the store's.
       log.debug({ err: cause }, 'a webhook was cut off');

@@ -14,6 +14,7 @@ export const REPORT: ReceiverReport = {
   runId: 'run',
   listeningSinceMs: null,
   secretFingerprint: null,
+  isProven: false,
   accepted: { count: 0, lastAtMs: null },
   refused: {},
   answers: none(ANSWER_BOUNDS_SECONDS),

@@ -50,12 +50,14 @@ interface Options {
   readonly path?: string;
   readonly host?: HostTime;
   readonly passed?: PassedSocket;
+  readonly secrets?: readonly [string, ...string[]];
   /** Runs before each commit. */
   readonly beforeCommit?: () => void;
 }
 
 export async function startReceiver(options: Options = {}): Promise<StartedReceiver> {
   const { path = newPath(), host = hostTime(), passed = null, beforeCommit } = options;
+  const { secrets = [SECRET, PREVIOUS] } = options;
   const log: Record<string, unknown>[] = [];
   const logger = pino(
     {},
@@ -85,7 +87,7 @@ export async function startReceiver(options: Options = {}): Promise<StartedRecei
     host: '127.0.0.1',
     port: 0,
     passed: passed === null ? null : { fd: -1, ...passed },
-    secrets: [SECRET, PREVIOUS],
+    secrets,
     listen: (app, { host: address, port: given }) => listen(app, { host: address, port: given }),
   });
   let stopped: Promise<void> | null = null;

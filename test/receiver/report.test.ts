@@ -118,6 +118,30 @@ test('takes a webhook with 20 kB of headers', async () => {
   expect((await post(delivery('a', item()), { 'x-proxy': 'x'.repeat(20_000) })).status).toBe(204);
 });
 
+test('the proof that webhooks arrive is on disk before the first answer, and survives a kill', async () => {
+  const first = await startReceiver();
+  const body = delivery('a', item());
+  expect((await first.post(body, { 'x-stock-mirror-test': '1' })).status).toBe(204);
+  expect(first.report().isProven).toBe(false);
+  expect((await first.post(body)).status).toBe(204);
+  expect(first.report().isProven).toBe(true);
+  first.inbox.close();
+  const second = await startReceiver({ path: first.path });
+  expect(second.report().isProven).toBe(true);
+  await second.stop();
+  const changed = await startReceiver({ path: first.path, secrets: ['whsec_next', SECRET] });
+  expect(changed.report().isProven).toBe(false);
+});
+
+test('a webhook that could not be stored proves nothing', async () => {
+  const receiver = await startReceiver();
+  const lock = lockInbox(receiver);
+  expect((await receiver.post(delivery('a', item()))).status).toBe(503);
+  lock.release();
+  await reported(receiver, { accepted: 0, not_stored: 1 });
+  expect(receiver.report().isProven).toBe(false);
+});
+
 test('the first heartbeat tells apart the secret of this run', async () => {
   const { inbox, report } = await startReceiver();
   expect(report().secretFingerprint).toBe(secretFingerprint(SECRET, inbox.lastRun.inboxId));

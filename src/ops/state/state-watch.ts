@@ -195,8 +195,9 @@ export class StateWatch {
   #provenSecret({ provenSecret }: StateFacts, acceptedAtMs: number | null): string | null {
     // Until the first heartbeat, the mirror is not ready anyway.
     if (this.#report === null) return provenSecret;
-    const present = this.#report.secretFingerprint ?? NO_SECRET;
-    return provenSecret === present || acceptedAtMs !== null ? present : null;
+    const { isProven, secretFingerprint } = this.#report;
+    const present = secretFingerprint ?? NO_SECRET;
+    return isProven || provenSecret === present || acceptedAtMs !== null ? present : null;
   }
 
   async #refusedOfStore(reader: StoreReader): Promise<RefusedRequests | null> {

@@ -15,7 +15,11 @@ interface Process {
 }
 
 /** A receiver with this secret, null if it has no public port, and a mirror's watch of it. */
-function processOver(store: OpenedStore, secret: string | null, hasStream = false): Process {
+function processOver(
+  store: OpenedStore,
+  secret: string | null,
+  { hasStream = false, isProven = false } = {},
+): Process {
   const monitor = new Monitor();
   const operator = { blocked: null, verificationBound: null };
   const watch = monitor.watch({
@@ -28,6 +32,7 @@ function processOver(store: OpenedStore, secret: string | null, hasStream = fals
   });
   const reporting = new Reporting(Date.now);
   reporting.secretFingerprint = secret === null ? null : secretFingerprint(secret, 'inbox');
+  reporting.isProven = isProven;
   const shown = async (): Promise<string> => {
     const report: ReceiverReport = reporting.take(0, null);
     monitor.receive(heartbeat(Date.now(), report));
@@ -71,6 +76,11 @@ test('a mirror is not live before a webhook was accepted, and stays proven over 
   first.accept();
   expect(await first.shown()).toBe(LIVE);
   expect(await processOver(store, 'secret').shown()).toBe(LIVE);
+});
+
+test('a proof that the receiver has written is enough, also for another file of the mirror', async () => {
+  const store = await filled();
+  expect(await processOver(store, 'secret', { isProven: true }).shown()).toBe(LIVE);
 });
 
 test('another secret must be proven too', async () => {
@@ -120,11 +130,11 @@ test('a variant that no read has shown is not known', async () => {
 
 test('a host without a public port is proven by a delivery of the stream', async () => {
   const store = await filled();
-  const { shown } = processOver(store, null, true);
+  const { shown } = processOver(store, null, { hasStream: true });
   expect(await shown()).toBe(UNPROVEN);
   await store.deliver(delivery('a', item({ id: '999' })), Date.now() + 1_000);
   expect(await shown()).toBe(LIVE);
-  expect(await processOver(store, null, true).shown()).toBe(LIVE);
+  expect(await processOver(store, null, { hasStream: true }).shown()).toBe(LIVE);
 });
 
 test('the file holds no secret, and another text for each inbox', () => {
