@@ -1,12 +1,35 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Only a hang takes so long. */
 const expect = { poll: { timeout: 120_000 } };
 const SLOW = 'test/**/*.slow.test.ts';
 
+/** Those that take more than a minute begin first, so that none of them is left to run alone at the end. */
+const LONG = [
+  'simulation/stories',
+  'stream/machines',
+  'feed/real-mirror',
+  'disk/mirror-file',
+  'examples/to-postgres',
+  'crash/crash',
+  'readers/readers',
+  'browser/ops-page',
+  'disk/slow-disk',
+].map((name) => `${name}.slow.test.ts`);
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.some((name) => moduleId.endsWith(name));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 /** `npm test` is `unit`; `npm run test:full` is `slow`: whole processes, the browser, the package, other programs. */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         test: {
