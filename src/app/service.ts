@@ -42,7 +42,7 @@ async function startMirrorHost(
   platform: Platform,
 ): Promise<RunningService> {
   const { stream: streamOptions, retentionDays, warehouseNames } = config;
-  const monitor = new Monitor();
+  const monitor = new Monitor({ runsReceiver: runsReceiver(config) });
   const loading = platform.loadOps();
   loading.catch(() => undefined);
   let arrived = (): void => undefined;

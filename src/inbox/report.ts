@@ -67,6 +67,23 @@ export interface ReceiverReport {
   readonly stream: StreamReport | null;
 }
 
+/** Answers that are new in a report. */
+export interface NewAnswers {
+  readonly accepted: number;
+  readonly refused: Readonly<Partial<Record<RefusalReason, number>>>;
+}
+
+/** @param before an earlier report; counts of another run of the receiver began at 0. */
+export function answersSince(before: ReceiverReport | null, report: ReceiverReport): NewAnswers {
+  const counted = before?.runId === report.runId ? before : null;
+  const refused: Partial<Record<RefusalReason, number>> = {};
+  for (const [reason, { count }] of Object.entries(report.refused)) {
+    const known = reason as RefusalReason;
+    refused[known] = count - (counted?.refused[known]?.count ?? 0);
+  }
+  return { accepted: report.accepted.count - (counted?.accepted.count ?? 0), refused };
+}
+
 export interface StreamReport {
   /** No heartbeat of any receiver has been heard since; null if one was heard lately. */
   readonly silentSinceMs: number | null;

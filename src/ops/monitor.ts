@@ -6,6 +6,7 @@ import type { ReceiverRow } from '../inbox/inbox-file.ts';
 import { reportOf } from '../inbox/inbox-view.ts';
 import {
   ANSWER_BOUNDS_SECONDS,
+  answersSince,
   COMMIT_BOUNDS_SECONDS,
   type ReceiverReport,
   type RefusalReason,
@@ -51,8 +52,11 @@ export class Monitor {
   #report: ReceiverReport | null = null;
   #plotted: Plotted | null = null;
   #state: StateWatch | null = null;
+  readonly #runsReceiver: boolean;
 
-  constructor() {
+  /** @param runsReceiver this process runs the receiver, so that all of its answers are of this run. */
+  constructor({ runsReceiver = true } = {}) {
+    this.#runsReceiver = runsReceiver;
     registerDurations(this.registry, {
       name: 'stock_mirror_webhook_answer_seconds',
       help: 'Time from an authentic delivery to its answer, 204 or 503.',
@@ -74,18 +78,22 @@ export class Monitor {
   receive(row: ReceiverRow | null): void {
     const next = reportOf(row);
     if (row === null || next === null) return;
-    const before = this.#report?.runId === next.runId ? this.#report : null;
+    // The counters are those of the receiver's process, whose answers of earlier hours are no news of this one.
+    const counted = answersSince(this.#report, next);
+    const isOfEarlier = this.#report === null && !this.#runsReceiver;
+    const answers = isOfEarlier ? answersSince(next, next) : counted;
     this.#report = next;
-    const accepted = next.accepted.count - (before?.accepted.count ?? 0);
-    this.#counting.deliveries.inc({ answer: '204', reason: '' }, accepted);
-    let refused = 0;
-    for (const [reason, { status, count }] of Object.entries(next.refused)) {
-      const more = count - (before?.refused[reason as RefusalReason]?.count ?? 0);
+    this.#counting.deliveries.inc({ answer: '204', reason: '' }, counted.accepted);
+    for (const [reason, { status }] of Object.entries(next.refused)) {
+      const more = counted.refused[reason as RefusalReason];
       this.#counting.deliveries.inc({ answer: String(status), reason }, more);
-      refused += more;
     }
-    this.#plotted?.answered({ deliveries: accepted, refused, slowestMs: next.slowestMs });
-    this.#state?.received(row, next);
+    this.#plotted?.answered({
+      deliveries: answers.accepted,
+      refused: Object.values(answers.refused).reduce((sum, more) => sum + more, 0),
+      slowestMs: next.slowestMs,
+    });
+    this.#state?.received(row, next, answers);
   }
 
   /** The receiver of this process cannot commit; null once it can. */

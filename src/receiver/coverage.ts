@@ -68,8 +68,7 @@ export class Coverage {
   #seenAtMs: number;
   #seenWallMs: number;
   #wholeTimes: Missed[] = [];
-  /** Of deliveries that were answered 503; null: one of them named no variant. */
-  #notStored: { sinceMs: number; untilMs: number; variantIds: Set<string> | null } | null = null;
+  #notStored: Refused | null = null;
   #doubt: Missed | null = null;
   #doubtWrittenAtMs = Number.NEGATIVE_INFINITY;
   #isListening = false;
@@ -122,14 +121,8 @@ export class Coverage {
 
   /** @param variantIds those of one delivery answered 503; null if it names none. */
   notStored(variantIds: readonly string[] | null, wallMs: number): void {
-    const sinceMs = this.#notStored?.sinceMs ?? wallMs;
-    const known = this.#notStored === null ? new Set<string>() : this.#notStored.variantIds;
-    const all = variantIds === null || known === null ? null : new Set([...known, ...variantIds]);
-    this.#notStored = {
-      sinceMs,
-      untilMs: wallMs,
-      variantIds: all === null || all.size > MOST_VARIANTS ? null : all,
-    };
+    this.#notStored ??= new Refused(wallMs);
+    this.#notStored.add(variantIds, wallMs);
   }
 
   /**
@@ -153,15 +146,7 @@ export class Coverage {
   /** Rows to write before any delivery. @param isLast the run ends: a doubt no longer waits for its pause. */
   due(sinceBootMs: number, isLast = false): readonly Missed[] {
     const due = [...this.#wholeTimes];
-    if (this.#notStored !== null) {
-      const { sinceMs, untilMs, variantIds } = this.#notStored;
-      due.push({
-        why: 'not_stored',
-        sinceMs,
-        untilMs,
-        variantIds: variantIds === null ? null : [...variantIds],
-      });
-    }
+    if (this.#notStored !== null) due.push(this.#notStored.missed);
     const mayDoubt = isLast || sinceBootMs - this.#doubtWrittenAtMs >= DOUBT_EVERY_MS;
     if (this.#doubt !== null && mayDoubt) due.push(this.#doubt);
     return due;
@@ -171,7 +156,7 @@ export class Coverage {
   written(rows: readonly Missed[], sinceBootMs: number): void {
     if (rows.length === 0) return;
     this.#wholeTimes = this.#wholeTimes.filter((missed) => !rows.includes(missed));
-    if (rows.some(({ why }) => why === 'not_stored')) this.#notStored = null;
+    if (this.#notStored !== null && rows.includes(this.#notStored.missed)) this.#notStored = null;
     if (this.#doubt === null || !rows.includes(this.#doubt)) return;
     this.#doubt = null;
     this.#doubtWrittenAtMs = sinceBootMs;
@@ -182,5 +167,37 @@ export class Coverage {
     if (!this.#isShared) this.#wholeTimes.push(missed);
     else if (this.#unsure === null) this.#unsure = missed;
     else this.#unsure = { ...missed, sinceMs: this.#unsure.sinceMs };
+  }
+}
+
+/** The deliveries that were answered 503 since the last `not_stored` row. */
+class Refused {
+  readonly #variantIds: string[] = [];
+  readonly #seen = new Set<string>();
+  #missed: Missed;
+
+  constructor(wallMs: number) {
+    this.#missed = { why: 'not_stored', sinceMs: wallMs, untilMs: wallMs, variantIds: this.#variantIds };
+  }
+
+  /** The row to write. It shares the growing list, because a copy for each commit that fails would be long. */
+  get missed(): Missed {
+    return this.#missed;
+  }
+
+  add(variantIds: readonly string[] | null, wallMs: number): void {
+    for (const id of variantIds ?? []) {
+      if (this.#seen.size > MOST_VARIANTS) break;
+      if (this.#seen.has(id)) continue;
+      this.#seen.add(id);
+      this.#variantIds.push(id);
+    }
+    const isAboutAnything =
+      this.#missed.variantIds === null || variantIds === null || this.#seen.size > MOST_VARIANTS;
+    this.#missed = {
+      ...this.#missed,
+      untilMs: wallMs,
+      variantIds: isAboutAnything ? null : this.#variantIds,
+    };
   }
 }

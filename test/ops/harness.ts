@@ -80,7 +80,7 @@ export async function startOps(
   );
   if (isProven) {
     const report = { ...REPORT, accepted: { count: 1, lastAtMs: Date.now() } };
-    watched.watch.received(heartbeat(Date.now(), report), report);
+    watched.watch.received(heartbeat(Date.now(), report), report, { accepted: 1, refused: {} });
   }
   // A reader that fails has no state to write.
   const beat = (): Promise<void> =>

@@ -51,6 +51,37 @@ test('counts deliveries by answer and reason and times authentic ones, over rest
   expect(await value('stock_mirror_last_delivery_age_seconds')).toBe(0);
 });
 
+test('a mirror that starts next to a running receiver takes its earlier answers for no news', async () => {
+  const monitor = new Monitor({ runsReceiver: false });
+  const store = newStore();
+  const plotted: object[] = [];
+  const operator = { blocked: null, verificationBound: null };
+  const watch = monitor.watch({
+    store,
+    sampler: null,
+    operator,
+    hasStream: false,
+    now: () => T0,
+    log,
+    plotted: { answered: (answers) => void plotted.push(answers), asked: () => undefined },
+  });
+  onTestFinished(() => watch.stop());
+  const refusal = (count: number) => ({
+    wrong_signature: { status: 401, count, lastAtMs: T0, seen: null, variantIds: [] },
+  });
+  const accepted = (count: number) => ({ count, lastAtMs: T0 });
+  monitor.receive(heartbeat(T0, { accepted: accepted(100_000), refused: refusal(50) }));
+  monitor.receive(heartbeat(T0, { accepted: accepted(100_003), refused: refusal(51) }));
+  monitor.receive(heartbeat(T0, { accepted: accepted(2), runId: 'the next run' }));
+  expect(plotted).toMatchObject([
+    { deliveries: 0, refused: 0 },
+    { deliveries: 3, refused: 1 },
+    { deliveries: 2, refused: 0 },
+  ]);
+  const metrics = await monitor.registry.metrics();
+  expect(valueOf(metrics, 'stock_mirror_deliveries_total{answer="204",reason=""}')).toBe(100_005);
+});
+
 test('counts gaps, differences, dead letters, repairs and requests to the store', async () => {
   const { monitor, store, watch, sampler, value } = watched(() => T0 + 60_000);
   const { writer } = store;

@@ -81,6 +81,16 @@ test('everything stays due until it is written', () => {
   expect(coverage.due(LAST + 5_200)).toEqual([]);
 });
 
+test('the list of the variants of refused deliveries is not copied for each commit that fails', () => {
+  const coverage = running();
+  coverage.notStored(['1'], WALL);
+  const [first] = coverage.due(LAST);
+  coverage.notStored(['2'], WALL + 1);
+  const [second] = coverage.due(LAST + 1);
+  expect(second?.variantIds).toBe(first?.variantIds);
+  expect(second?.variantIds).toEqual(['1', '2']);
+});
+
 test.each<[string, (coverage: Coverage) => void]>([
   ['a delivery that names no variant', (coverage) => coverage.notStored(null, WALL)],
   [

@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import { StoreError, type PlainError } from '../../sqlite/errors.ts';
 import type { ReceiverRow } from '../../inbox/inbox-file.ts';
-import type { ReceiverReport, RefusalCount, RefusalReason } from '../../inbox/report.ts';
+import type { NewAnswers, ReceiverReport, RefusalCount, RefusalReason } from '../../inbox/report.ts';
 import { HEARTBEAT_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
@@ -133,13 +133,10 @@ export class StateWatch {
     this.#decision = { state, causes, atMs: nowMs, trustedAfterMs };
   }
 
-  /** The receiver's last heartbeat and report. */
-  received(row: ReceiverRow, report: ReceiverReport): void {
-    const before = this.#report?.runId === report.runId ? this.#report : null;
+  /** The receiver's last heartbeat and report, and the answers of the time since the one before. */
+  received(row: ReceiverRow, report: ReceiverReport, { accepted, refused }: NewAnswers): void {
     const nowMs = this.#deps.now();
-    const accepted = report.accepted.count - (before?.accepted.count ?? 0);
-    const wrong =
-      (report.refused.wrong_signature?.count ?? 0) - (before?.refused.wrong_signature?.count ?? 0);
+    const wrong = refused.wrong_signature ?? 0;
     if (accepted > 0) {
       this.#history.count(nowMs, accepted);
       this.#signatures.count(true, nowMs, accepted);
