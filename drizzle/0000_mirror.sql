@@ -165,7 +165,6 @@ CREATE TABLE `service_state` (
 	`state` text DEFAULT 'stale' NOT NULL,
 	`state_cause` text DEFAULT 'starting',
 	`accepted_at_ms` integer,
-	`proven_secret` text,
 	`is_backup` integer DEFAULT 0 NOT NULL,
 	`inbox_id` text,
 	`inbox_row_at_ms` integer,

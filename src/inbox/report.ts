@@ -45,11 +45,15 @@ export const COMMIT_BOUNDS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0
 export interface ReceiverReport {
   /** Differs after each start of the receiver: counts begin at 0 again. */
   readonly runId: string;
-  /** Tells apart the webhook secrets of this inbox's receivers; null if this host has no public port. */
-  readonly secretFingerprint: string | null;
-  /** A webhook of the store was accepted with this secret, in this run or an earlier one. */
-  readonly isProven: boolean;
-  /** Epoch ms, own clock; since then the port was open without a break that may have lost a delivery. */
+  /**
+   * Fingerprint of the webhook secret with which a webhook of the store was accepted, in this run or an earlier one; null
+   * if none was accepted with a secret that still counts.
+   */
+  readonly provenSecret: string | null;
+  /**
+   * Epoch ms, own clock; since then the port was open without a break that may have lost a delivery. null if this host has
+   * no public port.
+   */
   readonly listeningSinceMs: number | null;
   /** Authentic deliveries answered 204, without those of `stock-mirror send`. */
   readonly accepted: { readonly count: number; readonly lastAtMs: number | null };

@@ -16,7 +16,7 @@ import { variantIdsOf } from '../store-api/variant-ids.ts';
 import { Coverage, type Opening, type PassedSocket } from './coverage.ts';
 import type { Arrival, Heartbeat, InboxWriter } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
-import { secretFingerprint } from './secret-fingerprint.ts';
+import { WayInProof } from './way-in-proof.ts';
 import { createWebhookApp, type Refusal } from './webhook-app.ts';
 
 export interface ReceiverDeps {
@@ -48,8 +48,8 @@ interface Waiting {
   readonly arrivals: readonly Arrival[];
   /** Where they end in the stream; null if they were received here. */
   readonly position: StreamPosition | null;
-  /** A webhook of the store was received here: the port is reached, and the secret is the right one. */
-  readonly isOfStore: boolean;
+  /** The secret with which the store signed a webhook that was received here; null: it came another way. */
+  readonly secret: string | null;
   readonly resolve: () => void;
   readonly reject: (error: StoreError) => void;
 }
@@ -90,6 +90,8 @@ export class Receiver {
   #timer: NodeJS.Timeout | null = null;
   #listener: Listener | null = null;
   #passed: PassedSocket | null = null;
+  /** null if this host has no public port. */
+  #proof: WayInProof | null = null;
   #stream: SharedStream | null = null;
 
   /** @param isShared a stream carries the deliveries of several receivers; `share` follows. */
@@ -150,13 +152,13 @@ export class Receiver {
    */
   append(
     arrivals: readonly Arrival[],
-    { position = null, isOfStore = false }: Partial<Pick<Waiting, 'position' | 'isOfStore'>> = {},
+    { position = null, secret = null }: Partial<Pick<Waiting, 'position' | 'secret'>> = {},
   ): Promise<void> {
     const stored = Promise.withResolvers<void>();
     this.#waiting.push({
       arrivals,
       position,
-      isOfStore,
+      secret,
       resolve: stored.resolve,
       reject: stored.reject,
     });
@@ -184,11 +186,9 @@ export class Receiver {
   async #listen({ host, port, passed, secrets, listen: open }: PublicPort): Promise<void> {
     const { log, inbox } = this.#deps;
     const app = createWebhookApp({
-      append: (body, isTest) => {
+      append: (body, secret) => {
         const arrivedAtMs = this.#clock.now();
-        return this.append([{ kind: 'delivery', body, arrivedAtMs, isFromStream: false }], {
-          isOfStore: !isTest,
-        });
+        return this.append([{ kind: 'delivery', body, arrivedAtMs, isFromStream: false }], { secret });
       },
       canCommit: () => this.#lastCommit === 'good',
       secrets,
@@ -201,10 +201,8 @@ export class Receiver {
     this.#listener = await open(app, { host, port, fd: passed?.fd });
     this.#passed = passed;
     this.#reporting.listeningSinceMs = this.#clock.now();
-    const fingerprint = secretFingerprint(secrets[0], inbox.lastRun.inboxId);
-    const lastReport = reportOf(inbox.lastRun);
-    this.#reporting.secretFingerprint = fingerprint;
-    this.#reporting.isProven = lastReport?.isProven === true && lastReport.secretFingerprint === fingerprint;
+    this.#proof = new WayInProof(secrets, inbox.lastRun.inboxId);
+    this.#reporting.provenSecret = this.#proof.kept(reportOf(inbox.lastRun)?.provenSecret ?? null);
     this.#coverage.opened(inbox.lastRun, {
       ...this.#instant(),
       bootId: this.#deps.host.bootId,
@@ -247,10 +245,10 @@ export class Receiver {
     const { inbox, onCommit } = this.#deps;
     this.look();
     const taken = this.#take();
-    const wasProven = this.#reporting.isProven;
-    this.#reporting.isProven ||= taken.some(({ isOfStore }) => isOfStore);
     // The proof is written with the delivery, so that a kill after the answer does not lose it.
-    const isBeating = this.#isHeartbeatDue || isLast || this.#reporting.isProven !== wasProven;
+    const { provenSecret } = this.#reporting;
+    this.#reporting.provenSecret = this.#proof?.after(provenSecret, taken) ?? null;
+    const isBeating = this.#isHeartbeatDue || isLast || this.#reporting.provenSecret !== provenSecret;
     if (isBeating) this.#approachWallClock();
     const instant = this.#instant();
     this.#isHeartbeatDue = false;
@@ -266,7 +264,7 @@ export class Receiver {
         heartbeat: isBeating ? this.#heartbeat(instant, isLast) : null,
       });
     } catch (cause) {
-      this.#reporting.isProven = wasProven;
+      this.#reporting.provenSecret = provenSecret;
       this.#failed(taken, explained(inbox.path, cause), performance.now() - startedMs);
       return;
     }

@@ -33,9 +33,8 @@ export class Reporting implements WebhookObserver {
   #slowestMs: number | null = null;
   #bodiesLookedAt = 0;
   listeningSinceMs: number | null = null;
-  secretFingerprint: string | null = null;
-  /** See `ReceiverReport`; kept from the last run by the receiver. */
-  isProven = false;
+  /** See `ReceiverReport`. */
+  provenSecret: string | null = null;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -72,8 +71,7 @@ export class Reporting implements WebhookObserver {
     const report: ReceiverReport = {
       runId: this.#runId,
       listeningSinceMs: this.listeningSinceMs,
-      secretFingerprint: this.secretFingerprint,
-      isProven: this.isProven,
+      provenSecret: this.provenSecret,
       accepted: this.#accepted,
       refused: { ...this.#refused },
       answers: this.#answers.counts(),

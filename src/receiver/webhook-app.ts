@@ -5,15 +5,15 @@ import { Hono } from 'hono';
 import type { RefusalReason } from '../inbox/report.ts';
 import type { Unread } from '../platform/listen.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
-import { SIGNATURE, TEST_HEADER, verifySignature } from '../store-api/signature.ts';
+import { SIGNATURE, signingSecret, TEST_HEADER } from '../store-api/signature.ts';
 import { RequestBodies, type HeldBody } from './request-body.ts';
 
 interface WebhookDeps {
   /**
    * Resolves once the body is on disk. @throws StoreError if it is not.
-   * @param isTest sent by `stock-mirror send`, not by the store.
+   * @param secret the one with which the store signed it; null if `stock-mirror send` did.
    */
-  readonly append: (body: Uint8Array, isTest: boolean) => Promise<unknown>;
+  readonly append: (body: Uint8Array, secret: string | null) => Promise<unknown>;
   /** Whether a delivery could be committed now. */
   readonly canCommit: () => boolean;
   readonly secrets: readonly string[];
@@ -79,9 +79,13 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
     observer.refused(refusal);
   };
 
-  const commit = async ({ bytes, release }: HeldBody, { cameMs, isTest }: Came): Promise<Outcome | null> => {
+  const commit = async (
+    { bytes, release }: HeldBody,
+    secret: string,
+    { cameMs, isTest }: Came,
+  ): Promise<Outcome | null> => {
     try {
-      await append(bytes, isTest);
+      await append(bytes, isTest ? null : secret);
       return performance.now() - cameMs > ANSWER_WITHIN_MS ? 'late' : null;
     } catch {
       // The receiver has reported the fault, and notes that the delivery was missed.
@@ -102,7 +106,8 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
     if (!SIGNATURE.test(signature)) return 'malformed_signature';
     const body = await bodies.read(incoming);
     if (typeof body === 'string') return body;
-    if (verifySignature(secrets, body.bytes, signature)) return commit(body, came);
+    const secret = signingSecret(secrets, body.bytes, signature);
+    if (secret !== null) return commit(body, secret, came);
     body.release();
     return { wronglySigned: body.bytes };
   };

@@ -56,7 +56,6 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
     atMs: at.wallMs,
     clockMs: now(),
     acceptedAtMs: null,
-    provenSecret: null,
     epoch: firstEpoch,
     trustedAfterMs,
     state: 'live',

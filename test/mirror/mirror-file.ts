@@ -186,7 +186,6 @@ export function beats(
       atMs,
       clockMs: atMs,
       acceptedAtMs: null,
-      provenSecret: null,
       epoch,
       trustedAfterMs,
       state: 'live',

@@ -79,7 +79,8 @@ export async function startOps(
     () => over.operator?.blocked ?? null,
   );
   if (isProven) {
-    const report = { ...REPORT, accepted: { count: 1, lastAtMs: Date.now() } };
+    const accepted = { count: 1, lastAtMs: Date.now() };
+    const report = { ...REPORT, accepted, provenSecret: 'proven' };
     watched.watch.received(heartbeat(Date.now(), report), report, { accepted: 1, refused: {} });
   }
   // A reader that fails has no state to write.

@@ -13,8 +13,7 @@ const none = (bounds: readonly number[]) => ({ buckets: [...bounds, 0].map(() =>
 export const REPORT: ReceiverReport = {
   runId: 'run',
   listeningSinceMs: null,
-  secretFingerprint: null,
-  isProven: false,
+  provenSecret: null,
   accepted: { count: 0, lastAtMs: null },
   refused: {},
   answers: none(ANSWER_BOUNDS_SECONDS),

@@ -215,11 +215,11 @@ export async function proveWayIn(webhookUrl: string, secret: string): Promise<vo
 
 function isProven(databasePath: string): boolean {
   try {
-    const [found] = rows<{ secret: string | null }>(
+    const [receiver] = inboxRows<{ provenSecret: string | null }>(
       databasePath,
-      'SELECT proven_secret AS secret FROM service_state',
+      `SELECT report_json ->> 'provenSecret' AS provenSecret FROM receiver`,
     );
-    return typeof found?.secret === 'string';
+    return typeof receiver?.provenSecret === 'string';
   } catch {
     return false;
   }

@@ -305,8 +305,6 @@ export const serviceState = sqliteTable(
     stateCause: text('state_cause').default('starting'),
     /** When a webhook of the store was last accepted, without those of `stock-mirror send`. */
     acceptedAtMs: integer('accepted_at_ms'),
-    /** Salted hash of the webhook secret at that time (ops/state/way-in.ts). */
-    provenSecret: text('proven_secret'),
     isBackup: integer('is_backup').notNull().default(0),
     /** The inbox that this mirror follows; null before its first start. */
     inboxId: text('inbox_id'),

@@ -7,8 +7,6 @@ export interface StateFacts {
   readonly trustedAfterMs: number;
   readonly products: number;
   readonly lastDeliveryAtMs: number | null;
-  /** Fingerprint of the webhook secret with which a webhook of the store was last accepted; null: none was. */
-  readonly provenSecret: string | null;
   readonly hasFullSync: boolean;
   /** A live product was not read since the last downtime or epoch, and its reads are not given up. */
   readonly hasUnread: boolean;
@@ -32,7 +30,6 @@ const FACTS = `
     m.trusted_after_ms AS trustedAfterMs,
     (SELECT products FROM live_counts) AS products,
     m.last_delivery_at_ms AS lastDeliveryAtMs,
-    s.proven_secret AS provenSecret,
     s.last_full_sync_at_ms IS NOT NULL AS hasFullSync,
     EXISTS (
       SELECT 1 FROM products

@@ -26,9 +26,8 @@ interface Heartbeat extends WrittenState {
   /** The epoch and barrier that the decision knew. */
   readonly epoch: string;
   readonly trustedAfterMs: number;
-  /** null, as `provenSecret`: as before. */
+  /** null: as before. */
   readonly acceptedAtMs: number | null;
-  readonly provenSecret: string | null;
 }
 
 /** Each command runs inside the apply thread's transaction. */
@@ -39,7 +38,7 @@ export function prepareCommands(db: Db, inbox: Db) {
   )`;
   const alive = db.prepare<[Heartbeat], WrittenState>(
     `UPDATE service_state SET alive_at_ms = @atMs, clock_ms = @clockMs,
-       accepted_at_ms = coalesce(@acceptedAtMs, accepted_at_ms), proven_secret = coalesce(@provenSecret, proven_secret),
+       accepted_at_ms = coalesce(@acceptedAtMs, accepted_at_ms),
        state = CASE WHEN ${OVERTAKEN} THEN 'catching_up' ELSE @state END,
        state_cause = CASE WHEN ${OVERTAKEN} THEN 'downtime' ELSE @stateCause END
      RETURNING state, state_cause AS stateCause`,

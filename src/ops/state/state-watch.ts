@@ -42,9 +42,6 @@ interface Decision extends MirrorState {
 }
 
 const EVERY_MS = 1_000;
-/** Proves the way in of a host without a public port: webhooks come through the stream. */
-const NO_SECRET = 'none';
-
 export class StateWatch {
   readonly #deps: StateWatchDeps;
   readonly #history: DeliveryHistory;
@@ -115,8 +112,7 @@ export class StateWatch {
     const file = await reader.ask('stateFacts', { nowMs });
     this.#file = file;
     const acceptedAtMs = this.#acceptedAtMs(file);
-    const provenSecret = this.#provenSecret(file, acceptedAtMs);
-    this.#wayIn = { isProven: provenSecret !== null, refused: await this.#refusedOfStore(reader) };
+    this.#wayIn = { isProven: this.#isProven(file), refused: await this.#refusedOfStore(reader) };
     const decided = this.#decide(nowMs, file, { isReady: isReady(), error: null });
     const { epoch, trustedAfterMs } = file;
     const written = await writer.command('alive', {
@@ -125,7 +121,6 @@ export class StateWatch {
       epoch,
       trustedAfterMs,
       acceptedAtMs,
-      provenSecret,
       state: decided.state,
       stateCause: firstCause(decided),
     });
@@ -188,13 +183,13 @@ export class StateWatch {
     return isOfStream ? Math.max(own ?? 0, lastDeliveryAtMs ?? 0) : own;
   }
 
-  /** @returns the fingerprint of the receiver's secret if a webhook was accepted since it changed, else null. */
-  #provenSecret({ provenSecret }: StateFacts, acceptedAtMs: number | null): string | null {
+  /** Whether webhooks of the store arrive. */
+  #isProven({ lastDeliveryAtMs }: StateFacts): boolean {
     // Until the first heartbeat, the mirror is not ready anyway.
-    if (this.#report === null) return provenSecret;
-    const { isProven, secretFingerprint } = this.#report;
-    const present = secretFingerprint ?? NO_SECRET;
-    return isProven || provenSecret === present || acceptedAtMs !== null ? present : null;
+    if (this.#report === null || this.#report.provenSecret !== null) return true;
+    if (!this.#deps.hasStream || lastDeliveryAtMs === null) return false;
+    // Webhooks that other hosts accepted; a host with a port may have another secret since the last of them.
+    return this.#report.listeningSinceMs === null || lastDeliveryAtMs >= this.#startedAtMs;
   }
 
   async #refusedOfStore(reader: StoreReader): Promise<RefusedRequests | null> {

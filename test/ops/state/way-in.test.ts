@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ReceiverReport } from '../../../src/inbox/report.ts';
 import { Reporting } from '../../../src/receiver/reporting.ts';
-import { secretFingerprint } from '../../../src/receiver/secret-fingerprint.ts';
+import { secretFingerprint, WayInProof } from '../../../src/receiver/way-in-proof.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import { delivery, detail, item, readInput, T0 } from '../../mirror/mirror-file.ts';
 import { log, newStore, type OpenedStore } from '../../reconcile/mirror.ts';
@@ -14,11 +14,15 @@ interface Process {
   readonly shown: () => Promise<string>;
 }
 
+interface Inbox {
+  provenSecret: string | null;
+}
+
 /** A receiver with this secret, null if it has no public port, and a mirror's watch of it. */
 function processOver(
   store: OpenedStore,
   secret: string | null,
-  { hasStream = false, isProven = false } = {},
+  { hasStream = false, inbox = { provenSecret: null } }: { hasStream?: boolean; inbox?: Inbox } = {},
 ): Process {
   const monitor = new Monitor();
   const operator = { blocked: null, verificationBound: null };
@@ -31,8 +35,9 @@ function processOver(
     log,
   });
   const reporting = new Reporting(Date.now);
-  reporting.secretFingerprint = secret === null ? null : secretFingerprint(secret, 'inbox');
-  reporting.isProven = isProven;
+  const proof = secret === null ? null : new WayInProof([secret], 'inbox');
+  reporting.provenSecret = proof?.kept(inbox.provenSecret) ?? null;
+  reporting.listeningSinceMs = secret === null ? null : Date.now();
   const shown = async (): Promise<string> => {
     const report: ReceiverReport = reporting.take(0, null);
     monitor.receive(heartbeat(Date.now(), report));
@@ -43,7 +48,11 @@ function processOver(
     return `${row?.state} ${row?.cause} ${row?.trusted}`;
   };
   return {
-    accept: () => reporting.accepted({ tookMs: 1, isTest: false }),
+    accept: () => {
+      inbox.provenSecret = proof?.after(reporting.provenSecret, [{ secret }]) ?? null;
+      reporting.provenSecret = inbox.provenSecret;
+      reporting.accepted({ tookMs: 1, isTest: false });
+    },
     refuse: (reason, variantId) =>
       reporting.refused({
         reason,
@@ -71,28 +80,27 @@ const REFUSING = 'stale webhooks_refused 0';
 
 test('a mirror is not live before a webhook was accepted, and stays proven over restarts', async () => {
   const store = await filled();
-  const first = processOver(store, 'secret');
+  const inbox: Inbox = { provenSecret: null };
+  const first = processOver(store, 'secret', { inbox });
   expect(await first.shown()).toBe(UNPROVEN);
   first.accept();
   expect(await first.shown()).toBe(LIVE);
-  expect(await processOver(store, 'secret').shown()).toBe(LIVE);
-});
-
-test('a proof that the receiver has written is enough, also for another file of the mirror', async () => {
-  const store = await filled();
-  expect(await processOver(store, 'secret', { isProven: true }).shown()).toBe(LIVE);
+  expect(await processOver(store, 'secret', { inbox }).shown()).toBe(LIVE);
+  expect(await processOver(await filled(), 'secret', { inbox }).shown()).toBe(LIVE);
+  expect(await processOver(store, 'secret').shown()).toBe(UNPROVEN);
 });
 
 test('another secret must be proven too', async () => {
   const store = await filled();
-  const first = processOver(store, 'secret');
+  const inbox: Inbox = { provenSecret: null };
+  const first = processOver(store, 'secret', { inbox });
   first.accept();
   expect(await first.shown()).toBe(LIVE);
-  const changed = processOver(store, 'other');
+  const changed = processOver(store, 'other', { inbox });
   expect(await changed.shown()).toBe(UNPROVEN);
   changed.accept();
   expect(await changed.shown()).toBe(LIVE);
-  expect(await processOver(store, 'secret').shown()).toBe(UNPROVEN);
+  expect(await processOver(store, 'secret', { inbox }).shown()).toBe(UNPROVEN);
 });
 
 test.each(['wrong_signature', 'wrong_address'] as const)(
@@ -135,6 +143,25 @@ test('a host without a public port is proven by a delivery of the stream', async
   await store.deliver(delivery('a', item({ id: '999' })), Date.now() + 1_000);
   expect(await shown()).toBe(LIVE);
   expect(await processOver(store, null, { hasStream: true }).shown()).toBe(LIVE);
+});
+
+test('a host with a port is proven by the deliveries of other hosts since its start', async () => {
+  const store = await filled();
+  await store.deliver(delivery('a', item({ id: '999' })), Date.now() - 1_000);
+  const { shown } = processOver(store, 'secret', { hasStream: true });
+  expect(await shown()).toBe(UNPROVEN);
+  await store.deliver(delivery('b', item({ id: '999' })), Date.now() + 1_000);
+  expect(await shown()).toBe(LIVE);
+});
+
+test('while one secret replaces another, a proof counts for the secret that signed', () => {
+  const [old, present] = ['old', 'present'].map((secret) => secretFingerprint(secret, 'inbox'));
+  const both = new WayInProof(['present', 'old'], 'inbox');
+  expect(both.kept(old ?? '')).toBe(old);
+  expect(both.after(null, [{ secret: null }, { secret: 'old' }])).toBe(old);
+  expect(both.after(old ?? '', [{ secret: 'old' }, { secret: 'present' }])).toBe(present);
+  expect(both.after(present ?? '', [{ secret: 'old' }])).toBe(present);
+  expect(new WayInProof(['present'], 'inbox').kept(old ?? '')).toBeNull();
 });
 
 test('the file holds no secret, and another text for each inbox', () => {

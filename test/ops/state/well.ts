@@ -26,7 +26,6 @@ export const WELL_FILE: StateFacts = {
   trustedAfterMs: EARLIEST_MS,
   products: 100,
   lastDeliveryAtMs: null,
-  provenSecret: null,
   hasFullSync: true,
   hasUnread: false,
   isReadOverdue: false,
