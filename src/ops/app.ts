@@ -4,7 +4,7 @@ import { createGuardedApp } from './access/guarded.ts';
 import { createApi } from './api/api.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { errorBody } from './shared/api-error.ts';
-import type { OpsEnv } from './shared/env.ts';
+import { wantsPage, type OpsEnv } from './shared/env.ts';
 import type { OpsDeps } from './shared/operator.ts';
 import { createPage } from './page/page.ts';
 
@@ -38,7 +38,6 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
   return app;
 }
 
-function isForPeople({ req }: Context): boolean {
-  const isPage = req.method === 'GET' && !req.path.startsWith('/api/');
-  return isPage && (req.header('accept') ?? '').includes('text/html');
+function isForPeople(c: Context): boolean {
+  return c.req.method === 'GET' && !c.req.path.startsWith('/api/') && wantsPage(c);
 }

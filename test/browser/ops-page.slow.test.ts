@@ -109,14 +109,17 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       variant: `/variants/${level.variantId}`,
       deliveries: '/deliveries',
       dead_letters: '/deliveries?show=dead-letters',
+      held: '/problems/held',
+      failing: '/problems/failing',
+      differences: '/problems/differences',
       runs: '/runs',
       run: '/runs/1',
       missing: '/variants/4040404040',
     };
     const looks: Record<string, BrowserContextOptions> = {
-      light: {},
+      light: { viewport: { width: 1280, height: 900 } },
       dark: { colorScheme: 'dark' },
-      phone: { viewport: { width: 390, height: 844 }, hasTouch: true, timezoneId: 'Asia/Bangkok' },
+      phone: { viewport: { width: 400, height: 844 }, hasTouch: true, timezoneId: 'Asia/Bangkok' },
       'without-scripts': { javaScriptEnabled: false },
     };
     for (const [look, options] of Object.entries(looks)) {

@@ -37,9 +37,12 @@ const segment = fc.oneof(
 );
 const paths = fc.oneof(
   oneOf('/readyz /api/status /api/runs /api/runs/1 /api/resync /openapi.json'),
-  oneOf('/api/stock /api/variants /api/changes /api/changes/stream /api/drift /api/deliveries'),
+  oneOf(
+    '/api/stock /api/variants /api/changes /api/changes/stream /api/drift /api/deliveries /api/open-reads',
+  ),
   segment.map((id) => `/api/runs/${id}`),
-  oneOf('/ /stock /deliveries /runs /variants/100 /page/resync /page/style.css'),
+  oneOf('/ /stock /deliveries /runs /variants/100 /page/resync /page/style.css /problems /problems/held'),
+  oneOf('/problems/failing /problems/differences /problems/removals'),
   segment.map((id) => `/variants/${id}`),
   segment.map((id) => `/runs/${id}`),
   fc.array(segment, { maxLength: 4 }).map((parts) => `/${parts.join('/')}`),
@@ -50,7 +53,7 @@ const query = fc.oneof(
     .array(
       fc.tuple(
         oneOf(
-          'after before after_sku q warehouse show cause limit epoch suspect sku variant_id reason dead_letters',
+          'after before after_sku q warehouse show cause limit epoch suspect sku variant_id reason dead_letters kind',
         ),
         fc.constantFrom('', '9'.repeat(40), ..."0 1 1:1 a -1 9007199254740991 gap %00 '--".split(' ')),
       ),

@@ -157,6 +157,42 @@ test('refuses changes sent by other sites', async () => {
   expect((await order({ 'content-type': 'application/json', origin: ops.url })).status).toBe(202);
 });
 
+test('says to a browser which headers disagree, and which lines of the proxy cure it', async () => {
+  const ops = await startOps(newStore(), { token: TOKEN });
+  const behindNginx = { host: '127.0.0.1:8788', origin: 'http://ops.lan' };
+  const page = await signIn(ops, TOKEN, { ...behindNginx, accept: 'text/html' });
+  expect([page.status, page.headers['content-type']]).toEqual([403, 'text/html; charset=UTF-8']);
+  expect(page.text).toContain('the Origin header is http://ops.lan, and the Host header is 127.0.0.1:8788');
+  expect(page.text).toContain(
+    'proxy_set_header Host $http_host;\nproxy_set_header X-Forwarded-Proto $scheme;',
+  );
+  expect(await signIn(ops, TOKEN, behindNginx)).toMatchObject({
+    status: 403,
+    json: { error: 'access_denied', error_description: expect.stringContaining('$http_host') },
+  });
+  expect((await signIn(ops, TOKEN, { ...behindNginx, host: 'ops.lan' })).status).toBe(303);
+
+  const open = await startOps(newStore());
+  const foreign = await open.ask('/', { headers: { host: 'ops.lan', accept: 'text/html' } });
+  expect([foreign.status, foreign.text]).toEqual([
+    403,
+    expect.stringContaining('the Host header is ops.lan'),
+  ]);
+});
+
+test('takes JSON only, not other types whose names begin so', async () => {
+  const ops = await startOps(newStore());
+  for (const [type, status] of [
+    ['application/json', 202],
+    ['application/json; charset=utf-8', 202],
+    ['application/json-seq', 400],
+    ['application/jsonp', 400],
+  ] as const) {
+    const answer = await ops.ask('/api/resync', { body: '{}', headers: { 'content-type': type } });
+    expect([type, answer.status]).toEqual([type, status]);
+  }
+});
+
 test('answers only to loopback names if no token is set', async () => {
   const ops = await startOps(newStore());
   const status = async (host: string) => (await ops.ask('/api/status', { headers: { host } })).status;

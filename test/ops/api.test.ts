@@ -68,6 +68,7 @@ test('serves a valid document with every endpoint', async () => {
     '/api/changes/stream',
     '/api/deliveries',
     '/api/drift',
+    '/api/open-reads',
     '/api/resync',
     '/api/runs',
     '/api/runs/{id}',
@@ -143,6 +144,50 @@ test('scans a bounded number of rows for one page', async () => {
   const found = await pages('/api/stock?warehouse_id=2', 'stock');
   expect(found.flat().map((row) => row['variant_id'])).toEqual(['111111']);
   expect(found.map((page) => page.length)).toEqual([0, 0, 1]);
+});
+
+test('lists held removals and failing reads, page by page', async () => {
+  await fill();
+  await read('12', detail('12', [{ id: '120', levels: { 1: 9 } }]));
+  for (const atMs of [T0 + 40_000, T0 + 80_000]) {
+    for (const productId of ['10', '11', '12']) {
+      await store.writer.append(readInput(productId, null, { sentAtMs: atMs }));
+    }
+  }
+  const heldIds = (await pages('/api/open-reads?kind=held&limit=2', 'open_reads')).map((page) =>
+    page.map((row) => row['product_id']),
+  );
+  expect(heldIds).toEqual([['10', '11'], ['12']]);
+  const held = (await get('/api/open-reads?kind=held&limit=1')).body['open_reads'];
+  expect(held).toEqual([
+    {
+      product_id: '10',
+      product_name: 'Product 10',
+      since: T0 + 40_000,
+      missing: { product: true, variants: 0, levels: 0 },
+      failed_at: null,
+      last_error: null,
+      attempts: 0,
+      retry_at: 0,
+    },
+  ]);
+
+  expect((await get('/api/open-reads?kind=failing')).body['open_reads']).toEqual([]);
+  await store.writer.append({
+    kind: 'given_up',
+    atMs: T0 + 90_000,
+    productId: '11',
+    priority: 4,
+    attempts: 1,
+    faults: 1,
+    retryAtMs: 0,
+    parked: true,
+    isGivenUp: true,
+    error: '403 access_denied',
+  });
+  expect((await get('/api/open-reads?kind=failing')).body['open_reads']).toMatchObject([
+    { product_id: '11', last_error: '403 access_denied', attempts: 1, retry_at: null },
+  ]);
 });
 
 test('lists drift by cause, latest first', async () => {
@@ -237,6 +282,8 @@ test('names wrong parameters', async () => {
     ['/api/changes?epoch=XYZ', 'epoch: must be the `epoch`'],
     ['/api/changes?wait_seconds=61', 'wait_seconds: must be a whole number from 0 to 60'],
     ['/api/drift?reason=first_read', 'reason: must be one of'],
+    ['/api/open-reads?kind=other', 'kind: must be one of held, failing'],
+    ['/api/open-reads?kind=held&after=x', 'after: must be the `next`'],
   ] as const) {
     const { status, body } = await get(path);
     expect([path, status, body['error']]).toEqual([path, 400, 'invalid_request']);

@@ -77,7 +77,16 @@ function operatorOf(
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-const PAGES = ['/', '/stock', '/stock?suspect=1', '/deliveries', '/runs'];
+const PAGES = [
+  '/',
+  '/stock',
+  '/stock?suspect=1',
+  '/deliveries',
+  '/runs',
+  '/problems/held',
+  '/problems/failing',
+  '/problems/differences',
+];
 
 test('shows whether to rely on the values, and each cause with its remedy', async () => {
   const store = newStore();
@@ -188,9 +197,12 @@ test('lists runs, and shows one with its progress', async () => {
   const page = await show(ops, `/runs/${id}`);
   expect(page).toMatch(/<progress\s+max="8"\s+value="2"/);
   expect(words(page)).toMatch(/0\.5 products per second, about 12 s left/);
+  store.change('UPDATE runs SET done = 4 WHERE id = ?', run.id);
+  expect(words(await show(ops, `/runs/${id}`))).toMatch(/1 product per second, about 4 s left/);
+  store.change('UPDATE runs SET done = 2 WHERE id = ?', run.id);
   expect(await show(ops, '/')).toContain(`href="/runs/${id}"`);
   await endRun(deps, run, null);
-  expect(words(await show(ops, '/runs'))).toMatch(/Full resync 1 done .* 2 of 8/);
+  expect(words(await show(ops, '/runs'))).toMatch(/Run 1: full resync done .* 2 of 8/);
   for (const path of ['/runs/99', '/runs/x']) expect((await ops.ask(path)).status).toBe(404);
 });
 
@@ -211,6 +223,89 @@ test('starts the runs that its forms request and redirects to them', async () =>
   const { status, text } = await post(ops, '/page/resync', { product_id: '1 <b>' });
   expect([status, text.includes('“1 &lt;b&gt;” is not a product id')]).toEqual([400, true]);
   expect(operator.orders).toHaveLength(2);
+});
+
+/** All of three products are missing twice, so the guard holds their removal. */
+async function holdRemovals(store: OpenedStore) {
+  const ids = ['1', '2', '3'];
+  for (const [secondsAgo, found] of [
+    [200, true],
+    [100, false],
+    [40, false],
+  ] as const) {
+    for (const id of ids) {
+      const answer = found ? detail(id, [{ id: `${id}00`, levels: { 1: 5 } }]) : null;
+      await store.writer.append(readInput(id, answer, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
+    }
+  }
+}
+
+test('lists held removals, and removes them only with the token typed again', async () => {
+  const store = newStore();
+  const operator = operatorOf(store);
+  const ops = await startOps(store, { operator, token: TOKEN });
+  await holdRemovals(store);
+  const { headers } = await post(ops, '/login', { token: TOKEN });
+  const cookie = present(String(headers['set-cookie']).split(';')[0]);
+  const shown = async (path: string) => (await ops.ask(path, { headers: { cookie } })).text;
+  const held = await shown('/problems/held');
+  expect(words(held)).toContain('Held removals 3');
+  expect(words(held)).toMatch(/Product 2 product 2 the product 100 s ago/);
+  expect(words(await shown('/'))).toMatch(/until you decide. See the list held_removals critical/);
+
+  for (const token of ['', 'a-wrong-token-0123456789']) {
+    const { status, text } = await post(ops, '/problems/removals', { token }, { cookie });
+    expect([status, words(text)]).toEqual([403, expect.stringContaining('The token is wrong')]);
+  }
+  expect(operator.orders).toEqual([]);
+  expect(await post(ops, '/problems/removals', { token: TOKEN }, { cookie })).toMatchObject({
+    status: 303,
+    headers: { location: '/runs/1' },
+  });
+  expect(operator.orders).toEqual([{ productIds: null, allowRemovals: true }]);
+
+  const open = await startOps(store, { operator });
+  expect(await show(open, '/problems/held')).not.toContain('type="password"');
+  expect((await post(open, '/problems/removals', {})).status).toBe(303);
+});
+
+test('lists products whose reads fail, with a retry', async () => {
+  const store = newStore();
+  const operator = operatorOf(store);
+  const ops = await startOps(store, { operator });
+  await read(store);
+  expect(words(await show(ops, '/problems/failing'))).toContain('No read fails.');
+  await store.writer.append({
+    kind: 'given_up',
+    atMs: Date.now() - 5_000,
+    productId: '1',
+    priority: 4,
+    attempts: 3,
+    faults: 1,
+    retryAtMs: 0,
+    parked: true,
+    isGivenUp: true,
+    error: '403 access_denied: not for this channel',
+  });
+  const page = await show(ops, '/problems/failing');
+  expect(words(page)).toMatch(
+    /Product 1 product 1 5 s ago 403 access_denied: not for this channel 3 with the next schedule/,
+  );
+  expect(page).toContain('<input type="hidden" name="product_id" value="1" />');
+  await post(ops, '/page/resync', { product_id: '1' });
+  expect(operator.orders).toEqual([{ productIds: ['1'], allowRemovals: false }]);
+});
+
+test('lists the differences that reads corrected', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  expect(words(await show(ops, '/problems/differences'))).toContain('No read has found a difference.');
+  await read(store);
+  const found = detail('1', [{ id: '100', levels: { 1: 9 } }]);
+  await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 5_000 }));
+  expect(words(await show(ops, '/problems/differences'))).toMatch(
+    /S-100 Product 1, Variant 100 1 5 9 \+4 Lost last delivery/,
+  );
 });
 
 test('requires a sign-in for pages and forms if a token is set', async () => {

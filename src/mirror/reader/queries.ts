@@ -4,6 +4,7 @@ import type * as ready from './queries.ts';
 
 export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
+export { openReads } from '../queries/open-reads.ts';
 export { search } from '../queries/page/search.ts';
 export { findStock } from '../queries/page/stock.ts';
 export { areBundlesDue, nextReads, notMirrored, unreadSince, verificationCounts } from '../queries/queue.ts';

@@ -6,6 +6,7 @@ import { pageFiles } from '../../web/files.ts';
 import { pageHeaders } from '../../web/headers.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { isSafe, type OpsEnv } from '../shared/env.ts';
+import { refused } from './refusal.ts';
 
 type Guard = MiddlewareHandler<OpsEnv>;
 
@@ -27,24 +28,48 @@ export function createGuardedApp(deps: SignInDeps): Hono<OpsEnv> {
 
 /** Defeats DNS rebinding: only the Host header shows a foreign name. Any port passes, since it may be forwarded. */
 const refuseForeignHost: Guard = async (c, next) => {
-  const host = `http://${c.req.header('host') ?? new URL(c.req.url).host}`;
-  const name = URL.canParse(host) ? new URL(host).hostname : '';
+  const host = hostOf(c);
+  const address = `http://${host}`;
+  const name = URL.canParse(address) ? new URL(address).hostname : '';
   if (name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)) return next();
-  const words = 'without OPS_TOKEN, only requests to 127.0.0.1, [::1] or localhost are answered';
-  return c.json(errorBody('access_denied', words), 403);
+  return refused(c, {
+    reason: `Without OPS_TOKEN, only requests to 127.0.0.1, [::1] or localhost are answered, and the Host header is ${host}.`,
+    remedy:
+      'Open the page at 127.0.0.1 or localhost, from another host over ssh -L; or set OPS_TOKEN and restart the mirror.',
+    lines: [],
+  });
 };
 
 /** Pages of other sites cannot forge `Sec-Fetch-Site`, which browsers omit over plain http, except on this machine. */
 const refuseCrossSite: Guard = async (c, next) => {
-  const { 'sec-fetch-site': site, origin, host } = c.req.header();
+  const { 'sec-fetch-site': site, origin } = c.req.header();
+  const host = hostOf(c);
   const isSameHost = origin === undefined || origin.replace(/^https?:\/\//, '') === host;
   const isOwn = site === undefined ? isSameHost : site === 'same-origin' || site === 'none';
   if (isOwn || isSafe(c)) return next();
-  return c.json(errorBody('access_denied', 'requests from other sites are refused'), 403);
+  return refused(
+    c,
+    site === undefined
+      ? {
+          reason: `Requests from other sites are refused: the Origin header is ${origin}, and the Host header is ${host}.`,
+          remedy:
+            'If both are this mirror, the proxy between them replaces the Host header. Let it pass the header unchanged; in nginx, next to proxy_pass:',
+          lines: ['proxy_set_header Host $http_host;', 'proxy_set_header X-Forwarded-Proto $scheme;'],
+        }
+      : {
+          reason: `Requests from other sites are refused: the Origin header is ${origin ?? 'missing'}, and the browser calls it ${site}.`,
+          remedy: 'Open the mirror’s page itself, and send the form there.',
+          lines: [],
+        },
+  );
 };
+
+function hostOf({ req }: Context): string {
+  return req.header('host') ?? new URL(req.url).host;
+}
 
 /** Foreign forms cannot send this type, and foreign scripts cannot without a preflight request. */
 const requireJson: Guard = async (c, next) => {
-  if (isSafe(c) || /^application\/json\b/i.test(c.req.header('content-type') ?? '')) return next();
+  if (isSafe(c) || /^application\/json\s*(?:;|$)/i.test(c.req.header('content-type') ?? '')) return next();
   return c.json(errorBody('invalid_request', 'send a JSON body with Content-Type: application/json'), 400);
 };

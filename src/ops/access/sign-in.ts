@@ -5,7 +5,7 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import type { Logger } from '../../platform/log.ts';
 import { errorBody } from '../shared/api-error.ts';
-import { addressOf, isSafe, type OpsEnv, type SignedInBy } from '../shared/env.ts';
+import { addressOf, isSafe, wantsPage, type OpsEnv, type SignedInBy } from '../shared/env.ts';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 
@@ -59,9 +59,26 @@ export class SignIn {
   }
 }
 
+/** In constant time, whatever the lengths. */
 function isSame(text: string, token: string): boolean {
-  const [a, b] = [text, token].map((each) => createHash('sha256').update(each).digest()) as [Buffer, Buffer];
-  return timingSafeEqual(a, b);
+  const digestOf = (each: string): Buffer => createHash('sha256').update(each).digest();
+  return timingSafeEqual(digestOf(text), digestOf(token));
+}
+
+/** An open session must not be enough to remove products: on the page, the token is typed again. */
+export function mayAllowRemovals(
+  signedInBy: SignedInBy,
+  { typed, token }: { readonly typed: string; readonly token: string | null },
+): boolean {
+  switch (signedInBy) {
+    case 'anyone':
+    case 'token':
+      return true;
+    case 'session':
+      return token !== null && isSame(typed, token);
+    case 'read_token':
+      return false;
+  }
 }
 
 /** Over plain http, a browser would drop a `Secure` cookie. */
@@ -97,7 +114,7 @@ export function requireSignIn(signIn: SignIn): MiddlewareHandler<OpsEnv> {
       c.set('signedInBy', by);
       return next();
     }
-    if (isSafe(c) && (c.req.header('accept') ?? '').includes('text/html')) return c.redirect('/login', 303);
+    if (isSafe(c) && wantsPage(c)) return c.redirect('/login', 303);
     c.header('WWW-Authenticate', 'Bearer');
     return c.json(errorBody('invalid_token', 'send OPS_TOKEN as a bearer token, or sign in at /login'), 401);
   };

@@ -4,6 +4,7 @@ import { TrustFeed } from '../feed/trust-feed.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
 import { historyRoutes } from './history.ts';
+import { openReadsRoutes } from './open-reads.ts';
 import { apiRouter, type ApiRouter } from './router.ts';
 import { runsRoutes } from './runs.ts';
 import { statusRoutes } from './status.ts';
@@ -28,6 +29,7 @@ export function createApi(deps: OpsDeps): ApiRouter {
     }),
   );
   api.route('/', historyRoutes(reader));
+  api.route('/', openReadsRoutes(reader));
   api.route('/', runsRoutes({ ...deps, held: new HeldAnswers(deps) }));
 
   let document: object | null = null;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import type { Run } from '../../core/runs.ts';
+import { mayAllowRemovals } from '../access/sign-in.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
 import { sentEvent } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
@@ -109,11 +110,11 @@ const resync = createRoute({
 
 const PROGRESS_EVERY_MS = 500;
 
-interface RunsDeps extends Pick<OpsDeps, 'reader' | 'operator' | 'watch'> {
+interface RunsDeps extends Pick<OpsDeps, 'reader' | 'operator' | 'token' | 'watch'> {
   readonly held: HeldAnswers;
 }
 
-export function runsRoutes({ reader, operator, watch, held }: RunsDeps): ApiRouter {
+export function runsRoutes({ reader, operator, token, watch, held }: RunsDeps): ApiRouter {
   const app = apiRouter();
   const runOf = async (text: string): Promise<Run | null> => {
     const id = /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
@@ -146,8 +147,7 @@ export function runsRoutes({ reader, operator, watch, held }: RunsDeps): ApiRout
 
   app.openapi(resync, async (c) => {
     const { product_ids: productIds = null, allow_removals: allowRemovals = false } = c.req.valid('json');
-    // An open session must not be enough to remove products.
-    if (allowRemovals && !['token', 'anyone'].includes(c.get('signedInBy'))) {
+    if (allowRemovals && !mayAllowRemovals(c.get('signedInBy'), { typed: '', token })) {
       return c.json(errorBody('access_denied', 'allow_removals needs OPS_TOKEN as a bearer token'), 403);
     }
     const { id, joined } = await operator.resync(productIds, { allowRemovals });

@@ -4,7 +4,7 @@ import type { PendingReads } from '../../mirror/queries/overview.ts';
 import type { Lag, Status } from '../../mirror/queries/status.ts';
 import type { Html } from '../../web/html.ts';
 import { reasonWords } from '../shared/words.ts';
-import { OWNER_WORDS, type Cause } from '../state/causes.ts';
+import { OWNER_WORDS, type Cause, type CauseCode } from '../state/causes.ts';
 import type { MirrorState } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { ago, count, facts, marked, quantity, table } from './parts.ts';
@@ -61,11 +61,19 @@ function answerView({ mirror: { state }, status: { levels, suspect_count: suspec
   </article>`;
 }
 
-function causeView({ code, severity, owner, since, message, remedy }: Cause, nowMs: number): Html {
+/** Lists that show what a cause counts. */
+const LISTS: Partial<Record<CauseCode, string>> = {
+  held_removals: '/problems/held',
+  parked_reads: '/problems/failing',
+  refused_products: '/problems/failing',
+};
+
+export function causeView({ code, severity, owner, since, message, remedy }: Cause, nowMs: number): Html {
+  const list = LISTS[code];
   return html`<article id="cause-${code}" class="${severity}">
-    <p><b>${marked(message)}</b></p>
     <p><b>What to do:</b> ${marked(remedy)}</p>
-    <p class="row">
+    <p>${marked(message)} ${list === undefined ? '' : html`<a href="${list}">See the list</a>`}</p>
+    <p class="row quiet">
       <code>${code}</code> <span>${severity}</span> <span>who can end it: ${OWNER_WORDS[owner]}</span>
       ${since === null ? '' : html`<span>since ${ago(since, nowMs)}</span>`}
     </p>

@@ -1,4 +1,4 @@
-import { Hono, type Context } from 'hono';
+import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { StoreError } from '../../sqlite/errors.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
@@ -10,21 +10,24 @@ import type { MirrorState } from '../state/state.ts';
 import { runName } from '../shared/words.ts';
 import { deliveriesView, deliveryView } from './deliveries-view.ts';
 import { overviewView, STATE_NAMES, unreadableView } from './overview-view.ts';
+import { problemsNav } from './problems-view.ts';
+import { problemPages, PROBLEMS_LINK } from './problems.ts';
 import { runsView, RUNS_SHOWN, runView } from './runs-view.ts';
+import type { PageContext, ShowPage } from './show-page.ts';
 import { readStockSearch, stockView } from './stock-view.ts';
 import { variantPage, variantTitle } from './variant-view.ts';
 
 type PageDeps = Pick<
   OpsDeps,
-  'reader' | 'operator' | 'state' | 'watch' | 'timeline' | 'warehouseNames' | 'now' | 'log'
+  'reader' | 'operator' | 'state' | 'token' | 'watch' | 'timeline' | 'warehouseNames' | 'now' | 'log'
 >;
-type PageContext = Context<OpsEnv>;
 
 const LINKS = [
   ['/', 'Overview'],
   ['/stock', 'Stock'],
   ['/deliveries', 'Deliveries'],
   ['/runs', 'Runs'],
+  [PROBLEMS_LINK, 'Problems'],
 ] as const;
 const VARIANTS_SHOWN = 40;
 const CHANGES_SHOWN = 100;
@@ -34,18 +37,14 @@ const EVERY_MS = 2_000;
 
 interface Pages {
   readonly app: Hono<OpsEnv>;
-  readonly nowhere: (c: PageContext) => Promise<Response>;
+  readonly nowhere: (c: PageContext) => Response | Promise<Response>;
 }
 
 export function createPage(deps: PageDeps): Pages {
   const { reader, operator, warehouseNames: names, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
-  const show = async (
-    c: PageContext,
-    { title, at, main, query = '' }: { title: string; at: string; main: Html; query?: string },
-    status: 200 | 400 | 404 | 503 = 200,
-  ) => {
+  const show: ShowPage = (c, { title, at, main, query = '' }, status = 200) => {
     const page = frame({
       title: `${title}: stock-mirror`,
       brand: 'stock-mirror',
@@ -76,8 +75,8 @@ export function createPage(deps: PageDeps): Pages {
   });
 
   app.get('/search', async (c) => {
-    const text = (c.req.query('q') ?? '').trim().slice(0, SEARCHED_CHARACTERS);
-    const hit = text === '' ? null : await reader.ask('search', { text });
+    const typed = (c.req.query('q') ?? '').slice(0, SEARCHED_CHARACTERS);
+    const hit = typed.trim() === '' ? null : await reader.ask('search', { typed });
     switch (hit?.kind) {
       case 'variant':
         return c.redirect(`/variants/${hit.variantId}`, 302);
@@ -85,7 +84,7 @@ export function createPage(deps: PageDeps): Pages {
         return c.redirect(`/deliveries/${hit.seq}`, 302);
       case 'stock':
       case undefined:
-        return c.redirect(`/stock?${new URLSearchParams({ q: text }).toString()}`, 302);
+        return c.redirect(`/stock?${new URLSearchParams({ q: typed }).toString()}`, 302);
     }
   });
 
@@ -113,8 +112,11 @@ export function createPage(deps: PageDeps): Pages {
     const beforeSeq = numberIn(c.req.query('before'));
     const deadLettersOnly = c.req.query('show') === 'dead-letters';
     const page = await reader.ask('deliveryPage', { beforeSeq, limit: DELIVERIES_SHOWN, deadLettersOnly });
-    const main = deliveriesView(page, { names, deadLettersOnly, isFirst: beforeSeq === null });
-    return show(c, { title: 'Deliveries', at: '/deliveries', main });
+    const list = deliveriesView(page, { names, deadLettersOnly, isFirst: beforeSeq === null });
+    if (!deadLettersOnly) return show(c, { title: 'Deliveries', at: '/deliveries', main: list });
+    const nav = problemsNav('/deliveries?show=dead-letters', await deps.state.status());
+    const main = html`${nav} ${list}`;
+    return show(c, { title: 'Deliveries not understood', at: PROBLEMS_LINK, main });
   });
 
   app.get('/deliveries/:seq', async (c) => {
@@ -140,19 +142,23 @@ export function createPage(deps: PageDeps): Pages {
     const run = id === null ? null : await reader.ask('runById', { id });
     if (run === null) return fail(c, `The mirror has no run ${c.req.param('id')}; old ones are pruned`);
     return show(c, {
-      title: `${runName(run.kind)} ${run.id}`,
+      title: `Run ${run.id}: ${runName(run.kind)}`,
       at: '/runs',
       main: runView(run, now(), operator.blocked !== null),
     });
   });
 
   app.post('/page/resync', async (c) => {
-    const productId = new URLSearchParams(await c.req.text()).get('product_id');
-    if (productId !== null && !idSchema.safeParse(productId).success)
-      return fail(c, `“${productId}” is not a product id`, 400);
-    const { id } = await operator.resync(productId === null ? null : [productId], { allowRemovals: false });
+    const productIds = new URLSearchParams(await c.req.text()).getAll('product_id');
+    const odd = productIds.find((productId) => !idSchema.safeParse(productId).success);
+    if (odd !== undefined) return fail(c, `“${odd}” is not a product id`, 400);
+    const { id } = await operator.resync(productIds.length === 0 ? null : productIds, {
+      allowRemovals: false,
+    });
     return c.redirect(`/runs/${id}`, 303);
   });
+
+  app.route('/', problemPages(deps, show));
 
   const fail = (c: PageContext, words: string, status: 400 | 404 | 503 = 404) =>
     show(c, { title: words, at: '', main: html`<article><h1>${words}</h1></article>` }, status);

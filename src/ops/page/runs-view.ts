@@ -42,7 +42,7 @@ function runRow(run: Run, nowMs: number) {
   };
 }
 
-const runLink = ({ id, kind }: Run): Html => html`<a href="/runs/${id}">${runName(kind)} ${id}</a>`;
+const runLink = ({ id, kind }: Run): Html => html`<a href="/runs/${id}">Run ${id}: ${runName(kind)}</a>`;
 const stateView = ({ state }: Run): Html => html`<span class="state ${state}">${state}</span>`;
 
 export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
@@ -54,13 +54,13 @@ export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
     [
       'Corrected',
       html`${count(run.drift, 'difference')}
-      ${run.drift > 0 ? html`<a href="/api/drift">all differences</a>` : ''}`,
+      ${run.drift > 0 ? html`<a href="/problems/differences">all differences</a>` : ''}`,
     ],
     ['Failed', count(run.failed, 'product')],
   ];
   return html`<article>
     <header>
-      <h1>${runName(run.kind)} ${run.id}</h1>
+      <h1>Run ${run.id}: ${runName(run.kind)}</h1>
       ${stateView(run)}
     </header>
     ${progressView(run, nowMs, isBlocked)} ${error === null ? '' : html`<p class="problem">${error}</p>`}
@@ -99,5 +99,6 @@ function remaining({ done, total, startedAtMs, listDone }: Run, nowMs: number): 
   const seconds = (nowMs - startedAtMs) / 1_000;
   if (done === 0 || seconds < 1) return 'just started';
   const left = duration(((total - done) / done) * seconds * 1_000);
-  return `${quantity(Math.round((done / seconds) * 10) / 10)} products per second, about ${left} left${listDone ? '' : ' of those listed so far'}`;
+  const rate = Math.round((done / seconds) * 10) / 10;
+  return `${count(rate, 'product')} per second, about ${left} left${listDone ? '' : ' of those listed so far'}`;
 }

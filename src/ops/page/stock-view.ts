@@ -15,7 +15,7 @@ interface StockSearch {
 
 export function readStockSearch(params: URLSearchParams): StockSearch {
   return {
-    text: params.get('q')?.trim() ?? '',
+    text: params.get('q') ?? '',
     warehouseId: params.get('warehouse')?.trim() ?? '',
     suspect: params.get('suspect') !== null,
     after: params.get('after'),

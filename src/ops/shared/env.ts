@@ -20,3 +20,8 @@ export function addressOf({ env }: Context<OpsEnv>): string {
 export function isSafe({ req }: Context<OpsEnv>): boolean {
   return req.method === 'GET' || req.method === 'HEAD';
 }
+
+/** Whether the answer is for a person with a browser. */
+export function wantsPage({ req }: Context): boolean {
+  return (req.header('accept') ?? '').includes('text/html');
+}

@@ -41,12 +41,12 @@ export function causeWords(cause: string): string {
 }
 
 const RUNS: Readonly<Record<RunKind, string>> = {
-  initial: 'First read of the catalogue',
-  downtime: 'After downtime',
-  scheduled: 'Scheduled',
-  search: 'Search for unknown variants',
-  operator: 'Full resync',
-  products: 'Single products',
+  initial: 'first read of the catalogue',
+  downtime: 'after downtime',
+  scheduled: 'scheduled reads of everything',
+  search: 'search for unknown variants',
+  operator: 'full resync',
+  products: 'single products',
 };
 
 export function runName(kind: string): string {

@@ -265,7 +265,7 @@ export const CAUSES = {
     message:
       'Webhook requests were turned away: more than 4,096 connections (or a third of the open-file limit), or more than 64 MB of bodies in transfer. Deliveries may be lost, so the products with the oldest evidence are read, at most every 15 minutes.',
     remedy:
-      'At the proxy, limit the connections and request rate of each client (docs/operating.md#proxies), or raise the open-file limit.',
+      'At the proxy, limit the connections and request rate of each client, or raise the open-file limit.',
     alertAfter: '0s',
   },
   wrong_address: {
@@ -283,7 +283,7 @@ export const CAUSES = {
     message:
       'A connection to the public port did not speak plain HTTP/1.1: {seen}. If the store opened it, its webhooks are lost, and only scheduled reads find changes.',
     remedy:
-      'Let a proxy terminate TLS and speak HTTP/1.1 to the mirror, without the PROXY protocol (docs/operating.md#proxies). Then run `stock-mirror resync`.',
+      'Let a proxy terminate TLS and speak HTTP/1.1 to the mirror, without the PROXY protocol. Then run `stock-mirror resync`.',
     alertAfter: '0s',
   },
   clock_wrong: {

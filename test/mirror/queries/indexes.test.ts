@@ -77,6 +77,8 @@ test.each<[string, (db: Db) => unknown]>([
   ['remainingOf', (db) => remainingOf(db, LEFT)],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
   ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],
+  ['openReads, held', (db) => queries.openReads(db, { kind: 'held', after: '', limit: 2 })],
+  ['openReads, failing', (db) => queries.openReads(db, { kind: 'failing', after: '', limit: 2 })],
   ['pendingReads', (db) => queries.pendingReads(db)],
   ['notedMinutes', (db) => queries.notedMinutes(db, { sinceMs: T0 })],
   ['findStock', (db) => queries.findStock(db, SEARCH)],
@@ -119,7 +121,7 @@ test.each<[string, (db: Db) => unknown]>([
     (db) => {
       const writer = new DirectWriter(db);
       for (const id of ['a', 'b']) writer.deliver(delivery(id, item({ update_time: T0 })), T0);
-      for (const text of ['S', '9', 'a', '100']) queries.search(db, { text });
+      for (const text of ['S', '9', 'a', '100']) queries.search(db, { typed: text });
     },
   ],
   ['latestRuns', (db) => queries.latestRuns(db, { limit: 5, before: 9 })],

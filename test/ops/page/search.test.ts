@@ -7,7 +7,7 @@ const AT_MS = Date.UTC(2026, 10, 23, 14, 5, 30);
 
 async function shop(): Promise<Ops> {
   const store = newStore();
-  const variants = ['TS-RED', 'TS-RED', 'MUG'].map((sku, i) => ({
+  const variants = ['TS-RED', 'TS-RED', 'MUG', 'CUP', 'CUP ', ' CUP'].map((sku, i) => ({
     id: String(100 + i),
     levels: { 11: 5 },
     more: { sku },
@@ -35,6 +35,14 @@ test.each([
   const ops = await shop();
   const { status, headers } = await ops.ask(`/search?${new URLSearchParams({ q: text }).toString()}`);
   expect([status, headers['location']]).toEqual([302, to]);
+});
+
+test.each(['CUP ', ' CUP'])('shows the SKU “%s” next to the one without spaces', async (sku) => {
+  const ops = await shop();
+  const { headers } = await ops.ask(`/search?${new URLSearchParams({ q: sku }).toString()}`);
+  const { text } = await ops.ask(String(headers['location']));
+  expect(text).toContain('id="level-103-11"');
+  expect(text).toContain(`id="level-${sku === 'CUP ' ? 104 : 105}-11"`);
 });
 
 test('searches the stock for anything else', async () => {

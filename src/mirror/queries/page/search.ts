@@ -14,7 +14,7 @@ const SHARES_LOOKED_AT = 5_000;
 
 const VARIANTS = `
   SELECT variant_id FROM variants WHERE variant_id = @text
-  UNION SELECT variant_id FROM variants WHERE sku = @text
+  UNION SELECT variant_id FROM variants WHERE sku IN (@text, @typed)
   UNION SELECT variant_id FROM variants WHERE product_id = @text LIMIT 2`;
 
 /** The feed's indexes hold the last four characters of both ids. */
@@ -25,8 +25,10 @@ const DELIVERY = `
       OR substr(order_id, -4) = substr(@text, -4) AND order_id = @text)
   ORDER BY seq DESC LIMIT 1`;
 
-export function search(db: Db, { text }: { readonly text: string }): SearchHit | null {
-  const variants = column<object, string>(db, VARIANTS).all({ text });
+/** @param typed with the spaces around it, which a SKU may have too. */
+export function search(db: Db, { typed }: { readonly typed: string }): SearchHit | null {
+  const text = typed.trim();
+  const variants = column<object, string>(db, VARIANTS).all({ text, typed });
   const [variantId] = variants;
   if (variantId !== undefined)
     return variants.length > 1 ? { kind: 'stock' } : { kind: 'variant', variantId };

@@ -5,7 +5,7 @@ import { column, prepared } from '../../../sqlite/prepared.ts';
 import { fewSuspects, SUSPECT_TOTAL, UNEXPLAINED, type WhyNot } from '../../file/suspicion.ts';
 
 export interface StockSearch {
-  /** The beginning of a SKU, a variant or product id, or part of a name; empty for everything. */
+  /** The beginning of a SKU, which may have spaces; an id, or part of a name; blank for everything. */
   readonly text: string;
   readonly warehouseId: string | null;
   readonly suspect: boolean;
@@ -60,6 +60,9 @@ const NAMED = `
   UNION SELECT variant_id FROM variants WHERE product_id = @text
   UNION SELECT variant_id FROM (
     SELECT variant_id FROM variants WHERE sku >= @text AND sku < @text || char(1114111) LIMIT ${FEW + 1}
+  )
+  UNION SELECT variant_id FROM (
+    SELECT variant_id FROM variants WHERE sku >= @typed AND sku < @typed || char(1114111) LIMIT ${FEW + 1}
   )`;
 
 const WANTED = `
@@ -107,9 +110,10 @@ const STOCK_LEVELS = `
   ORDER BY l.key, s.warehouse_id`;
 
 export function findStock(db: Db, search: StockSearch): StockPage {
-  const { text, warehouseId, limit } = search;
+  const { warehouseId, limit } = search;
+  const text = search.text.trim();
   const after = search.after ?? '';
-  const ids = search.suspect ? fewSuspects(db) : fewNamed(db, text);
+  const ids = search.suspect ? fewSuspects(db) : fewNamed(db, search.text);
   const until = ids === null ? (column<object, string>(db, BOUND).get({ after }) ?? null) : null;
   const found = column<object, string>(db, ids === null ? WALKED : LISTED).all({
     after,
@@ -131,9 +135,10 @@ export function findStock(db: Db, search: StockSearch): StockPage {
 }
 
 /** Variants named by an id or the beginning of a SKU; null if there are none, or too many. */
-function fewNamed(db: Db, text: string): readonly string[] | null {
+function fewNamed(db: Db, typed: string): readonly string[] | null {
+  const text = typed.trim();
   if (text === '') return null;
-  const ids = column<object, string>(db, NAMED).all({ text });
+  const ids = column<object, string>(db, NAMED).all({ text, typed });
   return ids.length === 0 || ids.length > FEW ? null : ids;
 }
 

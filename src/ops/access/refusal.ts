@@ -1,0 +1,39 @@
+import type { Context } from 'hono';
+import { html } from 'hono/html';
+import { frame } from '../../web/frame.ts';
+import { errorBody } from '../shared/api-error.ts';
+import { wantsPage, type OpsEnv } from '../shared/env.ts';
+
+interface Refusal {
+  /** For programs and people: what is refused, and why. */
+  readonly reason: string;
+  /** For people: what to do. */
+  readonly remedy: string;
+  /** Lines of a configuration that carry out the remedy. */
+  readonly lines: readonly string[];
+}
+
+/** `403`, as a page for a browser. */
+export function refused(c: Context<OpsEnv>, { reason, remedy, lines }: Refusal) {
+  if (!wantsPage(c)) {
+    const description = [reason, remedy, ...lines].join(' ');
+    return c.json(errorBody('access_denied', description), 403);
+  }
+  const page = frame({
+    title: 'Refused: stock-mirror',
+    brand: 'stock-mirror',
+    server: 'The mirror',
+    everyMs: null,
+    links: [],
+    at: '',
+    tools: '',
+    message: '',
+    main: html`<article class="critical">
+      <h1>This request is refused</h1>
+      <p>${reason}</p>
+      <p><b>What to do:</b> ${remedy}</p>
+      ${lines.length === 0 ? '' : html`<pre tabindex="0" aria-label="Lines for the proxy">${lines.join('\n')}</pre>`}
+    </article>`,
+  });
+  return c.html(page, 403);
+}

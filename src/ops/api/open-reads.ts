@@ -1,0 +1,63 @@
+import { z } from '@hono/zod-openapi';
+import { OPEN_READ_KINDS } from '../../mirror/queries/open-reads.ts';
+import type { StoreReader } from '../../mirror/mirror.ts';
+import { apiRouter, endOf, limitParameter, listEnd, reading, type ApiRouter } from './router.ts';
+import { instant, instantOrNull } from './rows.ts';
+
+const openReadSchema = z
+  .object({
+    product_id: z.string(),
+    product_name: z.string().nullable().meta({ description: 'null: no read has shown it.' }),
+    since: instant,
+    missing: z
+      .object({
+        product: z.boolean().meta({ description: 'The whole product.' }),
+        variants: z.int(),
+        levels: z.int(),
+      })
+      .meta({ description: 'Rows of the mirror that the latest read did not show.' }),
+    failed_at: instantOrNull,
+    last_error: z.string().nullable(),
+    attempts: z.int().meta({ description: 'Failed reads since one succeeded or a retry was requested.' }),
+    retry_at: instantOrNull.meta({
+      description: 'null: no retry before a schedule, a run or an operator asks for one.',
+    }),
+  })
+  .openapi('OpenRead');
+
+const openReads = reading('/api/open-reads', {
+  operationId: 'openReads',
+  summary: 'Held removals, and products whose reads fail',
+  description:
+    '`held`: the store no longer shows these products, or a part of them, and the mass-removal guard keeps them until you decide (POST /api/resync with `allow_removals`). `failing`: the last read of these products failed.',
+  query: {
+    kind: z.enum(OPEN_READ_KINDS, `must be one of ${OPEN_READ_KINDS.join(', ')}`).default('held'),
+    after: z
+      .string()
+      .regex(/^[0-9]{1,32}$/, 'must be the `next` of the previous page')
+      .optional()
+      .openapi({ description: 'The `next` of the previous page.' }),
+    limit: limitParameter,
+  },
+  answer: z.object({ open_reads: z.array(openReadSchema), ...listEnd }),
+});
+
+export function openReadsRoutes(reader: StoreReader): ApiRouter {
+  const app = apiRouter();
+  app.openapi(openReads, async (c) => {
+    const { kind, after = '', limit } = c.req.valid('query');
+    const { reads, next } = await reader.ask('openReads', { kind, after, limit });
+    const rows = reads.map((read) => ({
+      product_id: read.productId,
+      product_name: read.name,
+      since: read.sinceMs,
+      missing: read.missing,
+      failed_at: read.failedAtMs,
+      last_error: read.lastError,
+      attempts: read.attempts,
+      retry_at: read.retryAtMs,
+    }));
+    return c.json({ open_reads: rows, ...endOf(next) }, 200);
+  });
+  return app;
+}

@@ -1,0 +1,171 @@
+/** Held removals, which need a decision, and products whose reads fail. */
+import { html } from 'hono/html';
+import type { openReads, OpenReadKind } from '../../mirror/queries/open-reads.ts';
+import type { Status } from '../../mirror/queries/status.ts';
+import type { Html } from '../../web/html.ts';
+import { ago, count, instant, marked, pager, quantity, table } from './parts.ts';
+
+type OpenReadPage = ReturnType<typeof openReads>;
+type OpenRead = OpenReadPage['reads'][number];
+
+export const OPEN_READS_SHOWN = 50;
+
+interface Shown {
+  readonly nowMs: number;
+  /** null on the first page. */
+  readonly after: string | null;
+}
+
+type Counts = Pick<Status, 'held_removals' | 'failing_reads' | 'dead_letters'>;
+
+const LISTS = [
+  ['/problems/held', 'Held removals', 'held_removals'],
+  ['/problems/failing', 'Failing reads', 'failing_reads'],
+  ['/deliveries?show=dead-letters', 'Deliveries not understood', 'dead_letters'],
+  ['/problems/differences', 'Corrected differences', null],
+] as const;
+
+/** @param at the path of the list that is shown. */
+export function problemsNav(at: string, counts: Counts): Html {
+  return html`<nav class="lists" aria-label="Problems">
+    ${LISTS.map(([path, words, of]) => {
+      const link =
+        path === at
+          ? html`<a href="${path}" aria-current="page">${words}</a>`
+          : html`<a href="${path}">${words}</a>`;
+      return html`<span>${link} ${of === null ? '' : html`<b>${quantity(counts[of])}</b>`}</span>`;
+    })}
+  </nav>`;
+}
+
+interface Decision {
+  /** Whether the token must be typed again. */
+  readonly asksToken: boolean;
+  /** Why the last decision was refused; empty if it was not. */
+  readonly problem: string;
+}
+
+export function heldView(page: OpenReadPage, decision: Decision, shown: Shown): Html {
+  const { reads } = page;
+  return html`<article>
+      <header><h1>Held removals</h1></header>
+      <p>
+        The store no longer shows these products, or a part of them. Because they are many, the mirror keeps
+        them, marked suspect, until you decide.
+      </p>
+      ${table(
+        ['Product', 'Missing in the store', 'Since', 'Stock'],
+        reads.map((read) => ({
+          id: `held-${read.productId}`,
+          cells: [
+            nameView(read),
+            missingWords(read),
+            ago(read.sinceMs, shown.nowMs),
+            html`<a href="/stock?q=${read.productId}">its quantities</a>`,
+          ],
+        })),
+        noneOf('No removal is held.', shown),
+      )}
+      ${pagerOf('held', page, shown)}
+    </article>
+    ${reads.length === 0 ? '' : decisionView(reads, decision)}`;
+}
+
+function decisionView(reads: readonly OpenRead[], { asksToken, problem }: Decision): Html {
+  return html`<div class="choices">
+    <article aria-labelledby="keep-title" class="good">
+      <header><h2 id="keep-title">They should be there</h2></header>
+      <p>
+        Correct the store: its filter, its permissions or its data. Then read these products again. What the
+        store shows again is no longer held.
+      </p>
+      ${rereadForm(reads)}
+    </article>
+    <article aria-labelledby="remove-title" class="critical">
+      <header><h2 id="remove-title">They were deleted on purpose</h2></header>
+      <p>
+        Reads the whole catalogue. All held products and parts that the store still does not show are removed
+        from the mirror, also those on other pages of this list. For an hour, the mirror holds back no
+        removal.
+      </p>
+      <form method="post" action="/problems/removals" class="row">
+        ${
+          asksToken
+            ? html`<label class="row"
+                >OPS_TOKEN <input name="token" type="password" autocomplete="current-password" required
+              /></label>`
+            : ''
+        }
+        <button class="danger">Remove them from the mirror</button>
+      </form>
+      ${problem === '' ? '' : html`<p class="problem" role="alert">${problem}</p>`}
+    </article>
+  </div>`;
+}
+
+export function failingView(page: OpenReadPage, shown: Shown): Html {
+  const { reads } = page;
+  return html`<article>
+    <header>
+      <h1>Failing reads</h1>
+      ${reads.length === 0 ? '' : rereadForm(reads)}
+    </header>
+    <p>The last read of these products failed. Webhooks still change their quantities.</p>
+    ${table(
+      ['Product', 'Failed', 'Error', '#Attempts', 'Next attempt', 'Retry'],
+      reads.map((read) => ({
+        id: `failing-${read.productId}`,
+        cells: [
+          nameView(read),
+          ago(read.failedAtMs, shown.nowMs),
+          html`${marked(read.lastError ?? 'no error was recorded')}`,
+          quantity(read.attempts),
+          retryWords(read, shown.nowMs),
+          html`<form method="post" action="/page/resync">
+            <input type="hidden" name="product_id" value="${read.productId}" />
+            <button class="secondary" aria-label="Read product ${read.productId} now">Read now</button>
+          </form>`,
+        ],
+      })),
+      noneOf('No read fails.', shown),
+    )}
+    ${pagerOf('failing', page, shown)}
+  </article>`;
+}
+
+function rereadForm(reads: readonly OpenRead[]): Html {
+  return html`<form method="post" action="/page/resync">
+    ${reads.map(({ productId }) => html`<input type="hidden" name="product_id" value="${productId}" />`)}
+    <button class="secondary">Read ${count(reads.length, 'product')} again</button>
+  </form>`;
+}
+
+function nameView({ productId, name }: OpenRead): Html {
+  return html`${name ?? 'Never read'} <span class="quiet">product ${productId}</span>`;
+}
+
+function missingWords({ missing: { product, variants, levels } }: OpenRead): string {
+  if (product) return 'the product';
+  const parts = [
+    variants === 0 ? '' : count(variants, 'variant'),
+    levels === 0 ? '' : count(levels, 'stock level'),
+  ].filter((words) => words !== '');
+  return parts.length === 0 ? 'shown again: its next read ends this' : parts.join(', ');
+}
+
+function retryWords({ retryAtMs }: OpenRead, nowMs: number): Html {
+  if (retryAtMs === null) return html`with the next schedule or resync`;
+  return retryAtMs <= nowMs ? html`due now` : instant(retryAtMs);
+}
+
+function noneOf(none: string, { after }: Shown): string {
+  return after === null ? none : 'There are no more.';
+}
+
+function pagerOf(kind: OpenReadKind, { next }: OpenReadPage, { after }: Shown): Html | '' {
+  const here = `/problems/${kind}`;
+  return pager({
+    first: after === null ? null : here,
+    next: next === null ? null : `${here}?after=${next}`,
+  });
+}

@@ -1,0 +1,67 @@
+import { Hono } from 'hono';
+import { html } from 'hono/html';
+import { DRIFT_CAUSES } from '../../core/causes.ts';
+import { mayAllowRemovals } from '../access/sign-in.ts';
+import type { OpsEnv } from '../shared/env.ts';
+import type { OpsDeps } from '../shared/operator.ts';
+import { DIFFERENCES_SHOWN, differencesView } from './differences-view.ts';
+import { failingView, heldView, OPEN_READS_SHOWN, problemsNav } from './problems-view.ts';
+import type { PageContext, ShowPage } from './show-page.ts';
+
+export const PROBLEMS_LINK = '/problems/held';
+
+type ProblemsDeps = Pick<OpsDeps, 'reader' | 'operator' | 'state' | 'token' | 'warehouseNames' | 'now'>;
+
+/** @param show shows the content in the frame of the page. */
+export function problemPages(deps: ProblemsDeps, show: ShowPage): Hono<OpsEnv> {
+  const { reader, operator, state, token, warehouseNames: names, now } = deps;
+  const app = new Hono<OpsEnv>();
+
+  const held = async (c: PageContext, problem: string, status: 200 | 403) => {
+    const after = c.req.query('after') ?? null;
+    const [page, counts] = await Promise.all([
+      reader.ask('openReads', { kind: 'held', after: after ?? '', limit: OPEN_READS_SHOWN }),
+      state.status(),
+    ]);
+    const decision = { asksToken: c.get('signedInBy') === 'session', problem };
+    const main = html`${problemsNav(PROBLEMS_LINK, counts)}
+    ${heldView(page, decision, { nowMs: now(), after })}`;
+    return show(c, { title: 'Held removals', at: PROBLEMS_LINK, main }, status);
+  };
+
+  app.get('/problems', (c) => c.redirect(PROBLEMS_LINK, 303));
+  app.get('/problems/held', (c) => held(c, '', 200));
+
+  app.get('/problems/failing', async (c) => {
+    const after = c.req.query('after') ?? null;
+    const [page, counts] = await Promise.all([
+      reader.ask('openReads', { kind: 'failing', after: after ?? '', limit: OPEN_READS_SHOWN }),
+      state.status(),
+    ]);
+    const nav = problemsNav('/problems/failing', counts);
+    const main = html`${nav} ${failingView(page, { nowMs: now(), after })}`;
+    return show(c, { title: 'Failing reads', at: PROBLEMS_LINK, main });
+  });
+
+  app.get('/problems/differences', async (c) => {
+    const text = c.req.query('before') ?? '';
+    const before = /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER;
+    const [found, counts] = await Promise.all([
+      reader.ask('driftBefore', { before, reasons: DRIFT_CAUSES, limit: DIFFERENCES_SHOWN }),
+      state.status(),
+    ]);
+    const shown = { names, isFirst: before === Number.MAX_SAFE_INTEGER };
+    const main = html`${problemsNav('/problems/differences', counts)} ${differencesView(found, shown)}`;
+    return show(c, { title: 'Corrected differences', at: PROBLEMS_LINK, main });
+  });
+
+  app.post('/problems/removals', async (c) => {
+    const typed = (new URLSearchParams(await c.req.text()).get('token') ?? '').trim();
+    if (!mayAllowRemovals(c.get('signedInBy'), { typed, token })) {
+      return held(c, 'The token is wrong: nothing was removed. Type the value of OPS_TOKEN.', 403);
+    }
+    const { id } = await operator.resync(null, { allowRemovals: true });
+    return c.redirect(`/runs/${id}`, 303);
+  });
+  return app;
+}
