@@ -68,9 +68,19 @@ test('trusts every row of a live mirror without a doubt', () => {
   expect(values(writer.db, 'SELECT DISTINCT trusted FROM mirror_sellable')).toEqual([1]);
 });
 
-test('trusts no row of a stale mirror', () => {
+/** Long enough for a slow machine; a heartbeat counts for 10 s. */
+const MINUTE_MS = 60_000;
+
+test.each([
+  ['was written long ago', -MINUTE_MS],
+  // The wall clock was set back while no process ran.
+  ['lies in the future', MINUTE_MS],
+])('trusts no row while the heartbeat %s', (_how, byMs) => {
   const writer = tea();
-  writer.db.exec('UPDATE service_state SET alive_at_ms = 1');
+  writer.db.prepare('UPDATE service_state SET alive_at_ms = ?').run(Date.now() + byMs);
+  expect(rows(writer.db, 'SELECT state, state_cause FROM mirror_status')).toEqual([
+    { state: 'stale', state_cause: 'no_heartbeat' },
+  ]);
   expect(whyNot(writer)).toEqual({ '100/1': 'state', '100/2': 'state', '101/1': 'state' });
   expect(values(writer.db, 'SELECT DISTINCT trusted FROM mirror_sellable')).toEqual([0]);
 });

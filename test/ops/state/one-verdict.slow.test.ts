@@ -16,7 +16,7 @@ import { heartbeat } from '../reported.ts';
 import { quick } from '../watched.ts';
 
 const MOMENTS = 1_000;
-const AHEAD_MS = 3_600_000;
+const AHEAD_MS = 9_000;
 
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -41,7 +41,7 @@ function processOver(
   const shown = async (): Promise<string> => {
     const report: ReceiverReport = reporting.take(0, null);
     monitor.receive(heartbeat(Date.now(), report));
-    await watch.state.beat(Date.now() + 60_000);
+    await watch.state.beat(Date.now());
     const [row] = store.rows<{ state: string; cause: string | null; trusted: number }>(
       'SELECT state, state_cause AS cause, (SELECT max(trusted) FROM mirror_sellable) AS trusted FROM mirror_status',
     );

@@ -6,7 +6,6 @@ import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
 import type { SentItem } from '../../../src/sandbox/network/webhooks.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
-import { isDrawn } from '../life-plan.ts';
 
 interface Row {
   readonly key: string;
@@ -38,7 +37,7 @@ export class Trusted {
   }
 
   check(db: Db, { truth }: SimulatedService, nowMs: number): void {
-    const held = isHeartbeatJudged(db) ? trustedRows(db) : new Map<string, number>();
+    const held = trustedRows(db);
     const wrong = new Map<string, string>();
     const { levels, variants } = truth.snapshot();
     const haveReached = new Map<string, boolean>();
@@ -70,12 +69,6 @@ export class Trusted {
     const last = this.#last.get(key);
     return last === undefined || this.#reached.has(last);
   }
-}
-
-function isHeartbeatJudged(db: Db): boolean {
-  if (isDrawn('heartbeat in the future')) return true;
-  const aliveAtMs = prepared<[], number | null>(db, 'SELECT alive_at FROM mirror_status').pluck().get();
-  return (aliveAtMs ?? 0) <= Date.now();
 }
 
 /** By variant and warehouse; totals have no warehouse. */
