@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, createReadStream, createWriteStream, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Command, Option } from 'commander';
 import { stringify, type Options } from 'csv-stringify';
@@ -16,8 +16,10 @@ import { whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 
+type Format = 'csv' | 'json';
+
 interface ExportOptions {
-  readonly format: 'csv' | 'json';
+  readonly format?: Format;
   readonly changes?: boolean;
   readonly after?: number;
   readonly output?: string;
@@ -29,7 +31,12 @@ type Row = Readonly<Record<string, string | number | null>>;
 
 export function createCommand(): Command {
   const command = new Command('export')
-    .addOption(new Option('--format <format>', 'csv or json').choices(['csv', 'json']).makeOptionMandatory())
+    .addOption(
+      new Option('--format <format>', 'csv or json; by default that of the name of FILE').choices([
+        'csv',
+        'json',
+      ]),
+    )
     .option('--changes', 'the change feed (mirror_changes) instead of what can be sold (mirror_sellable)')
     .option('--after <seq>', 'only rows with a higher number than this', whole(0, Number.MAX_SAFE_INTEGER))
     .option('--output <file>', 'write to this file; it appears whole or not at all')
@@ -39,17 +46,24 @@ export function createCommand(): Command {
       'CSV for a spreadsheet: with a byte order mark, and an apostrophe before text that it would change',
     )
     .action(async (options: ExportOptions, command: Command) => {
-      if (options.spreadsheet === true && options.format !== 'csv') {
+      const format = options.format ?? formatOf(options.output ?? '');
+      if (format === null) {
+        command.error(
+          'error: --format <format> is needed, unless --output names a file that ends in .csv, .json or .jsonl',
+        );
+      }
+      if (options.spreadsheet === true && format !== 'csv') {
         command.error('error: --spreadsheet needs --format csv');
       }
       if (options.force === true && options.output === undefined) {
         command.error('error: --force needs --output');
       }
-      process.exitCode = await exportRows(options, loadLocalConfig());
+      process.exitCode = await exportRows({ ...options, format }, loadLocalConfig());
     });
   return explained(command, {
     notes: `
-The columns are those of the view, and all rows show one instant. They are first written to a temporary file, next to FILE or
+The columns are those of the view, and all rows show one instant. Without --format, the name of FILE decides: .csv, or .json,
+.jsonl and .ndjson for JSON lines. The rows are first written to a temporary file, next to FILE or
 in TMPDIR. CSV follows RFC 4180, with a header; null is an empty field. It needs no settings of the store.
 
 A spreadsheet computes a SKU like =1+1, and shows 00123, 1E5 or an id of 19 digits as another number. For files that people
@@ -57,7 +71,7 @@ open in one, use --spreadsheet, which puts an apostrophe before such texts and p
     examples: [
       {
         what: 'the stock for a spreadsheet',
-        run: 'stock-mirror export --format csv --spreadsheet --output stock.csv',
+        run: 'stock-mirror export --spreadsheet --output stock.csv',
       },
       {
         what: 'the changes after number 1200, as JSON lines',
@@ -71,7 +85,24 @@ open in one, use --spreadsheet, which puts an apostrophe before such texts and p
   });
 }
 
-async function exportRows(options: ExportOptions, { database }: LocalConfig): Promise<number> {
+export function formatOf(file: string): Format | null {
+  switch (extname(file).toLowerCase()) {
+    case '.csv':
+      return 'csv';
+    case '.json':
+    case '.jsonl':
+    case '.ndjson':
+      return 'json';
+    default:
+      return null;
+  }
+}
+
+interface Export extends ExportOptions {
+  readonly format: Format;
+}
+
+async function exportRows(options: Export, { database }: LocalConfig): Promise<number> {
   const { output, force = false, changes = false, after = -1 } = options;
   if (output !== undefined) {
     refuseTarget([database.path, inboxPath(database.path)], resolve(output), { force });

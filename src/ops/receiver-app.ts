@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { createGuardedApp } from './access/guarded.ts';
 import { errorBody } from './shared/api-error.ts';
-import type { OpsEnv } from './shared/env.ts';
+import { wantsPage, type OpsEnv } from './shared/env.ts';
 import type { OpsDeps } from './shared/operator.ts';
 
 type ReceiverDeps = Parameters<typeof createGuardedApp>[0] & Pick<OpsDeps, 'metrics' | 'watch'>;
@@ -16,6 +16,12 @@ export function createReceiverApp({ metrics, watch, ...access }: ReceiverDeps): 
     return c.json({ state }, state === 'live' ? 200 : 503);
   });
   app.get('/api/status', (c) => c.json(watch.current));
+  app.get('/', async (c) => {
+    if (!wantsPage(c)) return c.notFound();
+    // Only people need it, and a receiver is to stay small.
+    const { receiverPage } = await import('./page/receiver-view.ts');
+    return c.html(receiverPage(watch.current, access.now()));
+  });
   app.notFound((c) =>
     c.json(
       errorBody('not_found', 'this host only receives webhooks (ROLE=receiver): read from a mirror'),

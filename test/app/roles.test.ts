@@ -100,6 +100,8 @@ test('a receiver answers and publishes webhooks, shows its state, and refers rea
   const elsewhere = await ask(ops, '/api/stock');
   expect(elsewhere.status).toBe(404);
   expect(await elsewhere.text()).toContain('read from a mirror');
+  const page = await (await ask(ops, '/', { headers: { accept: 'text/html' } })).text();
+  expect(page).toContain('This process only receives webhooks');
 });
 
 test('a mirror takes deliveries from the stream, and has no public port', async () => {

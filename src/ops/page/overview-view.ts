@@ -4,9 +4,9 @@ import type { PendingReads } from '../../mirror/queries/overview.ts';
 import type { Lag, Status } from '../../mirror/queries/status.ts';
 import type { Html } from '../../web/html.ts';
 import { reasonWords } from '../shared/words.ts';
-import { OWNER_WORDS, type Cause, type CauseCode } from '../state/causes.ts';
 import type { MirrorState } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
+import { causeView } from './cause-view.ts';
 import { ago, count, facts, marked, quantity, table } from './parts.ts';
 import { plotsView } from './plots-view.ts';
 import { runningView } from './runs-view.ts';
@@ -37,8 +37,6 @@ export function unreadableView({ causes }: MirrorState, nowMs: number): Html {
     ${causes.map((cause) => causeView(cause, nowMs))}`;
 }
 
-export const STATE_NAMES = { live: 'Live', catching_up: 'Catching up', stale: 'Stale' } as const;
-
 function answerView({ mirror: { state }, status: { levels, suspect_count: suspects } }: Overview): Html {
   const current =
     suspects === 0
@@ -58,25 +56,6 @@ function answerView({ mirror: { state }, status: { levels, suspect_count: suspec
   return html`<article id="now" class="${state}">
     <header><h1>${answer}</h1></header>
     <p>${reason}</p>
-  </article>`;
-}
-
-/** Lists that show what a cause counts. */
-const LISTS: Partial<Record<CauseCode, string>> = {
-  held_removals: '/problems/held',
-  parked_reads: '/problems/failing',
-  refused_products: '/problems/failing',
-};
-
-export function causeView({ code, severity, owner, since, message, remedy }: Cause, nowMs: number): Html {
-  const list = LISTS[code];
-  return html`<article id="cause-${code}" class="${severity}">
-    <p><b>What to do:</b> ${marked(remedy)}</p>
-    <p>${marked(message)} ${list === undefined ? '' : html`<a href="${list}">See the list</a>`}</p>
-    <p class="row quiet">
-      <code>${code}</code> <span>${severity}</span> <span>who can end it: ${OWNER_WORDS[owner]}</span>
-      ${since === null ? '' : html`<span>since ${ago(since, nowMs)}</span>`}
-    </p>
   </article>`;
 }
 

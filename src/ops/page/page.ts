@@ -9,11 +9,12 @@ import type { OpsDeps } from '../shared/operator.ts';
 import type { MirrorState } from '../state/state.ts';
 import { runName } from '../shared/words.ts';
 import { deliveriesView, deliveryView } from './deliveries-view.ts';
-import { overviewView, STATE_NAMES, unreadableView } from './overview-view.ts';
+import { STATE_NAMES } from './cause-view.ts';
+import { overviewView, unreadableView } from './overview-view.ts';
 import { problemsNav } from './problems-view.ts';
 import { problemPages, PROBLEMS_LINK } from './problems.ts';
 import { runsView, RUNS_SHOWN, runView } from './runs-view.ts';
-import type { PageContext, ShowPage } from './show-page.ts';
+import { EVERY_MS, type PageContext, type ShowPage } from './show-page.ts';
 import { readStockSearch, stockView } from './stock-view.ts';
 import { variantPage, variantTitle } from './variant-view.ts';
 
@@ -33,7 +34,6 @@ const VARIANTS_SHOWN = 40;
 const CHANGES_SHOWN = 100;
 const DELIVERIES_SHOWN = 30;
 const SEARCHED_CHARACTERS = 200;
-const EVERY_MS = 2_000;
 
 interface Pages {
   readonly app: Hono<OpsEnv>;

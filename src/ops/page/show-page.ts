@@ -2,6 +2,9 @@ import type { Context } from 'hono';
 import type { Html } from '../../web/html.ts';
 import type { OpsEnv } from '../shared/env.ts';
 
+/** Interval at which an open page shows itself again. */
+export const EVERY_MS = 2_000;
+
 export type PageContext = Context<OpsEnv>;
 
 type ShownStatus = 200 | 400 | 403 | 404 | 503;

@@ -130,7 +130,7 @@ test('--output replaces a file only with --force and keeps links and mode', asyn
   expect(unasked).toMatchObject({ code: 1, stdout: '' });
   expect(unasked.stderr).toContain('stock.csv exists: name another file, or replace it with --force');
   expect(readFileSync(path, 'utf8')).toBe('old');
-  const { code, stdout } = await run(home, 'export', '--format', 'csv', '--output', 'stock.csv', '--force');
+  const { code, stdout } = await run(home, 'export', '--output', 'stock.csv', '--force');
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(parseCsv(readFileSync(real, 'utf8'))).toHaveLength(AWKWARD.length + 1);
   expect(lstatSync(path).isSymbolicLink()).toBe(true);

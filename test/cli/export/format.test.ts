@@ -1,12 +1,26 @@
 import { stringify } from 'csv-stringify/sync';
 import { expect, test } from 'vitest';
-import { csvOptions } from '../../../src/cli/export.ts';
+import { csvOptions, formatOf } from '../../../src/cli/export.ts';
 
 function fields(forSpreadsheet: boolean, texts: readonly string[]): string[] {
   const rows = texts.map((text) => ({ sku: text, qty: -1 }));
   const text = stringify(rows, { ...csvOptions({ spreadsheet: forSpreadsheet }), bom: false });
   return text.split(',-1\r\n').slice(0, -1);
 }
+
+test('tells the format from the name of the file', () => {
+  const names = [
+    'stock.csv',
+    'STOCK.CSV',
+    'a.b/stock.json',
+    'stock.jsonl',
+    'stock.ndjson',
+    'stock',
+    'csv',
+    'a.csv.gz',
+  ];
+  expect(names.map(formatOf)).toEqual(['csv', 'csv', 'json', 'json', 'json', null, null, null]);
+});
 
 test('quotes a lone line feed or carriage return', () => {
   expect(fields(false, ['a\nb', 'a\rb', 'a\r\nb', 'plain'])).toEqual([
