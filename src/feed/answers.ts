@@ -37,6 +37,7 @@ export type TrustAnswer = Trust & { readonly last_seq: number };
 
 const sellablePage = z.looseObject({
   epoch: z.string(),
+  as_of: z.number(),
   last_seq: z.int(),
   sellable: z.array(sellableRow),
   next: z.string().nullable(),
@@ -45,6 +46,8 @@ const sellablePage = z.looseObject({
 
 export interface SellablePage {
   readonly epoch: string;
+  /** Epoch ms, mirror's clock. */
+  readonly as_of: number;
   readonly last_seq: number;
   readonly sellable: readonly SellableRow[];
   readonly next: string | null;

@@ -1,10 +1,11 @@
 /** Batches after a position, from the stream or from long polls, until either fails. */
-import { toChange, toStartOver, toTrust, type TrustAnswer } from './answers.ts';
+import { toChange, toStartOver, toTrust } from './answers.ts';
+import { CopyTrust } from './copy-trust.ts';
 import { FeedError, StartOver } from './errors.ts';
 import type { MirrorApi } from './mirror-api.ts';
 import { rowsAt } from './rows-at.ts';
 import { BlockReader, type SentEvent } from './sent-events.ts';
-import type { Batch, Change, Position, Trust, TrustBatch } from './model.ts';
+import type { Batch, Change, Position, TrustBatch } from './model.ts';
 
 interface FollowerOptions {
   readonly mirror: MirrorApi;
@@ -13,14 +14,12 @@ interface FollowerOptions {
   readonly signal: AbortSignal;
 }
 
-/** The mirror sends a comment after 15 s of silence. */
+/** The mirror repeats the trust every 10 s. */
 const SILENCE_MS = 45_000;
 /** A proxy that collects the stream shows none of it for long. */
 const FIRST_EVENT_MS = 10_000;
 /** A caller that was busy for longer finds only old events in the buffers: it connects again. */
 const BUSY_MS = 30_000;
-/** The trust is repeated so often, so that a copy knows that it is current. */
-const CONFIRM_EVERY_MS = 10_000;
 const MOST_CHANGES = 10_000;
 
 export class Follower {
@@ -32,10 +31,7 @@ export class Follower {
   readonly #mirror: MirrorApi;
   readonly #waitSeconds: number;
   readonly #signal: AbortSignal;
-  #trust: Trust | null = null;
-  /** The number that the copy must have reached before the trust holds for it. */
-  #trustFromSeq = 0;
-  #isTrustDue = false;
+  readonly #trust = new CopyTrust();
 
   constructor({ mirror, position, waitSeconds, signal }: FollowerOptions) {
     this.#mirror = mirror;
@@ -49,8 +45,7 @@ export class Follower {
     const closing = new AbortController();
     const signal = AbortSignal.any([this.#signal, closing.signal]);
     let watchdog = setTimeout(() => closing.abort(), FIRST_EVENT_MS);
-    // The trust of a connection before may be old.
-    this.#trust = null;
+    this.#trust.lost();
     try {
       const bytes = await this.#mirror.stream(this.position, signal);
       const decoder = new TextDecoder();
@@ -62,7 +57,7 @@ export class Follower {
         for (const event of reader.take(decoder.decode(chunk, { stream: true }))) {
           this.hasAnswered = true;
           if (event.name === 'change') changes.push(toChange(parsed(event)));
-          else if (event.name === 'trust') this.#keepTrust(toTrust(parsed(event)));
+          else if (event.name === 'trust') this.#trust.received(toTrust(parsed(event)));
           else if (event.name === 'gone') throw new StartOver(toStartOver(parsed(event)));
           else if (event.name === '' && event.id !== null) {
             yield await this.#batchOf(changes, Number(event.id));
@@ -91,7 +86,7 @@ export class Follower {
     const page = await this.#mirror.changes(this.position, waitSeconds, this.#signal);
     this.hasAnswered = true;
     if (page.next > this.position.seq) yield await this.#batchOf(page.changes, page.next);
-    if (page.trust !== undefined) this.#keepTrust(page.trust);
+    if (page.trust !== undefined) this.#trust.received(page.trust);
     const trust = this.#trustBatch();
     if (trust !== null) yield trust;
   }
@@ -99,29 +94,18 @@ export class Follower {
   async #batchOf(changes: readonly Change[], seq: number): Promise<Batch> {
     if (!Number.isSafeInteger(seq)) throw new FeedError('malformed', 'a number of the stream is none');
     const variantIds = [...new Set(changes.map(({ variant_id: id }) => id))];
-    const present = await this.#mirror.rowsOf(variantIds, this.#signal);
-    const { rows, removed, equalAtSeq } = rowsAt({ changes, present, seq });
-    if (equalAtSeq > seq) {
-      this.#trustFromSeq = Math.max(this.#trustFromSeq, equalAtSeq);
-      this.#isTrustDue = true;
-    }
+    const { rows: present, asOfMs } = await this.#mirror.rowsOf(variantIds, this.#signal);
+    const { rows, removed } = rowsAt({ changes, present, seq });
+    this.#trust.copied(rows, removed, asOfMs);
     this.position = { epoch: this.position.epoch, seq };
     return { kind: 'changes', changes, rows, removed, position: this.position };
   }
 
-  #keepTrust({ last_seq: lastSeq, ...trust }: TrustAnswer): void {
-    this.#trust = trust;
-    this.#trustFromSeq = Math.max(this.#trustFromSeq, lastSeq);
-    this.#isTrustDue = true;
-  }
-
   #trustBatch(): TrustBatch | null {
-    if (this.#trust === null || this.position.seq < this.#trustFromSeq) return null;
-    const nowMs = performance.now();
-    if (!this.#isTrustDue && nowMs - this.confirmedAtMs < CONFIRM_EVERY_MS) return null;
-    this.#isTrustDue = false;
-    this.confirmedAtMs = nowMs;
-    return { kind: 'trust', trust: this.#trust, position: this.position };
+    const trust = this.#trust.take(this.position.seq);
+    if (trust === null) return null;
+    this.confirmedAtMs = performance.now();
+    return { kind: 'trust', trust, position: this.position };
   }
 }
 

@@ -10,6 +10,12 @@ import {
 import { FeedError, StartOver } from './errors.ts';
 import type { Position, SellableRow } from './model.ts';
 
+export interface PresentRows {
+  readonly rows: readonly SellableRow[];
+  /** Epoch ms, mirror's clock; 0 if no variant was named. */
+  readonly asOfMs: number;
+}
+
 type Query = Readonly<Record<string, string | number>>;
 
 interface MirrorApiOptions {
@@ -49,9 +55,10 @@ export class MirrorApi {
     return toSellablePage(await this.#json('/api/sellable', query, { signal }));
   }
 
-  /** The present rows of these variants. */
-  async rowsOf(variantIds: readonly string[], signal: AbortSignal): Promise<SellableRow[]> {
+  /** The present rows of these variants, and the time of the last answer. */
+  async rowsOf(variantIds: readonly string[], signal: AbortSignal): Promise<PresentRows> {
     const rows: SellableRow[] = [];
+    let asOfMs = 0;
     for (let from = 0; from < variantIds.length; from += VARIANTS_AT_ONCE) {
       const ids = variantIds.slice(from, from + VARIANTS_AT_ONCE).join(',');
       for (let after: string | null | undefined; after !== null;) {
@@ -60,10 +67,11 @@ export class MirrorApi {
           await this.#json('/api/sellable', after === undefined ? query : { ...query, after }, { signal }),
         );
         rows.push(...page.sellable);
+        asOfMs = Math.max(asOfMs, page.as_of);
         after = page.has_more ? page.next : null;
       }
     }
-    return rows;
+    return { rows, asOfMs };
   }
 
   async changes({ epoch, seq }: Position, waitSeconds: number, signal: AbortSignal): Promise<ChangesPage> {

@@ -1,4 +1,5 @@
 import type { Change, RowKey, SellableRow } from './model.ts';
+import { keyOf, toKey } from './row-key.ts';
 
 /** `why_not` of a row whose later changes are still to come. */
 const BEHIND = 'behind';
@@ -15,18 +16,15 @@ interface Changed {
 interface RowsAt {
   readonly rows: readonly SellableRow[];
   readonly removed: readonly RowKey[];
-  /** The number at which no row is behind any more. */
-  readonly equalAtSeq: number;
 }
 
 /**
  * Rows as of the end of the page, from rows that may be later: a copy whose rows ran ahead of its changes would not add
- * up. A total has no movements of its own in most variants, so it is taken as it is.
+ * up. Most totals have no rows in the feed, so a total is taken as it is.
  */
 export function rowsAt({ changes, present, seq }: Changed): RowsAt {
   const last = new Map(changes.map((change) => [keyOf(change), change]));
   const rows: SellableRow[] = [];
-  let equalAtSeq = seq;
   for (const row of present) {
     const change = last.get(keyOf(row));
     if (row.warehouse_id === null || row.change_seq <= seq) rows.push(row);
@@ -38,7 +36,6 @@ export function rowsAt({ changes, present, seq }: Changed): RowsAt {
         why_not: BEHIND,
         change_seq: change.seq,
       });
-      equalAtSeq = Math.max(equalAtSeq, row.change_seq);
     }
   }
   const kept = new Set(rows.map(keyOf));
@@ -51,13 +48,5 @@ export function rowsAt({ changes, present, seq }: Changed): RowsAt {
     // A variant whose warehouses are listed has no row of its total.
     if (!kept.has(keyOf(total)) && last.get(keyOf(total))?.new_qty !== null) removed.push(total);
   }
-  return { rows, removed, equalAtSeq };
-}
-
-function toKey({ variant_id: variantId, warehouse_id: warehouseId }: RowKey): RowKey {
-  return { variant_id: variantId, warehouse_id: warehouseId };
-}
-
-function keyOf({ variant_id: variantId, warehouse_id: warehouseId }: RowKey): string {
-  return `${variantId}:${warehouseId ?? ''}`;
+  return { rows, removed };
 }

@@ -65,7 +65,7 @@ export class Snapshot {
 
   async #changes(page: ChangesPage, before: Progress, signal: AbortSignal): Promise<SnapshotBatch> {
     const variantIds = [...new Set(page.changes.map(({ variant_id: id }) => id))];
-    const present = await this.#mirror.rowsOf(variantIds, signal);
+    const { rows: present } = await this.#mirror.rowsOf(variantIds, signal);
     const { rows, removed } = rowsAt({ changes: page.changes, present, seq: page.next });
     const progress = { ...before, seq: page.next };
     this.#progress = progress;

@@ -67,6 +67,8 @@ export class FakeMirror {
   readonly asked: URL[] = [];
   rows: readonly SellableRow[] = [];
   lastSeq = 1;
+  /** The time of the rows. */
+  asOf = 0;
   isRead = true;
   /** Replaces the answers of a path. */
   readonly answers = new Map<string, Answer>();
@@ -113,7 +115,14 @@ export class FakeMirror {
   #page(url: URL) {
     const wanted = url.searchParams.get('variant_id')?.split(',');
     const sellable = this.rows.filter((each) => wanted?.includes(each.variant_id) !== false);
-    return { epoch: EPOCH, last_seq: this.lastSeq, sellable, next: null, has_more: false };
+    return {
+      epoch: EPOCH,
+      last_seq: this.lastSeq,
+      as_of: this.asOf,
+      sellable,
+      next: null,
+      has_more: false,
+    };
   }
 }
 

@@ -86,6 +86,24 @@ test('gives rows as of the position, untrusted while later changes are still to 
   ]);
 });
 
+for (const transport of ['stream', 'poll'] as const) {
+  test(`keeps the doubt of a row that was read after the trust was computed (${transport})`, async () => {
+    const mirror = await new FakeMirror().start();
+    mirror.rows = [row('7', { available_qty: 4, change_seq: 2, trusted: 0, why_not: 'gap' })];
+    mirror.asOf = TRUST.as_of + 1;
+    const changes = [change(2, '7')];
+    mirror.stream(`id: 2\n${sent('change', changes[0])}id: 2\n\n${sent('trust', TRUST)}`);
+    mirror.answers.set('/api/changes', (response) =>
+      json(response, 200, { epoch: EPOCH, changes, next: 2, has_more: false, trust: TRUST }),
+    );
+    const { found } = await batches({ url: mirror.url, position: AT_1, transport }, has('trust'));
+    expect(found).toMatchObject([
+      { kind: 'changes', rows: [{ trusted: 0, why_not: 'gap' }] },
+      { kind: 'trust', trust: { untrusted: [{ variant_id: '7', warehouse_id: '1', why_not: 'gap' }] } },
+    ]);
+  });
+}
+
 test('drops a page that was cut off and asks for it again', async () => {
   const mirror = await new FakeMirror().start();
   mirror.answers.set('/api/changes/stream', (response) => {
@@ -142,11 +160,25 @@ test('adds the changes made during a snapshot before it ends', async () => {
     const ids = url.searchParams.get('variant_id');
     if (ids !== null) {
       const sellable = [row('7', { available_qty: 4, change_seq: 3 })];
-      json(response, 200, { epoch: EPOCH, last_seq: 4, sellable, next: null, has_more: false });
+      json(response, 200, { epoch: EPOCH, last_seq: 4, as_of: 0, sellable, next: null, has_more: false });
     } else if (page(url) === null) {
-      json(response, 200, { epoch: EPOCH, last_seq: 2, sellable: [row('7')], next: '7:1', has_more: true });
+      json(response, 200, {
+        epoch: EPOCH,
+        last_seq: 2,
+        as_of: 0,
+        sellable: [row('7')],
+        next: '7:1',
+        has_more: true,
+      });
     } else
-      json(response, 200, { epoch: EPOCH, last_seq: 4, sellable: [row('8')], next: null, has_more: false });
+      json(response, 200, {
+        epoch: EPOCH,
+        last_seq: 4,
+        as_of: 0,
+        sellable: [row('8')],
+        next: null,
+        has_more: false,
+      });
   });
   mirror.answers.set('/api/changes', (response, url) => {
     expect(page(url)).toBe('2');

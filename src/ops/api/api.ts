@@ -18,7 +18,7 @@ export function createApi(deps: OpsDeps): ApiRouter {
   const { reader } = deps;
   const api = apiRouter();
   api.route('/', statusRoutes(deps));
-  api.route('/', stockRoutes(reader));
+  api.route('/', stockRoutes(deps));
   api.route(
     '/',
     changesRoutes({

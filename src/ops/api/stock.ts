@@ -11,6 +11,7 @@ import {
 } from './router.ts';
 import {
   epochSchema,
+  instant,
   lastSeqSchema,
   sellableRowSchema,
   stockRowSchema,
@@ -52,7 +53,14 @@ const sellable = reading('/api/sellable', {
       .optional()
       .openapi({ description: 'The `next` of the previous page.' }),
   },
-  answer: z.object({ ...page, sellable: z.array(sellableRowSchema) }),
+  answer: z.object({
+    ...page,
+    as_of: instant.meta({
+      description:
+        'Epoch milliseconds. A `trust` object with a later `as_of` is newer than these rows; after an earlier one, a row keeps its own `trusted`.',
+    }),
+    sellable: z.array(sellableRowSchema),
+  }),
 });
 
 const stock = reading('/api/stock', {
@@ -82,7 +90,12 @@ const variants = reading('/api/variants', {
   answer: z.object({ ...page, variants: z.array(variantRowSchema) }),
 });
 
-export function stockRoutes(reader: StoreReader): ApiRouter {
+interface StockDeps {
+  readonly reader: StoreReader;
+  readonly now: () => number;
+}
+
+export function stockRoutes({ reader, now }: StockDeps): ApiRouter {
   const app = apiRouter();
   app.openapi(sellable, async (c) => {
     const {
@@ -101,7 +114,10 @@ export function stockRoutes(reader: StoreReader): ApiRouter {
       limit,
     });
     const next = hasMore && last !== null ? `${last.variantId}:${last.warehouseId}` : null;
-    return c.json({ epoch, last_seq: lastSeq, sellable: rows as SellableRow[], ...endOf(next) }, 200);
+    return c.json(
+      { epoch, last_seq: lastSeq, as_of: now(), sellable: rows as SellableRow[], ...endOf(next) },
+      200,
+    );
   });
   app.openapi(stock, async (c) => {
     const { after = ':', limit, warehouse_id: warehouseId, ...query } = c.req.valid('query');

@@ -3,8 +3,8 @@ import type { Position } from '../../mirror/queries/changes.ts';
 import { nextOf, whyStartOver, type ChangeFeed } from './change-feed.ts';
 import { essenceOf, TRUST_EVERY_MS, type TrustFeed } from './trust-feed.ts';
 
-/** Proxies close silent connections. */
-const HEARTBEAT_MS = 15_000;
+/** A consumer must know that the trust it has is still true; and proxies close silent connections. */
+const TRUST_REPEATED_MS = 10_000;
 const RECONNECT_AFTER_MS = 1_000;
 
 interface Following {
@@ -23,8 +23,7 @@ export async function* followChanges({
   signal,
 }: Following): AsyncGenerator<string> {
   yield `retry: ${RECONNECT_AFTER_MS}\n${sentEvent('epoch', { epoch, last_seq: lastSeq })}`;
-  let trusted: string | null = null;
-  let spokeMs = performance.now();
+  let sent: { readonly essence: string; readonly atMs: number } | null = null;
   for (let at = after; !signal.aborted;) {
     const { news } = feed;
     const page = await feed.after(at);
@@ -41,13 +40,12 @@ export async function* followChanges({
     at = next;
     const latest = await trust.now();
     const essence = essenceOf(latest);
-    if (essence !== trusted) events.push(sentEvent('trust', latest));
-    trusted = essence;
-    if (events.length === 0 && performance.now() - spokeMs >= HEARTBEAT_MS) events.push(': alive\n\n');
-    if (events.length > 0) {
-      spokeMs = performance.now();
-      yield events.join('');
+    const atMs = performance.now();
+    if (sent === null || essence !== sent.essence || atMs - sent.atMs >= TRUST_REPEATED_MS) {
+      events.push(sentEvent('trust', latest));
+      sent = { essence, atMs };
     }
+    if (events.length > 0) yield events.join('');
     if (!page.hasMore) await feed.newsWithin(news, TRUST_EVERY_MS, signal);
   }
 }
