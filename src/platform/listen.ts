@@ -57,7 +57,7 @@ const [, openFiles = Infinity] =
 /** Two listeners leave a third of the open files. Beyond the system's limit, the kernel silently closes connections. */
 const MAX_CONNECTIONS = Math.min(4_096, Math.floor(Number(openFiles) / 3));
 /** Queued by the kernel during a restart. Node's default of 511 would shrink the queue of an inherited socket. */
-const BACKLOG = 4_096;
+export const BACKLOG = 4_096;
 /** How long idle connections stay open at a stop: longer than a request travels. */
 const LINGER_MS = 500;
 
@@ -207,7 +207,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 async function bind(server: Server, host: string, port: number, fd?: number): Promise<AddressInfo> {
   try {
-    server.listen({ ...(fd === undefined ? { host, port } : { fd }), backlog: BACKLOG });
+    // For a descriptor, Node ignores the option `backlog`.
+    server.listen(fd === undefined ? { host, port } : { fd }, BACKLOG);
     await once(server, 'listening');
     const address = server.address();
     if (typeof address === 'object' && address !== null) return address;

@@ -1,5 +1,6 @@
 /** The listening socket that a supervisor passed in (systemd socket activation). */
 import { fstatSync, readFileSync } from 'node:fs';
+import { BACKLOG } from '../platform/listen.ts';
 import type { PassedSocket } from './coverage.ts';
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
@@ -8,8 +9,8 @@ const QUEUES = 4;
 const INODE = 9;
 
 /**
- * @param fd its descriptor. @param somaxconn the kernel's limit of connections that wait to be accepted.
- * @returns also whether that queue was full, so that the kernel may have refused connections.
+ * @param fd its descriptor.
+ * @returns also whether its queue of connections was full, so that the kernel may have refused some.
  */
 export function passedSocket(fd: number): PassedSocket {
   const { ino: inode } = fstatSync(fd);
@@ -30,10 +31,9 @@ function waitingConnections(inode: number): number | null {
   return null;
 }
 
-/** The unit asks for a longer queue than the kernel may allow. */
-function queueLimit(): number {
-  const [limit = '0'] = linesOf('/proc/sys/net/core/somaxconn');
-  return Number(limit);
+/** The run before has asked for `BACKLOG`; the kernel may allow less. */
+export function queueLimit(somaxconn = linesOf('/proc/sys/net/core/somaxconn')[0]): number {
+  return Math.min(BACKLOG, Number(somaxconn ?? 0));
 }
 
 function linesOf(path: string): string[] {

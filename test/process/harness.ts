@@ -37,6 +37,7 @@ export interface MirrorProcess {
 type MirrorFile = Pick<RunningMirror, 'databasePath'>;
 
 export interface RunningMirror extends MirrorProcess {
+  readonly folder: string;
   readonly databasePath: string;
   readonly webhookUrl: string;
   readonly opsUrl: string;
@@ -172,6 +173,7 @@ export async function startMirror(
     return child.ended;
   };
   return Object.assign(child, {
+    folder,
     databasePath,
     webhookUrl,
     opsUrl,
