@@ -79,8 +79,9 @@ function sourcesOf({ env = process.env, cwd = process.cwd(), readFile }: Partial
 function read(given: Partial<Sources>) {
   const sources = sourcesOf(given);
   const { texts, problems, warnings } = readTexts(sources);
-  const { passed, problems: ofPassed } = readPassed(sources.env);
+  const { passed, problems: ofPassed, warnings: aboutPassed } = readPassed(sources.env);
   problems.push(...ofPassed);
+  warnings.push(...aboutPassed);
   const found: Partial<Record<VariableName, unknown>> = {};
   for (const name of VARIABLE_NAMES) {
     const { kind, unset }: Variable = VARIABLES[name];
@@ -176,15 +177,27 @@ const FIRST_DESCRIPTOR = 3;
 function readPassed(env: Readonly<Record<string, string | undefined>>): {
   passed: PassedSockets;
   problems: ConfigProblem[];
+  warnings: ConfigProblem[];
 } {
   const { LISTEN_PID: forPid, LISTEN_FDS: count = '', LISTEN_FDNAMES: list = '' } = env;
-  if (forPid !== String(process.pid)) return { passed: {}, problems: [] };
+  if (forPid === undefined) return { passed: {}, problems: [], warnings: [] };
+  if (forPid !== String(process.pid)) {
+    const ofAnother = {
+      name: 'LISTEN_PID',
+      problem: `is ${JSON.stringify(forPid)}, the id of another process: the sockets that LISTEN_FDS names are not used, and webhooks sent to them wait in vain`,
+      remedy:
+        'Start the program itself, not through npm or a shell that stays: `exec` replaces a shell. If no socket is meant for it, unset LISTEN_PID and LISTEN_FDS.',
+    };
+    return { passed: {}, problems: [], warnings: [ofAnother] };
+  }
   const names = list.split(':');
   const passed = Object.fromEntries(names.map((name, index) => [name, { fd: FIRST_DESCRIPTOR + index }]));
   const known = SOCKET_NAMES.filter((name) => name in passed);
-  if (known.length === names.length && count === String(names.length)) return { passed, problems: [] };
+  if (known.length === names.length && count === String(names.length)) {
+    return { passed, problems: [], warnings: [] };
+  }
   const problem = `is ${JSON.stringify(list)} for LISTEN_FDS=${count}: each socket is either webhooks or ops, once`;
   const remedy =
     'Set FileDescriptorName=webhooks in the socket unit, or ops in that of the private listener.';
-  return { passed: {}, problems: [{ name: 'LISTEN_FDNAMES', problem, remedy }] };
+  return { passed: {}, problems: [{ name: 'LISTEN_FDNAMES', problem, remedy }], warnings: [] };
 }

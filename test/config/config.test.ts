@@ -354,6 +354,18 @@ describe('passed sockets', () => {
   ])('refuses %o', (env) => {
     expect(() => passed(env)).toThrow(/each socket is either webhooks or ops, once/);
   });
+
+  it('are not used, and named in a warning, if they were passed to a wrapper', () => {
+    const { webhook, warnings } = passed({
+      LISTEN_PID: '1',
+      LISTEN_FDS: '1',
+      LISTEN_FDNAMES: 'webhooks',
+    });
+    expect(webhook.fd).toBeUndefined();
+    expect(warnings.map(({ name, problem }) => `${name} ${problem}`)).toEqual([
+      expect.stringContaining('LISTEN_PID is "1", the id of another process'),
+    ]);
+  });
 });
 
 const warningsOf = (env: Env, files: Files = {}): string[] =>

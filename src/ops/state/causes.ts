@@ -263,9 +263,9 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'host',
     message:
-      'Webhook requests were turned away: more than 4,096 connections (or a third of the open-file limit), or more than 64 MB of bodies in transfer. Deliveries may be lost, so the products with the oldest evidence are read, at most every 15 minutes.',
+      'Webhook requests were turned away or cut off before they could be checked: more than 4,096 connections (or a third of the open-file limit), more than 64 MB of bodies in transfer, no valid HTTP, or a connection that ended early. If they were the store’s, values may miss their changes without being suspect: the products with the oldest evidence are read at once, at most every 15 minutes, and all of them within VERIFY_WITHIN_HOURS.',
     remedy:
-      'At the proxy, limit the connections and request rate of each client, or raise the open-file limit.',
+      'At the proxy, limit the connections and request rate of each client, or raise the open-file limit. The metric stock_mirror_deliveries_total counts the reasons.',
     alertAfter: '0s',
   },
   wrong_address: {
