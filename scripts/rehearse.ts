@@ -1,19 +1,20 @@
 /**
  * `npm run rehearse`: upgrades of a receiver and a mirror that run as two processes, each alone, both, and back to the version
- * before, and a backup restored on another host. Webhooks arrive all the time. Nothing that was answered may be lost, and
- * each time the mirror must equal the store again.
+ * before; then a backup and a Litestream copy, each restored on another host. Webhooks arrive all the time. Nothing that was
+ * answered may be lost, and after each step the mirror must equal the store again. Takes two to four minutes.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { rehearse, type Step } from './rehearse/run.ts';
 
-const USAGE = `npm run rehearse -- [--from FOLDER] [--to FOLDER] [--rate 20] [--products 200]
+const USAGE = `npm run rehearse -- [--from FOLDER] [--to FOLDER] [--rate 20] [--products 200] [--litestream FILE]
 
   --from, --to  folders of two installed or built versions, such as node_modules/stock-mirror; by default this one, twice
-  --rate        stock changes per second`;
+  --rate        stock changes per second
+  --litestream  the program; by default the installed one. Without it, its step is left out`;
 
 const { values } = parseArgs({
   options: {
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     to: { type: 'string' },
     rate: { type: 'string', default: '20' },
     products: { type: 'string', default: '200' },
+    litestream: { type: 'string', default: 'litestream' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -36,18 +38,23 @@ const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-rehearsal-'));
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-function lineOf({ name, sent, late, lost, notLiveMs, mostSuspect, suspectMs }: Step): string {
+function lineOf(step: Step): string {
+  const { name, tookMs, sent, late, lost, notLiveMs, usuallyUntrusted, mostUntrusted, untrustedMs } = step;
   const webhooks = `${sent} webhooks, ${late} late, ${lost} lost`;
-  const readers = `not live for ${notLiveMs} ms, up to ${mostSuspect} rows suspect for ${suspectMs} ms`;
-  return `${name}: ${webhooks}; readers: ${readers}`;
+  const untrusted = `up to ${mostUntrusted} quantities not trusted, more than the usual ${usuallyUntrusted}`;
+  const readers = `not live for ${notLiveMs} ms, ${untrusted} for ${untrustedMs} ms`;
+  return `${name} (${tookMs} ms): ${webhooks}; readers: ${readers}`;
 }
 
+const hasLitestream = spawnSync(values.litestream, ['version']).status === 0;
+if (!hasLitestream) console.log(`left out: a Litestream copy, because ${values.litestream} does not run`);
 const problems = await rehearse({
   folder,
   from: resolve(values.from ?? here),
   to: resolve(values.to ?? here),
   rate: Number(values.rate),
   products: Number(values.products),
+  litestream: hasLitestream ? values.litestream : undefined,
   onStep: (step) => console.log(lineOf(step)),
 });
 if (problems.length === 0) {
