@@ -20,7 +20,7 @@ describe('systemd', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // The command is not installed here.
     const installed = (text: string): string =>
-      text.replace('ExecStart=/usr/bin/stock-mirror', `ExecStart=${process.execPath}`);
+      text.replace('ExecStart=stock-mirror', `ExecStart=${process.execPath}`);
     for (const name of ['stock-mirror@.service', 'stock-mirror-receiver@.service']) {
       writeFileSync(join(folder, name), installed(read(`systemd/${name}`)));
     }
