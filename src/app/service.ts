@@ -7,6 +7,7 @@ import { StateSampler } from '../ops/state/state-sampler.ts';
 import { Timeline } from '../ops/state/timeline.ts';
 import type { Listener } from '../platform/listen.ts';
 import { lockIdOf } from '../sqlite/lock.ts';
+import { commandsOfThisProcess } from '../platform/own-command.ts';
 import type { Logger } from '../platform/log.ts';
 import type { TokenFile } from '../store-api/token/token-file.ts';
 import { Connection } from '../stream/connection.ts';
@@ -127,6 +128,7 @@ async function startMirrorHost(
       watch: watch.state,
       timeline,
       warehouseNames,
+      commandOf: commandsOfThisProcess(),
       database: {
         path: config.database.path,
         get lockId() {

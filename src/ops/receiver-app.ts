@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { createGuardedApp } from './access/guarded.ts';
+import { commandsOfThisProcess } from '../platform/own-command.ts';
 import { errorBody } from './shared/api-error.ts';
 import { wantsPage, type OpsEnv } from './shared/env.ts';
 import type { OpsDeps } from './shared/operator.ts';
@@ -20,7 +21,7 @@ export function createReceiverApp({ metrics, watch, ...access }: ReceiverDeps): 
     if (!wantsPage(c)) return c.notFound();
     // Only people need it, and a receiver is to stay small.
     const { receiverPage } = await import('./page/receiver-view.ts');
-    return c.html(receiverPage(watch.current, access.now()));
+    return c.html(receiverPage(watch.current, { nowMs: access.now(), commandOf: commandsOfThisProcess() }));
   });
   app.notFound((c) =>
     c.json(

@@ -59,6 +59,7 @@ export function opsApp(
     token: null,
     readToken: null,
     warehouseNames: new Map(),
+    commandOf: (command) => command,
     database: { path: '/srv/mirror.db', lockId: '7:9' },
     ...unwatched({ ...store, reader: over.reader ?? store.reader }, () => operator.blocked),
     now: Date.now,

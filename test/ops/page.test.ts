@@ -398,16 +398,70 @@ test('plots the last day, with a gap where no mirror ran', async () => {
   const minutes = Array.from({ length: 40 }, (_, at) =>
     at === 10 || at === 30 ? { deliveries: 1_200, refused: 10, lost: 2, suspects: 3 } : null,
   );
-  const page = (await plotsView(minutes, Date.UTC(2026, 8, 16, 12))).toString();
+  const day = [minutes[10], ...Array.from({ length: 1_399 }, () => null), ...minutes].map((it) => it ?? null);
+  const page = (await plotsView(day, Date.UTC(2026, 8, 16, 12))).toString();
   const plots = [...page.matchAll(/data-plot="([^"]*)"/g)].map(
     ([, json]) => JSON.parse(present(json).replaceAll('&quot;', '"')) as unknown,
   );
   expect(plots).toHaveLength(6);
   expect(plots[0]).toMatchObject({
-    series: [{ values: [null, 1_200, null, 1_200] }, { values: [null, 10, null, 10] }],
+    series: [
+      { values: expect.arrayContaining([1_200, null]) },
+      { values: expect.arrayContaining([10, null]) },
+    ],
   });
-  expect(words(page)).toContain('Deliveries per minute 2,400 committed, 20 refused');
+  expect((plots[0] as { times: number[] }).times).toHaveLength(144);
+  expect(words(page)).toContain('Deliveries per minute 3,600 committed, 30 refused');
   expect(words(page)).toContain('Suspect levels at most 3');
+});
+
+test('plots only the last hour of a new mirror, with the values in a table', async () => {
+  const minutes = [
+    ...Array.from({ length: 1_435 }, () => null),
+    ...[3, 5, 7, 9, 11].map((deliveries) => ({ deliveries, suspects: 1 })),
+  ];
+  const page = (await plotsView(minutes, Date.UTC(2026, 8, 16, 12))).toString();
+  const [, json = ''] = /data-plot="([^"]*)"/.exec(page) ?? [];
+  const { times, series } = JSON.parse(json.replaceAll('&quot;', '"')) as {
+    times: number[];
+    series: { values: (number | null)[] }[];
+  };
+  expect(times).toHaveLength(60);
+  expect(series[0]?.values.slice(-6)).toEqual([null, 3, 5, 7, 9, 11]);
+  expect(words(page)).toContain('The last hour');
+  expect(words(page)).toMatch(/2026-09-16 11:59:00 UTC 11 0 – 0 0 1 – 2026-09-16 11:58:00 UTC 9/);
+});
+
+test('groups stock by variant, and filters by warehouse and by nothing to sell', async () => {
+  const store = newStore();
+  const ops = await startOps(store, { warehouseNames: new Map([['2', 'Bangkok']]) });
+  const variants = [
+    { id: '100', levels: { 1: 5, 2: 0 } },
+    { id: '101', levels: { 1: 7 } },
+  ];
+  await store.writer.append(readInput('1', detail('1', variants), { sentAtMs: Date.now() - 100_000 }));
+  const page = await show(ops, '/stock');
+  expect(page.match(/<th scope="rowgroup" rowspan="\d+"/g)).toEqual([
+    '<th scope="rowgroup" rowspan="2"',
+    '<th scope="rowgroup" rowspan="1"',
+  ]);
+  expect(page).toContain('<option value="2" >Bangkok (2)</option>');
+  expect(words(page)).toMatch(/Suspect 0 .*Nothing to sell 1/);
+  const rows = (shown: string) => [...shown.matchAll(/<tr id="level-([\d-]+)"/g)].map(([, id]) => id);
+  expect(rows(page)).toEqual(['100-1', '100-2', '101-1']);
+  expect(rows(await show(ops, '/stock?empty=1'))).toEqual(['100-2']);
+  expect(rows(await show(ops, '/stock?empty=1&warehouse=1'))).toEqual([]);
+  expect(await show(ops, '/stock?warehouse=2')).toContain('<option value="2" selected>Bangkok (2)</option>');
+});
+
+test('shows the command of a remedy as this installation types it, to copy', async () => {
+  const store = newStore();
+  const blocked = { kind: 'credentials', message: '401', untilMs: null } as const;
+  const operator = operatorOf(store, { blocked });
+  const commandOf = (command: string) => command.replace('stock-mirror ', 'npm run ');
+  const page = await show(await startOps(store, { operator, commandOf }), '/');
+  expect(page).toContain('<code id="command-credentials-0">npm run resync</code>');
+  expect(page).toContain('data-copy="command-credentials-0"');
 });
 
 test('shows only suspect rows on demand, and greys what is older than the quantity', async () => {

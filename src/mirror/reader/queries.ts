@@ -6,7 +6,7 @@ export { changesAfter, driftBefore } from '../queries/changes.ts';
 export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
 export { openReads } from '../queries/open-reads.ts';
 export { search } from '../queries/page/search.ts';
-export { findStock } from '../queries/page/stock.ts';
+export { findStock, stockFacets } from '../queries/page/stock.ts';
 export { areBundlesDue, nextReads, notMirrored, unreadSince, verificationCounts } from '../queries/queue.ts';
 export {
   absentProducts,

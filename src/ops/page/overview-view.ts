@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { Run } from '../../core/runs.ts';
 import type { PendingReads } from '../../mirror/queries/overview.ts';
 import type { Lag, Status } from '../../mirror/queries/status.ts';
+import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
 import { reasonWords } from '../shared/words.ts';
 import type { MirrorState } from '../state/state.ts';
@@ -20,21 +21,22 @@ interface Overview {
   readonly isBlocked: boolean;
   readonly minutes: readonly (Minute | null)[];
   readonly nowMs: number;
+  readonly commandOf: CommandOf;
 }
 
 export function overviewView(overview: Overview): Html {
-  const { mirror, running, isBlocked, minutes, nowMs } = overview;
-  return html`${answerView(overview)} ${mirror.causes.map((cause) => causeView(cause, nowMs))}
+  const { mirror, running, isBlocked, minutes, nowMs, commandOf } = overview;
+  return html`${answerView(overview)} ${mirror.causes.map((cause) => causeView(cause, { nowMs, commandOf }))}
   ${running.map((run) => runningView(run, nowMs, isBlocked))} ${valuesView(overview)}
   ${plotsView(minutes, nowMs)} ${requestsView(overview)}`;
 }
 
-export function unreadableView({ causes }: MirrorState, nowMs: number): Html {
+export function unreadableView({ causes }: MirrorState, shown: Pick<Overview, 'nowMs' | 'commandOf'>): Html {
   return html`<article id="now" class="stale">
       <header><h1>This page cannot be shown</h1></header>
       <p>The mirror cannot be read. Deliveries are accepted unless a cause says otherwise.</p>
     </article>
-    ${causes.map((cause) => causeView(cause, nowMs))}`;
+    ${causes.map((cause) => causeView(cause, shown))}`;
 }
 
 function answerView({ mirror: { state }, status: { levels, suspect_count: suspects } }: Overview): Html {

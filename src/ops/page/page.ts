@@ -20,7 +20,16 @@ import { variantPage, variantTitle } from './variant-view.ts';
 
 type PageDeps = Pick<
   OpsDeps,
-  'reader' | 'operator' | 'state' | 'token' | 'watch' | 'timeline' | 'warehouseNames' | 'now' | 'log'
+  | 'reader'
+  | 'operator'
+  | 'state'
+  | 'token'
+  | 'watch'
+  | 'timeline'
+  | 'warehouseNames'
+  | 'commandOf'
+  | 'now'
+  | 'log'
 >;
 
 const LINKS = [
@@ -41,7 +50,7 @@ interface Pages {
 }
 
 export function createPage(deps: PageDeps): Pages {
-  const { reader, operator, warehouseNames: names, now, log } = deps;
+  const { reader, operator, warehouseNames: names, commandOf, now, log } = deps;
   const app = new Hono<OpsEnv>();
 
   const show: ShowPage = (c, { title, at, main, query = '' }, status = 200) => {
@@ -69,8 +78,17 @@ export function createPage(deps: PageDeps): Pages {
     ]);
     const mirror = deps.watch.of(status);
     const minutes = deps.timeline.minutes();
-    const isBlocked = operator.blocked !== null;
-    const main = overviewView({ mirror, status, pending, running, isBlocked, lag, minutes, nowMs: now() });
+    const main = overviewView({
+      mirror,
+      status,
+      pending,
+      running,
+      isBlocked: operator.blocked !== null,
+      lag,
+      minutes,
+      nowMs: now(),
+      commandOf,
+    });
     return show(c, { title: 'Overview', at: '/', main });
   });
 
@@ -90,12 +108,17 @@ export function createPage(deps: PageDeps): Pages {
 
   app.get('/stock', async (c) => {
     const search = readStockSearch(new URL(c.req.url).searchParams);
-    const page = await reader.ask('findStock', {
-      ...search,
-      warehouseId: search.warehouseId === '' ? null : search.warehouseId,
-      limit: VARIANTS_SHOWN,
-    });
-    const main = stockView(page, search, { names, nowMs: now() });
+    const [page, facets, status] = await Promise.all([
+      reader.ask('findStock', {
+        ...search,
+        warehouseId: search.warehouseId === '' ? null : search.warehouseId,
+        limit: VARIANTS_SHOWN,
+      }),
+      reader.ask('stockFacets'),
+      deps.state.status(),
+    ]);
+    const suspects = status.suspect_count;
+    const main = stockView(page, search, { names, nowMs: now(), suspects, facets });
     return show(c, { title: 'Stock', at: '/stock', main, query: search.text });
   });
 
@@ -165,7 +188,7 @@ export function createPage(deps: PageDeps): Pages {
 
   app.onError((error, c) => {
     if (error instanceof StoreError) {
-      const main = unreadableView(deps.watch.of(error), now());
+      const main = unreadableView(deps.watch.of(error), { nowMs: now(), commandOf });
       return show(c, { title: 'The mirror cannot be read', at: '', main }, 503);
     }
     log.error({ err: error, path: c.req.path }, 'a page of the private listener could not be shown');

@@ -55,32 +55,76 @@ type Cell = Html | string;
 
 interface Row {
   readonly id: string;
-  /** The first cell is the row's head. */
+  /** In a table without groups, the first cell is the row's head. */
   readonly cells: readonly Cell[];
+}
+
+interface Column {
+  readonly name: string;
+  readonly look: Cell;
+}
+
+function columnsOf(names: readonly string[]): readonly Column[] {
+  return names.map((name) => ({
+    name: name.replace('#', ''),
+    look: name.startsWith('#') ? raw('class="quantity"') : '',
+  }));
+}
+
+function headView(columns: readonly Column[]): Html {
+  return html`<thead>
+    <tr>
+      ${columns.map(({ name, look }) => html`<th scope="col" ${look}>${name}</th>`)}
+    </tr>
+  </thead>`;
+}
+
+function cellView(cell: Cell, column: Column | undefined): Html {
+  return html`<td data-label="${column?.name}" ${column?.look}>${cell}</td>`;
 }
 
 /** @param columns `#` before a name: right-aligned. @param none shown instead of a table without rows. */
 export function table(columns: readonly string[], rows: readonly Row[], none: string): Html {
   if (rows.length === 0) return html`<p class="quiet">${none}</p>`;
-  const heads = columns.map((name) => ({
-    name: name.replace('#', ''),
-    look: name.startsWith('#') ? raw('class="quantity"') : '',
-  }));
+  const heads = columnsOf(columns);
   return html`<table>
-    <thead>
-      <tr>
-        ${heads.map(({ name, look }) => html`<th scope="col" ${look}>${name}</th>`)}
-      </tr>
-    </thead>
+    ${headView(heads)}
     <tbody>
       ${rows.map(
         ({ id, cells: [head, ...others] }) =>
           html`<tr id="${id}">
             <th scope="row">${head}</th>
-            ${others.map((cell, at) => html`<td data-label="${heads[at + 1]?.name}" ${heads[at + 1]?.look}>${cell}</td>`)}
+            ${others.map((cell, at) => cellView(cell, heads[at + 1]))}
           </tr>`,
       )}
     </tbody>
+  </table>`;
+}
+
+interface Group {
+  readonly head: Cell;
+  /** Their cells begin with the second column. */
+  readonly rows: readonly Row[];
+}
+
+/** A table whose first column is the head of several rows. */
+export function groupedTable(columns: readonly string[], groups: readonly Group[], none: string): Html {
+  if (groups.length === 0) return html`<p class="quiet">${none}</p>`;
+  const heads = columnsOf(columns);
+  return html`<table class="grouped">
+    ${headView(heads)}
+    ${groups.map(
+      ({ head, rows }) =>
+        html`<tbody>
+          ${rows.map(
+            ({ id, cells }, at) =>
+              html`<tr id="${id}">
+                ${at === 0 ? html`<th scope="rowgroup" rowspan="${rows.length}">${head}</th>` : ''}
+                ${cells.map((cell, index) => cellView(cell, heads[index + 1]))}
+              </tr>`,
+          )}
+        </tbody>`,
+    )}
   </table>`;
 }
 

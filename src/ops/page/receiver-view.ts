@@ -1,12 +1,16 @@
 /** The page of a host that only receives webhooks. */
 import { html } from 'hono/html';
+import type { CommandOf } from '../../platform/own-command.ts';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 import type { MirrorState } from '../state/state.ts';
 import { causeView, STATE_NAMES } from './cause-view.ts';
 import { EVERY_MS } from './show-page.ts';
 
-export function receiverPage({ state, causes }: MirrorState, nowMs: number): Html {
+export function receiverPage(
+  { state, causes }: MirrorState,
+  shown: { readonly nowMs: number; readonly commandOf: CommandOf },
+): Html {
   return frame({
     title: 'Receiver: stock-mirror',
     brand: 'stock-mirror',
@@ -24,6 +28,6 @@ export function receiverPage({ state, causes }: MirrorState, nowMs: number): Htm
           <a href="/api/status">state and causes</a> as JSON, and <a href="/metrics">metrics</a>.
         </p>
       </article>
-      ${causes.map((cause) => causeView(cause, nowMs))}`,
+      ${causes.map((cause) => causeView(cause, shown))}`,
   });
 }

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import type { CommandOf } from '../../platform/own-command.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Run } from '../../core/runs.ts';
 import type { StoreReader } from '../../mirror/mirror.ts';
@@ -39,6 +40,8 @@ export interface OpsDeps {
   /** The mirror's file, and what identifies it under any path. */
   readonly database: DatabaseIdentity;
   readonly warehouseNames: WarehouseNames;
+  /** How an operator types a command of a remedy. */
+  readonly commandOf: CommandOf;
   readonly now: () => number;
   readonly log: Logger;
   /** Aborted when the mirror stops, which ends streams and long polls. */

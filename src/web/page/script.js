@@ -113,7 +113,13 @@ document.addEventListener('click', ({ target }) => {
   const button = target instanceof Element ? target.closest('[data-copy]') : null;
   const sample = document.getElementById(button?.dataset['copy'] ?? '');
   if (button === null || sample === null) return;
-  void navigator.clipboard.writeText(sample.textContent).then(() => (button.textContent = 'Copied'));
+  const { clipboard } = /** @type {{ clipboard?: Clipboard }} */ (navigator);
+  if (clipboard === undefined) {
+    // Over plain http, only the reader can copy.
+    getSelection()?.selectAllChildren(sample);
+    return;
+  }
+  void clipboard.writeText(sample.textContent).then(() => (button.textContent = 'Copied'));
 });
 
 /**

@@ -37,7 +37,7 @@ function scans(db: Db, sql: string, large = LARGE): string[] {
 
 const first = { variantId: '', warehouseId: '' };
 const LEFT = { readAfterMs: T0, productIds: null, nowMs: 0, after: null, countTo: 5 };
-const SEARCH = { text: '', warehouseId: null, suspect: false, after: null, limit: 5 };
+const SEARCH = { text: '', warehouseId: null, suspect: false, empty: false, after: null, limit: 5 };
 
 function statements(db: Db, use: (db: Db) => unknown): string[] {
   const prepared: string[] = [];
@@ -84,6 +84,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['findStock', (db) => queries.findStock(db, SEARCH)],
   ['findStock by text', (db) => queries.findStock(db, { ...SEARCH, text: 'S', warehouseId: '1' })],
   ['findStock, suspects', (db) => queries.findStock(db, { ...SEARCH, suspect: true })],
+  ['stockFacets', (db) => queries.stockFacets(db)],
   ['variantView', (db) => queries.variantView(db, { variantId: '100', beforeSeq: null, limit: 5 })],
   ['lag', (db) => queries.lag(db)],
   ['deliveryPage', (db) => queries.deliveryPage(db, { beforeSeq: null, limit: 5, deadLettersOnly: false })],

@@ -9,7 +9,15 @@ function pagesOf(db: Db, limit: number, over: { text?: string; warehouseId?: str
   const pages: string[][] = [];
   let after: string | null = null;
   do {
-    const page = findStock(db, { text: '', warehouseId: null, ...over, suspect: true, after, limit });
+    const page = findStock(db, {
+      text: '',
+      warehouseId: null,
+      ...over,
+      suspect: true,
+      empty: false,
+      after,
+      limit,
+    });
     expect(page.variants.every(({ suspect }) => suspect)).toBe(true);
     pages.push(page.variants.map(({ variantId }) => variantId));
     after = page.next;

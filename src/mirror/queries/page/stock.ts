@@ -9,6 +9,8 @@ export interface StockSearch {
   readonly text: string;
   readonly warehouseId: string | null;
   readonly suspect: boolean;
+  /** Only variants of which nothing can be sold, or nothing in a warehouse. */
+  readonly empty: boolean;
   /** `next` of the previous page; null for the first page. */
   readonly after: string | null;
   readonly limit: number;
@@ -82,6 +84,11 @@ const WANTED = `
       SELECT 1 FROM stock_levels c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL AND ${UNEXPLAINED}
     )
   )
+  AND (
+    @empty = 0 OR v.available_qty <= 0 OR EXISTS (
+      SELECT 1 FROM stock_levels c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL AND c.qty <= 0
+    )
+  )
   ORDER BY v.variant_id LIMIT @limit`;
 
 const LISTED = `
@@ -122,6 +129,7 @@ export function findStock(db: Db, search: StockSearch): StockPage {
     lower: text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
     warehouseId,
     suspect: search.suspect ? 1 : 0,
+    empty: search.empty ? 1 : 0,
     limit: limit + 1,
     ...(ids === null ? { until: until ?? '\u{10ffff}' } : { ids: JSON.stringify(ids) }),
   });
@@ -184,4 +192,38 @@ export function variantsWithLevels(db: Db, variantIds: readonly string[]): Stock
         levels: own,
       };
     });
+}
+
+interface WarehouseCount {
+  readonly warehouseId: string;
+  /** Stock levels with nothing to sell. */
+  readonly empty: number;
+  readonly levels: number;
+}
+
+interface StockFacets {
+  /** Those of the stock levels examined, which may lack a rare one in a large mirror. */
+  readonly warehouseIds: readonly string[];
+  /** Stock levels with nothing to sell; null if the mirror has too many levels to count them. */
+  readonly empty: number | null;
+}
+
+// The levels that changed last, by the index of the feed.
+const FACETS = `
+  SELECT warehouse_id AS warehouseId, count(*) AS levels, coalesce(sum(qty <= 0), 0) AS empty
+  FROM (
+    SELECT warehouse_id, qty FROM stock_levels
+    WHERE gone_at_ms IS NULL
+    ORDER BY change_seq DESC LIMIT ${LOOKED_AT}
+  )
+  GROUP BY warehouse_id ORDER BY warehouse_id`;
+
+/** What the filters of the stock page offer. */
+export function stockFacets(db: Db): StockFacets {
+  const counts = prepared<[], WarehouseCount>(db, FACETS).all();
+  const sum = (of: 'levels' | 'empty'): number => counts.reduce((total, count) => total + count[of], 0);
+  return {
+    warehouseIds: counts.map(({ warehouseId }) => warehouseId),
+    empty: sum('levels') === LOOKED_AT ? null : sum('empty'),
+  };
 }
