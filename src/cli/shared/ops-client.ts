@@ -1,25 +1,13 @@
 /** Talks to the private listener of a running mirror (docs/http-api.md#private-listener). */
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
-import { RUN_STATES } from '../../core/runs.ts';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
-import { CAUSE_CODES, OWNERS, SEVERITIES } from '../../ops/state/causes.ts';
+import { causeShape, errorShape, runShape } from '../../ops/shared/shapes.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { lockIdOf } from '../../sqlite/lock.ts';
 import { baseUrlOf } from './listener-url.ts';
 
-export const runViewSchema = z.object({
-  run_id: z.number(),
-  kind: z.string(),
-  state: z.enum(RUN_STATES),
-  started_at: z.number(),
-  finished_at: z.number().nullable(),
-  total: z.number(),
-  done: z.number(),
-  drift: z.number(),
-  failed: z.number(),
-  error: z.string().nullable(),
-});
+export const runViewSchema = z.object(runShape);
 export type RunView = z.infer<typeof runViewSchema>;
 
 /** The fields of `/api/status` that are always present; a host that only receives has the first two. */
@@ -27,18 +15,7 @@ export const stateSchema = z.looseObject({
   database: z.string().optional(),
   lock_id: z.string().nullable().optional(),
   state: z.enum(MIRROR_STATES),
-  causes: z
-    .array(
-      z.object({
-        code: z.enum(CAUSE_CODES),
-        severity: z.enum(SEVERITIES),
-        since: z.number().nullable(),
-        owner: z.enum(OWNERS),
-        message: z.string(),
-        remedy: z.string(),
-      }),
-    )
-    .readonly(),
+  causes: z.array(z.object(causeShape)).readonly(),
 });
 
 export interface OpsClient {
@@ -62,7 +39,7 @@ export class WrongTokenError extends Error {
 }
 
 const TIMEOUT_MS = 10_000;
-const errorSchema = z.object({ error: z.string(), error_description: z.string() });
+const errorSchema = z.object(errorShape);
 
 export function opsClient({ host, port, token, readToken }: Config['ops']): OpsClient {
   const base = baseUrlOf({ host, port });

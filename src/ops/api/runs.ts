@@ -1,6 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import type { Run } from '../../core/runs.ts';
 import { mayAllowRemovals } from '../access/sign-in.ts';
@@ -9,27 +8,12 @@ import { sentEvent } from '../feed/follow-changes.ts';
 import type { HeldAnswers } from '../feed/held-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { viewRun } from '../shared/run-view.ts';
+import { runShape } from '../shared/shapes.ts';
 import { HOLD_READS } from '../state/causes.ts';
 import { answers, apiRouter, endOf, EVENTS, listEnd, newestFirst, NOT_FOUND, reading } from './router.ts';
 import { withRefusals, type ApiRouter } from './router.ts';
-import { instant } from './rows.ts';
 
-const runSchema = z
-  .object({
-    run_id: z.int(),
-    kind: z.enum(RUN_KINDS),
-    state: z.enum(RUN_STATES),
-    started_at: instant,
-    finished_at: instant.nullable(),
-    total: z
-      .int()
-      .meta({ description: 'Products in this run; grows while the catalogue list is still being read.' }),
-    done: z.int(),
-    drift: z.int().meta({ description: 'Differences that its reads found and corrected.' }),
-    failed: z.int().meta({ description: 'Products whose reads failed.' }),
-    error: z.string().nullable(),
-  })
-  .openapi('Run');
+const runSchema = z.object(runShape).openapi('Run');
 
 const list = reading('/api/runs', {
   operationId: 'runs',

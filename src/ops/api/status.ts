@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
-import { CAUSE_CODES, OWNERS, SEVERITIES } from '../state/causes.ts';
+import { causeShape } from '../shared/shapes.ts';
 import { StoreError } from '../../sqlite/errors.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { answers, apiRouter, reading, withRefusals, type ApiRouter } from './router.ts';
@@ -11,21 +11,7 @@ const state = z.enum(MIRROR_STATES).meta({
     'stale: a critical cause holds, and values may be wrong or out of date. catching_up: products are read after a start, downtime or a restored backup. live: rows are current, except those marked `suspect`.',
 });
 
-const causeSchema = z
-  .object({
-    code: z.enum(CAUSE_CODES),
-    severity: z.enum(SEVERITIES).meta({
-      description:
-        'critical: values may be wrong or out of date. warning: values that are not suspect are right.',
-    }),
-    since: instantOrNull,
-    owner: z.enum(OWNERS).meta({
-      description: 'Can end it; `host`: this machine, or a program on it; `mirror`: it ends with time.',
-    }),
-    message: z.string().meta({ description: 'The fault and its effect on the values.' }),
-    remedy: z.string(),
-  })
-  .openapi('Cause');
+const causeSchema = z.object(causeShape).openapi('Cause');
 
 const count = (description: string) => z.int().meta({ description });
 

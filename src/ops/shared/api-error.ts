@@ -1,12 +1,8 @@
 /** Errors in the form of the store's (docs/http-api.md#private-listener). */
 import { z } from '@hono/zod-openapi';
+import { errorShape } from './shapes.ts';
 
-export const errorSchema = z
-  .object({
-    error: z.string().meta({ description: 'A code for programs.' }),
-    error_description: z.string().meta({ description: 'A sentence for people that names the field.' }),
-  })
-  .openapi('Error');
+export const errorSchema = z.object(errorShape).openapi('Error');
 
 type ErrorBody = z.infer<typeof errorSchema>;
 

@@ -1,0 +1,40 @@
+/** Answers of the private listener that the API describes and the commands read. */
+import { z } from 'zod';
+import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
+import { CAUSE_CODES, OWNERS, SEVERITIES } from '../state/causes.ts';
+
+const instant = z.int().meta({ description: 'Epoch milliseconds.' });
+
+export const runShape = {
+  run_id: z.int(),
+  kind: z.enum(RUN_KINDS),
+  state: z.enum(RUN_STATES),
+  started_at: instant,
+  finished_at: instant.nullable(),
+  total: z
+    .int()
+    .meta({ description: 'Products in this run; grows while the catalogue list is still being read.' }),
+  done: z.int(),
+  drift: z.int().meta({ description: 'Differences that its reads found and corrected.' }),
+  failed: z.int().meta({ description: 'Products whose reads failed.' }),
+  error: z.string().nullable(),
+};
+
+export const causeShape = {
+  code: z.enum(CAUSE_CODES),
+  severity: z.enum(SEVERITIES).meta({
+    description:
+      'critical: values may be wrong or out of date. warning: values that are not suspect are right.',
+  }),
+  since: instant.nullable(),
+  owner: z.enum(OWNERS).meta({
+    description: 'Can end it; `host`: this machine, or a program on it; `mirror`: it ends with time.',
+  }),
+  message: z.string().meta({ description: 'The fault and its effect on the values.' }),
+  remedy: z.string(),
+};
+
+export const errorShape = {
+  error: z.string().meta({ description: 'A code for programs.' }),
+  error_description: z.string().meta({ description: 'A sentence for people that names the field.' }),
+};
