@@ -12,7 +12,9 @@ import {
   type RunningMirror,
 } from '../process/harness.ts';
 import { eventually } from '../process/wait.ts';
-import { newStore } from '../reconcile/mirror.ts';
+import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
+import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { detail, readInput } from '../mirror/mirror-file.ts';
 import { startOps } from '../ops/harness.ts';
 import { present } from '../shared/present.ts';
 import { hasChromium, keepScreenshot, openPage, startChromium } from './chromium.ts';
@@ -33,7 +35,11 @@ const markLoaded = (page: Page) => page.evaluate('window.loadedOnce = true');
 const isStillLoaded = (page: Page) => page.evaluate('window.loadedOnce === true');
 const textOf = (page: Page, selector: string) => page.locator(selector).innerText();
 
-async function signIn(mirror: RunningMirror, path = '/', options: BrowserContextOptions = {}) {
+async function signIn(
+  mirror: Pick<RunningMirror, 'opsUrl'>,
+  path = '/',
+  options: BrowserContextOptions = {},
+) {
   const opened = await openPage(browser, mirror.opsUrl + path, options);
   await opened.page.getByLabel('Token').fill(TOKEN);
   await opened.page.getByRole('button', { name: 'Sign in' }).click();
@@ -99,6 +105,43 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await textOf(page, '#message')).toBe('');
   });
 
+  test.each([1280, 400])('decides on held removals with the token typed again, %i px wide', async (width) => {
+    const store = newStore();
+    await holdRemovals(store, 24);
+    const blocked = { kind: 'credentials', message: '401 invalid_client', untilMs: null } as const;
+    const orders: boolean[] = [];
+    const operator = {
+      resync: async (_: readonly string[] | null, { allowRemovals }: { allowRemovals: boolean }) => {
+        orders.push(allowRemovals);
+        return { ...(await beginCatalogueRun({ store, now: Date.now, log }, 'operator')), joined: false };
+      },
+      blocked,
+      verificationBound: null,
+      readsUnderWay: 0,
+    };
+    const ops = await startOps(store, { operator, token: TOKEN });
+    const opened = await signIn({ opsUrl: ops.url }, '/', { viewport: { width, height: 900 } });
+    const { page, complaints } = opened;
+    await keepScreenshot(page, `trouble-${width}`, 'page');
+    await page.locator('#cause-held_removals').getByRole('link', { name: 'See the list' }).click();
+    await expect.poll(() => textOf(page, 'h1')).toBe('Held removals');
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(24);
+    await keepScreenshot(page, `held-${width}`, 'page');
+    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect(await page.evaluate(overflow)).toBe(0);
+
+    const remove = page.getByRole('button', { name: 'Remove them from the mirror' });
+    await page.getByLabel('OPS_TOKEN').fill('a-wrong-token-0123456789');
+    await remove.click();
+    await expect.poll(() => textOf(page, '[role=alert]')).toContain('The token is wrong');
+    expect(orders).toEqual([]);
+    await page.getByLabel('OPS_TOKEN').fill(TOKEN);
+    await remove.click();
+    await expect.poll(() => textOf(page, 'h1')).toBe('Run 1: full resync');
+    expect(orders).toEqual([true]);
+    expect(complaints.filter((each) => !each.includes('403'))).toEqual([]);
+  });
+
   test('fits a phone, works in the dark and without scripts, and loads from no other host', async (t) => {
     const { sandbox, mirror } = await startMirror(t, 45);
     const level = await liven(mirror, sandbox);
@@ -140,6 +183,21 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     }
   });
 });
+
+/** Two reads of every product miss it, more than 30 s apart. */
+async function holdRemovals(store: OpenedStore, count: number): Promise<void> {
+  for (const [secondsAgo, isThere] of [
+    [200, true],
+    [100, false],
+    [40, false],
+  ] as const) {
+    for (let id = 1; id <= count; id += 1) {
+      const found = detail(`${id}`, [{ id: `${id}00`, levels: { 1: 5, 2: 7 } }]);
+      const sentAtMs = Date.now() - secondsAgo * 1_000;
+      await store.writer.append(readInput(`${id}`, isThere ? found : null, { sentAtMs }));
+    }
+  }
+}
 
 /** Something to show on each page. */
 async function liven(mirror: RunningMirror, sandbox: Sandbox) {

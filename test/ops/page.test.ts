@@ -109,7 +109,7 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
 
   await change(store, 'a', 1, { old: 9, new: 8 });
   const overview = async () => words(await show(ops, '/'));
-  await expect.poll(overview).toContain('1 of 1 stock level are suspect until their products are read');
+  await expect.poll(overview).toContain('Suspect until their products are read: 1 of 1 stock level.');
   expect(await overview()).toMatch(/Suspect levels 1 of \d/);
 
   blocked = { kind: 'credentials', message, untilMs: null };
@@ -460,8 +460,8 @@ test('shows the command of a remedy as this installation types it, to copy', asy
   const operator = operatorOf(store, { blocked });
   const commandOf = (command: string) => command.replace('stock-mirror ', 'npm run ');
   const page = await show(await startOps(store, { operator, commandOf }), '/');
-  expect(page).toContain('<code id="command-credentials-0">npm run resync</code>');
-  expect(page).toContain('data-copy="command-credentials-0"');
+  expect(page).toContain('<code id="command-credentials-1" class="command">npm run resync</code');
+  expect(page).toContain('data-copy="command-credentials-1"');
 });
 
 test('shows only suspect rows on demand, and greys what is older than the quantity', async () => {

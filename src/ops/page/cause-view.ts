@@ -22,8 +22,7 @@ export function causeView(cause: Cause, { nowMs, commandOf }: Shown): Html {
   const { code, severity, owner, since, message, remedy } = cause;
   const list = LISTS[code];
   return html`<article id="cause-${code}" class="${severity}">
-    <p><b>What to do:</b> ${marked(remedy)}</p>
-    ${commandsIn(remedy).map((command, at) => commandView(`command-${code}-${at}`, commandOf(command)))}
+    <p><b>What to do:</b> ${remedyView(remedy, { code, commandOf })}</p>
     <p>${marked(message)} ${list === undefined ? '' : html`<a href="${list}">See the list</a>`}</p>
     <p class="row quiet">
       <code>${code}</code> <span>${severity}</span> <span>who can end it: ${OWNER_WORDS[owner]}</span>
@@ -32,15 +31,17 @@ export function causeView(cause: Cause, { nowMs, commandOf }: Shown): Html {
   </article>`;
 }
 
-/** Whole commands, without those that leave something open. */
-function commandsIn(remedy: string): readonly string[] {
-  const found = [...remedy.matchAll(/`(stock-mirror [^`…]+)`/g)].map(([, command = '']) => command);
-  return [...new Set(found)];
-}
-
-function commandView(id: string, command: string): Html {
-  return html`<p class="row command">
-    <code id="${id}">${command}</code>
-    <button class="outline secondary" data-copy="${id}" aria-label="Copy ${command}">Copy</button>
-  </p>`;
+/** Commands as this installation types them. One that leaves something open (`…`) cannot be copied. */
+function remedyView(
+  remedy: string,
+  { code, commandOf }: Pick<Cause, 'code'> & Pick<Shown, 'commandOf'>,
+): Html[] {
+  return remedy.split(/`(stock-mirror [^`]+)`/).map((part, at) => {
+    if (at % 2 === 0) return html`${marked(part)}`;
+    const command = commandOf(part);
+    if (command.includes('…')) return html`<code>${command}</code>`;
+    const id = `command-${code}-${at}`;
+    return html`<code id="${id}" class="command">${command}</code
+      ><button class="outline secondary copy" data-copy="${id}" aria-label="Copy ${command}">Copy</button>`;
+  });
 }

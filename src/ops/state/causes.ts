@@ -177,7 +177,7 @@ export const CAUSES = {
     message:
       'The mass-removal guard holds back removals: the store no longer shows {products}, or some of their variants or warehouses. The mirror keeps them, marked suspect, until you decide.',
     remedy:
-      'Check in the store whether they were deleted on purpose; its filter, permissions or data may be wrong. If they were, run `stock-mirror resync --allow-removals`. If not, correct the store and run `stock-mirror resync`.',
+      'Check in the store whether the missing products were deleted on purpose; its filter, permissions or data may be wrong. If they were, run `stock-mirror resync --allow-removals`. If not, correct the store and run `stock-mirror resync`.',
     alertAfter: '5m',
   },
   reads_overdue: {
