@@ -3,14 +3,15 @@ import { commandsOf } from '../../src/platform/own-command.ts';
 
 const npm = { npm_lifecycle_event: 'start' };
 const unit = '0::/system.slice/system-stock\\x2dmirror.slice/stock-mirror@shop.service\n';
+const bin = '/usr/lib/node_modules/stock-mirror/dist/bin.js';
 
 test.each([
-  ['a package', {}, '/usr/lib/node_modules/stock-mirror/dist/bin.js', '', 'stock-mirror resync --product 5'],
-  ['a clone', npm, '/home/me/stock-mirror/src/main.ts', '', 'npm run resync -- --product 5'],
-  ['a unit', {}, '/usr/bin/stock-mirror', unit, 'stock-mirror-run shop resync --product 5'],
-  ['npx', npm, '/home/me/dist/bin.js', '', 'stock-mirror resync --product 5'],
-])('names a command as the operator of %s types it', (_what, env, entry, cgroup, expected) => {
-  expect(commandsOf({ env, entry, cgroup })('stock-mirror resync --product 5')).toBe(expected);
+  ['a package', { env: {}, entry: bin, cgroup: '' }, 'stock-mirror resync --product 5'],
+  ['a clone', { env: npm, entry: '/home/me/src/main.ts', cgroup: '' }, 'npm run resync -- --product 5'],
+  ['a unit', { env: {}, entry: bin, cgroup: unit }, 'stock-mirror-run shop resync --product 5'],
+  ['npx', { env: npm, entry: bin, cgroup: '' }, 'stock-mirror resync --product 5'],
+])('names a command as the operator of %s types it', (_what, installation, expected) => {
+  expect(commandsOf(installation)('stock-mirror resync --product 5')).toBe(expected);
 });
 
 test('needs no `--` without options', () => {
