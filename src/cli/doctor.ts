@@ -11,7 +11,7 @@ import { messageOf } from '../platform/thrown.ts';
 import { visible } from '../platform/visible.ts';
 import { describeCheck, fail, ok, warn, type Check, type Finding } from './doctor/check.ts';
 import { checkDatabase, checkDisk, checkInbox, checkPermissions } from './doctor/files.ts';
-import { checkMirror, checkWebhookListener } from './doctor/mirror.ts';
+import { checkProcess, checkWebhookListener } from './doctor/mirror.ts';
 import { checkStore } from './doctor/store.ts';
 import { checkStream } from './doctor/stream.ts';
 import { colours } from './shared/colours.ts';
@@ -31,7 +31,7 @@ const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['rol
   ['inbox', ({ database }, options) => checkInbox(database.path, options)],
   ['disk', ({ database }) => checkDisk(database.path)],
   ['permissions', ({ database }) => checkPermissions(database.path)],
-  ['mirror', checkMirror],
+  ['mirror', checkProcess],
   ['webhook listener', checkWebhookListener, 'mirror'],
   ['stream', checkStream],
   ['store', checkStore, 'receiver'],

@@ -15,11 +15,16 @@ const TIMEOUT_MS = 5_000;
 
 const acceptedSchema = z.object({ last_accepted_at: z.number().nullable() });
 
-export async function checkMirror(config: Config): Promise<Finding[]> {
-  const { ops, database } = config;
-  if (!isDatabaseLocked(database.path)) {
-    const { message, remedy } = CAUSES.stopped;
-    return [(isThere(database.path) ? fail : warn)(message, remedy)];
+/** The process of this role: a receiver may run without a mirror. */
+export async function checkProcess(config: Config): Promise<Finding[]> {
+  const { ops, database, role } = config;
+  const [file, cause] =
+    role === 'receiver'
+      ? ([inboxPath(database.path), 'no_receiver'] as const)
+      : ([database.path, 'stopped'] as const);
+  if (!isDatabaseLocked(file)) {
+    const { message, remedy } = CAUSES[cause];
+    return [(isThere(file) ? fail : warn)(message, remedy)];
   }
   const url = urlOf(ops);
   if (url === null) return [warn('OPS_PORT is 0: each start takes another port', 'set a fixed OPS_PORT')];

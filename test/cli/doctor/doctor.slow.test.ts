@@ -72,6 +72,17 @@ test('reports a live server in order, without secrets or token requests', async 
     );
 });
 
+test('knows a receiver that runs without a mirror', async () => {
+  const sandbox = await startService({ products: 1 });
+  const both = await homeOf(sandbox, { PORT: String(await freePort()) });
+  const home = withEnv(both, { ROLE: 'receiver' });
+  const stopped = await examine(home);
+  expect(named(stopped, 'mirror')).toMatchObject({ status: 'warn' });
+  expect(named(stopped, 'mirror')?.remedy).toContain('ROLE=receiver');
+  await startServer(home, sandbox);
+  expect(named(await examine(home), 'mirror')).toMatchObject({ status: 'ok' });
+});
+
 test('exits 2 for a wrong configuration, with a check per problem', async () => {
   const home = await homeOf(await startService({ products: 1 }));
   const report = await examine(withEnv(home, { SERVICE_BASE_URL: '', RETENTION_DAYS: 'x' }));
