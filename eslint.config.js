@@ -8,7 +8,7 @@ const STORE_API = ['core', 'platform', 'store-api/contract', 'store-api'];
 const MIRROR = [...STORE_API, 'sqlite', 'inbox', 'mirror'];
 const APP = [...MIRROR, 'receiver', 'reconcile', 'stream', 'ops', 'config', 'app'];
 
-/** What each folder of src/ may import besides itself. */
+/** The folders that each folder of src/ may import, apart from itself. */
 const IMPORTS = {
   core: [],
   platform: [],
@@ -25,7 +25,7 @@ const IMPORTS = {
   // It simulates the store, so it shares only the shapes of bodies and answers with the mirror.
   sandbox: ['store-api/contract', 'web'],
   config: ['platform'],
-  // It is published for programs without a mirror of their own, and knows only the mirror's HTTP API.
+  // It is published for programs on hosts without a mirror, and knows only the mirror's HTTP API.
   feed: [],
   app: APP,
   cli: [...APP, 'sandbox'],

@@ -35,7 +35,7 @@ export interface PhaseResult {
   /** From the first to the last webhook without a `204`. */
   readonly troubleMs: number;
   readonly slowestMs: number;
-  /** Of the webhooks without a `204`. */
+  /** Counts of the webhooks without a `204`. */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 

@@ -32,9 +32,9 @@ export interface ProxyOptions {
   /** For plain HTTP, of a proxy that listens there too. */
   readonly plainPort: number;
   readonly certificates: Certificates;
-  /** Of the receivers. */
+  /** Ports of the receivers. */
   readonly ports: readonly number[];
-  /** Of the private listener. */
+  /** Port of the private listener. */
   readonly opsPort: number;
 }
 
@@ -87,7 +87,7 @@ export function versionOf(name: ProxyName): string | null {
   return /\d+\.\d+\.\d+/.exec(stdout + stderr)?.[0] ?? 'unknown';
 }
 
-/** An authority of its own, and a certificate for `WEBHOOK_HOST`. */
+/** A private authority, and a certificate for `WEBHOOK_HOST`. */
 export function makeCertificates(folder: string): Certificates {
   mkdirSync(folder, { recursive: true });
   const path = (name: string): string => join(folder, name);

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 
-/** Of a database named stock-mirror.db (docs/configuration.md#files). */
+/** The inbox of a database named stock-mirror.db (docs/configuration.md#files). */
 export const INBOX_FILE = 'stock-mirror.inbox.db';
 
 export type Fault = 'kill' | 'stop' | 'stand-still';

@@ -7,15 +7,15 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const HOLDER = join(import.meta.dirname, '../proxies/holder.ts');
-/** As in the units. */
+/** The values of the units. */
 const RESTART_AFTER_MS = { receiver: 100, mirror: 1_000 } as const;
 const WITHIN_MS = 60_000;
 
 export interface HalfOptions {
   readonly role: 'receiver' | 'mirror';
-  /** Leads to the installed version; read at each start. */
+  /** A path that leads to the installed version; read at each start. */
   readonly program: string;
-  /** Of the public listener. */
+  /** The port of the public listener. */
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;
   readonly logPath: string;
@@ -23,7 +23,7 @@ export interface HalfOptions {
 
 export class Half {
   readonly #holder: ChildProcess;
-  /** Of the process that runs, and how many of all have listened. */
+  /** The process that runs, and how many starts have listened. */
   #pid = 0;
   #listened = 0;
 
@@ -59,7 +59,7 @@ export class Half {
     }
   }
 
-  /** As `systemctl restart`. */
+  /** Restarts the process as `systemctl restart` does. */
   async restart(): Promise<void> {
     await this.untilStarted(() => process.kill(this.#pid, 'SIGTERM'), this.#listened);
   }

@@ -1,4 +1,4 @@
-/** What readers of the mirror's file see while a step runs. */
+/** Samples the state and trust that readers of the mirror's file see while a step runs. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';

@@ -1,4 +1,4 @@
-/** The proxies with the shipped configurations in front of a real mirror, over TLS with an authority of their own. */
+/** The proxies with the shipped configurations in front of a real mirror, over TLS with a private authority. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { request as plainRequest, type IncomingMessage } from 'node:http';
