@@ -101,6 +101,8 @@ async function startMirrorHost(
   let ops: Listener | null = null;
   const stop = async (graceMs = DRAIN_MS): Promise<void> => {
     stopping.abort();
+    // Before the mirror may be closed: otherwise each read under way would fail. `mirror.close` awaits it.
+    reconciler.stop().catch(() => undefined);
     await Promise.all([receiver?.stop(graceMs), ops?.stop(graceMs)]);
     const tooLong = setTimeout(() => void store.mirror.close(), LAST_COMMANDS_MS);
     unwatch();

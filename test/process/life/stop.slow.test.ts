@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest';
-import { eventually, notKept, startBoth, statusOf } from '../harness.ts';
+import { openInboxWriter } from '../../../src/receiver/inbox-writer.ts';
+import { delivery, item } from '../../mirror/mirror-file.ts';
+import {
+  eventually,
+  notKept,
+  plainVariants,
+  startBoth,
+  startMirror,
+  statusOf,
+  untilAtRest,
+} from '../harness.ts';
 
 for (const [signal, code] of [
   ['SIGTERM', 0],
@@ -32,3 +42,41 @@ for (const [signal, code] of [
     expect(notKept(mirror.databasePath, answered)).toEqual([]);
   });
 }
+
+const GROUPS = 300;
+const GROUP = 200;
+
+test('logs no failure at a stop while a backlog is applied and products are read', async (t) => {
+  const { sandbox, mirror } = await startBoth(t);
+  await mirror.stop();
+  const levels = plainVariants(sandbox, 5);
+  const inbox = openInboxWriter(mirror.databasePath);
+  const atMs = Date.now();
+  for (let group = 0; group < GROUPS; group += 1) {
+    const arrivals = Array.from({ length: GROUP }, (_, at) => {
+      const n = group * GROUP + at;
+      const level = levels[n % levels.length];
+      const change = item({
+        id: level?.variantId,
+        warehouse_id: level?.warehouseId,
+        old: n % 7,
+        new: (n + 1) % 7,
+        update_time: atMs - GROUPS * GROUP + n,
+      });
+      return {
+        kind: 'delivery' as const,
+        arrivedAtMs: atMs,
+        isFromStream: false,
+        body: delivery(`backlog-${n}`, change),
+      };
+    });
+    inbox.append({ missed: [], atMs, arrivals, position: null, heartbeat: null });
+  }
+  inbox.close();
+
+  const again = await startMirror(t, sandbox, { folder: mirror.folder });
+  await again.stop();
+  const failures = again.log.filter(({ level, cause }) => level === 'error' && cause === undefined);
+  expect(failures).toEqual([]);
+  await untilAtRest(await startMirror(t, sandbox, { folder: mirror.folder }), sandbox);
+});
