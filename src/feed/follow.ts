@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FeedError, StartOver } from './errors.ts';
 import { Follower } from './follower.ts';
 import { MirrorApi } from './mirror-api.ts';
-import type { Batch, Position } from './model.ts';
+import type { Batch, Position, TrustBatch } from './model.ts';
 import { Snapshot } from './snapshot.ts';
 
 export interface FollowOptions {
@@ -13,18 +13,18 @@ export interface FollowOptions {
   /** The position that was stored with the rows; null: begin with the whole stock. */
   readonly position: Position | null;
   /** Ends the iteration. */
-  readonly signal?: AbortSignal;
-  /** `poll`: never use the stream. */
-  readonly transport?: 'stream' | 'poll';
+  readonly signal?: AbortSignal | undefined;
+  /** `poll` never uses the stream; default: `stream`. */
+  readonly transport?: 'stream' | 'poll' | undefined;
   /** How long a long poll waits, 1 to 60 s; default 25, because many proxies cut after 30. */
-  readonly waitSeconds?: number;
+  readonly waitSeconds?: number | undefined;
   /** Called before each pause; default: a process warning. */
-  readonly onProblem?: (problem: FeedError, pauseMs: number) => void;
+  readonly onProblem?: ((problem: FeedError, pauseMs: number) => void) | undefined;
 }
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** So long without trust, and the caller is told to trust nothing. */
+/** After this time without trust, the caller is told to trust nothing. */
 const UNCONFIRMED_MS = 30_000;
 /** Streams that failed in a row while polls were answered. */
 const FAILED_STREAMS = 2;
@@ -67,6 +67,8 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Batch, voi
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof StartOver) {
+          // The mirror knows nothing of the copy's rows, and may take long until it has read the store.
+          if (follower !== null) yield noTrust('starting_over', follower.position);
           follower = null;
           snapshot = new Snapshot(mirror, error.reason);
           continue;
@@ -75,13 +77,17 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Batch, voi
         const hasAnswered = follower?.hasAnswered === true;
         if (hasAnswered) pauseMs = FIRST_PAUSE_MS;
         route.failed(hasAnswered);
+        const unconfirmedInMs = follower === null ? Infinity : unconfirmedIn(follower);
         const thisPauseMs = Math.min(
           Math.max(pauseMs * (0.5 + Math.random() / 2), error.retryAfterMs ?? 0),
           LONGEST_PAUSE_MS,
+          unconfirmedInMs > 0 ? unconfirmedInMs : UNCONFIRMED_MS,
         );
         onProblem(error, thisPauseMs);
-        const unconfirmed = follower === null ? null : unconfirmedBatch(follower);
-        if (unconfirmed !== null) yield unconfirmed;
+        if (follower !== null && unconfirmedInMs <= 0) {
+          follower.confirmedAtMs = performance.now();
+          yield noTrust('unreachable', follower.position);
+        }
         pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
         await sleep(thisPauseMs, undefined, { signal }).catch(() => undefined);
       }
@@ -91,7 +97,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Batch, voi
   }
 }
 
-/** Chooses between stream and polls. A stream that fails is followed by one poll, which shows which of them is at fault. */
+/** Chooses between stream and polls. After a stream that fails, one poll shows whether only the stream is at fault. */
 class Route {
   readonly #transport: 'stream' | 'poll';
   #failedStreams = 0;
@@ -130,18 +136,19 @@ class Route {
   }
 }
 
-function unconfirmedBatch(follower: Follower): Batch | null {
-  const nowMs = performance.now();
-  if (nowMs - follower.confirmedAtMs < UNCONFIRMED_MS) return null;
-  follower.confirmedAtMs = nowMs;
+function unconfirmedIn({ confirmedAtMs }: Follower): number {
+  return confirmedAtMs + UNCONFIRMED_MS - performance.now();
+}
+
+function noTrust(cause: 'unreachable' | 'starting_over', position: Position): TrustBatch {
   const trust = {
     state: 'stale',
-    cause: 'unreachable',
+    cause,
     as_of: Date.now(),
     untrusted: null,
     untrusted_count: null,
   };
-  return { kind: 'trust', trust, position: follower.position };
+  return { kind: 'trust', trust, position };
 }
 
 function warn(problem: FeedError): void {

@@ -1,4 +1,4 @@
-/** What the client hands to its caller. Rows have the names and meanings of the mirror's SQL views. */
+/** Batches for the caller. Rows have the names and meanings of the mirror's SQL views. */
 
 /** The caller stores it in the transaction of the rows. */
 export interface Position {

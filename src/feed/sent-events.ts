@@ -29,7 +29,10 @@ function eventOf(block: string): SentEvent {
   let id: string | null = null;
   const data: string[] = [];
   for (const line of block.split('\n')) {
-    const [, field, value = ''] = /^(event|id|data): ?(.*)$/.exec(line) ?? [];
+    const colon = line.indexOf(':');
+    if (colon === -1) continue;
+    const field = line.slice(0, colon);
+    const value = line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
     if (field === 'event') name = value;
     else if (field === 'id') id = value;
     else if (field === 'data') data.push(value);

@@ -3,29 +3,30 @@ import { follow, type Batch, type FeedError, type FollowOptions } from '../../sr
 import { change, EPOCH, FakeMirror, json, row, sent, TRUST } from './fake-mirror.ts';
 
 const AT_1 = { epoch: EPOCH, seq: 1 };
+const NO_TRUST = { kind: 'trust', trust: { state: 'stale', cause: 'starting_over', untrusted: null } };
 
 /** Follows until the test has seen enough. */
 async function batches(
   options: Partial<FollowOptions> & Pick<FollowOptions, 'url'>,
-  isEnough: (found: readonly Batch[]) => boolean,
-): Promise<{ found: Batch[]; problems: FeedError[] }> {
-  const found: Batch[] = [];
+  isEnough: (received: readonly Batch[]) => boolean,
+): Promise<{ received: Batch[]; problems: FeedError[] }> {
+  const received: Batch[] = [];
   const problems: FeedError[] = [];
   const onProblem = (problem: FeedError): void => void problems.push(problem);
   for await (const batch of follow({ position: null, onProblem, ...options })) {
-    found.push(batch);
-    if (isEnough(found)) break;
+    received.push(batch);
+    if (isEnough(received)) break;
   }
-  return { found, problems };
+  return { received, problems };
 }
 
 const has =
   (kind: Batch['kind']) =>
-  (found: readonly Batch[]): boolean =>
-    found.at(-1)?.kind === kind;
+  (received: readonly Batch[]): boolean =>
+    received.at(-1)?.kind === kind;
 
-const isLive = (found: readonly Batch[]): boolean =>
-  found.some((batch) => batch.kind === 'trust' && batch.trust.state === 'live');
+const isLive = (received: readonly Batch[]): boolean =>
+  received.some((batch) => batch.kind === 'trust' && batch.trust.state === 'live');
 
 test('begins with the whole stock and goes on with changes, rows and trust', async () => {
   const mirror = await new FakeMirror().start();
@@ -33,8 +34,8 @@ test('begins with the whole stock and goes on with changes, rows and trust', asy
   mirror.stream(
     `id: 2\n${sent('change', change(2, '7'))}id: 3\n\n${sent('trust', { ...TRUST, last_seq: 3 })}`,
   );
-  const { found } = await batches({ url: mirror.url }, has('trust'));
-  expect(found).toMatchObject([
+  const { received } = await batches({ url: mirror.url }, has('trust'));
+  expect(received).toMatchObject([
     { kind: 'snapshot', why: 'first', isFirst: true, rows: mirror.rows, position: AT_1 },
     {
       kind: 'changes',
@@ -59,14 +60,22 @@ test('asks below the path of a base address, with or without slashes at its end'
   expect(mirror.asked.map(({ pathname }) => pathname)).toEqual(['/shop/api/changes', '/shop/api/changes']);
 });
 
+test('reads texts with separators of lines and paragraphs from the stream', async () => {
+  const mirror = await new FakeMirror().start();
+  const reason = 'a\u2028b\u2029c\u0085d\r\ne';
+  mirror.stream(`id: 2\n${sent('change', change(2, '7', { reason }))}id: 2\n\n`);
+  const { received } = await batches({ url: mirror.url, position: AT_1 }, has('changes'));
+  expect(received).toMatchObject([{ changes: [{ reason }] }]);
+});
+
 test('holds the trust back until the copy has the changes that it is about', async () => {
   const mirror = await new FakeMirror().start();
   mirror.stream(
     `id: 2\n${sent('change', change(2, '7'))}id: 2\n\n${sent('trust', { ...TRUST, last_seq: 4 })}`,
     `id: 4\n${sent('change', change(4, '7'))}id: 4\n\n`,
   );
-  const { found } = await batches({ url: mirror.url, position: AT_1 }, has('trust'));
-  expect(found.map(({ kind, position }) => [kind, position?.seq])).toEqual([
+  const { received } = await batches({ url: mirror.url, position: AT_1 }, has('trust'));
+  expect(received.map(({ kind, position }) => [kind, position?.seq])).toEqual([
     ['changes', 2],
     ['changes', 4],
     ['trust', 4],
@@ -80,8 +89,8 @@ test('gives rows as of the position, untrusted while later changes are still to 
     row('7', { warehouse_id: '2', change_seq: 9 }),
   ];
   mirror.stream(`id: 2\n${sent('change', change(2, '7'))}id: 2\n\n`);
-  const { found } = await batches({ url: mirror.url, position: AT_1 }, has('changes'));
-  expect(found).toMatchObject([
+  const { received } = await batches({ url: mirror.url, position: AT_1 }, has('changes'));
+  expect(received).toMatchObject([
     { rows: [{ warehouse_id: '1', available_qty: 4, trusted: 0, why_not: 'behind', change_seq: 2 }] },
   ]);
 });
@@ -96,8 +105,8 @@ for (const transport of ['stream', 'poll'] as const) {
     mirror.answers.set('/api/changes', (response) =>
       json(response, 200, { epoch: EPOCH, changes, next: 2, has_more: false, trust: TRUST }),
     );
-    const { found } = await batches({ url: mirror.url, position: AT_1, transport }, has('trust'));
-    expect(found).toMatchObject([
+    const { received } = await batches({ url: mirror.url, position: AT_1, transport }, has('trust'));
+    expect(received).toMatchObject([
       { kind: 'changes', rows: [{ trusted: 0, why_not: 'gap' }] },
       { kind: 'trust', trust: { untrusted: [{ variant_id: '7', warehouse_id: '1', why_not: 'gap' }] } },
     ]);
@@ -114,8 +123,8 @@ test('drops a page that was cut off and asks for it again', async () => {
       response.destroy();
     });
   });
-  const { found, problems } = await batches({ url: mirror.url, position: AT_1 }, has('changes'));
-  expect(found.filter(({ kind }) => kind === 'changes')).toMatchObject([
+  const { received, problems } = await batches({ url: mirror.url, position: AT_1 }, has('changes'));
+  expect(received.filter(({ kind }) => kind === 'changes')).toMatchObject([
     { changes: [{ seq: 2 }], position: { seq: 2 } },
   ]);
   expect(problems).toMatchObject([{ kind: 'unavailable' }]);
@@ -130,7 +139,7 @@ for (const [status, error] of [
   [410, 'pruned'],
   [410, 'ahead'],
 ] as const) {
-  test(`starts over after ${status} ${error}, once the mirror has read the whole store`, async () => {
+  test(`trusts nothing after ${status} ${error}, and starts over once the mirror has read the whole store`, async () => {
     const mirror = await new FakeMirror().start();
     mirror.rows = [row('7')];
     mirror.isRead = false;
@@ -140,8 +149,11 @@ for (const [status, error] of [
       mirror.isRead = true;
     };
     const options = { url: mirror.url, position: { epoch: 'e0', seq: 5 }, onProblem };
-    const { found } = await batches(options, has('snapshot'));
-    expect(found).toMatchObject([{ why: error, isFirst: true, rows: mirror.rows, position: AT_1 }]);
+    const { received } = await batches(options, has('snapshot'));
+    expect(received).toMatchObject([
+      NO_TRUST,
+      { why: error, isFirst: true, rows: mirror.rows, position: AT_1 },
+    ]);
     expect(mirror.askedFor('/api/status')).toHaveLength(2);
   });
 }
@@ -149,8 +161,8 @@ for (const [status, error] of [
 test('starts over after the event gone', async () => {
   const mirror = await new FakeMirror().start();
   mirror.stream(sent('gone', { error: 'pruned' }));
-  const { found } = await batches({ url: mirror.url, position: AT_1 }, has('snapshot'));
-  expect(found).toMatchObject([{ kind: 'snapshot', why: 'pruned' }]);
+  const { received } = await batches({ url: mirror.url, position: AT_1 }, has('snapshot'));
+  expect(received).toMatchObject([NO_TRUST, { kind: 'snapshot', why: 'pruned' }]);
 });
 
 test('adds the changes made during a snapshot before it ends', async () => {
@@ -184,9 +196,9 @@ test('adds the changes made during a snapshot before it ends', async () => {
     expect(page(url)).toBe('2');
     json(response, 200, { epoch: EPOCH, changes: [change(3, '7')], next: 4, has_more: false, trust: TRUST });
   });
-  const isWhole = (found: readonly Batch[]): boolean => found.at(-1)?.position !== null;
-  const { found } = await batches({ url: mirror.url }, isWhole);
-  expect(found).toMatchObject([
+  const isWhole = (received: readonly Batch[]): boolean => received.at(-1)?.position !== null;
+  const { received } = await batches({ url: mirror.url }, isWhole);
+  expect(received).toMatchObject([
     { isFirst: true, rows: [{ variant_id: '7' }], position: null },
     { isFirst: false, rows: [{ variant_id: '8' }], position: null },
     { isFirst: false, rows: [{ variant_id: '7', available_qty: 4 }], position: { seq: 4 } },
@@ -208,8 +220,8 @@ test('polls if the stream fails while polls are answered', async () => {
       trust: { ...TRUST, as_of: Number(waited) },
     });
   });
-  const isWaiting = (found: readonly Batch[]): boolean =>
-    found.some((batch) => batch.kind === 'trust' && batch.trust.as_of === 25);
+  const isWaiting = (received: readonly Batch[]): boolean =>
+    received.some((batch) => batch.kind === 'trust' && batch.trust.as_of === 25);
   await batches({ url: mirror.url, position: AT_1 }, isWaiting);
   expect(mirror.askedFor('/api/changes/stream')).toHaveLength(2);
 });
@@ -239,8 +251,8 @@ test('throws if the token is refused', async () => {
 test('withdraws the trust while the mirror does not answer', async () => {
   const mirror = await new FakeMirror().start();
   mirror.answers.set('/api/changes', (response) => response.destroy());
-  const { found } = await batches({ url: mirror.url, position: AT_1, transport: 'poll' }, has('trust'));
-  expect(found).toMatchObject([{ trust: { state: 'stale', cause: 'unreachable', untrusted: null } }]);
+  const { received } = await batches({ url: mirror.url, position: AT_1, transport: 'poll' }, has('trust'));
+  expect(received).toMatchObject([{ trust: { state: 'stale', cause: 'unreachable', untrusted: null } }]);
 });
 
 test('ends when its signal aborts, during a pause as during a stream', async () => {
