@@ -9,11 +9,10 @@ const SLOW = 'test/**/*.slow.test.ts';
 const LONG = [
   'simulation/stories',
   'stream/machines',
-  'feed/real-mirror',
   'disk/mirror-file',
   'examples/to-postgres',
   'crash/crash',
-  'readers/readers',
+  'readers/life',
   'browser/ops-page',
   'disk/slow-disk',
 ].map((name) => `${name}.slow.test.ts`);

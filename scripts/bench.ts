@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { QUESTIONS, type Row } from './bench/questions.ts';
+import type { Row } from './bench/question.ts';
+import { QUESTIONS } from './bench/questions.ts';
 
 const USAGE = `npm run bench -- [--only a,b] [--quick] [--json <file>]
 

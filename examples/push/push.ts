@@ -17,14 +17,16 @@ const {
   PUSH_SECRET: secret,
   PUSH_EVENTS: eventList = 'low:0,back',
   PUSH_STATE: statePath = 'push-state.db',
+  PUSH_TRIES: triesText = '8',
+  PUSH_TIMEOUT_SECONDS: timeoutText = '15',
 } = process.env;
 
 const AT_ONCE = 8;
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 1_000 * wholeNumber('PUSH_TIMEOUT_SECONDS', timeoutText);
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 60_000;
-/** So often an event may fail while others are accepted; then it is set aside. */
-const TRIES = 8;
+/** After this many failures while others are accepted, an event is set aside. */
+const TRIES = wholeNumber('PUSH_TRIES', triesText);
 /** With more events waiting, the mirror's changes wait in the mirror. */
 const MOST_WAITING = 100_000;
 const IDLE_MS = 100;
@@ -36,10 +38,18 @@ db.exec(`
     number INTEGER PRIMARY KEY, id TEXT NOT NULL, level TEXT NOT NULL, body TEXT NOT NULL, set_aside TEXT
   );
   CREATE INDEX IF NOT EXISTS events_waiting ON events (level, number) WHERE set_aside IS NULL;
-  CREATE TABLE IF NOT EXISTS position (id INTEGER PRIMARY KEY CHECK (id = 1), epoch TEXT NOT NULL, seq INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS position (
+    id INTEGER PRIMARY KEY CHECK (id = 1), epoch TEXT NOT NULL, seq INTEGER NOT NULL
+  );
 `);
 
-/** Which changes make an event of which type. A level that is new has no old quantity, one that is removed no new one. */
+function wholeNumber(name: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new Error(`${name}: not a whole number from 1: ${text}`);
+  return number;
+}
+
+/** Selects the changes that make an event. A new level has no old quantity, and a removed one no new quantity. */
 function filterOf(name: string): { readonly type: string; readonly matches: (change: Moved) => boolean } {
   const low = /^low:(-?\d+)$/.exec(name);
   if (low !== null) {
@@ -139,14 +149,15 @@ async function send(keys: readonly Buffer[]): Promise<never> {
   );
   const remove = db.prepare('DELETE FROM events WHERE number = ?');
   const setAside = db.prepare('UPDATE events SET set_aside = ? WHERE number = ?');
-  /** Levels whose first event has failed. `acceptedBefore`: if no other event is accepted since, the receiver is away. */
-  const failing = new Map<string, { number: number; tries: number; atMs: number; acceptedBefore: number }>();
-  /** Levels whose last event was set aside: the next one has one try, or a receiver that knows no such level holds it up. */
+  /** Levels whose first event has failed. While the receiver is away, `accepted` does not grow from failure to failure. */
+  const failing = new Map<string, { tries: number; atMs: number; accepted: number }>();
+  /** Levels whose last event was set aside: the next one has one try, since the receiver may refuse the whole level. */
   const refused = new Set<string>();
   const sending = new Set<string>();
   let accepted = 0;
 
   async function deliver(event: Event): Promise<void> {
+    const acceptedBefore = failing.get(event.level)?.accepted ?? accepted;
     try {
       await attempt(event, keys);
       remove.run(event.number);
@@ -157,23 +168,17 @@ async function send(keys: readonly Buffer[]): Promise<never> {
       const { message, cause } = error as Error;
       const why = `${message} ${cause instanceof Error ? cause.message : ''}`;
       console.error(`${event.id} not accepted: ${why}`);
-      const last = failing.get(event.level) ?? {
-        number: event.number,
-        tries: 0,
-        atMs: 0,
-        acceptedBefore: accepted,
-      };
-      const tries = last.tries + 1;
+      const tries = (failing.get(event.level)?.tries ?? 0) + 1;
       const backoffMs = Math.min(FIRST_BACKOFF_MS * 2 ** (tries - 1), LONGEST_BACKOFF_MS);
       const most = refused.has(event.level) ? 1 : TRIES;
-      if (tries >= most && accepted > last.acceptedBefore) {
+      if (tries >= most && accepted > acceptedBefore) {
         setAside.run(why, event.number);
         console.error(`${event.id} is set aside: node push.ts resend ${event.id}`);
         failing.delete(event.level);
         refused.add(event.level);
       } else {
         const atMs = Date.now() + backoffMs * (0.5 + Math.random() / 2);
-        failing.set(event.level, { ...last, tries, atMs });
+        failing.set(event.level, { tries, atMs, accepted });
       }
     } finally {
       sending.delete(event.level);

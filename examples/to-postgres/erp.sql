@@ -35,13 +35,14 @@ FROM stock_changes
 WHERE id > (SELECT last_id FROM erp_position) AND warehouse_id IS NOT NULL
 ORDER BY id;
 
--- 4b. The opening balance; after the follower has started over, the sum of the changes that it missed; otherwise no row.
+-- 4b. The opening balance; after the follower has started over, the sum of the changes that it missed; otherwise no
+-- row.
 INSERT INTO erp_movements (variant_id, warehouse_id, delta, reason)
 SELECT variant_id, warehouse_id, coalesce(available_qty, 0) - coalesce(booked, 0), 'difference'
 FROM stock
 FULL JOIN (
   SELECT variant_id, warehouse_id, sum(delta) AS booked FROM erp_movements GROUP BY variant_id, warehouse_id
-) b USING (variant_id, warehouse_id)
+) AS movements USING (variant_id, warehouse_id)
 WHERE coalesce(available_qty, 0) <> coalesce(booked, 0);
 
 UPDATE erp_position SET last_id = greatest(last_id, (SELECT max(id) FROM stock_changes));

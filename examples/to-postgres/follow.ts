@@ -27,47 +27,62 @@ const PUT = {
     INSERT INTO stock (variant_id, warehouse_id, ${NAMES}, warehouse_name, ${REST})
     SELECT variant_id, warehouse_id, ${NAMES}, warehouse_name, available_qty, allow_negative_stock = 1, change_seq,
       trusted = 1, why_not
-    FROM json_to_recordset($1) AS r (${TYPES})
+    FROM json_to_recordset($1) AS given (${TYPES})
     ON CONFLICT (variant_id, warehouse_id) DO UPDATE SET
       (${NAMES}, warehouse_name, ${REST}) =
         (SELECT excluded.sku, excluded.product_name, excluded.variant_name, excluded.warehouse_name,
-          excluded.available_qty, excluded.allow_negative_stock, excluded.change_seq, excluded.trusted, excluded.why_not)`,
+          excluded.available_qty, excluded.allow_negative_stock, excluded.change_seq,
+          excluded.trusted, excluded.why_not)`,
   variants: `
     INSERT INTO variants (variant_id, ${NAMES}, ${REST})
     SELECT variant_id, ${NAMES}, available_qty, allow_negative_stock = 1, change_seq, trusted = 1, why_not
-    FROM json_to_recordset($1) AS r (${TYPES})
+    FROM json_to_recordset($1) AS given (${TYPES})
     ON CONFLICT (variant_id) DO UPDATE SET
       (${NAMES}, ${REST}) =
         (SELECT excluded.sku, excluded.product_name, excluded.variant_name,
-          excluded.available_qty, excluded.allow_negative_stock, excluded.change_seq, excluded.trusted, excluded.why_not)`,
+          excluded.available_qty, excluded.allow_negative_stock, excluded.change_seq,
+          excluded.trusted, excluded.why_not)`,
   stock_changes: `
     INSERT INTO stock_changes (epoch, seq, variant_id, warehouse_id, sku, old_qty, new_qty,
       source, reason, order_id, user_id, recorded_at)
     SELECT epoch, seq, variant_id, warehouse_id, sku, old_qty, new_qty,
       source, reason, order_id, user_id, to_timestamp(recorded_at / 1000.0)
-    FROM json_to_recordset($1) AS r (epoch text, seq bigint, variant_id text, warehouse_id text, sku text,
+    FROM json_to_recordset($1) AS given (epoch text, seq bigint, variant_id text, warehouse_id text, sku text,
       old_qty bigint, new_qty bigint, source text, reason text, order_id text, user_id text, recorded_at bigint)
     ORDER BY seq`,
 } as const;
 
-const KEYS = 'json_to_recordset($1) AS k (variant_id text, warehouse_id text)';
+const KEYS = 'json_to_recordset($1) AS gone (variant_id text, warehouse_id text)';
 const REMOVE = {
-  stock: `DELETE FROM stock s USING ${KEYS} WHERE (s.variant_id, s.warehouse_id) = (k.variant_id, k.warehouse_id)`,
-  variants: `DELETE FROM variants v USING ${KEYS} WHERE v.variant_id = k.variant_id AND k.warehouse_id IS NULL`,
+  stock: `
+    DELETE FROM stock
+    USING ${KEYS}
+    WHERE (stock.variant_id, stock.warehouse_id) = (gone.variant_id, gone.warehouse_id)`,
+  variants: `
+    DELETE FROM variants
+    USING ${KEYS}
+    WHERE variants.variant_id = gone.variant_id AND gone.warehouse_id IS NULL`,
 } as const;
 
 /** $1 the rows that are not trusted, null for all; $2 the reason if it is null. Writes only what differs. */
 const trustOf = (table: 'stock' | 'variants', warehouse: string): string => `
-  UPDATE ${table} t SET trusted = now.why_not IS NULL, why_not = now.why_not
+  UPDATE ${table}
+  SET trusted = present.why_not IS NULL, why_not = present.why_not
   FROM (
-    SELECT t.variant_id, ${warehouse} AS warehouse_id, CASE WHEN $1::json IS NULL THEN $2 ELSE u.why_not END AS why_not
-    FROM ${table} t
-    LEFT JOIN json_to_recordset(coalesce($1::json, '[]')) AS u (variant_id text, warehouse_id text, why_not text)
-      ON u.variant_id = t.variant_id AND u.warehouse_id IS NOT DISTINCT FROM ${warehouse}
-  ) AS now
-  WHERE now.variant_id = t.variant_id AND now.warehouse_id IS NOT DISTINCT FROM ${warehouse}
-    AND (t.why_not IS DISTINCT FROM now.why_not OR t.trusted <> (now.why_not IS NULL))`;
-const TRUST = [trustOf('stock', 't.warehouse_id'), trustOf('variants', 'NULL::text')];
+    SELECT ${table}.variant_id, ${warehouse} AS warehouse_id,
+      CASE WHEN $1::json IS NULL THEN $2 ELSE untrusted.why_not END AS why_not
+    FROM ${table}
+    LEFT JOIN json_to_recordset(coalesce($1::json, '[]'))
+        AS untrusted (variant_id text, warehouse_id text, why_not text)
+      ON untrusted.variant_id = ${table}.variant_id AND untrusted.warehouse_id IS NOT DISTINCT FROM ${warehouse}
+  ) AS present
+  WHERE present.variant_id = ${table}.variant_id
+    AND present.warehouse_id IS NOT DISTINCT FROM ${warehouse}
+    AND (
+      ${table}.why_not IS DISTINCT FROM present.why_not
+      OR ${table}.trusted <> (present.why_not IS NULL)
+    )`;
+const TRUST = [trustOf('stock', 'stock.warehouse_id'), trustOf('variants', 'NULL::text')];
 
 /** PostgreSQL has no U+0000, and no halves of characters. */
 const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed();

@@ -34,7 +34,8 @@ CREATE TABLE IF NOT EXISTS variants (
 );
 CREATE INDEX IF NOT EXISTS variants_sku ON variants USING hash (sku);
 
--- Each change, in order. id only grows, also when the mirror begins a new epoch. The columns are those of mirror_changes.
+-- Each change, in order. id only grows, also when the mirror begins a new epoch. The columns are those of
+-- mirror_changes.
 CREATE TABLE IF NOT EXISTS stock_changes (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   epoch text NOT NULL,

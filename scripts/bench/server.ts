@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../..');
 export const MIRROR = join(ROOT, 'dist/main.js');
 export const BASELINE = join(import.meta.dirname, 'baseline.ts');
 
-/** As `deploy` starts the mirror. */
+/** The options with which `deploy` starts the mirror. */
 const DEPLOYED = {
   NODE_OPTIONS: '--max-semi-space-size=16 --max-old-space-size=2000',
   MALLOC_ARENA_MAX: '2',

@@ -1,6 +1,5 @@
 /** A store, its load, and a mirror that has read the whole catalogue. */
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -110,14 +109,4 @@ async function proveWayIn(webhooks: string, secret: string): Promise<void> {
   const headers = { 'x-service-signature': signBody(secret, Buffer.from(body)) };
   const { status } = await fetch(webhooks, { method: 'POST', headers, body });
   if (status !== 204) throw new Error(`the proof is answered ${status}`);
-}
-
-/** A port of 127.0.0.1 on which nothing listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

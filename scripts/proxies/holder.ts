@@ -1,7 +1,7 @@
 /**
  * Starts a receiver again whenever it ends. Arguments: the port, `keep` or `close`, the pause before a start in
- * milliseconds, a script with its arguments. With `keep` it holds the listening socket and passes it on, as a systemd socket unit does.
- * Prints `started <pid>` at each start.
+ * milliseconds, a script with its arguments. With `keep` it holds the listening socket and passes it on, as a systemd
+ * socket unit does. Prints `started <pid>` at each start.
  */
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';

@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../test/shared/free-port.ts';
 import { Load, type Sent } from './load.ts';
 import { startProxy, WEBHOOK_HOST, type Certificates, type ProxyName } from './proxy.ts';
-import { FAULTS, freePort, Receiver, type Fault } from './receivers.ts';
+import { FAULTS, Receiver, type Fault } from './receivers.ts';
 
 export interface MeasureOptions {
   readonly program: readonly string[];
@@ -116,7 +117,8 @@ function resultOf({ name }: Phase, sent: readonly Sent[], stored: ReadonlySet<st
 export function tableOf({ phases, answeredAndLost, refusedSignatures }: Measured): string {
   const lines = phases.map(({ name, sent, answered, onlyStored, lost, troubleMs, slowestMs, outcomes }) => {
     const why = Object.entries(outcomes).map(([outcome, count]) => `${outcome}: ${count}`);
-    return `  ${name.padEnd(12)} ${sent} sent, ${answered} answered, ${onlyStored} only stored, ${lost} lost within ${troubleMs} ms; slowest ${slowestMs} ms; ${why.join(', ')}`;
+    const fates = `${sent} sent, ${answered} answered, ${onlyStored} only stored, ${lost} lost within ${troubleMs} ms`;
+    return `  ${name.padEnd(12)} ${fates}; slowest ${slowestMs} ms; ${why.join(', ')}`;
   });
   return [...lines, `  answered and lost: ${answeredAndLost}; signatures refused: ${refusedSignatures}`].join(
     '\n',

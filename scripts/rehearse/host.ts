@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { freePort } from '../proxies/receivers.ts';
+import { freePort } from '../../test/shared/free-port.ts';
 import { Half } from './half.ts';
 
 export interface HostOptions {

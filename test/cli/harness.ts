@@ -1,7 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +7,7 @@ import { afterAll } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { compareWithTruth, environmentFor, proveWayIn, type Environment } from '../process/harness.ts';
 import { eventually } from '../process/wait.ts';
+import { freePort } from '../shared/free-port.ts';
 
 export { eventually, throughout } from '../process/wait.ts';
 
@@ -174,16 +173,6 @@ export function differencesOf(home: Home, sandbox: Sandbox): readonly string[] {
 
 export function detailsRead(sandbox: Sandbox): number {
   return sandbox.requests['/v1/product/detail'] ?? 0;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 export function isAlive(pid: number): boolean {

@@ -7,18 +7,10 @@ import { buffer } from 'node:stream/consumers';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { verifySignature } from '../../src/store-api/signature.ts';
 import { openReader } from '../../src/sqlite/open.ts';
+import { freePort } from '../shared/free-port.ts';
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
-import {
-  databaseOf,
-  freePort,
-  homeOf,
-  run,
-  startServer,
-  startService,
-  untilQuiet,
-  type Home,
-} from './harness.ts';
+import { databaseOf, homeOf, run, startServer, startService, untilQuiet, type Home } from './harness.ts';
 
 interface Received {
   readonly body: Buffer;

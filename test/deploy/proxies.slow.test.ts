@@ -15,9 +15,9 @@ import {
   WEBHOOK_HOST,
   type ProxyName,
 } from '../../scripts/proxies/proxy.ts';
-import { freePort } from '../../scripts/proxies/receivers.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import { startMirror, startService, temporaryFolder, type Owner } from '../process/harness.ts';
+import { freePort } from '../shared/free-port.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const TOKEN = 'a-token-for-the-private-listener';

@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { signBody } from '../../src/store-api/signature.ts';
+import { freePort } from '../shared/free-port.ts';
 import { SECRET, temporaryFolder } from '../store-api/connection.ts';
 import { programIn, runProgram } from '../store-api/documented-program.ts';
 import { sendError, sendJson, startStubService } from '../store-api/stub-service.ts';
@@ -61,14 +61,6 @@ test('the program on errors lists every product and names errors', async () => {
   expect(failed.code).toBe(1);
   expect(failed.stderr).toMatch(/^rejected access_denied \/v1\/product\/list failed: 403/);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 test('the receiver accepts only signed deliveries', async () => {
   const port = String(await freePort());

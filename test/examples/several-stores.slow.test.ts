@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { freePort } from '../cli/harness.ts';
 import {
   eventually,
   notKept,
@@ -16,6 +15,7 @@ import {
   untilLive,
   untilDelivered,
 } from '../process/harness.ts';
+import { freePort } from '../shared/free-port.ts';
 import { lacking } from '../shared/programs.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/several-stores');

@@ -4,9 +4,10 @@ import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { freePort, watch } from '../cli/harness.ts';
+import { watch } from '../cli/harness.ts';
 import { change, FakeMirror, row, sent, TRUST } from '../feed/fake-mirror.ts';
 import { eventually, temporaryFolder, type Owner } from '../process/harness.ts';
+import { freePort } from '../shared/free-port.ts';
 import { exampleCopy } from './example-copy.ts';
 import { isInstalled, Postgres } from './postgres.ts';
 

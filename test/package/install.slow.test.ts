@@ -53,7 +53,7 @@ it('contains what it needs and neither sources nor secrets', () => {
       'dist/third-party-licences.txt',
       'docs/operating.md',
       'deploy/systemd/stock-mirror@.service',
-      'examples/poll-stock.py',
+      'examples/copy-stock/copy-stock.py',
     ]),
   );
   expect(

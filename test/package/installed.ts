@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { freePort } from '../cli/harness.ts';
+import { freePort } from '../shared/free-port.ts';
 
 /** Without the project's commands, which npm puts first in the path. */
 export const userEnv: NodeJS.ProcessEnv = {

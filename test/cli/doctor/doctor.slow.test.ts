@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import type { Check } from '../../../src/cli/doctor/check.ts';
 import { inboxPath } from '../../../src/inbox/inbox-file.ts';
 import { openReader } from '../../../src/sqlite/open.ts';
+import { freePort } from '../../shared/free-port.ts';
 import { present } from '../../shared/present.ts';
 import { appendTo } from '../../mirror/direct-writer.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
 import {
   databaseOf,
-  freePort,
   homeOf,
   run,
   startServer,
