@@ -44,9 +44,6 @@ const IMPURE = [
   'setImmediate',
 ];
 
-/** Files with spreads of literals that are still to be undone. */
-const WITH_LITERAL_SPREADS = ['scripts/crash.ts', 'test/simulation'];
-
 export default defineConfig(
   globalIgnores(['dist/', 'coverage/', 'data/', 'drizzle/', '.stryker-tmp/']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' }, plugins: { '@typescript-eslint': ts.plugin } },
@@ -138,7 +135,6 @@ export default defineConfig(
   },
   {
     files: ['**/*.{js,ts}'],
-    ignores: WITH_LITERAL_SPREADS.flatMap((path) => [path, `${path}/**`]),
     plugins: { local },
     rules: { 'local/no-literal-spread': 'error' },
   },

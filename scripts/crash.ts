@@ -30,7 +30,11 @@ const tell = (report: CrashReport): void =>
 
 console.log(command);
 const report = await crash({
-  ...{ kills, seed, rate, products, folder },
+  kills,
+  seed,
+  rate,
+  products,
+  folder,
   onKilled: (progress) => {
     if (progress.kills % 10 === 0) tell(progress);
   },

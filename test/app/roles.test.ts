@@ -18,22 +18,23 @@ import { MemoryServers } from '../stream/memory-engine.ts';
 const SECRET = 'webhook-secret';
 const BODY = delivery('r1', item());
 
+const environmentOf = (path: string, role: string) => ({
+  SERVICE_BASE_URL: 'http://127.0.0.1:9',
+  SERVICE_CLIENT_ID: 'c',
+  SERVICE_CLIENT_SECRET: 's',
+  SERVICE_WEBHOOK_SECRET: SECRET,
+  DATABASE_PATH: path,
+  PORT: '0',
+  OPS_PORT: '0',
+  ROLE: role,
+});
+
 async function start(
   servers: MemoryServers,
   role: string,
 ): Promise<{ service: RunningService; received: () => string[] }> {
   const path = newPath();
-  const env = {
-    SERVICE_BASE_URL: 'http://127.0.0.1:9',
-    SERVICE_CLIENT_ID: 'c',
-    SERVICE_CLIENT_SECRET: 's',
-    SERVICE_WEBHOOK_SECRET: SECRET,
-    DATABASE_PATH: path,
-    PORT: '0',
-    OPS_PORT: '0',
-    STREAM_URL: 'nats://127.0.0.1:9',
-    ROLE: role,
-  };
+  const env = { ...environmentOf(path, role), STREAM_URL: 'nats://127.0.0.1:9' };
   const config = loadConfig({ env, cwd: '/nowhere' });
   const service = await startService(config, log, (error) => expect.unreachable(error.message), {
     ...REAL,
@@ -61,17 +62,7 @@ async function start(
 }
 
 async function startOn(path: string, role: string): Promise<RunningService> {
-  const env = {
-    SERVICE_BASE_URL: 'http://127.0.0.1:9',
-    SERVICE_CLIENT_ID: 'c',
-    SERVICE_CLIENT_SECRET: 's',
-    SERVICE_WEBHOOK_SECRET: SECRET,
-    DATABASE_PATH: path,
-    PORT: '0',
-    OPS_PORT: '0',
-    ROLE: role,
-  };
-  const config = loadConfig({ env, cwd: '/nowhere' });
+  const config = loadConfig({ env: environmentOf(path, role), cwd: '/nowhere' });
   const service = await startService(config, log, (error) => expect.unreachable(error.message));
   let stopped: Promise<void> | null = null;
   const stop = (): Promise<void> => (stopped ??= service.stop());

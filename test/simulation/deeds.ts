@@ -74,7 +74,11 @@ export function createDoer(stage: Stage): {
       .finally(() => stage.onWordAnswered());
   };
   const props = {
-    ...{ time, service, mail, ask, count },
+    time,
+    service,
+    mail,
+    ask,
+    count,
     side: stage.side,
     onTouched: stage.onTouched,
     distort: (fault: DetailFault, forMs: number) => distort(fault, 1, forMs),

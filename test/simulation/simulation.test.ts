@@ -15,14 +15,16 @@ test.each([6, 9])('keeps every promise through the life cycles of story %i', asy
 
 const alone = (deed: SceneDeed, over: Partial<Plan> = {}): Plan => ({
   ...drawPlan(1),
-  ...{ products: 12, nodeSkewMs: 0, serviceOffsetMs: 0, dateAheadMs: 0, readLatencyMs: 20 },
-  ...{
-    reconcileCron: null,
-    resyncCron: null,
-    maxConcurrency: 8,
-    activeMs: 90_000,
-    steps: [{ atMs: 20_000, deed }],
-  },
+  products: 12,
+  nodeSkewMs: 0,
+  serviceOffsetMs: 0,
+  dateAheadMs: 0,
+  readLatencyMs: 20,
+  reconcileCron: null,
+  resyncCron: null,
+  maxConcurrency: 8,
+  activeMs: 90_000,
+  steps: [{ atMs: 20_000, deed }],
   ...over,
 });
 

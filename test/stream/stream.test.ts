@@ -20,6 +20,16 @@ async function running<R extends Role[]>(...roles: R): Promise<[Machines, ...{ [
   return [machines, ...hosts] as unknown as [Machines, ...{ [K in keyof R]: Host }];
 }
 
+/** One receiver, whose socket stays open while it is stopped, and one mirror. */
+async function runningOnPassedSocket() {
+  const machines = new Machines();
+  const [receiver, mirror] = [machines.host('receiver'), machines.host('mirror')];
+  await receiver.start('passed');
+  await mirror.start();
+  await machines.pass(20_000);
+  return { machines, receiver, missed: added(mirror) };
+}
+
 /** The reasons of rows that are added from now on. */
 function added(host: Host): () => string[] {
   const before = host.whys.length;
@@ -334,12 +344,7 @@ test('two receivers killed together both find the missed time, and wait for each
 });
 
 test('a passed socket that stayed open makes the restart of the only receiver no missed time', async () => {
-  const machines = new Machines();
-  const [receiver, mirror] = [machines.host('receiver'), machines.host('mirror')];
-  await receiver.start('passed');
-  await mirror.start();
-  await machines.pass(20_000);
-  const missed = added(mirror);
+  const { machines, receiver, missed } = await runningOnPassedSocket();
   await receiver.stop();
   await machines.pass(10_000);
   await receiver.start('passed');
@@ -348,12 +353,7 @@ test('a passed socket that stayed open makes the restart of the only receiver no
 });
 
 test('a restart while the servers are away is missed time, also after a second one with an open socket', async () => {
-  const machines = new Machines();
-  const [receiver, mirror] = [machines.host('receiver'), machines.host('mirror')];
-  await receiver.start('passed');
-  await mirror.start();
-  await machines.pass(20_000);
-  const missed = added(mirror);
+  const { machines, receiver, missed } = await runningOnPassedSocket();
   machines.servers.isAway = true;
   await machines.pass(MINUTE);
   receiver.kill();

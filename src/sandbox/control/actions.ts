@@ -1,4 +1,4 @@
-/** What programs and the page can do to the store. */
+/** The actions of programs and of the page on the store. */
 import { z } from 'zod';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import type { Loss } from '../network/losses.ts';

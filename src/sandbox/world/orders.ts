@@ -92,7 +92,7 @@ export function createOrderOperations(deps: {
   const placed = new Map<string, PlacedOrder>();
   const external = new Map<string, PlacedOrder>();
   const orders = {
-    /** Of the closed counter sales only the last 10,000. */
+    /** Finds only the last 10,000 of the closed counter sales. */
     find: (id: string): Order | undefined => live(placed.get(id) ?? open.get(id) ?? closed.get(id)),
     findExternal: (channel: Channel, externalId: string | undefined): PlacedOrder | undefined =>
       live(external.get(externalKey(channel, externalId))),

@@ -6,7 +6,7 @@ import { safeText } from './safe-text.ts';
  * - `rate_limited`: 429, or a token request held back because of one; wait `retryAfterMs`.
  * - `unauthorized`: 401 `invalid_token` for a second token too.
  * - `credentials`: the client id or secret was refused; no further token request is made.
- * - `contract`: the answer is not the store's or breaks its contract (not JSON, wrong shape, too large, another record).
+ * - `contract`: the answer is not the store's or breaks its contract: not JSON, wrong shape, too large, another record.
  * - `aborted`: by the caller's signal, or because the client was closed.
  */
 export type ServiceErrorKind =
