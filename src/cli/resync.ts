@@ -35,7 +35,7 @@ interface ResyncOptions {
   readonly json?: boolean;
 }
 
-interface Sight {
+interface FollowedRun {
   readonly run: Pick<RunView, 'state' | 'done' | 'total' | 'drift'>;
   readonly hold: Hold | null;
 }
@@ -134,7 +134,7 @@ async function lookThere(ops: OpsClient, runId: number) {
   }
 }
 
-interface FollowDeps<S extends Sight> {
+interface FollowDeps<S extends FollowedRun> {
   readonly look: () => Promise<S | null>;
   readonly progress: Pick<Progress, 'show' | 'say'>;
   readonly interrupted: AbortSignal;
@@ -146,17 +146,17 @@ interface FollowDeps<S extends Sight> {
  * Shows the run's progress or obstacle until it has ended; null when interrupted.
  * @throws Error if only an operator can let it continue, or if the mirror stays away.
  */
-export async function follow<S extends Sight>(deps: FollowDeps<S>): Promise<S['run'] | null> {
+export async function follow<S extends FollowedRun>(deps: FollowDeps<S>): Promise<S['run'] | null> {
   const { look, progress, interrupted, now = () => performance.now(), pause = wait } = deps;
   let said: string | null = null;
   let seenAtMs = now();
   while (!interrupted.aborted) {
-    const sight = await look();
-    if (sight !== null) seenAtMs = now();
+    const seen = await look();
+    if (seen !== null) seenAtMs = now();
     else if (now() - seenAtMs > BACK_WITHIN_MS) {
       throw new Error('the mirror did not come back: start it, or run resync again without it');
     }
-    const { run, hold } = sight ?? { run: null, hold: MIRROR_AWAY };
+    const { run, hold } = seen ?? { run: null, hold: MIRROR_AWAY };
     if (run !== null && run.state !== 'running') {
       progress.show(run);
       return run;

@@ -9,6 +9,7 @@ import { attachInbox } from '../mirror/reader/serve-queries.ts';
 import { OWNER_WORDS } from '../ops/state/causes.ts';
 import { stateFromOutside } from '../ops/state/state.ts';
 import { ago } from '../platform/amounts.ts';
+import { commandsOfThisProcess, withOwnCommands } from '../platform/own-command.ts';
 import { visibleIn } from '../platform/visible.ts';
 import { StoreError } from '../sqlite/errors.ts';
 import { isThere } from '../sqlite/is-there.ts';
@@ -190,13 +191,14 @@ interface Place {
 
 function describe(status: Status, { path, hidden }: Place): string {
   const { state, causes } = status;
+  const commandOf = commandsOfThisProcess();
   const rows: [string, string][] = [['state', PAINT[state](state)]];
   for (const { code, severity, since, owner, message, remedy } of causes) {
     const paint = severity === 'critical' ? colours.red : colours.yellow;
     const age = since === null ? '' : `${ago(since)}, `;
     rows.push(
       [paint(severity), `${code} (${age}who can end it: ${OWNER_WORDS[owner]}): ${message}`],
-      ['what to do', remedy],
+      ['what to do', withOwnCommands(remedy, commandOf)],
     );
   }
   if (hidden !== null) rows.push(['mirror', hidden]);

@@ -17,7 +17,8 @@ export function commandsOf({ env, entry, cgroup }: Installation): CommandOf {
   if (store !== undefined) {
     return (command) => command.replace(/^stock-mirror /, `stock-mirror-run ${store} `);
   }
-  const isClone = entry.endsWith('.ts') && env['npm_lifecycle_event'] !== undefined;
+  const script = env['npm_lifecycle_event'];
+  const isClone = entry.endsWith('.ts') && script !== undefined && script !== 'npx';
   if (!isClone) return (command) => command;
   return (command) => {
     const [, verb = '', options = ''] = /^stock-mirror (\S+)(?: (.*))?$/.exec(command) ?? [];
@@ -34,4 +35,9 @@ export function commandsOfThisProcess(): CommandOf {
     // Another system than Linux has none.
   }
   return commandsOf({ env: process.env, entry: process.argv[1] ?? '', cgroup });
+}
+
+/** Replaces the commands between backticks in a remedy. */
+export function withOwnCommands(remedy: string, commandOf: CommandOf): string {
+  return remedy.replaceAll(/`(stock-mirror [^`]+)`/g, (_, command: string) => `\`${commandOf(command)}\``);
 }

@@ -109,7 +109,7 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
 
   await change(store, 'a', 1, { old: 9, new: 8 });
   const overview = async () => words(await show(ops, '/'));
-  await expect.poll(overview).toContain('Suspect until their products are read: 1 of 1 stock level.');
+  await expect.poll(overview).toContain('Suspect: 1 of 1 stock level. The others are current.');
   expect(await overview()).toMatch(/Suspect levels 1 of \d/);
 
   blocked = { kind: 'credentials', message, untilMs: null };

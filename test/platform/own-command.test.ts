@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commandsOf } from '../../src/platform/own-command.ts';
+import { commandsOf, withOwnCommands } from '../../src/platform/own-command.ts';
 
 const npm = { npm_lifecycle_event: 'start' };
 const unit = '0::/system.slice/system-stock\\x2dmirror.slice/stock-mirror@shop.service\n';
@@ -17,5 +17,13 @@ test.each([
 test('needs no `--` without options', () => {
   expect(commandsOf({ env: npm, entry: 'main.ts', cgroup: '' })('stock-mirror doctor')).toBe(
     'npm run doctor',
+  );
+});
+
+test('replaces each command of a remedy, and nothing else', () => {
+  const commandOf = commandsOf({ env: npm, entry: 'main.ts', cgroup: '' });
+  const remedy = 'Read the log of stock-mirror. Run `stock-mirror resync`, or `stock-mirror send --url …`.';
+  expect(withOwnCommands(remedy, commandOf)).toBe(
+    'Read the log of stock-mirror. Run `npm run resync`, or `npm run send -- --url …`.',
   );
 });

@@ -64,7 +64,7 @@ export function checkDisk(path: string): Finding[] {
   const folder = existingFolder(dirname(path));
   const { bavail, bsize, type } = statfsSync(folder);
   const freeBytes = bavail * bsize;
-  const fileBytes = sizeOf(path);
+  const fileBytes = sizeOf(path) + sizeOf(`${path}-wal`);
   const message = `${megabytes(freeBytes)} free in ${folder}, the database has ${megabytes(fileBytes)}`;
   const room =
     freeBytes < LITTLE_ROOM_BYTES

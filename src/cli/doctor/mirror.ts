@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { inboxPath } from '../../inbox/inbox-file.ts';
 import { CAUSES } from '../../ops/state/causes.ts';
 import { ago } from '../../platform/amounts.ts';
+import { commandsOfThisProcess, withOwnCommands } from '../../platform/own-command.ts';
 import { fetchDirectly } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { isThere } from '../../sqlite/is-there.ts';
@@ -18,13 +19,14 @@ const acceptedSchema = z.object({ last_accepted_at: z.number().nullable() });
 /** The process of this role: a receiver may run without a mirror. */
 export async function checkProcess(config: Config): Promise<Finding[]> {
   const { ops, database, role } = config;
+  const commandOf = commandsOfThisProcess();
   const [file, cause] =
     role === 'receiver'
       ? ([inboxPath(database.path), 'no_receiver'] as const)
       : ([database.path, 'stopped'] as const);
   if (!isDatabaseLocked(file)) {
     const { message, remedy } = CAUSES[cause];
-    return [(isThere(file) ? fail : warn)(message, remedy)];
+    return [(isThere(file) ? fail : warn)(message, withOwnCommands(remedy, commandOf))];
   }
   const url = urlOf(ops);
   if (url === null) return [warn('OPS_PORT is 0: each start takes another port', 'set a fixed OPS_PORT')];
@@ -36,7 +38,7 @@ export async function checkProcess(config: Config): Promise<Finding[]> {
   const accepted = lastAccepted(status);
   if (causes.length === 0) return [ok(`${url}: ${state}`), ...accepted];
   const found = causes.map(({ code, severity, message, remedy }) =>
-    (severity === 'critical' ? fail : warn)(`${code}: ${message}`, remedy),
+    (severity === 'critical' ? fail : warn)(`${code}: ${message}`, withOwnCommands(remedy, commandOf)),
   );
   return [...found, ...accepted];
 }

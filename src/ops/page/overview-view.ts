@@ -43,7 +43,7 @@ function answerView({ mirror: { state }, status: { levels, suspect_count: suspec
   const current =
     suspects === 0
       ? `${count(levels, 'stock level')}, all current.`
-      : `Suspect until their products are read: ${quantity(suspects)} of ${count(levels, 'stock level')}. The others are current.`;
+      : `Suspect: ${quantity(suspects)} of ${count(levels, 'stock level')}. The others are current.`;
   const [answer, reason] = {
     live: [
       suspects === 0 ? 'You can rely on these values' : 'You can rely on all values that are not suspect',
