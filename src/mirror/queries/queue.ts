@@ -110,39 +110,68 @@ interface NextReadsArgs extends DueReadsArgs {
 
 export function nextReads(db: Db, args: NextReadsArgs): NextReads {
   return db.transaction(() => {
-    const { limit, fairBeforeMs, verify } = args;
-    const fair = fairBeforeMs === null ? [] : readLongAgo(db, args.exclude, fairBeforeMs, 1);
+    const { nowMs, limit, fairBeforeMs, verify } = args;
+    const excluding = (...more: readonly string[]): string => JSON.stringify([...args.exclude, ...more]);
+    const fair = fairBeforeMs === null ? [] : fairRead(db, excluding(), fairBeforeMs);
     const due = dueReads(db, args)
       .filter(({ productId }) => !fair.includes(productId))
       .slice(0, limit - fair.length);
     const room = Math.min(verify.limit, limit - due.length) - fair.length;
     if (room <= 0) return { due, verified: fair };
-    const exclude = [...args.exclude, ...fair, ...due.map(({ productId }) => productId)];
-    const overdue = readLongAgo(db, exclude, verify.dueBeforeMs, room);
-    const spare = oldestEvidence(db, [...exclude, ...overdue], room - overdue.length);
+    const taken = [...fair, ...due.map(({ productId }) => productId)];
+    const overdue = readLongAgo(db, verify.dueBeforeMs, { nowMs, exclude: excluding(...taken), limit: room });
+    const exclude = excluding(...taken, ...overdue);
+    const spare = oldestEvidence(db, { nowMs, exclude, limit: room - overdue.length });
     return { due, verified: [...fair, ...overdue, ...spare] };
   })();
 }
 
-/** Nothing asks for a read of the product, and no retry is due. */
+/** No row of `due_reads` leads to a read of the product: it has none, or one that only the mass-removal guard holds. */
 const UNASKED = `
   gone_at_ms IS NULL
   AND ${NOT_EXCLUDED}
-  AND NOT EXISTS (SELECT 1 FROM due_reads WHERE due_reads.product_id = products.product_id)`;
+  AND NOT EXISTS (
+    SELECT 1 FROM due_reads
+    WHERE due_reads.product_id = products.product_id AND (held = 0 OR parked = 1 OR retry_at_ms > @nowMs)
+  )`;
 
-function readLongAgo(db: Db, exclude: readonly string[], readBeforeMs: number, limit: number): string[] {
+/** A request does not exempt the product: more urgent ones may keep it waiting. A retry would take another's turn. */
+const UNTRIED = `
+  gone_at_ms IS NULL
+  AND ${NOT_EXCLUDED}
+  AND NOT EXISTS (
+    SELECT 1 FROM due_reads
+    WHERE due_reads.product_id = products.product_id AND due_reads.attempts > 0
+  )`;
+
+function fairRead(db: Db, exclude: string, readBeforeMs: number): string[] {
+  return column<object, string>(
+    db,
+    `SELECT product_id FROM products WHERE ${UNTRIED} AND read_at_ms < @readBeforeMs
+     ORDER BY read_at_ms LIMIT 1`,
+  ).all({ exclude, readBeforeMs });
+}
+
+interface Room {
+  readonly nowMs: number;
+  /** JSON array of product ids. */
+  readonly exclude: string;
+  readonly limit: number;
+}
+
+function readLongAgo(db: Db, readBeforeMs: number, room: Room): string[] {
   return column<object, string>(
     db,
     `SELECT product_id FROM products WHERE ${UNASKED} AND read_at_ms < @readBeforeMs
      ORDER BY read_at_ms LIMIT @limit`,
-  ).all({ exclude: JSON.stringify(exclude), readBeforeMs, limit });
+  ).all({ ...room, readBeforeMs });
 }
 
-function oldestEvidence(db: Db, exclude: readonly string[], limit: number): string[] {
+function oldestEvidence(db: Db, room: Room): string[] {
   return column<object, string>(
     db,
     `SELECT product_id FROM products WHERE ${UNASKED} ORDER BY evidence_at_ms LIMIT @limit`,
-  ).all({ exclude: JSON.stringify(exclude), limit });
+  ).all(room);
 }
 
 export interface VerificationCounts {

@@ -1,6 +1,7 @@
 /** The read queue (docs/architecture.md#queue). */
 import type { RunKind } from '../../../src/core/runs.ts';
 import { describe, expect, test } from 'vitest';
+import { LATEST_MS } from '../../../src/core/limits.ts';
 import type { ReadRequest } from '../../../src/core/model.ts';
 import { dueReads, nextReads } from '../../../src/mirror/queries/queue.ts';
 import { OF_FAILURES } from '../../../src/mirror/writer/sqlite-tables.ts';
@@ -190,6 +191,8 @@ test('gives the fair share to the product read longest ago', () => {
   expect(next(NOW)).toEqual(['2', '8']);
   expect(next(NOW, '2')).toEqual(['1', '8']);
   expect(next(T0 + 1)).toEqual(['8', '9']);
+  requestRead(writer.db, '2', { priority: 4 });
+  expect(next(NOW)).toEqual(['2', '8']);
 });
 
 test('reads an untried product before a retry of the same priority', () => {
@@ -240,6 +243,25 @@ test('verifies products read too long ago, then by their last read or delivery, 
   expect([verified(1), due(writer.db, 1)]).toEqual([['10'], ['12']]);
   failed(writer, '11', { retryAtMs: NOW });
   expect(due(writer.db)).toEqual(['12', '11']);
+});
+
+test('verifies a product whose removal the guard holds, unless its reads wait after a failure', () => {
+  const writer = new DirectWriter();
+  product(writer.db, '1', T0);
+  requestRead(writer.db, '1', { notBeforeMs: LATEST_MS });
+  const verified = () =>
+    nextReads(writer.db, {
+      nowMs: NOW,
+      limit: 9,
+      exclude: [],
+      fairBeforeMs: null,
+      verify: { limit: 9, dueBeforeMs: NOW },
+    }).verified;
+  expect(verified()).toEqual(['1']);
+  failed(writer, '1', { retryAtMs: NOW + 1 });
+  expect(verified()).toEqual([]);
+  failed(writer, '1', { retryAtMs: NOW });
+  expect(verified()).toEqual(['1']);
 });
 
 test('verifies nothing while the reads that are due leave no room', () => {
