@@ -14,7 +14,8 @@ interface LookupDeps extends ReadingDeps {
 const PAGE_EVERY_MS = 60_000;
 /** The reads of a page may take this long before the list is searched. */
 const PAGE_READS_MS = 60_000;
-const LIST_EVERY_MS = 60 * 60_000;
+/** Lists cost no more than one page of them in this time: 100,000 products are listed once an hour. */
+const LISTED_PAGE_EVERY_MS = 3_600;
 const READ_ALL_EVERY_MS = 24 * 60 * 60_000;
 const AFTER_FAILURE_MS = 5_000;
 
@@ -33,7 +34,7 @@ export function nextStep(
   if (facts.isFirstRead) return null;
   if (facts.hasConclusion) return 'conclude';
   const isPaged = facts.isPageRead || nowMs >= pagedFromMs + PAGE_READS_MS;
-  const isListDue = facts.isConfirming || nowMs >= facts.searchedAtMs + LIST_EVERY_MS;
+  const isListDue = facts.isConfirming || nowMs >= facts.searchedAtMs + listPauseMs(facts.products);
   const { firstUnlistedMs } = facts;
   if (
     firstUnlistedMs !== null &&
@@ -49,6 +50,10 @@ export function nextStep(
   const isListed = facts.earliestMs <= facts.listedFromMs;
   const waitsSinceMs = Math.max(facts.earliestMs, facts.readAllFromMs);
   return isListed && nowMs >= waitsSinceMs + READ_ALL_EVERY_MS ? 'all' : null;
+}
+
+function listPauseMs(products: number): number {
+  return Math.max(PAGE_EVERY_MS, Math.ceil(products / PAGE) * LISTED_PAGE_EVERY_MS);
 }
 
 export class Lookups {

@@ -19,6 +19,7 @@ const NOW = Date.UTC(2026, 5, 1);
 
 describe('the next step', () => {
   const DONE: SearchFacts = {
+    products: 100_000,
     earliestMs: NOW - MINUTE,
     latestMs: NOW - MINUTE,
     firstUnlistedMs: null,
@@ -44,6 +45,19 @@ describe('the next step', () => {
     ['waits for them for a minute', { ...UNLISTED, isPageRead: false }, NOW - MINUTE, 'list'],
     ['is no second list at once', { ...UNLISTED, isListing: true }, NOW - MINUTE, null],
     ['is no further list within an hour', { ...UNLISTED, searchedAtMs: NOW - HOUR + 1 }, NOW - MINUTE, null],
+    ['is a further list after an hour', { ...UNLISTED, searchedAtMs: NOW - HOUR }, NOW - MINUTE, 'list'],
+    [
+      'is a further list after a minute in a small catalogue',
+      { ...UNLISTED, products: 1_600, searchedAtMs: NOW - MINUTE },
+      NOW - MINUTE,
+      'list',
+    ],
+    [
+      'is no further list within a minute',
+      { ...UNLISTED, products: 2, searchedAtMs: NOW - MINUTE + 1 },
+      NOW - MINUTE,
+      null,
+    ],
     [
       'is a list that confirms the first',
       { ...UNLISTED, isConfirming: true, searchedAtMs: NOW },
@@ -148,9 +162,10 @@ test('gives up variants without a product after two lists, for all of them toget
   expect(reads().filter((id) => !ids.slice(0, 100).includes(id))).toEqual([]);
 });
 
-test('searches the list again for later variants at most once an hour', async () => {
+test('searches a large list again for later variants at most once an hour', async () => {
   const ids = productIds(120);
   const { eventually, now, service, store, name, lists } = await setUp(ids, ids);
+  store.change('UPDATE live_counts SET products = 100000');
   await name('999998');
   await eventually(() => lists().length === 3, { what: 'the first search' });
   store.change('UPDATE runs SET started_at_ms = started_at_ms - ?', 58 * MINUTE);

@@ -16,6 +16,8 @@ export interface SearchFacts {
   readonly searchedAtMs: number;
   /** Start of the last run that reads every product. */
   readonly readAllFromMs: number;
+  /** How many products the mirror has, which is about what a list shows. */
+  readonly products: number;
   /** The oldest last read of a product. */
   readonly oldestReadMs: number;
   readonly isListing: boolean;
@@ -60,6 +62,7 @@ const SOUGHT = `
     ) AS isConfirming,
     EXISTS (SELECT 1 FROM variants WHERE ${IN_VAIN}) AS hasConclusion`;
 
+const PRODUCTS = 'SELECT products FROM live_counts';
 const OLDEST_READ = 'SELECT read_at_ms FROM products WHERE gone_at_ms IS NULL ORDER BY read_at_ms LIMIT 1';
 
 type Flagged<T> = { readonly [K in keyof T]: T[K] extends boolean ? number : T[K] };
@@ -67,7 +70,10 @@ type RunFacts = Pick<
   SearchFacts,
   'listedFromMs' | 'searchedAtMs' | 'readAllFromMs' | 'isListing' | 'isFirstRead'
 >;
-type SoughtFacts = Omit<SearchFacts, keyof RunFacts | 'oldestReadMs' | 'earliestMs' | 'latestMs'> & {
+type SoughtFacts = Omit<
+  SearchFacts,
+  keyof RunFacts | 'products' | 'oldestReadMs' | 'earliestMs' | 'latestMs'
+> & {
   readonly earliestMs: number | null;
   readonly latestMs: number | null;
 };
@@ -89,7 +95,9 @@ export function searchFacts(db: Db, { nowMs }: { readonly nowMs: number }): Sear
     });
     if (sought === undefined || sought.earliestMs === null || sought.latestMs === null) return null;
     const { earliestMs, latestMs, firstUnlistedMs } = sought;
+    const products = column<[], number>(db, PRODUCTS).get() ?? 0;
     return {
+      products,
       earliestMs,
       latestMs,
       firstUnlistedMs,
