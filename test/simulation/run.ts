@@ -55,8 +55,11 @@ const REST_WITHIN_MS = 30 * 60_000;
 const LONGEST_BLOCK_MS = 15 * 60_000;
 /** A little more than the longest pause between two reads for a conflict. */
 const REST_UNAIDED_WITHIN_MS = 20 * 60_000;
-/** Lookups that pause longer than this are not awaited. */
-const SEARCHES_WITHIN_MS = 5 * 60_000;
+/**
+ * A variant that the store does not have is given up only after a read of every product, which the schedule has a bound
+ * for, or a day if it is off. Its search is not awaited for longer than this.
+ */
+const VAIN_SEARCHES_WITHIN_MS = 5 * 60_000;
 const STAYS_MS = 45_000;
 const SLOWEST_ANSWER_MS = 1_000;
 const LONGEST_SLEEP_MS = 3 * 3_600_000;
@@ -367,6 +370,7 @@ class Run {
 
   #onNewEpoch(): void {
     this.#closeObserver();
+    this.#promises.onNewEpoch(this.#time.nowMs + this.#stage.globals.wallOffsetMs);
     this.#guard.restore();
     // A new epoch begins at the end of the inbox: no read shows what only earlier webhooks named.
     this.#answered.forget();
@@ -463,15 +467,14 @@ class Run {
   }
 
   async #restUnaided(): Promise<void> {
-    const longMs = this.#time.nowMs + SEARCHES_WITHIN_MS;
-    const isOver = (): boolean =>
-      this.#isSettled() ||
-      this.#waitsForAPerson() ||
-      (this.#time.nowMs > longMs && this.#isSettled(this.#time.nowMs));
+    const longMs = this.#time.nowMs + VAIN_SEARCHES_WITHIN_MS;
+    const isInStore = (variantId: string): boolean => this.#service.truth.variant(variantId) !== undefined;
+    const isAwaited = (variantId: string): boolean => this.#time.nowMs <= longMs || isInStore(variantId);
+    const isOver = (): boolean => this.#isSettled(isAwaited) || this.#waitsForAPerson();
     const withinMs = REST_UNAIDED_WITHIN_MS + (this.#calls.wasSlowedDown ? LONGEST_BLOCK_MS : 0);
     await this.#waitFor('rest without an operator', withinMs, isOver, 1_000);
     const db = this.#observe();
-    if (db === null || !this.#isSettled()) return;
+    if (db === null || !this.#isSettled(isInStore)) return;
     this.#count('at rest unaided');
     this.#seen.check(db, this.#service, 'all');
     this.#delivered.checkRest(db, this.#service, {
@@ -500,10 +503,9 @@ class Run {
     );
   }
 
-  #isSettled(searchesDueByMs = Number.MAX_SAFE_INTEGER): boolean {
+  #isSettled(isAwaited: (variantId: string) => boolean): boolean {
     const db = this.#observe();
-    if (db === null) return false;
-    return isSettled(db, searchesDueByMs);
+    return db !== null && isSettled(db, isAwaited);
   }
 
   async #settleWebhooks(): Promise<void> {

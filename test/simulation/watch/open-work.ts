@@ -4,15 +4,20 @@ import type { Db } from '../../../src/sqlite/open.ts';
 
 const CHORE_SOON = 'bundles_due_at_ms IS NOT NULL';
 
-export function isSettled(db: Db, searchesDueByMs: number): boolean {
-  const pending = prepared<[number], number>(
+/** @param isAwaited whether the search for the variant must have ended. */
+export function isSettled(db: Db, isAwaited: (variantId: string) => boolean): boolean {
+  const pending = prepared<[], number>(
     db,
     `SELECT EXISTS (SELECT 1 FROM due_reads WHERE held = 0)
-       OR EXISTS (SELECT 1 FROM gaps) OR EXISTS (SELECT 1 FROM variants WHERE lookup_at_ms <= ?)
+       OR EXISTS (SELECT 1 FROM gaps JOIN variants USING (variant_id) WHERE lookup_at_ms IS NULL)
        OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
        OR EXISTS (SELECT 1 FROM mirror_state WHERE ${CHORE_SOON})`,
   ).pluck();
-  return pending.get(searchesDueByMs) === 0;
+  const searched = prepared<[], string>(
+    db,
+    'SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL',
+  ).pluck();
+  return pending.get() === 0 && !searched.all().some(isAwaited);
 }
 
 export function openWork(db: Db): string | null {

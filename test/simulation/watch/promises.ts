@@ -9,10 +9,16 @@ import { present } from '../../shared/present.ts';
 /** Constants of the design, not of the code under test. */
 const REPLICA_LAG_MS = 2_000;
 const REMOVAL_CONFIRM_MS = 30_000;
+const CLOCK_BACK_MS = 30_000;
 
 interface Ended {
   readonly product_id: string;
   readonly made_at_ms: number;
+}
+
+interface KeptDetail extends SeenDetail {
+  /** The instant in the log of inputs, which keeps the stamps of a clock that was ahead. */
+  readonly stampedAtMs: number;
 }
 
 interface LoggedDetail extends SeenDetail {
@@ -86,7 +92,7 @@ const TRIGGERS = `
 
 export class Promises {
   readonly #fault: (what: string) => void;
-  readonly #details = new Map<string, SeenDetail[]>();
+  readonly #details = new Map<string, KeptDetail[]>();
   #log: Db | null = null;
   #checkedSeq = 0;
   removals = 0;
@@ -114,8 +120,17 @@ export class Promises {
 
   sawDetail(productId: string, detail: SeenDetail): void {
     const details = this.#details.get(productId) ?? [];
-    details.push(detail);
+    details.push({ ...detail, stampedAtMs: detail.sentAtMs });
     this.#details.set(productId, details);
+  }
+
+  /** In a new epoch, instants that a wrong clock stamped in the future become the present, as in the mirror's file. */
+  onNewEpoch(nowMs: number): void {
+    for (const [productId, details] of this.#details) {
+      if (details.every(({ sentAtMs }) => sentAtMs <= nowMs + CLOCK_BACK_MS)) continue;
+      const brought = details.map((detail) => ({ ...detail, sentAtMs: Math.min(detail.sentAtMs, nowMs) }));
+      this.#details.set(productId, brought);
+    }
   }
 
   check(db: Db): void {
@@ -233,7 +248,7 @@ function wentByItself(
 function recordedReads(
   log: Db,
   productIds: readonly string[],
-): (productId: string, detail: SeenDetail) => number | null {
+): (productId: string, detail: KeptDetail) => number | null {
   const found = prepared<[string], { seq: number; productId: string; sentAtMs: number }>(
     log,
     `SELECT seq, payload ->> '$.productId' AS productId, payload ->> '$.sentAtMs' AS sentAtMs
@@ -242,8 +257,8 @@ function recordedReads(
   ).all(JSON.stringify(productIds));
   const seqs = new Map(found.map(({ seq, productId, sentAtMs }) => [`${productId} ${sentAtMs}`, seq]));
   const firstAtMs = prepared<[], number | null>(log, 'SELECT min(at_ms) FROM log').pluck().get() ?? 0;
-  return (productId, { sentAtMs }) =>
-    seqs.get(`${productId} ${sentAtMs}`) ?? (sentAtMs < firstAtMs ? 0 : null);
+  return (productId, { stampedAtMs }) =>
+    seqs.get(`${productId} ${stampedAtMs}`) ?? (stampedAtMs < firstAtMs ? 0 : null);
 }
 
 function isShown(detail: SeenDetail, gone: Gone): boolean {
