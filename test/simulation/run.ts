@@ -162,7 +162,10 @@ class Run {
       isCut: () => this.#stage.isCut,
       dateAheadMs: plan.dateAheadMs,
       leavesOutWarehouses: plan.leavesOutWarehouses,
-      onReached: (delivery) => this.#trusted.reached(delivery.items),
+      onReached: (delivery) => {
+        this.#trusted.reached(delivery.items);
+        this.#delivered.reached(delivery.items);
+      },
       onAnswered: (delivery, status, ms) => {
         if (status === 204) this.#delivered.answered(delivery.items);
         this.#forProductsOf(delivery.items, (productId) => this.#seen.delivered(productId));
@@ -374,7 +377,7 @@ class Run {
     this.#guard.restore();
     // A new epoch begins at the end of the inbox: no read shows what only earlier webhooks named.
     this.#answered.forget();
-    this.#delivered.restore();
+    this.#delivered.onNewEpoch();
     this.#seen.restore();
   }
 

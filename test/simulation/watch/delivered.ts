@@ -20,6 +20,8 @@ export class Delivered {
   readonly #fault: (what: string) => void;
   readonly #changes = new Map<string, SentItem[]>();
   #answered = new WeakSet<SentItem>();
+  readonly #reached = new Set<SentItem>();
+  readonly #beforeEpoch = new WeakSet<SentItem>();
   readonly #lost = new WeakSet<SentItem>();
   readonly #misled = new Set<string>();
   readonly #named = new Set<string>();
@@ -45,8 +47,14 @@ export class Delivered {
     for (const item of items) this.#lost.add(item);
   }
 
+  reached(items: readonly SentItem[]): void {
+    for (const item of items) this.#reached.add(item);
+  }
+
   answered(items: readonly SentItem[]): void {
     for (const item of items) {
+      // A new epoch begins at the end of the inbox, and the inbox does not store a repeated body again.
+      if (this.#beforeEpoch.has(item)) continue;
       this.#answered.add(item);
       if (this.passesForLast(item)) this.#misled.add(`${item.id}/${item.warehouse_id}`);
     }
@@ -68,6 +76,12 @@ export class Delivered {
 
   restore(): void {
     this.#answered = new WeakSet();
+  }
+
+  onNewEpoch(): void {
+    this.restore();
+    for (const item of this.#reached) this.#beforeEpoch.add(item);
+    this.#reached.clear();
   }
 
   checkLevels(db: Db, service: SimulatedService): void {
