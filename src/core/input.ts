@@ -150,7 +150,7 @@ export interface RunBegunInput extends InputBase {
 export interface RunEndedInput extends InputBase {
   readonly kind: 'run_ended';
   readonly runId: number;
-  /** Of the same run: in a new file, another run may have the id. */
+  /** Identifies the run together with its id, which another run may have in a new file. */
   readonly startedAtMs: number;
   readonly error: string | null;
   readonly fullSync: boolean;
@@ -163,7 +163,7 @@ export interface ReadFailure {
   /** Failures, this one and earlier, while the store answered other requests. */
   readonly faults: number;
   readonly retryAtMs: number;
-  /** Of the read: how urgently it is repeated if nothing else asks for it. */
+  /** How urgently the read is repeated if nothing else asks for it. */
   readonly priority: number;
   /** No run waits for it. */
   readonly isGivenUp: boolean;

@@ -14,9 +14,15 @@ export const DATE_HEADER_STEP_MS = 1_000;
 
 /** Upper bound for the latency of the fastest delivery of an hour or two. */
 export const PROMPT_MS = 2_000;
-/** Consecutive changes that came after a read but claim to predate it, until the `Date` header counts as wrong. */
+/**
+ * Consecutive changes that came after a read but claim to
+ * predate it, until the `Date` header counts as wrong.
+ */
 export const DATE_CONTRADICTIONS = 3;
-/** A prompt change this long after a read was made after it, so its value proves nothing about the `Date` header. */
+/**
+ * A prompt change this long after a read was made after it, so
+ * its value proves nothing about the `Date` header.
+ */
 export const LONG_AFTER_READ_MS = 30_000;
 
 /** A change stamped further ahead of its arrival than this does not advance the event time. */

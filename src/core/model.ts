@@ -23,7 +23,10 @@ export interface StockLevel {
   readonly eventCount: number;
   /** Arrival of the last delivery that touched the level; EARLIEST_MS if none did. */
   readonly eventAtMs: number;
-  /** Store time: the latest read saw every change before `readLoMs`, none after `readHiMs`; EARLIEST_MS before one. */
+  /**
+   * Store time: the latest read saw every change before
+   * `readLoMs`, none after `readHiMs`; EARLIEST_MS before one.
+   */
   readonly readLoMs: number;
   readonly readHiMs: number;
   /** When the read that set `readLoMs` was sent; EARLIEST_MS before one. */
@@ -36,7 +39,10 @@ export interface StockLevel {
   /** Pending removal: when the first read without the level was sent; null while it is shown. */
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
-  /** When a read moved the total without listing warehouses. The value may be wrong until it is set or shown. */
+  /**
+   * When a read moved the total without listing warehouses. The
+   * value may be wrong until it is set or shown.
+   */
   readonly unexplainedAtMs: number | null;
   readonly changeSeq: number;
 }
@@ -59,7 +65,10 @@ export interface Variant {
   readonly bundledByCount: number;
   readonly asOfMs: number;
   readonly verifiedAtMs: number | null;
-  /** Store time: the high watermark of the latest read if it showed the total but not every level; else EARLIEST_MS. */
+  /**
+   * Store time: the high watermark of the latest read if it
+   * showed the total but not every level; else EARLIEST_MS.
+   */
   readonly totalHiMs: number;
   readonly eventAtMs: number;
   readonly missingAtMs: number | null;
@@ -79,7 +88,10 @@ export interface Product {
   readonly detailJson: string | null;
   /** Sending time of the latest read merged; EARLIEST_MS before the first. */
   readonly readAtMs: number;
-  /** Latest receipt of any answer merged: a read sent less than a replica's lag after it may show an older state. */
+  /**
+   * Latest receipt of any answer merged: a read sent less than a
+   * replica's lag after it may show an older state.
+   */
   readonly readUntilMs: number;
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;
@@ -114,7 +126,10 @@ export interface Gap {
   readonly toQty: number;
 }
 
-/** One row of the change feed. `warehouseId` is null for a change of the total that no warehouse's row explains. */
+/**
+ * One row of the change feed. `warehouseId` is null for a
+ * change of the total that no warehouse's row explains.
+ */
 export interface Change {
   readonly seq: number;
   readonly inboxSeq: number | null;

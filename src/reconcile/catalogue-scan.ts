@@ -1,4 +1,7 @@
-/** Reads the catalogue list by id and adds unknown products to the mirror (docs/architecture.md#catalogue-scan). */
+/**
+ * Reads the catalogue list by id and adds unknown products to
+ * the mirror (docs/architecture.md#catalogue-scan).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Run } from '../core/runs.ts';
 import type { ProductListRequest } from '../store-api/contract/schemas.ts';
@@ -37,7 +40,10 @@ export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSi
   }
 }
 
-/** One page of the list, through the throttle; retried ever more rarely until answered. @throws the signal's reason. */
+/**
+ * One page of the list, through the throttle; retried ever more rarely until answered.
+ * @throws the signal's reason.
+ */
 export async function listPage(
   { throttle, client, random, log }: ReadingDeps,
   request: ProductListRequest,

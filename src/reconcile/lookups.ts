@@ -1,4 +1,7 @@
-/** Searches for the products of variants that only deliveries have named (docs/architecture.md#unknown-variants). */
+/**
+ * Searches for the products of variants that only deliveries
+ * have named (docs/architecture.md#unknown-variants).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
 import type { SearchFacts } from '../mirror/queries/searches.ts';
@@ -20,8 +23,8 @@ const READ_ALL_EVERY_MS = 24 * 60 * 60_000;
 const AFTER_FAILURE_MS = 5_000;
 
 /**
- * `page`: the products edited last. `list`: products that the mirror does not know. `all`: every product. `conclude`:
- * variants that no product has shown.
+ * `page`: the products edited last. `list`: products that the mirror does not
+ * know. `all`: every product. `conclude`: variants that no product has shown.
  */
 type Step = 'page' | 'list' | 'all' | 'conclude';
 
@@ -105,7 +108,8 @@ export class Lookups {
       if (this.#signal.aborted) return;
       this.#deps.log.error(
         { err: error, step },
-        'the search for the products of unknown variants failed and is repeated later; until then their rows are suspect',
+        'the search for the products of unknown variants failed and is repeated later; ' +
+          'until then their rows are suspect',
       );
       await sleep(AFTER_FAILURE_MS, undefined, { signal: this.#signal }).catch(() => undefined);
     }

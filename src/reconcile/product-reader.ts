@@ -45,7 +45,10 @@ export async function readProduct(
   return facts;
 }
 
-/** @param answeredAtMs of the store's last answer. @returns true if the read waits for a schedule or an operator. */
+/**
+ * @param answeredAtMs of the store's last answer.
+ * @returns true if the read waits for a schedule or an operator.
+ */
 export async function recordFailure(
   deps: Pick<ReadingDeps, 'store' | 'now' | 'random'>,
   { productId, priority }: { readonly productId: string; readonly priority: number },

@@ -1,4 +1,6 @@
-/** The queue of product reads (docs/architecture.md#queue). It is in the database, so a kill loses nothing. */
+/**
+ * The queue of product reads (docs/architecture.md#queue). It is in the database, so a kill loses nothing.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIORITY } from '../core/reasons.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
@@ -110,8 +112,8 @@ export class ReadQueue {
       for (const fact of facts) {
         if (fact.kind !== 'wrong_store') continue;
         throttle.stopForWrongStore(
-          `the credentials are those of store ${fact.found}, but the mirror holds store ${fact.expected}; nothing is read: ` +
-            'correct SERVICE_CLIENT_ID, or set DATABASE_PATH to a new file',
+          `the credentials are those of store ${fact.found}, but the mirror holds store ${fact.expected}; ` +
+            'nothing is read: correct SERVICE_CLIENT_ID, or set DATABASE_PATH to a new file',
         );
       }
     } catch (error) {
@@ -127,7 +129,8 @@ export class ReadQueue {
         if (isParked) {
           log.warn(
             { productId, err: error },
-            'the store refuses to answer for this product; its rows stay suspect until the next schedule or resync tries again',
+            'the store refuses to answer for this product; its rows stay suspect until the next schedule ' +
+              'or resync tries again',
           );
         }
       } catch (storeError) {
@@ -138,7 +141,10 @@ export class ReadQueue {
   }
 }
 
-/** The throttle or the failure's record reports other errors; an answer that is not the store's is logged here. */
+/**
+ * The throttle or the failure's record reports other errors;
+ * an answer that is not the store's is logged here.
+ */
 function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
   if (!(error instanceof ServiceError)) return 'error';
   return error.kind === 'contract' ? 'warn' : 'debug';

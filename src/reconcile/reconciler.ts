@@ -40,7 +40,7 @@ const COUNT_AFTER_MS = 5_000;
 const TROUBLE_MS = 1_000;
 const HOUR_MS = 60 * 60_000;
 const ALLOW_REMOVALS_MS = HOUR_MS;
-/** Of SERVICE_MAX_RPS. */
+/** The schedule's share of SERVICE_MAX_RPS. */
 const VERIFICATION_SHARE = 0.2;
 
 export class Reconciler {
@@ -57,7 +57,9 @@ export class Reconciler {
   #scanning: Promise<void> | null = null;
   /** Runs begin one after the other, so that simultaneous requests get the same run. */
   #lastBegun: Promise<unknown> = Promise.resolve();
-  /** Counting the rest of large runs is slow: it gets a twentieth of the time, and runs at least every 5 s. */
+  /**
+   * Counting the rest of large runs is slow: it gets a twentieth of the time, and runs at least every 5 s.
+   */
   #countAgainMs = 0;
 
   constructor(deps: ReconcilerDeps) {

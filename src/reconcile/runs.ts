@@ -14,8 +14,8 @@ export interface OrderedRun extends Run {
 const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downtime']);
 
 /**
- * Begins the reads of everything after a time in which deliveries may have been missed, unless a run covers it
- * (docs/architecture.md#what-may-have-been-missed). Idempotent: the database alone decides.
+ * Begins the reads of everything after a time in which deliveries may have been missed, unless a run
+ * covers it (docs/architecture.md#what-may-have-been-missed). Idempotent: the database alone decides.
  */
 export async function beginRunAfterBarrier(deps: RunDeps): Promise<OrderedRun | null> {
   const { store, now, log } = deps;
@@ -23,10 +23,12 @@ export async function beginRunAfterBarrier(deps: RunDeps): Promise<OrderedRun | 
   if (due === null) return null;
   if (due.kind === 'downtime') {
     log.warn(
-      'deliveries may have been missed: every product is read, the most recently active first; until then its rows are suspect',
+      'deliveries may have been missed: every product is read, the most recently active first; ' +
+        'until then its rows are suspect',
     );
   }
-  // Reads since the barrier count. A new mirror has no barrier, and its first reads may come from a lagging replica.
+  // Reads since the barrier count. A new mirror has no barrier,
+  // and its first reads may come from a lagging replica.
   const isNew = due.trustedAfterMs === EARLIEST_MS;
   const readAfterMs = isNew ? now() + REPLICA_LAG_MS : due.trustedAfterMs;
   return beginCatalogueRun(deps, due.kind, readAfterMs);
@@ -34,7 +36,8 @@ export async function beginRunAfterBarrier(deps: RunDeps): Promise<OrderedRun | 
 
 /**
  * @param readAfterMs earlier reads do not count; by default, those before the start.
- * @returns for an operator or the schedule, the run under way if it is at least as urgent and has anything left to read.
+ * @returns for an operator or the schedule, the run under way
+ * if it is at least as urgent and has anything left to read.
  */
 export async function beginCatalogueRun(
   deps: RunDeps,
@@ -97,7 +100,10 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
   return { ...run, joined: false };
 }
 
-/** A catalogue scan succeeds without a few unreadable products; their rows stay suspect. @returns true if it has ended. */
+/**
+ * A catalogue scan succeeds without a few unreadable products; their rows stay suspect.
+ * @returns true if it has ended.
+ */
 export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   const { store, now, log } = deps;
   const { id, startedAtMs, readAfterMs, productIds } = run;
@@ -126,7 +132,10 @@ async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Prom
   const absent = await store.reader.ask('absentProducts', { productIds });
   if (absent.length === 0) return null;
   const more = absent.length > NAMED ? ` and ${absent.length - NAMED} more` : '';
-  return `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}: check the id; one that was deleted there is removed by a second read, 30 s later`;
+  return (
+    `the store has no product ${absent.slice(0, NAMED).join(', ')}${more}: ` +
+    'check the id; one that was deleted there is removed by a second read, 30 s later'
+  );
 }
 
 /** Leaves the run's counters as the writer has them. */

@@ -1,4 +1,7 @@
-/** Limits requests to the store by concurrency, rate, requested pauses and a breaker (docs/architecture.md#rates). */
+/**
+ * Limits requests to the store by concurrency, rate, requested
+ * pauses and a breaker (docs/architecture.md#rates).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fullJitterMs } from '../store-api/backoff.ts';
 import { messageOf } from '../platform/thrown.ts';
@@ -49,7 +52,9 @@ export class Throttle {
   #failures = 0;
   /** Openings of the breaker since the last success; 0 if closed. */
   #opens = 0;
-  /** Nothing is sent before this: the next probe, or look at the token file. An operator's request ends it. */
+  /**
+   * Nothing is sent before this: the next probe, or look at the token file. An operator's request ends it.
+   */
   #heldUntilMs = 0;
   #pausedUntilMs = 0;
   #inFlight = 0;
@@ -78,7 +83,9 @@ export class Throttle {
     return Math.max(0, this.#slots() - this.#waiting);
   }
 
-  /** When the next request may be sent at the earliest, from now; 0 also while others in flight prevent it. */
+  /**
+   * When the next request may be sent at the earliest, from now; 0 also while others in flight prevent it.
+   */
   freeInMs(): number {
     const { now, maxRps } = this.#deps;
     const tokenInMs = ((1 - this.#tokens) * 1000) / maxRps;
@@ -129,7 +136,10 @@ export class Throttle {
     this.#block({ kind: 'wrong_store', message, untilMs: null });
   }
 
-  /** For an operator's request: tries again at once, except after a wrong store and during a requested pause. */
+  /**
+   * For an operator's request: tries again at once, except after
+   * a wrong store and during a requested pause.
+   */
   release(): void {
     this.#failures = 0;
     this.#opens = 0;

@@ -1,4 +1,7 @@
-/** Scheduled reads (docs/architecture.md#schedule): every product is read within a bound, evenly over the time. */
+/**
+ * Scheduled reads (docs/architecture.md#schedule): every
+ * product is read within a bound, evenly over the time.
+ */
 import type { ReadingDeps } from './product-reader.ts';
 
 export interface VerificationBound {
@@ -35,7 +38,9 @@ interface TickPlan {
   readonly debt: number;
 }
 
-/** @returns how many products a tick reads, and how many of its usual reads it leaves out to pay for a loss. */
+/**
+ * @returns how many products a tick reads, and how many of its usual reads it leaves out to pay for a loss.
+ */
 export function planTick(
   { products, overdueAtEnd, intervalMs, debt }: TickPlan,
   bound: VerificationBound,

@@ -5,7 +5,7 @@ import { applyDelivery } from './apply-delivery.ts';
 import { applyRead } from './apply-read.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
-import { applyLookupMissed } from './removal.ts';
+import { applyLookupMissed } from './remove-rows.ts';
 import type { Tables } from './tables.ts';
 import { unreadProduct } from '../merge/unknown.ts';
 

@@ -69,7 +69,10 @@ function readContext(work: UnitOfWork, input: ReadInput, product: Product | unde
   };
 }
 
-/** A read sent earlier may have been sampled later. Its rows are judged one by one; a 404 requests another read. */
+/**
+ * A read sent earlier may have been sampled later. Its rows
+ * are judged one by one; a 404 requests another read.
+ */
 function applySuperseded(work: UnitOfWork, input: ReadInput, product: Product): void {
   work.tables.putProduct(product);
   const isEarlier = input.receivedAtMs + REPLICA_LAG_MS <= product.readAtMs;
@@ -139,7 +142,8 @@ function applyPresent(
     verdict.kind === 'shown' ? [{ seen, ...verdict }] : [],
   );
   const isShownAgain = product.missingAtMs !== null || product.goneAtMs !== null;
-  // The order of two overlapping answers is unknown, and the merged one may be the older: read again without overlap.
+  // The order of two overlapping answers is unknown, and the
+  // merged one may be the older: read again without overlap.
   if (read.overlaps && (renamed || isShownAgain || shown.some(({ differs }) => differs))) {
     work.requestRead(productId, 'conflict', { atMs: Math.max(input.atMs, product.readUntilMs) });
   }

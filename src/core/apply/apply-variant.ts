@@ -8,7 +8,7 @@ import { makeBundlesDue, noteComponent } from './components.ts';
 import { renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
-/** What the variants of one answer have in common. */
+/** The answer that the variants share. */
 export interface Answer {
   readonly product: Product;
   readonly requestId: string | null;

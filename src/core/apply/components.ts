@@ -3,8 +3,9 @@ import type { Variant } from '../model.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 /**
- * Bundles that contain the variant change with it, without webhooks: they are read a little later, together. This holds
- * for every change of a component, also one that leaves the mirror's quantity as it was or comes before a first bundle.
+ * Bundles that contain the variant change with it, without webhooks: they are
+ * read a little later, together. This holds for every change of a component, also
+ * one that leaves the mirror's quantity as it was or comes before a first bundle.
  */
 export function noteComponent(work: UnitOfWork, variant: Pick<Variant, 'bundledByCount'>): void {
   if (variant.bundledByCount > 0) makeBundlesDue(work);

@@ -1,22 +1,15 @@
-/** Writes what is decided about rows that a read or a search does not show (merge/judge-absence.ts). */
-import type { LookupMissedInput, ProductSnapshot, VariantSnapshot } from '../input.ts';
-import { EARLIEST_MS, LATEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
-import { isNamedSince, judgeAbsence, type AbsenceVerdict } from '../merge/judge-absence.ts';
+/** Writes what is decided about rows that a read does not show (merge/judge-absence.ts). */
+import type { ProductSnapshot, VariantSnapshot } from '../input.ts';
+import { EARLIEST_MS, REMOVAL_CONFIRM_MS } from '../limits.ts';
+import { judgeAbsence, type AbsenceVerdict } from '../merge/judge-absence.ts';
 import type { AbsentLevel } from '../merge/judge-variant.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
-import {
-  contradictsItself,
-  countLevels,
-  countVariants,
-  guardCountsTo,
-  judgeRemovals,
-  removalWindow,
-  type AtStake,
-} from '../merge/removal-guard.ts';
+import { contradictsItself, countLevels, countVariants, judgeRemovals } from '../merge/removal-guard.ts';
 import type { Product, StockLevel, Variant } from '../model.ts';
 import type { Removable } from './fact.ts';
-import { assertInvariant } from './invariant.ts';
-import { renumberLevels, writeLevel } from './rows.ts';
+import { atStake, countRemoval, hold, isAllowed } from './held-removals.ts';
+import { assertSighted, removeLevel, removeOrSearch } from './remove-rows.ts';
+import { writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 export interface AbsentLevels {
@@ -190,167 +183,6 @@ export function applyAbsentProduct(work: UnitOfWork, product: Product, read: Rea
   }
 }
 
-function isAllowed({ input, state }: UnitOfWork): boolean {
-  return input.atMs <= state.removalsAllowedUntilMs;
-}
-
-/** Variants and levels that go with their product or variant are not counted separately. */
-const COUNTER = {
-  product: 'removalsInWindow',
-  variant: 'variantRemovalsInWindow',
-  level: 'levelRemovalsInWindow',
-} as const;
-
-/** Call after everything that the read omits was marked missing. */
-function atStake({ input, state, tables }: UnitOfWork, kind: Removable): AtStake {
-  const removedInWindow = removalWindow(state, input.atMs)[COUNTER[kind]];
-  const live = tables.liveCount(kind);
-  const missing = tables.missingCount(kind, guardCountsTo({ live, removedInWindow }));
-  const shown = kind === 'product' ? tables.shownProductCount(missing + 1) : live;
-  return { live, shown, missing, removedInWindow };
-}
-
-function hold(
-  work: UnitOfWork,
-  what: Removable,
-  productId: string,
-  rows: readonly { readonly missingAtMs: number | null }[],
-): void {
-  if (rows.length === 0) return;
-  work.report({ kind: 'removals_held', what, productId, missing: atStake(work, what).missing });
-  for (const { missingAtMs } of rows) {
-    // As old as the sighting, so that the next read still meets an open request that this read came too early for.
-    const atMs = missingAtMs ?? work.input.atMs;
-    work.requestRead(productId, 'confirm_removal', { atMs, notBeforeMs: LATEST_MS });
-  }
-}
-
-function countRemoval(work: UnitOfWork, kind: Removable): void {
-  const counter = COUNTER[kind];
-  const window = removalWindow(work.state, work.input.atMs);
-  work.state = { ...work.state, ...window, [counter]: window[counter] + 1 };
-}
-
-function assertSighted({ missingAtMs }: { readonly missingAtMs: number | null }, read: ReadContext): void {
-  assertInvariant(
-    missingAtMs !== null && read.sentAtMs - missingAtMs >= REMOVAL_CONFIRM_MS,
-    'a removal is preceded by a sighting',
-    () => `first missing at ${missingAtMs}, removed by a read sent at ${read.sentAtMs}`,
-  );
-}
-
 function idOf({ variantId, warehouseId }: StockLevel): string {
   return `${variantId}/${warehouseId}`;
-}
-
-function removeOrSearch(work: UnitOfWork, variant: Variant, read: ReadContext): void {
-  if (!isNamedSince(variant)) {
-    removeVariant(work, variant, read);
-    return;
-  }
-  work.report({ kind: 'unmapped', variantId: variant.variantId });
-  renumberLevels(work, variant.variantId);
-  work.tables.putVariant({
-    ...variant,
-    productId: null,
-    missingAtMs: null,
-    lookupAtMs: work.input.atMs,
-    changeSeq: work.nextChangeSeq(),
-  });
-}
-
-const REMOVED = {
-  newQty: null,
-  source: 'read',
-  reason: 'removed',
-  orderId: null,
-  userId: null,
-  updateTimeMs: null,
-  requestId: null,
-} as const;
-
-function removeVariant(work: UnitOfWork, variant: Variant, read: ReadContext): void {
-  const { tables } = work;
-  work.report({ kind: 'removed', what: 'variant', id: variant.variantId });
-  for (const level of tables.stockLevelsOf(variant.variantId)) {
-    if (level.goneAtMs === null) removeLevel(work, level, read);
-  }
-  const tombstone: Variant = {
-    ...variant,
-    missingAtMs: null,
-    lookupAtMs: null,
-    goneAtMs: work.input.atMs,
-  };
-  if (variant.availableQty === null) {
-    tables.putVariant(tombstone);
-    return;
-  }
-  const changeSeq = work.appendChange({
-    ...REMOVED,
-    variantId: variant.variantId,
-    warehouseId: null,
-    sku: variant.sku,
-    oldQty: variant.availableQty,
-  });
-  tables.putVariant({ ...tombstone, changeSeq });
-}
-
-function removeLevel(work: UnitOfWork, level: StockLevel, read: ReadContext): void {
-  const { tables } = work;
-  for (const gap of tables.gapsOf(level.variantId)) {
-    if (gap.warehouseId === level.warehouseId) tables.deleteGap(gap);
-  }
-  const changeSeq = work.appendChange({
-    ...REMOVED,
-    variantId: level.variantId,
-    warehouseId: level.warehouseId,
-    sku: tables.variant(level.variantId)?.sku ?? null,
-    oldQty: level.qty,
-  });
-  const isLater = read.loMs > level.readLoMs;
-  writeLevel(work, level, {
-    ...level,
-    changeSeq,
-    goneAtMs: work.input.atMs,
-    missingAtMs: null,
-    readLoMs: isLater ? read.loMs : level.readLoMs,
-    readAtMs: isLater ? read.sentAtMs : level.readAtMs,
-    readHiMs: Math.max(level.readHiMs, read.hiMs),
-  });
-}
-
-export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): void {
-  const read: ReadContext = {
-    sentAtMs: input.sentAtMs,
-    loMs: EARLIEST_MS,
-    // A search has no window.
-    hiMs: EARLIEST_MS,
-    superseded: false,
-    overlaps: false,
-  };
-  for (const variantId of input.variantIds) {
-    const variant = work.tables.variant(variantId);
-    if (variant === undefined || variant.lookupAtMs === null) continue;
-    const verdict = judgeAbsence(variant, read);
-    switch (verdict.kind) {
-      case 'contested':
-        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: input.atMs + REPLICA_LAG_MS });
-        break;
-      case 'sighted':
-        work.tables.putVariant({
-          ...variant,
-          missingAtMs: verdict.missingAtMs,
-          lookupAtMs: verdict.confirmAtMs,
-        });
-        break;
-      case 'confirmed':
-        // Already removed; a later change named it, and no product has it.
-        if (variant.goneAtMs === null) {
-          assertSighted(variant, read);
-          removeVariant(work, variant, read);
-          break;
-        }
-        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
-    }
-  }
 }

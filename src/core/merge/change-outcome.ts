@@ -42,7 +42,10 @@ export interface Arrival {
   readonly isNeverListed: boolean;
 }
 
-/** Whether a read with high watermark `hiMs` may have seen the change; stamped ahead, it may be older than any read. */
+/**
+ * Whether a read with high watermark `hiMs` may have seen the
+ * change; stamped ahead, it may be older than any read.
+ */
 export function mayBeSeen(
   hiMs: number,
   change: StockChange,

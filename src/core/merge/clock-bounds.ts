@@ -1,4 +1,7 @@
-/** Bounds of θ (store time − mirror time), and from them a read's window (docs/architecture.md#clock-bounds). */
+/**
+ * Bounds of θ (store time − mirror time), and from them a
+ * read's window (docs/architecture.md#clock-bounds).
+ */
 import {
   DATE_CONTRADICTIONS,
   DATE_HEADER_STEP_MS,
@@ -25,7 +28,9 @@ export function offsetFloorMs(floor: OffsetFloor): number | null {
   return previous === null ? current : Math.max(current, previous);
 }
 
-/** A change was stamped before it arrived, so θ is at least the difference. Bounds expire after two windows. */
+/**
+ * A change was stamped before it arrived, so θ is at least the difference. Bounds expire after two windows.
+ */
 export function observeArrival(floor: OffsetFloor, updateTimeMs: number, arrivedAtMs: number): OffsetFloor {
   const bound = updateTimeMs - arrivedAtMs;
   const sinceStartMs = arrivedAtMs - floor.offsetWindowStartMs;
@@ -50,7 +55,10 @@ export function isFutureDated(
   return updateTimeMs > arrivedAtMs + offsetMs + FUTURE_DATED_AHEAD_MS;
 }
 
-/** The change was stamped after its arrival: the clock of the node that stamped it is ahead by an unknown amount. */
+/**
+ * The change was stamped after its arrival: the clock of the
+ * node that stamped it is ahead by an unknown amount.
+ */
 export function isAhead(
   updateTimeMs: number,
   arrivedAtMs: number,
@@ -62,9 +70,10 @@ export function isAhead(
 type DateContradictions = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
 
 /**
- * Weighs a change that, by the `Date` of a read's answer, predates that read. If it is prompt and its `old` is the
- * value read, it came after the read: the `Date` was ahead. If its `new` is the value read, the `Date` was right,
- * unless the change is prompt and long after the read, because the level may have changed and changed back.
+ * Weighs a change that, by the `Date` of a read's answer, predates that read. If it is
+ * prompt and its `old` is the value read, it came after the read: the `Date` was
+ * ahead. If its `new` is the value read, the `Date` was right, unless the change is
+ * prompt and long after the read, because the level may have changed and changed back.
  */
 export function weighDate(
   known: DateContradictions,
@@ -112,7 +121,9 @@ interface ReadWindow {
   readonly contradicts: boolean;
 }
 
-/** The window, store time, in which a read was sampled. An unknown bound is infinite: more reads, no error. */
+/**
+ * The window, store time, in which a read was sampled. An unknown bound is infinite: more reads, no error.
+ */
 export function readWindow(
   read: {
     readonly sentAtMs: number;

@@ -1,4 +1,6 @@
-/** Rows that a read does not show (docs/architecture.md#removals): sighted once, confirmed by a second read. */
+/**
+ * Rows that a read does not show (docs/architecture.md#removals): sighted once, confirmed by a second read.
+ */
 import { REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import { isConcurrent, type ReadContext } from './merge-read.ts';
@@ -11,8 +13,9 @@ export type AbsenceVerdict =
   | { readonly kind: 'confirmed'; readonly missingAtMs: number };
 
 /**
- * Decides what an absence proves. A read that may have missed a delivery proves nothing; the first other one is a
- * sighting, and one sent at least 30 s after it confirms the removal, which the mass-removal guard may still hold.
+ * Decides what an absence proves. A read that may have missed a delivery proves
+ * nothing; the first other one is a sighting, and one sent at least 30 s after
+ * it confirms the removal, which the mass-removal guard may still hold.
  */
 export function judgeAbsence(
   row: { readonly missingAtMs: number | null; readonly eventAtMs: number },
@@ -34,9 +37,9 @@ export function judgeAbsence(
 }
 
 /**
- * @returns the live levels that the read should have shown. A detail that omits warehouses says nothing about them,
- * unless its kind never has any: then the levels that an earlier detail listed are gone. Levels that only webhooks
- * named stay.
+ * @returns the live levels that the read should have shown. A detail that omits
+ * warehouses says nothing about them, unless its kind never has any: then the levels
+ * that an earlier detail listed are gone. Levels that only webhooks named stay.
  */
 export function absentLevels(levels: readonly StockLevel[], seen: VariantSnapshot): readonly StockLevel[] {
   const live = levels.filter(({ goneAtMs }) => goneAtMs === null);
@@ -51,8 +54,8 @@ export function isListedOnce({ onHandAsOfMs }: StockLevel): boolean {
 }
 
 /**
- * A delivery named the variant since a read last showed it, or too shortly before to be seen: it may live in another
- * product, so it is searched for instead of removed.
+ * A delivery named the variant since a read last showed it, or too shortly before to
+ * be seen: it may live in another product, so it is searched for instead of removed.
  */
 export function isNamedSince({ eventAtMs, verifiedAtMs }: Variant): boolean {
   return verifiedAtMs === null || eventAtMs + REPLICA_LAG_MS > verifiedAtMs;

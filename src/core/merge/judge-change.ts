@@ -59,8 +59,9 @@ export interface ChangeVerdict {
 }
 
 /**
- * Decides what one change of a delivery does: to its level (rules 1 to 4, `mergeChange`), to the gaps of the level's
- * chain, to the variant's total, and to what is known about the clocks; and why its product must be read, if it must.
+ * Decides what one change of a delivery does: to its level (rules 1 to 4,
+ * `mergeChange`), to the gaps of the level's chain, to the variant's total, and to
+ * what is known about the clocks; and why its product must be read, if it must.
  */
 export function judgeChange(known: KnownOfChange, change: StockChange, delivered: Delivered): ChangeVerdict {
   const { state, level: before, variant } = known;
@@ -91,7 +92,8 @@ export function judgeChange(known: KnownOfChange, change: StockChange, delivered
   if (outcome.requestRead)
     doubts.push(branch === '4b uncertain' && !ahead ? 'perhaps seen' : 'order unknown');
   if ((outcome.applied || isLate) && isPerhapsInTotal) doubts.push('perhaps in the total');
-  // The total may include any part of such a break; an apparent duplicate may be another change, which it lacks.
+  // The total may include any part of such a break; an apparent
+  // duplicate may be another change, which it lacks.
   if (isOpen && (outcome.gap !== null || branch === '3 duplicate')) doubts.push('level open');
   if (gap.kind === 'doubtful') doubts.push(gap.doubt);
 

@@ -27,7 +27,10 @@ interface Delivered {
   readonly latenessMs: number;
 }
 
-/** Decides which gap a change opens, closes or narrows. @param gaps the level's open ones; asked for only if needed. */
+/**
+ * Decides which gap a change opens, closes or narrows.
+ * @param gaps the level's open ones; asked for only if needed.
+ */
 export function judgeGap(
   outcome: ChangeOutcome,
   change: StockChange,
@@ -66,7 +69,8 @@ function judgeLateChange(level: StockLevel, change: StockChange, gaps: readonly 
     const gap = isStart ? { ...narrowed, fromQty: change.new } : { ...narrowed, toQty: change.old };
     return { kind: 'narrowed', gap };
   }
-  // A difference counts below the low watermark too: once the store's clock is set back, new changes have older stamps.
+  // A difference counts below the low watermark too: once the
+  // store's clock is set back, new changes have older stamps.
   const isExplained = change.new === level.qty && change.updateTimeMs < level.readLoMs;
   return isExplained ? NONE : { kind: 'doubtful', doubt: 'no gap fits' };
 }

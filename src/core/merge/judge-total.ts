@@ -14,8 +14,9 @@ export interface TotalVerdict {
 }
 
 /**
- * Decides what the total of an answer proves; the levels of the same answer are judged before it. Changes move a total
- * by differences, so a concurrent read may agree by chance; only unmoved levels prove that it agrees.
+ * Decides what the total of an answer proves; the levels of the same answer
+ * are judged before it. Changes move a total by differences, so a concurrent
+ * read may agree by chance; only unmoved levels prove that it agrees.
  */
 export function judgeTotal(
   variant: Variant,

@@ -19,7 +19,9 @@ export interface KnownOfVariant {
 }
 
 export type VariantVerdict =
-  /** The answer may be older than the variant's removal, or than a read that shows it elsewhere or nowhere. */
+  /**
+   * The answer may be older than the variant's removal, or than a read that shows it elsewhere or nowhere.
+   */
   | { readonly kind: 'unproven'; readonly variant: Variant | null }
   /** Another product's later answer shows it. */
   | { readonly kind: 'elsewhere'; readonly overlapping: readonly string[] }
@@ -40,7 +42,10 @@ export interface ShownVariant {
   readonly overlapping: readonly string[];
   readonly levels: readonly LevelVerdict[];
   readonly absent: readonly AbsentLevel[];
-  /** Levels that return with the variant though no read shows them: as tombstones they would reject every change. */
+  /**
+   * Levels that return with the variant though no read shows
+   * them: as tombstones they would reject every change.
+   */
   readonly restored: readonly StockLevel[];
   readonly total: TotalVerdict;
   readonly doubt: 'conflict' | 'overtaken' | null;
@@ -53,13 +58,16 @@ export interface ShownVariant {
   readonly differs: boolean;
   /** Bundles that contain the variant have changed with it. */
   readonly movesBundles: boolean;
-  /** A bundle that no earlier change of a component could make due, in an answer that may lack such a change. */
+  /**
+   * A bundle that no earlier change of a component could make
+   * due, in an answer that may lack such a change.
+   */
   readonly isOvertakenBundle: boolean;
 }
 
 /**
- * Decides what an answer says about one variant: whether it is this product's, its description, each of its levels
- * (`judgeLevel`), the levels that the answer omits, and its total (`judgeTotal`).
+ * Decides what an answer says about one variant: whether it is this product's, its description, each
+ * of its levels (`judgeLevel`), the levels that the answer omits, and its total (`judgeTotal`).
  */
 export function judgeVariant(
   known: KnownOfVariant,
@@ -69,7 +77,8 @@ export function judgeVariant(
   const { variant, product, levels } = known;
   const base = variant ?? unmappedVariant(seen.variantId, null);
   const concurrent = isConcurrent(base, read);
-  // A concurrent read neither restores a tombstone nor creates a variant that a later read may have shown to be gone.
+  // A concurrent read neither restores a tombstone nor creates a
+  // variant that a later read may have shown to be gone.
   if (concurrent && (variant === undefined || isPerhapsStillGone(variant, read))) {
     const isShownHere = variant !== undefined && !read.superseded;
     const mapped = isShownHere ? { ...variant, productId: product.productId, lookupAtMs: null } : null;
@@ -196,7 +205,10 @@ const VALUES_OF_READS = [
 
 const SHOWN_VALUES = [...VALUES_OF_READS, 'onHand', 'reservedQty'] as const;
 
-/** Whether the rows of its warehouses show something else, or are shown instead of its total or no longer are. */
+/**
+ * Whether the rows of its warehouses show something else, or
+ * are shown instead of its total or no longer are.
+ */
 function isShownDifferently(before: Variant, after: Variant): boolean {
   const isOnlyTotal = ({ totalHiMs }: Variant): boolean => totalHiMs > EARLIEST_MS;
   return (

@@ -1,4 +1,7 @@
-/** Applies one change to its stock level; branches begin with their rule's number (docs/architecture.md#changes). */
+/**
+ * Applies one change to its stock level; branches begin with
+ * their rule's number (docs/architecture.md#changes).
+ */
 import { mayBeSeen, withEvent, withValue, type Arrival, type ChangeOutcome } from './change-outcome.ts';
 import type { StockChange } from '../input.ts';
 import type { StockLevel } from '../model.ts';

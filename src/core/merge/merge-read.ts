@@ -1,4 +1,7 @@
-/** Applies a read to a level or total; never overwrites a change it may not have seen (docs/architecture.md#reads). */
+/**
+ * Applies a read to a level or total; never overwrites a
+ * change it may not have seen (docs/architecture.md#reads).
+ */
 import type { LevelSnapshot } from '../input.ts';
 import { REPLICA_LAG_MS } from '../limits.ts';
 import type { StockLevel } from '../model.ts';
@@ -11,11 +14,17 @@ export interface ReadContext {
   readonly hiMs: number;
   /** A read of the same product that was sent later is already merged. */
   readonly superseded: boolean;
-  /** Sent less than a replica's lag after another merged answer was received: which of the two is newer is unknown. */
+  /**
+   * Sent less than a replica's lag after another merged answer
+   * was received: which of the two is newer is unknown.
+   */
   readonly overlaps: boolean;
 }
 
-/** The read may have missed the last delivery that touched this: it was not sent a replica's lag after its arrival. */
+/**
+ * The read may have missed the last delivery that touched
+ * this: it was not sent a replica's lag after its arrival.
+ */
 export function isConcurrent(touched: { readonly eventAtMs: number }, read: ReadContext): boolean {
   return read.superseded || read.sentAtMs < touched.eventAtMs + REPLICA_LAG_MS;
 }
@@ -44,8 +53,9 @@ export interface LevelVerdict {
 }
 
 /**
- * Decides what one level of an answer proves. A read that may have missed a delivery overwrites nothing and asks for
- * another read if it differs; any other read sets quantity and watermarks, and restores a tombstone.
+ * Decides what one level of an answer proves. A read that may have missed
+ * a delivery overwrites nothing and asks for another read if it differs;
+ * any other read sets quantity and watermarks, and restores a tombstone.
  */
 export function judgeLevel(
   before: StockLevel | undefined,
@@ -113,7 +123,8 @@ function dominate(level: StockLevel, seen: LevelSnapshot, read: ReadContext): St
     qty: seen.availableQty,
     source: changed ? 'read' : level.source,
     asOfMs: changed ? read.sentAtMs : level.asOfMs,
-    // A later read cannot have seen less, so a low watermark above this read's window came from a wrong clock.
+    // A later read cannot have seen less, so a low watermark above
+    // this read's window came from a wrong clock.
     readLoMs: level.readLoMs > read.hiMs ? read.loMs : Math.max(level.readLoMs, read.loMs),
     readHiMs: read.hiMs,
     readAtMs: read.sentAtMs,

@@ -77,7 +77,8 @@ export function conflictReadsAfter(
 ): number {
   if (standing === undefined || !isConflict(standing.reason)) return Math.max(0, reads - 1);
   const pauseMs = conflictPauseMs(reads, standing.reason);
-  // A read during the pause had another cause, such as a downtime: only reads for conflicts make pauses longer.
+  // A read during the pause had another cause, such as a
+  // downtime: only reads for conflicts make pauses longer.
   if (read.sentAtMs < readUntilMs + pauseMs) return reads;
   if (read.sentAtMs >= readAtMs + Math.max(CONFLICT_ROW_MS, 2 * pauseMs)) return 1;
   const isContradicted = standing.reason === 'conflict' && isMet(standing, read);

@@ -1,4 +1,7 @@
-/** Holds mass removals for the operator: they are likelier wrong answers (docs/architecture.md#mass-removal-guard). */
+/**
+ * Holds mass removals for the operator: they are likelier
+ * wrong answers (docs/architecture.md#mass-removal-guard).
+ */
 import type { ProductSnapshot, VariantSnapshot } from '../input.ts';
 import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS } from '../limits.ts';
 import type { MirrorState, StockLevel, Variant } from '../model.ts';
@@ -41,7 +44,7 @@ export function guardCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing'
   return Math.max(GUARD_ROWS, Math.floor((live + removedInWindow) * GUARD_SHARE)) + 1;
 }
 
-/** What a read says about the rows of one kind that its product had before. */
+/** One read's answer about the rows of one kind that its product had before. */
 export interface ReadCount {
   readonly before: number;
   readonly missing: number;
@@ -50,14 +53,17 @@ export interface ReadCount {
 }
 
 /**
- * Decides whether one read's removals of a kind wait for the operator: because the store would have lost too much at
- * once (`atStake`), or because this answer leaves out too much (`read`).
+ * Decides whether one read's removals of a kind wait for the operator: because the store would
+ * have lost too much at once (`atStake`), or because this answer leaves out too much (`read`).
  */
 export function judgeRemovals(atStake: AtStake, read: ReadCount | null): boolean {
   return guardHolds(atStake) || (read !== null && readHolds(read));
 }
 
-/** All of several variants, or all levels in several warehouses, are missing: a deleted product would answer 404. */
+/**
+ * All of several variants, or all levels in several
+ * warehouses, are missing: a deleted product would answer 404.
+ */
 export function readHolds({ before, missing, missingGroups }: ReadCount): boolean {
   const isEmptied = missing === before && missingGroups > 1;
   return isEmptied || (missing > GUARD_ROWS && missing * 2 > before);
@@ -72,7 +78,10 @@ export function countVariants(
   return { before: live.length, missing, missingGroups: missing };
 }
 
-/** Closing one warehouse is ordinary, even the only one. @param known the levels of each variant that lists any. */
+/**
+ * Closing one warehouse is ordinary, even the only one.
+ * @param known the levels of each variant that lists any.
+ */
 export function countLevels(
   known: readonly { readonly seen: VariantSnapshot; readonly levels: readonly StockLevel[] }[],
 ): ReadCount {

@@ -3,7 +3,10 @@ import type { StockChange } from '../input.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import { withEvent, withValue, type Arrival, type ChangeOutcome } from './change-outcome.ts';
 
-/** A read has shown the level since, but too close to a change to set it; with constant changes, every read is. */
+/**
+ * A read has shown the level since, but too close to a change
+ * to set it; with constant changes, every read is.
+ */
 function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {
   return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
 }
@@ -22,7 +25,10 @@ function isNewerThanRemoval(
   return !futureDated && !ahead && change.updateTimeMs > removed.readHiMs;
 }
 
-/** A late change does not restore a tombstone. One that the last read may not have seen requests another read. */
+/**
+ * A late change does not restore a tombstone. One that the
+ * last read may not have seen requests another read.
+ */
 export function mergeIntoTombstone(level: StockLevel, change: StockChange, arrival: Arrival): ChangeOutcome {
   const seen = change.updateTimeMs < arrival.seenBeforeMs;
   const advances = !arrival.futureDated && change.updateTimeMs > level.eventTimeMs;

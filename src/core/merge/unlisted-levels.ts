@@ -1,4 +1,7 @@
-/** Variants read with a total but no warehouses (docs/architecture.md#totals): no read shows which level is wrong. */
+/**
+ * Variants read with a total but no warehouses
+ * (docs/architecture.md#totals): no read shows which level is wrong.
+ */
 import type { StockChange, VariantSnapshot } from '../input.ts';
 import { EARLIEST_MS } from '../limits.ts';
 import type { StockLevel, Variant } from '../model.ts';
@@ -37,7 +40,10 @@ export function isInTotal(level: StockLevel): boolean {
   return level.unexplainedAtMs !== null;
 }
 
-/** A total sets no window in its levels: a change up to this instant may be in the total, so it requests a read. */
+/**
+ * A total sets no window in its levels: a change up to this
+ * instant may be in the total, so it requests a read.
+ */
 export function totalHiMs(seen: VariantSnapshot, { hiMs }: ReadContext): number {
   return seen.levels === null ? hiMs : EARLIEST_MS;
 }

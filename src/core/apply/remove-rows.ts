@@ -1,0 +1,132 @@
+/** Turns rows into tombstones, and gives up variants that no search has found. */
+import type { LookupMissedInput } from '../input.ts';
+import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { isNamedSince, judgeAbsence } from '../merge/judge-absence.ts';
+import type { ReadContext } from '../merge/merge-read.ts';
+import type { StockLevel, Variant } from '../model.ts';
+import { assertInvariant } from './invariant.ts';
+import { renumberLevels, writeLevel } from './rows.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+
+export function assertSighted(
+  { missingAtMs }: { readonly missingAtMs: number | null },
+  read: ReadContext,
+): void {
+  assertInvariant(
+    missingAtMs !== null && read.sentAtMs - missingAtMs >= REMOVAL_CONFIRM_MS,
+    'a removal is preceded by a sighting',
+    () => `first missing at ${missingAtMs}, removed by a read sent at ${read.sentAtMs}`,
+  );
+}
+
+export function removeOrSearch(work: UnitOfWork, variant: Variant, read: ReadContext): void {
+  if (!isNamedSince(variant)) {
+    removeVariant(work, variant, read);
+    return;
+  }
+  work.report({ kind: 'unmapped', variantId: variant.variantId });
+  renumberLevels(work, variant.variantId);
+  work.tables.putVariant({
+    ...variant,
+    productId: null,
+    missingAtMs: null,
+    lookupAtMs: work.input.atMs,
+    changeSeq: work.nextChangeSeq(),
+  });
+}
+
+const REMOVED = {
+  newQty: null,
+  source: 'read',
+  reason: 'removed',
+  orderId: null,
+  userId: null,
+  updateTimeMs: null,
+  requestId: null,
+} as const;
+
+function removeVariant(work: UnitOfWork, variant: Variant, read: ReadContext): void {
+  const { tables } = work;
+  work.report({ kind: 'removed', what: 'variant', id: variant.variantId });
+  for (const level of tables.stockLevelsOf(variant.variantId)) {
+    if (level.goneAtMs === null) removeLevel(work, level, read);
+  }
+  const tombstone: Variant = {
+    ...variant,
+    missingAtMs: null,
+    lookupAtMs: null,
+    goneAtMs: work.input.atMs,
+  };
+  if (variant.availableQty === null) {
+    tables.putVariant(tombstone);
+    return;
+  }
+  const changeSeq = work.appendChange({
+    ...REMOVED,
+    variantId: variant.variantId,
+    warehouseId: null,
+    sku: variant.sku,
+    oldQty: variant.availableQty,
+  });
+  tables.putVariant({ ...tombstone, changeSeq });
+}
+
+export function removeLevel(work: UnitOfWork, level: StockLevel, read: ReadContext): void {
+  const { tables } = work;
+  for (const gap of tables.gapsOf(level.variantId)) {
+    if (gap.warehouseId === level.warehouseId) tables.deleteGap(gap);
+  }
+  const changeSeq = work.appendChange({
+    ...REMOVED,
+    variantId: level.variantId,
+    warehouseId: level.warehouseId,
+    sku: tables.variant(level.variantId)?.sku ?? null,
+    oldQty: level.qty,
+  });
+  const isLater = read.loMs > level.readLoMs;
+  writeLevel(work, level, {
+    ...level,
+    changeSeq,
+    goneAtMs: work.input.atMs,
+    missingAtMs: null,
+    readLoMs: isLater ? read.loMs : level.readLoMs,
+    readAtMs: isLater ? read.sentAtMs : level.readAtMs,
+    readHiMs: Math.max(level.readHiMs, read.hiMs),
+  });
+}
+
+export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): void {
+  const read: ReadContext = {
+    sentAtMs: input.sentAtMs,
+    loMs: EARLIEST_MS,
+    // A search has no window.
+    hiMs: EARLIEST_MS,
+    superseded: false,
+    overlaps: false,
+  };
+  for (const variantId of input.variantIds) {
+    const variant = work.tables.variant(variantId);
+    if (variant === undefined || variant.lookupAtMs === null) continue;
+    const verdict = judgeAbsence(variant, read);
+    switch (verdict.kind) {
+      case 'contested':
+        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: input.atMs + REPLICA_LAG_MS });
+        break;
+      case 'sighted':
+        work.tables.putVariant({
+          ...variant,
+          missingAtMs: verdict.missingAtMs,
+          lookupAtMs: verdict.confirmAtMs,
+        });
+        break;
+      case 'confirmed':
+        // Already removed; a later change named it, and no product has it.
+        if (variant.goneAtMs === null) {
+          assertSighted(variant, read);
+          removeVariant(work, variant, read);
+          break;
+        }
+        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
+    }
+  }
+}
