@@ -230,7 +230,7 @@ class Story {
     if (line.level === 'error' || line.level === 'fatal') this.say(`${colours.red(line.level)}  ${line.msg}`);
     const fact = line as unknown as Fact;
     // A bundle's total follows its components without a webhook: no repair.
-    if (fact.kind === 'drift' && fact.cause === 'derived') return;
+    if (fact.kind === 'drift' && fact.reason === 'derived') return;
     if (fact.kind === 'gap_closed' || fact.kind === 'gap_proved' || fact.kind === 'drift') {
       this.#counts[fact.kind] += 1;
     }

@@ -21,9 +21,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const drift = (cause: 'gap' | 'derived', n = 1): Fact => ({
+const drift = (reason: 'gap' | 'derived', n = 1): Fact => ({
   kind: 'drift',
-  cause,
+  reason,
   productId: '10',
   variantId: String(n),
   warehouseId: '1',

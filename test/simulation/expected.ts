@@ -1,5 +1,5 @@
 /** Faults and branches that a few hundred seeds must have covered. */
-import { DRIFT_CAUSES } from '../../src/core/causes.ts';
+import { DRIFT_REASONS } from '../../src/core/drift-reasons.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { REASONS } from '../../src/core/reasons.ts';
 import { CHANGE_BRANCHES } from '../../src/core/merge/change-outcome.ts';
@@ -73,7 +73,7 @@ const EXPECTED: readonly string[] = [
     (branch) => `level: ${branch}`,
   ),
   ...Object.keys(FACTS).map((kind) => `fact: ${kind}`),
-  ...DRIFT_CAUSES.map((cause) => `drift: ${cause}`),
+  ...DRIFT_REASONS.map((reason) => `drift: ${reason}`),
   ...Object.keys(REASONS).map((reason) => `read_requested: ${reason}`),
   ...OPERATIONS.map((what) => `operation: ${what}`),
   ...MANGLINGS.map((what) => `body: ${what}`),

@@ -643,7 +643,7 @@ class Run {
 
   #countFact(fact: Fact): void {
     this.#count('branch' in fact ? `${fact.kind}: ${fact.branch}` : `fact: ${fact.kind}`);
-    if (fact.kind === 'drift') this.#count(`drift: ${fact.cause}`);
+    if (fact.kind === 'drift') this.#count(`drift: ${fact.reason}`);
     if (fact.kind === 'read_requested') this.#count(`read_requested: ${fact.reason}`);
   }
 

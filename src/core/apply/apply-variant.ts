@@ -1,5 +1,5 @@
 /** Writes what is decided about one variant of an answer (merge/judge-variant.ts). */
-import type { DriftCause } from '../causes.ts';
+import type { DriftReason } from '../drift-reasons.ts';
 import type { VariantSnapshot } from '../input.ts';
 import { judgeVariant, type ShownVariant, type VariantVerdict } from '../merge/judge-variant.ts';
 import type { LevelVerdict, ReadContext } from '../merge/merge-read.ts';
@@ -101,17 +101,17 @@ function writeJudgedLevel(
     return;
   }
   const { oldQty } = overwritten;
-  const cause = oldQty === null ? null : driftCause(work, answer, seen, warehouseId);
+  const reason = oldQty === null ? null : driftReason(work, answer, seen, warehouseId);
   const changeSeq = work.appendChange({
     ...rowOf(seen, answer),
     warehouseId,
     oldQty,
     newQty,
-    reason: cause ?? (before === undefined ? 'first_read' : 'restored'),
+    reason: reason ?? (before === undefined ? 'first_read' : 'restored'),
   });
   writeLevel(work, before, { ...level, changeSeq });
-  if (oldQty === null || cause === null) return;
-  reportDrift(work, answer, seen, { cause, warehouseId, oldQty, newQty });
+  if (oldQty === null || reason === null) return;
+  reportDrift(work, answer, seen, { reason, warehouseId, oldQty, newQty });
 }
 
 /** The feed shows a total's movement only where the levels do not explain it. */
@@ -123,17 +123,17 @@ function writeTotal(
 ): void {
   if (total.moved === null) return;
   const { oldQty, newQty } = total.moved;
-  const cause = oldQty === null ? null : driftCause(work, answer, seen, null);
+  const reason = oldQty === null ? null : driftReason(work, answer, seen, null);
   const isRestored = before !== undefined && before.goneAtMs !== null;
   work.appendChange({
     ...rowOf(seen, answer),
     warehouseId: null,
     oldQty,
     newQty,
-    reason: cause ?? (isRestored ? 'restored' : 'first_read'),
+    reason: reason ?? (isRestored ? 'restored' : 'first_read'),
   });
-  if (oldQty === null || cause === null) return;
-  reportDrift(work, answer, seen, { cause, warehouseId: null, oldQty, newQty });
+  if (oldQty === null || reason === null) return;
+  reportDrift(work, answer, seen, { reason, warehouseId: null, oldQty, newQty });
 }
 
 function writeRestored(
@@ -162,12 +162,12 @@ function suspectLevels(work: UnitOfWork, variantId: string): void {
 }
 
 /** @param warehouseId null for the variant's total. */
-function driftCause(
+function driftReason(
   { tables }: UnitOfWork,
   { inDowntime, inConflict }: Answer,
   seen: VariantSnapshot,
   warehouseId: string | null,
-): DriftCause {
+): DriftReason {
   if (warehouseId === null && seen.kind === 'bundle') return 'derived';
   const gaps = tables.gapsOf(seen.variantId);
   if (gaps.some((gap) => warehouseId === null || gap.warehouseId === warehouseId)) return 'gap';
@@ -176,7 +176,7 @@ function driftCause(
 }
 
 interface Drift {
-  readonly cause: DriftCause;
+  readonly reason: DriftReason;
   readonly warehouseId: string | null;
   readonly oldQty: number;
   readonly newQty: number;

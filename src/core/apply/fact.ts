@@ -1,7 +1,7 @@
 /** Facts: the effects of an input, for logs and counters. The tables do not depend on them. */
 import type { ChangeBranch } from '../merge/change-outcome.ts';
 import type { LevelBranch } from '../merge/merge-read.ts';
-import type { DriftCause } from '../causes.ts';
+import type { DriftReason } from '../drift-reasons.ts';
 import type { Gap } from '../model.ts';
 import type { Reason } from '../reasons.ts';
 import type { Run } from '../runs.ts';
@@ -28,7 +28,7 @@ export type Fact =
   | { readonly kind: 'gap_proved'; readonly gap: Gap; readonly productId: string }
   | {
       readonly kind: 'drift';
-      readonly cause: DriftCause;
+      readonly reason: DriftReason;
       readonly productId: string;
       readonly variantId: string;
       readonly warehouseId: string | null;

@@ -1,5 +1,5 @@
 /** The change feed (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
-import type { DriftCause } from '../../core/causes.ts';
+import type { DriftReason } from '../../core/drift-reasons.ts';
 import type { Change } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { column, onlyRow, prepared } from '../../sqlite/prepared.ts';
@@ -51,7 +51,7 @@ const DRIFT = `
 
 export function driftBefore(
   db: Db,
-  args: { readonly before: number; readonly reasons: readonly DriftCause[]; readonly limit: number },
+  args: { readonly before: number; readonly reasons: readonly DriftReason[]; readonly limit: number },
 ): { readonly rows: readonly ChangeRow[]; readonly hasMore: boolean } {
   const found = args.reasons
     .flatMap((reason) =>

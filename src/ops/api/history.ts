@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { DRIFT_CAUSES } from '../../core/causes.ts';
+import { DRIFT_REASONS } from '../../core/drift-reasons.ts';
 import type { StoreReader } from '../../mirror/mirror.ts';
 import { causeWords } from '../shared/words.ts';
 import { apiRouter, endOf, flagParameter, listEnd, newestFirst, reading, type ApiRouter } from './router.ts';
@@ -8,10 +8,10 @@ import { changeSchema, instant, type Change } from './rows.ts';
 const drift = reading('/api/drift', {
   operationId: 'drift',
   summary: 'Differences that reads found and corrected',
-  description: `Newest first. \`reason\` is the probable cause: ${DRIFT_CAUSES.map((cause) => `${cause} (${causeWords(cause)})`).join(', ')}.`,
+  description: `Newest first. \`reason\` is the probable cause: ${DRIFT_REASONS.map((reason) => `${reason} (${causeWords(reason)})`).join(', ')}.`,
   query: {
     reason: z
-      .enum(DRIFT_CAUSES, `must be one of ${DRIFT_CAUSES.join(', ')}`)
+      .enum(DRIFT_REASONS, `must be one of ${DRIFT_REASONS.join(', ')}`)
       .optional()
       .openapi({ description: 'Only this cause.' }),
     ...newestFirst,
@@ -59,7 +59,7 @@ export function historyRoutes(reader: StoreReader): ApiRouter {
   const app = apiRouter();
   app.openapi(drift, async (c) => {
     const { reason, after: before = NEWEST, limit } = c.req.valid('query');
-    const reasons = reason === undefined ? DRIFT_CAUSES : [reason];
+    const reasons = reason === undefined ? DRIFT_REASONS : [reason];
     const { rows, hasMore } = await reader.ask('driftBefore', { before, reasons, limit });
     return c.json({ drift: rows as Change[], ...endOf(hasMore ? rows.at(-1)?.seq : null) }, 200);
   });

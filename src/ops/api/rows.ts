@@ -1,6 +1,6 @@
 /** Rows with the names and meanings of the SQL views (docs/reading-the-mirror.md#views). */
 import { z } from '@hono/zod-openapi';
-import { READ_REASONS } from '../../core/causes.ts';
+import { READ_REASONS } from '../../core/drift-reasons.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { WHY_NOT, type WhyNot } from '../../mirror/file/suspicion.ts';

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Fact } from '../../core/apply/fact.ts';
-import { DRIFT_CAUSES } from '../../core/causes.ts';
+import { DRIFT_REASONS } from '../../core/drift-reasons.ts';
 
 export type Counting = ReturnType<typeof createCounting>;
 
@@ -46,7 +46,7 @@ export function createCounting(registry: Registry) {
   deliveries.inc({ answer: '204', reason: '' }, 0);
   for (const reason of ['not_stored', 'no_room']) deliveries.inc({ answer: '503', reason }, 0);
   for (const event of ['opened', 'closed', 'proved']) gaps.inc({ event }, 0);
-  for (const cause of DRIFT_CAUSES) drift.inc({ cause }, 0);
+  for (const cause of DRIFT_REASONS) drift.inc({ cause }, 0);
   return {
     deliveries,
     requests: new Counter({
@@ -62,7 +62,7 @@ export function createCounting(registry: Registry) {
         gaps.inc({ event: 'proved' });
         repairSeconds.observe(Math.max(0, nowMs - fact.gap.openedAtMs) / 1_000);
       } else if (fact.kind === 'met') repairSeconds.observe(Math.max(0, fact.ageMs) / 1_000);
-      else if (fact.kind === 'drift') drift.inc({ cause: fact.cause });
+      else if (fact.kind === 'drift') drift.inc({ cause: fact.reason });
       else if (fact.kind === 'dead_letter') deadLetters.inc();
     },
   };

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import { DRIFT_CAUSES } from '../../core/causes.ts';
+import { DRIFT_REASONS } from '../../core/drift-reasons.ts';
 import { mayAllowRemovals } from '../access/sign-in.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { OpsDeps } from '../shared/operator.ts';
@@ -47,7 +47,7 @@ export function problemPages(deps: ProblemsDeps, show: ShowPage): Hono<OpsEnv> {
     const text = c.req.query('before') ?? '';
     const before = /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER;
     const [found, counts] = await Promise.all([
-      reader.ask('driftBefore', { before, reasons: DRIFT_CAUSES, limit: DIFFERENCES_SHOWN }),
+      reader.ask('driftBefore', { before, reasons: DRIFT_REASONS, limit: DIFFERENCES_SHOWN }),
       state.status(),
     ]);
     const shown = { names, isFirst: before === Number.MAX_SAFE_INTEGER };

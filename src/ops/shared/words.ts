@@ -1,5 +1,5 @@
 /** The mirror's codes in plain words. Codes of other versions are shown as they are. */
-import type { ReadReason } from '../../core/causes.ts';
+import type { ReadReason } from '../../core/drift-reasons.ts';
 import type { Reason } from '../../core/reasons.ts';
 import type { RunKind } from '../../core/runs.ts';
 

@@ -48,7 +48,7 @@ function lineOf(fact: Fact): Line {
       ];
     case 'drift':
       // A bundle's total follows its components without a webhook: no fault.
-      return fact.cause === 'derived'
+      return fact.reason === 'derived'
         ? null
         : ['info', 'a read found a difference from the store and corrected it'];
     case 'removed':

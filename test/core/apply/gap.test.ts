@@ -88,7 +88,7 @@ describe('the read that answers a gap', () => {
     const mirror = mirrorAfterRead();
     mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
     const facts = mirror.read(single(2), { sentAtMs: AT + 3 * S });
-    const drift = { kind: 'drift', cause: 'gap', oldQty: 3, newQty: 2 };
+    const drift = { kind: 'drift', reason: 'gap', oldQty: 3, newQty: 2 };
     expect(facts).toContainEqual(expect.objectContaining(drift));
     expect(kinds(facts)).toContain('gap_proved');
     expect([mirror.qty(), mirror.gaps(), mirror.reason('10')]).toEqual([2, [], null]);

@@ -88,7 +88,7 @@ test('a downtime makes what was not read since untrusted, and names the cause of
   mirror.applyInput(missedAt(T0 + 60 * S));
   expect(mirror.tables.state().trustedAfterMs).toBe(T0 + 62 * S);
   const first = mirror.read(single(4), { sentAtMs: T0 + 62 * S });
-  expect(first).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'downtime' }));
+  expect(first).toContainEqual(expect.objectContaining({ kind: 'drift', reason: 'downtime' }));
   const second = mirror.read(single(3), { sentAtMs: T0 + 70 * S });
-  expect(second).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'lost_tail' }));
+  expect(second).toContainEqual(expect.objectContaining({ kind: 'drift', reason: 'lost_tail' }));
 });

@@ -143,7 +143,7 @@ describe('derived totals', () => {
       productSnapshot([variantSnapshot(null, { variantId: '200', kind: 'bundle', availableQty: 3 })]),
       { sentAtMs: AT + 17 * S, productId: '20' },
     );
-    expect(facts).toContainEqual(expect.objectContaining({ kind: 'drift', cause: 'derived' }));
+    expect(facts).toContainEqual(expect.objectContaining({ kind: 'drift', reason: 'derived' }));
     expect([mirror.total('200'), mirror.reason('20')]).toEqual([3, null]);
   });
 
