@@ -28,24 +28,25 @@ const REQUESTED = `
 const free = (table: string): string => `
   ${table}.${NOT_EXCLUDED}
   AND NOT EXISTS (
-    SELECT 1 FROM due_reads d
-    WHERE d.product_id = ${table}.product_id AND d.failed_at_ms IS NOT NULL
-      AND (d.held = 0 OR d.parked = 1 OR d.retry_at_ms > @nowMs)
+    SELECT 1 FROM due_reads
+    WHERE due_reads.product_id = ${table}.product_id AND failed_at_ms IS NOT NULL
+      AND (held = 0 OR parked = 1 OR retry_at_ms > @nowMs)
   )`;
 
 // One row per gap, longest due first; only the first few are read.
 const GAPS = `
-  SELECT v.product_id AS productId, ${PRIORITY.gap} AS priority, 0 AS attempts
-  FROM gaps g CROSS JOIN variants v ON v.variant_id = g.variant_id
-  WHERE g.due_at_ms <= @nowMs AND v.product_id IS NOT NULL AND ${free('v')}
-  ORDER BY g.due_at_ms`;
+  SELECT variants.product_id AS productId, ${PRIORITY.gap} AS priority, 0 AS attempts
+  FROM gaps CROSS JOIN variants ON variants.variant_id = gaps.variant_id
+  WHERE gaps.due_at_ms <= @nowMs AND variants.product_id IS NOT NULL AND ${free('variants')}
+  ORDER BY gaps.due_at_ms`;
 
 const UNREAD = `
   SELECT product_id AS productId, @priority AS priority, 0 AS attempts FROM products
   WHERE gone_at_ms IS NULL AND read_at_ms < @barrierMs AND ${free('products')}
   ORDER BY read_at_ms LIMIT @limit`;
 
-// Most recently active first. Those active since the barrier come last: their gaps are read.
+// Most recently active first. Products with a delivery since the barrier are not among these: `UNREAD` lists them
+// afterwards, because the chain of those deliveries shows what was lost.
 const UNTRUSTED = `
   SELECT product_id AS productId, @priority AS priority, 0 AS attempts FROM products
   WHERE gone_at_ms IS NULL AND evidence_at_ms < @barrierMs AND ${free('products')}
