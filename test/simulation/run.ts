@@ -789,11 +789,14 @@ class Run {
   }
 }
 
+/** The mirror follows this inbox, which a new one of the receiver's may have replaced, and has applied its rows. */
 function isAllApplied(db: Db): boolean {
   return (
     prepared<[], number>(
       db,
-      'SELECT (SELECT inbox_seq FROM mirror_state) >= coalesce((SELECT max(seq) FROM inbox), 0)',
+      `SELECT
+         (SELECT inbox_id FROM service_state) = (SELECT inbox_id FROM inbox_file.receiver)
+         AND (SELECT inbox_seq FROM mirror_state) >= coalesce((SELECT max(seq) FROM inbox), 0)`,
     )
       .pluck()
       .get() === 1
