@@ -343,7 +343,7 @@ class Run {
         if (isCopy && of.includes('mirror') && !isDrawn('feed after older copies of both'))
           this.#consumer.startOver();
         if (isCopy) this.#answered.restore();
-        else this.#answered.lose();
+        else this.#answered.lose(this.#receiver.life);
         this.#delivered.restore();
       },
     });
@@ -655,7 +655,7 @@ class Run {
     // The receiver's thread answers nothing while it waits for the disk.
     const slowestMs = SLOWEST_ANSWER_MS + this.#receiver.slowestCommitMs;
     if (ms > slowestMs) this.#fault(`an answer took ${Math.round(ms)} ms`);
-    if (status === 204) this.#answered.add(delivery);
+    if (status === 204) this.#answered.add(delivery, this.#receiver.life);
     else if (status !== 503) this.#fault(`an authentic delivery was answered ${status}`);
   }
 

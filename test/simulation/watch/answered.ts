@@ -2,6 +2,7 @@
 import type { Delivery } from '../../../src/sandbox/network/webhooks.ts';
 import { bodyHash } from '../../../src/receiver/inbox-writer.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
+import type { Life } from '../virtual-time.ts';
 
 interface AnsweredBody {
   readonly hash: Buffer;
@@ -12,6 +13,8 @@ export class Answered {
   readonly #fault: (what: string) => void;
   #bodies = new Map<string, AnsweredBody>();
   #backedUp: ReadonlyMap<string, AnsweredBody> | null = null;
+  /** The process that still writes a file which another program has deleted or replaced. */
+  #writesLostFile: Life | null = null;
   readonly forgotten = new Set<string>();
 
   constructor(fault: (what: string) => void) {
@@ -22,9 +25,14 @@ export class Answered {
     return this.#bodies.size;
   }
 
-  add({ body, items }: Delivery): void {
+  add({ body, items }: Delivery, receiver: Life | null): void {
     const hash = bodyHash(body);
-    this.#bodies.set(hash.toString('hex'), { hash, variantIds: items.map(({ id }) => id) });
+    const variantIds = items.map(({ id }) => id);
+    if (receiver !== null && receiver === this.#writesLostFile) {
+      for (const id of variantIds) this.forgotten.add(id);
+      return;
+    }
+    this.#bodies.set(hash.toString('hex'), { hash, variantIds });
   }
 
   backUp(): void {
@@ -36,8 +44,9 @@ export class Answered {
     this.#bodies = new Map(this.#backedUp);
   }
 
-  /** The inbox is lost. */
-  lose(): void {
+  /** The inbox is lost. A receiver that runs notices it within a second; until then it answers in vain. */
+  lose(receiver: Life | null): void {
+    this.#writesLostFile = receiver;
     this.forget();
     this.#bodies.clear();
   }
