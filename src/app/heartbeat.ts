@@ -27,13 +27,15 @@ export function startHeartbeat(deps: HeartbeatDeps): Heartbeat {
   );
   let showing: Promise<void> | null = null;
   const showNow = async (): Promise<void> => {
-    followReceiver();
     onReceiver(inbox.receiver());
     // It is applied after the inbox, so a time that may have been missed is known before readers see the heartbeat.
     await show(Date.now()).catch((error: unknown) => failed('failures', { err: error }));
   };
   // One at a time: while the mirror is behind, heartbeats must not pile up.
-  const beat = (): Promise<void> => (showing ??= showNow().finally(() => (showing = null)));
+  const beat = (): Promise<void> => {
+    followReceiver();
+    return (showing ??= showNow().finally(() => (showing = null)));
+  };
   const timer = setInterval(() => void beat(), EVERY_MS);
   timer.unref();
   return {

@@ -2,12 +2,13 @@
 import type { Config } from '../config/config.ts';
 import type { ReceiverRow } from '../inbox/inbox-file.ts';
 import { InboxView } from '../inbox/inbox-view.ts';
+import { FollowingClock } from '../mirror/following-clock.ts';
 import { openStore, realFiles, type Store, type StoreFiles } from '../mirror/store.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import { hostTime, type HostTime } from '../platform/host-time.ts';
 import type { Logger } from '../platform/log.ts';
-import { OwnClock, type ClockReading } from '../platform/own-clock.ts';
+import type { ClockReading } from '../platform/own-clock.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { connectService, type ServiceConnectionOptions } from '../store-api/client.ts';
 import { storeAt } from '../store-api/transport/http.ts';
@@ -56,7 +57,7 @@ export function openMirror({
 }: MirrorOptions): OpenMirror {
   const { service, database, schedules } = config;
   const files = platform.files(database.path);
-  const clock = new OwnClock(platform.host, clockOf(files));
+  const clock = new FollowingClock(platform.host, clockOf(files));
   const { now } = clock;
   const store = openStore(
     files,
@@ -124,12 +125,7 @@ export function openMirror({
     store,
     reconciler,
     now,
-    followReceiver: () => {
-      const reading = readingOf(store.inbox.receiver());
-      const { bootId } = platform.host;
-      const isOfThisBoot = reading !== null && bootId !== null && reading.bootId === bootId;
-      stepsBack(isOfThisBoot ? clock.follow(reading) : clock.approach());
-    },
+    followReceiver: () => stepsBack(clock.follow(readingOf(store.inbox.receiver()))),
     async close(): Promise<void> {
       await reconciler.stop();
       await client.close();

@@ -1,6 +1,6 @@
 /**
  * The clock of the merge rules: whole epoch ms, monotone, kept across restarts, close to the wall clock
- * (docs/architecture.md#own-clock). The receiver keeps it; the mirror follows the receiver's.
+ * (docs/architecture.md#own-clock). The receiver keeps it; the mirror follows it (src/mirror/following-clock.ts).
  */
 import type { HostTime } from './host-time.ts';
 
@@ -12,7 +12,9 @@ export interface ClockReading {
 }
 
 /** Largest share of the elapsed time by which the clock runs faster or slower to approach the wall clock. */
-const SLEW = 0.1;
+export const SLEW = 0.1;
+/** At most so much of the elapsed time counts, so that a process that hung or was suspended does not slew at one blow. */
+const SLEW_WITHIN_MS = 2_000;
 /** A wall clock further ahead was set, and is followed at once. */
 const JUMP_MS = 2_000;
 /** Readings are kept this often. */
@@ -42,7 +44,7 @@ export class OwnClock {
     this.#slewedAtMs = atMs;
   }
 
-  /** Epoch ms; never less than before, but for a step back by `approach` or `follow`. */
+  /** Epoch ms; never less than before, but for a step back by `approach`. */
   readonly now = (): number => {
     this.#lastMs = Math.max(this.#lastMs, this.#baseMs + this.#host.sinceBootMs());
     return this.#lastMs;
@@ -54,11 +56,12 @@ export class OwnClock {
    */
   approach(): number {
     const atMs = this.#host.sinceBootMs();
-    const elapsedMs = atMs - this.#slewedAtMs;
+    const elapsedMs = Math.min(SLEW_WITHIN_MS, atMs - this.#slewedAtMs);
     this.#slewedAtMs = atMs;
     const aheadMs = this.#baseMs + atMs - Math.round(this.#host.wallMs());
     if (aheadMs > MOST_AHEAD_MS) {
-      this.#set(this.#baseMs - aheadMs);
+      this.#baseMs -= aheadMs;
+      this.#lastMs = this.#baseMs + atMs;
       return aheadMs;
     }
     if (aheadMs < -JUMP_MS) this.#baseMs -= aheadMs;
@@ -69,29 +72,9 @@ export class OwnClock {
     return 0;
   }
 
-  /**
-   * Takes over a reading of another process. @returns by how much it stepped back; readings of earlier boots, and
-   * differences that the other process's approach explains, are no step.
-   */
-  follow(reading: ClockReading): number {
-    if (reading.bootId === null || reading.bootId !== this.#host.bootId) return 0;
-    const baseMs = reading.clockMs - reading.sinceBootMs;
-    const backMs = this.#baseMs - baseMs;
-    this.#slewedAtMs = this.#host.sinceBootMs();
-    if (backMs > MOST_AHEAD_MS / 2) {
-      this.#set(baseMs);
-      return backMs;
-    }
-    this.#baseMs = baseMs;
-    return 0;
-  }
-
+  /** A clock that stands still after a slew back is shown behind `now`, where it continues. */
   reading(): ClockReading {
-    return { clockMs: this.now(), sinceBootMs: this.#host.sinceBootMs(), bootId: this.#host.bootId };
-  }
-
-  #set(baseMs: number): void {
-    this.#baseMs = baseMs;
-    this.#lastMs = baseMs + this.#host.sinceBootMs();
+    const sinceBootMs = this.#host.sinceBootMs();
+    return { clockMs: this.#baseMs + sinceBootMs, sinceBootMs, bootId: this.#host.bootId };
   }
 }
