@@ -33,7 +33,7 @@ export interface Refusal {
   readonly tookMs: number;
   /** Method and path, the protocol, or the parser's code. */
   readonly seen?: string;
-  /** A body that was read, though its signature is wrong. */
+  /** A body that was read, though its signature is missing or wrong. */
   readonly body?: Uint8Array;
 }
 
@@ -63,6 +63,12 @@ const ANSWERS = {
   no_room: [503, error('unavailable', 'no room for the body: products with the oldest evidence are read')],
 } as const;
 type Outcome = keyof typeof ANSWERS;
+
+/** Nothing shows that the store sent it. */
+interface Unproven {
+  readonly reason: 'missing_signature' | 'malformed_signature' | 'wrong_signature';
+  readonly body: Uint8Array | null;
+}
 
 const NOT_FOUND = error('not_found', 'this listener has POST /webhooks and GET /healthz');
 
@@ -96,20 +102,27 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
   };
 
   /** @returns null once the delivery is on disk and the answer in time, else why not. */
-  const receive = async (
-    incoming: IncomingMessage,
-    came: Came,
-  ): Promise<Outcome | { readonly wronglySigned: Uint8Array } | null> => {
+  const receive = async (incoming: IncomingMessage, came: Came): Promise<Outcome | Unproven | null> => {
     const signature = signatureOf(incoming);
-    if (signature === null) return 'missing_signature';
-    // The signature of such a body cannot be right, so it is not read.
-    if (!SIGNATURE.test(signature)) return 'malformed_signature';
+    if (signature === null || !SIGNATURE.test(signature)) {
+      // A proxy may have altered the header. The variants of the body show whether the request is the store's.
+      const reason = signature === null ? 'missing_signature' : 'malformed_signature';
+      return { reason, body: await readUnproven(incoming) };
+    }
     const body = await bodies.read(incoming);
     if (typeof body === 'string') return body;
     const secret = signingSecret(secrets, body.bytes, signature);
     if (secret !== null) return commit(body, secret, came);
     body.release();
-    return { wronglySigned: body.bytes };
+    return { reason: 'wrong_signature', body: body.bytes };
+  };
+
+  /** @returns null if it did not arrive whole: without a right signature, nothing shows that it was the store's. */
+  const readUnproven = async (incoming: IncomingMessage): Promise<Uint8Array | null> => {
+    const body = await bodies.read(incoming).catch(() => 'cut_off' as const);
+    if (typeof body === 'string') return null;
+    body.release();
+    return body.bytes;
   };
 
   app.post('/webhooks', async (c) => {
@@ -131,13 +144,13 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
       observer.accepted({ tookMs, isTest });
       return c.body(null, 204);
     }
-    const reason = typeof outcome === 'string' ? outcome : 'wrong_signature';
+    const { reason, body } = typeof outcome === 'string' ? { reason: outcome, body: null } : outcome;
     const [status, answer] = ANSWERS[reason];
     refused({
       reason,
       status,
       tookMs,
-      ...(typeof outcome === 'string' || isTest ? {} : { body: outcome.wronglySigned }),
+      ...(body === null || isTest ? {} : { body }),
     });
     return c.json(answer, status);
   });
@@ -154,15 +167,13 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
     const isTest = incoming.headers[TEST_HEADER] !== undefined;
     if (!isTest && SIGNATURE.test(signatureOf(incoming) ?? '')) {
       const seen = `${c.req.method} ${c.req.path.replace(/[^\x21-\x7e]/g, '?').slice(0, MAX_SHOWN)}`;
-      const body = await bodies.read(incoming).catch(() => 'cut_off' as const);
-      const isRead = typeof body !== 'string';
-      if (isRead) body.release();
+      const body = await readUnproven(incoming);
       refused({
         reason: 'wrong_address',
         status: 404,
         tookMs: 0,
         seen,
-        ...(isRead ? { body: body.bytes } : {}),
+        ...(body === null ? {} : { body }),
       });
     }
     return c.json(NOT_FOUND, 404);

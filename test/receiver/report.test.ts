@@ -42,14 +42,41 @@ test('counts every answer once, with its reason', async () => {
   expect(listeningSinceMs).not.toBeNull();
 });
 
-test('names the variants of wrongly signed requests, but not those of tests', async () => {
+test.each([
+  ['wrong_signature', 'a'.repeat(64)],
+  ['malformed_signature', `sha256=${'a'.repeat(64)}`],
+  ['missing_signature', null],
+] as const)(
+  'names the variants of refused requests (%s), but not those of tests',
+  async (reason, signature) => {
+    const receiver = await startReceiver();
+    const headers = signature === null ? {} : { 'x-service-signature': signature };
+    const body = delivery('a', item({ id: '7' }), item({ id: '8' }));
+    const other = delivery('b', item({ id: '9' }));
+    await send(receiver.port, { method: 'POST', path: '/webhooks', headers, pieces: [body] });
+    await send(receiver.port, {
+      method: 'POST',
+      path: '/webhooks',
+      headers: { ...headers, 'x-stock-mirror-test': '1' },
+      pieces: [other],
+    });
+    await reported(receiver, { accepted: 0, [reason]: 2 });
+    expect(receiver.report().refused[reason]).toMatchObject({ status: 401, variantIds: ['7', '8'] });
+  },
+);
+
+test('orders no reads for a body without a well-formed signature that is cut off or too large', async () => {
   const receiver = await startReceiver();
-  const wrong = { 'x-service-signature': 'a'.repeat(64) };
-  const body = delivery('a', item({ id: '7' }), item({ id: '8' }));
-  await receiver.post(body, wrong);
-  await receiver.post(delivery('b', item({ id: '9' })), { ...wrong, 'x-stock-mirror-test': '1' });
-  await reported(receiver, { accepted: 0, wrong_signature: 2 });
-  expect(receiver.report().refused.wrong_signature).toMatchObject({ status: 401, variantIds: ['7', '8'] });
+  const { port, post } = receiver;
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.write('POST /webhooks HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{}', () => socket.destroy());
+  await reported(receiver, { accepted: 0, missing_signature: 1 });
+  const answer = await post(new Uint8Array((1 << 20) + 1), { 'x-service-signature': 'none' }).catch(
+    () => null,
+  );
+  expect(answer?.status ?? 401).toBe(401);
+  await reported(receiver, { accepted: 0, missing_signature: 1, malformed_signature: 1 });
+  expect(receiver.missed().map(({ why }) => why)).toEqual(['first_start']);
 });
 
 test.each(['/webhooks/', '/', '/webhook?key=1'])(

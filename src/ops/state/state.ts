@@ -217,8 +217,16 @@ function* verificationCauses({ products }: StateFacts, { verification }: Process
 
 function refusedWords({ reason, count, seen }: RefusedRequests): string {
   const requests = counted(count, 'request');
-  if (reason === 'wrong_signature') return `${requests}, signed with another secret`;
-  return `${requests}${seen === null ? '' : `, the last one as ${seen}`}`;
+  switch (reason) {
+    case 'wrong_signature':
+      return `${requests}, signed with another secret, or changed on the way`;
+    case 'missing_signature':
+      return `${requests} without the header X-Service-Signature`;
+    case 'malformed_signature':
+      return `${requests} whose X-Service-Signature is not 64 hexadecimal digits`;
+    case 'wrong_address':
+      return `${requests}${seen === null ? '' : `, the last one as ${seen}`}`;
+  }
 }
 
 /** Otherwise the stream is the reason why the mirror is not ready. */

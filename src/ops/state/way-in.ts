@@ -1,7 +1,12 @@
 /** Whether the store's webhooks reach this mirror (docs/operating.md#proof-of-the-way-in). */
 import type { ReceiverReport, RefusalCount } from '../../inbox/report.ts';
 
-export const OF_THE_STORE = ['wrong_signature', 'wrong_address'] as const;
+export const OF_THE_STORE = [
+  'wrong_signature',
+  'missing_signature',
+  'malformed_signature',
+  'wrong_address',
+] as const;
 
 export interface RefusedRequests extends RefusalCount {
   readonly reason: (typeof OF_THE_STORE)[number];

@@ -4,13 +4,14 @@ import type { ReceiverReport } from '../../../src/inbox/report.ts';
 import { Reporting } from '../../../src/receiver/reporting.ts';
 import { secretFingerprint, WayInProof } from '../../../src/receiver/way-in-proof.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
+import { OF_THE_STORE, type RefusedRequests } from '../../../src/ops/state/way-in.ts';
 import { delivery, detail, item, readInput, T0 } from '../../mirror/mirror-file.ts';
 import { log, newStore, type OpenedStore } from '../../reconcile/mirror.ts';
 import { heartbeat } from '../reported.ts';
 
 interface Process {
   readonly accept: () => void;
-  readonly refuse: (reason: 'wrong_signature' | 'wrong_address', variantId: string) => void;
+  readonly refuse: (reason: RefusedRequests['reason'], variantId: string) => void;
   readonly shown: () => Promise<string>;
 }
 
@@ -103,7 +104,7 @@ test('another secret must be proven too', async () => {
   expect(await processOver(store, 'secret', { inbox }).shown()).toBe(UNPROVEN);
 });
 
-test.each(['wrong_signature', 'wrong_address'] as const)(
+test.each(OF_THE_STORE)(
   'refused requests (%s) make the mirror stale if they name its variants, until one is accepted',
   async (reason) => {
     const { accept, refuse, shown } = processOver(await filled(), 'secret');
