@@ -2,6 +2,7 @@
  * The receiver's report about itself, written into the inbox with each heartbeat. The mirror's state, page and metrics
  * know nothing of the receiver but this. Counts are those of the receiver's process since its start.
  */
+import type { MissedWhy } from '../core/input.ts';
 import type { PlainError } from '../sqlite/errors.ts';
 
 export const REFUSAL_REASONS = [
@@ -19,6 +20,20 @@ export const REFUSAL_REASONS = [
 ] as const;
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+/** Refused requests that may have been deliveries, about anything, and why the inbox says that one may be missing. */
+export const DOUBTFUL = {
+  cut_off: 'cut_off',
+  no_room: 'turned_away',
+  malformed_request: 'turned_away',
+  too_large: 'turned_away',
+} as const satisfies Partial<Record<RefusalReason, MissedWhy>>;
+
+export type DoubtfulReason = keyof typeof DOUBTFUL;
+
+export function isDoubtful(reason: RefusalReason): reason is DoubtfulReason {
+  return Object.hasOwn(DOUBTFUL, reason);
+}
 
 export interface RefusalCount {
   /** Of the answer; 0 if there was none. */

@@ -5,7 +5,7 @@
 import type { Missed } from '../inbox/missed.ts';
 import type { StreamPosition } from '../inbox/inbox-file.ts';
 import { reportOf } from '../inbox/inbox-view.ts';
-import type { StreamReport } from '../inbox/report.ts';
+import { DOUBTFUL, isDoubtful, type StreamReport } from '../inbox/report.ts';
 import type { HostTime } from '../platform/host-time.ts';
 import type { listen, Listener } from '../platform/listen.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
@@ -213,9 +213,7 @@ export class Receiver {
   #refused(refusal: Refusal): void {
     this.#reporting.refused(refusal);
     const { reason } = refusal;
-    const wallMs = this.#deps.host.wallMs();
-    if (reason === 'cut_off') this.#coverage.doubt('cut_off', wallMs);
-    if (reason === 'no_room' || reason === 'malformed_request') this.#coverage.doubt('turned_away', wallMs);
+    if (isDoubtful(reason)) this.#coverage.doubt(DOUBTFUL[reason], this.#deps.host.wallMs());
   }
 
   #beat(): void {

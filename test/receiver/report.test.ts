@@ -140,6 +140,16 @@ test.each<[string, number, string]>([
   });
 });
 
+test('orders reads for a body over 1 MB with a well-formed signature', async () => {
+  const receiver = await startReceiver();
+  const answer = await receiver.post(new Uint8Array((1 << 20) + 1)).catch(() => null);
+  expect(answer?.status ?? 413).toBe(413);
+  await reported(receiver, { accepted: 0, too_large: 1 });
+  await eventually(() => receiver.missed().some(({ why }) => why === 'turned_away'), {
+    what: 'the row is written',
+  });
+});
+
 test('takes a webhook with 20 kB of headers', async () => {
   const { post } = await startReceiver();
   expect((await post(delivery('a', item()), { 'x-proxy': 'x'.repeat(20_000) })).status).toBe(204);
