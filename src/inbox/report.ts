@@ -30,6 +30,7 @@ export const DOUBTFUL = {
 } as const satisfies Partial<Record<RefusalReason, MissedWhy>>;
 
 export type DoubtfulReason = keyof typeof DOUBTFUL;
+export const DOUBTFUL_REASONS = Object.keys(DOUBTFUL) as readonly DoubtfulReason[];
 
 export function isDoubtful(reason: RefusalReason): reason is DoubtfulReason {
   return Object.hasOwn(DOUBTFUL, reason);

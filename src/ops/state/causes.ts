@@ -261,11 +261,11 @@ export const CAUSES = {
   },
   turned_away: {
     severity: 'warning',
-    owner: 'host',
+    owner: 'network',
     message:
-      'Webhook requests were turned away or cut off before they could be checked: more than 4,096 connections (or a third of the open-file limit), more than 64 MB of bodies in transfer, no valid HTTP, or a connection that ended early. If they were the store’s, values may miss their changes without being suspect: the products with the oldest evidence are read at once, at most every 15 minutes, and all of them within VERIFY_WITHIN_HOURS.',
+      'A request that may have been a webhook was not read to its end: {why}. If it was the store’s, values may miss its changes without being suspect: the products with the oldest evidence are read at once, at most every 15 minutes, and all of them within VERIFY_WITHIN_HOURS.',
     remedy:
-      'At the proxy, limit the connections and request rate of each client, or raise the open-file limit. The metric stock_mirror_deliveries_total counts the reasons.',
+      'If there were too many at once, limit the connections and request rate of each client at the proxy, or raise the open-file limit. Otherwise read the proxy’s log: it must send whole requests of at most 1 MB, in plain HTTP/1.1. The metric stock_mirror_deliveries_total counts the reasons.',
     alertAfter: '0s',
   },
   wrong_address: {
@@ -361,6 +361,7 @@ const IN_GENERAL: Readonly<Record<string, string>> = {
   right: 'others',
   seen: 'another request or protocol',
   refused: 'the status says how many and why',
+  why: 'the status says why',
   difference: '10 s or more ahead of or behind',
   arithmetic: '',
 };

@@ -6,7 +6,13 @@ import type { Logger } from '../../platform/log.ts';
 import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
 import { StoreError, type PlainError } from '../../sqlite/errors.ts';
 import type { ReceiverRow } from '../../inbox/inbox-file.ts';
-import type { NewAnswers, ReceiverReport, RefusalCount, RefusalReason } from '../../inbox/report.ts';
+import {
+  DOUBTFUL_REASONS,
+  type NewAnswers,
+  type ReceiverReport,
+  type RefusalCount,
+  type RefusalReason,
+} from '../../inbox/report.ts';
 import { HEARTBEAT_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
@@ -243,16 +249,21 @@ export class StateWatch {
       silentSinceMs: this.#history.isSilenceUnusual(silentSinceMs, nowMs) ? silentSinceMs : null,
       badSignatures: this.#signatures.bad(nowMs),
       wayIn: this.#wayIn,
-      turnedAwayAtMs: this.#latestOf('no_room', 'malformed_request', 'cut_off')?.lastAtMs ?? null,
+      turnedAway: this.#turnedAway(),
       misdirected: this.#misdirected(),
       stream: this.#report?.stream ?? null,
       isMirror: this.#deps.writer !== null,
     };
   }
 
-  #latestOf(
-    ...reasons: readonly RefusalReason[]
-  ): (RefusalCount & { readonly reason: RefusalReason }) | null {
+  #turnedAway(): ProcessFacts['turnedAway'] {
+    const latest = this.#latestOf(...DOUBTFUL_REASONS);
+    return latest === null ? null : { reason: latest.reason, atMs: latest.lastAtMs, seen: latest.seen };
+  }
+
+  #latestOf<Reason extends RefusalReason>(
+    ...reasons: readonly Reason[]
+  ): (RefusalCount & { readonly reason: Reason }) | null {
     const found = reasons.flatMap((reason) => {
       const refusal = this.#report?.refused[reason];
       return refusal === undefined ? [] : [{ ...refusal, reason }];
@@ -264,8 +275,7 @@ export class StateWatch {
   #misdirected(): ProcessFacts['misdirected'] {
     const latest = this.#latestOf('wrong_address', 'wrong_protocol');
     if (latest === null || latest.lastAtMs <= (this.#report?.accepted.lastAtMs ?? 0)) return null;
-    const reason = latest.reason === 'wrong_address' ? 'wrong_address' : 'wrong_protocol';
-    return { reason, seen: latest.seen ?? '', atMs: latest.lastAtMs };
+    return { reason: latest.reason, seen: latest.seen ?? '', atMs: latest.lastAtMs };
   }
 
   #faultNow(nowMs: number, error: StoreError | null): ProcessFacts['fault'] {

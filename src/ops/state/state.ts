@@ -4,7 +4,7 @@ import type { MirrorState as State } from '../../mirror/file/state.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { counted, duration } from '../../platform/amounts.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
-import type { StreamReport } from '../../inbox/report.ts';
+import type { DoubtfulReason, StreamReport } from '../../inbox/report.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause, type CauseCode } from './causes.ts';
 import { storeCause, type Blocked } from './store-cause.ts';
 import type { RefusedRequests } from './way-in.ts';
@@ -39,7 +39,13 @@ export interface ProcessFacts {
     /** Requests that look like the store's, since the last accepted one. */
     readonly refused: RefusedRequests | null;
   };
-  readonly turnedAwayAtMs: number | null;
+  /** The latest request that was refused unread and may have been a delivery. */
+  readonly turnedAway: {
+    readonly reason: DoubtfulReason;
+    readonly atMs: number;
+    /** The parser's code, if it did not understand the request. */
+    readonly seen: string | null;
+  } | null;
   /** The latest request that may be the store's and missed `POST /webhooks`; null after a delivery. */
   readonly misdirected: {
     readonly reason: 'wrong_address' | 'wrong_protocol';
@@ -168,7 +174,7 @@ function waitingReads(pending: number | null, products: number): string {
 }
 
 function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
-  const { receiver, fault, behindSinceMs, turnedAwayAtMs, misdirected, clockAheadMs } = own;
+  const { receiver, fault, behindSinceMs, turnedAway, misdirected, clockAheadMs } = own;
   if (own.isMirror && !own.isReady && fault === null && isQuiet(own.stream)) yield causeOf('starting', null);
   const { lastGoodAtMs, isStopped, lastError } = receiver;
   const isFull = lastError?.kind === 'no_room' || fault?.kind === 'no_room';
@@ -198,8 +204,8 @@ function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
     const { wrong, right } = own.badSignatures;
     yield causeOf('bad_signatures', null, { wrong: String(wrong), right: String(right) });
   }
-  if (turnedAwayAtMs !== null && nowMs - turnedAwayAtMs < TURNED_AWAY_MS) {
-    yield causeOf('turned_away', turnedAwayAtMs);
+  if (turnedAway !== null && nowMs - turnedAway.atMs < TURNED_AWAY_MS) {
+    yield causeOf('turned_away', turnedAway.atMs, { why: turnedAwayWords(turnedAway) });
   }
   if (misdirected !== null && refused?.reason !== misdirected.reason) {
     yield causeOf(misdirected.reason, misdirected.atMs, { seen: misdirected.seen });
@@ -226,6 +232,19 @@ function refusedWords({ reason, count, seen }: RefusedRequests): string {
       return `${requests} whose X-Service-Signature is not 64 hexadecimal digits`;
     case 'wrong_address':
       return `${requests}${seen === null ? '' : `, the last one as ${seen}`}`;
+  }
+}
+
+function turnedAwayWords({ reason, seen }: NonNullable<ProcessFacts['turnedAway']>): string {
+  switch (reason) {
+    case 'no_room':
+      return 'there were more than 4,096 connections (or a third of the open-file limit), or more than 64 MB of bodies in transfer';
+    case 'cut_off':
+      return 'the connection was closed before the whole body had arrived';
+    case 'too_large':
+      return 'the body was larger than 1 MB';
+    case 'malformed_request':
+      return `the request was not understood as HTTP/1.1${seen === null ? '' : ` (${seen})`}`;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { DoubtfulReason } from '../../../src/inbox/report.ts';
 import { expect, test } from 'vitest';
 import type { MirrorState as State } from '../../../src/mirror/file/state.ts';
 import type { StateFacts } from '../../../src/mirror/queries/state-facts.ts';
@@ -27,6 +28,8 @@ const WELL: Facts = { nowMs: NOW, file: WELL_FILE, own: OWN, pendingReads: 0 };
 
 const file = (over: Partial<StateFacts>): Partial<Facts> => ({ file: { ...WELL_FILE, ...over } });
 const own = (over: Partial<ProcessFacts>): Partial<Facts> => ({ own: { ...OWN, ...over } });
+const turnedAway = (reason: DoubtfulReason, minutes: number, seen: string | null = null) =>
+  own({ turnedAway: { reason, atMs: NOW - minutes * MINUTE, seen } });
 const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>>) =>
   own({
     blocked: {
@@ -156,8 +159,16 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
     /clock is 2 h ahead of the store/,
   ],
   ['a small difference', own({ clockAheadMs: -9_999 }), 'live'],
-  ['requests turned away', own({ turnedAwayAtMs: NOW - 14 * MINUTE }), 'live turned_away'],
-  ['requests turned away long ago', own({ turnedAwayAtMs: NOW - 15 * MINUTE }), 'live'],
+  ['requests turned away', turnedAway('no_room', 14), 'live turned_away', /4,096 connections/],
+  ['a request cut off', turnedAway('cut_off', 1), 'live turned_away', /closed before the whole body/],
+  ['a body too large', turnedAway('too_large', 1), 'live turned_away', /larger than 1 MB/],
+  [
+    'a malformed request',
+    turnedAway('malformed_request', 1, 'HPE_LF_EXPECTED'),
+    'live turned_away',
+    /not understood as HTTP\/1\.1 \(HPE_LF_EXPECTED\)/,
+  ],
+  ['requests turned away long ago', turnedAway('no_room', 15), 'live'],
   ['no webhook was ever accepted', own({ wayIn: UNPROVEN }), 'catching_up unproven'],
   [
     'no webhook was ever accepted, in a first read',

@@ -12,7 +12,7 @@ export const wellAt = (nowMs: number): ProcessFacts => ({
   silentSinceMs: null,
   badSignatures: null,
   wayIn: { isProven: true, refused: null },
-  turnedAwayAtMs: null,
+  turnedAway: null,
   misdirected: null,
   verification: null,
   stream: null,
