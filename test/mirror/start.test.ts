@@ -229,6 +229,52 @@ test('sets instants of a clock that was ahead to the present, and suspects every
   life.end();
 });
 
+/** Instants that a start leaves in the future, and why. */
+const LEFT: Readonly<Record<string, string>> = {
+  'changes.update_time_ms': 'store time',
+  'mirror_state.lateness_ms': 'a duration',
+  'products.update_time_ms': 'store time',
+  'stock_levels.event_time_ms': 'store time',
+  'stock_levels.read_hi_ms': 'store time',
+  'stock_levels.read_lo_ms': 'store time',
+  'variants.total_hi_ms': 'store time',
+};
+
+test('leaves no instant of a clock that was ahead in any column', () => {
+  const { path } = filled();
+  const ahead = new Database(path);
+  ahead.exec(`
+    INSERT INTO gaps (variant_id, warehouse_id, inbox_seq, opened_at_ms, due_at_ms, from_qty, to_qty)
+    VALUES ('100', '1', 1, 1, 1, 5, 4);
+    INSERT INTO dead_letters (inbox_seq, arrived_at_ms, problem) VALUES (1, 1, 'none');
+    INSERT INTO runs (
+      kind, state, started_at_ms, read_after_ms, list_offset, list_done, total, done, drift, failed
+    ) VALUES ('operator', 'running', 1, 1, 0, 0, 0, 0, 0, 0);
+    INSERT OR REPLACE INTO due_reads (
+      product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms
+    ) VALUES ('10', 'operator', 1, 1, 1, 1, 1);
+  `);
+  const columns = ahead
+    .prepare<[], { readonly table: string; readonly column: string }>(
+      `SELECT schema.name AS "table", info.name AS "column"
+       FROM sqlite_schema AS schema, pragma_table_info(schema.name) AS info
+       WHERE schema.type = 'table' AND info.name LIKE '%\\_ms' ESCAPE '\\'
+       ORDER BY schema.name, info.name`,
+    )
+    .all();
+  const valueOf = (db: Db, { table, column }: (typeof columns)[number]): unknown =>
+    values(db, `SELECT max(${column}) FROM ${table}`)[0];
+  for (const each of columns) {
+    ahead.exec(`UPDATE ${each.table} SET ${each.column} = ${T0 + DAY_MS}`);
+    expect(valueOf(ahead, each), `${each.table} has a row`).toBe(T0 + DAY_MS);
+  }
+  ahead.close();
+  const life = live(path);
+  const left = columns.filter((each) => Number(valueOf(life.db, each)) > T0 + 2_000);
+  expect(left.map(({ table, column }) => `${table}.${column}`)).toEqual(Object.keys(LEFT));
+  life.end();
+});
+
 test('continues the epoch that a killed start began', () => {
   const { path } = filled();
   const [old = { epoch: '', changeSeq: 0 }] = [readHandedOut(path) ?? undefined];

@@ -6,6 +6,7 @@ const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
   stock_levels: [
     'as_of_ms',
     'event_at_ms',
+    'read_at_ms',
     'verified_at_ms',
     'on_hand_as_of_ms',
     'missing_at_ms',
@@ -25,6 +26,7 @@ const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
     'removal_window_start_ms',
     'removals_allowed_until_ms',
   ],
+  service_state: ['accepted_at_ms'],
 };
 
 /**
