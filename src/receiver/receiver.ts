@@ -273,7 +273,10 @@ export class Receiver {
       this.#deps.log.warn('commits succeed again: the products of the refused deliveries are read');
     }
     this.#lastCommit = 'good';
-    if (isBeating) this.#firstHeartbeat.resolve();
+    if (isBeating) {
+      this.#reporting.written();
+      this.#firstHeartbeat.resolve();
+    }
     for (const { resolve } of taken) resolve();
     if (taken.length > 0 || missed.length > 0) {
       this.#log(missed);
@@ -330,7 +333,7 @@ export class Receiver {
   #heartbeat({ wallMs }: Pick<Opening, 'wallMs'>, isLast: boolean): Heartbeat {
     const { clockMs, sinceBootMs, bootId } = this.#clock.reading();
     const { unsure } = this.#coverage;
-    const report = this.#reporting.take(this.#deps.inbox.lastSeq, this.#stream?.report() ?? null);
+    const report = this.#reporting.report(this.#deps.inbox.lastSeq, this.#stream?.report() ?? null);
     return {
       aliveAtMs: Math.round(wallMs),
       clockMs,

@@ -66,9 +66,9 @@ export class Reporting implements WebhookObserver {
     this.#commitError = error;
   }
 
-  /** The report of this moment; what is "since the last report" begins again. */
-  take(lastSeq: number, stream: StreamReport | null): ReceiverReport {
-    const report: ReceiverReport = {
+  /** The report of this moment. Call `written` once it is on disk. */
+  report(lastSeq: number, stream: StreamReport | null): ReceiverReport {
+    return {
       runId: this.#runId,
       listeningSinceMs: this.listeningSinceMs,
       provenSecret: this.provenSecret,
@@ -81,9 +81,12 @@ export class Reporting implements WebhookObserver {
       lastSeq,
       stream,
     };
+  }
+
+  /** The last report is on disk: what is "since the last report" begins again. */
+  written(): void {
     this.#slowestMs = null;
     this.#bodiesLookedAt = 0;
-    return report;
   }
 
   #answered(tookMs: number): void {

@@ -2,9 +2,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { rmSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { eventually } from '../process/wait.ts';
 import { inboxPath, readReceiver } from '../../src/inbox/inbox-file.ts';
+import type { ReceiverReport } from '../../src/inbox/report.ts';
 import { signBody } from '../../src/store-api/signature.ts';
 import { delivery, item, rows, values } from '../mirror/mirror-file.ts';
 import { lockInbox, SECRET, startReceiver, type StartedReceiver } from './harness.ts';
@@ -34,6 +35,32 @@ test('answers 503 when the inbox cannot commit, and notes the variants before th
   expect([why, variantIds?.toSorted()]).toEqual(['not_stored', ['100', '7', '999']]);
   expect(rows(receiver.db, 'SELECT kind FROM inbox ORDER BY seq').at(-1)).toEqual({ kind: 'delivery' });
   expect(receiver.troubles.at(-1)).toBeNull();
+});
+
+test('reports the slowest answer until a heartbeat with it is on disk', async () => {
+  const { post, receiver } = await startReceiver();
+  const { inbox } = receiver;
+  const append = inbox.append.bind(inbox);
+  const failed: (number | null)[] = [];
+  const written: (number | null)[] = [];
+  let isBroken = true;
+  vi.spyOn(inbox, 'append').mockImplementation((rows) => {
+    if (rows.heartbeat !== null) {
+      const { slowestMs } = JSON.parse(rows.heartbeat.reportJson ?? '') as ReceiverReport;
+      (isBroken ? failed : written).push(slowestMs);
+    }
+    if (isBroken) throw new Error('disk I/O error');
+    append(rows);
+  });
+  expect((await post(delivery('a', item()))).status).toBe(503);
+  const tries = failed.length;
+  await eventually(() => failed.length >= tries + 2, { what: 'two heartbeats that fail' });
+  isBroken = false;
+  await eventually(() => written.length >= 2, { what: 'two heartbeats' });
+  const slowestMs = failed.at(-1) ?? 0;
+  expect(slowestMs).toBeGreaterThan(0);
+  expect(failed.slice(tries).every((each) => each === slowestMs)).toBe(true);
+  expect(written.slice(0, 2)).toEqual([slowestMs, null]);
 });
 
 test('a body that names no variant and was not stored may be about anything', async () => {

@@ -148,7 +148,8 @@ async function startFaces() {
 
   const reporting = new Reporting(now);
   const beat = (): Promise<void> => {
-    monitor.receive(heartbeat(nowMs, reporting.take(0, null)));
+    monitor.receive(heartbeat(nowMs, reporting.report(0, null)));
+    reporting.written();
     return watch.state.beat(Date.now() + AHEAD_MS);
   };
   const read = async (productId: string, qty: number): Promise<void> => {

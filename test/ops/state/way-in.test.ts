@@ -40,7 +40,7 @@ function processOver(
   reporting.provenSecret = proof?.kept(inbox.provenSecret) ?? null;
   reporting.listeningSinceMs = secret === null ? null : Date.now();
   const shown = async (): Promise<string> => {
-    const report: ReceiverReport = reporting.take(0, null);
+    const report: ReceiverReport = reporting.report(0, null);
     monitor.receive(heartbeat(Date.now(), report));
     await watch.state.beat(Date.now());
     const [row] = store.rows<{ state: string; cause: string | null; trusted: number }>(
@@ -126,7 +126,7 @@ test.each(OF_THE_STORE)(
 test('a test delivery proves nothing', () => {
   const reporting = new Reporting(Date.now);
   reporting.accepted({ tookMs: 1, isTest: true });
-  expect(reporting.take(0, null).accepted).toEqual({ count: 0, lastAtMs: null });
+  expect(reporting.report(0, null).accepted).toEqual({ count: 0, lastAtMs: null });
 });
 
 test('a variant that no read has shown is not known', async () => {
