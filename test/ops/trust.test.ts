@@ -21,7 +21,7 @@ const listed = ({ db }: DirectWriter): unknown[] | undefined =>
 
 test('lists every row that is not trusted, and no other', () => {
   const writer = suspectMirror();
-  expect(trust(writer.db)).toMatchObject({ state: 'stale', cause: 'no_heartbeat' });
+  expect(trust(writer.db)).toMatchObject({ state: 'stale', cause: 'starting' });
   expect(listed(writer)).toEqual(untrustedIn(writer));
   expect(untrustedIn(writer).every((row) => String(row).endsWith(' state'))).toBe(true);
   writer.beat();

@@ -20,6 +20,7 @@ const IS_SILENT = `(
 /** The state that the main thread decided, while it beats: the only rule in SQL. */
 export const STATE = `CASE WHEN ${IS_SILENT} THEN 'stale' ELSE service_state.state END`;
 export const STATE_CAUSE = `CASE
-    WHEN ${IS_SILENT} AND service_state.state_cause IS NOT 'stopped' THEN 'no_heartbeat'
+    WHEN ${IS_SILENT} AND coalesce(service_state.state_cause, '') NOT IN ('stopped', 'starting')
+      THEN 'no_heartbeat'
     ELSE service_state.state_cause
   END`;

@@ -47,7 +47,10 @@ interface Decision extends MirrorState {
   readonly trustedAfterMs: number;
 }
 
+type HeartbeatFacts = Pick<ProcessFacts, 'isReady' | 'lateSinceMs'>;
+
 const EVERY_MS = 1_000;
+
 export class StateWatch {
   readonly #deps: StateWatchDeps;
   readonly #history: DeliveryHistory;
@@ -90,7 +93,7 @@ export class StateWatch {
         : { state: decision.state, cause: firstCause(decision) };
       return this.#dated(asWritten(written, decision.causes));
     }
-    return this.#dated(this.#decide(this.#deps.now(), this.#file, { isReady: false, error: null }));
+    return this.#dated(this.#decide(this.#deps.now(), this.#file, this.#withoutHeartbeat(null)));
   }
 
   /** Own clock; null if none was accepted. */
@@ -105,7 +108,7 @@ export class StateWatch {
   /** @param status as just read, or the error that prevented it. Its state is the one that SQL shows. */
   of(status: Pick<Status, 'state' | 'state_cause'> | StoreError): MirrorState {
     if (status instanceof StoreError) {
-      return this.#dated(this.#decide(this.#deps.now(), null, { isReady: false, error: status }));
+      return this.#dated(this.#decide(this.#deps.now(), null, this.#withoutHeartbeat(status)));
     }
     return this.#dated(asWritten({ state: status.state, cause: status.state_cause }, this.current.causes));
   }
@@ -119,7 +122,7 @@ export class StateWatch {
     this.#file = file;
     const acceptedAtMs = this.#acceptedAtMs(file);
     this.#wayIn = { isProven: this.#isProven(file), refused: await this.#refusedOfStore(reader) };
-    const decided = this.#decide(nowMs, file, { isReady: isReady(), error: null });
+    const decided = this.#decide(nowMs, file, { isReady: isReady(), lateSinceMs: null, error: null });
     const { epoch, trustedAfterMs } = file;
     const written = await writer.command('alive', {
       atMs,
@@ -211,12 +214,17 @@ export class StateWatch {
     return this.#deps.now() - atMs <= HEARTBEAT_MS && (this.#deps.writer?.fault ?? null) === null;
   }
 
+  /** Before the first heartbeat the mirror is starting; after it, the heartbeat is late. */
+  #withoutHeartbeat(error: StoreError | null): HeartbeatFacts & { readonly error: StoreError | null } {
+    return { isReady: this.#decision !== null, lateSinceMs: this.#decision?.atMs ?? null, error };
+  }
+
   #decide(
     nowMs: number,
     file: StateFacts | null,
-    { isReady, error }: { readonly isReady: boolean; readonly error: StoreError | null },
+    { error, ...heartbeat }: HeartbeatFacts & { readonly error: StoreError | null },
   ): MirrorState {
-    const own = { ...this.#facts(nowMs, error), isReady };
+    const own = { ...this.#facts(nowMs, error), ...heartbeat };
     return stateOf({ nowMs, file, own, pendingReads: this.#deps.status()?.pending_reads ?? null });
   }
 
@@ -231,7 +239,7 @@ export class StateWatch {
     };
   }
 
-  #facts(nowMs: number, error: StoreError | null): Omit<ProcessFacts, 'isReady'> {
+  #facts(nowMs: number, error: StoreError | null): Omit<ProcessFacts, keyof HeartbeatFacts> {
     // Downtime is not silence.
     const listeningSinceMs = this.#report?.listeningSinceMs ?? nowMs;
     const silentSinceMs = Math.max(this.lastDeliveryAtMs ?? 0, listeningSinceMs);

@@ -61,6 +61,8 @@ export interface ProcessFacts {
   readonly isMirror: boolean;
   /** false from the start until the inbox is applied and every downtime noted. */
   readonly isReady: boolean;
+  /** The last heartbeat, if SQL readers no longer count it; own clock. */
+  readonly lateSinceMs: number | null;
 }
 
 interface Facts {
@@ -129,6 +131,8 @@ export function firstCause({ state, causes }: MirrorState): CauseCode | null {
   return causes.find(state === 'stale' ? isCritical : isCatchingUp)?.code ?? null;
 }
 
+const FAULTS: ReadonlySet<CauseCode> = new Set(['disk_full', 'mirror_locked', 'mirror_failed']);
+
 interface Written {
   readonly state: State;
   readonly cause: string | null;
@@ -140,8 +144,8 @@ export function asWritten({ state, cause }: Written, causes: readonly Cause[]): 
     (each) => (state === 'stale' || !isCritical(each)) && (state !== 'live' || !isCatchingUp(each)),
   );
   const first = firstCause({ state, causes: fitting });
-  // Whoever knows why the heartbeat is late says more.
-  const isExplained = first === cause || (cause === 'no_heartbeat' && first !== null);
+  // A fault of the file, which SQL readers cannot know, says why the heartbeat is late.
+  const isExplained = first === cause || (cause === 'no_heartbeat' && first !== null && FAULTS.has(first));
   if (isExplained || cause === null || !isCause(cause)) return { state, causes: fitting };
   const others = fitting.filter(({ code }) => code !== cause);
   return { state, causes: [causeOf(cause, null), ...others] };
@@ -175,6 +179,7 @@ function waitingReads(pending: number | null, products: number): string {
 
 function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
   const { receiver, fault, behindSinceMs, turnedAway, misdirected, clockAheadMs } = own;
+  if (own.lateSinceMs !== null && fault === null) yield causeOf('no_heartbeat', own.lateSinceMs);
   if (own.isMirror && !own.isReady && fault === null && isQuiet(own.stream)) yield causeOf('starting', null);
   const { lastGoodAtMs, isStopped, lastError } = receiver;
   const isFull = lastError?.kind === 'no_room' || fault?.kind === 'no_room';

@@ -91,7 +91,7 @@ describe('a refused read', () => {
 describe('mirror_status shows', () => {
   test('nothing but stale before the first heartbeat and 10 s after the last', () => {
     const writer = quiet();
-    expect(shown(writer)).toEqual(['stale no_heartbeat']);
+    expect(shown(writer)).toEqual(['stale starting']);
     beats(writer.db, Date.now());
     expect(shown(writer)).toEqual(['live ']);
     beats(writer.db, Date.now() - 11_000);

@@ -136,3 +136,36 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
   expect((await ops.ask('/')).text).toContain(`<code>${code}</code>`);
   expect(await printed(mirror)).toMatch(new RegExp(`^(critical|warning) +${code} `, 'm'));
 });
+
+test('a start and a late heartbeat have one cause on every face', async () => {
+  const mirror = await startMirror();
+  const { ops, monitor, facts, beat, store } = mirror;
+  const shownFirst = async (): Promise<unknown> => {
+    const [sql] = store.rows<{ state: string; cause: string }>(
+      'SELECT state, state_cause AS cause FROM mirror_status',
+    );
+    const { causes } = (await ops.ask('/api/status')).json as { causes: { code: string }[] };
+    const { trust } = (await ops.ask('/api/changes?trust=1')).json as { trust: { cause: string } };
+    const page = /<code>(\w+)<\/code>/.exec((await ops.ask('/')).text)?.[1];
+    const metrics = await monitor.registry.metrics();
+    const isCounted = valueOf(metrics, `stock_mirror_cause{code="${sql?.cause}"}`) === 1;
+    const command = /^critical +(\w+) /m.exec(await printed(mirror))?.[1];
+    return { sql, api: causes[0]?.code, feed: trust.cause, page, command, isCounted };
+  };
+  const everywhere = (cause: string): unknown => ({
+    sql: { state: 'stale', cause },
+    api: cause,
+    feed: cause,
+    page: cause,
+    command: cause,
+    isCounted: true,
+  });
+  expect(await shownFirst()).toEqual(everywhere('starting'));
+  await beat();
+  // The heartbeat hangs, while the mirror can be read.
+  facts.nowMs += 11_000;
+  store.change('UPDATE service_state SET alive_at_ms = alive_at_ms - 60000');
+  // The feed computes trust once a second.
+  await new Promise((resolve) => setTimeout(resolve, 1_001));
+  expect(await shownFirst()).toEqual(everywhere('no_heartbeat'));
+});

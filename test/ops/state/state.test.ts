@@ -91,6 +91,12 @@ test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>
   ],
   ['after downtime', file({ hasUnread: true }), 'catching_up downtime'],
   ['a file that is being opened', { file: null, ...own({ isReady: false }) }, 'stale starting'],
+  ['a late heartbeat', own({ lateSinceMs: NOW - 11_000 }), 'stale no_heartbeat'],
+  [
+    'a late heartbeat because of the file',
+    { file: null, ...own({ lateSinceMs: NOW - 11_000, ...fault('damaged').own }) },
+    'stale mirror_failed',
+  ],
   ['a start with much to apply', own({ isReady: false, behindSinceMs: NOW - 29_000 }), 'stale starting'],
   ['more than it keeps up with', own({ behindSinceMs: NOW - 30_000 }), 'stale apply_behind'],
   ['one failed commit', commits(2_499, IO), 'live'],
@@ -244,14 +250,20 @@ test.each(CAUSE_CODES)('a written state with the cause %s is explained by it fir
   const state = severity === 'critical' ? 'stale' : CATCHING_UP.has(code) ? 'catching_up' : 'live';
   const written = { state, cause: state === 'live' ? null : code } as const;
   // The causes of another moment.
-  for (const others of [[], ['credentials'], ['downtime'], ['parked_reads']] as CauseCode[][]) {
+  for (const others of [
+    [],
+    ['credentials'],
+    ['mirror_failed'],
+    ['downtime'],
+    ['parked_reads'],
+  ] as CauseCode[][]) {
     const found = asWritten(
       written,
       others.map((other) => causeOf(other, null)),
     );
     expect(found.state).toBe(state);
     expect(firstCause(found)).toBe(
-      code === 'no_heartbeat' && others[0] === 'credentials' ? 'credentials' : written.cause,
+      code === 'no_heartbeat' && others[0] === 'mirror_failed' ? 'mirror_failed' : written.cause,
     );
   }
 });

@@ -18,6 +18,7 @@ export const wellAt = (nowMs: number): ProcessFacts => ({
   stream: null,
   isMirror: true,
   isReady: true,
+  lateSinceMs: null,
 });
 
 /** A file in which nothing is due. */
