@@ -8,7 +8,7 @@ import { epochSchema, instantOrNull, lastSeqSchema } from './rows.ts';
 
 const state = z.enum(MIRROR_STATES).meta({
   description:
-    'stale: a critical cause holds, and values may be wrong or out of date. catching_up: products are read after a start, downtime or a restored backup. live: rows are current, except those marked `suspect`.',
+    'stale: a critical cause holds, and no value is trusted. catching_up: products are read after a start, downtime or a restored backup, or, with the cause `unproven`, no webhook has been accepted yet and no value is trusted. live: rows are current, except those marked `suspect`.',
 });
 
 const causeSchema = z.object(causeShape).openapi('Cause');

@@ -13,7 +13,7 @@ export const OWNER_WORDS: Readonly<Record<Owner, string>> = {
 };
 
 export const SEVERITIES = ['critical', 'warning'] as const;
-/** `critical`: values may be wrong or out of date. `warning`: values that are not suspect are right. */
+/** `critical`: the state is `stale`, and no value is trusted. `warning`: the message says what it means for the values. */
 type Severity = (typeof SEVERITIES)[number];
 
 export interface CauseRow {
