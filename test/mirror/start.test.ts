@@ -5,6 +5,7 @@ import {
   existsSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -376,6 +377,19 @@ test('saves what a deleted write-ahead log holds', () => {
   expect(() => own.check()).toThrow('another program deleted');
   own.close({ isOrderly: false });
   expect(values(new Database(path), 'SELECT alive_at_ms FROM service_state')).toEqual([7]);
+});
+
+test('finds a running mirror damaged once its file has shrunk', () => {
+  const { path } = filled();
+  const own = openOwnMirror(path, { nowMs: T0, isSuspect: false });
+  onTestFinished(() => own.close({ isOrderly: false }));
+  own.check();
+  own.db.exec('CREATE TABLE growth AS SELECT zeroblob(100000); DROP TABLE growth');
+  own.db.pragma('wal_checkpoint(TRUNCATE)');
+  own.check();
+  // Only what was added since the start: the file as it was then does not show it.
+  truncateSync(path, statSync(path).size - 4_096);
+  expect(() => own.check()).toThrow(expect.objectContaining({ kind: 'damaged' }));
 });
 
 test('does not blame the mirror for a damaged inbox', async () => {

@@ -1,5 +1,5 @@
 /** The apply thread: commits transactions (applier.ts), and ends on the first fault it cannot apply past. */
-import { rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { inboxPath, openInboxReader } from '../../inbox/inbox-file.ts';
 import { holdFiles } from '../../sqlite/held-files.ts';
 import { lockDatabase } from '../../sqlite/lock.ts';
@@ -28,7 +28,7 @@ export interface OwnMirror {
   readonly db: Db;
   readonly applier: Applier;
   readonly newEpoch: NewEpoch | null;
-  /** Called about once a second. @throws Error when a file is gone, or the note cannot be replaced. */
+  /** Called about once a second. @throws Error when a file is gone or has shrunk, or the note cannot be replaced. */
   readonly check: () => void;
   readonly close: (options: { readonly isOrderly: boolean }) => void;
 }
@@ -58,6 +58,7 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
       // SQLite would use them for the file that replaced it.
       for (const side of sideFiles.left()) rmSync(side, { force: true });
     });
+    const checkSize = watchSize(path);
     const inboxFile = holdFiles([inboxPath(path)], () => undefined);
     const applier = new Applier(mirror, inbox);
     let notedSeq = readHandedOut(path)?.changeSeq;
@@ -69,6 +70,7 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
         mainFile.check();
         sideFiles.check();
         inboxFile.check();
+        checkSize();
         const { changeSeq } = applier.position;
         if (changeSeq === notedSeq) return;
         noteHandedOut(path, { epoch: mirrorPosition(mirror).epoch, changeSeq });
@@ -89,6 +91,26 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
     closeAll();
     throw error;
   }
+}
+
+/**
+ * SQLite never shrinks a file that is not vacuumed, and reads the pages in its cache for long after another program has
+ * truncated the file.
+ */
+function watchSize(path: string): () => void {
+  let largestBytes = 0;
+  const check = (): void => {
+    const { size } = statSync(path);
+    if (size < largestBytes) {
+      throw new StoreError(
+        'damaged',
+        `${path} is damaged: another program truncated it from ${largestBytes} to ${size} bytes`,
+      );
+    }
+    largestBytes = size;
+  };
+  check();
+  return check;
 }
 
 type Asking = Request<ApplyCalls>;
