@@ -52,7 +52,7 @@ export function status(db: Db): Status {
         'SELECT last_error FROM due_reads WHERE failed_at_ms IS NOT NULL ORDER BY failed_at_ms DESC LIMIT 1',
       ).get() ?? null,
     held_removals: count('SELECT count(*) FROM due_reads WHERE held = 1'),
-    // Ids are consecutive, and pruned from the oldest.
+    // Ids are consecutive (src/mirror/writer/commands.ts).
     dead_letters: count(
       'SELECT coalesce((SELECT max(id) FROM dead_letters) - (SELECT min(id) FROM dead_letters) + 1, 0)',
     ),

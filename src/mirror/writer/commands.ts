@@ -66,11 +66,13 @@ export function prepareCommands(db: Db, inbox: Db) {
     )
     .pluck();
   const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
-  const oldest = (table: string, key: string, atMs: string) =>
-    db.prepare<[Prune]>(
-      `DELETE FROM ${table} WHERE ${atMs} < @beforeMs AND ${key} IN (SELECT ${key} FROM ${table} ORDER BY ${key} LIMIT @limit)`,
-    );
-  const pruneDeadLetters = oldest('dead_letters', 'id', 'arrived_at_ms');
+  // Up to the first younger one, although a later one may have arrived earlier: ids stay consecutive, so that their number
+  // is known without counting.
+  const pruneDeadLetters = db.prepare<[Prune]>(`
+    WITH oldest AS (SELECT id, arrived_at_ms FROM dead_letters ORDER BY id LIMIT @limit)
+    DELETE FROM dead_letters
+    WHERE id <= (SELECT max(id) FROM oldest)
+      AND id < coalesce((SELECT min(id) FROM oldest WHERE arrived_at_ms >= @beforeMs), id + 1)`);
   // The last catalogue run that is done stays: it shows that everything was read after the barrier.
   const pruneRuns = db.prepare<[Prune]>(
     `DELETE FROM runs WHERE finished_at_ms < @beforeMs

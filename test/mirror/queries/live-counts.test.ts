@@ -65,6 +65,18 @@ test('counts right after any history', () => {
   for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(3);
 });
 
+test('counts dead letters right after pruning, also if they arrived out of order', () => {
+  const made = new DirectWriter();
+  for (const arrivedAtMs of [T0, T0 + 20, T0 + 1, T0 + 30]) {
+    made.deliver(Buffer.from(`not JSON, ${arrivedAtMs}`), arrivedAtMs);
+  }
+  expect(made.prune(T0 + 10)).toMatchObject({ deadLetters: 1 });
+  expectCounted(made.db);
+  // The one that arrived early is deleted with those before it.
+  expect(made.prune(T0 + 25)).toMatchObject({ deadLetters: 2 });
+  expectCounted(made.db);
+});
+
 test.each([4_999, 5_000, 5_001])('counts right after a downtime of %i products', (products) => {
   const db = writerDb();
   db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products + 1})
