@@ -223,6 +223,8 @@ CREATE TABLE `variants` (
 	`gone_at_ms` integer,
 	`lookup_at_ms` integer,
 	`change_seq` integer NOT NULL,
+	`live_levels` integer DEFAULT 0 NOT NULL,
+	`sold_as_total` integer GENERATED ALWAYS AS (kind NOT IN ('own', 'assembled') OR total_hi_ms > -8640000000000000 OR live_levels = 0) VIRTUAL,
 	CONSTRAINT "variants_kind" CHECK(kind IN ('own', 'pulled', 'bundle', 'assembled')),
 	CONSTRAINT "variants_negative" CHECK(allow_negative_stock IN (0, 1))
 ) WITHOUT ROWID;
@@ -230,6 +232,7 @@ CREATE TABLE `variants` (
 CREATE INDEX `variants_product` ON `variants` (`product_id`);--> statement-breakpoint
 CREATE INDEX `variants_sku` ON `variants` (`sku`);--> statement-breakpoint
 CREATE INDEX `variants_change_seq` ON `variants` (`change_seq`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
+CREATE INDEX `variants_sold_as_total` ON `variants` (`change_seq`) WHERE sold_as_total = 1 AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_lookup` ON `variants` (`lookup_at_ms`) WHERE lookup_at_ms IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `variants_missing` ON `variants` (`missing_at_ms`) WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE TABLE `warehouse_names` (

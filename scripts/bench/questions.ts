@@ -2,6 +2,7 @@
 import { burst, latency, size, visible } from './answering.ts';
 import { instances, memory, start } from './footprint.ts';
 import type { Bench, Row } from './question.ts';
+import { readers } from './readers.ts';
 
 export const QUESTIONS: Readonly<Record<string, { title: string; ask: (bench: Bench) => Promise<Row> }>> = {
   a: { title: 'deliveries answered per second in a burst', ask: burst },
@@ -11,4 +12,5 @@ export const QUESTIONS: Readonly<Record<string, { title: string; ask: (bench: Be
   e: { title: 'memory of a first read, and idle', ask: memory },
   f: { title: 'from start to the first answer', ask: start },
   g: { title: 'memory and processor of several idle instances', ask: instances },
+  h: { title: 'readers in SQL, and trust, by the size of the mirror', ask: readers },
 };

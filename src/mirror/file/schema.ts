@@ -77,6 +77,13 @@ export const variants = sqliteTable(
     goneAtMs: integer('gone_at_ms'),
     lookupAtMs: integer('lookup_at_ms'),
     changeSeq: integer('change_seq').notNull(),
+    /** Stock levels that are not removed: maintained by the writer instead of counted. */
+    liveLevels: integer('live_levels').notNull().default(0),
+    /** 1: its total is sold, because reads do not show the quantities of its warehouses, or it has none. */
+    soldAsTotal: integer('sold_as_total').generatedAlwaysAs(
+      sql.raw(`kind NOT IN ('own', 'assembled') OR total_hi_ms > ${EARLIEST_MS} OR live_levels = 0`),
+      { mode: 'virtual' },
+    ),
   },
   (t) => [
     index('variants_product').on(t.productId),
@@ -84,6 +91,10 @@ export const variants = sqliteTable(
     index('variants_change_seq')
       .on(t.changeSeq)
       .where(sql`gone_at_ms IS NULL`),
+    // A follower of `mirror_sellable` by number would otherwise examine every variant after its position.
+    index('variants_sold_as_total')
+      .on(t.changeSeq)
+      .where(sql`sold_as_total = 1 AND gone_at_ms IS NULL`),
     index('variants_lookup')
       .on(t.lookupAtMs)
       .where(sql`lookup_at_ms IS NOT NULL`),

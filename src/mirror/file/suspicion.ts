@@ -1,5 +1,4 @@
 /** The only definition of a suspect row. `c` is a stock level, `v` its variant and `p` its product, if known. */
-import { EARLIEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { column } from '../../sqlite/prepared.ts';
 import { STATE } from './state.ts';
@@ -70,9 +69,6 @@ export const LEVEL_WHY_NOT = firstOf([DISTRUSTED, ...LEVEL_GROUNDS]);
 export const TOTAL_WHY_NOT = firstOf([DISTRUSTED, ...TOTAL_GROUNDS]);
 export const LEVEL_TRUSTED = `NOT ${anyOf([DISTRUSTED, ...LEVEL_GROUNDS])}`;
 export const TOTAL_TRUSTED = `NOT ${anyOf([DISTRUSTED, ...TOTAL_GROUNDS])}`;
-
-/** Reads show the quantities of the variant's warehouses. Otherwise only its total can be verified. */
-export const LISTS_WAREHOUSES = `v.kind IN ('own', 'assembled') AND v.total_hi_ms = ${EARLIEST_MS}`;
 
 const isRead = (row: string): string =>
   `NOT EXISTS (SELECT 1 FROM products p WHERE p.product_id = ${row}.product_id AND ${UNREAD_PRODUCT})`;

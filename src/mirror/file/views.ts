@@ -3,7 +3,6 @@ import type { Db } from '../../sqlite/open.ts';
 import {
   LEVEL_TRUSTED,
   LEVEL_WHY_NOT,
-  LISTS_WAREHOUSES,
   SUSPECT_COUNT,
   SUSPECT_LEVEL,
   SUSPECT_TOTAL,
@@ -55,7 +54,7 @@ SELECT ${columns('c', 'variant_id', 'warehouse_id')}, ${columns('v', 'product_id
 FROM stock_levels c
 JOIN variants v ON v.variant_id = c.variant_id
 LEFT JOIN products p ON p.product_id = v.product_id
-WHERE c.gone_at_ms IS NULL AND ${LISTS_WAREHOUSES}
+WHERE c.gone_at_ms IS NULL AND v.sold_as_total = 0
 UNION ALL
 SELECT v.variant_id AS variant_id, CAST(NULL AS TEXT) AS warehouse_id, ${columns('v', 'product_id', 'sku')},
   p.name AS product_name, v.name AS variant_name, CAST(NULL AS TEXT) AS warehouse_name,
@@ -64,11 +63,7 @@ SELECT v.variant_id AS variant_id, CAST(NULL AS TEXT) AS warehouse_id, ${columns
   ${checkedAt('v')}, v.change_seq AS change_seq
 FROM variants v
 LEFT JOIN products p ON p.product_id = v.product_id
-WHERE v.gone_at_ms IS NULL AND v.available_qty IS NOT NULL
-  AND NOT (
-    ${LISTS_WAREHOUSES}
-    AND EXISTS (SELECT 1 FROM stock_levels c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL)
-  )`;
+WHERE v.gone_at_ms IS NULL AND v.available_qty IS NOT NULL AND v.sold_as_total = 1`;
 
 const PRODUCTS = `
 SELECT ${columns('p', 'product_id', 'name', 'parent_id')},

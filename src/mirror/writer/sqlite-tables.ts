@@ -33,6 +33,8 @@ const variantOf = (row: VariantRow): Variant => ({
 });
 
 const NOT_OF_RULES = ['evidence_at_ms'];
+/** Column of `variants` that the writer maintains. */
+export const COUNTED = ['live_levels'];
 /** Columns of `due_reads` that src/mirror/writer/failures.ts writes. */
 export const OF_FAILURES = [
   'attempts',
@@ -62,9 +64,9 @@ function prepare(db: Db) {
     stockLevelsOf: select<[string], StockLevel>(
       `${selectFrom(db, 'stock_levels')} WHERE variant_id = ? ORDER BY warehouse_id`,
     ),
-    variant: select<[string], VariantRow>(`${selectFrom(db, 'variants')} WHERE variant_id = ?`),
+    variant: select<[string], VariantRow>(`${selectFrom(db, 'variants', COUNTED)} WHERE variant_id = ?`),
     variantsOf: select<[string], VariantRow>(
-      `${selectFrom(db, 'variants')} WHERE product_id = ? ORDER BY variant_id`,
+      `${selectFrom(db, 'variants', COUNTED)} WHERE product_id = ? ORDER BY variant_id`,
     ),
     product: select<[string], ProductRow>(`${selectFrom(db, 'products', NOT_OF_RULES)} WHERE product_id = ?`),
     detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
@@ -97,6 +99,9 @@ function prepare(db: Db) {
       `INSERT INTO product_stock_levels (product_id, levels) VALUES (?, ?)
        ON CONFLICT (product_id) DO UPDATE SET levels = levels + excluded.levels`,
     ),
+    addVariantLevels: db.prepare<[number, string]>(
+      'UPDATE variants SET live_levels = live_levels + ? WHERE variant_id = ?',
+    ),
     bundleCount: countLive('products', 'has_bundle = 1'),
     shownProductCount: countLive('products', `read_at_ms > ${EARLIEST_MS}`),
     missingCount: {
@@ -119,7 +124,9 @@ export class SqliteTables implements Tables {
   /** Maintained: counting a million products would keep deliveries waiting. */
   #liveCounts: LiveCounts;
   #countsAreWritten = true;
+  /** By product. */
   #levelsAdded = new Map<string, number>();
+  #variantLevelsAdded = new Map<string, number>();
   readonly #cache = new VariantCache();
   #unwrittenLevels: Slot<StockLevel>[] = [];
   #unwrittenVariants: Slot<Variant>[] = [];
@@ -131,7 +138,7 @@ export class SqliteTables implements Tables {
   constructor(db: Db) {
     this.#sql = prepare(db);
     this.#levels = new RowWriter(db, 'stock_levels', ['variantId', 'warehouseId']);
-    this.#variants = new RowWriter(db, 'variants', ['variantId']);
+    this.#variants = new RowWriter(db, 'variants', ['variantId'], COUNTED);
     this.#products = new RowWriter(db, 'products', ['productId'], NOT_OF_RULES);
     this.#changes = new RowWriter(db, 'changes', ['seq']);
     this.#state = onlyRow(this.#sql.state);
@@ -161,6 +168,7 @@ export class SqliteTables implements Tables {
     this.#liveCounts = onlyRow(this.#sql.liveCounts);
     this.#countsAreWritten = true;
     this.#levelsAdded = new Map();
+    this.#variantLevelsAdded = new Map();
   }
 
   #countLive(kind: Kind, before: Mortal | undefined, after: Mortal): number {
@@ -178,6 +186,10 @@ export class SqliteTables implements Tables {
       if (change !== 0) this.#sql.addLevels.run(productId, change);
     }
     this.#levelsAdded = new Map();
+    for (const [variantId, change] of this.#variantLevelsAdded) {
+      if (change !== 0) this.#sql.addVariantLevels.run(change, variantId);
+    }
+    this.#variantLevelsAdded = new Map();
     if (!this.#countsAreWritten) this.#sql.putLiveCounts.run(this.#liveCounts);
     this.#countsAreWritten = true;
   }
@@ -225,7 +237,11 @@ export class SqliteTables implements Tables {
     const slot = this.#levelSlot(level.variantId, level.warehouseId);
     if (slot.row === slot.stored) this.#unwrittenLevels.push(slot);
     const change = this.#countLive('level', slot.row, level);
-    if (change !== 0) this.#addLevels(this.variant(level.variantId)?.productId, change);
+    if (change !== 0) {
+      const { variantId } = level;
+      this.#variantLevelsAdded.set(variantId, (this.#variantLevelsAdded.get(variantId) ?? 0) + change);
+      this.#addLevels(this.variant(variantId)?.productId, change);
+    }
     slot.row = level;
   }
 

@@ -171,6 +171,16 @@ test.each([
   expect(plan.filter((step) => step.includes('TEMP B-TREE'))).toEqual([]);
 });
 
+test('a follower of mirror_sellable examines no variant that is sold by warehouse', () => {
+  const sql = 'SELECT * FROM mirror_sellable WHERE change_seq > 5 ORDER BY change_seq LIMIT 100';
+  const plan = writerDb()
+    .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map(({ detail }) => detail);
+  expect(plan).toContainEqual(expect.stringMatching(/^SEARCH c USING INDEX stock_levels_change_seq/));
+  expect(plan).toContainEqual(expect.stringMatching(/^SEARCH v USING INDEX variants_sold_as_total/));
+});
+
 test.each([
   `SELECT * FROM mirror_changes WHERE variant_id = '1'`,
   `SELECT * FROM mirror_changes WHERE variant_id = '1' ORDER BY seq DESC LIMIT 100`,

@@ -22,11 +22,19 @@ const PENDING = `SELECT (
   ) + (SELECT count(*) FROM variants WHERE lookup_at_ms IS NOT NULL)
   + (SELECT bundles_due_at_ms IS NOT NULL FROM mirror_state)`;
 
+const WRONG_LEVELS = `
+  SELECT variant_id FROM variants
+  WHERE live_levels <> (
+    SELECT count(*) FROM stock_levels
+    WHERE stock_levels.variant_id = variants.variant_id AND stock_levels.gone_at_ms IS NULL
+  )`;
+
 function expectCounted(db: Db): void {
   expect(rows(db, 'SELECT products, variants, levels FROM live_counts')).toEqual(rows(db, LIVE));
   expect(rows(db, 'SELECT * FROM product_stock_levels WHERE levels <> 0 ORDER BY product_id')).toEqual(
     rows(db, BY_PRODUCT),
   );
+  expect(values(db, WRONG_LEVELS)).toEqual([]);
   const said = status(db);
   expect(said.suspect_count).toBe(values(db, 'SELECT count(*) FROM mirror_stock WHERE suspect = 1')[0]);
   expect(said.pending_reads).toBe(values(db, PENDING)[0]);
@@ -82,7 +90,7 @@ test.each([4_999, 5_000, 5_001])('counts right after a downtime of %i products',
   db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${products + 1})
     INSERT INTO products (product_id, read_at_ms, has_bundle) SELECT 1000000 + i, ${T0} + i * (i % 2), 0 FROM n`);
   db.exec(`INSERT INTO variants SELECT product_id, product_id, 'S', NULL, '', 'own', 1, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 0,
-    NULL, NULL, NULL, 1 FROM products`);
+    NULL, NULL, NULL, 1, 2 FROM products`);
   db.exec(`INSERT INTO stock_levels SELECT variant_id, warehouse_id, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL,
     NULL, NULL, 1 FROM variants, (SELECT '1' AS warehouse_id UNION SELECT '2')`);
   db.exec(`UPDATE live_counts SET products = ${products + 1}, variants = ${products + 1}, levels = 2 * ${products + 1};

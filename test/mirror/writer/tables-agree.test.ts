@@ -10,7 +10,7 @@ import type {
 import { applyInput } from '../../../src/core/apply/apply-input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
-import { OF_FAILURES, SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
+import { COUNTED, OF_FAILURES, SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { selectFrom } from '../../../src/mirror/file/statements.ts';
 import { MemoryTables } from '../../core/memory-tables.ts';
 import { rows, T0, writerDb } from '../mirror-file.ts';
@@ -180,7 +180,7 @@ test('SQLite and in-memory tables agree after any inputs', () => {
           sorted(memory.levels, (level) => [level.variantId, level.warehouseId]),
         );
         expect(
-          all('variants', 'variant_id').map((row) => ({
+          all('variants', 'variant_id', COUNTED).map((row) => ({
             ...row,
             allowNegativeStock: flag(row['allowNegativeStock']),
           })),
