@@ -2,8 +2,10 @@
  * What VERIFY_WITHIN_HOURS costs and saves: a model of products with one level each, whose webhooks are lost at random
  * (docs/performance.md#scheduled-reads). Reads are planned by the program's own rule; answers and gaps take no time.
  *
- * node scripts/verification-model.ts
+ * node scripts/verification-model.ts            what each bound costs and saves
+ * node scripts/verification-model.ts --losses   how long a lost last webhook stays wrong and trusted, by loss rate
  */
+import { parseArgs } from 'node:util';
 import {
   pauseAfterLossMs,
   planTick,
@@ -13,7 +15,6 @@ import {
 
 const PRODUCTS = 10_000;
 const CHANGES_PER_SECOND = 2;
-const LOST_SHARE = 0.01;
 const DAY_SECONDS = 24 * 3_600;
 /** Values of the first hours depend on the start. */
 const WARM_UP_SECONDS = 16 * 3_600;
@@ -25,10 +26,24 @@ const BURST_SECONDS = 60;
 const HOURS = [1, 2, 6, 14];
 const SHAPES = ['zipf', 'uniform'] as const;
 const LOSSES = ['even', 'burst'] as const;
+const LOST_SHARE = 0.01;
+const LOST_SHARES = [0.001, 0.01, 0.05, 0.2];
+/** The default of VERIFY_WITHIN_HOURS. */
+const DEFAULT_HOURS = 2;
 
 interface Outcome {
   readonly wrongLevelSeconds: number;
   readonly reads: number;
+  readonly losses: number;
+  /** How long each wrong level stayed so that a scheduled read found: no later webhook showed its loss. */
+  readonly untracedSeconds: readonly number[];
+}
+
+interface Model {
+  readonly hours: number;
+  readonly shape: (typeof SHAPES)[number];
+  readonly losses: (typeof LOSSES)[number];
+  readonly lostShare: number;
 }
 
 /** Mulberry32: the same events for each bound. */
@@ -78,14 +93,16 @@ class Oldest {
   }
 }
 
-function run(hours: number, shape: (typeof SHAPES)[number], losses: (typeof LOSSES)[number]): Outcome {
+function run({ hours, shape, losses, lostShare }: Model): Outcome {
   const bound: VerificationBound = { withinMs: hours * 3_600_000, maxReadsPerSecond: MAX_READS_PER_SECOND };
   const random = randomOf(7);
   const choose = chooserOf(shape, random);
   const evidence = new Oldest();
   const lastRead = new Oldest();
   const wrongSince = new Map<number, number>();
+  const untracedSeconds: number[] = [];
   let wrongLevelSeconds = 0;
+  let lost = 0;
   let reads = 0;
   let perTick = 0;
   let begun = 0;
@@ -110,7 +127,10 @@ function run(hours: number, shape: (typeof SHAPES)[number], losses: (typeof LOSS
   const verify = (): void => {
     const overdue = lastRead.first;
     const isOverdue = overdue.second < second - DUE_SHARE * hours * 3_600;
-    read(isOverdue ? overdue.product : evidence.first.product);
+    const product = isOverdue ? overdue.product : evidence.first.product;
+    const since = wrongSince.get(product);
+    if (since !== undefined && since >= WARM_UP_SECONDS) untracedSeconds.push(second - since);
+    read(product);
   };
 
   const end = WARM_UP_SECONDS + DAY_SECONDS;
@@ -127,10 +147,11 @@ function run(hours: number, shape: (typeof SHAPES)[number], losses: (typeof LOSS
     }
     // A burst loses as much in one minute of each 100 as even losses in all.
     const isBurst = Math.floor(second / BURST_SECONDS) % 100 === 50;
-    const lostShare = losses === 'even' ? LOST_SHARE : isBurst ? 1 : 0;
+    const lostNow = losses === 'even' ? lostShare : isBurst ? 1 : 0;
     for (let n = 0; n < CHANGES_PER_SECOND; n += 1) {
       const product = choose();
-      if (random() < lostShare) {
+      if (random() < lostNow) {
+        if (second >= WARM_UP_SECONDS) lost += 1;
         if (!wrongSince.has(product)) wrongSince.set(product, second);
         continue;
       }
@@ -156,20 +177,50 @@ function run(hours: number, shape: (typeof SHAPES)[number], losses: (typeof LOSS
     for (; begun < due; begun += 1) verify();
   }
   for (const product of [...wrongSince.keys()]) repair(product);
-  return { wrongLevelSeconds, reads };
+  return { wrongLevelSeconds, reads, losses: lost, untracedSeconds };
 }
 
 const DAY_HOURS = DAY_SECONDS / 3_600;
 const thousands = (value: number): string => Math.round(value / DAY_HOURS).toLocaleString('en');
-process.stdout.write('| products | lost | hours | wrong level-seconds an hour | reads an hour |\n');
-process.stdout.write('| --- | --- | --- | --- | --- |\n');
-for (const shape of SHAPES) {
-  for (const losses of LOSSES) {
-    for (const hours of HOURS) {
-      const { wrongLevelSeconds, reads } = run(hours, shape, losses);
-      process.stdout.write(
-        `| ${shape} | 1 %, ${losses} | ${hours} | ${thousands(wrongLevelSeconds)} | ${thousands(reads)} |\n`,
+const print = (...cells: readonly string[]): void => void process.stdout.write(`| ${cells.join(' | ')} |\n`);
+
+function compareBounds(): void {
+  print('products', 'lost', 'hours', 'wrong level-seconds an hour', 'reads an hour');
+  print(...Array<string>(5).fill('---'));
+  for (const shape of SHAPES) {
+    for (const losses of LOSSES) {
+      for (const hours of HOURS) {
+        const { wrongLevelSeconds, reads } = run({ hours, shape, losses, lostShare: LOST_SHARE });
+        print(shape, `1 %, ${losses}`, String(hours), thousands(wrongLevelSeconds), thousands(reads));
+      }
+    }
+  }
+}
+
+function compareLossRates(): void {
+  print('products', 'lost', 'losses an hour', 'of these without a trace', 'median', 'p99', 'longest');
+  print(...Array<string>(7).fill('---'));
+  for (const shape of SHAPES) {
+    for (const lostShare of LOST_SHARES) {
+      const { losses, untracedSeconds } = run({ hours: DEFAULT_HOURS, shape, losses: 'even', lostShare });
+      const sorted = untracedSeconds.toSorted((a, b) => a - b);
+      const minutes = (q: number): string => {
+        const at = Math.min(sorted.length - 1, Math.floor(sorted.length * q));
+        return `${((sorted[at] ?? NaN) / 60).toFixed(1)} min`;
+      };
+      print(
+        shape,
+        `${lostShare * 100} %`,
+        thousands(losses),
+        `${((100 * sorted.length) / losses).toFixed(0)} %`,
+        minutes(0.5),
+        minutes(0.99),
+        minutes(1),
       );
     }
   }
 }
+
+const { losses } = parseArgs({ options: { losses: { type: 'boolean', default: false } } }).values;
+if (losses) compareLossRates();
+else compareBounds();
