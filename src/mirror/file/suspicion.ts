@@ -1,21 +1,28 @@
-/** The only definition of a suspect row. `c` is a stock level, `v` its variant and `p` its product, if known. */
+/**
+ * The only definition of a suspect row. The conditions name the tables of the views: `stock_levels`, its row of
+ * `variants`, and the row of `products`, if it is known.
+ */
 import type { Db } from '../../sqlite/open.ts';
 import { column } from '../../sqlite/prepared.ts';
 import { STATE } from './state.ts';
 
 const TRUSTED_AFTER = '(SELECT trusted_after_ms FROM mirror_state)';
 
-const REQUESTED = 'EXISTS (SELECT 1 FROM due_reads o WHERE o.product_id = v.product_id AND o.is_suspect = 1)';
-const LEVEL_HAS_GAP =
-  'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = c.variant_id AND g.warehouse_id = c.warehouse_id)';
-const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps g WHERE g.variant_id = v.variant_id)';
-export const UNEXPLAINED = 'c.unexplained_at_ms IS NOT NULL';
-const NOT_READ = `coalesce(p.read_at_ms < ${TRUSTED_AFTER}, 1)`;
-const UNREAD_PRODUCT = `p.gone_at_ms IS NULL AND p.read_at_ms < ${TRUSTED_AFTER}`;
-const UNMAPPED = 'v.product_id IS NULL';
+const REQUESTED = `EXISTS (
+      SELECT 1 FROM due_reads WHERE due_reads.product_id = variants.product_id AND due_reads.is_suspect = 1
+    )`;
+const LEVEL_HAS_GAP = `EXISTS (
+      SELECT 1 FROM gaps
+      WHERE gaps.variant_id = stock_levels.variant_id AND gaps.warehouse_id = stock_levels.warehouse_id
+    )`;
+const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps WHERE gaps.variant_id = variants.variant_id)';
+export const UNEXPLAINED = 'stock_levels.unexplained_at_ms IS NOT NULL';
+const NOT_READ = `coalesce(products.read_at_ms < ${TRUSTED_AFTER}, 1)`;
+const UNREAD_PRODUCT = `products.gone_at_ms IS NULL AND products.read_at_ms < ${TRUSTED_AFTER}`;
+const UNMAPPED = 'variants.product_id IS NULL';
 
 /** A component changed, and no webhook says which bundles contain it. */
-const BUNDLE_IS_DUE = `v.kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirror_state) IS NOT NULL`;
+const BUNDLE_IS_DUE = `variants.kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirror_state) IS NOT NULL`;
 
 /** Codes of `mirror_sellable.why_not` with their meanings (docs/reading-the-mirror.md#reasons-against-trust). */
 export const WHY_NOT = {
@@ -71,34 +78,40 @@ export const LEVEL_TRUSTED = `NOT ${anyOf([DISTRUSTED, ...LEVEL_GROUNDS])}`;
 export const TOTAL_TRUSTED = `NOT ${anyOf([DISTRUSTED, ...TOTAL_GROUNDS])}`;
 
 const isRead = (row: string): string =>
-  `NOT EXISTS (SELECT 1 FROM products p WHERE p.product_id = ${row}.product_id AND ${UNREAD_PRODUCT})`;
-const VARIANT_IS_READ = isRead('v');
+  `NOT EXISTS (SELECT 1 FROM products WHERE products.product_id = ${row}.product_id AND ${UNREAD_PRODUCT})`;
+const VARIANT_IS_READ = isRead('variants');
 
 /** Look up few unread products one by one; scan in id order when there are many, as after a downtime. */
 const FEW_UNREAD = 5_000;
 
 const levelsOfUnread = (from: string): string => `(
-    SELECT coalesce(sum(pc.levels), 0) FROM ${from} ON pc.product_id = p.product_id
+    SELECT coalesce(sum(product_stock_levels.levels), 0)
+    FROM ${from} ON product_stock_levels.product_id = products.product_id
     WHERE ${UNREAD_PRODUCT}
   )`;
 
 /** Each level counts with its first ground, starting from the grounds, never from the stock (CROSS JOIN). */
-export const SUSPECT_COUNT = `CASE WHEN (
-    SELECT count(*) FROM (SELECT 1 FROM products p WHERE ${UNREAD_PRODUCT} LIMIT ${FEW_UNREAD + 1})
-  ) <= ${FEW_UNREAD} THEN ${levelsOfUnread('products p CROSS JOIN product_stock_levels pc')} ELSE ${levelsOfUnread('product_stock_levels pc CROSS JOIN products p')} END + (
-    SELECT coalesce(sum(pc.levels), 0) FROM due_reads o CROSS JOIN product_stock_levels pc ON pc.product_id = o.product_id
-    WHERE o.is_suspect = 1 AND ${isRead('o')}
+export const SUSPECT_COUNT = `CASE
+    WHEN (
+      SELECT count(*) FROM (SELECT 1 FROM products WHERE ${UNREAD_PRODUCT} LIMIT ${FEW_UNREAD + 1})
+    ) <= ${FEW_UNREAD}
+    THEN ${levelsOfUnread('products CROSS JOIN product_stock_levels')}
+    ELSE ${levelsOfUnread('product_stock_levels CROSS JOIN products')}
+  END + (
+    SELECT coalesce(sum(product_stock_levels.levels), 0) FROM due_reads
+    CROSS JOIN product_stock_levels ON product_stock_levels.product_id = due_reads.product_id
+    WHERE due_reads.is_suspect = 1 AND ${isRead('due_reads')}
   ) + (
-    SELECT count(DISTINCT g.variant_id || '/' || g.warehouse_id) FROM gaps g
-    CROSS JOIN variants v ON v.variant_id = g.variant_id
-    WHERE v.product_id IS NOT NULL AND NOT ${REQUESTED} AND ${VARIANT_IS_READ}
+    SELECT count(DISTINCT gaps.variant_id || '/' || gaps.warehouse_id) FROM gaps
+    CROSS JOIN variants ON variants.variant_id = gaps.variant_id
+    WHERE variants.product_id IS NOT NULL AND NOT ${REQUESTED} AND ${VARIANT_IS_READ}
   ) + (
-    SELECT count(*) FROM stock_levels c CROSS JOIN variants v ON v.variant_id = c.variant_id
-    WHERE ${UNEXPLAINED} AND c.gone_at_ms IS NULL AND v.product_id IS NOT NULL
+    SELECT count(*) FROM stock_levels CROSS JOIN variants ON variants.variant_id = stock_levels.variant_id
+    WHERE ${UNEXPLAINED} AND stock_levels.gone_at_ms IS NULL AND variants.product_id IS NOT NULL
       AND NOT ${REQUESTED} AND ${VARIANT_IS_READ} AND NOT ${LEVEL_HAS_GAP}
   ) + (
-    SELECT count(*) FROM variants v CROSS JOIN stock_levels c ON c.variant_id = v.variant_id
-    WHERE ${UNMAPPED} AND c.gone_at_ms IS NULL
+    SELECT count(*) FROM variants CROSS JOIN stock_levels ON stock_levels.variant_id = variants.variant_id
+    WHERE ${UNMAPPED} AND stock_levels.gone_at_ms IS NULL
   )`;
 
 /** With more suspects, a scan of the mirror finds some soon. */
@@ -106,14 +119,24 @@ const FEW = 2_000;
 
 /** Every ground uses its index. null rows (no variant, nothing suspect) count towards the limit: it bounds the work. */
 const CANDIDATES = `
-  SELECT v.variant_id FROM due_reads o LEFT JOIN variants v ON v.product_id = o.product_id AND o.is_suspect = 1
-  WHERE o.product_id > ''
-  UNION ALL SELECT variant_id FROM gaps WHERE variant_id > ''
-  UNION ALL SELECT c.variant_id FROM stock_levels c WHERE ${UNEXPLAINED}
-  UNION ALL SELECT v.variant_id FROM products p LEFT JOIN variants v ON v.product_id = p.product_id WHERE ${UNREAD_PRODUCT}
-  UNION ALL SELECT variant_id FROM variants WHERE product_id IS NULL
-  UNION ALL SELECT v.variant_id FROM mirror_state m CROSS JOIN products p CROSS JOIN variants v ON v.product_id = p.product_id
-  WHERE m.bundles_due_at_ms IS NOT NULL AND p.has_bundle = 1 AND p.gone_at_ms IS NULL
+  SELECT variants.variant_id FROM due_reads
+  LEFT JOIN variants ON variants.product_id = due_reads.product_id AND due_reads.is_suspect = 1
+  WHERE due_reads.product_id > ''
+  UNION ALL
+  SELECT variant_id FROM gaps WHERE variant_id > ''
+  UNION ALL
+  SELECT stock_levels.variant_id FROM stock_levels WHERE ${UNEXPLAINED}
+  UNION ALL
+  SELECT variants.variant_id FROM products
+  LEFT JOIN variants ON variants.product_id = products.product_id
+  WHERE ${UNREAD_PRODUCT}
+  UNION ALL
+  SELECT variant_id FROM variants WHERE product_id IS NULL
+  UNION ALL
+  SELECT variants.variant_id FROM mirror_state
+  CROSS JOIN products
+  CROSS JOIN variants ON variants.product_id = products.product_id
+  WHERE mirror_state.bundles_due_at_ms IS NOT NULL AND products.has_bundle = 1 AND products.gone_at_ms IS NULL
   LIMIT ${FEW + 1}`;
 
 /** @returns all variants that may have suspect rows, in SQLite's order of ids; null if there are too many. */

@@ -68,53 +68,87 @@ const NAMED = `
   )`;
 
 const WANTED = `
-  v.variant_id > @after AND v.gone_at_ms IS NULL
+  variants.variant_id > @after AND variants.gone_at_ms IS NULL
   AND (
-    @lower = '' OR v.variant_id = @text OR v.product_id = @text OR instr(lower(coalesce(v.sku, '')), @lower) > 0
-    OR instr(lower(v.name), @lower) > 0 OR instr(lower(coalesce(p.name, '')), @lower) > 0
+    @lower = ''
+    OR variants.variant_id = @text
+    OR variants.product_id = @text
+    OR instr(lower(coalesce(variants.sku, '')), @lower) > 0
+    OR instr(lower(variants.name), @lower) > 0
+    OR instr(lower(coalesce(products.name, '')), @lower) > 0
   )
   AND (
     @warehouseId IS NULL OR EXISTS (
-      SELECT 1 FROM stock_levels c
-      WHERE c.variant_id = v.variant_id AND c.warehouse_id = @warehouseId AND c.gone_at_ms IS NULL
+      SELECT 1 FROM stock_levels
+      WHERE stock_levels.variant_id = variants.variant_id
+        AND stock_levels.warehouse_id = @warehouseId
+        AND stock_levels.gone_at_ms IS NULL
     )
   )
   AND (
     @suspect = 0 OR ${SUSPECT_TOTAL} OR EXISTS (
-      SELECT 1 FROM stock_levels c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL AND ${UNEXPLAINED}
+      SELECT 1 FROM stock_levels
+      WHERE stock_levels.variant_id = variants.variant_id
+        AND stock_levels.gone_at_ms IS NULL
+        AND ${UNEXPLAINED}
     )
   )
   AND (
-    @empty = 0 OR v.available_qty <= 0 OR EXISTS (
-      SELECT 1 FROM stock_levels c WHERE c.variant_id = v.variant_id AND c.gone_at_ms IS NULL AND c.qty <= 0
+    @empty = 0 OR variants.available_qty <= 0 OR EXISTS (
+      SELECT 1 FROM stock_levels
+      WHERE stock_levels.variant_id = variants.variant_id
+        AND stock_levels.gone_at_ms IS NULL
+        AND stock_levels.qty <= 0
     )
   )
-  ORDER BY v.variant_id LIMIT @limit`;
+  ORDER BY variants.variant_id LIMIT @limit`;
 
 const LISTED = `
-  SELECT v.variant_id FROM json_each(@ids) l CROSS JOIN variants v ON v.variant_id = l.value
-  LEFT JOIN products p ON p.product_id = v.product_id WHERE ${WANTED}`;
+  SELECT variants.variant_id FROM json_each(@ids) listed
+  CROSS JOIN variants ON variants.variant_id = listed.value
+  LEFT JOIN products ON products.product_id = variants.product_id
+  WHERE ${WANTED}`;
 
 const WALKED = `
-  SELECT v.variant_id FROM variants v LEFT JOIN products p ON p.product_id = v.product_id
-  WHERE v.variant_id <= @until AND ${WANTED}`;
+  SELECT variants.variant_id FROM variants
+  LEFT JOIN products ON products.product_id = variants.product_id
+  WHERE variants.variant_id <= @until AND ${WANTED}`;
 
 const BOUND = `
   SELECT variant_id FROM variants WHERE variant_id > @after ORDER BY variant_id LIMIT 1 OFFSET ${LOOKED_AT - 1}`;
 
 const VARIANTS = `
-  SELECT v.variant_id AS variantId, v.product_id AS productId, v.sku AS sku, v.name AS name, p.name AS productName,
-    v.kind AS kind, v.available_qty AS availableQty, v.as_of_ms AS asOfMs, v.verified_at_ms AS verifiedAtMs,
+  SELECT
+    variants.variant_id AS variantId,
+    variants.product_id AS productId,
+    variants.sku AS sku,
+    variants.name AS name,
+    products.name AS productName,
+    variants.kind AS kind,
+    variants.available_qty AS availableQty,
+    variants.as_of_ms AS asOfMs,
+    variants.verified_at_ms AS verifiedAtMs,
     ${SUSPECT_TOTAL} AS suspect
-  FROM json_each(@ids) l JOIN variants v ON v.variant_id = l.value LEFT JOIN products p ON p.product_id = v.product_id
-  ORDER BY l.key`;
+  FROM json_each(@ids) listed
+  JOIN variants ON variants.variant_id = listed.value
+  LEFT JOIN products ON products.product_id = variants.product_id
+  ORDER BY listed.key`;
 
 const STOCK_LEVELS = `
-  SELECT s.variant_id AS variantId, s.warehouse_id AS warehouseId, s.available_qty AS qty, s.on_hand AS onHand,
-    s.reserved_qty AS reservedQty, s.on_hand_as_of AS onHandAsOfMs, s.source AS source, s.as_of AS asOfMs, s.verified_at AS verifiedAtMs,
-    s.suspect AS suspect
-  FROM json_each(@ids) l JOIN mirror_stock s ON s.variant_id = l.value
-  ORDER BY l.key, s.warehouse_id`;
+  SELECT
+    mirror_stock.variant_id AS variantId,
+    mirror_stock.warehouse_id AS warehouseId,
+    mirror_stock.available_qty AS qty,
+    mirror_stock.on_hand AS onHand,
+    mirror_stock.reserved_qty AS reservedQty,
+    mirror_stock.on_hand_as_of AS onHandAsOfMs,
+    mirror_stock.source AS source,
+    mirror_stock.as_of AS asOfMs,
+    mirror_stock.verified_at AS verifiedAtMs,
+    mirror_stock.suspect AS suspect
+  FROM json_each(@ids) listed
+  JOIN mirror_stock ON mirror_stock.variant_id = listed.value
+  ORDER BY listed.key, mirror_stock.warehouse_id`;
 
 export function findStock(db: Db, search: StockSearch): StockPage {
   const { warehouseId, limit } = search;
