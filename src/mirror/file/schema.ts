@@ -253,7 +253,11 @@ export const deliveries = sqliteTable('deliveries', {
   outcomes: text('outcomes').notNull(),
 });
 
-/** `MirrorState` of core/model.ts. */
+/**
+ * `MirrorState` of core/model.ts. The apply thread writes the whole row at the end of each transaction that changed it,
+ * as the rules decided. Besides, the start rule (src/mirror/start.ts) sets `change_seq`, `inbox_seq` and
+ * `trusted_after_ms` when an epoch begins, and the offsets after the clock was ahead (instants.ts).
+ */
 export const mirrorState = sqliteTable(
   'mirror_state',
   {
@@ -298,6 +302,19 @@ export const productStockLevels = sqliteTable('product_stock_levels', {
   levels: integer('levels').notNull(),
 });
 
+/**
+ * Only the apply thread has a connection that writes. Who decides, and when it is written:
+ *
+ * - `epoch`, `inbox_id`: the start rule, when an epoch begins
+ * - `alive_at_ms`, `clock_ms`: the main thread's heartbeat, each second; null when an epoch begins
+ * - `state`, `state_cause`: the heartbeat; also the start and an orderly stop, and the trigger `mirror_state_barrier`, which
+ *   ends `live` with each new barrier
+ * - `accepted_at_ms`: the heartbeat, from the receiver's report
+ * - `inbox_row_at_ms`: each transaction that applied rows of the inbox, and the start rule
+ * - `inbox_prunable_seq`, `pruned_change_seq`: the command `prune`; a new epoch sets the first to 0
+ * - `last_full_sync_at_ms`: the end of a run that read everything; null when an epoch begins
+ * - `is_backup`: 1 by `backup` and `backup --restore` in the copy, 0 when an epoch begins
+ */
 export const serviceState = sqliteTable(
   'service_state',
   {

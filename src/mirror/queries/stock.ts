@@ -31,10 +31,13 @@ export interface StockKey {
   readonly warehouseId: string;
 }
 
+type KeyedPage<R> = Page<R> & { readonly last: StockKey | null };
+type Examined<R> = Page<R> & { readonly last: R | null };
+
 export function sellableRows(
   db: Db,
   args: StockFilter & { readonly after: StockKey; readonly limit: number },
-): Page<SellableRow> & { readonly last: StockKey | null } {
+): KeyedPage<SellableRow> {
   const { variantId, warehouseId } = args.after;
   const view = {
     name: 'mirror_sellable',
@@ -44,7 +47,10 @@ export function sellableRows(
     // The total has no warehouse, which no SQL comparison places before the others.
     isSeen: (row: SellableRow) => row.variant_id === variantId && (row.warehouse_id ?? '') <= warehouseId,
   };
-  const { last, ...page } = pageOf<SellableRow>(db, view, args);
+  return keyed(pageOf<SellableRow>(db, view, args));
+}
+
+function keyed<Row extends SellableRow>({ last, ...page }: Examined<Row>): KeyedPage<Row> {
   return {
     ...page,
     last: last && { variantId: last.variant_id, warehouseId: last.warehouse_id ?? '' },
@@ -54,7 +60,7 @@ export function sellableRows(
 export function stockRows(
   db: Db,
   args: StockFilter & { readonly after: StockKey; readonly limit: number },
-): Page<StockRow> & { readonly last: StockKey | null } {
+): KeyedPage<StockRow> {
   const { variantId, warehouseId } = args.after;
   const view = {
     name: 'mirror_stock',
@@ -62,8 +68,7 @@ export function stockRows(
     after: [variantId, warehouseId],
     order: 'variant_id, warehouse_id',
   };
-  const { last, ...page } = pageOf<StockRow>(db, view, args);
-  return { ...page, last: last && { variantId: last.variant_id, warehouseId: last.warehouse_id } };
+  return keyed(pageOf<StockRow>(db, view, args));
 }
 
 export function variantRows(
@@ -104,7 +109,7 @@ function pageOf<Row extends ViewRow>(
   db: Db,
   view: View<Row>,
   filter: StockFilter & { readonly limit: number },
-): Page<Row> & { readonly last: Row | null } {
+): Examined<Row> {
   // The first condition may use an index; the others are checked row by row.
   const all: [string, string | number | undefined][] = [
     ['variant_id', filter.variantId],
