@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { plain } from '../src/config/kinds.ts';
 import { isSecret, VARIABLES, VARIABLE_NAMES } from '../src/config/variables.ts';
-import { CAUSE_CODES, causeOf, CAUSES, type CauseRow } from '../src/ops/state/causes.ts';
+import { CATCHING_UP, CAUSE_CODES, causeOf, CAUSES, type CauseRow } from '../src/ops/state/causes.ts';
 import type { Variable, VariableName } from '../src/config/variables.ts';
 
 const WIDTH = 118;
@@ -75,7 +75,13 @@ function causeTable(): string {
     return `| \`${code}\` (${facts}) | ${message} | ${remedy} |`;
   });
   const table = ['| cause | meaning | remedy |', '| --- | --- | --- |', ...rows].join('\n');
-  return `<!-- prettier-ignore -->\n${table}`.replaceAll(/\(docs\/operating\.md(#(\w+))\)/g, '([$2]($1))');
+  const [first, ...others] = [...CATCHING_UP].map((code) => `\`${code}\``).toReversed();
+  const catchingUp = `${others.toReversed().join(', ')} or ${first}`;
+  const states = `The state is \`stale\` while a critical cause holds, else \`catching_up\` while ${catchingUp} does, and otherwise \`live\`.`;
+  return `${states}\n\n<!-- prettier-ignore -->\n${table}`.replaceAll(
+    /\(docs\/operating\.md(#(\w+))\)/g,
+    '([$2]($1))',
+  );
 }
 
 function causeRules(): string {

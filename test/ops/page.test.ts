@@ -9,6 +9,8 @@ import { present } from '../shared/present.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput } from '../mirror/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
+import { heartbeat, REPORT } from './reported.ts';
+import { unwatched } from './watched.ts';
 
 function linkTo(page: string, linkWords: string): string {
   const address = new RegExp(`href="([^"]*)"[^>]*>${linkWords}`).exec(page)?.[1];
@@ -87,6 +89,18 @@ const PAGES = [
   '/problems/failing',
   '/problems/differences',
 ];
+
+test('says that no value is trusted while webhooks are unproven', async () => {
+  const store = newStore();
+  await read(store);
+  store.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
+  const watched = unwatched(store);
+  watched.watch.received(heartbeat(Date.now()), REPORT, { accepted: 0, refused: {} });
+  await watched.watch.beat(Date.now());
+  const page = words(await show(await startOps(store, watched), '/'));
+  expect(page).toContain('Do not rely on these values yet None is trusted until a webhook');
+  expect(page).not.toContain('The others are current');
+});
 
 test('shows whether to rely on the values, and each cause with its remedy', async () => {
   const store = newStore();

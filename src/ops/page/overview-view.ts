@@ -5,7 +5,7 @@ import type { Lag, Status } from '../../mirror/queries/status.ts';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
 import { reasonWords } from '../shared/words.ts';
-import type { MirrorState } from '../state/state.ts';
+import { firstCause, type MirrorState } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
 import { ago, count, facts, marked, quantity, table } from './parts.ts';
@@ -39,7 +39,8 @@ export function unreadableView({ causes }: MirrorState, shown: Pick<Overview, 'n
     ${causes.map((cause) => causeView(cause, shown))}`;
 }
 
-function answerView({ mirror: { state }, status: { levels, suspect_count: suspects } }: Overview): Html {
+function answerView({ mirror, status: { levels, suspect_count: suspects } }: Overview): Html {
+  const { state } = mirror;
   const current =
     suspects === 0
       ? `${count(levels, 'stock level')}, all current.`
@@ -49,7 +50,10 @@ function answerView({ mirror: { state }, status: { levels, suspect_count: suspec
       suspects === 0 ? 'You can rely on these values' : 'You can rely on all values that are not suspect',
       current,
     ],
-    catching_up: ['You can rely on the values that are not suspect', current],
+    catching_up:
+      firstCause(mirror) === 'unproven'
+        ? ['Do not rely on these values yet', 'None is trusted until a webhook of the store has arrived.']
+        : ['You can rely on the values that are not suspect', current],
     stale: [
       'Do not rely on these values',
       'They may be wrong or out of date until the critical causes below have ended.',

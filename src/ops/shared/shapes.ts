@@ -23,8 +23,7 @@ export const runShape = {
 export const causeShape = {
   code: z.enum(CAUSE_CODES),
   severity: z.enum(SEVERITIES).meta({
-    description:
-      'critical: values may be wrong or out of date. warning: values that are not suspect are right.',
+    description: 'critical: no value is trusted. warning: the message says what it means for the values.',
   }),
   since: instant.nullable(),
   owner: z.enum(OWNERS).meta({
