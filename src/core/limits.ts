@@ -47,8 +47,11 @@ export const CONFLICT_ROW_MS = 60_000;
 /** After a change names a removed variant: time to read its old product before the catalogue is searched. */
 export const MOVED_LOOKUP_MS = 5_000;
 
-/** How long a gap waits for the late delivery that closes it. */
-export const GAP_GRACE_MIN_MS = 2_000;
+/**
+ * How long a gap waits for the late delivery that closes it. Never shorter than a replica's lag: the read that is sent
+ * after the grace would not meet the gap, and would be repeated.
+ */
+export const GAP_GRACE_MIN_MS = REPLICA_LAG_MS;
 export const GAP_GRACE_MAX_MS = 6_000;
 
 /** While nothing can be read, each broken chain would add a gap; more than this say nothing new. */

@@ -1,7 +1,7 @@
 /** A store with a true timeline, to compare the mirror with. Instants are true ms from 0. */
 import type { LevelSnapshot, ProductSnapshot, StockChange, VariantSnapshot } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
-import { LATEST_MS } from '../../src/core/limits.ts';
+import { LATEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import { present } from '../shared/present.ts';
 import { Mirror, productSnapshot, variantSnapshot } from './builders.ts';
 
@@ -29,7 +29,7 @@ export interface LevelPlan {
 export interface ReadPlan {
   readonly atMs: number;
   readonly tookMs: number;
-  /** 0..1: where between "2 s before it was sent" and "when it was received" the answer was sampled. */
+  /** 0..1: where between "a replica's lag before it was sent" and "when it was received" the answer was sampled. */
   readonly sampled: number;
   readonly dated: boolean;
   readonly dateSkewMs: number;
@@ -193,7 +193,8 @@ export class SimulatedService {
     for (const read of this.plan.reads) {
       const productId = present(this.productIds[read.product % this.productIds.length]);
       const receivedMs = read.atMs + read.tookMs;
-      const sampledMs = read.atMs - 2_000 + Math.floor(read.sampled * (read.tookMs + 2_000));
+      const sampledMs =
+        read.atMs - REPLICA_LAG_MS + Math.floor(read.sampled * (read.tookMs + REPLICA_LAG_MS));
       const arrivedMs = receivedMs + read.queuedMs;
       const mergedMs = this.appliedMs(arrivedMs);
       const merge = (): void =>
@@ -370,7 +371,7 @@ export class SimulatedService {
   }
 
   private lagMs(): number {
-    return Math.floor(this.plan.drainSampled * 2_000);
+    return Math.floor(this.plan.drainSampled * REPLICA_LAG_MS);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Writers that decide nothing: rows of levels and gaps, with the invariants that every judge must keep. */
+import { REPLICA_LAG_MS } from '../limits.ts';
 import type { GapVerdict } from '../merge/judge-gap.ts';
 import type { StockLevel } from '../model.ts';
 import { assertInvariant } from './invariant.ts';
@@ -16,6 +17,11 @@ export function writeLevel(work: UnitOfWork, before: StockLevel | undefined, lev
 export function writeGap({ tables, report }: UnitOfWork, verdict: GapVerdict): void {
   switch (verdict.kind) {
     case 'opened':
+      assertInvariant(
+        verdict.gap.dueAtMs - verdict.gap.openedAtMs >= REPLICA_LAG_MS,
+        'a read after the grace of a gap meets it',
+        () => `opened at ${verdict.gap.openedAtMs}, due at ${verdict.gap.dueAtMs}`,
+      );
       tables.putGap(verdict.gap);
       report({ kind: 'gap_opened', gap: verdict.gap });
       return;
