@@ -1,6 +1,6 @@
 /**
  * `npm run crash -- --kills N [--seed S]`: kills the mirror with `kill -9` at seeded instants while webhooks arrive,
- * a quarter of the times only its receiver or its mirror half, while the other half goes on.
+ * a quarter of the times only its receiver or its mirror half, while the other half keeps running.
  * Every answered delivery must be in the database, a consumer of the feed must miss nothing, and at the end the mirror
  * must equal the store.
  */
@@ -23,10 +23,15 @@ const [kills, seed, rate, products] = [values.kills, values.seed, values.rate, v
 ) as [number, number, number, number];
 const command = `npm run crash -- --kills ${kills} --seed ${seed} --rate ${rate} --products ${products}`;
 const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-crash-'));
-const tell = (report: CrashReport): void =>
-  console.log(
-    `${report.kills} kills (${report.killsOfHalves} of one half alone), ${report.answered} deliveries answered, ${report.found} found, ${report.changesSeen} changes seen`,
-  );
+function print(report: CrashReport): void {
+  const counts = [
+    `${report.kills} kills (${report.killsOfHalves} of one half alone)`,
+    `${report.answered} deliveries answered`,
+    `${report.found} found`,
+    `${report.changesSeen} changes seen`,
+  ];
+  console.log(counts.join(', '));
+}
 
 console.log(command);
 const report = await crash({
@@ -36,10 +41,10 @@ const report = await crash({
   products,
   folder,
   onKilled: (progress) => {
-    if (progress.kills % 10 === 0) tell(progress);
+    if (progress.kills % 10 === 0) print(progress);
   },
 });
-tell(report);
+print(report);
 if (report.problems.length === 0) {
   console.log('nothing is lost, and the mirror equals the store');
   rmSync(folder, { recursive: true, force: true });

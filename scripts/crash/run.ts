@@ -19,7 +19,7 @@ export interface CrashOptions {
 
 export interface CrashReport {
   kills: number;
-  /** Those of one half alone, while the other half went on. */
+  /** Kills of one half alone, while the other half kept running. */
   killsOfHalves: number;
   /** Deliveries answered 204, each body once. */
   answered: number;

@@ -1,4 +1,4 @@
-/** What the service takes from outside: real sockets and threads, or those of a simulation. */
+/** The service's surroundings: real sockets and threads, or those of a simulation. */
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/config.ts';
 import type { createOpsApp } from '../ops/app.ts';

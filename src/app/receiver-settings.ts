@@ -1,4 +1,4 @@
-/** What the receiver needs of the configuration. */
+/** The receiver's part of the configuration. */
 import type { Config } from '../config/config.ts';
 import type { ReceiverSettings } from '../receiver/run-receiver.ts';
 

@@ -1,4 +1,4 @@
-/** What the receiver reads of the mirror's file: how far the inbox may be pruned. */
+/** How far the inbox may be pruned, which the receiver reads from the mirror's file. */
 import { openReader } from '../sqlite/open.ts';
 
 /** null if there is no mirror, it follows another inbox, or its file cannot be read now. */

@@ -37,12 +37,12 @@ export function isDoubtful(reason: RefusalReason): reason is DoubtfulReason {
 }
 
 export interface RefusalCount {
-  /** Of the answer; 0 if there was none. */
+  /** The answer's status; 0 if there was none. */
   readonly status: number;
   readonly count: number;
   /** Epoch ms, own clock. */
   readonly lastAtMs: number;
-  /** What the last one showed: method and path, the protocol, or the parser's code; null if it showed nothing. */
+  /** The last one's method and path, protocol, or parser's code; null if it showed none of them. */
   readonly seen: string | null;
   /** Variants that the latest of them named: a few, newest last. A request without the secret can name any. */
   readonly variantIds: readonly string[];
@@ -74,7 +74,7 @@ export interface ReceiverReport {
   /** Authentic deliveries answered 204, without those of `stock-mirror send`. */
   readonly accepted: { readonly count: number; readonly lastAtMs: number | null };
   readonly refused: Readonly<Partial<Record<RefusalReason, RefusalCount>>>;
-  /** Of authentic deliveries, 204 or 503. */
+  /** Answers 204 and 503 to authentic deliveries. */
   readonly answers: Durations;
   /** The slowest answer since the last report, in ms; null if there was none. */
   readonly slowestMs: number | null;

@@ -22,7 +22,7 @@ export interface Unread {
    * - `cut_off`: the connection ended, or its time was over, within such a request's headers.
    */
   readonly reason: 'no_room' | 'wrong_protocol' | 'malformed_request' | 'cut_off';
-  /** Of the answer. */
+  /** The answer's status. */
   readonly status: number;
   readonly seen?: string;
 }
@@ -47,7 +47,7 @@ const TIMEOUTS = {
   idleMs: 5 * 60_000,
   checkEveryMs: 1_000,
 };
-/** Proxies add headers of their own. */
+/** Proxies add headers. */
 const MAX_HEADER_BYTES = 32 << 10;
 /** Cuts connections without traffic. Longer than any answer takes: long polls wait for 60 s. */
 const STALLED_MS = 90_000;

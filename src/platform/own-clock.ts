@@ -33,7 +33,7 @@ export class OwnClock {
   constructor(host: HostTime, last: ClockReading | null) {
     const atMs = host.sinceBootMs();
     const isSameBoot = last !== null && last.bootId !== null && last.bootId === host.bootId;
-    // Of an earlier boot, only the last reading is known, and it may be a heartbeat old.
+    // After a boot, only the last reading is known, and it may be a heartbeat old.
     const elapsedMs = isSameBoot ? Math.max(0, atMs - last.sinceBootMs) : HEARTBEAT_MS;
     const keptMs = last === null ? Number.NEGATIVE_INFINITY : last.clockMs + elapsedMs;
     const wallMs = Math.round(host.wallMs());

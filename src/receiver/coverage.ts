@@ -7,7 +7,7 @@
 import type { MissedWhy } from '../core/input.ts';
 import type { Missed } from '../inbox/missed.ts';
 
-/** What the last heartbeat in the inbox says of the run before. */
+/** The run before, as its last heartbeat in the inbox describes it. */
 export interface LastRun {
   /** Epoch ms, wall clock; null if there was no run. */
   readonly aliveAtMs: number | null;
@@ -45,7 +45,7 @@ const MOST_VARIANTS = 10_000;
 /** Strangers can cause `cut_off` and `turned_away`, and must not order reads at will. */
 const DOUBT_EVERY_MS = 15 * 60_000;
 
-/** What the time between two runs may have cost; null if nothing. */
+/** @returns the time between two runs in which deliveries may have been missed; null if there is none. */
 export function missedBetweenRuns(last: LastRun, now: Opening): Missed | null {
   const why = whyBetweenRuns(last, now);
   if (why === null) return null;

@@ -29,7 +29,7 @@ export interface Arrival {
   readonly isFromStream: boolean;
 }
 
-/** What a heartbeat says; every field replaces the one before. */
+/** The content of a heartbeat; every field replaces the one before. */
 export type Heartbeat = Omit<ReceiverRow, 'inboxId' | keyof StreamPosition>;
 
 /** One transaction, in this order. */
@@ -71,7 +71,7 @@ export class InboxWriter {
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #check: () => void;
   readonly #close: () => void;
-  /** As the last run left it. */
+  /** The receiver's row before this run. */
   readonly lastRun: ReceiverRow;
   lastSeq: number;
   #sinceCheckpointBytes = 0;

@@ -3,9 +3,8 @@
  * not know the mirror, which learns everything from the inbox (docs/architecture.md#receiver).
  */
 import type { Missed } from '../inbox/missed.ts';
-import type { StreamPosition } from '../inbox/inbox-file.ts';
 import { reportOf } from '../inbox/inbox-view.ts';
-import { DOUBTFUL, isDoubtful, type StreamReport } from '../inbox/report.ts';
+import { DOUBTFUL, isDoubtful } from '../inbox/report.ts';
 import type { HostTime } from '../platform/host-time.ts';
 import type { listen, Listener } from '../platform/listen.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
@@ -16,6 +15,8 @@ import { variantIdsOf } from '../store-api/variant-ids.ts';
 import { Coverage, type Opening, type PassedSocket } from './coverage.ts';
 import type { Arrival, Heartbeat, InboxWriter } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
+import type { SharedStream } from './shared-stream.ts';
+import { WaitingRows, type Waiting } from './waiting-rows.ts';
 import { WayInProof } from './way-in-proof.ts';
 import { createWebhookApp, type Refusal } from './webhook-app.ts';
 
@@ -43,38 +44,9 @@ export interface PublicPort {
   readonly listen: typeof listen;
 }
 
-/** Rows that are stored together. */
-interface Waiting {
-  readonly arrivals: readonly Arrival[];
-  /** Where they end in the stream; null if they were received here. */
-  readonly position: StreamPosition | null;
-  /** The secret with which the store signed a webhook that was received here; null: it came another way. */
-  readonly secret: string | null;
-  readonly resolve: () => void;
-  readonly reject: (error: StoreError) => void;
-}
-
 const HEARTBEAT_MS = 1_000;
-/** Enough to share a sync, few enough to answer in time. */
-const ARRIVALS_AT_ONCE = 256;
-const BYTES_AT_ONCE = 4 << 20;
 /** Requests under way at a stop may take this long. */
 const DRAIN_MS = 1_500;
-
-/** The part that shares deliveries with other hosts (docs/architecture.md#several-machines). */
-export interface SharedStream {
-  /** Call it once the port is open, if there is one. */
-  readonly start: () => void;
-  readonly report: () => StreamReport;
-  /** Every row up to this one is in the stream, or came from it. */
-  readonly publishedSeq: () => number;
-  /** Something was stored that waits to be published. */
-  readonly arrived: () => void;
-  /** The port is about to close. */
-  readonly closing: () => Promise<void>;
-  /** The port is closed, and nothing is appended any more. */
-  readonly stop: () => Promise<void>;
-}
 
 export class Receiver {
   readonly #deps: ReceiverDeps;
@@ -82,7 +54,7 @@ export class Receiver {
   readonly #reporting: Reporting;
   readonly #clock: OwnClock;
   readonly #reportFailure: ReturnType<typeof createLimitedLog>;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new WaitingRows();
   #isScheduled = false;
   #isHeartbeatDue = false;
   #lastCommit: 'good' | 'failed' | 'none yet' = 'none yet';
@@ -155,7 +127,7 @@ export class Receiver {
     { position = null, secret = null }: Partial<Pick<Waiting, 'position' | 'secret'>> = {},
   ): Promise<void> {
     const stored = Promise.withResolvers<void>();
-    this.#waiting.push({
+    this.#waiting.add({
       arrivals,
       position,
       secret,
@@ -173,7 +145,7 @@ export class Receiver {
     await this.#listener?.stop(graceMs);
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#stream?.stop();
-    while (this.#waiting.length > 0) this.#commit();
+    while (!this.#waiting.isEmpty) this.#commit();
     // With everything that may have been missed, so that the next start may trust a socket that stays open.
     if (this.#lastCommit !== 'none yet') this.#commit(true);
   }
@@ -233,7 +205,7 @@ export class Receiver {
     this.#deps.later(() => {
       this.#isScheduled = false;
       this.#commit();
-      if (this.#waiting.length > 0) this.#schedule();
+      if (!this.#waiting.isEmpty) this.#schedule();
       this.#deps.inbox.checkpointIfDue();
     });
   }
@@ -242,7 +214,7 @@ export class Receiver {
   #commit(isLast = false): void {
     const { inbox, onCommit } = this.#deps;
     this.look();
-    const taken = this.#take();
+    const taken = this.#waiting.take();
     // The proof is written with the delivery, so that a kill after the answer does not lose it.
     const { provenSecret } = this.#reporting;
     this.#reporting.provenSecret = this.#proof?.after(provenSecret, taken) ?? null;
@@ -299,19 +271,6 @@ export class Receiver {
       }
       reject(error);
     }
-  }
-
-  #take(): readonly Waiting[] {
-    let bytes = 0;
-    let rows = 0;
-    let groups = 0;
-    for (const { arrivals } of this.#waiting) {
-      if (rows >= ARRIVALS_AT_ONCE || bytes >= BYTES_AT_ONCE) break;
-      for (const { body } of arrivals) bytes += body.byteLength;
-      rows += arrivals.length;
-      groups += 1;
-    }
-    return this.#waiting.splice(0, groups);
   }
 
   /** Notices whether the process could read its socket until now. */

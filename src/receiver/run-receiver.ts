@@ -11,7 +11,8 @@ import type { PassedSocket } from './coverage.ts';
 import { openInboxWriter, type InboxWriter } from './inbox-writer.ts';
 import { passedSocket } from './passed-socket.ts';
 import { pruneInbox } from './prune.ts';
-import { Receiver, type SharedStream } from './receiver.ts';
+import { Receiver } from './receiver.ts';
+import type { SharedStream } from './shared-stream.ts';
 
 /** Plain values, so that they can be handed to a thread. */
 export interface ReceiverSettings {

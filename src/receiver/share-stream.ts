@@ -2,7 +2,8 @@
 import type { Logger } from '../platform/log.ts';
 import type { Engine } from '../stream/engine.ts';
 import { Stream } from '../stream/stream.ts';
-import type { Receiver, SharedStream } from './receiver.ts';
+import type { Receiver } from './receiver.ts';
+import type { SharedStream } from './shared-stream.ts';
 
 interface ShareOptions {
   /** Connects once; rejects when no server is reached. */

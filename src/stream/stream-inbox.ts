@@ -1,4 +1,4 @@
-/** What the stream needs of the inbox of its host, and of what may have been missed there. */
+/** The part of its host's inbox and coverage that the stream needs. */
 import type { InboxRow, InboxRowKind, StreamPosition } from '../inbox/inbox-file.ts';
 import type { Missed } from '../inbox/missed.ts';
 
@@ -10,9 +10,9 @@ export interface NewRow {
 export interface StreamInbox {
   /** Names this host among those of the stream. */
   readonly hostId: string;
-  /** As the last run left it. */
+  /** The last run's position. */
   readonly position: StreamPosition;
-  /** As the last run left it. */
+  /** The last run's number. */
   readonly publishedSeq: number;
   readonly lastSeq: number;
   /**
@@ -31,6 +31,6 @@ export interface StreamInbox {
 export interface StreamCoverage {
   /** A time in which this host did not listen, and another receiver may have; null if there is none. */
   readonly unsure: Missed | null;
-  /** That time is accounted for: another receiver listened, or the stream carries a row that says so. */
+  /** Ends the unsure time: another receiver listened, or the stream carries a row that says so. */
   sure(unsure: Missed): void;
 }

@@ -47,6 +47,20 @@ test('stops on Ctrl-C and says that the next run continues', async () => {
   hold.release();
 });
 
+test('a service that starts during a resync receives webhooks at once', async () => {
+  const sandbox = await startService({ products: 40 });
+  const home = await homeOf(sandbox);
+  const hold = holdNext(sandbox, present(sandbox.truth.products[0]).id);
+  const command = start(home, 'resync');
+  await hold.sampled;
+  // It requires that a webhook is answered 204.
+  await startServer(home, sandbox);
+  hold.release();
+  expect(await command.ended).toMatchObject({ code: 0 });
+  await untilQuiet(home);
+  expect(differencesOf(home, sandbox)).toEqual([]);
+});
+
 test('continues the same run after kill -9', async () => {
   const sandbox = await startService({ products: 60 });
   const home = await homeOf(sandbox, { SERVICE_MAX_CONCURRENCY: '2' });
