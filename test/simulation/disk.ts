@@ -305,10 +305,12 @@ export class Disk {
     return content !== null && content.equals(foreignDatabase());
   }
 
+  /** @returns null if a file is missing, or so damaged that it cannot be copied. */
   backUp(): DiskCopy | null {
     if (!existsSync(this.databasePath)) return null;
     const mirror = copyOf(openReader(this.databasePath));
-    return { mirror, inbox: copyOf(openReader(this.inboxPath)), journal: this.journal.copy() };
+    const inbox = copyOf(openReader(this.inboxPath));
+    return mirror === null || inbox === null ? null : { mirror, inbox, journal: this.journal.copy() };
   }
 
   restore(copy: Partial<DiskCopy>): void {
@@ -364,11 +366,23 @@ export function asBackup(mirror: Uint8Array): Uint8Array {
   return backup;
 }
 
-function copyOf(db: Db): Uint8Array {
+function copyOf(db: Db): Uint8Array | null {
   try {
     return db.serialize();
+  } catch (error) {
+    // SQLite calls a page that it cannot read "out of memory" here.
+    if (isSound(db)) throw error;
+    return null;
   } finally {
     db.close();
+  }
+}
+
+function isSound(db: Db): boolean {
+  try {
+    return db.pragma('quick_check', { simple: true }) === 'ok';
+  } catch {
+    return false;
   }
 }
 
