@@ -105,6 +105,20 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await textOf(page, '#message')).toBe('');
   });
 
+  test('keeps a warehouse that is chosen but not yet sent, while the page shows itself again', async () => {
+    const store = newStore();
+    const found = detail('1', [{ id: '100', levels: { 1: 5, 2: 7 } }]);
+    await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
+    const ops = await startOps(store);
+    const { page } = await openPage(browser, `${ops.url}/stock`);
+    await page.getByLabel('Warehouse').selectOption('2');
+    const age = await textOf(page, '#level-100-1 time');
+    await expect.poll(() => textOf(page, '#level-100-1 time')).not.toBe(age);
+    expect(await page.getByLabel('Warehouse').inputValue()).toBe('2');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+  });
+
   test.each([1280, 400])('decides on held removals with the token typed again, %i px wide', async (width) => {
     const store = newStore();
     await holdRemovals(store, 24);

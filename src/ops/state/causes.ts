@@ -245,7 +245,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'store',
     message:
-      '{products} cannot be read: the store refuses them, or their reads keep failing. Their suspect rows stay suspect.',
+      '{products} cannot be read: the store refuses the reads, or they keep failing. Suspect rows of such products stay suspect.',
     remedy:
       'See the latest error in `stock-mirror status`; `stock-mirror resync` tries again. If the store keeps refusing a product, report it to the store.',
     alertAfter: '30m',

@@ -23,7 +23,16 @@ function localize(page) {
 const isEdited = (form) =>
   [...form.querySelectorAll('input')].some((it) =>
     it.type === 'checkbox' ? it.checked !== it.defaultChecked : it.value !== it.defaultValue,
-  );
+  ) || [...form.querySelectorAll('select')].some(({ options }) => isChosenAnew([...options]));
+
+/**
+ * Without a chosen option in the page, a browser selects the first one.
+ * @param {HTMLOptionElement[]} options
+ */
+function isChosenAnew(options) {
+  const first = options.find((it) => it.defaultSelected) ?? options[0];
+  return first !== undefined && !first.selected;
+}
 
 /**
  * @param {string} text the page as the server sends it
