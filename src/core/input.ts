@@ -108,6 +108,7 @@ export const MISSED_WHYS = [
   'killed',
   'stood_still',
   'kept_socket',
+  'unproven',
   'not_stored',
   'stream_gap',
   'cut_off',

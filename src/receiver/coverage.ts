@@ -119,6 +119,14 @@ export class Coverage {
     return silentMs;
   }
 
+  /**
+   * The first webhook has arrived since the first start, or since the secret last changed: nothing showed until now that
+   * webhooks reach this host.
+   */
+  proven(wallMs: number): void {
+    this.#wholeTimes.push({ why: 'unproven', sinceMs: null, untilMs: wallMs, variantIds: null });
+  }
+
   /** @param variantIds those of one delivery answered 503; null if it names none. */
   notStored(variantIds: readonly string[] | null, wallMs: number): void {
     this.#notStored ??= new Refused(wallMs);

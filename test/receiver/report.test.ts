@@ -174,6 +174,27 @@ test('the proof that webhooks arrive is on disk before the first answer, and sur
   expect(replaced.report().provenSecret).toBeNull();
 });
 
+test('everything before the first webhook of a secret may have been missed', async () => {
+  const whys = ({ missed }: Awaited<ReturnType<typeof startReceiver>>) => missed().map(({ why }) => why);
+  const first = await startReceiver();
+  await first.post(delivery('test', item()), { 'x-stock-mirror-test': '1' });
+  expect(whys(first)).toEqual(['first_start']);
+  await first.post(delivery('a', item()));
+  await first.post(delivery('b', item()));
+  expect(whys(first)).toEqual(['first_start', 'unproven']);
+  const kinds = first.db.prepare('SELECT kind FROM inbox ORDER BY seq').pluck().all();
+  expect(kinds).toEqual(['missed', 'delivery', 'missed', 'delivery', 'delivery']);
+  await first.stop();
+  const again = await startReceiver({ path: first.path });
+  await again.post(delivery('c', item()));
+  expect(whys(again)).toEqual(['first_start', 'unproven', 'port_closed']);
+  await again.stop();
+  const changed = await startReceiver({ path: first.path, secrets: ['whsec_next'] });
+  const body = delivery('d', item());
+  await changed.post(body, { 'x-service-signature': signBody('whsec_next', Buffer.from(body)) });
+  expect(whys(changed).slice(3)).toEqual(['port_closed', 'unproven']);
+});
+
 test('a webhook that could not be stored proves nothing', async () => {
   const receiver = await startReceiver();
   const lock = lockInbox(receiver);

@@ -82,6 +82,7 @@ function applyMissed(work: UnitOfWork, { why, variantIds, atMs }: MissedInput): 
     case 'killed':
     case 'stood_still':
     case 'kept_socket':
+    case 'unproven':
     case 'stream_gap':
       raiseBarrier(work, atMs);
   }

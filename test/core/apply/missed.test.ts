@@ -14,6 +14,7 @@ const EFFECTS: Readonly<Record<MissedWhy, Effect>> = {
   killed: 'everything is suspect',
   stood_still: 'everything is suspect',
   kept_socket: 'everything is suspect',
+  unproven: 'everything is suspect',
   not_stored: 'everything is suspect',
   stream_gap: 'everything is suspect',
   cut_off: 'a tick at once',
