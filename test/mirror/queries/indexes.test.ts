@@ -177,7 +177,9 @@ test('a follower of mirror_sellable examines no variant that is sold by warehous
     .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
     .all()
     .map(({ detail }) => detail);
-  expect(plan).toContainEqual(expect.stringMatching(/^SEARCH stock_levels USING INDEX stock_levels_change_seq/));
+  expect(plan).toContainEqual(
+    expect.stringMatching(/^SEARCH stock_levels USING INDEX stock_levels_change_seq/),
+  );
   expect(plan).toContainEqual(expect.stringMatching(/^SEARCH variants USING INDEX variants_sold_as_total/));
 });
 
