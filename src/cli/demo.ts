@@ -114,9 +114,11 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     write(
       `  the store   ${colours.cyan(`${sandbox.baseUrl}/`)}\n  the mirror  ${colours.cyan(sandbox.mirrorUrl)}\n`,
     );
+    const { ops } = mirror;
+    const isRead = await comesToRest(ops, wait, ['catching_up']);
     // Until a webhook has arrived, nothing shows that the store reaches the mirror, and its state is not `live`.
     changeOneQuantity(sandbox);
-    if (!(await comesToRest(mirror.ops, wait))) throw new Error('the first read did not finish in time');
+    if (!isRead || !(await comesToRest(ops, wait))) throw new Error('the first read did not finish in time');
     story.say(
       `the mirror has read every product: ${counted(story.compare().differences.length, 'difference')}`,
     );
@@ -174,17 +176,28 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
 }
 
 function changeOneQuantity({ truth, operations }: Sandbox): void {
-  const level = truth.snapshot().levels.find(({ kind }) => kind === 'own');
-  if (level === undefined) throw new Error('the simulated store has no stock of its own');
-  operations.add({ variantId: level.variantId, warehouseId: level.warehouseId, by: 1 });
+  // The bundles of a component would be read some seconds later.
+  const variant = truth.variants.find(
+    ({ kind, bundledBy, levels, deleted }) =>
+      kind === 'own' && bundledBy.size === 0 && levels.length > 0 && !deleted,
+  );
+  const level = variant?.levels[0];
+  if (variant === undefined || level === undefined) {
+    throw new Error('the simulated store has no stock that is in no bundle');
+  }
+  operations.add({ variantId: variant.id, warehouseId: level.warehouseId, by: 1 });
 }
 
-async function comesToRest(ops: OpsClient, wait: (ms: number) => Promise<void>): Promise<boolean> {
+async function comesToRest(
+  ops: OpsClient,
+  wait: (ms: number) => Promise<void>,
+  states: readonly string[] = ['live'],
+): Promise<boolean> {
   const isAtRest = async (): Promise<boolean> => {
     const answer = await ops.get('/api/runs', runsSchema);
     if (answer === null || answer.runs.some((run) => run.state === 'running')) return false;
     const status = await ops.get('/api/status', statusSchema);
-    return status?.state === 'live' && status.pending_reads === 0;
+    return status !== null && states.includes(status.state) && status.pending_reads === 0;
   };
   const untilMs = performance.now() + REST_WITHIN_MS;
   while (performance.now() < untilMs) {

@@ -315,7 +315,7 @@ export const CAUSES = {
     severity: 'warning',
     owner: 'mirror',
     message:
-      'Products are being read again after downtime or in a new epoch: {waiting}. Suspect rows may be out of date; the others are right.',
+      'Products are being read again, because webhooks may have been missed or a new epoch has begun: {waiting}. Suspect rows may be out of date; the others are right.',
     remedy: 'Wait while the number of pending reads falls. If it does not fall, look for another cause.',
     alertAfter: '1h',
   },

@@ -35,7 +35,7 @@ function startDemo(...args: string[]): Demo {
 const SELLING = /stock changes; webhooks/;
 
 test.concurrent('ends equal after losses, disorder and a kill', async () => {
-  const demo = startDemo('--seconds', '10', '--products', '15', '--rate', '10');
+  const demo = startDemo('--seconds', '10', '--products', '15', '--rate', '30');
   await untilPrinted(demo, SELLING);
   demo.mirror();
   await untilPrinted(demo, /the mirror is back, with every webhook that it had acknowledged/);
