@@ -9,6 +9,7 @@ import { explain } from '../sqlite/explain.ts';
 import { doneOrClosed, type Db } from '../sqlite/open.ts';
 import { transact } from '../sqlite/transact.ts';
 import { bringInstantsBack } from './file/instants.ts';
+import { isMirrorFile } from './file/known-mirror.ts';
 import { openWriter } from './file/open-writer.ts';
 import { noteHandedOut, readHandedOut, type HandedOut } from './numbers-note.ts';
 import { FORGET_FAILURES } from './writer/failures.ts';
@@ -95,7 +96,7 @@ export function startMirror(path: string, inbox: Db, options: StartOptions): Sta
 
 function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMirror {
   const handedOut = readHandedOut(path);
-  const found = existsSync(path) ? openFound(path, options, handedOut !== null) : null;
+  const found = existsSync(path) ? openFound(path, options, handedOut !== null || isMirrorFile(path)) : null;
   if (found !== null && typeof found !== 'string') {
     const mirror = mirrorPosition(found);
     const why = whyNewEpoch(mirror, inboxPosition(inbox, mirror.inboxSeq), handedOut, options.nowMs);
@@ -125,7 +126,10 @@ function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMir
   return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo } };
 }
 
-/** @returns why the file cannot be used. @throws StoreError if it may be usable later, or is another program's. */
+/**
+ * @param isUsed the file, or one before it at this path, was a mirror's.
+ * @returns why the file cannot be used. @throws StoreError if it may be usable later, or is another program's.
+ */
 function openFound(path: string, { isSuspect }: StartOptions, isUsed: boolean): Db | string {
   let db: Db | null = null;
   try {
@@ -135,7 +139,7 @@ function openFound(path: string, { isSuspect }: StartOptions, isUsed: boolean): 
     return db;
   } catch (error) {
     db?.close();
-    // Where no mirror ever handed out a number, a file that cannot be used is not ours.
+    // Otherwise a file that cannot be used may be another program's.
     if (!isUsed || !isUnusable(error)) throw error;
     return error instanceof Error ? error.message : String(error);
   }

@@ -445,6 +445,18 @@ test.each<Unusable>([
   expect(existsSync(path + ASIDE)).toBe(false);
 });
 
+test('moves a damaged mirror aside although a power cut lost the note of its numbers, too', () => {
+  const { path } = filled();
+  truncateSync(path, 40_000);
+  rmSync(numbersPath(path));
+  const started = live(path);
+  expect(started.newEpoch).toMatchObject({
+    why: expect.stringContaining('is damaged'),
+    movedTo: path + ASIDE,
+  });
+  started.end();
+});
+
 test('does not move a foreign file aside at the first start', () => {
   const path = newPath();
   writeFileSync(path, 'notes\n'.repeat(1_000));

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { explain, useWal } from '../../sqlite/explain.ts';
 import { migrate, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
-import { refuseFolder } from './known-mirror.ts';
+import { MIRROR_APPLICATION_ID, refuseFolder } from './known-mirror.ts';
 import { createViews } from './views.ts';
 
 const WAL_BYTES = 16 << 20;
@@ -31,6 +31,9 @@ export function openWriter(path: string): Db {
       db.pragma('cache_size = -16384');
       db.pragma('temp_store = MEMORY');
       migrate(db);
+      if (db.pragma('application_id', { simple: true }) !== MIRROR_APPLICATION_ID) {
+        db.pragma(`application_id = ${MIRROR_APPLICATION_ID}`);
+      }
       createViews(db);
       return db;
     } catch (error) {
