@@ -36,6 +36,17 @@ export interface PassedSocket {
   readonly wasQueueFull: boolean;
 }
 
+/** The moment of a commit. */
+interface Commit extends Pick<Opening, 'wallMs' | 'sinceBootMs'> {
+  /** The run ends: a doubt no longer waits for its pause. */
+  readonly isLast?: boolean;
+  /**
+   * With the first webhook since the first start, or since the secret last changed: nothing showed until now that webhooks
+   * reach this host.
+   */
+  readonly isFirstProof?: boolean;
+}
+
 /** How long connections wait in a socket that nothing serves: longer, and clients and the kernel give up. */
 const KEPT_SOCKET_MS = 30_000;
 /** Between two looks at the clock, of which there is one a second, and one before each commit. */
@@ -68,7 +79,7 @@ export class Coverage {
   #seenAtMs: number;
   #seenWallMs: number;
   #wholeTimes: Missed[] = [];
-  #notStored: Refused | null = null;
+  #notStored: NotStored | null = null;
   #doubt: Missed | null = null;
   #doubtWrittenAtMs = Number.NEGATIVE_INFINITY;
   #isListening = false;
@@ -119,17 +130,9 @@ export class Coverage {
     return silentMs;
   }
 
-  /**
-   * The first webhook has arrived since the first start, or since the secret last changed: nothing showed until now that
-   * webhooks reach this host.
-   */
-  proven(wallMs: number): void {
-    this.#wholeTimes.push({ why: 'unproven', sinceMs: null, untilMs: wallMs, variantIds: null });
-  }
-
   /** @param variantIds those of one delivery answered 503; null if it names none. */
   notStored(variantIds: readonly string[] | null, wallMs: number): void {
-    this.#notStored ??= new Refused(wallMs);
+    this.#notStored ??= new NotStored(wallMs);
     this.#notStored.add(variantIds, wallMs);
   }
 
@@ -151,9 +154,10 @@ export class Coverage {
     };
   }
 
-  /** Rows to write before any delivery. @param isLast the run ends: a doubt no longer waits for its pause. */
-  due(sinceBootMs: number, isLast = false): readonly Missed[] {
+  /** Rows to write before any delivery. */
+  due({ wallMs, sinceBootMs, isLast = false, isFirstProof = false }: Commit): readonly Missed[] {
     const due = [...this.#wholeTimes];
+    if (isFirstProof) due.push({ why: 'unproven', sinceMs: null, untilMs: wallMs, variantIds: null });
     if (this.#notStored !== null) due.push(this.#notStored.missed);
     const mayDoubt = isLast || sinceBootMs - this.#doubtWrittenAtMs >= DOUBT_EVERY_MS;
     if (this.#doubt !== null && mayDoubt) due.push(this.#doubt);
@@ -179,7 +183,7 @@ export class Coverage {
 }
 
 /** The deliveries that were answered 503 since the last `not_stored` row. */
-class Refused {
+class NotStored {
   readonly #variantIds: string[] = [];
   readonly #seen = new Set<string>();
   #missed: Missed;

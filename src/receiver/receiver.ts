@@ -222,8 +222,8 @@ export class Receiver {
     if (isBeating) this.#approachWallClock();
     const instant = this.#instant();
     this.#isHeartbeatDue = false;
-    if (provenSecret === null && this.#reporting.provenSecret !== null) this.#coverage.proven(instant.wallMs);
-    const missed = this.#coverage.due(instant.sinceBootMs, isLast);
+    const isFirstProof = provenSecret === null && this.#reporting.provenSecret !== null;
+    const missed = this.#coverage.due({ ...instant, isLast, isFirstProof });
     if (taken.length === 0 && missed.length === 0 && !isBeating) return;
     const startedMs = performance.now();
     try {

@@ -9,13 +9,16 @@ const BYTES = 16;
 const COST = 2 ** 12;
 
 export class WayInProof {
+  /** By secret, the present one first. */
   readonly #fingerprints: ReadonlyMap<string, string>;
-  readonly #present: string;
 
   /** @param secrets the present one first. */
   constructor(secrets: readonly [string, ...string[]], inboxId: string) {
-    this.#present = secretFingerprint(secrets[0], inboxId);
-    this.#fingerprints = new Map(secrets.map((secret) => [secret, secretFingerprint(secret, inboxId)]));
+    const fingerprints = secrets.map((secret): [string, string] => [
+      secret,
+      secretFingerprint(secret, inboxId),
+    ]);
+    this.#fingerprints = new Map(fingerprints);
   }
 
   /** @returns what is left of the last run's proof: none if its secret no longer counts. */
@@ -23,15 +26,14 @@ export class WayInProof {
     return [...this.#fingerprints.values()].find((fingerprint) => fingerprint === provenSecret) ?? null;
   }
 
-  /** @returns the proof once these deliveries are stored. A proof of the present secret stays. */
+  /** @returns the proof once these deliveries are stored: the newest secret counts. */
   after(
     provenSecret: string | null,
     deliveries: readonly { readonly secret: string | null }[],
   ): string | null {
-    if (provenSecret === this.#present) return provenSecret;
-    const used = new Set(deliveries.map(({ secret }) => secret));
     for (const [secret, fingerprint] of this.#fingerprints) {
-      if (used.has(secret)) return fingerprint;
+      if (fingerprint === provenSecret) break;
+      if (deliveries.some((delivery) => delivery.secret === secret)) return fingerprint;
     }
     return provenSecret;
   }

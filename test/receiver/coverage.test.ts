@@ -63,7 +63,7 @@ test('a process that could not read its socket for more than 2 s stood still', (
   expect(coverage.look(at(2_000))).toBe(0);
   expect(coverage.look(at(4_001))).toBe(2_001);
   const missed = { sinceMs: WALL + 2_000, untilMs: WALL + 4_001, variantIds: null };
-  expect(coverage.due(LAST + 4_001)).toEqual([{ why: 'stood_still', ...missed }]);
+  expect(coverage.due(at(4_001))).toEqual([{ why: 'stood_still', ...missed }]);
 });
 
 test('everything stays due until it is written', () => {
@@ -71,22 +71,29 @@ test('everything stays due until it is written', () => {
   coverage.look(at(5_000));
   coverage.notStored(['1', '2'], WALL + 5_100);
   coverage.notStored(['2', '3'], WALL + 5_200);
-  const due = coverage.due(LAST + 5_200);
-  expect(coverage.due(LAST + 5_200)).toEqual(due);
+  const due = coverage.due(at(5_200));
+  expect(coverage.due(at(5_200))).toEqual(due);
   expect(due).toMatchObject([
     { why: 'stood_still' },
     { why: 'not_stored', sinceMs: WALL + 5_100, untilMs: WALL + 5_200, variantIds: ['1', '2', '3'] },
   ]);
   coverage.written(due, LAST + 5_200);
-  expect(coverage.due(LAST + 5_200)).toEqual([]);
+  expect(coverage.due(at(5_200))).toEqual([]);
+});
+
+test('with the first proof, everything before it may have been missed', () => {
+  const proof = { ...at(5), isFirstProof: true };
+  const missed = { why: 'unproven', sinceMs: null, untilMs: WALL + 5, variantIds: null };
+  expect(running().due(proof)).toEqual([missed]);
+  expect(running(true).due(proof)).toEqual([missed]);
 });
 
 test('the list of the variants of refused deliveries is not copied for each commit that fails', () => {
   const coverage = running();
   coverage.notStored(['1'], WALL);
-  const [first] = coverage.due(LAST);
+  const [first] = coverage.due(at(0));
   coverage.notStored(['2'], WALL + 1);
-  const [second] = coverage.due(LAST + 1);
+  const [second] = coverage.due(at(1));
   expect(second?.variantIds).toBe(first?.variantIds);
   expect(second?.variantIds).toEqual(['1', '2']);
 });
@@ -105,13 +112,13 @@ test.each<[string, (coverage: Coverage) => void]>([
   const coverage = running();
   note(coverage);
   coverage.notStored(['1'], WALL);
-  expect(coverage.due(LAST)).toMatchObject([{ why: 'not_stored', variantIds: null }]);
+  expect(coverage.due(at(0))).toMatchObject([{ why: 'not_stored', variantIds: null }]);
 });
 
 test('requests that strangers can cut off or crowd out are written once in 15 minutes, and at a stop', () => {
   const coverage = running();
   const write = (ms: number, isLast = false): string[] => {
-    const due = coverage.due(LAST + ms, isLast);
+    const due = coverage.due({ ...at(ms), isLast });
     coverage.written(due, LAST + ms);
     return due.map(({ why }) => why);
   };
@@ -132,7 +139,7 @@ test('with a stream, only the stream shows whether another receiver listened', (
   const { unsure } = coverage;
   expect(unsure).toMatchObject({ why: 'stood_still', sinceMs: WALL, untilMs: WALL + 5_000 });
   coverage.look(at(9_000));
-  expect(coverage.due(LAST + 9_000)).toEqual([]);
+  expect(coverage.due(at(9_000))).toEqual([]);
   // The stream has shown it of the first time only.
   coverage.sure(present(unsure));
   expect(coverage.unsure).toMatchObject({ sinceMs: WALL, untilMs: WALL + 9_000 });
@@ -149,5 +156,5 @@ test('with a stream, a time that the run before was not sure of stays open', () 
 test('a host without a public port misses nothing there', () => {
   const coverage = new Coverage(at(0), true);
   coverage.look(at(5_000));
-  expect([coverage.due(LAST + 5_000), coverage.unsure]).toEqual([[], null]);
+  expect([coverage.due(at(5_000)), coverage.unsure]).toEqual([[], null]);
 });

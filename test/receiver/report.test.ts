@@ -203,3 +203,15 @@ test('a webhook that could not be stored proves nothing', async () => {
   await reported(receiver, { accepted: 0, not_stored: 1 });
   expect(receiver.report().provenSecret).toBeNull();
 });
+
+test('webhooks that could not be stored before the first one that could add one row, not one each', async () => {
+  const receiver = await startReceiver();
+  const lock = lockInbox(receiver);
+  for (const id of ['a', 'b', 'c']) {
+    expect((await receiver.post(delivery(id, item()))).status).toBe(503);
+  }
+  lock.release();
+  expect((await receiver.post(delivery('d', item()))).status).toBe(204);
+  const whys = receiver.missed().map(({ why }) => why);
+  expect(whys.filter((why) => why === 'unproven')).toHaveLength(1);
+});
