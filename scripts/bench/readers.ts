@@ -1,4 +1,4 @@
-/** What readers in SQL pay, and the trust of all rows, by the size of the mirror. */
+/** Costs of SQL queries on the trusted view, and of computing the trust of all rows, in a large mirror. */
 import { join } from 'node:path';
 import { ms, type Bench, type Row } from './question.ts';
 import { measureReaders } from './sql-readers.ts';

@@ -1,4 +1,4 @@
-/** What readers in SQL pay for trust, and the feed for computing it, by the size of the mirror: processor time. */
+/** Processor time that trust adds to SQL queries, and that the feed needs to compute it, in a large mirror. */
 import { trust } from '../../src/mirror/queries/trust.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { beat, createLargeMirror, productId, skuOf, variantId, variantsOf } from './large-mirror.ts';

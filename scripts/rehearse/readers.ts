@@ -54,7 +54,7 @@ export class Sampler {
     this.#timer = setInterval(() => this.#sample(), SAMPLE_EVERY_MS);
   }
 
-  /** The act begins: what was seen so far is due to the load. */
+  /** Call it when the fault begins: the most untrusted rows seen until then are the usual number under this load. */
   loaded(): void {
     this.#usual = this.#mostUntrusted;
   }

@@ -24,7 +24,7 @@ export interface FollowOptions {
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** After this time without trust, the caller is told to trust nothing. */
+/** After this time without trust from the mirror, the caller gets a batch that trusts no row. */
 const UNCONFIRMED_MS = 30_000;
 /** Streams that failed in a row while polls were answered. */
 const FAILED_STREAMS = 2;

@@ -13,7 +13,10 @@ export interface ClockReading {
 
 /** Largest share of the elapsed time by which the clock runs faster or slower to approach the wall clock. */
 export const SLEW = 0.1;
-/** At most so much of the elapsed time counts, so that a process that hung or was suspended does not slew at one blow. */
+/**
+ * Longest time for which one approach may slew: after a process hung or was suspended, the clock still moves in
+ * small steps.
+ */
 const SLEW_WITHIN_MS = 2_000;
 /** A wall clock further ahead was set, and is followed at once. */
 const JUMP_MS = 2_000;

@@ -83,7 +83,7 @@ export class Reporting implements WebhookObserver {
     };
   }
 
-  /** The last report is on disk: what is "since the last report" begins again. */
+  /** Call it once the last report is on disk: resets the values that cover the time since then. */
   written(): void {
     this.#slowestMs = null;
     this.#bodiesLookedAt = 0;

@@ -59,9 +59,9 @@ export interface ChangeVerdict {
 }
 
 /**
- * Decides what one change of a delivery does: to its level (rules 1 to 4,
- * `mergeChange`), to the gaps of the level's chain, to the variant's total, and to
- * what is known about the clocks; and why its product must be read, if it must.
+ * Decides what one change of a delivery does to its level (rules 1 to 4, `mergeChange`), to the gaps of
+ * the level's chain, to the variant's total and to the bounds of the clocks. The verdict also lists the
+ * reasons to read the product.
  */
 export function judgeChange(known: KnownOfChange, change: StockChange, delivered: Delivered): ChangeVerdict {
   const { state, level: before, variant } = known;
