@@ -165,16 +165,21 @@ function* fileCauses(file: StateFacts, pendingReads: number | null): Generator<C
     yield causeOf('parked_reads', null, { products: counted(parkedReads, 'product') });
   }
   if (isCatchingUp) {
-    const waiting = waitingReads(pendingReads, products);
+    const waiting = waitingReads(file, pendingReads);
     yield causeOf(file.hasFullSync ? 'downtime' : 'first_read', null, { waiting });
   } else if (file.isReadOverdue) yield causeOf('reads_overdue', null);
 }
 
-function waitingReads(pending: number | null, products: number): string {
-  if (pending === null) return 'products wait to be read';
-  // A new product waits before it counts.
-  const all = Math.max(pending, products);
-  return `${pending.toLocaleString('en')} of ${all.toLocaleString('en')} products wait to be read`;
+function waitingReads({ products, hasUnread }: StateFacts, pending: number | null): string {
+  if (pending !== null && pending > 0) {
+    // A new product waits before it counts.
+    const all = Math.max(pending, products);
+    return `${pending.toLocaleString('en')} of ${all.toLocaleString('en')} products wait to be read`;
+  }
+  // The reads may have been counted before the products were listed.
+  if (hasUnread) return 'products wait to be read';
+  if (products === 0) return 'no product is listed yet';
+  return `none of the products listed so far (${products.toLocaleString('en')}) waits to be read`;
 }
 
 function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
