@@ -1,7 +1,7 @@
 /** The ports of a host by its role, with real sockets, files and threads. */
 import { createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { receiverSettings } from '../../src/app/receiver-settings.ts';
 import { REAL, type RunningService } from '../../src/app/platform.ts';
 import { startService } from '../../src/app/service.ts';
@@ -74,6 +74,8 @@ const ask = (at: Pick<Listener, 'host' | 'port'>, path: string, options?: Reques
   fetch(`http://${at.host}:${at.port}${path}`, options);
 
 test('a receiver answers and publishes webhooks, shows its state, and refers readers to a mirror', async () => {
+  const info = vi.spyOn(log, 'info');
+  onTestFinished(() => info.mockRestore());
   const servers = new MemoryServers({ now: Date.now });
   const { service } = await start(servers, 'receiver');
   const { ops } = service;
@@ -93,6 +95,7 @@ test('a receiver answers and publishes webhooks, shows its state, and refers rea
   expect(await elsewhere.text()).toContain('read from a mirror');
   const page = await (await ask(ops, '/', { headers: { accept: 'text/html' } })).text();
   expect(page).toContain('This process only receives webhooks');
+  await expect.poll(() => info.mock.calls.map(([, text]) => text)).toContain('the receiver is live');
 });
 
 test('a mirror takes deliveries from the stream, and has no public port', async () => {

@@ -181,7 +181,10 @@ export class StateWatch {
       if (next.causes.some((cause) => cause.code === code) || !this.#since.delete(code)) continue;
       log.info({ cause: code }, 'this cause has ended');
     }
-    if (next.state !== this.#logged) log.info({ state: next.state }, `the mirror is ${next.state}`);
+    if (next.state !== this.#logged) {
+      const half = this.#deps.writer === null ? 'receiver' : 'mirror';
+      log.info({ state: next.state }, `the ${half} is ${next.state}`);
+    }
     this.#logged = next.state;
   }
 
