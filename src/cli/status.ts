@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
+import { inboxPath } from '../inbox/inbox-file.ts';
 import { stateFacts } from '../mirror/queries/state-facts.ts';
 import { lag, status as readStatus } from '../mirror/queries/status.ts';
 import { attachInbox } from '../mirror/reader/serve-queries.ts';
@@ -22,6 +23,7 @@ import { decimal } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import type { stateSchema } from './shared/ops-client.ts';
 import { OtherMirrorError, statusOfOwn, WrongTokenError } from './shared/ops-client.ts';
+import { readReceiverState } from './status/receiver.ts';
 
 type Status = z.infer<typeof stateSchema>;
 
@@ -55,24 +57,24 @@ export function createCommand(): Command {
         command.error('error: --timeout needs --wait');
       }
       const config = loadLocalConfig();
-      const { path } = config.database;
-      const found = options.wait === true ? await waitUntilAtRest(config, options) : await look(config);
-      if (found === null) {
+      const answer = options.wait === true ? await waitUntilAtRest(config, options) : await look(config);
+      if (answer === null) {
         process.exitCode = EXIT.interrupted;
         return;
       }
-      const { status, served, hidden } = found;
+      const { status, served } = answer;
       process.stdout.write(
         options.json === true
           ? `${JSON.stringify({ ...status, serving: served })}\n`
-          : describe(visibleIn(status), { path, hidden }),
+          : describe(visibleIn(status), config, answer),
       );
-      const isDone = options.wait === true ? isAtRest(found) : status.state === 'live';
+      const isDone = options.wait === true ? isAtRest(status, config) : status.state === 'live';
       process.exitCode = isDone ? EXIT.done : EXIT.failed;
     });
   return explained(command, {
     notes: `
-It needs no settings of the store. Exit code 0: a mirror runs, and its state is live; with --wait, no read is pending either.`,
+It needs no settings of the store. Exit code 0: a mirror runs, and its state is live; with --wait, no read is pending either.
+With ROLE=receiver it shows the receiver's state, and --wait waits until that is live.`,
     examples: [
       { what: 'the state of the mirror', run: 'stock-mirror status' },
       { what: 'wait up to 10 minutes for a mirror at rest', run: 'stock-mirror status --wait --timeout 600' },
@@ -91,33 +93,36 @@ interface StatusOptions {
   readonly timeout?: number;
 }
 
-interface Found {
+interface Answer {
   readonly status: Status;
-  /** The mirror itself answered. */
+  /** The process itself answered. */
   readonly served: boolean;
+  /** Why the process that holds the file did not report its state. */
   readonly hidden: string | null;
 }
 
-async function look(config: LocalConfig): Promise<Found> {
+async function look(config: LocalConfig): Promise<Answer> {
   const { path } = config.database;
-  // Only a process that holds this file can be its mirror. If unknown, its heartbeat decides.
-  const isHeld = ifReadable(() => isDatabaseLocked(path), true);
-  const answer = isHeld ? await askServer(config) : null;
-  if (answer !== null && typeof answer !== 'string') return { status: answer, served: true, hidden: null };
-  return { status: readFile(path, { isHeld }), served: false, hidden: answer };
+  const isReceiver = config.role === 'receiver';
+  // Only a process that holds this file can be its mirror or receiver. If unknown, its heartbeat decides.
+  const isHeld = ifReadable(() => isDatabaseLocked(isReceiver ? inboxPath(path) : path), true);
+  const status = isHeld ? await askServer(config) : null;
+  if (status !== null && typeof status !== 'string') return { status, served: true, hidden: null };
+  const read = isReceiver ? readReceiverState : readFile;
+  return { status: { ...read(path, { isHeld }) }, served: false, hidden: status };
 }
 
 const LOOK_EVERY_MS = 500;
 
 /** @returns null when interrupted. While the mirror does not answer or its file is missing, it may still be starting. */
-async function waitUntilAtRest(config: LocalConfig, { timeout }: StatusOptions): Promise<Found | null> {
+async function waitUntilAtRest(config: LocalConfig, { timeout }: StatusOptions): Promise<Answer | null> {
   const interrupted = interruptible();
   const untilMs = performance.now() + (timeout ?? Number.POSITIVE_INFINITY) * 1_000;
   for (;;) {
     const isLast = performance.now() >= untilMs;
     try {
-      const found = await look(config);
-      if (isLast || isAtRest(found)) return found;
+      const answer = await look(config);
+      if (isLast || isAtRest(answer.status, config)) return answer;
     } catch (error) {
       if (isLast || error instanceof OtherMirrorError || error instanceof WrongTokenError) throw error;
     }
@@ -126,14 +131,17 @@ async function waitUntilAtRest(config: LocalConfig, { timeout }: StatusOptions):
   }
 }
 
-function isAtRest({ status }: Found): boolean {
-  return status.state === 'live' && status['pending_reads'] === 0 && (status['deliveries_behind'] ?? 0) === 0;
+function isAtRest(status: Status, { role }: LocalConfig): boolean {
+  if (status.state !== 'live') return false;
+  // A host that only receives has no reads.
+  return role === 'receiver' || (status['pending_reads'] === 0 && (status['deliveries_behind'] ?? 0) === 0);
 }
 
 /** @returns the reason if nothing answers, or if this user has no token. */
 async function askServer(config: LocalConfig): Promise<Status | string> {
   const { ops } = config;
-  const silence = `a process holds the database but does not answer at ${ops.host}:${ops.port}: check OPS_HOST and OPS_PORT`;
+  const file = config.role === 'receiver' ? 'inbox' : 'database';
+  const silence = `a process holds the ${file} but does not answer at ${ops.host}:${ops.port}: check OPS_HOST and OPS_PORT`;
   try {
     return (await statusOfOwn(config)) ?? silence;
   } catch (error) {
@@ -144,6 +152,11 @@ async function askServer(config: LocalConfig): Promise<Status | string> {
 
 function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Status {
   if (!isThere(path)) {
+    if (ifReadable(() => isDatabaseLocked(inboxPath(path)), false)) {
+      throw new Error(
+        `no mirror runs, and ${path} does not exist, but a receiver holds ${inboxPath(path)}: if this host only receives, set ROLE=receiver to see its state`,
+      );
+    }
     throw new Error(
       `no mirror runs, and ${path} does not exist: run \`stock-mirror serve\`, or correct DATABASE_PATH`,
     );
@@ -183,13 +196,7 @@ function ifReadable<T, F>(read: () => T, fallback: F): T | F {
 
 const PAINT = { live: colours.green, catching_up: colours.yellow, stale: colours.red } as const;
 
-interface Place {
-  readonly path: string;
-  /** Why the process that holds the file did not report its state. */
-  readonly hidden: string | null;
-}
-
-function describe(status: Status, { path, hidden }: Place): string {
+function describe(status: Status, { database, role }: LocalConfig, { hidden }: Answer): string {
   const { state, causes } = status;
   const commandOf = commandsOfThisProcess();
   const rows: [string, string][] = [['state', PAINT[state](state)]];
@@ -201,8 +208,13 @@ function describe(status: Status, { path, hidden }: Place): string {
       ['what to do', withOwnCommands(remedy, commandOf)],
     );
   }
-  if (hidden !== null) rows.push(['mirror', hidden]);
-  rows.push(['database', path]);
+  if (hidden !== null) rows.push([role === 'receiver' ? 'receiver' : 'mirror', hidden]);
+  if (role === 'receiver') {
+    rows.push(
+      ['role', 'this process only receives webhooks (ROLE=receiver): ask a mirror for the stock'],
+      ['inbox', inboxPath(database.path)],
+    );
+  } else rows.push(['database', database.path]);
   const counted = countsSchema.safeParse(status);
   if (!counted.success) return table(rows);
   const counts = counted.data;

@@ -81,3 +81,32 @@ test('shows the server’s state and exits 0 only if live', async () => {
   const without = await run(home, 'status', '--json');
   expect(JSON.parse(without.stdout)).toMatchObject({ products: 20, deliveries_behind: null });
 });
+
+test('shows the state of a host that only receives', async () => {
+  const sandbox = await startService();
+  const mirror = await homeOf(sandbox);
+  const receiver = withEnv(mirror, { ROLE: 'receiver' });
+  expect((await run(receiver, 'status')).stderr).toMatch(
+    /^error: no receiver runs, and .*inbox\.db does not/,
+  );
+
+  const server = await startServer(receiver, sandbox);
+  const live = await run(receiver, 'status', '--wait', '--timeout', '60');
+  expect(live.code).toBe(0);
+  expect(live.stdout).toMatch(/^state +live\nrole +this process only receives .*\ninbox +\S+inbox\.db\n$/);
+  expect(JSON.parse((await run(receiver, 'status', '--json')).stdout)).toEqual({
+    state: 'live',
+    causes: [],
+    serving: true,
+  });
+  const lost = await run(withEnv(receiver, { OPS_PORT: '0' }), 'status');
+  expect(lost.code).toBe(0);
+  expect(lost.stdout).toMatch(/^state +live\nreceiver +a process holds the inbox but does not answer at /);
+  expect((await run(mirror, 'status')).stderr).toMatch(/^error: no mirror runs, .* set ROLE=receiver /);
+
+  server.signal('SIGTERM');
+  await server.ended;
+  const after = await run(receiver, 'status');
+  expect(after.code).toBe(1);
+  expect(after.stdout).toMatch(/^state +stale\ncritical +no_receiver .*\nwhat to do +Start the receiver /);
+});

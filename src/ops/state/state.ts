@@ -116,6 +116,20 @@ export function stateFromOutside({ file, pendingReads, shown, isHeld }: SeenFrom
   return asWritten(shown, causes);
 }
 
+interface ReceiverFromOutside {
+  /** The last heartbeat in the inbox; null before the first. */
+  readonly aliveAtMs: number | null;
+  readonly isStopped: boolean;
+  /** The host's clock, as in the heartbeat. */
+  readonly nowMs: number;
+}
+
+/** The state of a receiver that this process is not, and that does not answer. */
+export function receiverFromOutside({ aliveAtMs, isStopped, nowMs }: ReceiverFromOutside): MirrorState {
+  const isSilent = isStopped || aliveAtMs === null || nowMs - aliveAtMs >= HANGS_MS;
+  return judge(isSilent ? [causeOf('no_receiver', aliveAtMs)] : []);
+}
+
 function judge(causes: readonly Cause[]): MirrorState {
   const sorted = causes.toSorted((a, b) => CAUSE_CODES.indexOf(a.code) - CAUSE_CODES.indexOf(b.code));
   const state = sorted.some(isCritical) ? 'stale' : sorted.some(isCatchingUp) ? 'catching_up' : 'live';

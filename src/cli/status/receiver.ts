@@ -1,0 +1,24 @@
+/** The state of a host that only receives, as its inbox shows it to other processes. */
+import { inboxPath, openInboxReader, readReceiver } from '../../inbox/inbox-file.ts';
+import { receiverFromOutside, type MirrorState } from '../../ops/state/state.ts';
+import { isThere } from '../../sqlite/is-there.ts';
+
+/** @throws StoreError; Error if no receiver has ever run here. */
+export function readReceiverState(
+  databasePath: string,
+  { isHeld }: { readonly isHeld: boolean },
+): MirrorState {
+  const path = inboxPath(databasePath);
+  if (!isThere(path)) {
+    throw new Error(
+      `no receiver runs, and ${path} does not exist: run \`stock-mirror serve\`, or correct DATABASE_PATH`,
+    );
+  }
+  const db = openInboxReader(databasePath);
+  try {
+    const { aliveAtMs, isStopped } = readReceiver(db);
+    return receiverFromOutside({ aliveAtMs, isStopped: isStopped || !isHeld, nowMs: Date.now() });
+  } finally {
+    db.close();
+  }
+}
