@@ -1,8 +1,7 @@
 /** Reads the exact bytes that the signature covers from Node's stream: a web stream would cost more than the rest. */
 import type { IncomingMessage } from 'node:http';
+import { MAX_BODY_BYTES } from '../store-api/contract/body-limit.ts';
 
-/** 1 MB (docs/http-api.md#public-listener). */
-const MAX_BODY_BYTES = 1 << 20;
 /** Limit for all bodies in transfer or waiting for their commit. */
 const MAX_HELD_BYTES = 64 << 20;
 /** Larger bodies get half of it, so that slow large ones cannot crowd out the store's: those are a few kB. */

@@ -5,6 +5,7 @@ import { Hono } from 'hono';
 import type { RefusalReason } from '../inbox/report.ts';
 import type { Unread } from '../platform/listen.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
+import { BODY_TOO_LARGE } from '../store-api/contract/body-limit.ts';
 import { SIGNATURE, signingSecret, TEST_HEADER } from '../store-api/signature.ts';
 import { RequestBodies, type HeldBody } from './request-body.ts';
 
@@ -57,7 +58,7 @@ const ANSWERS = {
   missing_signature: [401, WRONGLY_SIGNED],
   malformed_signature: [401, WRONGLY_SIGNED],
   wrong_signature: [401, WRONGLY_SIGNED],
-  too_large: [413, error('invalid_request', 'the body is larger than 1 MB')],
+  too_large: [413, error('invalid_request', BODY_TOO_LARGE)],
   not_stored: [503, error('unavailable', 'not committed: its products are read again')],
   late: [503, error('unavailable', 'committed, but not in time')],
   no_room: [503, error('unavailable', 'no room for the body: products with the oldest evidence are read')],

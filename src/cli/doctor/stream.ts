@@ -1,12 +1,13 @@
 import { connectStream } from '../../app/nats.ts';
 import { isLoopback, type Config } from '../../config/config.ts';
 import { messageOf } from '../../platform/thrown.ts';
+import { MAX_BODY_BYTES } from '../../store-api/contract/body-limit.ts';
 import { KEPT_MS, REPLICAS, type NatsFacts } from '../../stream/nats.ts';
 import { fail, ok, warn, type Finding } from './check.ts';
 
 const NEEDED_VERSION = '2.10.23';
-/** The largest body, and its headers. */
-const NEEDED_PAYLOAD_BYTES = (1 << 20) + (4 << 10);
+const HEADER_BYTES = 4 << 10;
+const NEEDED_PAYLOAD_BYTES = MAX_BODY_BYTES + HEADER_BYTES;
 const DAY_NS = 24 * 60 * 60 * 1e9;
 
 export async function checkStream({ stream }: Config): Promise<Finding[]> {

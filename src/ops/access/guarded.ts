@@ -2,6 +2,7 @@
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { loginRoutes, requireSignIn, SignIn, type SignInDeps } from './sign-in.ts';
+import { BODY_TOO_LARGE, MAX_BODY_BYTES } from '../../store-api/contract/body-limit.ts';
 import { pageFiles } from '../../web/files.ts';
 import { pageHeaders } from '../../web/headers.ts';
 import { errorBody } from '../shared/api-error.ts';
@@ -10,12 +11,10 @@ import { refused } from './refusal.ts';
 
 type Guard = MiddlewareHandler<OpsEnv>;
 
-const MAX_BODY_BYTES = 1 << 20;
-
 export function createGuardedApp(deps: SignInDeps): Hono<OpsEnv> {
   const signIn = new SignIn(deps);
   const app = new Hono<OpsEnv>();
-  const tooLarge = (c: Context) => c.json(errorBody('invalid_request', 'the body is larger than 1 MB'), 413);
+  const tooLarge = (c: Context) => c.json(errorBody('invalid_request', BODY_TOO_LARGE), 413);
   app.use(pageHeaders);
   if (deps.token === null) app.use(refuseForeignHost);
   app.use(refuseCrossSite, bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));

@@ -1,8 +1,7 @@
 import { z } from 'zod';
+import { BODY_TOO_LARGE, MAX_BODY_BYTES } from '../../store-api/contract/body-limit.ts';
 import { describeIssues } from '../../store-api/contract/issues.ts';
 import { ApiError } from '../shared/errors.ts';
-
-const MAX_BODY_BYTES = 1_048_576;
 
 /** Faster than a web stream. Reads too large a body to its end, so that the caller sees the 413. */
 export async function readBody(incoming: AsyncIterable<Uint8Array>): Promise<Buffer> {
@@ -12,7 +11,7 @@ export async function readBody(incoming: AsyncIterable<Uint8Array>): Promise<Buf
     size += chunk.byteLength;
     if (size <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  if (size > MAX_BODY_BYTES) throw new ApiError(413, 'invalid_request', 'the body is over 1 MB');
+  if (size > MAX_BODY_BYTES) throw new ApiError(413, 'invalid_request', BODY_TOO_LARGE);
   return Buffer.concat(chunks);
 }
 
