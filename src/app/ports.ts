@@ -1,4 +1,5 @@
-import { isLoopback, type Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import { isLoopback } from '../platform/authority.ts';
 import type { listen, Listener } from '../platform/listen.ts';
 
 type App = Parameters<typeof listen>[0];

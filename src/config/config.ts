@@ -1,7 +1,7 @@
 /** Reads the environment into one object that is either correct or does not exist. */
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { isLoopback } from '../platform/authority.ts';
 import { linksFollowed } from '../platform/links-followed.ts';
 import { Secret } from '../platform/secret.ts';
 import { ConfigError, type ConfigProblem } from './error.ts';
@@ -132,10 +132,6 @@ function read(given: Partial<Sources>) {
 
 const SERVICE_LINK =
   'Kubernetes sets this variable for a Service of that name: set enableServiceLinks: false in the pod, or rename the Service.';
-
-export function isLoopback(host: string): boolean {
-  return /^localhost$/i.test(host) || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
 
 /** A rule over several variables is skipped if one that it needs is wrong. */
 function checkTogether(values: Partial<Values>): ConfigProblem[] {

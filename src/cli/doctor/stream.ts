@@ -1,5 +1,6 @@
 import { connectStream } from '../../app/nats.ts';
-import { isLoopback, type Config } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
+import { isLoopback } from '../../platform/authority.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { MAX_BODY_BYTES } from '../../store-api/contract/body-limit.ts';
 import { KEPT_MS, REPLICAS, type NatsFacts } from '../../stream/nats.ts';

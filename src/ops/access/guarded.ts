@@ -4,6 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { loginRoutes, requireSignIn, SignIn, type SignInDeps } from './sign-in.ts';
 import { BODY_TOO_LARGE, MAX_BODY_BYTES } from '../../store-api/contract/body-limit.ts';
 import { pageFiles } from '../../web/files.ts';
+import { isForeignHost } from '../../web/foreign-host.ts';
 import { pageHeaders } from '../../web/headers.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { isSafe, type OpsEnv } from '../shared/env.ts';
@@ -25,12 +26,9 @@ export function createGuardedApp(deps: SignInDeps): Hono<OpsEnv> {
   return app;
 }
 
-/** Defeats DNS rebinding: only the Host header shows a foreign name. Any port passes, since it may be forwarded. */
 const refuseForeignHost: Guard = async (c, next) => {
   const host = hostOf(c);
-  const address = `http://${host}`;
-  const name = URL.canParse(address) ? new URL(address).hostname : '';
-  if (name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)) return next();
+  if (!isForeignHost(host, null)) return next();
   return refused(c, {
     reason: `Without OPS_TOKEN, only requests to 127.0.0.1, [::1] or localhost are answered, and the Host header is ${host}.`,
     remedy:

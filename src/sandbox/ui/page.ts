@@ -4,6 +4,7 @@ import { csrf } from 'hono/csrf';
 import { html } from 'hono/html';
 import { HTTPException } from 'hono/http-exception';
 import { pageFiles } from '../../web/files.ts';
+import { isForeignHost } from '../../web/foreign-host.ts';
 import { pageHeaders } from '../../web/headers.ts';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
@@ -37,11 +38,9 @@ interface Refusal {
   readonly problem: string;
 }
 
-/** Defeats DNS rebinding: only the Host header shows that a foreign name resolves to 127.0.0.1. */
 export const refuseForeignHost: MiddlewareHandler<ApiEnv> = async (context, next) => {
-  const port = context.env.incoming.socket.localPort;
-  const host = context.req.header('Host');
-  if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) {
+  const port = context.env.incoming.socket.localPort ?? 0;
+  if (isForeignHost(context.req.header('Host') ?? '', port)) {
     throw new ApiError(
       403,
       'access_denied',
