@@ -301,7 +301,7 @@ test('names wrong parameters', async () => {
 test('names wrong fields of a body', async () => {
   for (const [body, problem] of [
     ['{"product_ids":[]}', 'product_ids'],
-    ['{"product_ids":["x"]}', 'product_ids.0'],
+    ['{"product_ids":["x"]}', 'product_ids[0]'],
     ['{"products":["1"]}', 'products: unknown field'],
     ['[]', 'the body'],
     ['{', 'JSON'],

@@ -1,5 +1,6 @@
 /** Shared by all endpoints: parameters, lists, errors, and their descriptions. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi';
+import { describeIssues } from '../../store-api/contract/issues.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
 import type { OpsEnv } from '../shared/env.ts';
 
@@ -9,18 +10,13 @@ export function apiRouter(): ApiRouter {
   return new OpenAPIHono<OpsEnv>({
     defaultHook: (result, c) => {
       if (result.success) return undefined;
-      const of = result.target === 'query' ? 'parameter' : 'field';
-      return c.json(errorBody('invalid_request', describe(result.error, of)), 400);
+      const key = result.target === 'query' ? 'parameter' : 'field';
+      return c.json(
+        errorBody('invalid_request', describeIssues(result.error, { key, whole: 'the body' })),
+        400,
+      );
     },
   });
-}
-
-function describe({ issues: [issue] }: z.ZodError, of: 'parameter' | 'field'): string {
-  if (issue === undefined) return 'the request was not understood';
-  const where = issue.path.join('.');
-  if (issue.code === 'unrecognized_keys')
-    return `${[where, issue.keys[0]].filter(Boolean).join('.')}: unknown ${of}`;
-  return `${where === '' ? 'the body' : where}: ${issue.message}`;
 }
 
 export function answers<S extends z.ZodType>(description: string, schema: S) {

@@ -5,21 +5,31 @@ interface Wording {
   readonly most?: number;
   /** The place of the checked value. */
   readonly within?: readonly PropertyKey[];
+  /** What a key of the checked value is. Default: a field. */
+  readonly key?: 'field' | 'parameter';
+  /** Names the whole checked value; by default, a problem of the whole stands alone. */
+  readonly whole?: string;
 }
 
 /** Names wrong fields as the store would: `products[1].qty: must be at least 1`. */
-export function describeIssues({ issues }: z.ZodError, { most = 1, within = [] }: Wording = {}): string {
+export function describeIssues({ issues }: z.ZodError, wording: Wording = {}): string {
+  const { most = 1 } = wording;
   if (issues.length === 0) return 'it has another shape than the contract says';
-  const named = issues.slice(0, most).map((issue) => describeIssue(issue, [...within, ...issue.path]));
+  const named = issues.slice(0, most).map((issue) => describeIssue(issue, wording));
   const more = issues.length - named.length;
   return `${named.join('; ')}${more > 0 ? ` (and ${more} more)` : ''}`;
 }
 
-function describeIssue(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
+function describeIssue(
+  issue: z.core.$ZodIssue,
+  { within = [], key: kind = 'field', whole = '' }: Wording,
+): string {
+  const path = [...within, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
-    return `${issue.keys.map((key) => nameOf([...path, key])).join(', ')}: unknown field`;
+    return `${issue.keys.map((key) => nameOf([...path, key])).join(', ')}: unknown ${kind}`;
   }
-  return path.length === 0 ? issue.message : `${nameOf(path)}: ${issue.message}`;
+  const name = path.length === 0 ? whole : nameOf(path);
+  return name === '' ? issue.message : `${name}: ${issue.message}`;
 }
 
 function nameOf(path: readonly PropertyKey[]): string {
