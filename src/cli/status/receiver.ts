@@ -1,13 +1,10 @@
 /** The state of a host that only receives, as its inbox shows it to other processes. */
 import { inboxPath, openInboxReader, readReceiver } from '../../inbox/inbox-file.ts';
-import { receiverFromOutside, type MirrorState } from '../../ops/state/state.ts';
+import { receiverFromOutside, type Verdict } from '../../ops/state/state.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 
 /** @throws StoreError; Error if no receiver has ever run here. */
-export function readReceiverState(
-  databasePath: string,
-  { isHeld }: { readonly isHeld: boolean },
-): MirrorState {
+export function readReceiverState(databasePath: string, { isHeld }: { readonly isHeld: boolean }): Verdict {
   const path = inboxPath(databasePath);
   if (!isThere(path)) {
     throw new Error(

@@ -1,14 +1,14 @@
 import { Gauge, type Registry } from 'prom-client';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { CAUSE_CODES } from '../state/causes.ts';
-import type { MirrorState } from '../state/state.ts';
+import type { Verdict } from '../state/state.ts';
 import type { StreamReport } from '../../inbox/report.ts';
 import type { SampledState } from '../state/state-sampler.ts';
 
 export interface Shown {
   readonly sample: SampledState | null;
   readonly lastDeliveryAtMs: number | null;
-  readonly mirror: MirrorState;
+  readonly mirror: Verdict;
 }
 
 type Value = number | null | undefined;
@@ -29,7 +29,7 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   const oneOf = <K extends string>(
     [name, label, help]: readonly [name: string, label: string, help: string],
     values: readonly K[],
-    isOn: (mirror: MirrorState, value: K) => boolean,
+    isOn: (mirror: Verdict, value: K) => boolean,
   ): void => {
     new Gauge({
       name: `stock_mirror_${name}`,

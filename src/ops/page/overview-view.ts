@@ -5,7 +5,7 @@ import type { Lag, Status } from '../../mirror/queries/status.ts';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
 import { reasonWords } from '../shared/words.ts';
-import { firstCause, type MirrorState } from '../state/state.ts';
+import { firstCause, type Verdict } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
 import { ago, count, facts, marked, quantity, table } from './parts.ts';
@@ -13,7 +13,7 @@ import { plotsView } from './plots-view.ts';
 import { runningView } from './runs-view.ts';
 
 interface Overview {
-  readonly mirror: MirrorState;
+  readonly mirror: Verdict;
   readonly status: Status;
   readonly pending: PendingReads;
   readonly lag: Lag;
@@ -31,7 +31,7 @@ export function overviewView(overview: Overview): Html {
   ${plotsView(minutes, nowMs)} ${requestsView(overview)}`;
 }
 
-export function unreadableView({ causes }: MirrorState, shown: Pick<Overview, 'nowMs' | 'commandOf'>): Html {
+export function unreadableView({ causes }: Verdict, shown: Pick<Overview, 'nowMs' | 'commandOf'>): Html {
   return html`<article id="now" class="stale">
       <header><h1>This page cannot be shown</h1></header>
       <p>The mirror cannot be read. Deliveries are accepted unless a cause says otherwise.</p>

@@ -6,7 +6,7 @@ import { frame, searchForm } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { OpsDeps } from '../shared/operator.ts';
-import type { MirrorState } from '../state/state.ts';
+import type { Verdict } from '../state/state.ts';
 import { runName } from '../shared/words.ts';
 import { deliveriesView, deliveryView } from './deliveries-view.ts';
 import { STATE_NAMES } from './cause-view.ts';
@@ -201,7 +201,7 @@ function numberIn(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-function toolsView({ state }: MirrorState, query: string, canSignOut: boolean): Html {
+function toolsView({ state }: Verdict, query: string, canSignOut: boolean): Html {
   return html`<span class="state ${state}" role="status">${STATE_NAMES[state]}</span> ${searchForm({
       action: '/search',
       query,

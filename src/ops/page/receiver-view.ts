@@ -3,12 +3,12 @@ import { html } from 'hono/html';
 import type { CommandOf } from '../../platform/own-command.ts';
 import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
-import type { MirrorState } from '../state/state.ts';
+import type { Verdict } from '../state/state.ts';
 import { causeView, STATE_NAMES } from './cause-view.ts';
 import { EVERY_MS } from './show-page.ts';
 
 export function receiverPage(
-  { state, causes }: MirrorState,
+  { state, causes }: Verdict,
   shown: { readonly nowMs: number; readonly commandOf: CommandOf },
 ): Html {
   return frame({

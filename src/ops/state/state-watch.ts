@@ -19,7 +19,7 @@ import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { CAUSE_CODES, type CauseCode } from './causes.ts';
 import { Signatures } from './signatures.ts';
 import { DeliveryHistory } from './silence.ts';
-import { asWritten, firstCause, stateOf, type MirrorState, type ProcessFacts } from './state.ts';
+import { asWritten, firstCause, stateOf, type ProcessFacts, type Verdict } from './state.ts';
 import type { Blocked } from './store-cause.ts';
 import type { VerificationBound } from './verification-cause.ts';
 import { lookLikeTheStore, refusedSince, type RefusedRequests } from './way-in.ts';
@@ -42,7 +42,7 @@ export interface StateWatchDeps {
   readonly isReady: () => boolean;
 }
 
-interface Decision extends MirrorState {
+interface Decision extends Verdict {
   readonly atMs: number;
   readonly trustedAfterMs: number;
 }
@@ -71,7 +71,7 @@ export class StateWatch {
   /** Known with the first heartbeat, before which nothing is live. */
   #wayIn: ProcessFacts['wayIn'] = { isProven: true, refused: null };
   readonly #since = new Map<CauseCode, number>();
-  #logged: MirrorState['state'] | null = null;
+  #logged: Verdict['state'] | null = null;
   #timer: NodeJS.Timeout | null = null;
 
   constructor(deps: StateWatchDeps) {
@@ -83,7 +83,7 @@ export class StateWatch {
     this.#startedAtMs = nowMs;
   }
 
-  get current(): MirrorState {
+  get current(): Verdict {
     const decision = this.#decision;
     if (decision !== null && this.#isCurrent(decision)) {
       const { trustedAfterMs = decision.trustedAfterMs } = this.#deps.writer?.position ?? {};
@@ -106,7 +106,7 @@ export class StateWatch {
   }
 
   /** @param status as just read, or the error that prevented it. Its state is the one that SQL shows. */
-  of(status: Pick<Status, 'state' | 'state_cause'> | StoreError): MirrorState {
+  of(status: Pick<Status, 'state' | 'state_cause'> | StoreError): Verdict {
     if (status instanceof StoreError) {
       return this.#dated(this.#decide(this.#deps.now(), null, this.#withoutHeartbeat(status)));
     }
@@ -170,7 +170,7 @@ export class StateWatch {
     this.#log(this.current);
   }
 
-  #log(next: MirrorState): void {
+  #log(next: Verdict): void {
     const { log } = this.#deps;
     for (const { code, severity, since, owner, message, remedy } of next.causes) {
       if (this.#since.has(code)) continue;
@@ -226,12 +226,12 @@ export class StateWatch {
     nowMs: number,
     file: StateFacts | null,
     { error, ...heartbeat }: HeartbeatFacts & { readonly error: StoreError | null },
-  ): MirrorState {
+  ): Verdict {
     const own = { ...this.#facts(nowMs, error), ...heartbeat };
     return stateOf({ nowMs, file, own, pendingReads: this.#deps.status()?.pending_reads ?? null });
   }
 
-  #dated({ state, causes }: MirrorState): MirrorState {
+  #dated({ state, causes }: Verdict): Verdict {
     const nowMs = this.#deps.now();
     return {
       state,

@@ -10,7 +10,8 @@ import { storeCause, type Blocked } from './store-cause.ts';
 import type { RefusedRequests } from './way-in.ts';
 import { verificationCause, type VerificationBound } from './verification-cause.ts';
 
-export interface MirrorState {
+/** The state that every reader shows, with the reasons for it. */
+export interface Verdict {
   readonly state: State;
   /** Most urgent first. */
   readonly causes: readonly Cause[];
@@ -86,7 +87,7 @@ const TURNED_AWAY_MS = 15 * 60_000;
 /** How long a delivery that the stream refused is shown. */
 const REFUSED_MS = 60 * 60_000;
 
-export function stateOf(facts: Facts): MirrorState {
+export function stateOf(facts: Facts): Verdict {
   const { file, own, pendingReads } = facts;
   return judge([
     ...(file === null ? [] : [...fileCauses(file, pendingReads), ...verificationCauses(file, own)]),
@@ -104,7 +105,7 @@ interface SeenFromOutside {
 }
 
 /** The state of a mirror that this process is not. */
-export function stateFromOutside({ file, pendingReads, shown, isHeld }: SeenFromOutside): MirrorState {
+export function stateFromOutside({ file, pendingReads, shown, isHeld }: SeenFromOutside): Verdict {
   const { cause: code, aliveAtMs } = shown;
   const causes = [...fileCauses(file, pendingReads)];
   if (!isHeld) return judge([...causes, causeOf('stopped', aliveAtMs)]);
@@ -125,12 +126,12 @@ interface ReceiverFromOutside {
 }
 
 /** The state of a receiver that this process is not, and that does not answer. */
-export function receiverFromOutside({ aliveAtMs, isStopped, nowMs }: ReceiverFromOutside): MirrorState {
+export function receiverFromOutside({ aliveAtMs, isStopped, nowMs }: ReceiverFromOutside): Verdict {
   const isSilent = isStopped || aliveAtMs === null || nowMs - aliveAtMs >= HANGS_MS;
   return judge(isSilent ? [causeOf('no_receiver', aliveAtMs)] : []);
 }
 
-function judge(causes: readonly Cause[]): MirrorState {
+function judge(causes: readonly Cause[]): Verdict {
   const sorted = causes.toSorted((a, b) => CAUSE_CODES.indexOf(a.code) - CAUSE_CODES.indexOf(b.code));
   const state = sorted.some(isCritical) ? 'stale' : sorted.some(isCatchingUp) ? 'catching_up' : 'live';
   return { state, causes: sorted };
@@ -140,7 +141,7 @@ const isCritical = ({ severity }: Cause): boolean => severity === 'critical';
 const isCatchingUp = ({ code }: Cause): boolean => CATCHING_UP.has(code);
 
 /** @returns the first cause of the state; null if it is `live`. */
-export function firstCause({ state, causes }: MirrorState): CauseCode | null {
+export function firstCause({ state, causes }: Verdict): CauseCode | null {
   if (state === 'live') return null;
   return causes.find(state === 'stale' ? isCritical : isCatchingUp)?.code ?? null;
 }
@@ -153,7 +154,7 @@ interface Written {
 }
 
 /** @returns the written state, with causes that fit: those found a moment earlier or later may be another state's. */
-export function asWritten({ state, cause }: Written, causes: readonly Cause[]): MirrorState {
+export function asWritten({ state, cause }: Written, causes: readonly Cause[]): Verdict {
   const fitting = causes.filter(
     (each) => (state === 'stale' || !isCritical(each)) && (state !== 'live' || !isCatchingUp(each)),
   );

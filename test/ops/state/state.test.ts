@@ -11,7 +11,7 @@ import {
   firstCause,
   stateFromOutside,
   stateOf,
-  type MirrorState,
+  type Verdict,
   type ProcessFacts,
 } from '../../../src/ops/state/state.ts';
 import type { Blocked } from '../../../src/ops/state/store-cause.ts';
@@ -74,7 +74,7 @@ const REFUSED = {
 };
 const IO = { kind: 'cannot_commit', message: 'I/O' } as const;
 
-test.each<[string, Partial<Facts>, `${MirrorState['state']}${string}`, RegExp?]>([
+test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
   ['all is well', {}, 'live'],
   ['the rate just verifies every product', verified(72_000, 10), 'live'],
   [
