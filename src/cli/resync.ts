@@ -61,7 +61,11 @@ export function createCommand(): Command {
   const command = new Command('resync')
     .option('--product <id...>', 'only these products', productIds)
     .option('--detach', 'start the run in the running mirror, and return at once')
-    .option('--allow-removals', 'carry out removals that the mass-removal guard holds back')
+    .option(
+      '--allow-removals',
+      'carry out removals that the mass-removal guard holds back; for an hour, it then holds back none, ' +
+        'of any product, also with --product',
+    )
     .option('--json', 'print the finished run as JSON')
     .action(async (options: ResyncOptions) => {
       process.exitCode = await resync(options, loadLocalConfig());

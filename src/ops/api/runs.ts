@@ -72,9 +72,14 @@ const resync = createRoute({
               .max(10_000)
               .optional()
               .openapi({ description: 'Reads only these products; without it, the whole catalogue.' }),
-            allow_removals: z.boolean().optional().openapi({
-              description: 'Carries out the removals that the mass-removal guard holds back.',
-            }),
+            allow_removals: z
+              .boolean()
+              .optional()
+              .openapi({
+                description:
+                  'Carries out the removals that the mass-removal guard holds back. For an hour, the guard then holds back ' +
+                  'no removal of any product, also when `product_ids` names some.',
+              }),
           }),
         },
       },
