@@ -13,6 +13,8 @@ export interface UntrustedRow {
 export interface TrustReport {
   readonly state: MirrorState;
   readonly cause: string | null;
+  /** No row is trusted, whatever its own grounds. */
+  readonly isDistrusted: boolean;
   /** Holds for a copy that has all changes up to this number. */
   readonly last_seq: number;
   /** null if there are more than `MOST_LISTED`. */
@@ -28,8 +30,9 @@ const COLUMNS = 'variant_id, warehouse_id, why_not';
 export function trust(db: Db): TrustReport {
   return db.transaction(() => {
     const sql = 'SELECT state, state_cause AS cause, last_seq FROM mirror_status';
-    const shown = onlyRow(prepared<[], Omit<TrustReport, 'untrusted'>>(db, sql));
-    return { ...shown, untrusted: isDistrusted(db) ? everyRow(db) : doubtfulRows(db) };
+    const shown = onlyRow(prepared<[], Omit<TrustReport, 'isDistrusted' | 'untrusted'>>(db, sql));
+    const isAll = isDistrusted(db);
+    return { ...shown, isDistrusted: isAll, untrusted: isAll ? everyRow(db) : doubtfulRows(db) };
   })();
 }
 

@@ -3,7 +3,7 @@ import type { StoreReader } from '../../mirror/mirror.ts';
 import { MOST_LISTED, type TrustReport } from '../../mirror/queries/trust.ts';
 import type { StateSource } from '../state/state-sampler.ts';
 
-export interface Trust extends TrustReport {
+export interface Trust extends Omit<TrustReport, 'isDistrusted'> {
   readonly as_of: number;
   /** Beyond the number that is listed: the number of stock levels concerned, of the last sample. */
   readonly untrusted_count: number;
@@ -55,9 +55,8 @@ export class TrustFeed {
 
 type Counts = Readonly<Record<'levels' | 'suspect_count', number>>;
 
-function manyOf({ state, cause }: TrustReport, counts: Counts | null): number {
-  const isAll = state === 'stale' || cause === 'unproven';
-  return Math.max(MOST_LISTED + 1, (isAll ? counts?.levels : counts?.suspect_count) ?? 0);
+function manyOf({ isDistrusted }: TrustReport, counts: Counts | null): number {
+  return Math.max(MOST_LISTED + 1, (isDistrusted ? counts?.levels : counts?.suspect_count) ?? 0);
 }
 
 /** Changes when a consumer must know of it. */
