@@ -52,7 +52,7 @@ interface Options {
   readonly passed?: PassedSocket;
   readonly secrets?: readonly [string, ...string[]];
   /** Runs before each commit. */
-  readonly beforeCommit?: () => void;
+  readonly beforeCommit?: (rows: Parameters<InboxWriter['append']>[0]) => void;
 }
 
 export async function startReceiver(options: Options = {}): Promise<StartedReceiver> {
@@ -68,7 +68,7 @@ export async function startReceiver(options: Options = {}): Promise<StartedRecei
   const inbox = openInboxWriter(path);
   const append = inbox.append.bind(inbox);
   inbox.append = (rows) => {
-    beforeCommit?.();
+    beforeCommit?.(rows);
     append(rows);
   };
   const receiver = new Receiver(
