@@ -8,6 +8,7 @@ import { Consumer } from './consumer.ts';
 import { startMirror, verify, type Mirror, type Role } from './mirror.ts';
 
 export interface CrashOptions {
+  /** A slow machine is killed more often, until it has answered ten deliveries for each of these. */
   readonly kills: number;
   readonly seed: number;
   readonly folder: string;
@@ -35,6 +36,7 @@ type Half = Exclude<Role, 'both'>;
 
 /** Long enough for a slow machine; only a fault takes longer. */
 const WITHIN_MS = 90_000;
+const ANSWERED_PER_KILL = 10;
 
 export async function crash(options: CrashOptions): Promise<CrashReport> {
   const { kills, seed, folder, rate, products, onKilled } = options;
@@ -107,7 +109,8 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
     misbehave(sandbox);
     sandbox.traffic.start(rate);
     consumer.start();
-    while (report.kills < kills && report.problems.length === 0) {
+    const isEnough = (): boolean => report.kills >= kills && answered.size >= kills * ANSWERED_PER_KILL;
+    while (!isEnough() && report.problems.length === 0) {
       if (report.kills % 4 === 3) {
         await killHalf(random.chance(0.5) ? 'receiver' : 'mirror');
         report.changesSeen = consumer.seen;

@@ -19,8 +19,9 @@ function run(options: Pick<CrashOptions, 'kills' | 'folder' | 'onKilled'>): Prom
 test.concurrent('loses nothing over five kills under load', { timeout: LIMIT_MS }, async (t) => {
   const report = await run({ kills: 5, folder: temporaryFolder(t), onKilled: () => undefined });
   expect(report.problems).toEqual([]);
-  expect(report.answered).toBeGreaterThan(50);
+  expect(report.answered).toBeGreaterThanOrEqual(50);
   expect(report.found).toBe(report.answered);
+  // Those of the first read alone are more.
   expect(report.changesSeen).toBeGreaterThan(50);
 });
 
