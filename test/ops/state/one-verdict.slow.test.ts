@@ -3,7 +3,7 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createCommand } from '../../../src/cli/status.ts';
 import { Reporting } from '../../../src/receiver/reporting.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
-import { CAUSE_CODES } from '../../../src/ops/state/causes.ts';
+import { CAUSES, type CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/ops/state/store-cause.ts';
 import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
@@ -122,15 +122,19 @@ async function startFaces() {
     // Metrics show the latest sample.
     await sampler.status();
     const text = await monitor.registry.metrics();
-    const is = (name: string, label: string, value: string): boolean =>
-      valueOf(text, `stock_mirror_${name}{${label}="${value}"}`) === 1;
-    const state = ['live', 'catching_up', 'stale'].find((each) => is('state', 'state', each)) ?? '';
-    const shown = await api();
-    const holds = shown.cause === null || is('cause', 'code', shown.cause);
-    const critical = CAUSE_CODES.filter((code) => is('cause', 'code', code));
+    const held = (name: string, label: string): string[] =>
+      [...text.matchAll(new RegExp(`^stock_mirror_${name}\\{${label}="(\\w+)"\\} 1$`, 'gm'))].map(
+        ([, value = '']) => value,
+      );
+    const [state = ''] = held('state', 'state');
+    // Alert rules have the severity from this table.
+    const causes = (held('cause', 'code') as CauseCode[]).map((code) => ({
+      code,
+      severity: CAUSES[code].severity,
+    }));
     return {
       state,
-      cause: holds ? shown.cause : critical.join(' '),
+      cause: firstOf(state, causes),
       count: Number(valueOf(text, 'stock_mirror_suspect_levels')),
     };
   };
