@@ -7,7 +7,7 @@ interface HeartbeatDeps {
   readonly inbox: Pick<InboxView, 'receiver'>;
   readonly followReceiver: () => void;
   readonly onReceiver: (row: ReceiverRow | null) => void;
-  /** Decides the state and writes it with the heartbeat. @throws StoreError */
+  /** Decides the state and writes it with the heartbeat. @throws SqliteFault */
   readonly show: (wallMs: number) => Promise<void>;
   readonly log: Logger;
 }

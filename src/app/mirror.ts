@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { ReceiverRow } from '../inbox/inbox-file.ts';
 import { InboxView } from '../inbox/inbox-view.ts';
 import { FollowingClock } from '../mirror/following-clock.ts';
-import { openStore, realFiles, type Store, type StoreFiles } from '../mirror/store.ts';
+import { openDatabases, realFiles, type Databases, type DatabaseFiles } from '../mirror/databases.ts';
 import type { Monitor } from '../ops/monitor.ts';
 import { FactLog } from '../ops/state/fact-log.ts';
 import { hostTime, type HostTime } from '../platform/host-time.ts';
@@ -12,10 +12,10 @@ import type { ClockReading } from '../platform/own-clock.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { connectService, type ServiceConnectionOptions } from '../store-api/client.ts';
 import { storeAt } from '../store-api/transport/http.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
 
 export interface MirrorPlatform {
-  readonly files: (path: string) => StoreFiles;
+  readonly files: (path: string) => DatabaseFiles;
   readonly connect: typeof connectService;
   /** In [0, 1). */
   readonly random: () => number;
@@ -30,7 +30,7 @@ export const REAL_MIRROR: MirrorPlatform = {
 };
 
 export interface OpenMirror {
-  readonly store: Store;
+  readonly databases: Databases;
   readonly reconciler: Reconciler;
   /** The own clock, epoch ms. */
   readonly now: () => number;
@@ -59,7 +59,7 @@ export function openMirror({
   const files = platform.files(database.path);
   const clock = new FollowingClock(platform.host, clockOf(files));
   const { now } = clock;
-  const store = openStore(
+  const databases = openDatabases(
     files,
     {
       onOpened: (newEpoch) => {
@@ -71,7 +71,7 @@ export function openMirror({
         }
         const names = Object.fromEntries(config.warehouseNames);
         // If the mirror fails before this is applied, the next opening names them.
-        store.mirror.command('nameWarehouses', { names }).catch(() => undefined);
+        databases.mirror.command('nameWarehouses', { names }).catch(() => undefined);
       },
       onFault: (fault) => {
         if (fault === null) log.warn('the mirror works again');
@@ -101,7 +101,7 @@ export function openMirror({
     now,
   });
   const reconciler = new Reconciler({
-    store,
+    databases,
     client,
     tokens,
     now,
@@ -113,29 +113,29 @@ export function openMirror({
     schedules,
   });
   const factLog = new FactLog(log);
-  store.mirror.onApplied(({ reports }) => {
+  databases.mirror.onApplied(({ reports }) => {
     for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
   });
   const stepsBack = (aheadMs: number): void => {
     if (aheadMs === 0) return;
     log.error({ aheadMs }, 'the clock steps back, because it was ahead: the mirror is opened again');
-    store.mirror.reopen(new StoreError('closed', 'the clock was ahead, and steps back'));
+    databases.mirror.reopen(new SqliteFault('closed', 'the clock was ahead, and steps back'));
   };
   return {
-    store,
+    databases,
     reconciler,
     now,
-    followReceiver: () => stepsBack(clock.follow(readingOf(store.inbox.receiver()))),
+    followReceiver: () => stepsBack(clock.follow(readingOf(databases.inbox.receiver()))),
     async close(): Promise<void> {
       await reconciler.stop();
       await client.close();
-      await store.close();
+      await databases.close();
     },
   };
 }
 
 /** Where the receiver's clock stands; null before its first heartbeat, or while the inbox cannot be read. */
-function clockOf(files: StoreFiles): ClockReading | null {
+function clockOf(files: DatabaseFiles): ClockReading | null {
   const inbox = new InboxView(() => files.openInbox());
   try {
     return readingOf(inbox.receiver());

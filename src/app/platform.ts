@@ -16,7 +16,7 @@ export interface Platform extends MirrorPlatform {
   readonly connectStream: (options: NatsOptions) => Promise<Engine>;
   /** Loads the private listener's application, which no webhook needs. */
   readonly loadOps: () => Promise<{ readonly createOpsApp: typeof createOpsApp }>;
-  /** @throws StoreError if the inbox cannot be used, Error if the port cannot. */
+  /** @throws SqliteFault if the inbox cannot be used, Error if the port cannot. */
   readonly runReceiver: (config: Config, log: Logger, events: ReceiverEvents) => Promise<RunningReceiver>;
 }
 

@@ -24,7 +24,7 @@ export async function startReceiverHost(
   const inbox = new InboxView(() => platform.files(config.database.path).openInbox());
   const now = Date.now;
   const watch = monitor.watch({
-    store: { reader: null, writer: null },
+    databases: { reader: null, writer: null },
     sampler: null,
     operator: null,
     hasStream: config.stream !== null,

@@ -1,6 +1,6 @@
 /** The main thread's side of the receiver's thread. */
 import { startThread } from '../platform/thread.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
 import type {
   ReceiverThreadEvent,
   ReceiverThreadRequest,
@@ -9,7 +9,7 @@ import type {
 import type { ReceiverEvents, RunningReceiver } from '../receiver/run-receiver.ts';
 
 export interface StartingReceiver {
-  /** Resolves once webhooks are received. @throws StoreError if they cannot be. */
+  /** Resolves once webhooks are received. @throws SqliteFault if they cannot be. */
   running(events: ReceiverEvents): Promise<RunningReceiver>;
 }
 
@@ -62,7 +62,7 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
             // Its port and timers would keep the process alive.
             isStopping = true;
             void thread.stop();
-            fail(new StoreError(event.error.kind, event.error.message));
+            fail(new SqliteFault(event.error.kind, event.error.message));
             return;
           case 'stopped':
             stopped.resolve();

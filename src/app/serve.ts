@@ -5,7 +5,7 @@ import type { RunningService } from './platform.ts';
 import { ConfigError, formatConfigError, loadConfig } from '../config/config.ts';
 import { keepHeapsSmall } from './heap.ts';
 import { requireNats } from './nats.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
 import { startReceiverThread } from './receiver-thread.ts';
 import { receiverSettings } from './receiver-settings.ts';
 
@@ -142,6 +142,6 @@ async function endStart(starting: Promise<RunningService>, log: Logger): Promise
 }
 
 function describe(error: Error): string {
-  if (error instanceof StoreError || !(error.cause instanceof Error)) return error.message;
+  if (error instanceof SqliteFault || !(error.cause instanceof Error)) return error.message;
   return `${error.message} (${error.cause.message})`;
 }

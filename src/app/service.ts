@@ -74,24 +74,24 @@ async function startMirrorHost(
             shareLockout(file, fingerprint, () => connection.engine),
         }),
   });
-  const { store, reconciler, now } = mirror;
-  const { reader, writer } = store;
-  arrived = () => store.mirror.arrived();
-  const unwatch = receiver === null ? store.inbox.watch(arrived) : () => undefined;
+  const { databases, reconciler, now } = mirror;
+  const { reader, writer } = databases;
+  arrived = () => databases.mirror.arrived();
+  const unwatch = receiver === null ? databases.inbox.watch(arrived) : () => undefined;
   const sampler = new StateSampler({ reader, now, log });
   const timeline = new Timeline({ reader, writer, sampler, now, log });
   const watch = monitor.watch({
-    store,
+    databases,
     sampler,
     hasStream: streamOptions !== null,
     operator: reconciler,
     now,
     log,
     plotted: timeline,
-    isReady: () => hasCaughtUp(store.inbox.receiver()),
+    isReady: () => hasCaughtUp(databases.inbox.receiver()),
   });
   const heartbeat = startHeartbeat({
-    inbox: store.inbox,
+    inbox: databases.inbox,
     followReceiver: mirror.followReceiver,
     onReceiver: (row) => monitor.receive(row),
     show: (atMs) => watch.state.beat(atMs),
@@ -104,7 +104,7 @@ async function startMirrorHost(
     // Before the mirror may be closed: otherwise each read under way would fail. `mirror.close` awaits it.
     reconciler.stop().catch(() => undefined);
     await Promise.all([receiver?.stop(graceMs), ops?.stop(graceMs)]);
-    const tooLong = setTimeout(() => void store.mirror.close(), LAST_COMMANDS_MS);
+    const tooLong = setTimeout(() => void databases.mirror.close(), LAST_COMMANDS_MS);
     unwatch();
     await heartbeat.stop();
     // These still write to the mirror.
@@ -147,8 +147,11 @@ async function startMirrorHost(
     sampler.start();
     reconciler.start();
     const { clockAheadMs } = monitor;
-    void prunePeriodically({ mirror: store.mirror, now, clockAheadMs, log, retentionDays }, stopping.signal);
-    const isOpen = store.mirror.tried.then(() => heartbeat.beat()).then(() => true);
+    void prunePeriodically(
+      { mirror: databases.mirror, now, clockAheadMs, log, retentionDays },
+      stopping.signal,
+    );
+    const isOpen = databases.mirror.tried.then(() => heartbeat.beat()).then(() => true);
     if (!(await Promise.race([isOpen, wait(MIRROR_WAIT_MS, false, { ref: false })]))) {
       log.warn('the mirror is still being opened; deliveries are accepted meanwhile');
     }

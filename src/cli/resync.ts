@@ -185,10 +185,10 @@ async function resyncHere(
   interrupted: AbortSignal,
 ): Promise<RunView | null> {
   const mirror = openHere(config);
-  const { store, reconciler } = mirror;
+  const { databases, reconciler } = mirror;
   try {
-    await store.mirror.tried;
-    if (store.mirror.fault !== null) throw store.mirror.fault;
+    await databases.mirror.tried;
+    if (databases.mirror.fault !== null) throw databases.mirror.fault;
     // Before the start, which begins a run of its own if none covers the last downtime.
     const { id, joined } = await reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,
@@ -196,8 +196,8 @@ async function resyncHere(
     reconciler.start();
     if (joined) progress.say(`run ${id} ${CONTINUES}`);
     const look = async () => {
-      if (store.mirror.fault !== null) throw store.mirror.fault;
-      const run = await store.reader.ask('runById', { id });
+      if (databases.mirror.fault !== null) throw databases.mirror.fault;
+      const run = await databases.reader.ask('runById', { id });
       if (run === null) throw new Error(`run ${id} is no longer in the database: run resync again`);
       const { blocked } = reconciler;
       return { run: viewRun(run), hold: blocked && storeCause(blocked) };

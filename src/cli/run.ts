@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import type { Command } from 'commander';
 import { ConfigError, formatConfigError } from '../config/error.ts';
-import { sqliteCode, StoreError } from '../sqlite/errors.ts';
+import { sqliteCode, SqliteFault } from '../sqlite/errors.ts';
 import { explained } from '../sqlite/explain.ts';
 import { visible } from '../platform/visible.ts';
 import { EXIT } from './shared/exit-codes.ts';
@@ -41,8 +41,8 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
 }
 
 function explainError(error: unknown): string {
-  if (error instanceof StoreError) return oneLine(error.message);
-  const isExplained = error instanceof Error && error.cause instanceof StoreError;
+  if (error instanceof SqliteFault) return oneLine(error.message);
+  const isExplained = error instanceof Error && error.cause instanceof SqliteFault;
   if (isExplained || sqliteCode(error) === null) return describeError(error);
   return oneLine(explained('the database', error).message);
 }

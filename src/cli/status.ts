@@ -12,7 +12,7 @@ import { stateFromOutside } from '../ops/state/state.ts';
 import { ago } from '../platform/amounts.ts';
 import { commandsOfThisProcess, withOwnCommands } from '../platform/own-command.ts';
 import { visibleIn } from '../platform/visible.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
 import { isThere } from '../sqlite/is-there.ts';
 import { isDatabaseLocked } from '../sqlite/lock.ts';
 import { colours } from './shared/colours.ts';
@@ -189,7 +189,7 @@ function ifReadable<T, F>(read: () => T, fallback: F): T | F {
   try {
     return read();
   } catch (error) {
-    if (error instanceof StoreError) return fallback;
+    if (error instanceof SqliteFault) return fallback;
     throw error;
   }
 }

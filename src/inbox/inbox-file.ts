@@ -3,7 +3,7 @@
  * (docs/architecture.md#inbox). The receiver writes it; the mirror only reads it.
  */
 import { extname } from 'node:path';
-import { StoreError } from '../sqlite/errors.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
 import { openReader, type Db } from '../sqlite/open.ts';
 import { onlyRow } from '../sqlite/prepared.ts';
@@ -112,7 +112,7 @@ const RECEIVER = `
 export function readReceiver(db: Db): ReceiverRow {
   const row = db.prepare<[], Omit<ReceiverRow, 'isStopped'> & { readonly isStopped: number }>(RECEIVER).get();
   if (row === undefined) {
-    throw new StoreError('damaged', `${db.name} lacks the row of its receiver: move the file away.`);
+    throw new SqliteFault('damaged', `${db.name} lacks the row of its receiver: move the file away.`);
   }
   return { ...row, isStopped: row.isStopped === 1 };
 }
@@ -131,14 +131,14 @@ export function inboxEnds(db: Db): InboxEnds {
   );
 }
 
-/** @throws StoreError, also if no receiver has ever run here. */
+/** @throws SqliteFault, also if no receiver has ever run here. */
 export function openInboxReader(databasePath: string): Db {
   const path = inboxPath(databasePath);
   return explain(path, () => {
     const db = openReader(path);
     try {
       if (db.pragma('application_id', { simple: true }) === INBOX_APPLICATION_ID) return db;
-      throw new StoreError(
+      throw new SqliteFault(
         'not_a_database',
         `${path} belongs to another program: move it away, or set DATABASE_PATH to another file.`,
       );

@@ -3,7 +3,7 @@
  * (docs/architecture.md#start).
  */
 import { EARLIEST_MS } from '../core/limits.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
 import type { QueryCalls } from './reader/serve-queries.ts';
@@ -22,13 +22,13 @@ export interface MirrorThreads {
 
 export interface MirrorEvents {
   readonly onOpened: (newEpoch: NewEpoch | null) => void;
-  readonly onFault: (fault: StoreError | null) => void;
+  readonly onFault: (fault: SqliteFault | null) => void;
 }
 
 export type ApplyListener = (applied: { readonly reports: readonly AppliedInput[] }) => void;
 
-export type StoreReader = Pick<Mirror, 'ask'>;
-export type StoreWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fault' | 'position'>;
+export type MirrorReader = Pick<Mirror, 'ask'>;
+export type MirrorWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fault' | 'position'>;
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -54,7 +54,7 @@ type Phase =
 
 interface Failure {
   readonly threads: Threads;
-  readonly error: StoreError;
+  readonly error: SqliteFault;
   readonly isDamage: boolean;
   /** Threads that still work close their files; others are ended. */
   readonly end?: typeof closeThreads;
@@ -72,7 +72,7 @@ export class Mirror {
   #phase: Phase = { name: 'failed', timer: null };
   #position = NOWHERE;
   /** Kept until the first successful transaction, because some faults show only at a commit. */
-  #fault: StoreError | null = null;
+  #fault: SqliteFault | null = null;
   /** The last failure was damage: the next opening checks the whole file. */
   #isSuspect = false;
   #pauseMs = FIRST_PAUSE_MS;
@@ -95,7 +95,7 @@ export class Mirror {
   }
 
   /** null if the mirror works, or is being opened for the first time. */
-  get fault(): StoreError | null {
+  get fault(): SqliteFault | null {
     return this.#fault;
   }
 
@@ -118,19 +118,19 @@ export class Mirror {
   }
 
   /** Ends the threads and opens the file again, by the start rule. */
-  reopen(why: StoreError): void {
+  reopen(why: SqliteFault): void {
     const threads = this.#running();
     if (threads !== null) this.#fail({ threads, error: why, isDamage: false, end: closeThreads });
   }
 
   /**
-   * Resolves once the input is applied and on disk. @throws StoreError; if a thread failed at that moment, the input may
+   * Resolves once the input is applied and on disk. @throws SqliteFault; if a thread failed at that moment, the input may
    * have been applied.
    */
   async append(input: NewInput): Promise<AppliedInput> {
     const { apply } = this.#serving();
     if ('sentAtMs' in input && input.sentAtMs > this.#now()) {
-      throw new StoreError('closed', 'the clock stepped back after this was read: it is read again');
+      throw new SqliteFault('closed', 'the clock stepped back after this was read: it is read again');
     }
     return apply.call('input', input);
   }
@@ -148,7 +148,7 @@ export class Mirror {
     try {
       return (await threads.query.call('query', { name, args: args[0] })) as QueryResult<N>;
     } catch (error) {
-      if (error instanceof StoreError && error.kind === 'damaged') {
+      if (error instanceof SqliteFault && error.kind === 'damaged') {
         this.#fail({ threads, error, isDamage: true });
       }
       throw error;
@@ -166,7 +166,7 @@ export class Mirror {
     if (this.#phase.name === 'closed') return this.#phase.done;
     const threads = this.#running();
     if (this.#phase.name === 'failed' && this.#phase.timer !== null) clearTimeout(this.#phase.timer);
-    const closed = new StoreError('closed', 'the mirror is closed');
+    const closed = new SqliteFault('closed', 'the mirror is closed');
     const done = threads === null ? Promise.resolve() : closeThreads(threads, closed);
     this.#phase = { name: 'closed', done };
     this.#opened.reject(closed);
@@ -179,7 +179,7 @@ export class Mirror {
     return phase.name === 'opening' || phase.name === 'serving' ? phase.threads : null;
   }
 
-  /** The threads that answer, or will once the file is open for the first time. @throws StoreError */
+  /** The threads that answer, or will once the file is open for the first time. @throws SqliteFault */
   #serving(): Threads {
     const phase = this.#phase;
     switch (phase.name) {
@@ -189,9 +189,9 @@ export class Mirror {
         if (this.#fault !== null) throw this.#fault;
         return phase.threads;
       case 'failed':
-        throw this.#fault ?? new StoreError('closed', 'the mirror is not open');
+        throw this.#fault ?? new SqliteFault('closed', 'the mirror is not open');
       case 'closed':
-        throw new StoreError('closed', 'the mirror is closed');
+        throw new SqliteFault('closed', 'the mirror is closed');
     }
   }
 
@@ -206,7 +206,7 @@ export class Mirror {
     this.#phase = { name: 'opening', threads };
     for (const name of ['apply', 'query'] as const) {
       void threads[name].exited.then(({ message }) => {
-        const error = new StoreError('closed', `the mirror’s ${name} thread has ended: ${message}`);
+        const error = new SqliteFault('closed', `the mirror’s ${name} thread has ended: ${message}`);
         this.#fail({ threads, error, isDamage: false });
       });
     }
@@ -234,7 +234,7 @@ export class Mirror {
       case 'failed':
         this.#fail({
           threads,
-          error: new StoreError(event.error.kind, event.error.message),
+          error: new SqliteFault(event.error.kind, event.error.message),
           isDamage: event.isDamage,
         });
     }
@@ -264,11 +264,11 @@ export class Mirror {
   }
 }
 
-async function endThreads({ apply, query }: Threads, error: StoreError): Promise<void> {
+async function endThreads({ apply, query }: Threads, error: SqliteFault): Promise<void> {
   await Promise.all([apply.stop(error), query.stop(error)]);
 }
 
-async function closeThreads({ apply, query }: Threads, closed: StoreError): Promise<void> {
+async function closeThreads({ apply, query }: Threads, closed: SqliteFault): Promise<void> {
   await query.call('close', undefined).catch(() => undefined);
   await apply.call('close', undefined).catch(() => undefined);
   await Promise.all([query.stop(closed), apply.stop(closed)]);

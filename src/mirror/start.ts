@@ -4,7 +4,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { inboxEnds, readReceiver, type InboxEnds } from '../inbox/inbox-file.ts';
 import { removeDatabase } from '../sqlite/database-files.ts';
-import { isDamage, StoreError } from '../sqlite/errors.ts';
+import { isDamage, SqliteFault } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
 import { doneOrClosed, type Db } from '../sqlite/open.ts';
 import { transact } from '../sqlite/transact.ts';
@@ -89,7 +89,7 @@ export interface StartOptions {
   readonly isSuspect: boolean;
 }
 
-/** @throws StoreError if the file is locked, unreachable, another program's, or without room. */
+/** @throws SqliteFault if the file is locked, unreachable, another program's, or without room. */
 export function startMirror(path: string, inbox: Db, options: StartOptions): StartedMirror {
   return explain(path, () => startNextTo(inbox, path, options));
 }
@@ -128,14 +128,14 @@ function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMir
 
 /**
  * @param isUsed the file, or one before it at this path, was a mirror's.
- * @returns why the file cannot be used. @throws StoreError if it may be usable later, or is another program's.
+ * @returns why the file cannot be used. @throws SqliteFault if it may be usable later, or is another program's.
  */
 function openFound(path: string, { isSuspect }: StartOptions, isUsed: boolean): Db | string {
   let db: Db | null = null;
   try {
     db = openWriter(path);
     const verdict = isSuspect ? db.pragma('integrity_check(1)', { simple: true }) : 'ok';
-    if (verdict !== 'ok') throw new StoreError('damaged', `${path} is damaged: ${String(verdict)}`);
+    if (verdict !== 'ok') throw new SqliteFault('damaged', `${path} is damaged: ${String(verdict)}`);
     return db;
   } catch (error) {
     db?.close();
@@ -146,7 +146,9 @@ function openFound(path: string, { isSuspect }: StartOptions, isUsed: boolean): 
 }
 
 function isUnusable(error: unknown): boolean {
-  return isDamage(error) || (error instanceof StoreError && ['damaged', 'newer_schema'].includes(error.kind));
+  return (
+    isDamage(error) || (error instanceof SqliteFault && ['damaged', 'newer_schema'].includes(error.kind))
+  );
 }
 
 /** Renames the file into place after its epoch has begun: readers, and a start after a kill, find all of it or none. */
@@ -259,7 +261,7 @@ export function mirrorPosition(db: Db): MirrorPosition {
       FROM mirror_state, service_state`,
     )
     .get();
-  if (row === undefined) throw new StoreError('damaged', `${db.name} has no state.`);
+  if (row === undefined) throw new SqliteFault('damaged', `${db.name} has no state.`);
   return { ...row, isBackup: row.isBackup === 1 };
 }
 

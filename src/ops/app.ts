@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { createGuardedApp } from './access/guarded.ts';
 import { createApi } from './api/api.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
 import { errorBody } from './shared/api-error.ts';
 import { wantsPage, type OpsEnv } from './shared/env.ts';
 import type { OpsDeps } from './shared/operator.ts';
@@ -28,7 +28,7 @@ export function createOpsApp(deps: OpsDeps): Hono<OpsEnv> {
     if (cause instanceof HTTPException && cause.status < 500) {
       return c.json(errorBody('invalid_request', cause.message), 400);
     }
-    if (cause instanceof StoreError) {
+    if (cause instanceof SqliteFault) {
       log.warn({ err: cause, path: c.req.path }, 'the mirror cannot be read or written at the moment');
       return c.json(errorBody('unavailable', cause.message), 503);
     }

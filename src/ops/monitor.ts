@@ -11,7 +11,7 @@ import {
   type ReceiverReport,
   type RefusalReason,
 } from '../inbox/report.ts';
-import type { Store } from '../mirror/store.ts';
+import type { Databases } from '../mirror/databases.ts';
 import type { PlainError } from '../sqlite/errors.ts';
 import { createCounting } from './metrics/counting.ts';
 import { registerDurations } from './metrics/durations.ts';
@@ -22,9 +22,9 @@ import { StateWatch } from './state/state-watch.ts';
 
 interface WatchedMirror {
   /** `reader` and `writer` null: this host only receives. */
-  readonly store: {
-    readonly reader: Store['reader'] | null;
-    readonly writer: Store['writer'] | null;
+  readonly databases: {
+    readonly reader: Databases['reader'] | null;
+    readonly writer: Databases['writer'] | null;
   };
   readonly sampler: Pick<StateSampler, 'last'> | null;
   readonly operator: Pick<Operator, 'blocked' | 'verificationBound'> | null;
@@ -109,7 +109,7 @@ export class Monitor {
   };
 
   watch({
-    store,
+    databases,
     sampler,
     operator,
     hasStream,
@@ -121,8 +121,8 @@ export class Monitor {
     this.#plotted = plotted ?? null;
     const counting = this.#counting;
     const watch = new StateWatch({
-      reader: store.reader,
-      writer: store.writer,
+      reader: databases.reader,
+      writer: databases.writer,
       now,
       log,
       blocked: () => operator?.blocked ?? null,
@@ -139,7 +139,7 @@ export class Monitor {
     }));
     if (hasStream) createStreamGauges(this.registry, now, () => this.#report?.stream ?? null);
     this.#state = watch;
-    const stopListening = store.writer?.onApplied(({ reports }) => {
+    const stopListening = databases.writer?.onApplied(({ reports }) => {
       for (const { facts } of reports) for (const fact of facts) counting.countFact(fact, now());
     });
     return {

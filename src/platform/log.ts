@@ -28,9 +28,9 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
   return log;
 }
 
-/** A StoreError names file, fault and remedy, so its stack is omitted. */
+/** A SqliteFault names file, fault and remedy, so its stack is omitted. */
 function serializeError(error: Error): object {
-  if (error.name !== 'StoreError') return pino.stdSerializers.err(error);
+  if (error.name !== 'SqliteFault') return pino.stdSerializers.err(error);
   return { type: error.name, message: error.message, ...('kind' in error && { kind: error.kind }) };
 }
 
@@ -49,7 +49,7 @@ function repeatsOfFaults(): (fields: unknown, level: number) => boolean {
   let last = { message: '', level: 0, atMs: 0 };
   return (fields, level) => {
     const error = typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : null;
-    if (!(error instanceof Error) || error.name !== 'StoreError') return false;
+    if (!(error instanceof Error) || error.name !== 'SqliteFault') return false;
     const { message } = error;
     const atMs = performance.now();
     if (message === last.message && level <= last.level && atMs - last.atMs < LIMITED_EVERY_MS) return true;

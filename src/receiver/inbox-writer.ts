@@ -14,7 +14,7 @@ import {
   type StreamPosition,
 } from '../inbox/inbox-file.ts';
 import { missedBody, type Missed } from '../inbox/missed.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
 import { explain, useWal } from '../sqlite/explain.ts';
 import { holdFiles } from '../sqlite/held-files.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
@@ -171,7 +171,7 @@ export class InboxWriter {
   }
 }
 
-/** Locks, opens and if needed creates the inbox of a database. @throws StoreError if another process has it. */
+/** Locks, opens and if needed creates the inbox of a database. @throws SqliteFault if another process has it. */
 export function openInboxWriter(databasePath: string): InboxWriter {
   return new InboxWriter(lockAndOpen(databasePath));
 }
@@ -198,14 +198,14 @@ export function lockAndOpen(databasePath: string): OpenInbox {
   }
 }
 
-/** Opens and if needed creates the file, without its lock. @throws StoreError */
+/** Opens and if needed creates the file, without its lock. @throws SqliteFault */
 export function openForWriting(path: string): Db {
   return explain(path, () => {
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       const isEmpty = db.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
       if (!isEmpty && db.pragma('application_id', { simple: true }) !== INBOX_APPLICATION_ID) {
-        throw new StoreError(
+        throw new SqliteFault(
           'not_a_database',
           `${path} belongs to another program: move it away, or set DATABASE_PATH to another file.`,
         );

@@ -9,7 +9,7 @@ import type { HostTime } from '../platform/host-time.ts';
 import type { listen, Listener } from '../platform/listen.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { OwnClock } from '../platform/own-clock.ts';
-import { plainError, type PlainError, type StoreError } from '../sqlite/errors.ts';
+import { plainError, type PlainError, type SqliteFault } from '../sqlite/errors.ts';
 import { explained } from '../sqlite/explain.ts';
 import { variantIdsOf } from '../store-api/variant-ids.ts';
 import { Coverage, type Opening, type PassedSocket } from './coverage.ts';
@@ -119,7 +119,7 @@ export class Receiver {
   }
 
   /**
-   * Resolves once all rows are on disk, in one transaction with the position. @throws StoreError if they are not. Then the
+   * Resolves once all rows are on disk, in one transaction with the position. @throws SqliteFault if they are not. Then the
    * next position must not be beyond them, so the stream's rows wait for each other.
    */
   append(
@@ -258,7 +258,7 @@ export class Receiver {
     }
   }
 
-  #failed(taken: readonly Waiting[], error: StoreError, tookMs: number): void {
+  #failed(taken: readonly Waiting[], error: SqliteFault, tookMs: number): void {
     this.#reporting.committed(tookMs, plainError(error));
     this.#deps.onTrouble(plainError(error));
     this.#lastCommit = 'failed';

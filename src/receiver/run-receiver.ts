@@ -79,7 +79,7 @@ export interface RunningReceiver {
   close(): Promise<void>;
 }
 
-/** @throws StoreError if the inbox cannot be used, Error if the port cannot. */
+/** @throws SqliteFault if the inbox cannot be used, Error if the port cannot. */
 export async function runReceiver(
   settings: ReceiverSettings,
   events: ReceiverEvents & { readonly log: Logger },

@@ -1,6 +1,6 @@
 /** Rows that wait for the next commit, oldest first. */
 import type { StreamPosition } from '../inbox/inbox-file.ts';
-import type { StoreError } from '../sqlite/errors.ts';
+import type { SqliteFault } from '../sqlite/errors.ts';
 import type { Arrival } from './inbox-writer.ts';
 
 /** Enough to share a sync, few enough to answer in time. */
@@ -15,7 +15,7 @@ export interface Waiting {
   /** The secret with which the store signed a webhook that was received here; null: it came another way. */
   readonly secret: string | null;
   readonly resolve: () => void;
-  readonly reject: (error: StoreError) => void;
+  readonly reject: (error: SqliteFault) => void;
 }
 
 export class WaitingRows {

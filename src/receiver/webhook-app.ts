@@ -11,7 +11,7 @@ import { RequestBodies, type HeldBody } from './request-body.ts';
 
 interface WebhookDeps {
   /**
-   * Resolves once the body is on disk. @throws StoreError if it is not.
+   * Resolves once the body is on disk. @throws SqliteFault if it is not.
    * @param secret the one with which the store signed it; null if `stock-mirror send` did.
    */
   readonly append: (body: Uint8Array, secret: string | null) => Promise<unknown>;

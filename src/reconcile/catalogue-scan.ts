@@ -16,9 +16,9 @@ const RETRY = { baseMs: 1_000, capMs: 60_000 };
 /** A person must fix the cause of a refusal. */
 const REFUSED_RETRY = { baseMs: 10_000, capMs: 15 * 60_000 };
 
-/** Resolves once the whole list is recorded. @throws StoreError, ServiceError, the signal's reason. */
+/** Resolves once the whole list is recorded. @throws SqliteFault, ServiceError, the signal's reason. */
 export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSignal): Promise<void> {
-  const { store, now } = deps;
+  const { databases, now } = deps;
   const readPage = async (offset: number) => {
     const sorted = { sort_by: 'id', sort_order: 'asc' } as const;
     const { page } = await listPage(deps, { limit: PAGE, offset, ...sorted, get_count: true }, signal);
@@ -26,11 +26,11 @@ export async function scanCatalogue(deps: ReadingDeps, run: Run, signal: AbortSi
   };
   const from = { offset: run.listOffset, lastId: run.listLastId };
   for await (const { rows, total, next } of listPages(PRODUCT_LIST_ENDPOINT, readPage, from)) {
-    const productIds = await store.reader.ask('notMirrored', { productIds: rows.map(({ id }) => id) });
+    const productIds = await databases.reader.ask('notMirrored', { productIds: rows.map(({ id }) => id) });
     if (productIds.length > 0) {
-      await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });
+      await databases.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: false });
     }
-    await store.writer.command('checkpointRun', {
+    await databases.writer.command('checkpointRun', {
       ...run,
       listOffset: next?.offset ?? run.listOffset,
       listLastId: next?.lastId ?? null,

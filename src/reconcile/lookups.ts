@@ -71,12 +71,12 @@ export class Lookups {
     this.#signal = signal;
   }
 
-  /** Takes the next step unless one is under way. To be called often. @throws StoreError */
+  /** Takes the next step unless one is under way. To be called often. @throws SqliteFault */
   async check(): Promise<void> {
     if (this.#underWay !== null) return;
-    const { store, now } = this.#deps;
+    const { databases, now } = this.#deps;
     const nowMs = now();
-    const facts = await store.reader.ask('searchFacts', { nowMs });
+    const facts = await databases.reader.ask('searchFacts', { nowMs });
     if (facts === null) return;
     const step = nextStep(facts, { nowMs, pagedFromMs: this.#pagedFromMs });
     if (step === null) return;
@@ -116,26 +116,29 @@ export class Lookups {
   }
 
   async #page({ latestMs }: SearchFacts): Promise<void> {
-    const { store, now } = this.#deps;
+    const { databases, now } = this.#deps;
     const fromMs = now();
     const latest = { limit: PAGE, offset: 0, sort_by: 'update_time', sort_order: 'desc' } as const;
     const { page } = await listPage(this.#deps, latest, this.#signal);
-    const productIds = await store.reader.ask('unreadSince', {
+    const productIds = await databases.reader.ask('unreadSince', {
       productIds: page.products.map(({ id }) => id),
       sinceMs: latestMs + REPLICA_LAG_MS,
     });
     if (productIds.length > 0) {
-      await store.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: true });
+      await databases.writer.append({ kind: 'listed', atMs: now(), productIds, lookup: true });
     }
     this.#pagedFromMs = fromMs;
   }
 
   async #conclude({ listedFromMs, oldestReadMs }: SearchFacts): Promise<void> {
-    const { store, now } = this.#deps;
-    const { missed, missedAgain } = await store.reader.ask('searchedInVain', { listedFromMs, oldestReadMs });
+    const { databases, now } = this.#deps;
+    const { missed, missedAgain } = await databases.reader.ask('searchedInVain', {
+      listedFromMs,
+      oldestReadMs,
+    });
     const note = async (variantIds: readonly string[], sentAtMs: number): Promise<void> => {
       if (variantIds.length === 0) return;
-      await store.writer.append({ kind: 'lookup_missed', atMs: now(), sentAtMs, variantIds });
+      await databases.writer.append({ kind: 'lookup_missed', atMs: now(), sentAtMs, variantIds });
     };
     await note(missed, Math.min(listedFromMs, oldestReadMs));
     await note(missedAgain, listedFromMs);

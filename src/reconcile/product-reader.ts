@@ -4,14 +4,14 @@ import { isGivenUp } from '../core/runs.ts';
 import type { CatalogueClient } from '../store-api/endpoints/products.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 import { snapshotOf } from '../store-api/snapshot.ts';
-import { StoreError } from '../sqlite/errors.ts';
-import type { Store } from '../mirror/store.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
+import type { Databases } from '../mirror/databases.ts';
 import type { Logger } from '../platform/log.ts';
 import { messageOf } from '../platform/thrown.ts';
 import type { Throttle } from './throttle.ts';
 
 export interface ReadingDeps {
-  readonly store: Pick<Store, 'reader' | 'writer'>;
+  readonly databases: Pick<Databases, 'reader' | 'writer'>;
   readonly client: CatalogueClient;
   readonly throttle: Throttle;
   readonly now: () => number;
@@ -23,15 +23,15 @@ const RETRY = { baseMs: 500, capMs: 60_000 };
 /** A person may have to fix an answer that is not the store's, or that cannot be saved. */
 const ODD_ANSWER_RETRY = { baseMs: 2_000, capMs: 15 * 60_000 };
 
-/** @returns the effects of the answer. @throws ServiceError, StoreError */
+/** @returns the effects of the answer. @throws ServiceError, SqliteFault */
 export async function readProduct(
-  { store, client, throttle, now }: Omit<ReadingDeps, 'random' | 'log'>,
+  { databases, client, throttle, now }: Omit<ReadingDeps, 'random' | 'log'>,
   productId: string,
   signal: AbortSignal,
 ): Promise<readonly Fact[]> {
   const answer = await throttle.send(() => client.productDetail(productId, { signal }));
   const { sentAtMs, receivedAtMs, serverDateMs, requestId } = answer;
-  const { facts } = await store.writer.append({
+  const { facts } = await databases.writer.append({
     kind: 'read',
     atMs: Math.max(now(), receivedAtMs),
     productId,
@@ -50,18 +50,18 @@ export async function readProduct(
  * @returns true if the read waits for a schedule or an operator.
  */
 export async function recordFailure(
-  deps: Pick<ReadingDeps, 'store' | 'now' | 'random'>,
+  deps: Pick<ReadingDeps, 'databases' | 'now' | 'random'>,
   { productId, priority }: { readonly productId: string; readonly priority: number },
   error: unknown,
   answeredAtMs: number,
 ): Promise<boolean> {
   const kind = error instanceof ServiceError ? error.kind : null;
   // The mirror is closed, or its disk is full. Only `cannot_commit` concerns the answer itself.
-  if (error instanceof StoreError && error.kind !== 'cannot_commit') throw error;
+  if (error instanceof SqliteFault && error.kind !== 'cannot_commit') throw error;
   // These hold back every read and are not the product's fault.
   if (kind === 'aborted' || kind === 'credentials' || kind === 'rate_limited') return false;
-  const { store, now, random } = deps;
-  const before = await store.reader.ask('failureOf', { productId });
+  const { databases, now, random } = deps;
+  const before = await databases.reader.ask('failureOf', { productId });
   const attempts = before.attempts + 1;
   // A failure while the store answers nothing is not the product's fault.
   const faults = before.faults + (before.failedAtMs === null || answeredAtMs > before.failedAtMs ? 1 : 0);
@@ -82,7 +82,7 @@ export async function recordFailure(
   };
   // Reported once, until a read succeeds.
   if (failure.isGivenUp && !before.isGivenUp) {
-    await store.writer.append({ kind: 'given_up', ...failure });
-  } else await store.writer.command('failRead', failure);
+    await databases.writer.append({ kind: 'given_up', ...failure });
+  } else await databases.writer.command('failRead', failure);
   return parked;
 }

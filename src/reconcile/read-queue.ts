@@ -18,7 +18,7 @@ const MAX_UNDER_WAY = 24;
 const FAIR_SHARE = 5;
 const FAIR_AGE_MS = 10 * 60_000;
 /** Pause after a database failure: an answer could not be stored either. */
-const STORE_TROUBLE_MS = 1_000;
+const DATABASE_TROUBLE_MS = 1_000;
 
 export class ReadQueue {
   readonly #deps: QueueDeps;
@@ -56,10 +56,10 @@ export class ReadQueue {
       } catch (error) {
         if (this.#isStopped()) return;
         // A fault of the mirror is logged once, by its owner.
-        if (this.#deps.store.writer.fault === null) {
+        if (this.#deps.databases.writer.fault === null) {
           this.#deps.log.error({ err: error }, 'the mirror could not list the due reads; trying again');
         }
-        this.#heldUntilMs = this.#deps.now() + STORE_TROUBLE_MS;
+        this.#heldUntilMs = this.#deps.now() + DATABASE_TROUBLE_MS;
       }
     }
   }
@@ -84,9 +84,9 @@ export class ReadQueue {
   }
 
   async #startDue(limit: number): Promise<number> {
-    const { store, now, verification } = this.#deps;
+    const { databases, now, verification } = this.#deps;
     const nowMs = now();
-    const { due, verified } = await store.reader.ask('nextReads', {
+    const { due, verified } = await databases.reader.ask('nextReads', {
       nowMs,
       limit,
       exclude: [...this.#underWay.keys()],
@@ -133,9 +133,9 @@ export class ReadQueue {
               'or resync tries again',
           );
         }
-      } catch (storeError) {
-        log.error({ productId, err: storeError }, 'the database could not record a failed read');
-        this.#heldUntilMs = this.#deps.now() + STORE_TROUBLE_MS;
+      } catch (recordError) {
+        log.error({ productId, err: recordError }, 'the database could not record a failed read');
+        this.#heldUntilMs = this.#deps.now() + DATABASE_TROUBLE_MS;
       }
     }
   }

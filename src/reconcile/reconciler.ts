@@ -3,7 +3,7 @@ import { Cron } from 'croner';
 import type { Fact } from '../core/apply/fact.ts';
 import type { Run, RunKind } from '../core/runs.ts';
 import type { TokenProvider } from '../store-api/token/token.ts';
-import { StoreError } from '../sqlite/errors.ts';
+import { SqliteFault } from '../sqlite/errors.ts';
 import { Lookups } from './lookups.ts';
 import { messageOf } from '../platform/thrown.ts';
 import type { ReadingDeps } from './product-reader.ts';
@@ -96,8 +96,8 @@ export class Reconciler {
   }
 
   start(): void {
-    const { store, schedules } = this.#deps;
-    this.#unlisten = store.writer.onApplied(({ reports }) => {
+    const { databases, schedules } = this.#deps;
+    this.#unlisten = databases.writer.onApplied(({ reports }) => {
       const isLoss = ({ kind }: Fact): boolean => kind === 'gap_proved' || kind === 'loss_suspected';
       if (reports.some(({ facts }) => facts.some(isLoss))) this.#verification.noteLoss();
     });
@@ -131,10 +131,10 @@ export class Reconciler {
   ): Promise<OrderedRun> {
     await this.#deps.tokens.retryCredentials();
     this.#throttle.release();
-    const { store, now } = this.#deps;
+    const { databases, now } = this.#deps;
     if (options.allowRemovals) {
       const atMs = now();
-      await store.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });
+      await databases.writer.append({ kind: 'allow_removals', atMs, untilMs: atMs + ALLOW_REMOVALS_MS });
     }
     return this.#begin(() =>
       productIds === null
@@ -180,7 +180,7 @@ export class Reconciler {
         await this.#wait(TICK_MS);
       } catch (error) {
         if (this.#isStopped()) return;
-        if (this.#deps.store.writer.fault === null) {
+        if (this.#deps.databases.writer.fault === null) {
           this.#deps.log.error({ err: error }, 'the runs could not be updated; trying again');
         }
         await this.#wait(TROUBLE_MS);
@@ -199,7 +199,7 @@ export class Reconciler {
   async #followRuns(): Promise<void> {
     const startedMs = performance.now();
     if (startedMs < this.#countAgainMs) return;
-    for (const run of await this.#deps.store.reader.ask('runningRuns')) {
+    for (const run of await this.#deps.databases.reader.ask('runningRuns')) {
       this.#scan(run);
       await followRun(this.#deps, run);
     }
@@ -219,10 +219,10 @@ export class Reconciler {
         'the catalogue scan failed: it continues at the next schedule or resync at the latest',
       );
       await this.#wait(TROUBLE_MS);
-      if (error instanceof StoreError || this.#isStopped()) return;
-      await endRun(this.#deps, run, messageOf(error)).catch((storeError: unknown) =>
+      if (error instanceof SqliteFault || this.#isStopped()) return;
+      await endRun(this.#deps, run, messageOf(error)).catch((recordError: unknown) =>
         log.error(
-          { err: storeError, runId: run.id },
+          { err: recordError, runId: run.id },
           'the database could not record the end of the run: the scan is repeated',
         ),
       );
@@ -230,9 +230,9 @@ export class Reconciler {
   }
 
   async #doChores(): Promise<void> {
-    const { store, now } = this.#deps;
-    if (await store.reader.ask('areBundlesDue', { nowMs: now() })) {
-      await store.writer.append({ kind: 'bundles_due', atMs: now() });
+    const { databases, now } = this.#deps;
+    if (await databases.reader.ask('areBundlesDue', { nowMs: now() })) {
+      await databases.writer.append({ kind: 'bundles_due', atMs: now() });
     }
     await this.#verification.check();
     await this.#lookups.check();

@@ -3,7 +3,7 @@ import { isIsolated, RUN_PRIORITY, type Run, type RunKind } from '../core/runs.t
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../core/limits.ts';
 import type { ReadingDeps } from './product-reader.ts';
 
-type RunDeps = Pick<ReadingDeps, 'store' | 'now' | 'log'>;
+type RunDeps = Pick<ReadingDeps, 'databases' | 'now' | 'log'>;
 
 export interface OrderedRun extends Run {
   /** Already under way: it does not repeat its earlier reads. */
@@ -18,8 +18,8 @@ const AFTER_SILENCE: ReadonlySet<RunKind> = new Set<RunKind>(['initial', 'downti
  * covers it (docs/architecture.md#what-may-have-been-missed). Idempotent: the database alone decides.
  */
 export async function beginRunAfterBarrier(deps: RunDeps): Promise<OrderedRun | null> {
-  const { store, now, log } = deps;
-  const due = await store.reader.ask('runAfterBarrier', { nowMs: now() });
+  const { databases, now, log } = deps;
+  const due = await databases.reader.ask('runAfterBarrier', { nowMs: now() });
   if (due === null) return null;
   if (due.kind === 'downtime') {
     log.warn(
@@ -44,8 +44,8 @@ export async function beginCatalogueRun(
   kind: RunKind,
   readAfterMs?: number,
 ): Promise<OrderedRun> {
-  const { store, now, log } = deps;
-  const { running, products } = await store.reader.ask('catalogueOutlook');
+  const { databases, now, log } = deps;
+  const { running, products } = await databases.reader.ask('catalogueOutlook');
   if (AFTER_SILENCE.has(kind)) {
     // The list may have changed during the downtime: a new scan covers an earlier one.
     for (const run of running) {
@@ -60,12 +60,12 @@ export async function beginCatalogueRun(
     const urgent = running.find((run) => run.kind === kind || isUrgent(run));
     // A run that a killed process left may have read everything: it would end without a read.
     if (urgent !== undefined && !(await followRun(deps, urgent))) {
-      if (kind === 'operator') await store.writer.command('retryFailures', undefined);
+      if (kind === 'operator') await databases.writer.command('retryFailures', undefined);
       return { ...urgent, joined: true };
     }
   }
   const startedAtMs = now();
-  const run = await beginRun(store, {
+  const run = await beginRun(databases, {
     run: kind,
     atMs: startedAtMs,
     readAfterMs: readAfterMs ?? (kind === 'search' ? EARLIEST_MS : startedAtMs),
@@ -80,16 +80,16 @@ export async function beginCatalogueRun(
 }
 
 export async function beginProductRun(deps: RunDeps, productIds: readonly string[]): Promise<OrderedRun> {
-  const { store, now, log } = deps;
+  const { databases, now, log } = deps;
   const startedAtMs = now();
-  await store.writer.append({
+  await databases.writer.append({
     kind: 'request_reads',
     atMs: startedAtMs,
     reason: 'operator',
     productIds,
     variantIds: [],
   });
-  const run = await beginRun(store, {
+  const run = await beginRun(databases, {
     run: 'products',
     atMs: startedAtMs,
     readAfterMs: startedAtMs,
@@ -105,18 +105,18 @@ export async function beginProductRun(deps: RunDeps, productIds: readonly string
  * @returns true if it has ended.
  */
 export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
-  const { store, now, log } = deps;
+  const { databases, now, log } = deps;
   const { id, startedAtMs, readAfterMs, productIds } = run;
-  const remaining = await store.writer.command('progressRun', { id, startedAtMs, nowMs: now() });
+  const remaining = await databases.writer.command('progressRun', { id, startedAtMs, nowMs: now() });
   if (remaining === null) return true;
   const { unread, parked, total } = remaining;
   if (!run.listDone || unread > parked || readAfterMs > now()) return false;
   const isDone = parked === 0 || (productIds === null && isIsolated(parked, total));
   const error = isDone
-    ? await absenceIn(store, run)
+    ? await absenceIn(databases, run)
     : `${parked} products could not be read from the store; see the log and the status`;
   await endRun(deps, run, error);
-  const ended = await store.reader.ask('runById', { id });
+  const ended = await databases.reader.ask('runById', { id });
   log.info(
     { runId: id, kind: run.kind, products: ended?.done, parked, drift: ended?.drift },
     'the run has ended',
@@ -127,9 +127,9 @@ export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
 const NAMED = 5;
 
 /** A product that the store does not have is probably a typing error of the operator. */
-async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Promise<string | null> {
+async function absenceIn(databases: ReadingDeps['databases'], { productIds }: Run): Promise<string | null> {
   if (productIds === null) return null;
-  const absent = await store.reader.ask('absentProducts', { productIds });
+  const absent = await databases.reader.ask('absentProducts', { productIds });
   if (absent.length === 0) return null;
   const more = absent.length > NAMED ? ` and ${absent.length - NAMED} more` : '';
   return (
@@ -139,9 +139,9 @@ async function absenceIn(store: ReadingDeps['store'], { productIds }: Run): Prom
 }
 
 /** Leaves the run's counters as the writer has them. */
-export async function endRun({ store, now }: RunDeps, run: Run, error: string | null): Promise<void> {
+export async function endRun({ databases, now }: RunDeps, run: Run, error: string | null): Promise<void> {
   const { id, kind, startedAtMs, productIds } = run;
-  await store.writer.append({
+  await databases.writer.append({
     kind: 'run_ended',
     atMs: now(),
     runId: id,
@@ -152,10 +152,10 @@ export async function endRun({ store, now }: RunDeps, run: Run, error: string | 
 }
 
 async function beginRun(
-  store: ReadingDeps['store'],
+  databases: ReadingDeps['databases'],
   begun: Omit<Extract<NewInput, { kind: 'run_begun' }>, 'kind'>,
 ): Promise<Run> {
-  const { seq, facts } = await store.writer.append({ kind: 'run_begun', ...begun });
+  const { seq, facts } = await databases.writer.append({ kind: 'run_begun', ...begun });
   const run = facts.find((fact) => fact.kind === 'run_begun')?.run;
   if (run === undefined) throw new Error(`the run of input ${seq} is not in the database`);
   return run;

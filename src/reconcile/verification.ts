@@ -10,7 +10,7 @@ export interface VerificationBound {
   readonly maxReadsPerSecond: number;
 }
 
-interface VerificationDeps extends Pick<ReadingDeps, 'store' | 'now'> {
+interface VerificationDeps extends Pick<ReadingDeps, 'databases' | 'now'> {
   readonly bound: VerificationBound;
   /** The next tick after an instant, both in epoch ms; null if the schedule is off. */
   readonly nextTickAtMs: (afterMs: number) => number | null;
@@ -114,7 +114,7 @@ export class Verification {
     this.#isLossOpen = true;
   }
 
-  /** Begins a tick if one is due, and the reads after a loss. To be called often. @throws StoreError */
+  /** Begins a tick if one is due, and the reads after a loss. To be called often. @throws SqliteFault */
   async check(): Promise<void> {
     const { now } = this.#deps;
     if (now() >= this.#tick.untilMs) await this.#beginTick();
@@ -122,12 +122,14 @@ export class Verification {
   }
 
   async #beginTick(): Promise<void> {
-    const { store, now, bound, nextTickAtMs } = this.#deps;
+    const { databases, now, bound, nextTickAtMs } = this.#deps;
     const fromMs = now();
     const untilMs = nextTickAtMs(fromMs);
     if (untilMs === null) return;
-    await store.writer.command('retryFailures', undefined);
-    const counts = await store.reader.ask('verificationCounts', { readBeforeMs: untilMs - bound.withinMs });
+    await databases.writer.command('retryFailures', undefined);
+    const counts = await databases.reader.ask('verificationCounts', {
+      readBeforeMs: untilMs - bound.withinMs,
+    });
     const { reads, paid } = planTick({ ...counts, intervalMs: untilMs - fromMs, debt: this.#debt }, bound);
     this.#debt -= paid;
     this.#spent = 0;
@@ -135,8 +137,8 @@ export class Verification {
   }
 
   async #readAfterLoss(): Promise<void> {
-    const { store, now, bound } = this.#deps;
-    const { products } = await store.reader.ask('verificationCounts', { readBeforeMs: 0 });
+    const { databases, now, bound } = this.#deps;
+    const { products } = await databases.reader.ask('verificationCounts', { readBeforeMs: 0 });
     const intervalMs = this.#tick === NONE ? USUAL_INTERVAL_MS : this.#tick.untilMs - this.#tick.fromMs;
     const reads = Math.min(products, TIMES_AFTER_LOSS * usualReads(products, intervalMs, bound));
     this.#isLossOpen = false;

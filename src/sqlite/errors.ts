@@ -1,5 +1,5 @@
 import { messageOf } from '../platform/thrown.ts';
-export type StoreErrorKind =
+export type SqliteFaultKind =
   | 'in_use'
   | 'not_a_database'
   | 'damaged'
@@ -11,12 +11,12 @@ export type StoreErrorKind =
   | 'busy'
   | 'closed';
 
-export class StoreError extends Error {
-  readonly kind: StoreErrorKind;
+export class SqliteFault extends Error {
+  readonly kind: SqliteFaultKind;
 
-  constructor(kind: StoreErrorKind, message: string, options?: ErrorOptions) {
+  constructor(kind: SqliteFaultKind, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = 'StoreError';
+    this.name = 'SqliteFault';
     this.kind = kind;
   }
 }
@@ -37,17 +37,17 @@ export function isBusy(error: unknown): boolean {
 
 /** The file itself is at fault: the same access would fail again. */
 export function isDamage(error: unknown): boolean {
-  if (error instanceof StoreError && error.kind === 'damaged') return true;
+  if (error instanceof SqliteFault && error.kind === 'damaged') return true;
   return /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
 }
 
 /** Errors lose their class between threads. */
 export interface PlainError {
-  readonly kind: StoreErrorKind;
+  readonly kind: SqliteFaultKind;
   readonly message: string;
 }
 
 export function plainError(error: unknown): PlainError {
-  if (error instanceof StoreError) return { kind: error.kind, message: error.message };
+  if (error instanceof SqliteFault) return { kind: error.kind, message: error.message };
   return { kind: 'unreachable', message: messageOf(error) };
 }

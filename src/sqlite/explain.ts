@@ -1,10 +1,10 @@
 /** Turns errors of SQLite and the system into errors that name file, fault and remedy. */
 import type Database from 'better-sqlite3';
 import { messageOf } from '../platform/thrown.ts';
-import { sqliteCode, StoreError, type StoreErrorKind } from './errors.ts';
+import { sqliteCode, SqliteFault, type SqliteFaultKind } from './errors.ts';
 
 interface Trouble {
-  readonly kind: StoreErrorKind;
+  readonly kind: SqliteFaultKind;
   readonly what: string;
   readonly remedy: string;
 }
@@ -65,16 +65,16 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   },
 };
 
-export function explained(path: string, cause: unknown): StoreError {
-  if (cause instanceof StoreError) return cause;
+export function explained(path: string, cause: unknown): SqliteFault {
+  if (cause instanceof SqliteFault) return cause;
   const code = sqliteCode(cause) ?? systemCode(cause);
   const found = Object.entries(TROUBLES).find(([start]) => code?.startsWith(start) === true);
   if (found === undefined) {
     const message = `${path} cannot be used: ${messageOf(cause)}. If this happens again, install stock-mirror again, or report it.`;
-    return new StoreError('cannot_commit', message, { cause });
+    return new SqliteFault('cannot_commit', message, { cause });
   }
   const { kind, what, remedy } = found[1];
-  return new StoreError(kind, `${path} ${what} (${code}): ${remedy}.`, { cause });
+  return new SqliteFault(kind, `${path} ${what} (${code}): ${remedy}.`, { cause });
 }
 
 export function explain<T>(path: string, act: () => T): T {
@@ -85,11 +85,11 @@ export function explain<T>(path: string, act: () => T): T {
   }
 }
 
-/** SQLite silently keeps another journal mode where WAL is impossible. @throws StoreError */
+/** SQLite silently keeps another journal mode where WAL is impossible. @throws SqliteFault */
 export function useWal(db: Database.Database): void {
   if (db.pragma('journal_mode = WAL', { simple: true }) === 'wal') return;
   const { kind, what, remedy } = NO_SHARED_MEMORY;
-  throw new StoreError(kind, `${db.name} ${what}: ${remedy}.`);
+  throw new SqliteFault(kind, `${db.name} ${what}: ${remedy}.`);
 }
 
 export function systemCode(error: unknown): string | null {

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
-import { StoreError } from './errors.ts';
+import { SqliteFault } from './errors.ts';
 import { explained, systemCode } from './explain.ts';
 
-/** Whether a file exists. @throws StoreError if this user may not know. */
+/** Whether a file exists. @throws SqliteFault if this user may not know. */
 export function isThere(path: string): boolean {
   try {
     statSync(path);
@@ -12,6 +12,6 @@ export function isThere(path: string): boolean {
     if (code === 'ENOENT') return false;
     if (code !== 'EACCES') throw explained(path, cause);
     const remedy = 'run this as the user who runs the mirror, or as a member of its group';
-    throw new StoreError('unreachable', `${path} cannot be reached (${code}): ${remedy}.`, { cause });
+    throw new SqliteFault('unreachable', `${path} cannot be reached (${code}): ${remedy}.`, { cause });
   }
 }

@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { isBusy, StoreError } from './errors.ts';
+import { isBusy, SqliteFault } from './errors.ts';
 import { explain } from './explain.ts';
 import { isThere } from './is-there.ts';
 import { makeFolder } from './make-folder.ts';
@@ -11,7 +11,7 @@ interface DatabaseLock {
   release(): void;
 }
 
-/** @throws StoreError `in_use` if another process, or another thread of this one, holds it. */
+/** @throws SqliteFault `in_use` if another process, or another thread of this one, holds it. */
 export function lockDatabase(path: string): DatabaseLock {
   const lockPath = `${path}.lock`;
   return explain(lockPath, () => {
@@ -25,7 +25,7 @@ export function lockDatabase(path: string): DatabaseLock {
     } catch (error) {
       db.close();
       if (!isBusy(error)) throw error;
-      throw new StoreError(
+      throw new SqliteFault(
         'in_use',
         `another stock-mirror already serves ${path}: stop it first, or set DATABASE_PATH to another file.`,
         { cause: error },
@@ -41,7 +41,7 @@ export function lockIdOf(path: string): string | null {
   return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
-/** Whether a process holds the lock; does not take it. @throws StoreError if this user may not look. */
+/** Whether a process holds the lock; does not take it. @throws SqliteFault if this user may not look. */
 export function isDatabaseLocked(path: string): boolean {
   const lockPath = `${path}.lock`;
   if (!isThere(lockPath)) return false;

@@ -5,7 +5,7 @@ import type Database from 'better-sqlite3';
 import type * as Driver from 'drizzle-orm/better-sqlite3';
 import type * as Migrator from 'drizzle-orm/better-sqlite3/migrator';
 import { MIGRATIONS } from '../platform/own-files.ts';
-import { StoreError } from './errors.ts';
+import { SqliteFault } from './errors.ts';
 
 interface Journal {
   readonly entries: readonly { readonly when: number }[];
@@ -20,7 +20,7 @@ export function knownSchemaVersion(): number {
   return journal().length;
 }
 
-/** Call it before writing anything. @throws StoreError if the tables are another program's, or too new. */
+/** Call it before writing anything. @throws SqliteFault if the tables are another program's, or too new. */
 export function refuseUnknownSchema(path: string, db: Database.Database): void {
   const names = new Set(
     db
@@ -31,7 +31,7 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
   // A first start that was killed may have left only drizzle's table.
   if ([...names].every((name) => name === '__drizzle_migrations')) return;
   if (!names.has('mirror_state') || !names.has('__drizzle_migrations')) {
-    throw new StoreError(
+    throw new SqliteFault(
       'not_a_database',
       `${path} belongs to another program: set DATABASE_PATH to another file, which will be created.`,
     );
@@ -39,7 +39,7 @@ export function refuseUnknownSchema(path: string, db: Database.Database): void {
   const found = db.prepare<[], number>('SELECT count(*) FROM __drizzle_migrations').pluck().get() ?? 0;
   const known = knownSchemaVersion();
   if (found <= known) return;
-  throw new StoreError(
+  throw new SqliteFault(
     'newer_schema',
     `${path} has schema version ${found}, this program knows up to ${known}: ` +
       'install the newer stock-mirror that wrote it, or set DATABASE_PATH to another file.',

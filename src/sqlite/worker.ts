@@ -1,6 +1,6 @@
 /** Typed requests to a thread that owns a database connection: one reply for each, and events in between. */
 import type { Owner, Thread } from '../platform/thread.ts';
-import { StoreError, type PlainError } from './errors.ts';
+import { SqliteFault, type PlainError } from './errors.ts';
 
 export type Calls = Readonly<Record<string, { readonly args: unknown; readonly result: unknown }>>;
 
@@ -18,15 +18,15 @@ export type Answering<C extends Calls, E> = Owner<Request<C>, Reply<E>>;
 
 interface Pending {
   readonly resolve: (value: never) => void;
-  readonly reject: (error: StoreError) => void;
+  readonly reject: (error: SqliteFault) => void;
 }
 
 export class Requests<C extends Calls, E> {
   readonly #thread: Asked<C, E>;
   readonly #pending = new Map<number, Pending>();
-  readonly #exited = Promise.withResolvers<StoreError>();
+  readonly #exited = Promise.withResolvers<SqliteFault>();
   #nextId = 0;
-  #ended: StoreError | null = null;
+  #ended: SqliteFault | null = null;
 
   constructor(thread: Asked<C, E>, onEvent: (event: E) => void) {
     this.#thread = thread;
@@ -37,18 +37,18 @@ export class Requests<C extends Calls, E> {
       }
       const pending = this.#pending.get(reply.id);
       this.#pending.delete(reply.id);
-      if ('error' in reply) pending?.reject(new StoreError(reply.error.kind, reply.error.message));
+      if ('error' in reply) pending?.reject(new SqliteFault(reply.error.kind, reply.error.message));
       else pending?.resolve(reply.value as never);
     });
-    thread.onEnd((cause) => this.#end(new StoreError('closed', cause.message, { cause })));
+    thread.onEnd((cause) => this.#end(new SqliteFault('closed', cause.message, { cause })));
   }
 
   /** Resolves once the thread has ended, asked to or not. */
-  get exited(): Promise<StoreError> {
+  get exited(): Promise<SqliteFault> {
     return this.#exited.promise;
   }
 
-  /** @param handOver memory that is transferred instead of copied. @throws StoreError */
+  /** @param handOver memory that is transferred instead of copied. @throws SqliteFault */
   call<N extends keyof C & string>(
     name: N,
     args: C[N]['args'],
@@ -62,18 +62,18 @@ export class Requests<C extends Calls, E> {
     });
   }
 
-  async stop(why: StoreError): Promise<void> {
+  async stop(why: SqliteFault): Promise<void> {
     this.#fail(why);
     await this.#thread.stop();
   }
 
   /** The thread's owner learns of its end before the callers do. */
-  #end(error: StoreError): void {
+  #end(error: SqliteFault): void {
     this.#exited.resolve(error);
     this.#fail(error);
   }
 
-  #fail(error: StoreError): void {
+  #fail(error: SqliteFault): void {
     this.#ended ??= error;
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();

@@ -18,7 +18,7 @@ export interface StreamInbox {
   /**
    * Resolves once all rows are on disk, in one transaction; deliveries that were there already are skipped.
    * @param position where the rows end in the stream, stored with them; null if they are this host's own, which are
-   * published. @throws StoreError
+   * published. @throws SqliteFault
    */
   append(rows: readonly NewRow[], position: StreamPosition | null): Promise<void>;
   /** Rows that were received here, oldest first, and the last row up to which every other one needs no publishing. */

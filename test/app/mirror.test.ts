@@ -26,21 +26,21 @@ function mirrorAt(path: string, host: HostTime = REAL_MIRROR.host): OpenMirror {
 test('a mirror deleted before it read anything is read', async () => {
   const path = newPath();
   openInboxWriter(path).close();
-  const { store, reconciler } = mirrorAt(path);
-  await store.mirror.opened;
+  const { databases, reconciler } = mirrorAt(path);
+  await databases.mirror.opened;
   rmSync(path);
   reconciler.start();
-  const runs = () => store.reader.ask('runningRuns').catch(() => []);
+  const runs = () => databases.reader.ask('runningRuns').catch(() => []);
   await eventually(async () => (await runs()).some(({ kind }) => kind === 'initial'), { what: 'a run' });
 });
 
 test('waits for an inbox, and says that a receiver must create it', async () => {
   const path = newPath();
-  const { store } = mirrorAt(path);
-  await store.mirror.tried;
-  expect(store.mirror.fault).toMatchObject({ kind: 'unreachable' });
+  const { databases } = mirrorAt(path);
+  await databases.mirror.tried;
+  expect(databases.mirror.fault).toMatchObject({ kind: 'unreachable' });
   openInboxWriter(path).close();
-  await store.mirror.opened;
+  await databases.mirror.opened;
 });
 
 test('opens the file again, in a new epoch, when the clock was ahead and steps back', async () => {
@@ -49,10 +49,10 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
   onTestFinished(() => inbox.close());
   const at = { wallMs: T0 + 86_400_000, sinceBootMs: 1_000 };
   const host = { wallMs: () => at.wallMs, sinceBootMs: () => at.sinceBootMs, bootId: 'boot' };
-  const { store, now, followReceiver } = mirrorAt(path, host);
-  await store.mirror.opened;
-  const { epoch: firstEpoch, trustedAfterMs } = await store.reader.ask('stateFacts', { nowMs: null });
-  await store.writer.command('alive', {
+  const { databases, now, followReceiver } = mirrorAt(path, host);
+  await databases.mirror.opened;
+  const { epoch: firstEpoch, trustedAfterMs } = await databases.reader.ask('stateFacts', { nowMs: null });
+  await databases.writer.command('alive', {
     atMs: at.wallMs,
     clockMs: now(),
     acceptedAtMs: null,
@@ -61,7 +61,7 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
     state: 'live',
     stateCause: null,
   });
-  const epoch = async () => (await store.reader.ask('status')).epoch;
+  const epoch = async () => (await databases.reader.ask('status')).epoch;
   const before = await epoch();
   at.wallMs = T0;
   at.sinceBootMs += 1_000;

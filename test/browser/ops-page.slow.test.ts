@@ -127,7 +127,10 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     const operator = {
       resync: async (_: readonly string[] | null, { allowRemovals }: { allowRemovals: boolean }) => {
         orders.push(allowRemovals);
-        return { ...(await beginCatalogueRun({ store, now: Date.now, log }, 'operator')), joined: false };
+        return {
+          ...(await beginCatalogueRun({ databases: store, now: Date.now, log }, 'operator')),
+          joined: false,
+        };
       },
       blocked,
       verificationBound: null,

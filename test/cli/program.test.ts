@@ -4,7 +4,7 @@ import { createProgram } from '../../src/cli/program.ts';
 import { describeError, runProgram } from '../../src/cli/run.ts';
 import { commandsFor } from '../../src/cli/verbs.ts';
 import { ConfigError } from '../../src/config/config.ts';
-import { StoreError } from '../../src/sqlite/errors.ts';
+import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { run as runChild, temporaryFolder, type Home } from './harness.ts';
 
 let stdout = '';
@@ -58,7 +58,7 @@ describe('exit codes', () => {
 
   it('is 1 for errors of store and SQLite, printed with their remedy', async () => {
     const cause = Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
-    const refused = new StoreError('damaged', 'mirror.db is\n damaged: restore a backup.', { cause });
+    const refused = new SqliteFault('damaged', 'mirror.db is\n damaged: restore a backup.', { cause });
     expect(await run(['verb', 'inner'], () => Promise.reject<void>(refused))).toBe(1);
     expect(stderr).toBe('error: mirror.db is damaged: restore a backup.\n');
     stderr = '';

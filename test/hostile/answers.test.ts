@@ -134,7 +134,7 @@ const seen = (store: OpenedStore): string =>
 /** Reads product 10, whose detail is answered with this text. */
 function read(store: OpenedStore, text: string, nowMs = T0 + 90_000): Promise<unknown> {
   const client = answeredWith(ok(text));
-  const deps = { store, throttle, client, now: () => nowMs, random: () => 0.5 };
+  const deps = { databases: store, throttle, client, now: () => nowMs, random: () => 0.5 };
   return readProduct(deps, '10', AbortSignal.any([]));
 }
 
@@ -203,8 +203,8 @@ test('removes no product for any mutated page of the list', async () => {
         return;
       }
       const now = () => T0 + 90_000;
-      const run = await beginCatalogueRun({ store, now, log }, 'operator');
-      const deps = { store, client, throttle, now, random: () => 0.5, log };
+      const run = await beginCatalogueRun({ databases: store, now, log }, 'operator');
+      const deps = { databases: store, client, throttle, now, random: () => 0.5, log };
       await scanCatalogue(deps, run, AbortSignal.any([])).catch(() => undefined);
     }),
     { numRuns: 60 },

@@ -7,7 +7,7 @@ import type { NewInput } from '../../src/mirror/writer/applier.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { openInboxReader } from '../../src/inbox/inbox-file.ts';
 import type { MirrorEvents } from '../../src/mirror/mirror.ts';
-import { openStore, realFiles, type Store } from '../../src/mirror/store.ts';
+import { openDatabases, realFiles, type Databases } from '../../src/mirror/databases.ts';
 import { openInboxWriter } from '../../src/receiver/inbox-writer.ts';
 import { type Db } from '../../src/sqlite/open.ts';
 import type { MirrorState } from '../../src/mirror/file/state.ts';
@@ -49,7 +49,7 @@ export function readerDb(path: string): Db {
   return db;
 }
 
-export interface OpenStore extends Omit<Store, 'inbox'> {
+export interface OpenStore extends Omit<Databases, 'inbox'> {
   readonly path: string;
   readonly inbox: {
     readonly lastSeq: number;
@@ -61,7 +61,7 @@ export interface OpenStore extends Omit<Store, 'inbox'> {
 export async function storeAt(path = newPath(), events: Partial<MirrorEvents> = {}): Promise<OpenStore> {
   const inbox = openInboxWriter(path);
   let isOpen = false;
-  const store = openStore(
+  const store = openDatabases(
     realFiles(path),
     { onOpened: () => undefined, onFault: () => undefined, ...events },
     // Opens before every instant of the tests, and is used after all of them.

@@ -4,7 +4,7 @@ import { Mirror, type ApplyThread, type QueryThread } from '../../src/mirror/mir
 import type { NewEpoch } from '../../src/mirror/start.ts';
 import type { ApplyCalls, ApplyEvent } from '../../src/mirror/writer/serve-apply.ts';
 import type { Thread } from '../../src/platform/thread.ts';
-import { StoreError, type PlainError } from '../../src/sqlite/errors.ts';
+import { SqliteFault, type PlainError } from '../../src/sqlite/errors.ts';
 import type { Reply, Request } from '../../src/sqlite/worker.ts';
 import { present } from '../shared/present.ts';
 import { readInput, T0 } from './mirror-file.ts';
@@ -64,7 +64,7 @@ const threads = {
 
 const events = {
   onOpened: () => undefined,
-  onFault: (fault: StoreError | null) => void faults.push(fault?.message ?? null),
+  onFault: (fault: SqliteFault | null) => void faults.push(fault?.message ?? null),
 };
 
 function start(): Mirror {
@@ -222,7 +222,7 @@ test('does not restart once closed', async () => {
 test('opens the file again when it is asked to', async () => {
   const mirror = start();
   opens();
-  mirror.reopen(new StoreError('closed', 'the clock steps back'));
+  mirror.reopen(new SqliteFault('closed', 'the clock steps back'));
   expect(mirror.isOpen).toBe(false);
   const closing = [present(querying[0]), applier()];
   for (const thread of closing) {

@@ -266,7 +266,7 @@ test('lists runs, latest first, and streams one to its end', async () => {
     expect((await get(`/api/runs/${id}`, '/api/runs/{id}')).status, id).toBe(404);
   }
   const run = present(await store.reader.ask('runById', { id: 2 }));
-  await endRun({ store, now: () => T0, log: createLog('silent') }, run, null);
+  await endRun({ databases: store, now: () => T0, log: createLog('silent') }, run, null);
   const { text } = await ops.ask('/api/runs/2/stream');
   expect(text).toMatch(/^event: run\ndata: \{"run_id":2,.*"state":"done".*\}\n\n$/);
 });

@@ -4,7 +4,7 @@ import { listen } from '../../src/platform/listen.ts';
 import { createOpsApp } from '../../src/ops/app.ts';
 import type { OpsDeps } from '../../src/ops/shared/operator.ts';
 import { beginCatalogueRun, beginProductRun } from '../../src/reconcile/runs.ts';
-import type { Store } from '../../src/mirror/store.ts';
+import type { Databases } from '../../src/mirror/databases.ts';
 import { log } from '../reconcile/mirror.ts';
 import { heartbeat, REPORT } from './reported.ts';
 import { unwatched } from './watched.ts';
@@ -37,10 +37,10 @@ const DRAIN_MS = 1_500;
 const AHEAD_MS = 9_000;
 
 export function opsApp(
-  store: Pick<Store, 'reader' | 'writer'>,
+  store: Pick<Databases, 'reader' | 'writer'>,
   over: Partial<OpsDeps> = {},
 ): ReturnType<typeof createOpsApp> {
-  const deps = { store, now: Date.now, log };
+  const deps = { databases: store, now: Date.now, log };
   const operator = over.operator ?? {
     resync: async (productIds) => ({
       ...(await (productIds === null
@@ -70,7 +70,7 @@ export function opsApp(
 }
 
 export async function startOps(
-  store: Pick<Store, 'reader' | 'writer'>,
+  store: Pick<Databases, 'reader' | 'writer'>,
   over: Partial<OpsDeps> = {},
   { isProven = true } = {},
 ): Promise<Ops> {

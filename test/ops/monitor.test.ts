@@ -16,7 +16,7 @@ function watched(now: () => number = Date.now, hasStream = false) {
     verificationBound: null,
   };
   const sampler = new StateSampler({ reader: store.reader, now, log });
-  const watch = monitor.watch({ store, sampler, operator, hasStream, now, log });
+  const watch = monitor.watch({ databases: store, sampler, operator, hasStream, now, log });
   onTestFinished(async () => {
     await sampler.stop();
     watch.stop();
@@ -57,7 +57,7 @@ test('a mirror that starts next to a running receiver takes its earlier answers 
   const plotted: object[] = [];
   const operator = { blocked: null, verificationBound: null };
   const watch = monitor.watch({
-    store,
+    databases: store,
     sampler: null,
     operator,
     hasStream: false,

@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/sqlite/errors.ts';
+import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Operator } from '../../src/ops/shared/operator.ts';
@@ -66,7 +66,10 @@ function operatorOf(
     orders,
     resync: async (productIds, { allowRemovals }) => {
       orders.push({ productIds, allowRemovals });
-      return { ...(await beginCatalogueRun({ store, now: Date.now, log }, 'operator')), joined: false };
+      return {
+        ...(await beginCatalogueRun({ databases: store, now: Date.now, log }, 'operator')),
+        joined: false,
+      };
     },
     blocked: null,
     verificationBound: null,
@@ -204,7 +207,7 @@ test('lists runs, and shows one with its progress', async () => {
   const store = newStore();
   const ops = await startOps(store);
   await read(store);
-  const deps = { store, now: () => Date.now() - 4_000, log };
+  const deps = { databases: store, now: () => Date.now() - 4_000, log };
   const run = await beginCatalogueRun(deps, 'operator');
   const { id } = run;
   store.change('UPDATE runs SET total = 8, done = 2 WHERE id = ?', run.id);
@@ -509,7 +512,7 @@ test('shows the total that is sold of a pulled product beside a warehouse that n
 
 test('shows why a page cannot be shown, and tries it again', async () => {
   const store = newStore();
-  const away = { ask: () => Promise.reject(new StoreError('unreachable', 'mirror.db was moved')) };
+  const away = { ask: () => Promise.reject(new SqliteFault('unreachable', 'mirror.db was moved')) };
   const ops = await startOps(store, { reader: away });
   const { status, text } = await ops.ask('/stock', { headers: { accept: 'text/html' } });
   expect(status).toBe(503);

@@ -1,4 +1,4 @@
-import type { StoreReader } from '../../src/mirror/mirror.ts';
+import type { MirrorReader } from '../../src/mirror/mirror.ts';
 import { Monitor } from '../../src/ops/monitor.ts';
 import type { OpsDeps } from '../../src/ops/shared/operator.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
@@ -6,12 +6,12 @@ import { StateWatch, type StateWatchDeps } from '../../src/ops/state/state-watch
 import { log } from '../reconcile/mirror.ts';
 
 /** Samples count as quick on a busy machine too. */
-export const quick = (reader: StoreReader): StoreReader => ({
+export const quick = (reader: MirrorReader): MirrorReader => ({
   ask: async (...args) => Object.assign((await reader.ask(...args)) as object, { tookMs: 0 }) as never,
 });
 
 export function unwatched(
-  { reader, writer }: Pick<StateWatchDeps, 'writer'> & { readonly reader: StoreReader },
+  { reader, writer }: Pick<StateWatchDeps, 'writer'> & { readonly reader: MirrorReader },
   blocked: StateWatchDeps['blocked'] = () => null,
 ): Pick<OpsDeps, 'metrics' | 'state' | 'timeline'> & { readonly watch: StateWatch } {
   const state = new StateSampler({ reader: quick(reader), now: Date.now, log });

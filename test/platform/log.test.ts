@@ -1,12 +1,12 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
-import { StoreError } from '../../src/sqlite/errors.ts';
+import { SqliteFault } from '../../src/sqlite/errors.ts';
 
 test('logs a fault of a file once per level, without its stack', () => {
   const stream = new PassThrough();
   const log = createLog('info', stream as unknown as NodeJS.WriteStream);
-  const fault = (message: string) => ({ err: new StoreError('no_room', message) });
+  const fault = (message: string) => ({ err: new SqliteFault('no_room', message) });
   log.warn(fault('full'), 'pruning failed');
   log.warn(fault('full'), 'the plots cannot be stored');
   log.error(fault('full'), 'the mirror has failed');
@@ -21,5 +21,5 @@ test('logs a fault of a file once per level, without its stack', () => {
     'pruning failed',
     'another error',
   ]);
-  expect(seen[0]?.err).toEqual({ type: 'StoreError', kind: 'no_room', message: 'full' });
+  expect(seen[0]?.err).toEqual({ type: 'SqliteFault', kind: 'no_room', message: 'full' });
 });

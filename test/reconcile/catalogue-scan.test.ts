@@ -15,10 +15,10 @@ import {
 } from './mirror.ts';
 
 function setUp(ids: readonly string[]) {
-  const store = newStore();
+  const databases = newStore();
   const service = fakeService(Date.now, ids);
   const deps = {
-    store,
+    databases,
     client: service,
     throttle: newThrottle(Date.now),
     random: () => 0.5,
@@ -26,28 +26,28 @@ function setUp(ids: readonly string[]) {
     log,
   };
   const begin = () => beginCatalogueRun(deps, 'operator');
-  return { store, service, deps, begin };
+  return { databases, service, deps, begin };
 }
 
 const { signal } = new AbortController();
-const known = (store: OpenedStore): Set<string> =>
-  new Set(store.rows<{ id: string }>('SELECT product_id AS id FROM products').map(({ id }) => id));
-const reload = async (store: OpenedStore, run: Run): Promise<Run> =>
-  present(await store.reader.ask('runById', { id: run.id }));
+const known = (databases: OpenedStore): Set<string> =>
+  new Set(databases.rows<{ id: string }>('SELECT product_id AS id FROM products').map(({ id }) => id));
+const reload = async (databases: OpenedStore, run: Run): Promise<Run> =>
+  present(await databases.reader.ask('runById', { id: run.id }));
 
 test('reads overlapping pages to the end of the list', async () => {
-  const { store, service, deps, begin } = setUp(productIds(250));
+  const { databases, service, deps, begin } = setUp(productIds(250));
   const run = await begin();
   await scanCatalogue(deps, run, signal);
   expect(service.asked).toEqual(['list 0', 'list 99', 'list 198']);
-  expect(known(store)).toEqual(new Set(service.ids));
-  expect(await reload(store, run)).toMatchObject({ listDone: true, total: 250 });
+  expect(known(databases)).toEqual(new Set(service.ids));
+  expect(await reload(databases, run)).toMatchObject({ listDone: true, total: 250 });
 });
 
 test.each([0, 1, 99, 100, 101])('ends after a list of %i products', async (count) => {
-  const { store, service, deps, begin } = setUp(productIds(count));
+  const { databases, service, deps, begin } = setUp(productIds(count));
   await scanCatalogue(deps, await begin(), signal);
-  expect(known(store)).toEqual(new Set(service.ids));
+  expect(known(databases)).toEqual(new Set(service.ids));
 });
 
 test('never misses a product that exists throughout, while others are deleted and created', async () => {
@@ -62,7 +62,7 @@ test('never misses a product that exists throughout, while others are deleted an
       fc.integer({ min: 0, max: 480 }),
       fc.array(turn, { maxLength: 14 }),
       async (count, turns) => {
-        const { store, deps, begin, service } = setUp(productIds(count));
+        const { databases, deps, begin, service } = setUp(productIds(count));
         const throughout = new Set(service.ids);
         let next = 0;
         service.onList = () => {
@@ -74,7 +74,7 @@ test('never misses a product that exists throughout, while others are deleted an
           service.ids = [...new Set([...service.ids, ...made])].sort((a, b) => Number(a) - Number(b));
         };
         await scanCatalogue(deps, await begin(), signal);
-        const missed = [...throughout].filter((id) => !known(store).has(id));
+        const missed = [...throughout].filter((id) => !known(databases).has(id));
         expect(missed).toEqual([]);
         expect(service.asked.length).toBeLessThan(200);
       },
@@ -84,36 +84,36 @@ test('never misses a product that exists throughout, while others are deleted an
 });
 
 test('continues an interrupted scan from its last page', async () => {
-  const { store, service, deps, begin } = setUp(productIds(350));
+  const { databases, service, deps, begin } = setUp(productIds(350));
   const run = await begin();
   await cutOffAt(service, deps, run, 198);
   service.asked.length = 0;
-  await scanCatalogue(deps, await reload(store, run), signal);
+  await scanCatalogue(deps, await reload(databases, run), signal);
   expect(service.asked).toEqual(['list 198', 'list 297']);
-  expect(known(store)).toEqual(new Set(service.ids));
+  expect(known(databases)).toEqual(new Set(service.ids));
 });
 
 test('steps back after deletions during an interruption and misses nothing', async () => {
-  const { store, service, deps, begin } = setUp(productIds(350));
+  const { databases, service, deps, begin } = setUp(productIds(350));
   const run = await begin();
   await cutOffAt(service, deps, run, 198);
   service.ids.splice(20, 30);
   service.asked.length = 0;
-  await scanCatalogue(deps, await reload(store, run), signal);
-  expect(service.ids.filter((id) => !known(store).has(id))).toEqual([]);
+  await scanCatalogue(deps, await reload(databases, run), signal);
+  expect(service.ids.filter((id) => !known(databases).has(id))).toEqual([]);
   expect(service.asked.length).toBeLessThan(12);
   expect(service.asked).not.toContain('list 0');
 });
 
 test('advances through a list with one product per page', async () => {
-  const { store, service, deps, begin } = setUp(productIds(7));
+  const { databases, service, deps, begin } = setUp(productIds(7));
   const list = service.listProducts.bind(service);
   service.listProducts = async (request = {}) => {
     const answer = await list({ ...request, limit: 1 });
     return answer;
   };
   await scanCatalogue(deps, await begin(), signal);
-  expect(known(store)).toEqual(new Set(service.ids));
+  expect(known(databases)).toEqual(new Set(service.ids));
   expect(service.asked).toHaveLength(7);
 });
 
@@ -127,12 +127,12 @@ test('rejects a list without a steady order as a contract error', async () => {
 });
 
 test.each([1, 2, 100])('rejects a list that repeats the same %i products forever', async (count) => {
-  const { store, service, deps, begin } = setUp(productIds(300));
+  const { databases, service, deps, begin } = setUp(productIds(300));
   const list = service.listProducts.bind(service);
   service.listProducts = async (request = {}) => list({ ...request, offset: 0, limit: count });
   await expect(scanCatalogue(deps, await begin(), signal)).rejects.toThrow('bring nothing new');
   expect(service.asked.length).toBeLessThan(20);
-  expect(known(store).size).toBe(count);
+  expect(known(databases).size).toBe(count);
 });
 
 async function cutOffAt(

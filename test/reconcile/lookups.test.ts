@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SearchFacts } from '../../src/mirror/queries/searches.ts';
 import { nextStep } from '../../src/reconcile/lookups.ts';
-import { StoreError } from '../../src/sqlite/errors.ts';
+import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
 import {
   fakeService,
@@ -75,27 +75,33 @@ describe('the next step', () => {
 
 async function setUp(ids: readonly string[], known: readonly string[] = []) {
   const { now, eventually, pass } = virtualTime();
-  const store = newStore();
+  const databases = newStore();
   const service = fakeService(now, ids);
-  const reconciler = newReconciler({ store, client: service, now });
-  await recordFirstRead(store, now());
-  await store.writer.append({ kind: 'listed', atMs: now(), productIds: known, lookup: false });
-  store.change('DELETE FROM due_reads');
-  store.change('UPDATE products SET read_at_ms = ?', now());
+  const reconciler = newReconciler({ databases, client: service, now });
+  await recordFirstRead(databases, now());
+  await databases.writer.append({ kind: 'listed', atMs: now(), productIds: known, lookup: false });
+  databases.change('DELETE FROM due_reads');
+  databases.change('UPDATE products SET read_at_ms = ?', now());
   reconciler.start();
-  const name = (variantId: string) => store.requestReads(now(), 'dead_letter', { variantIds: [variantId] });
+  const name = (variantId: string) =>
+    databases.requestReads(now(), 'dead_letter', { variantIds: [variantId] });
   const variant = (id: string) =>
-    store.rows<{ product: string | null; gone: number | null; due: number | null; missing: number | null }>(
+    databases.rows<{
+      product: string | null;
+      gone: number | null;
+      due: number | null;
+      missing: number | null;
+    }>(
       `SELECT product_id AS product, gone_at_ms AS gone, lookup_at_ms AS due, missing_at_ms AS missing
        FROM variants WHERE variant_id = ?`,
       id,
     )[0];
   const runs = () =>
-    store.rows<{ kind: string }>(`SELECT kind FROM runs WHERE kind <> 'initial'`).map(({ kind }) => kind);
+    databases.rows<{ kind: string }>(`SELECT kind FROM runs WHERE kind <> 'initial'`).map(({ kind }) => kind);
   const lists = () => service.asked.filter((what) => what.startsWith('list'));
   const reads = () => service.asked.filter((what) => !what.startsWith('list'));
-  const readAllBySchedule = () => store.change('UPDATE products SET read_at_ms = ?', now());
-  return { now, eventually, pass, store, service, name, variant, runs, lists, reads, readAllBySchedule };
+  const readAllBySchedule = () => databases.change('UPDATE products SET read_at_ms = ?', now());
+  return { now, eventually, pass, databases, service, name, variant, runs, lists, reads, readAllBySchedule };
 }
 
 const variantOf = (productId: string | undefined) => `${present(productId)}01`;
@@ -111,10 +117,10 @@ test('finds a variant of a recently edited product without reading the catalogue
 
 test('makes no row suspect while it reads the products edited last', async () => {
   const ids = productIds(5);
-  const { eventually, name, store, service } = await setUp(ids, ids);
+  const { eventually, name, databases, service } = await setUp(ids, ids);
   const suspects: unknown[] = [];
   service.onDetail = () => {
-    suspects.push(...store.rows('SELECT product_id FROM due_reads WHERE is_suspect = 1'));
+    suspects.push(...databases.rows('SELECT product_id FROM due_reads WHERE is_suspect = 1'));
   };
   await name('999999');
   await eventually(() => service.asked.length > ids.length, { what: 'the products are read' });
@@ -164,11 +170,11 @@ test('gives up variants without a product after two lists, for all of them toget
 
 test('searches a large list again for later variants at most once an hour', async () => {
   const ids = productIds(120);
-  const { eventually, now, service, store, name, lists } = await setUp(ids, ids);
-  store.change('UPDATE live_counts SET products = 100000');
+  const { eventually, now, service, databases, name, lists } = await setUp(ids, ids);
+  databases.change('UPDATE live_counts SET products = 100000');
   await name('999998');
   await eventually(() => lists().length === 3, { what: 'the first search' });
-  store.change('UPDATE runs SET started_at_ms = started_at_ms - ?', 58 * MINUTE);
+  databases.change('UPDATE runs SET started_at_ms = started_at_ms - ?', 58 * MINUTE);
   const searchedAtMs: number[] = [];
   service.onList = ({ sort_by }) => {
     if (sort_by === 'id') searchedAtMs.push(now());
@@ -181,27 +187,27 @@ test('searches a large list again for later variants at most once an hour', asyn
 
 test('reads every product a day later if no schedule does', async () => {
   const ids = productIds(120);
-  const { eventually, now, name, pass, runs, store, variant } = await setUp(ids, ids);
+  const { eventually, now, name, pass, runs, databases, variant } = await setUp(ids, ids);
   await name('999999');
   await eventually(() => runs().length === 1, { what: 'the list' });
   await pass(10_000);
   expect(runs()).toEqual(['search']);
   const yesterdayMs = now() - 24 * HOUR;
-  store.change('UPDATE variants SET lookup_at_ms = ?, event_at_ms = ?', yesterdayMs, yesterdayMs);
-  store.change('UPDATE products SET read_at_ms = ?', yesterdayMs - 1);
-  store.change('UPDATE runs SET started_at_ms = ? WHERE kind = ?', yesterdayMs, 'initial');
+  databases.change('UPDATE variants SET lookup_at_ms = ?, event_at_ms = ?', yesterdayMs, yesterdayMs);
+  databases.change('UPDATE products SET read_at_ms = ?', yesterdayMs - 1);
+  databases.change('UPDATE runs SET started_at_ms = ? WHERE kind = ?', yesterdayMs, 'initial');
   await eventually(() => present(variant('999999')).gone !== null, { what: 'given up' });
   expect(runs()).toEqual(['search', 'scheduled', 'search']);
 });
 
 test('does not delay later searches after one whose result could not be recorded', async () => {
-  const { eventually, now, store, name, variant } = await setUp(productIds(3));
-  const append = store.writer.append.bind(store.writer);
+  const { eventually, now, databases, name, variant } = await setUp(productIds(3));
+  const append = databases.writer.append.bind(databases.writer);
   let failing = 8;
-  store.writer.append = (input) => {
+  databases.writer.append = (input) => {
     if (input.kind !== 'listed' || failing === 0) return append(input);
     failing -= 1;
-    return Promise.reject(new StoreError('cannot_commit', 'the disk is full'));
+    return Promise.reject(new SqliteFault('cannot_commit', 'the disk is full'));
   };
   const startedAtMs = now();
   await name('987');
@@ -212,14 +218,17 @@ test('does not delay later searches after one whose result could not be recorded
 
 test('concludes nothing while a product is unread', async () => {
   const ids = productIds(50);
-  const { eventually, pass, service, store, name, variant, runs, readAllBySchedule } = await setUp(ids, ids);
+  const { eventually, pass, service, databases, name, variant, runs, readAllBySchedule } = await setUp(
+    ids,
+    ids,
+  );
   service.onDetail = (id) => {
     if (id === ids[2]) throw serviceError('rejected');
   };
   await name('999999');
   await eventually(() => runs().length === 1, { what: 'the list' });
   readAllBySchedule();
-  store.change('UPDATE products SET read_at_ms = 0 WHERE product_id = ?', ids[2]);
+  databases.change('UPDATE products SET read_at_ms = 0 WHERE product_id = ?', ids[2]);
   await pass(2 * MINUTE);
   expect(variant('999999')).toMatchObject({ missing: null, gone: null });
 });

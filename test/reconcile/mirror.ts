@@ -15,14 +15,14 @@ import { openBoth, Writer, type AppliedInput, type Input } from '../mirror/direc
 import * as parsing from '../../src/mirror/reader/parsing-queries.ts';
 import * as queries from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener } from '../../src/mirror/mirror.ts';
-import type { Store } from '../../src/mirror/store.ts';
+import type { Databases } from '../../src/mirror/databases.ts';
 import { installGlobals } from '../simulation/globals.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 import { newPath, T0 } from '../mirror/mirror-file.ts';
 
 export const log = createLog('silent');
 
-export interface OpenedStore extends Pick<Store, 'reader' | 'writer'> {
+export interface OpenedStore extends Pick<Databases, 'reader' | 'writer'> {
   readonly inbox: { readonly lastSeq: number };
   deliver(body: Uint8Array, arrivedAtMs: number): Promise<AppliedInput>;
   requestReads(
@@ -92,8 +92,8 @@ export function newStore(): OpenedStore {
 }
 
 /** Records a finished first read, so that the reconciler does not begin one. */
-export async function recordFirstRead(store: Pick<Store, 'writer'>, atMs: number): Promise<void> {
-  const { facts } = await store.writer.append({
+export async function recordFirstRead(databases: Pick<Databases, 'writer'>, atMs: number): Promise<void> {
+  const { facts } = await databases.writer.append({
     kind: 'run_begun',
     atMs,
     run: 'initial',
@@ -102,7 +102,7 @@ export async function recordFirstRead(store: Pick<Store, 'writer'>, atMs: number
     productIds: null,
   });
   const runId = facts.find((fact) => fact.kind === 'run_begun')?.run.id ?? -1;
-  await store.writer.append({
+  await databases.writer.append({
     kind: 'run_ended',
     atMs,
     runId,
@@ -204,7 +204,7 @@ function detailOf(productId: string) {
 
 /** Without schedules; stopped when the test ends. */
 export function newReconciler(
-  deps: Pick<ConstructorParameters<typeof Reconciler>[0], 'store' | 'client' | 'now'> & {
+  deps: Pick<ConstructorParameters<typeof Reconciler>[0], 'databases' | 'client' | 'now'> & {
     random?: () => number;
   },
 ): Reconciler {

@@ -7,16 +7,16 @@ const HOUR_MS = 3_600_000;
 
 test('limits requests in an hour of failures, merges webhooks and reads everything soon after', async () => {
   const { now, eventually, pass } = virtualTime();
-  const store = newStore();
+  const databases = newStore();
   const service = fakeService(now, productIds(200));
-  const reconciler = newReconciler({ store, client: service, now, random: Math.random });
+  const reconciler = newReconciler({ databases, client: service, now, random: Math.random });
   let isDown = true;
   service.onDetail = () => {
     if (isDown) throw serviceError('unavailable');
   };
   reconciler.start();
   const { id } = await reconciler.resync(null, { allowRemovals: false });
-  const run = async () => present(await store.reader.ask('runById', { id }));
+  const run = async () => present(await databases.reader.ask('runById', { id }));
   await eventually(async () => (await run()).listDone, { what: 'the list is scanned' });
   service.onList = service.onDetail as () => void;
 
@@ -25,10 +25,10 @@ test('limits requests in an hour of failures, merges webhooks and reads everythi
   while (now() < untilMs) {
     sent += 1;
     const body = delivery(`r${sent}`, item({ old: sent - 1, new: sent, update_time: now() }));
-    await store.deliver(body, now());
+    await databases.deliver(body, now());
     await pass(10_000);
   }
-  expect(store.rows('SELECT available_qty AS qty FROM mirror_stock')).toEqual([{ qty: sent }]);
+  expect(databases.rows('SELECT available_qty AS qty FROM mirror_stock')).toEqual([{ qty: sent }]);
   const details = service.asked.filter((what) => !what.startsWith('list'));
   // A probe every 15 s in the mean, 30 s at the most, would be 240.
   expect(details.length).toBeGreaterThan(60);

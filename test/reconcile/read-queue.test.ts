@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
-import { StoreError } from '../../src/sqlite/errors.ts';
+import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { present } from '../shared/present.ts';
 import {
   fakeService,
@@ -23,11 +23,11 @@ interface Failure {
 
 function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
   const { now, eventually, pass } = virtualTime();
-  const store = newStore();
+  const databases = newStore();
   const service = fakeService(now, options.ids ?? productIds(60));
   const throttle = newThrottle(now, options);
   const queue = new ReadQueue({
-    store,
+    databases,
     client: service,
     throttle,
     now,
@@ -36,26 +36,30 @@ function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
     verification: { free: () => 0, begun: () => undefined, dueBeforeMs: 0 },
   });
   const failures = () =>
-    store.rows<Failure>(
+    databases.rows<Failure>(
       `SELECT attempts, parked, retry_at_ms - failed_at_ms AS waitMs FROM due_reads
        WHERE failed_at_ms IS NOT NULL ORDER BY product_id`,
     );
-  return { now, eventually, pass, store, service, throttle, queue, failures };
+  return { now, eventually, pass, databases, service, throttle, queue, failures };
 }
 
-async function readLongAgo(store: OpenedStore, service: FakeService, ids: readonly string[]): Promise<void> {
-  await store.writer.append({ kind: 'listed', atMs: Date.now(), productIds: ids, lookup: false });
-  store.change('DELETE FROM due_reads');
-  store.change('UPDATE products SET read_at_ms = ?', Date.now() - 3_600_000);
+async function readLongAgo(
+  databases: OpenedStore,
+  service: FakeService,
+  ids: readonly string[],
+): Promise<void> {
+  await databases.writer.append({ kind: 'listed', atMs: Date.now(), productIds: ids, lookup: false });
+  databases.change('DELETE FROM due_reads');
+  databases.change('UPDATE products SET read_at_ms = ?', Date.now() - 3_600_000);
   service.asked.length = 0;
 }
 
 test('gives every fifth read to the product read longest ago, despite many requests', async () => {
-  const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 1 });
+  const { eventually, now, databases, service, queue } = setUp({ maxConcurrency: 1 });
   const old = service.ids.slice(0, 5);
   const requested = service.ids.slice(5);
-  await readLongAgo(store, service, old);
-  await store.requestReads(now() - 10_000, 'not_stored', { productIds: requested });
+  await readLongAgo(databases, service, old);
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: requested });
   queue.start();
   await eventually(() => service.asked.length >= 30, { what: 'thirty reads' });
   await queue.stop();
@@ -65,11 +69,11 @@ test('gives every fifth read to the product read longest ago, despite many reque
 });
 
 test('gives no share of the reads to products read recently', async () => {
-  const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 1 });
+  const { eventually, now, databases, service, queue } = setUp({ maxConcurrency: 1 });
   const fresh = service.ids.slice(0, 20);
-  await readLongAgo(store, service, fresh);
-  store.change('UPDATE products SET read_at_ms = ?', Date.now() - 60_000);
-  await store.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids.slice(20) });
+  await readLongAgo(databases, service, fresh);
+  databases.change('UPDATE products SET read_at_ms = ?', Date.now() - 60_000);
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids.slice(20) });
   queue.start();
   await eventually(() => service.asked.length >= 40, { what: 'forty reads' });
   await queue.stop();
@@ -77,23 +81,23 @@ test('gives no share of the reads to products read recently', async () => {
 });
 
 test('never reads a product twice at once, and reads it again if requested during its read', async () => {
-  const { eventually, pass, now, store, service, queue } = setUp();
+  const { eventually, pass, now, databases, service, queue } = setUp();
   const [id] = service.ids;
-  await store.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
   const answer = Promise.withResolvers<undefined>();
   service.onDetail = async () => {
     await answer.promise;
   };
   queue.start();
   await eventually(() => service.asked.length === 1, { what: 'the read is under way' });
-  await store.requestReads(now(), 'not_stored', { productIds: [present(id)] });
+  await databases.requestReads(now(), 'not_stored', { productIds: [present(id)] });
   await pass(8_000);
   expect(service.asked).toEqual([id]);
   expect(queue.readsUnderWay).toBe(1);
 
   answer.resolve(undefined);
   await eventually(() => service.asked.length === 2, { what: 'it is read again' });
-  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 0, {
+  await eventually(() => databases.rows('SELECT 1 FROM due_reads').length === 0, {
     what: 'both requests are met',
   });
   await queue.stop();
@@ -101,7 +105,7 @@ test('never reads a product twice at once, and reads it again if requested durin
 });
 
 test('reads other products while one read hangs', async () => {
-  const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 2 });
+  const { eventually, now, databases, service, queue } = setUp({ maxConcurrency: 2 });
   const [hanging, ...others] = service.ids;
   service.onDetail = (id, signal) =>
     id === hanging
@@ -109,18 +113,18 @@ test('reads other products while one read hangs', async () => {
           present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
         })
       : undefined;
-  await store.requestReads(now() - 20_000, 'not_stored', { productIds: [present(hanging)] });
-  await store.requestReads(now() - 10_000, 'not_stored', { productIds: others });
+  await databases.requestReads(now() - 20_000, 'not_stored', { productIds: [present(hanging)] });
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: others });
   queue.start();
-  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 1, {
+  await eventually(() => databases.rows('SELECT 1 FROM due_reads').length === 1, {
     what: 'the others are read',
   });
   await queue.stop();
 });
 
 test('ends hanging reads when it stops, and keeps their requests', async () => {
-  const { eventually, now, store, service, queue } = setUp({ maxConcurrency: 8 });
-  await store.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
+  const { eventually, now, databases, service, queue } = setUp({ maxConcurrency: 8 });
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
   service.onDetail = (_, signal) =>
     new Promise((_resolve, reject) => {
       present(signal).addEventListener('abort', () => reject(serviceError('aborted')));
@@ -129,12 +133,12 @@ test('ends hanging reads when it stops, and keeps their requests', async () => {
   await eventually(() => service.asked.length >= 2, { what: 'reads hang' });
   await queue.stop();
   expect(queue.readsUnderWay).toBe(0);
-  expect(store.rows('SELECT 1 FROM due_reads')).toHaveLength(60);
-  expect(store.rows('SELECT 1 FROM due_reads WHERE failed_at_ms IS NOT NULL')).toEqual([]);
+  expect(databases.rows('SELECT 1 FROM due_reads')).toHaveLength(60);
+  expect(databases.rows('SELECT 1 FROM due_reads WHERE failed_at_ms IS NOT NULL')).toEqual([]);
 });
 
 test('retries a failed read less and less often and parks a refused one', async () => {
-  const { eventually, now, store, service, queue, failures } = setUp();
+  const { eventually, now, databases, service, queue, failures } = setUp();
   const [flaky, refused, odd] = service.ids;
   const kinds = {
     [present(flaky)]: 'unavailable',
@@ -144,7 +148,7 @@ test('retries a failed read less and less often and parks a refused one', async 
   service.onDetail = (id) => {
     throw serviceError(present(kinds[id]));
   };
-  await store.requestReads(now() - 10_000, 'not_stored', {
+  await databases.requestReads(now() - 10_000, 'not_stored', {
     productIds: [present(flaky), present(refused), present(odd)],
   });
   queue.start();
@@ -159,13 +163,13 @@ test('retries a failed read less and less often and parks a refused one', async 
 });
 
 test('tries each product once in a resync before it retries any', async () => {
-  const { eventually, now, store, service, queue } = setUp({ ids: productIds(14) });
-  await readLongAgo(store, service, service.ids);
+  const { eventually, now, databases, service, queue } = setUp({ ids: productIds(14) });
+  await readLongAgo(databases, service, service.ids);
   const garbage = new Set(service.ids.slice(0, 8));
   service.onDetail = (id) => {
     if (garbage.has(id)) throw serviceError('contract');
   };
-  await beginCatalogueRun({ store, now, log }, 'operator');
+  await beginCatalogueRun({ databases, now, log }, 'operator');
   queue.start();
   await eventually(() => service.asked.length >= 20, { what: 'repeated reads' });
   await queue.stop();
@@ -174,14 +178,16 @@ test('tries each product once in a resync before it retries any', async () => {
 });
 
 test('records an unexpected error like any other failure, and continues', async () => {
-  const { eventually, now, store, service, queue, failures } = setUp();
+  const { eventually, now, databases, service, queue, failures } = setUp();
   const [broken, fine] = service.ids;
   service.onDetail = (id) => {
     if (id === broken) throw new TypeError('a bug');
   };
-  await store.requestReads(now() - 10_000, 'not_stored', { productIds: [present(broken), present(fine)] });
+  await databases.requestReads(now() - 10_000, 'not_stored', {
+    productIds: [present(broken), present(fine)],
+  });
   queue.start();
-  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 1, {
+  await eventually(() => databases.rows('SELECT 1 FROM due_reads').length === 1, {
     what: 'the other one is read',
   });
   await eventually(() => failures().length === 1, { what: 'the failure is on record' });
@@ -190,26 +196,26 @@ test('records an unexpected error like any other failure, and continues', async 
 });
 
 test('pauses all reads while the mirror cannot record answers', async () => {
-  const { eventually, pass, now, store, service, queue } = setUp({ maxConcurrency: 4 });
-  await store.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
-  const { writer } = store;
-  const full = () => Promise.reject(new StoreError('cannot_commit', 'the disk is full'));
-  Object.assign(store, { writer: { ...writer, append: full, command: full } });
+  const { eventually, pass, now, databases, service, queue } = setUp({ maxConcurrency: 4 });
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
+  const { writer } = databases;
+  const full = () => Promise.reject(new SqliteFault('cannot_commit', 'the disk is full'));
+  Object.assign(databases, { writer: { ...writer, append: full, command: full } });
   queue.start();
   await eventually(() => service.asked.length > 0, { what: 'a first read' });
   await pass(700);
   expect(service.asked.length).toBeLessThanOrEqual(4 + 24);
-  Object.assign(store, { writer });
-  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 0, { what: 'all are read' });
+  Object.assign(databases, { writer });
+  await eventually(() => databases.rows('SELECT 1 FROM due_reads').length === 0, { what: 'all are read' });
   await queue.stop();
 });
 
 test('records no failure of a product for refused credentials', async () => {
-  const { eventually, now, store, service, queue, throttle, failures } = setUp();
+  const { eventually, now, databases, service, queue, throttle, failures } = setUp();
   service.onDetail = () => {
     throw serviceError('credentials');
   };
-  await store.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
   queue.start();
   await eventually(() => throttle.blocked?.kind === 'credentials', { what: 'the refusal' });
   await queue.stop();
@@ -218,20 +224,20 @@ test('records no failure of a product for refused credentials', async () => {
 });
 
 test('records no failure of a product for a mirror that is opened again', async () => {
-  const { eventually, now, store, service, queue, failures } = setUp();
+  const { eventually, now, databases, service, queue, failures } = setUp();
   const [id] = service.ids;
-  await store.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
-  const append = store.writer.append.bind(store.writer);
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
+  const append = databases.writer.append.bind(databases.writer);
   let failing = 3;
-  store.writer.append = (input) => {
+  databases.writer.append = (input) => {
     failing -= 1;
     return failing < 0
       ? append(input)
-      : Promise.reject(new StoreError('closed', 'the mirror is opened again'));
+      : Promise.reject(new SqliteFault('closed', 'the mirror is opened again'));
   };
   queue.start();
   await eventually(() => failing === 0, { what: 'three answers are refused' });
   expect(failures()).toEqual([]);
-  await eventually(() => store.rows('SELECT 1 FROM due_reads').length === 0, { what: 'it is read' });
+  await eventually(() => databases.rows('SELECT 1 FROM due_reads').length === 0, { what: 'it is read' });
   await queue.stop();
 });

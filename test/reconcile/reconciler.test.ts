@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StoreError } from '../../src/sqlite/errors.ts';
+import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { missedAt } from '../core/builders.ts';
 import { present } from '../shared/present.ts';
 import {
@@ -14,33 +14,33 @@ import {
 
 function setUp(ids: readonly string[] = productIds(30)) {
   const { now, eventually, pass } = virtualTime();
-  const store = newStore();
+  const databases = newStore();
   const service = fakeService(now, ids);
-  const reconciler = newReconciler({ store, client: service, now });
+  const reconciler = newReconciler({ databases, client: service, now });
   const resync = () => reconciler.resync(null, { allowRemovals: false });
-  const state = async (id: number) => present(await store.reader.ask('runById', { id }));
-  return { now, eventually, pass, store, service, reconciler, resync, state };
+  const state = async (id: number) => present(await databases.reader.ask('runById', { id }));
+  return { now, eventually, pass, databases, service, reconciler, resync, state };
 }
 
 test('gives two simultaneous resync requests the same run', async () => {
-  const { resync, store } = setUp();
+  const { resync, databases } = setUp();
   const [one, two] = await Promise.all([resync(), resync()]);
   expect(one.joined).toBe(false);
   expect(two).toEqual({ ...one, joined: true });
-  expect(store.rows('SELECT 1 FROM runs')).toHaveLength(1);
+  expect(databases.rows('SELECT 1 FROM runs')).toHaveLength(1);
 });
 
 test('asks two threads once each between an operator’s request and the first read', async () => {
-  const { eventually, now, reconciler, resync, service, store } = setUp();
-  await recordFirstRead(store, now());
+  const { eventually, now, reconciler, resync, service, databases } = setUp();
+  await recordFirstRead(databases, now());
   const asked: string[] = [];
-  const ask = store.reader.ask.bind(store.reader);
-  store.reader.ask = (async (name: 'runById', ...args: [never]) => {
+  const ask = databases.reader.ask.bind(databases.reader);
+  databases.reader.ask = (async (name: 'runById', ...args: [never]) => {
     asked.push(name);
     return ask(name, ...args);
   }) as typeof ask;
-  const append = store.writer.append.bind(store.writer);
-  store.writer.append = (input) => {
+  const append = databases.writer.append.bind(databases.writer);
+  databases.writer.append = (input) => {
     asked.push(input.kind);
     return append(input);
   };
@@ -56,7 +56,7 @@ test('asks two threads once each between an operator’s request and the first r
 });
 
 test('tries a refused product once for each resync, also when the run begins slowly', async () => {
-  const { now, eventually, pass, reconciler, resync, service, state, store } = setUp(productIds(3));
+  const { now, eventually, pass, reconciler, resync, service, state, databases } = setUp(productIds(3));
   const [refused] = service.ids;
   service.onDetail = (productId) => {
     if (productId === refused) throw serviceError('rejected');
@@ -64,13 +64,13 @@ test('tries a refused product once for each resync, also when the run begins slo
   const timesAsked = (): number => service.asked.filter((id) => id === refused).length;
   const untilEnds = ({ id }: { id: number }) =>
     eventually(async () => (await state(id)).state === 'done', { what: `run ${id} ends` });
-  await recordFirstRead(store, now());
+  await recordFirstRead(databases, now());
   reconciler.start();
   await untilEnds(await resync());
   expect(timesAsked()).toBe(1);
 
-  const append = store.writer.append.bind(store.writer);
-  store.writer.append = async (input) => {
+  const append = databases.writer.append.bind(databases.writer);
+  databases.writer.append = async (input) => {
     if (input.kind === 'run_begun') await new Promise((resolve) => setTimeout(resolve, 500));
     return append(input);
   };
@@ -81,12 +81,12 @@ test('tries a refused product once for each resync, also when the run begins slo
 });
 
 test('counts differences found in the first moments of a run', async () => {
-  const { eventually, pass, reconciler, resync, service, state, store } = setUp();
+  const { eventually, pass, reconciler, resync, service, state, databases } = setUp();
   reconciler.start();
   const first = await resync();
   await eventually(async () => (await state(first.id)).state === 'done', { what: 'the first run ends' });
   await pass(5_000);
-  store.change('UPDATE stock_levels SET qty = qty + 1');
+  databases.change('UPDATE stock_levels SET qty = qty + 1');
   service.asked.length = 0;
   const second = await resync();
   await eventually(async () => (await state(second.id)).state === 'done', { what: 'the second run ends' });
@@ -94,13 +94,13 @@ test('counts differences found in the first moments of a run', async () => {
 });
 
 test('continues a run after a moment in which the mirror fails', async () => {
-  const { eventually, reconciler, resync, state, store } = setUp(productIds(150));
-  const command = store.writer.command.bind(store.writer);
+  const { eventually, reconciler, resync, state, databases } = setUp(productIds(150));
+  const command = databases.writer.command.bind(databases.writer);
   let failures = 0;
-  store.writer.command = ((name: 'checkpointRun', args: never) => {
+  databases.writer.command = ((name: 'checkpointRun', args: never) => {
     if (name !== 'checkpointRun' || failures > 0) return command(name, args);
     failures += 1;
-    return Promise.reject(new StoreError('busy', 'somebody holds the lock'));
+    return Promise.reject(new SqliteFault('busy', 'somebody holds the lock'));
   }) as typeof command;
   reconciler.start();
   const run = await resync();
@@ -133,8 +133,9 @@ test('stops while a list and reads hang', async () => {
 });
 
 test('begins the first read of a new mirror, and one run after each missed period, without a request', async () => {
-  const { now, eventually, pass, reconciler, service, store } = setUp();
-  const runs = () => store.rows<{ kind: string; state: string }>('SELECT kind, state FROM runs ORDER BY id');
+  const { now, eventually, pass, reconciler, service, databases } = setUp();
+  const runs = () =>
+    databases.rows<{ kind: string; state: string }>('SELECT kind, state FROM runs ORDER BY id');
   const untilDone = (count: number) =>
     eventually(() => runs().length === count && runs().every(({ state }) => state === 'done'), {
       what: `${count} runs are done`,
@@ -144,7 +145,7 @@ test('begins the first read of a new mirror, and one run after each missed perio
   await pass(60_000);
   expect(runs()).toEqual([{ kind: 'initial', state: 'done' }]);
   service.asked.length = 0;
-  await store.writer.append(missedAt(now()));
+  await databases.writer.append(missedAt(now()));
   await untilDone(2);
   await pass(60_000);
   expect(runs().map(({ kind }) => kind)).toEqual(['initial', 'downtime']);

@@ -14,27 +14,28 @@ import { readInput } from '../mirror/mirror-file.ts';
 import { log, newStore, serviceError } from './mirror.ts';
 
 function setUp() {
-  const store = newStore();
+  const databases = newStore();
   const time = { nowMs: Date.now() };
-  const deps = { store, now: () => time.nowMs, log };
+  const deps = { databases, now: () => time.nowMs, log };
   const begin = (kind: RunKind) => beginCatalogueRun(deps, kind);
   const follow = (run: Run) => followRun(deps, run);
-  const reload = async (run: Run): Promise<Run> => present(await store.reader.ask('runById', { id: run.id }));
+  const reload = async (run: Run): Promise<Run> =>
+    present(await databases.reader.ask('runById', { id: run.id }));
   const listed = async (run: Run): Promise<void> => {
-    await store.writer.command('checkpointRun', { ...run, listOffset: 0, listDone: true, total: 0 });
+    await databases.writer.command('checkpointRun', { ...run, listOffset: 0, listDone: true, total: 0 });
   };
   const know = async (productIds: readonly string[]): Promise<void> => {
-    await store.writer.append({ kind: 'listed', atMs: time.nowMs, productIds, lookup: false });
+    await databases.writer.append({ kind: 'listed', atMs: time.nowMs, productIds, lookup: false });
   };
   /** @param answeredAtMs the last answer of the store. */
   const fail = (productId: string, how: 'rejected' | 'unavailable', answeredAtMs = 0) =>
     recordFailure(
-      { store, now: deps.now, random: () => 1 },
+      { databases, now: deps.now, random: () => 1 },
       { productId, priority: 0 },
       serviceError(how),
       answeredAtMs,
     );
-  return { store, time, deps, begin, follow, reload, listed, know, fail };
+  return { databases, time, deps, begin, follow, reload, listed, know, fail };
 }
 
 test.each([
@@ -64,14 +65,14 @@ test.each([
   ['operator', true],
   ['scheduled', false],
 ] as const)('%s joins a scan and retries failed reads: %s', async (kind, isTried) => {
-  const { store, begin, know, fail } = setUp();
+  const { databases, begin, know, fail } = setUp();
   await know(['1']);
   await begin('downtime');
   await fail('1', 'rejected');
   await begin(kind);
-  expect(store.rows('SELECT 1 FROM due_reads WHERE failed_at_ms IS NOT NULL AND parked = 0')).toHaveLength(
-    isTried ? 1 : 0,
-  );
+  expect(
+    databases.rows('SELECT 1 FROM due_reads WHERE failed_at_ms IS NOT NULL AND parked = 0'),
+  ).toHaveLength(isTried ? 1 : 0);
 });
 
 describe('after a missed period', () => {
@@ -79,13 +80,13 @@ describe('after a missed period', () => {
 
   function setUpMissed() {
     const set = setUp();
-    const { deps, store, time } = set;
+    const { deps, databases, time } = set;
     const check = () => beginRunAfterBarrier(deps);
     const missed = async (): Promise<void> => {
       time.nowMs += 1_000;
-      await store.writer.append(missedAt(time.nowMs));
+      await databases.writer.append(missedAt(time.nowMs));
     };
-    const runs = () => store.rows<{ kind: RunKind }>('SELECT kind FROM runs').map(({ kind }) => kind);
+    const runs = () => databases.rows<{ kind: RunKind }>('SELECT kind FROM runs').map(({ kind }) => kind);
     return { ...set, check, missed, runs };
   }
 
@@ -97,14 +98,14 @@ describe('after a missed period', () => {
   });
 
   test('one run begins for each, a first read continues, and no read before the barrier counts', async () => {
-    const { check, missed, runs, store } = setUpMissed();
+    const { check, missed, runs, databases } = setUpMissed();
     await check();
     await missed();
     const barrierMs = 10_000 + Date.now();
-    store.change('UPDATE mirror_state SET trusted_after_ms = ?', barrierMs);
+    databases.change('UPDATE mirror_state SET trusted_after_ms = ?', barrierMs);
     expect(present(await check()).readAfterMs).toBe(barrierMs);
     expect([await check(), runs()]).toEqual([null, ['initial', 'downtime']]);
-    expect(store.rows(`SELECT 1 FROM runs WHERE state = 'running'`)).toHaveLength(2);
+    expect(databases.rows(`SELECT 1 FROM runs WHERE state = 'running'`)).toHaveLength(2);
   });
 
   test('a later resync covers it; one that began before does not', async () => {
@@ -130,43 +131,43 @@ describe('after a missed period', () => {
   });
 
   test('pruning keeps the run that shows that everything was read', async () => {
-    const { begin, check, deps, runs, store, time } = setUpMissed();
+    const { begin, check, deps, runs, databases, time } = setUpMissed();
     await endRun(deps, present(await check()), null);
     time.nowMs += 3_000;
     await endRun(deps, await begin('scheduled'), null);
     const prune = { beforeMs: time.nowMs + 1, limit: 10, inboxFirstSeq: 0 };
-    await store.writer.command('prune', prune);
+    await databases.writer.command('prune', prune);
     expect([await check(), runs()]).toEqual([null, ['scheduled']]);
   });
 });
 
 test('joins no run that has nothing left to read', async () => {
-  const { store, begin, listed, know, reload, time } = setUp();
+  const { databases, begin, listed, know, reload, time } = setUp();
   await know(['1']);
   const left = await begin('operator');
   await listed(left);
-  store.change('UPDATE products SET read_at_ms = ?', time.nowMs);
+  databases.change('UPDATE products SET read_at_ms = ?', time.nowMs);
   time.nowMs += 1_000;
   expect(await begin('operator')).toMatchObject({ joined: false, state: 'running' });
   expect(await reload(left)).toMatchObject({ state: 'done' });
 });
 
 test('ends a run when its list is complete and every product was read since its start', async () => {
-  const { store, time, begin, follow, reload, listed, know } = setUp();
+  const { databases, time, begin, follow, reload, listed, know } = setUp();
   await know(['1', '2']);
   const run = await begin('operator');
   expect(await follow(run)).toBe(false);
   await listed(run);
   expect(await follow(await reload(run))).toBe(false);
   expect(await reload(run)).toMatchObject({ total: 2, done: 0 });
-  store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs - 1);
-  store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '2'`, time.nowMs);
+  databases.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs - 1);
+  databases.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '2'`, time.nowMs);
   expect(await follow(await reload(run))).toBe(false);
   expect(await reload(run)).toMatchObject({ total: 2, done: 1 });
-  store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs);
+  databases.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs);
   expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'done', total: 2, done: 2, failed: 0, error: null });
-  expect(await store.reader.ask('lastFullSync')).toBe(time.nowMs);
+  expect(await databases.reader.ask('lastFullSync')).toBe(time.nowMs);
 });
 
 describe('after a refusal', () => {
@@ -176,9 +177,9 @@ describe('after a refusal', () => {
     await set.know(ids);
     const run = await set.begin('operator');
     await set.listed(run);
-    set.store.change('UPDATE products SET read_at_ms = ?', Date.now() + 1_000);
+    set.databases.change('UPDATE products SET read_at_ms = ?', Date.now() + 1_000);
     for (const id of ids.slice(0, refused)) {
-      set.store.change('UPDATE products SET read_at_ms = 0 WHERE product_id = ?', id);
+      set.databases.change('UPDATE products SET read_at_ms = 0 WHERE product_id = ?', id);
       await set.fail(id, 'rejected');
     }
     expect(await set.follow(await set.reload(run))).toBe(true);
@@ -189,28 +190,28 @@ describe('after a refusal', () => {
     ['one product', 1, 2],
     ['one in twenty', 2, 40],
   ])('of %s, a scan is done and counts it as failed', async (_, refused, of) => {
-    const { ended, store, time } = await refuse(refused, of);
+    const { ended, databases, time } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'done', done: of - refused, failed: refused, error: null });
-    expect(await store.reader.ask('lastFullSync')).toBe(time.nowMs);
+    expect(await databases.reader.ask('lastFullSync')).toBe(time.nowMs);
   });
 
   test.each([
     ['more than that', 3, 40],
     ['everything', 1, 1],
   ])('of %s, a scan fails', async (_, refused, of) => {
-    const { ended, store } = await refuse(refused, of);
+    const { ended, databases } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'failed', done: of - refused, failed: refused });
     expect(ended.error).toContain(`${refused} product`);
-    expect(await store.reader.ask('lastFullSync')).toBeNull();
+    expect(await databases.reader.ask('lastFullSync')).toBeNull();
   });
 
   test('of a product about to be retried, a scan waits', async () => {
-    const { store, begin, follow, reload, listed, know, fail } = setUp();
+    const { databases, begin, follow, reload, listed, know, fail } = setUp();
     await know(['1', '2']);
     await fail('1', 'rejected');
     const run = await begin('scheduled');
     await listed(run);
-    store.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '2'`, Date.now() + 1_000);
+    databases.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '2'`, Date.now() + 1_000);
     expect(await follow(await reload(run))).toBe(false);
     await fail('1', 'rejected');
     expect(await follow(await reload(run))).toBe(true);
@@ -218,12 +219,12 @@ describe('after a refusal', () => {
 });
 
 test('takes no progress of a run of an earlier file', async () => {
-  const { store, begin } = setUp();
+  const { databases, begin } = setUp();
   const run = await begin('operator');
   const ofEarlier = { id: run.id, startedAtMs: run.startedAtMs - 1, nowMs: run.startedAtMs };
-  expect(await store.writer.command('progressRun', ofEarlier)).toBeNull();
+  expect(await databases.writer.command('progressRun', ofEarlier)).toBeNull();
   expect(
-    await store.writer.command('progressRun', { ...ofEarlier, startedAtMs: run.startedAtMs }),
+    await databases.writer.command('progressRun', { ...ofEarlier, startedAtMs: run.startedAtMs }),
   ).not.toBeNull();
 });
 
@@ -251,43 +252,43 @@ test('gives up no product and ends no run while the store answers nothing', asyn
 });
 
 test('records one input for a given-up product until a read succeeds', async () => {
-  const { store, time, know, fail } = setUp();
+  const { databases, time, know, fail } = setUp();
   await know(['1']);
-  const appended = vi.spyOn(store.writer, 'append');
+  const appended = vi.spyOn(databases.writer, 'append');
   const givenUp = () => appended.mock.calls.filter(([{ kind }]) => kind === 'given_up').length;
   const failOften = async (): Promise<void> => {
     for (let n = 0; n < 30; n += 1)
       await fail('1', n % 3 === 0 ? 'rejected' : 'unavailable', (time.nowMs += 5));
   };
   await failOften();
-  await store.writer.command('retryFailures', undefined);
+  await databases.writer.command('retryFailures', undefined);
   await failOften();
   expect(givenUp()).toBe(1);
-  await store.writer.append(readInput('1', null, { sentAtMs: time.nowMs }));
-  expect(store.rows('SELECT 1 FROM due_reads WHERE given_up = 1')).toEqual([]);
+  await databases.writer.append(readInput('1', null, { sentAtMs: time.nowMs }));
+  expect(databases.rows('SELECT 1 FROM due_reads WHERE given_up = 1')).toEqual([]);
   await failOften();
   expect(givenUp()).toBe(2);
 });
 
 test('reads named products that the mirror has never held', async () => {
-  const { store, deps, time, follow, reload } = setUp();
+  const { databases, deps, time, follow, reload } = setUp();
   const run = await beginProductRun(deps, ['4', '5']);
   expect(run).toMatchObject({ kind: 'products', total: 2, listDone: true });
   expect(await follow(run)).toBe(false);
-  store.change(`DELETE FROM due_reads WHERE product_id = '4'`);
+  databases.change(`DELETE FROM due_reads WHERE product_id = '4'`);
   expect(await follow(run)).toBe(false);
   expect(await reload(run)).toMatchObject({ done: 1 });
-  store.change('DELETE FROM due_reads');
+  databases.change('DELETE FROM due_reads');
   time.nowMs += 1;
   expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ done: 2 });
 });
 
 test('fails a run of named products when the store does not have one of them', async () => {
-  const { store, deps, time, know, follow, reload } = setUp();
+  const { databases, deps, time, know, follow, reload } = setUp();
   await know(['1', '2']);
   const run = await beginProductRun(deps, ['1', '99999999']);
-  store.change('DELETE FROM due_reads');
+  databases.change('DELETE FROM due_reads');
   time.nowMs += 1;
   expect(await follow(run)).toBe(true);
   expect(await reload(run)).toMatchObject({
@@ -296,7 +297,7 @@ test('fails a run of named products when the store does not have one of them', a
   });
 
   const present = await beginProductRun(deps, ['1', '2']);
-  store.change('DELETE FROM due_reads');
+  databases.change('DELETE FROM due_reads');
   time.nowMs += 1;
   expect(await follow(present)).toBe(true);
   expect(await reload(present)).toMatchObject({ state: 'done', error: null });

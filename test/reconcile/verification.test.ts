@@ -29,17 +29,17 @@ describe('a tick', () => {
 });
 
 async function setUp(products: number, everyMs: number | null = 15 * MINUTE) {
-  const store = newStore();
+  const databases = newStore();
   const time = { nowMs: Date.now() };
-  await store.writer.append({
+  await databases.writer.append({
     kind: 'listed',
     atMs: time.nowMs,
     productIds: productIds(products),
     lookup: false,
   });
-  store.change('UPDATE products SET read_at_ms = ?', time.nowMs);
+  databases.change('UPDATE products SET read_at_ms = ?', time.nowMs);
   const verification = new Verification({
-    store,
+    databases,
     now: () => time.nowMs,
     bound: BOUND,
     nextTickAtMs: (afterMs) => (everyMs === null ? null : afterMs + everyMs),
@@ -56,7 +56,7 @@ async function setUp(products: number, everyMs: number | null = 15 * MINUTE) {
     }
     return reads;
   };
-  return { store, time, verification, readsIn };
+  return { databases, time, verification, readsIn };
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -17,7 +17,7 @@ import { numbersPath } from '../../src/mirror/numbers-note.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import type { StartOptions } from '../../src/mirror/start.ts';
 import { openOwnMirror, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
-import { StoreError } from '../../src/sqlite/errors.ts';
+import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { Journal, type JournalCopy } from './journal.ts';
 import type { Damage } from './life-plan.ts';
@@ -73,7 +73,7 @@ export class Disk {
     this.inboxPath = inboxPath(this.databasePath);
   }
 
-  /** @throws StoreError */
+  /** @throws SqliteFault */
   openInbox(user: DiskUser): InboxWriter {
     const own = lockAndOpen(this.databasePath);
     let seq = lastSeqOf(own.db);
@@ -109,7 +109,7 @@ export class Disk {
   openMirror(options: StartOptions, user: DiskUser, onOpen: (own: OwnMirror) => void): OwnMirror {
     if (this.faults.mirror === 'locked') {
       this.#feel('mirror', 'locked');
-      throw new StoreError('busy', 'the mirror is locked');
+      throw new SqliteFault('busy', 'the mirror is locked');
     }
     const clockMs = this.#clockInMirror();
     const own = openOwnMirror(this.databasePath, options);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkFileSystem } from '../../src/cli/doctor/files.ts';
-import { StoreError } from '../../src/sqlite/errors.ts';
+import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { explain, useWal } from '../../src/sqlite/explain.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
@@ -11,11 +11,11 @@ import { openForWriting } from '../../src/receiver/inbox-writer.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { newPath, rows, storeAt, temporaryFolder, values } from '../mirror/mirror-file.ts';
 
-function refusal(path: string): StoreError {
+function refusal(path: string): SqliteFault {
   try {
     openWriter(path).close();
   } catch (error) {
-    if (error instanceof StoreError) return error;
+    if (error instanceof SqliteFault) return error;
     throw error;
   }
   throw new Error(`${path} was opened`);
@@ -89,10 +89,10 @@ test('reports an unreachable folder of a store', async () => {
   writeFileSync(join(folder, 'file'), '');
   const path = join(folder, 'file', 'mirror.db');
   const refused = await storeAt(path).catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(StoreError);
+  expect(refused).toBeInstanceOf(SqliteFault);
   expect(refused).toMatchObject({ kind: 'unreachable' });
-  expect((refused as StoreError).message).toContain(inboxPath(path));
-  expect((refused as StoreError).message).toContain('DATABASE_PATH');
+  expect((refused as SqliteFault).message).toContain(inboxPath(path));
+  expect((refused as SqliteFault).message).toContain('DATABASE_PATH');
 });
 
 test.each([

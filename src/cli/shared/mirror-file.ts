@@ -3,7 +3,7 @@ import { refuseFolder, refuseNoMirror, refuseOlderSchema } from '../../mirror/fi
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 
-/** @throws StoreError, or Error if there is no file. */
+/** @throws SqliteFault, or Error if there is no file. */
 export function openMirrorFile(path: string): Db {
   if (!isThere(path))
     throw new Error(`${path} does not exist: run \`stock-mirror serve\` first, or correct DATABASE_PATH`);

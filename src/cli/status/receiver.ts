@@ -3,7 +3,7 @@ import { inboxPath, openInboxReader, readReceiver } from '../../inbox/inbox-file
 import { receiverFromOutside, type Verdict } from '../../ops/state/state.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 
-/** @throws StoreError; Error if no receiver has ever run here. */
+/** @throws SqliteFault; Error if no receiver has ever run here. */
 export function readReceiverState(databasePath: string, { isHeld }: { readonly isHeld: boolean }): Verdict {
   const path = inboxPath(databasePath);
   if (!isThere(path)) {

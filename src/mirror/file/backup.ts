@@ -13,7 +13,7 @@ import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { inboxPath } from '../../inbox/inbox-file.ts';
 import { isOneOf, refuseTarget, removeDatabase, removeSides } from '../../sqlite/database-files.ts';
-import { isBusy, isDamage, sqliteCode, StoreError } from '../../sqlite/errors.ts';
+import { isBusy, isDamage, sqliteCode, SqliteFault } from '../../sqlite/errors.ts';
 import { explain, explained, systemCode } from '../../sqlite/explain.ts';
 import { lockDatabase } from '../../sqlite/lock.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
@@ -57,7 +57,7 @@ export async function backupDatabase(
 /**
  * Puts a checked copy of `from` in the place of the mirror. The next start begins a new epoch.
  * @param from a backup, or another copy of a mirror, with its write-ahead log if it has one.
- * @returns null if interrupted. @throws StoreError `in_use` while a process has the mirror open.
+ * @returns null if interrupted. @throws SqliteFault `in_use` while a process has the mirror open.
  */
 export async function restoreDatabase(
   from: string,
@@ -112,7 +112,7 @@ async function replaceByCopy(
     if (options.interrupted.aborted) return null;
     const code = isDamage(error) ? null : systemCode(error);
     const message = `cannot write in ${dirname(to)} (${code}): check disk space and permissions, or use another folder`;
-    throw code === null ? error : new StoreError('unreachable', message, { cause: error });
+    throw code === null ? error : new SqliteFault('unreachable', message, { cause: error });
   }
 }
 
@@ -169,7 +169,7 @@ function finish(draft: string): void {
     copy.exec(`UPDATE service_state SET is_backup = 1, state = 'stale', state_cause = 'stopped'`);
     const problem = firstProblem(copy);
     if (problem === null) return;
-    throw new StoreError(
+    throw new SqliteFault(
       'damaged',
       `the database is damaged (${problem}), so a copy would be too. ` +
         'A running mirror moves the file aside and reads everything again; if none runs, start it',
@@ -213,7 +213,7 @@ function refuseInUse(path: string): void {
     // A damaged file is a reason to restore.
     if (isDamage(error)) return;
     if (!isBusy(error)) throw explained(path, error);
-    throw new StoreError(
+    throw new SqliteFault(
       'in_use',
       `another program has ${path} open: stop the mirror and the programs that read it (fuser -v ${path} lists them)`,
       { cause: error },

@@ -9,7 +9,7 @@ import { createViews } from './views.ts';
 
 const WAL_BYTES = 16 << 20;
 
-/** Opens the only connection that may write; creates the file, and migrates. @throws StoreError */
+/** Opens the only connection that may write; creates the file, and migrates. @throws SqliteFault */
 export function openWriter(path: string): Db {
   return explain(path, () => {
     refuseFolder(path);

@@ -1,5 +1,5 @@
 import { inboxPath } from '../../inbox/inbox-file.ts';
-import { isDamage, plainError, sqliteCode, StoreError } from '../../sqlite/errors.ts';
+import { isDamage, plainError, sqliteCode, SqliteFault } from '../../sqlite/errors.ts';
 import { explain, explained } from '../../sqlite/explain.ts';
 import { doneOrClosed, openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering } from '../../sqlite/worker.ts';
@@ -45,11 +45,11 @@ export function serveQueries(owner: Answering<QueryCalls, never>, open: () => Db
   });
 }
 
-function failed(name: queries.QueryName, db: Db | null, error: unknown): StoreError {
-  const isOfFile = error instanceof StoreError || sqliteCode(error) !== null;
+function failed(name: queries.QueryName, db: Db | null, error: unknown): SqliteFault {
+  const isOfFile = error instanceof SqliteFault || sqliteCode(error) !== null;
   if (!isOfFile || db === null) return explained(`query ${name}`, error);
   // Queries that parse bodies read the inbox: the mirror need not be opened again.
-  if (!(name in queries)) return new StoreError('unreachable', explained(inboxPath(db.name), error).message);
+  if (!(name in queries)) return new SqliteFault('unreachable', explained(inboxPath(db.name), error).message);
   const { kind, message } = explained(db.name, error);
-  return new StoreError(isDamage(error) ? 'damaged' : kind, message, { cause: error });
+  return new SqliteFault(isDamage(error) ? 'damaged' : kind, message, { cause: error });
 }

@@ -6,7 +6,7 @@ import type { Input } from '../../core/input.ts';
 import type { InboxRow } from '../../inbox/inbox-file.ts';
 import { missedBody, readMissed } from '../../inbox/missed.ts';
 import { messageOf } from '../../platform/thrown.ts';
-import { sqliteCode, StoreError } from '../../sqlite/errors.ts';
+import { sqliteCode, SqliteFault } from '../../sqlite/errors.ts';
 import { explain } from '../../sqlite/explain.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { transact } from '../../sqlite/transact.ts';
@@ -28,7 +28,7 @@ export interface AppliedInput {
 }
 
 export type Result =
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: StoreError };
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: SqliteFault };
 
 export interface Position {
   readonly inboxSeq: number;
@@ -78,7 +78,7 @@ export class Applier {
     return { inboxSeq, inputSeq: appliedSeq, changeSeq, trustedAfterMs };
   }
 
-  /** Works wait until every delivery that arrived is applied. @throws StoreError; then discard this applier. */
+  /** Works wait until every delivery that arrived is applied. @throws SqliteFault; then discard this applier. */
   step(works: readonly Work[]): Step | null {
     const { rows, isLast } = explain(this.#inbox.name, () => this.#nextRows());
     const taken = isLast ? works.slice(0, WORKS_AT_ONCE) : [];
@@ -151,7 +151,7 @@ export class Applier {
       } catch (error) {
         const problem = problemOf(error);
         reports.push(this.#defect(problem));
-        results.push({ ok: false, error: new StoreError('cannot_commit', problem, { cause: error }) });
+        results.push({ ok: false, error: new SqliteFault('cannot_commit', problem, { cause: error }) });
       }
     }
     return { reports, results };
@@ -241,7 +241,7 @@ function problemOf(error: unknown): string {
 
 /** Neither the disk nor a lock: the same input would fail again, and others would not. */
 function isFaultOfInput(error: unknown): boolean {
-  if (error instanceof StoreError) return false;
+  if (error instanceof SqliteFault) return false;
   const code = sqliteCode(error);
   return code === null || code.startsWith('SQLITE_CONSTRAINT');
 }

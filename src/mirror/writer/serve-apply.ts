@@ -5,7 +5,7 @@ import { holdFiles } from '../../sqlite/held-files.ts';
 import { lockDatabase } from '../../sqlite/lock.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering, Request } from '../../sqlite/worker.ts';
-import { isDamage, plainError, StoreError, type PlainError } from '../../sqlite/errors.ts';
+import { isDamage, plainError, SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import { noteHandedOut, readHandedOut } from '../numbers-note.ts';
 import { mirrorPosition, startMirror, type NewEpoch, type StartOptions } from '../start.ts';
 import { Applier, type AppliedInput, type NewInput, type Position, type Work } from './applier.ts';
@@ -33,7 +33,7 @@ export interface OwnMirror {
   readonly close: (options: { readonly isOrderly: boolean }) => void;
 }
 
-/** Locks the mirror and opens it next to its inbox, which a receiver must have created. @throws StoreError */
+/** Locks the mirror and opens it next to its inbox, which a receiver must have created. @throws SqliteFault */
 export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
   const lock = lockDatabase(path);
   const opened: Db[] = [];
@@ -102,7 +102,7 @@ function watchSize(path: string): () => void {
   const check = (): void => {
     const { size } = statSync(path);
     if (size < largestBytes) {
-      throw new StoreError(
+      throw new SqliteFault(
         'damaged',
         `${path} is damaged: another program truncated it from ${largestBytes} to ${size} bytes`,
       );
@@ -176,7 +176,7 @@ export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () =>
     if (done === null) return false;
     owner.post({ event: { type: 'applied', position: applier.position, reports: done.reports } });
     for (const [i, { id }] of works.splice(0, done.results.length).entries()) {
-      const result = done.results[i] ?? { ok: false, error: new StoreError('closed', 'no result') };
+      const result = done.results[i] ?? { ok: false, error: new SqliteFault('closed', 'no result') };
       owner.post(result.ok ? { id, value: result.value } : { id, error: plainError(result.error) });
     }
     return true;

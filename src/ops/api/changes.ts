@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { StoreReader } from '../../mirror/mirror.ts';
+import type { MirrorReader } from '../../mirror/mirror.ts';
 import { nextOf, whyStartOver } from '../feed/change-feed.ts';
 import type { ChangeFeed, StartOver } from '../feed/change-feed.ts';
 import { followChanges } from '../feed/follow-changes.ts';
@@ -85,7 +85,7 @@ const stream = createRoute({
 });
 
 interface ChangesDeps {
-  readonly reader: StoreReader;
+  readonly reader: MirrorReader;
   readonly feed: ChangeFeed;
   readonly trust: TrustFeed;
   readonly held: HeldAnswers;
@@ -135,7 +135,7 @@ function refuse(c: Context<OpsEnv>, startOver: StartOver) {
   return startOver.error === 'epoch_changed' ? c.json(startOver, 409) : c.json(startOver, 410);
 }
 
-/** Resolves at a change after the number, after the time, or when the client has left. @throws StoreError */
+/** Resolves at a change after the number, after the time, or when the client has left. @throws SqliteFault */
 async function untilChange(feed: ChangeFeed, from: number, withinMs: number, signal: AbortSignal) {
   const untilMs = performance.now() + withinMs;
   for (let at = from; ;) {

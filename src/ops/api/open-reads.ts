@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { OPEN_READ_KINDS } from '../../mirror/queries/open-reads.ts';
-import type { StoreReader } from '../../mirror/mirror.ts';
+import type { MirrorReader } from '../../mirror/mirror.ts';
 import { apiRouter, endOf, limitParameter, listEnd, reading, type ApiRouter } from './router.ts';
 import { instant, instantOrNull } from './rows.ts';
 
@@ -42,7 +42,7 @@ const openReads = reading('/api/open-reads', {
   answer: z.object({ open_reads: z.array(openReadSchema), ...listEnd }),
 });
 
-export function openReadsRoutes(reader: StoreReader): ApiRouter {
+export function openReadsRoutes(reader: MirrorReader): ApiRouter {
   const app = apiRouter();
   app.openapi(openReads, async (c) => {
     const { kind, after = '', limit } = c.req.valid('query');

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { MIRROR_STATES } from '../../mirror/file/state.ts';
 import { causeShape } from '../shared/shapes.ts';
-import { StoreError } from '../../sqlite/errors.ts';
+import { SqliteFault } from '../../sqlite/errors.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { answers, apiRouter, reading, withRefusals, type ApiRouter } from './router.ts';
 import { epochSchema, instantOrNull, lastSeqSchema } from './rows.ts';
@@ -88,7 +88,7 @@ export function statusRoutes({ reader, state: source, operator, watch, database 
   const app = apiRouter();
   const counts = () =>
     source.status().catch((error: unknown) => {
-      if (error instanceof StoreError) return error;
+      if (error instanceof SqliteFault) return error;
       throw error;
     });
   app.openapi(readyz, async (c) => {
@@ -105,7 +105,7 @@ export function statusRoutes({ reader, state: source, operator, watch, database 
       lock_id: database.lockId,
       reads_under_way: operator.readsUnderWay,
     };
-    if (counted instanceof StoreError || behind === null) return c.json(shown, 200);
+    if (counted instanceof SqliteFault || behind === null) return c.json(shown, 200);
     return c.json(
       { ...counted, ...shown, deliveries_behind: behind.deliveries, behind_since: behind.sinceMs },
       200,

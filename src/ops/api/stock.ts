@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { StoreReader } from '../../mirror/mirror.ts';
+import type { MirrorReader } from '../../mirror/mirror.ts';
 import {
   apiRouter,
   endOf,
@@ -91,7 +91,7 @@ const variants = reading('/api/variants', {
 });
 
 interface StockDeps {
-  readonly reader: StoreReader;
+  readonly reader: MirrorReader;
   readonly now: () => number;
 }
 

@@ -1,11 +1,11 @@
 /** The change feed (docs/http-api.md#change-feed). Consumers at the same number share one query. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FeedPage } from '../../mirror/queries/changes.ts';
-import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
+import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 
 interface ChangeFeedDeps {
-  readonly reader: StoreReader;
-  readonly writer: Pick<StoreWriter, 'onApplied' | 'position'>;
+  readonly reader: MirrorReader;
+  readonly writer: Pick<MirrorWriter, 'onApplied' | 'position'>;
 }
 
 /** Under load there are hundreds of commits per second. */
@@ -15,7 +15,7 @@ const PAGE_ROWS = 500;
 const PAGES_KEPT = 8;
 
 export class ChangeFeed {
-  readonly #reader: StoreReader;
+  readonly #reader: MirrorReader;
   /** By the number they begin after; all from one state of the database. */
   readonly #pages = new Map<number, Promise<FeedPage>>();
   #news = new AbortController();

@@ -1,5 +1,5 @@
 /** The trust of all rows, computed at most once a second for all consumers (docs/http-api.md#trust). */
-import type { StoreReader } from '../../mirror/mirror.ts';
+import type { MirrorReader } from '../../mirror/mirror.ts';
 import { MOST_LISTED, type TrustReport } from '../../mirror/queries/trust.ts';
 import type { StateSource } from '../state/state-sampler.ts';
 
@@ -10,7 +10,7 @@ export interface Trust extends Omit<TrustReport, 'isDistrusted'> {
 }
 
 interface TrustFeedDeps {
-  readonly reader: StoreReader;
+  readonly reader: MirrorReader;
   readonly state: Pick<StateSource, 'last'>;
   readonly now: () => number;
 }
@@ -25,7 +25,7 @@ export class TrustFeed {
     this.#deps = deps;
   }
 
-  /** At most a second old. @throws StoreError */
+  /** At most a second old. @throws SqliteFault */
   now(): Promise<Trust> {
     const nowMs = performance.now();
     if (this.#latest !== null && nowMs - this.#latest.computedMs < TRUST_EVERY_MS) return this.#latest.trust;

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import { StoreError } from '../../sqlite/errors.ts';
+import { SqliteFault } from '../../sqlite/errors.ts';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import { frame, searchForm } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
@@ -187,7 +187,7 @@ export function createPage(deps: PageDeps): Pages {
     show(c, { title: words, at: '', main: html`<article><h1>${words}</h1></article>` }, status);
 
   app.onError((error, c) => {
-    if (error instanceof StoreError) {
+    if (error instanceof SqliteFault) {
       const main = unreadableView(deps.watch.of(error), { nowMs: now(), commandOf });
       return show(c, { title: 'The mirror cannot be read', at: '', main }, 503);
     }

@@ -2,8 +2,8 @@ import type { Registry } from 'prom-client';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Run } from '../../core/runs.ts';
-import type { StoreReader } from '../../mirror/mirror.ts';
-import type { StoreWriter } from '../../mirror/mirror.ts';
+import type { MirrorReader } from '../../mirror/mirror.ts';
+import type { MirrorWriter } from '../../mirror/mirror.ts';
 import type { StateSource } from '../state/state-sampler.ts';
 import type { StateWatch } from '../state/state-watch.ts';
 import type { Blocked } from '../state/store-cause.ts';
@@ -28,8 +28,8 @@ export interface DatabaseIdentity {
 }
 
 export interface OpsDeps {
-  readonly reader: StoreReader;
-  readonly writer: Pick<StoreWriter, 'onApplied' | 'position'>;
+  readonly reader: MirrorReader;
+  readonly writer: Pick<MirrorWriter, 'onApplied' | 'position'>;
   readonly operator: Operator;
   readonly token: string | null;
   readonly readToken: string | null;

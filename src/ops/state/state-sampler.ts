@@ -1,7 +1,7 @@
 /** Reads the mirror's counts. The longer the query takes, the more rarely it runs, to keep the query thread free. */
 import type { Logger } from '../../platform/log.ts';
 import type { StateSample, Status } from '../../mirror/queries/status.ts';
-import type { StoreReader } from '../../mirror/mirror.ts';
+import type { MirrorReader } from '../../mirror/mirror.ts';
 
 export interface SampledState extends StateSample {
   readonly atMs: number;
@@ -10,12 +10,12 @@ export interface SampledState extends StateSample {
 export interface StateSource {
   /** null before the first sample. */
   readonly last: Pick<StateSample, 'status'> | null;
-  /** While counting takes long, the counts are those of the last sample. @throws StoreError */
+  /** While counting takes long, the counts are those of the last sample. @throws SqliteFault */
   status(): Promise<Status>;
 }
 
 interface StateSamplerDeps {
-  readonly reader: StoreReader;
+  readonly reader: MirrorReader;
   readonly now: () => number;
   readonly log: Logger;
 }

@@ -3,8 +3,8 @@
  * SQL, API, page, metrics and commands show the same.
  */
 import type { Logger } from '../../platform/log.ts';
-import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
-import { StoreError, type PlainError } from '../../sqlite/errors.ts';
+import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
+import { SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import type { ReceiverRow } from '../../inbox/inbox-file.ts';
 import {
   DOUBTFUL_REASONS,
@@ -26,8 +26,8 @@ import { lookLikeTheStore, refusedSince, type RefusedRequests } from './way-in.t
 
 export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */
-  readonly reader: StoreReader | null;
-  readonly writer: Pick<StoreWriter, 'command' | 'position' | 'fault'> | null;
+  readonly reader: MirrorReader | null;
+  readonly writer: Pick<MirrorWriter, 'command' | 'position' | 'fault'> | null;
   readonly now: () => number;
   readonly log: Logger;
   readonly blocked: () => Blocked | null;
@@ -106,14 +106,14 @@ export class StateWatch {
   }
 
   /** @param status as just read, or the error that prevented it. Its state is the one that SQL shows. */
-  of(status: Pick<Status, 'state' | 'state_cause'> | StoreError): Verdict {
-    if (status instanceof StoreError) {
+  of(status: Pick<Status, 'state' | 'state_cause'> | SqliteFault): Verdict {
+    if (status instanceof SqliteFault) {
       return this.#dated(this.#decide(this.#deps.now(), null, this.#withoutHeartbeat(status)));
     }
     return this.#dated(asWritten({ state: status.state, cause: status.state_cause }, this.current.causes));
   }
 
-  /** Decides the state and writes it with the heartbeat. @param atMs the host's clock. @throws StoreError */
+  /** Decides the state and writes it with the heartbeat. @param atMs the host's clock. @throws SqliteFault */
   async beat(atMs: number): Promise<void> {
     const { reader, writer, now, isReady } = this.#deps;
     if (reader === null || writer === null) return;
@@ -204,7 +204,7 @@ export class StateWatch {
     return this.#report.listeningSinceMs === null || lastDeliveryAtMs >= this.#startedAtMs;
   }
 
-  async #refusedOfStore(reader: StoreReader): Promise<RefusedRequests | null> {
+  async #refusedOfStore(reader: MirrorReader): Promise<RefusedRequests | null> {
     const refused = this.#report === null ? [] : refusedSince(this.#report);
     const variantIds = refused.flatMap((each) => each.variantIds);
     if (variantIds.length === 0) return null;
@@ -218,14 +218,14 @@ export class StateWatch {
   }
 
   /** Before the first heartbeat the mirror is starting; after it, the heartbeat is late. */
-  #withoutHeartbeat(error: StoreError | null): HeartbeatFacts & { readonly error: StoreError | null } {
+  #withoutHeartbeat(error: SqliteFault | null): HeartbeatFacts & { readonly error: SqliteFault | null } {
     return { isReady: this.#decision !== null, lateSinceMs: this.#decision?.atMs ?? null, error };
   }
 
   #decide(
     nowMs: number,
     file: StateFacts | null,
-    { error, ...heartbeat }: HeartbeatFacts & { readonly error: StoreError | null },
+    { error, ...heartbeat }: HeartbeatFacts & { readonly error: SqliteFault | null },
   ): Verdict {
     const own = { ...this.#facts(nowMs, error), ...heartbeat };
     return stateOf({ nowMs, file, own, pendingReads: this.#deps.status()?.pending_reads ?? null });
@@ -242,7 +242,7 @@ export class StateWatch {
     };
   }
 
-  #facts(nowMs: number, error: StoreError | null): Omit<ProcessFacts, keyof HeartbeatFacts> {
+  #facts(nowMs: number, error: SqliteFault | null): Omit<ProcessFacts, keyof HeartbeatFacts> {
     // Downtime is not silence.
     const listeningSinceMs = this.#report?.listeningSinceMs ?? nowMs;
     const silentSinceMs = Math.max(this.lastDeliveryAtMs ?? 0, listeningSinceMs);
@@ -289,7 +289,7 @@ export class StateWatch {
     return { reason: latest.reason, seen: latest.seen ?? '', atMs: latest.lastAtMs };
   }
 
-  #faultNow(nowMs: number, error: StoreError | null): ProcessFacts['fault'] {
+  #faultNow(nowMs: number, error: SqliteFault | null): ProcessFacts['fault'] {
     const fault = this.#deps.writer?.fault ?? error;
     if (fault === null) return (this.#fault = null);
     const { kind, message } = fault;

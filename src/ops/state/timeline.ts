@@ -1,5 +1,5 @@
 /** The last day minute by minute, for the plots: in memory, and past minutes also in the mirror. */
-import type { StoreReader, StoreWriter } from '../../mirror/mirror.ts';
+import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { StateSampler } from './state-sampler.ts';
 
@@ -18,8 +18,8 @@ export type Measure = keyof typeof MEASURES;
 export type Minute = Partial<Record<Measure, number>>;
 
 export interface TimelineDeps {
-  readonly reader: StoreReader;
-  readonly writer: Pick<StoreWriter, 'command' | 'onApplied'>;
+  readonly reader: MirrorReader;
+  readonly writer: Pick<MirrorWriter, 'command' | 'onApplied'>;
   readonly sampler: Pick<StateSampler, 'onSample'>;
   readonly now: () => number;
   readonly log: Logger;

@@ -25,7 +25,7 @@ async function scrape(): Promise<ReadonlySet<string>> {
   const store = newStore();
   const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
   const operator = { blocked: null, verificationBound: null };
-  monitor.watch({ store, sampler, operator, hasStream: false, now: Date.now, log });
+  monitor.watch({ databases: store, sampler, operator, hasStream: false, now: Date.now, log });
   collectDefaultMetrics({ register: monitor.registry });
   return seriesOf(await monitor.registry.metrics());
 }

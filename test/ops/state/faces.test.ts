@@ -6,7 +6,7 @@ import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
 import type { Blocked } from '../../../src/ops/state/store-cause.ts';
-import type { StoreError } from '../../../src/sqlite/errors.ts';
+import type { SqliteFault } from '../../../src/sqlite/errors.ts';
 import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
 import { newPath } from '../../mirror/mirror-file.ts';
 import { newStore, type OpenedStore } from '../../reconcile/mirror.ts';
@@ -17,7 +17,7 @@ import { valueOf } from '../metrics/exposition.ts';
 interface Facts {
   nowMs: number;
   blocked: Blocked | null;
-  fault: StoreError | null;
+  fault: SqliteFault | null;
 }
 
 interface Mirror {
@@ -59,7 +59,7 @@ async function startMirror(): Promise<Mirror> {
   };
   const monitor = new Monitor();
   const sampler = new StateSampler({ reader, now, log });
-  const watch = monitor.watch({ store, sampler, operator, hasStream: false, now, log });
+  const watch = monitor.watch({ databases: store, sampler, operator, hasStream: false, now, log });
   const path = newPath();
   const lock = lockDatabase(path);
   onTestFinished(() => lock.release());

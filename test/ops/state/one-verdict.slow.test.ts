@@ -63,7 +63,7 @@ async function startFaces() {
   };
   const monitor = new Monitor();
   const sampler = new StateSampler({ reader: quick(store.reader), now, log });
-  const watch = monitor.watch({ store, sampler, operator, hasStream: false, now, log });
+  const watch = monitor.watch({ databases: store, sampler, operator, hasStream: false, now, log });
   const path = newPath();
   const lock = lockDatabase(path);
   onTestFinished(() => lock.release());

@@ -28,7 +28,7 @@ function processOver(
   const monitor = new Monitor();
   const operator = { blocked: null, verificationBound: null };
   const watch = monitor.watch({
-    store,
+    databases: store,
     sampler: null,
     operator,
     hasStream,

@@ -7,23 +7,23 @@ import {
   Mirror,
   type MirrorEvents,
   type MirrorThreads,
-  type StoreReader,
-  type StoreWriter,
+  type MirrorReader,
+  type MirrorWriter,
 } from './mirror.ts';
 
-export interface StoreFiles extends MirrorThreads {
+export interface DatabaseFiles extends MirrorThreads {
   openInbox(): Db;
 }
 
-export interface Store {
+export interface Databases {
   readonly inbox: InboxView;
   readonly mirror: Mirror;
-  readonly reader: StoreReader;
-  readonly writer: StoreWriter;
+  readonly reader: MirrorReader;
+  readonly writer: MirrorWriter;
   close(): Promise<void>;
 }
 
-export function realFiles(path: string): StoreFiles {
+export function realFiles(path: string): DatabaseFiles {
   return {
     apply: (options) => startThread('mirror/writer/apply-thread', { path, ...options }),
     query: () => startThread('mirror/reader/query-thread', { path }),
@@ -32,7 +32,7 @@ export function realFiles(path: string): StoreFiles {
 }
 
 /** Returns at once; the mirror opens meanwhile. @param now the own clock, epoch ms. */
-export function openStore(files: StoreFiles, events: MirrorEvents, now: () => number): Store {
+export function openDatabases(files: DatabaseFiles, events: MirrorEvents, now: () => number): Databases {
   const inbox = new InboxView(() => files.openInbox());
   const mirror = new Mirror(
     files,

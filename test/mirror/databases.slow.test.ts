@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
-import type { StoreError } from '../../src/sqlite/errors.ts';
+import type { SqliteFault } from '../../src/sqlite/errors.ts';
 import type { NewEpoch } from '../../src/mirror/start.ts';
-import { openStore, realFiles } from '../../src/mirror/store.ts';
+import { openDatabases, realFiles } from '../../src/mirror/databases.ts';
 import { eventually } from '../process/wait.ts';
 import {
   allApplied,
@@ -25,7 +25,7 @@ const changesIn = (path: string): number | undefined =>
 
 interface Watched extends OpenStore {
   readonly epochs: (NewEpoch | null)[];
-  readonly faults: (StoreError | null)[];
+  readonly faults: (SqliteFault | null)[];
 }
 
 async function watched(path?: string): Promise<Watched> {
@@ -82,9 +82,9 @@ test('restarts a dead apply thread', async () => {
 test('a second mirror of the same file fails until the first one has closed', async () => {
   const path = newPath();
   const first = await storeAt(path);
-  const faults: (StoreError | null)[] = [];
+  const faults: (SqliteFault | null)[] = [];
   const opened: (NewEpoch | null)[] = [];
-  const second = openStore(
+  const second = openDatabases(
     realFiles(path),
     { onOpened: (epoch) => void opened.push(epoch), onFault: (fault) => void faults.push(fault) },
     () => 0,
