@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { frame } from '../../web/frame.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { wantsPage, type OpsEnv } from '../shared/env.ts';
+import { outsidePage } from './outside-page.ts';
 
 interface Refusal {
   /** For programs and people: what is refused, and why. */
@@ -19,15 +19,8 @@ export function refused(c: Context<OpsEnv>, { reason, remedy, lines }: Refusal) 
     const description = [reason, remedy, ...lines].join(' ');
     return c.json(errorBody('access_denied', description), 403);
   }
-  const page = frame({
-    title: 'Refused: stock-mirror',
-    brand: 'stock-mirror',
-    server: 'The mirror',
-    everyMs: null,
-    links: [],
-    at: '',
-    tools: '',
-    message: '',
+  const page = outsidePage({
+    title: 'Refused',
     main: html`<article class="critical">
       <h1>This request is refused</h1>
       <p>${reason}</p>

@@ -6,8 +6,8 @@ import { html } from 'hono/html';
 import type { Logger } from '../../platform/log.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { addressOf, isSafe, wantsPage, type OpsEnv, type SignedInBy } from '../shared/env.ts';
-import { frame } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
+import { outsidePage } from './outside-page.ts';
 
 export interface SignInDeps {
   readonly token: string | null;
@@ -121,14 +121,8 @@ export function requireSignIn(signIn: SignIn): MiddlewareHandler<OpsEnv> {
 }
 
 function loginPage(problem: string | null): Html {
-  return frame({
-    title: 'Sign in: stock-mirror',
-    brand: 'stock-mirror',
-    server: 'The mirror',
-    everyMs: null,
-    links: [],
-    at: '',
-    tools: '',
+  return outsidePage({
+    title: 'Sign in',
     message: problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`,
     main: html`<article>
       <h1>Sign in</h1>
