@@ -200,6 +200,25 @@ export function beats(
   }
 }
 
+type RefusedRead = Extract<NewInput, { kind: 'given_up' }>;
+
+/** The store refused the read of a product, which is not retried before a schedule, a run or an operator requests it. */
+export function refusedRead(productId: string, over: Partial<RefusedRead> = {}): RefusedRead {
+  return {
+    kind: 'given_up',
+    atMs: T0,
+    productId,
+    priority: 4,
+    attempts: 1,
+    faults: 1,
+    retryAtMs: 0,
+    parked: true,
+    isGivenUp: true,
+    error: 'refused',
+    ...over,
+  };
+}
+
 export class DirectWriter {
   readonly db: Db;
   readonly writer: Writer;
@@ -255,18 +274,7 @@ export class DirectWriter {
   }
 
   giveUp(productId: string): void {
-    this.append({
-      kind: 'given_up',
-      atMs: T0,
-      productId,
-      priority: 4,
-      attempts: 1,
-      faults: 1,
-      retryAtMs: 0,
-      parked: true,
-      isGivenUp: true,
-      error: 'refused',
-    });
+    this.append(refusedRead(productId));
   }
 
   endRun(id: number, over: { atMs?: number; error?: string | null; fullSync?: boolean } = {}): void {

@@ -5,7 +5,7 @@ import { endRun } from '../../src/reconcile/runs.ts';
 import { checkAnswer } from '../contract/openapi.ts';
 import { present } from '../shared/present.ts';
 import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
-import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
+import { delivery, detail, item, readInput, refusedRead, T0 } from '../mirror/mirror-file.ts';
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
@@ -173,18 +173,7 @@ test('lists held removals and failing reads, page by page', async () => {
   ]);
 
   expect((await get('/api/open-reads?kind=failing')).body['open_reads']).toEqual([]);
-  await store.writer.append({
-    kind: 'given_up',
-    atMs: T0 + 90_000,
-    productId: '11',
-    priority: 4,
-    attempts: 1,
-    faults: 1,
-    retryAtMs: 0,
-    parked: true,
-    isGivenUp: true,
-    error: '403 access_denied',
-  });
+  await store.writer.append(refusedRead('11', { atMs: T0 + 90_000, error: '403 access_denied' }));
   expect((await get('/api/open-reads?kind=failing')).body['open_reads']).toMatchObject([
     { product_id: '11', last_error: '403 access_denied', attempts: 1, retry_at: null },
   ]);

@@ -7,7 +7,7 @@ import { plotsView } from '../../src/ops/page/plots-view.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { present } from '../shared/present.ts';
 import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
-import { delivery, detail, item, readInput } from '../mirror/mirror-file.ts';
+import { delivery, detail, item, readInput, refusedRead } from '../mirror/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
 import { heartbeat, REPORT } from './reported.ts';
 import { unwatched } from './watched.ts';
@@ -292,18 +292,8 @@ test('lists products whose reads fail, with a retry', async () => {
   const ops = await startOps(store, { operator });
   await read(store);
   expect(words(await show(ops, '/problems/failing'))).toContain('No read fails.');
-  await store.writer.append({
-    kind: 'given_up',
-    atMs: Date.now() - 5_000,
-    productId: '1',
-    priority: 4,
-    attempts: 3,
-    faults: 1,
-    retryAtMs: 0,
-    parked: true,
-    isGivenUp: true,
-    error: '403 access_denied: not for this channel',
-  });
+  const error = '403 access_denied: not for this channel';
+  await store.writer.append(refusedRead('1', { atMs: Date.now() - 5_000, attempts: 3, error }));
   const page = await show(ops, '/problems/failing');
   expect(words(page)).toMatch(
     /Product 1 product 1 5 s ago 403 access_denied: not for this channel 3 with the next schedule/,
