@@ -173,9 +173,9 @@ interface EpochBegin extends HandedOut {
 interface EpochFrom {
   readonly nowMs: number;
   readonly changeSeq: number;
-  /** Of the kept file; null if it is empty. */
+  /** Clock at the last heartbeat in the kept file; null if there was none. */
   readonly clockMs: number | null;
-  /** No mirror was ever here. */
+  /** There was no mirror at this path before. */
   readonly isFirst: boolean;
 }
 

@@ -486,7 +486,7 @@ test('shows only suspect rows on demand, and greys what is older than the quanti
   expect(rows(await show(ops, '/stock?suspect=1'))).toEqual(['100-1']);
 });
 
-test('shows the total that is sold of a pulled product beside a warehouse that no read can verify', async () => {
+test('shows the total of a pulled product next to a warehouse that no read can verify', async () => {
   const store = newStore();
   const ops = await startOps(store);
   const pulled = { id: '100', levels: null, total: 9, more: { pulled_from_product_variant_id: '7' } };

@@ -204,7 +204,7 @@ function refuseInUse(path: string): void {
     const db = new Database(path, { fileMustExist: true, timeout: 0 });
     try {
       db.pragma('journal_mode = DELETE');
-      // As it was, in case the restore fails.
+      // Restores the mode of the file, which stays in use if the restore fails.
       db.pragma('journal_mode = WAL');
     } finally {
       db.close();

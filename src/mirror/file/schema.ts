@@ -79,7 +79,7 @@ export const variants = sqliteTable(
     changeSeq: integer('change_seq').notNull(),
     /** Stock levels that are not removed: maintained by the writer instead of counted. */
     liveLevels: integer('live_levels').notNull().default(0),
-    /** 1: its total is sold, because reads do not show the quantities of its warehouses, or it has none. */
+    /** 1 if the variant's total is sold, because reads do not show the quantities of its warehouses, or it has none. */
     soldAsTotal: integer('sold_as_total').generatedAlwaysAs(
       sql.raw(`kind NOT IN ('own', 'assembled') OR total_hi_ms > ${EARLIEST_MS} OR live_levels = 0`),
       { mode: 'virtual' },
@@ -162,7 +162,7 @@ export const dueReads = sqliteTable(
     /** Failures, since a read succeeded, while the store answered other requests. */
     faults: integer('faults').notNull().default(0),
     retryAtMs: integer('retry_at_ms').notNull().default(0),
-    /** Refused by the store: no retry before a schedule, a run or an operator asks for one. */
+    /** 1 if the store refused the read: only a schedule, a run or an operator's request tries again. */
     parked: integer('parked').notNull().default(0),
     /** The reads were refused, or failed too often: no run waits for them until one succeeds. */
     givenUp: integer('given_up').notNull().default(0),
@@ -361,7 +361,6 @@ export const runs = sqliteTable(
     listOffset: integer('list_offset').notNull(),
     listLastId: text('list_last_id'),
     listDone: integer('list_done').notNull(),
-    /** Input number at the start of the scan: older products that it did not find are read too. */
     total: integer('total').notNull(),
     done: integer('done').notNull(),
     drift: integer('drift').notNull(),

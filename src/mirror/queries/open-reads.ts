@@ -22,7 +22,7 @@ interface OpenRead {
   readonly failedAtMs: number | null;
   readonly lastError: string | null;
   readonly attempts: number;
-  /** null: no retry before a schedule, a run or an operator asks for one. */
+  /** Earliest retry; null if the store refused the read: only a schedule, a run or an operator's request tries again. */
   readonly retryAtMs: number | null;
 }
 

@@ -26,7 +26,7 @@ interface Heartbeat extends WrittenState {
   /** The epoch and barrier that the decision knew. */
   readonly epoch: string;
   readonly trustedAfterMs: number;
-  /** null: as before. */
+  /** When a webhook of the store was last accepted; null if unknown, which leaves the stored instant unchanged. */
   readonly acceptedAtMs: number | null;
 }
 

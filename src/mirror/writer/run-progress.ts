@@ -3,7 +3,7 @@ import { remainingOf, runById, type Remaining } from '../queries/runs.ts';
 
 interface ProgressArgs {
   readonly id: number;
-  /** Of the same run: in a new file, another run may have the id. */
+  /** Identifies the run together with its id, which another run may have in a new file. */
   readonly startedAtMs: number;
   readonly nowMs: number;
 }

@@ -5,9 +5,9 @@ import { wantsPage, type OpsEnv } from '../shared/env.ts';
 import { outsidePage } from './outside-page.ts';
 
 interface Refusal {
-  /** For programs and people: what is refused, and why. */
+  /** The rule that refuses the request, with the headers that broke it. */
   readonly reason: string;
-  /** For people: what to do. */
+  /** What the operator can do so that the request is accepted. */
   readonly remedy: string;
   /** Lines of a configuration that carry out the remedy. */
   readonly lines: readonly string[];

@@ -20,7 +20,8 @@ const openReadSchema = z
     last_error: z.string().nullable(),
     attempts: z.int().meta({ description: 'Failed reads since one succeeded or a retry was requested.' }),
     retry_at: instantOrNull.meta({
-      description: 'null: no retry before a schedule, a run or an operator asks for one.',
+      description:
+        'Earliest retry; null if the store refused the read: only a schedule, a run or a request by an operator tries again.',
     }),
   })
   .openapi('OpenRead');

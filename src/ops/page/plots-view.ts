@@ -7,7 +7,7 @@ import { instant, millis, quantity, table } from './parts.ts';
 interface Series {
   readonly label: string;
   readonly measure: Measure;
-  /** 1: sums become rates per minute; 60: per second. */
+  /** Divisor of a minute's sum: 1 shows rates per minute, 60 per second. */
   readonly rate?: 1 | 60;
   readonly look?: string;
 }

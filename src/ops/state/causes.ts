@@ -1,6 +1,6 @@
 /** Why values may be wrong, or what needs attention. `npm run generate` writes documents and alert rules from this. */
 
-/** Who can end a cause. */
+/** Parties that can end a cause. */
 export const OWNERS = ['store', 'operator', 'host', 'network', 'mirror'] as const;
 export type Owner = (typeof OWNERS)[number];
 

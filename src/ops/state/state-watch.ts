@@ -212,7 +212,7 @@ export class StateWatch {
     return lookLikeTheStore(refused, (id) => known.has(id));
   }
 
-  /** As SQL readers judge the heartbeat, but a fault is known at once. */
+  /** Judges the heartbeat by the rule of SQL readers, and knows a fault at once. */
   #isCurrent({ atMs }: Decision): boolean {
     return this.#deps.now() - atMs <= HEARTBEAT_MS && (this.#deps.writer?.fault ?? null) === null;
   }

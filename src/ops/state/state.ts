@@ -58,7 +58,7 @@ export interface ProcessFacts {
   readonly verification: VerificationBound | null;
   /** null if no stream is configured. */
   readonly stream: StreamReport | null;
-  /** false: this host only receives. */
+  /** false on a host that only receives. */
   readonly isMirror: boolean;
   /** false from the start until the inbox is applied and every downtime noted. */
   readonly isReady: boolean;
@@ -98,7 +98,7 @@ export function stateOf(facts: Facts): Verdict {
 interface SeenFromOutside {
   readonly file: StateFacts;
   readonly pendingReads: number;
-  /** As the view `mirror_status` shows it. */
+  /** The state that the view `mirror_status` shows. */
   readonly shown: { readonly state: State; readonly cause: string | null; readonly aliveAtMs: number | null };
   /** Another process holds the file without answering. */
   readonly isHeld: boolean;

@@ -1,6 +1,6 @@
 import { causeOf, type Cause } from './causes.ts';
 
-/** What scheduled reads are to achieve, and the rate that they may use. */
+/** The bound of scheduled reads, and the rate that they may use. */
 export interface VerificationBound {
   readonly withinMs: number;
   readonly maxReadsPerSecond: number;

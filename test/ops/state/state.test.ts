@@ -96,7 +96,7 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
     /: products wait to be read\./,
   ],
   [
-    'a first read whose list goes on',
+    'a first read whose list is unfinished',
     { ...file({ hasFullSync: false }), pendingReads: 0 },
     'catching_up first_read',
     /: none of the products listed so far \(100\) waits to be read\./,

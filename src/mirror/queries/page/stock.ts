@@ -252,7 +252,7 @@ const FACETS = `
   )
   GROUP BY warehouse_id ORDER BY warehouse_id`;
 
-/** What the filters of the stock page offer. */
+/** Warehouses that the stock page's filter lists, and the number next to its filter `Nothing to sell`. */
 export function stockFacets(db: Db): StockFacets {
   const counts = prepared<[], WarehouseCount>(db, FACETS).all();
   const sum = (of: 'levels' | 'empty'): number => counts.reduce((total, count) => total + count[of], 0);
