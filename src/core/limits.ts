@@ -4,6 +4,8 @@
 export const EARLIEST_MS = -8_640_000_000_000_000;
 /** After any real instant: "unbounded". */
 export const LATEST_MS = 8_640_000_000_000_000;
+/** `notBeforeMs` of a read request that the mass-removal guard holds until an operator decides. */
+export const HELD_MS = LATEST_MS;
 
 /** How far behind a replica of the store that answers a read may be. */
 export const REPLICA_LAG_MS = 2_000;

@@ -109,7 +109,7 @@ export interface ReadRequest {
   readonly madeAtMs: number;
   /** Instant of the oldest unmet reason: the request's age. */
   readonly firstMadeAtMs: number;
-  /** An earlier read would not meet the request. LATEST_MS if the mass-removal guard holds it. */
+  /** An earlier read would not meet the request. HELD_MS if the mass-removal guard holds it. */
   readonly notBeforeMs: number;
 }
 

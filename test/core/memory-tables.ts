@@ -8,7 +8,8 @@ import {
   type Product,
   type Variant,
 } from '../../src/core/model.ts';
-import { EARLIEST_MS, LATEST_MS } from '../../src/core/limits.ts';
+import { EARLIEST_MS } from '../../src/core/limits.ts';
+import { isHeldRequest } from '../../src/core/merge/read-request.ts';
 import type { Tables } from '../../src/core/apply/tables.ts';
 
 type Kind = 'product' | 'variant' | 'level';
@@ -118,7 +119,7 @@ export class MemoryTables implements Tables {
   }
   heldProducts(): string[] {
     return [...this.readRequests.values()]
-      .filter((readRequest) => readRequest.notBeforeMs === LATEST_MS)
+      .filter(isHeldRequest)
       .map((readRequest) => readRequest.productId)
       .sort(byText);
   }

@@ -1,5 +1,5 @@
 /** Removals that wait for an operator, and the counts by which the mass-removal guard decides that. */
-import { LATEST_MS } from '../limits.ts';
+import { HELD_MS } from '../limits.ts';
 import { guardCountsTo, removalWindow, type AtStake } from '../merge/removal-guard.ts';
 import type { Removable } from './fact.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
@@ -36,7 +36,7 @@ export function hold(
     // As old as the sighting, so that the next read still meets an
     // open request that this read came too early for.
     const atMs = missingAtMs ?? work.input.atMs;
-    work.requestRead(productId, 'confirm_removal', { atMs, notBeforeMs: LATEST_MS });
+    work.requestRead(productId, 'confirm_removal', { atMs, notBeforeMs: HELD_MS });
   }
 }
 

@@ -5,7 +5,7 @@ import {
   CONFLICT_READS,
   CONFLICT_ROW_MS,
   EARLIEST_MS,
-  LATEST_MS,
+  HELD_MS,
   OVERTAKEN_PAUSE_MAX_MS,
   OVERTAKEN_READS,
   REPLICA_LAG_MS,
@@ -35,7 +35,7 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
       notBeforeMs,
     };
   }
-  const isHeld = standing.notBeforeMs === LATEST_MS;
+  const isHeld = isHeldRequest(standing);
   // A contradiction outweighs changes that merely came during a read.
   const isGraver = standing.reason === 'overtaken' && added.reason === 'conflict';
   const sooner = priority < standing.priority || isHeld || isGraver;
@@ -48,6 +48,11 @@ export function mergeRequests(standing: ReadRequest | undefined, added: NewReque
     firstMadeAtMs: Math.min(added.madeAtMs, standing.firstMadeAtMs),
     notBeforeMs: Math.min(notBeforeMs, standing.notBeforeMs),
   };
+}
+
+/** The mass-removal guard holds it until an operator decides. */
+export function isHeldRequest({ notBeforeMs }: Pick<ReadRequest, 'notBeforeMs'>): boolean {
+  return notBeforeMs === HELD_MS;
 }
 
 /** Reasons that only a read can end, and that another change can bring back at once. */
@@ -95,6 +100,6 @@ export function afterRead(standing: ReadRequest, read: { readonly sentAtMs: numb
   if (isMet(standing, read)) return null;
   const meetableMs = standing.madeAtMs + REPLICA_LAG_MS;
   // A read of a held request may have shown the rows again; another read decides.
-  const isHeld = standing.notBeforeMs === LATEST_MS;
+  const isHeld = isHeldRequest(standing);
   return { ...standing, notBeforeMs: isHeld ? meetableMs : Math.max(standing.notBeforeMs, meetableMs) };
 }

@@ -1,5 +1,5 @@
 /** The columns that hold instants of the own clock. Store time (`event_time_ms`, `read_lo_ms`, …) is not among them. */
-import { LATEST_MS } from '../../core/limits.ts';
+import { HELD_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 
 const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
@@ -50,7 +50,7 @@ export function bringInstantsBack(db: Db, afterMs: number, nowMs: number): void 
       not_before_ms = iif(not_before_ms = @heldMs, not_before_ms, min(not_before_ms, @nowMs))`,
   ).run({
     nowMs,
-    heldMs: LATEST_MS,
+    heldMs: HELD_MS,
   });
   db.prepare(
     `

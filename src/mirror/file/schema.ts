@@ -5,7 +5,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { EARLIEST_MS, LATEST_MS } from '../../core/limits.ts';
+import { EARLIEST_MS, HELD_MS } from '../../core/limits.ts';
 import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
 import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
 import { MIRROR_STATES } from './state.ts';
@@ -156,7 +156,7 @@ export const dueReads = sqliteTable(
     firstMadeAtMs: integer('first_made_at_ms').notNull(),
     notBeforeMs: integer('not_before_ms').notNull(),
     /** The mass-removal guard holds the read until an operator decides. */
-    held: integer('held').generatedAlwaysAs(sql.raw(`not_before_ms >= ${LATEST_MS}`), { mode: 'virtual' }),
+    held: integer('held').generatedAlwaysAs(sql.raw(`not_before_ms >= ${HELD_MS}`), { mode: 'virtual' }),
     /** Failures since a read succeeded, or since a schedule, a run or an operator asked for a retry. */
     attempts: integer('attempts').notNull().default(0),
     /** Failures, since a read succeeded, while the store answered other requests. */

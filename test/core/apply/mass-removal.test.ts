@@ -1,7 +1,7 @@
 /** Details that omit many variants or levels (docs/architecture.md#mass-removal-guard). */
 import { describe, expect, test } from 'vitest';
 import type { ProductSnapshot } from '../../../src/core/input.ts';
-import { LATEST_MS } from '../../../src/core/limits.ts';
+import { HELD_MS } from '../../../src/core/limits.ts';
 import { T0, Mirror, productSnapshot, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;
@@ -50,7 +50,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
     readAll(mirror, 60, EMPTY, SECOND);
     expect(liveLevels(mirror)).toBe(60);
     expect(mirror.tables.heldProducts()).toHaveLength(60);
-    expect(mirror.tables.readRequest('p0-')).toMatchObject({ notBeforeMs: LATEST_MS, isSuspect: true });
+    expect(mirror.tables.readRequest('p0-')).toMatchObject({ notBeforeMs: HELD_MS, isSuspect: true });
     expect(mirror.facts).toContainEqual({
       kind: 'removals_held',
       what: 'level',

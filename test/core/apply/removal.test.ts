@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LATEST_MS } from '../../../src/core/limits.ts';
+import { HELD_MS } from '../../../src/core/limits.ts';
 import { present } from '../../shared/present.ts';
 import {
   T0,
@@ -199,7 +199,7 @@ describe('the guard', () => {
       productId: 'p0',
       missing: 21,
     });
-    expect(mirror.tables.readRequest('p0')).toMatchObject({ notBeforeMs: LATEST_MS, isSuspect: true });
+    expect(mirror.tables.readRequest('p0')).toMatchObject({ notBeforeMs: HELD_MS, isSuspect: true });
   });
 
   test('holds the last product that any read has shown', () => {

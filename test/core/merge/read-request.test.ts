@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LATEST_MS } from '../../../src/core/limits.ts';
+import { HELD_MS } from '../../../src/core/limits.ts';
 import { PRIORITY, type Reason } from '../../../src/core/reasons.ts';
 import {
   afterRead,
@@ -70,7 +70,7 @@ describe('a new request', () => {
   });
 
   test('replaces the reason of a held one', () => {
-    const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
+    const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: HELD_MS });
     expect(mergeRequests(held, request('stale', T0 + 1))).toMatchObject({
       reason: 'stale',
       notBeforeMs: T0 + 2_001,
@@ -99,7 +99,7 @@ describe('a read meets a request', () => {
   });
 
   test('a held request is due again after a read', () => {
-    const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: LATEST_MS });
+    const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: HELD_MS });
     expect(afterRead(held, { sentAtMs: T0 + 1_000 })?.notBeforeMs).toBe(T0 + 2_000);
   });
 });

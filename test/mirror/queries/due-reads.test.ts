@@ -1,7 +1,7 @@
 /** The read queue (docs/architecture.md#queue). */
 import type { RunKind } from '../../../src/core/runs.ts';
 import { describe, expect, test } from 'vitest';
-import { LATEST_MS } from '../../../src/core/limits.ts';
+import { HELD_MS } from '../../../src/core/limits.ts';
 import type { ReadRequest } from '../../../src/core/model.ts';
 import { dueReads, nextReads } from '../../../src/mirror/queries/queue.ts';
 import { OF_FAILURES } from '../../../src/mirror/writer/sqlite-tables.ts';
@@ -248,7 +248,7 @@ test('verifies products read too long ago, then by their last read or delivery, 
 test('verifies a product whose removal the guard holds, unless its reads wait after a failure', () => {
   const writer = new DirectWriter();
   product(writer.db, '1', T0);
-  requestRead(writer.db, '1', { notBeforeMs: LATEST_MS });
+  requestRead(writer.db, '1', { notBeforeMs: HELD_MS });
   const verified = () =>
     nextReads(writer.db, {
       nowMs: NOW,

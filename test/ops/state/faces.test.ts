@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createCommand } from '../../../src/cli/status.ts';
-import { LATEST_MS } from '../../../src/core/limits.ts';
+import { HELD_MS } from '../../../src/core/limits.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
@@ -117,7 +117,7 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
       store.change(
         `INSERT INTO due_reads (product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms)
          VALUES ('1', 'confirm_removal', 4, 0, 1, 1, ?)`,
-        LATEST_MS,
+        HELD_MS,
       ),
   ],
 ])('%s is %s', async (_what, code, happen) => {
