@@ -20,8 +20,8 @@ export const SLEW = 0.1;
 const SLEW_WITHIN_MS = 2_000;
 /** A wall clock further ahead was set, and is followed at once. */
 const JUMP_MS = 2_000;
-/** Readings are kept this often. */
-const HEARTBEAT_MS = 1_000;
+/** How often a reading is to be kept. */
+export const READING_EVERY_MS = 1_000;
 /** A clock further ahead of the wall clock was wrong: it steps back, and everything that it stamped is void. */
 export const MOST_AHEAD_MS = 60_000;
 
@@ -36,8 +36,8 @@ export class OwnClock {
   constructor(host: HostTime, last: ClockReading | null) {
     const atMs = host.sinceBootMs();
     const isSameBoot = last !== null && last.bootId !== null && last.bootId === host.bootId;
-    // After a boot, only the last reading is known, and it may be a heartbeat old.
-    const elapsedMs = isSameBoot ? Math.max(0, atMs - last.sinceBootMs) : HEARTBEAT_MS;
+    // After a boot, only the last reading is known, and it may be that old.
+    const elapsedMs = isSameBoot ? Math.max(0, atMs - last.sinceBootMs) : READING_EVERY_MS;
     const keptMs = last === null ? Number.NEGATIVE_INFINITY : last.clockMs + elapsedMs;
     const wallMs = Math.round(host.wallMs());
     const startMs = keptMs > wallMs + MOST_AHEAD_MS ? wallMs : Math.max(keptMs, wallMs);

@@ -8,7 +8,7 @@ import { DOUBTFUL, isDoubtful } from '../inbox/report.ts';
 import type { HostTime } from '../platform/host-time.ts';
 import type { listen, Listener } from '../platform/listen.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
-import { OwnClock } from '../platform/own-clock.ts';
+import { OwnClock, READING_EVERY_MS } from '../platform/own-clock.ts';
 import { plainError, type PlainError, type SqliteFault } from '../sqlite/errors.ts';
 import { explained } from '../sqlite/explain.ts';
 import { variantIdsOf } from '../store-api/variant-ids.ts';
@@ -44,7 +44,8 @@ export interface PublicPort {
   readonly listen: typeof listen;
 }
 
-const HEARTBEAT_MS = 1_000;
+/** Each heartbeat keeps a reading of the own clock. */
+const HEARTBEAT_EVERY_MS = READING_EVERY_MS;
 /** Requests under way at a stop may take this long. */
 const DRAIN_MS = 1_500;
 
@@ -112,7 +113,7 @@ export class Receiver {
   /** Opens the public port, if there is one, and resolves once the first heartbeat is on disk or has failed. */
   async start(port: PublicPort | null): Promise<void> {
     if (port !== null) await this.#listen(port);
-    this.#timer = setInterval(() => this.#beat(), HEARTBEAT_MS);
+    this.#timer = setInterval(() => this.#beat(), HEARTBEAT_EVERY_MS);
     this.#timer.unref();
     this.#beat();
     await this.#firstHeartbeat.promise;

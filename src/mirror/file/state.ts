@@ -7,14 +7,14 @@ export const OUTCOME_SEPARATOR = '|';
  * The heartbeat is written every second. An older one counts as none, and so does one as far in the future: the wall clock
  * was set back after the process had ended, and its heartbeat would look young for as long as the step.
  */
-export const HEARTBEAT_MS = 10_000;
+export const HEARTBEAT_VALID_MS = 10_000;
 
 const NOW_MS = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)";
 
 /** Only a running process vouches for the values. */
 const IS_SILENT = `(
     service_state.alive_at_ms IS NULL
-    OR abs(service_state.alive_at_ms - ${NOW_MS}) > ${HEARTBEAT_MS}
+    OR abs(service_state.alive_at_ms - ${NOW_MS}) > ${HEARTBEAT_VALID_MS}
   )`;
 
 /** The state that the main thread decided, while it beats: the only rule in SQL. */

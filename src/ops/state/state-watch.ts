@@ -13,7 +13,7 @@ import {
   type RefusalCount,
   type RefusalReason,
 } from '../../inbox/report.ts';
-import { HEARTBEAT_MS } from '../../mirror/file/state.ts';
+import { HEARTBEAT_VALID_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { CAUSE_CODES, type CauseCode } from './causes.ts';
@@ -214,7 +214,7 @@ export class StateWatch {
 
   /** Judges the heartbeat by the rule of SQL readers, and knows a fault at once. */
   #isCurrent({ atMs }: Decision): boolean {
-    return this.#deps.now() - atMs <= HEARTBEAT_MS && (this.#deps.writer?.fault ?? null) === null;
+    return this.#deps.now() - atMs <= HEARTBEAT_VALID_MS && (this.#deps.writer?.fault ?? null) === null;
   }
 
   /** Before the first heartbeat the mirror is starting; after it, the heartbeat is late. */
