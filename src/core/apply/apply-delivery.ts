@@ -18,14 +18,14 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   const { variantId, warehouseId } = change;
   const variant = tables.variant(variantId) ?? unmappedVariant(variantId, change.sku);
   const level = tables.stockLevel(variantId, warehouseId);
-  const known = {
+  const rows = {
     state: work.state,
     variant,
     level,
     gaps: () => tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId),
     levels: () => tables.stockLevelsOf(variantId),
   };
-  const verdict = judgeChange(known, change, input);
+  const verdict = judgeChange(rows, change, input);
   work.report({ kind: 'change', branch: verdict.branch, variantId, warehouseId });
   writeClocks(work, verdict);
   writeGap(work, verdict.gap);

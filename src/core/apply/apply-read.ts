@@ -17,14 +17,14 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const { tables } = work;
   if (input.snapshot !== null && !isOwnStore(work, input.snapshot.storeId)) return;
 
-  const known = tables.product(input.productId);
-  const read = readContext(work, input, known);
+  const before = tables.product(input.productId);
+  const read = readContext(work, input, before);
   const standing = tables.readRequest(input.productId);
-  const product = known === undefined ? undefined : answered(known, input, standing);
-  if (product !== undefined && product.conflictReads !== known?.conflictReads) tables.putProduct(product);
+  const product = before === undefined ? undefined : answered(before, input, standing);
+  if (product !== undefined && product.conflictReads !== before?.conflictReads) tables.putProduct(product);
   if (standing !== undefined) {
     if (!read.superseded) settleReadRequest(work, standing, read);
-    else postpone(work, standing, known?.readAtMs ?? 0);
+    else postpone(work, standing, before?.readAtMs ?? 0);
   }
 
   const inConflict =

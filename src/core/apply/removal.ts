@@ -144,16 +144,16 @@ export function applyAbsentProduct(work: UnitOfWork, product: Product, read: Rea
   if (read.superseded) return;
   const { tables } = work;
   const { productId } = product;
-  const known: Product = { ...product, readAtMs: read.sentAtMs };
+  const answered: Product = { ...product, readAtMs: read.sentAtMs };
   if (product.goneAtMs !== null) {
     // A read that shows it again may be older than this answer.
-    tables.putProduct(known);
+    tables.putProduct(answered);
     return;
   }
   if (product.detailJson === null) {
     // Only a list has named it: no reader has seen it.
     work.report({ kind: 'not_found', productId });
-    tables.putProduct({ ...known, goneAtMs: work.input.atMs });
+    tables.putProduct({ ...answered, goneAtMs: work.input.atMs });
     return;
   }
   const variants = tables.variantsOf(productId).filter((variant) => variant.goneAtMs === null);
@@ -162,23 +162,23 @@ export function applyAbsentProduct(work: UnitOfWork, product: Product, read: Rea
   reportAbsence(work, 'product', productId, verdict);
   switch (verdict.kind) {
     case 'contested':
-      tables.putProduct(known);
+      tables.putProduct(answered);
       work.requestRead(productId, 'conflict');
       return;
     case 'sighted':
-      tables.putProduct({ ...known, missingAtMs: verdict.missingAtMs });
+      tables.putProduct({ ...answered, missingAtMs: verdict.missingAtMs });
       requestRemovalCheck(work, productId, verdict);
       return;
     case 'confirmed':
       if (judgeRemovals(atStake(work, 'product'), null) && !isAllowed(work)) {
-        tables.putProduct(known);
+        tables.putProduct(answered);
         hold(work, 'product', productId, [product]);
         return;
       }
       assertSighted(product, read);
       work.report({ kind: 'removed', what: 'product', id: productId });
       for (const variant of variants) removeOrSearch(work, variant, read);
-      tables.putProduct({ ...known, goneAtMs: work.input.atMs });
+      tables.putProduct({ ...answered, goneAtMs: work.input.atMs });
       countRemoval(work, 'product');
   }
 }

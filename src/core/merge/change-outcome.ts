@@ -1,4 +1,4 @@
-import type { StockChange } from '../input.ts';
+import type { DeliveryInput, StockChange } from '../input.ts';
 import { EARLIEST_MS } from '../limits.ts';
 import type { StockLevel } from '../model.ts';
 
@@ -31,7 +31,12 @@ export interface ChangeOutcome {
   readonly gap: { readonly fromQty: number; readonly toQty: number } | null;
 }
 
-export interface Arrival {
+/** The place of a change's delivery in the inbox, and its arrival. */
+export type DeliveryTiming = Pick<DeliveryInput, 'inboxSeq' | 'atMs'>;
+
+/** When a change arrived, and how its stamp compares with the clocks and with the reads of its level. */
+export interface ChangeContext {
+  /** Arrival of its delivery, own clock. */
   readonly atMs: number;
   readonly futureDated: boolean;
   readonly ahead: boolean;
@@ -58,13 +63,13 @@ export function withEvent(level: StockLevel, change: StockChange): StockLevel {
   return { ...level, eventTimeMs: change.updateTimeMs, eventOld: change.old, eventCount: 1 };
 }
 
-export function withValue(level: StockLevel, change: StockChange, arrival: Arrival): StockLevel {
+export function withValue(level: StockLevel, change: StockChange, context: ChangeContext): StockLevel {
   return {
     ...level,
     qty: change.new,
     unexplainedAtMs: null,
     source: 'webhook',
     // A future-dated stamp does not tell when the value was true; its arrival does.
-    asOfMs: arrival.futureDated ? arrival.atMs : change.updateTimeMs,
+    asOfMs: context.futureDated ? context.atMs : change.updateTimeMs,
   };
 }

@@ -49,9 +49,9 @@ export function observeArrival(floor: OffsetFloor, updateTimeMs: number, arrived
 export function isFutureDated(
   updateTimeMs: number,
   arrivedAtMs: number,
-  known: OffsetFloor & Pick<MirrorState, 'offsetCeilingMs'>,
+  bounds: OffsetFloor & Pick<MirrorState, 'offsetCeilingMs'>,
 ): boolean {
-  const offsetMs = known.offsetCeilingMs ?? Math.max(0, offsetFloorMs(known) ?? 0);
+  const offsetMs = bounds.offsetCeilingMs ?? Math.max(0, offsetFloorMs(bounds) ?? 0);
   return updateTimeMs > arrivedAtMs + offsetMs + FUTURE_DATED_AHEAD_MS;
 }
 
@@ -76,13 +76,13 @@ type DateContradictions = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
  * prompt and long after the read, because the level may have changed and changed back.
  */
 export function weighDate(
-  known: DateContradictions,
+  bounds: DateContradictions,
   level: Pick<StockLevel, 'qty' | 'readAtMs'>,
   change: Pick<StockChange, 'old' | 'new' | 'updateTimeMs'>,
   arrivedAtMs: number,
 ): Pick<DateContradictions, 'dateContradictions'> {
-  const { dateContradictions } = known;
-  const floorMs = offsetFloorMs(known);
+  const { dateContradictions } = bounds;
+  const floorMs = offsetFloorMs(bounds);
   const isPrompt = floorMs !== null && change.updateTimeMs - arrivedAtMs >= floorMs - NODE_SKEW_MS;
   const isLongAfterRead = arrivedAtMs - level.readAtMs >= LONG_AFTER_READ_MS;
   if (change.new === level.qty && !(isPrompt && isLongAfterRead)) return { dateContradictions: 0 };
@@ -97,9 +97,9 @@ function offsetWithoutDateMs(floorMs: number | null, dateContradictions: number)
 /** A level's low watermark, store time; without the `Date` of its read if the header has turned out wrong. */
 export function lowWatermarkMs(
   level: Pick<StockLevel, 'readLoMs' | 'readAtMs'>,
-  known: DateContradictions,
+  bounds: DateContradictions,
 ): number {
-  const floorMs = offsetWithoutDateMs(offsetFloorMs(known), known.dateContradictions);
+  const floorMs = offsetWithoutDateMs(offsetFloorMs(bounds), bounds.dateContradictions);
   return floorMs === null
     ? level.readLoMs
     : Math.min(level.readLoMs, loByArrivalsMs(level.readAtMs, floorMs));

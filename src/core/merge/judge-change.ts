@@ -1,7 +1,7 @@
 import type { StockChange } from '../input.ts';
 import { EARLIEST_MS, MOVED_LOOKUP_MS } from '../limits.ts';
 import type { Gap, MirrorState, StockLevel, Variant } from '../model.ts';
-import type { ChangeBranch, ChangeOutcome } from './change-outcome.ts';
+import type { ChangeBranch, ChangeContext, ChangeOutcome, DeliveryTiming } from './change-outcome.ts';
 import {
   isAhead,
   isFutureDated,
@@ -27,7 +27,8 @@ export type Doubt =
   | 'level open'
   | GapDoubt;
 
-export interface KnownOfChange {
+/** The mirror before the change. */
+export interface ChangedRows {
   readonly state: MirrorState;
   readonly level: StockLevel | undefined;
   readonly variant: Variant;
@@ -35,11 +36,6 @@ export interface KnownOfChange {
   readonly gaps: () => readonly Gap[];
   /** All levels of the variant, read only if it is removed. */
   readonly levels: () => readonly StockLevel[];
-}
-
-interface Delivered {
-  readonly inboxSeq: number;
-  readonly atMs: number;
 }
 
 export interface ChangeVerdict {
@@ -63,9 +59,9 @@ export interface ChangeVerdict {
  * the level's chain, to the variant's total and to the bounds of the clocks. The verdict also lists the
  * reasons to read the product.
  */
-export function judgeChange(known: KnownOfChange, change: StockChange, delivered: Delivered): ChangeVerdict {
-  const { state, level: before, variant } = known;
-  const { atMs } = delivered;
+export function judgeChange(rows: ChangedRows, change: StockChange, timing: DeliveryTiming): ChangeVerdict {
+  const { state, level: before, variant } = rows;
+  const { atMs } = timing;
   const futureDated = isFutureDated(change.updateTimeMs, atMs, state);
   const ahead = isAhead(change.updateTimeMs, atMs, state);
   // A clock that is ahead says nothing about the other nodes' clocks.
@@ -82,7 +78,7 @@ export function judgeChange(known: KnownOfChange, change: StockChange, delivered
   const { branch } = outcome;
   const isLate = isOutOfOrder(branch);
   const latenessMs = isLate ? observeLate(state, offset, change, atMs) : state.latenessMs;
-  const gap = judgeGap(outcome, change, { ...delivered, latenessMs }, known.gaps);
+  const gap = judgeGap(outcome, change, { ...timing, latenessMs }, rows.gaps);
   const isOpen = before !== undefined && before.unexplainedAtMs !== null;
   const isPerhapsInTotal = mayBeInTotal(variant, change, { ahead });
   const staysOpen = leavesLevelOpen(variant, outcome) || (isOpen && isPerhapsInTotal);
@@ -104,7 +100,7 @@ export function judgeChange(known: KnownOfChange, change: StockChange, delivered
     variant: {
       ...variant,
       eventAtMs: atMs,
-      lookupAtMs: judgeLookup(known, outcome, change, {
+      lookupAtMs: judgeLookup(rows, outcome, change, {
         atMs,
         futureDated,
         ahead,
@@ -156,24 +152,19 @@ function judgeTotalMove(
 
 /** @returns when to search the catalogue for the variant; null if no search is needed. */
 function judgeLookup(
-  { variant, levels }: KnownOfChange,
+  { variant, levels }: ChangedRows,
   { branch, level }: ChangeOutcome,
   change: StockChange,
-  arrival: {
-    readonly atMs: number;
-    readonly futureDated: boolean;
-    readonly ahead: boolean;
-    readonly isDoubted: boolean;
-  },
+  context: Pick<ChangeContext, 'atMs' | 'futureDated' | 'ahead'> & { readonly isDoubted: boolean },
 ): number | null {
   if (variant.lookupAtMs !== null) return variant.lookupAtMs;
-  if (arrival.isDoubted && variant.productId === null) return arrival.atMs;
-  if (branch !== 'gone, uncertain' || !hasMoved(variant, [...levels(), level], change, arrival)) return null;
-  return arrival.atMs + MOVED_LOOKUP_MS;
+  if (context.isDoubted && variant.productId === null) return context.atMs;
+  if (branch !== 'gone, uncertain' || !hasMoved(variant, [...levels(), level], change, context)) return null;
+  return context.atMs + MOVED_LOOKUP_MS;
 }
 
 /** The doubts ask for a read of the variant's product; a variant without one is searched for instead. */
-export function asksForRead({ doubts }: ChangeVerdict, known: Variant): boolean {
+export function asksForRead({ doubts }: ChangeVerdict, before: Variant): boolean {
   // The catalogue is being searched for a variant whose old product was already read.
-  return doubts.length > 0 && known.productId !== null && !isBeingLookedUp(known);
+  return doubts.length > 0 && before.productId !== null && !isBeingLookedUp(before);
 }

@@ -1,8 +1,8 @@
 /** Breaks of a level's `old` → `new` chain (docs/architecture.md#gaps). */
 import type { StockChange } from '../input.ts';
 import { GAP_GRACE_MAX_MS, GAP_GRACE_MIN_MS, GAPS_OF_A_LEVEL } from '../limits.ts';
-import type { Gap, StockLevel } from '../model.ts';
-import type { ChangeBranch, ChangeOutcome } from './change-outcome.ts';
+import type { Gap, MirrorState, StockLevel } from '../model.ts';
+import type { ChangeBranch, ChangeOutcome, DeliveryTiming } from './change-outcome.ts';
 
 export type GapDoubt = 'chain broken twice' | 'too many gaps' | 'no gap fits';
 
@@ -21,11 +21,7 @@ export function isOutOfOrder(branch: ChangeBranch): boolean {
   return OUT_OF_ORDER.has(branch);
 }
 
-interface Delivered {
-  readonly inboxSeq: number;
-  readonly atMs: number;
-  readonly latenessMs: number;
-}
+type GapTiming = DeliveryTiming & Pick<MirrorState, 'latenessMs'>;
 
 /**
  * Decides which gap a change opens, closes or narrows.
@@ -34,17 +30,17 @@ interface Delivered {
 export function judgeGap(
   outcome: ChangeOutcome,
   change: StockChange,
-  delivered: Delivered,
+  timing: GapTiming,
   gaps: () => readonly Gap[],
 ): GapVerdict {
-  if (outcome.gap !== null) return judgeBreak(outcome.gap, change, delivered, gaps());
+  if (outcome.gap !== null) return judgeBreak(outcome.gap, change, timing, gaps());
   return isOutOfOrder(outcome.branch) ? judgeLateChange(outcome.level, change, gaps()) : NONE;
 }
 
 function judgeBreak(
   { fromQty, toQty }: { readonly fromQty: number; readonly toQty: number },
   change: StockChange,
-  { inboxSeq, atMs, latenessMs }: Delivered,
+  { inboxSeq, atMs, latenessMs }: GapTiming,
   gaps: readonly Gap[],
 ): GapVerdict {
   // One gap cannot represent both breaks of one body.

@@ -7,7 +7,8 @@ import { isConcurrent, judgeLevel, type LevelVerdict, type ReadContext } from '.
 import { unmappedVariant } from './unknown.ts';
 import { isTotalOnly } from './unlisted-levels.ts';
 
-export interface KnownOfVariant {
+/** The mirror before the answer. */
+export interface VariantRows {
   readonly variant: Variant | undefined;
   /** Live and removed ones. */
   readonly levels: readonly StockLevel[];
@@ -69,12 +70,8 @@ export interface ShownVariant {
  * Decides what an answer says about one variant: whether it is this product's, its description, each
  * of its levels (`judgeLevel`), the levels that the answer omits, and its total (`judgeTotal`).
  */
-export function judgeVariant(
-  known: KnownOfVariant,
-  seen: VariantSnapshot,
-  read: ReadContext,
-): VariantVerdict {
-  const { variant, product, levels } = known;
+export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: ReadContext): VariantVerdict {
+  const { variant, product, levels } = rows;
   const base = variant ?? unmappedVariant(seen.variantId, null);
   const concurrent = isConcurrent(base, read);
   // A concurrent read neither restores a tombstone nor creates a
@@ -84,7 +81,7 @@ export function judgeVariant(
     const mapped = isShownHere ? { ...variant, productId: product.productId, lookupAtMs: null } : null;
     return { kind: 'unproven', variant: mapped };
   }
-  const ownership = judgeOwner(known, read);
+  const ownership = judgeOwner(rows, read);
   if (!ownership.isOwn) return { kind: 'elsewhere', overlapping: ownership.overlapping };
 
   const described = read.superseded ? base : describe(base, seen, product.productId);
@@ -124,19 +121,19 @@ export function judgeVariant(
       isRedescribed ||
       isShownAgain(base, after) ||
       !isSame(base, after, VALUES_OF_READS),
-    movesBundles: movesLevel || movesTotal(known, after),
-    isOvertakenBundle: isOvertakenBundle(known, after, read),
+    movesBundles: movesLevel || movesTotal(rows, after),
+    isOvertakenBundle: isOvertakenBundle(rows, after, read),
   };
 }
 
-function movesTotal({ variant, product }: KnownOfVariant, after: Variant): boolean {
+function movesTotal({ variant, product }: VariantRows, after: Variant): boolean {
   if (variant !== undefined) return !isSame(variant, after, ['availableQty', 'bundledByCount']);
   // In the first read of a product, every variant is new and its bundles are likely read later.
   return product.readAtMs > EARLIEST_MS;
 }
 
 function isOvertakenBundle(
-  { variant, lastDeliveryAtMs }: KnownOfVariant,
+  { variant, lastDeliveryAtMs }: VariantRows,
   after: Variant,
   read: ReadContext,
 ): boolean {
@@ -151,7 +148,7 @@ interface Ownership {
 }
 
 /** Two products may show a variant: the later sent answer decides. */
-function judgeOwner({ variant, product, owner, atMs }: KnownOfVariant, read: ReadContext): Ownership {
+function judgeOwner({ variant, product, owner, atMs }: VariantRows, read: ReadContext): Ownership {
   const { productId } = product;
   const ownerId = variant?.productId ?? null;
   if (variant === undefined || ownerId === null || ownerId === productId || read.superseded) {

@@ -2,7 +2,7 @@
  * Applies one change to its stock level; branches begin with
  * their rule's number (docs/architecture.md#changes).
  */
-import { mayBeSeen, withEvent, withValue, type Arrival, type ChangeOutcome } from './change-outcome.ts';
+import { mayBeSeen, withEvent, withValue, type ChangeContext, type ChangeOutcome } from './change-outcome.ts';
 import type { StockChange } from '../input.ts';
 import type { StockLevel } from '../model.ts';
 import { mergeIntoTombstone } from './tombstone.ts';
@@ -11,39 +11,39 @@ import { blankLevel } from './unknown.ts';
 export function mergeChange(
   level: StockLevel | undefined,
   change: StockChange,
-  arrival: Arrival,
+  context: ChangeContext,
 ): ChangeOutcome {
-  if (level === undefined) return createLevel(change, arrival);
-  const touched: StockLevel = { ...level, eventAtMs: arrival.atMs };
-  if (level.goneAtMs !== null) return mergeIntoTombstone(touched, change, arrival);
-  if (arrival.futureDated && change.updateTimeMs > level.eventTimeMs) {
+  if (level === undefined) return createLevel(change, context);
+  const touched: StockLevel = { ...level, eventAtMs: context.atMs };
+  if (level.goneAtMs !== null) return mergeIntoTombstone(touched, change, context);
+  if (context.futureDated && change.updateTimeMs > level.eventTimeMs) {
     return {
       branch: 'future-dated',
-      level: withValue(touched, change, arrival),
+      level: withValue(touched, change, context),
       applied: true,
       requestRead: true,
       gap: null,
     };
   }
   if (change.updateTimeMs < level.eventTimeMs) return mergeStale(touched, change);
-  if (change.updateTimeMs === level.eventTimeMs) return mergeSameInstant(touched, change, arrival);
-  return mergeNewer(touched, change, arrival);
+  if (change.updateTimeMs === level.eventTimeMs) return mergeSameInstant(touched, change, context);
+  return mergeNewer(touched, change, context);
 }
 
 /** Rule 1. There is no chain to check, and an unknown level is a reason to read. */
-function createLevel(change: StockChange, arrival: Arrival): ChangeOutcome {
+function createLevel(change: StockChange, context: ChangeContext): ChangeOutcome {
   const base: StockLevel = {
     ...blankLevel(change.variantId, change.warehouseId),
-    eventAtMs: arrival.atMs,
+    eventAtMs: context.atMs,
   };
-  const valued = withValue(base, change, arrival);
-  if (arrival.variantGoneAtMs !== null) {
-    const level: StockLevel = { ...valued, goneAtMs: arrival.variantGoneAtMs };
-    return mergeIntoTombstone(level, change, arrival);
+  const valued = withValue(base, change, context);
+  if (context.variantGoneAtMs !== null) {
+    const level: StockLevel = { ...valued, goneAtMs: context.variantGoneAtMs };
+    return mergeIntoTombstone(level, change, context);
   }
   return {
-    branch: arrival.futureDated ? 'future-dated' : '1 new level',
-    level: arrival.futureDated ? valued : withEvent(valued, change),
+    branch: context.futureDated ? 'future-dated' : '1 new level',
+    level: context.futureDated ? valued : withEvent(valued, change),
     applied: true,
     requestRead: true,
     gap: null,
@@ -63,9 +63,9 @@ function mergeStale(level: StockLevel, change: StockChange): ChangeOutcome {
 }
 
 /** Rule 3. Equal times give no order; the chain does if only one order fits it. */
-function mergeSameInstant(level: StockLevel, change: StockChange, arrival: Arrival): ChangeOutcome {
+function mergeSameInstant(level: StockLevel, change: StockChange, context: ChangeContext): ChangeOutcome {
   const keep = { level, applied: false, requestRead: false, gap: null };
-  if (change.updateTimeMs < arrival.seenBeforeMs) {
+  if (change.updateTimeMs < context.seenBeforeMs) {
     return { ...keep, branch: '3 seen by the read', requestRead: change.new !== level.qty };
   }
   if (level.eventCount === 1 && change.old === level.eventOld && change.new === level.qty) {
@@ -81,10 +81,10 @@ function mergeSameInstant(level: StockLevel, change: StockChange, arrival: Arriv
   if (follows && !precedes) {
     return {
       branch: '3 follows',
-      level: withValue(counted, change, arrival),
+      level: withValue(counted, change, context),
       applied: true,
       // With three or more changes in one instant, a repeated one can look like a successor.
-      requestRead: mayBeSeen(level.readHiMs, change, arrival) || level.eventCount > 1,
+      requestRead: mayBeSeen(level.readHiMs, change, context) || level.eventCount > 1,
       gap: null,
     };
   }
@@ -95,9 +95,9 @@ function mergeSameInstant(level: StockLevel, change: StockChange, arrival: Arriv
   return { ...keep, branch: '3 order unknown', level: counted, requestRead: true };
 }
 
-function mergeNewer(level: StockLevel, change: StockChange, arrival: Arrival): ChangeOutcome {
+function mergeNewer(level: StockLevel, change: StockChange, context: ChangeContext): ChangeOutcome {
   const advanced = withEvent(level, change);
-  if (change.updateTimeMs < arrival.seenBeforeMs) {
+  if (change.updateTimeMs < context.seenBeforeMs) {
     return {
       branch: '4a seen by the read',
       level: advanced,
@@ -106,14 +106,14 @@ function mergeNewer(level: StockLevel, change: StockChange, arrival: Arrival): C
       gap: null,
     };
   }
-  if (mayBeSeen(level.readHiMs, change, arrival)) {
+  if (mayBeSeen(level.readHiMs, change, context)) {
     if (change.new === level.qty) {
       return { branch: '4b confirmed', level: advanced, applied: false, requestRead: false, gap: null };
     }
     // A matching `old` proves nothing: A→B→A looks the same.
     return {
       branch: '4b uncertain',
-      level: withValue(advanced, change, arrival),
+      level: withValue(advanced, change, context),
       applied: true,
       requestRead: true,
       gap: brokenChain(level, change),
@@ -122,7 +122,7 @@ function mergeNewer(level: StockLevel, change: StockChange, arrival: Arrival): C
   const gap = brokenChain(level, change);
   return {
     branch: gap === null ? '4c follows' : '4c gap',
-    level: withValue(advanced, change, arrival),
+    level: withValue(advanced, change, context),
     applied: true,
     requestRead: false,
     gap,

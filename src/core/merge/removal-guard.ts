@@ -80,15 +80,15 @@ export function countVariants(
 
 /**
  * Closing one warehouse is ordinary, even the only one.
- * @param known the levels of each variant that lists any.
+ * @param listed the levels of each variant that lists any.
  */
 export function countLevels(
-  known: readonly { readonly seen: VariantSnapshot; readonly levels: readonly StockLevel[] }[],
+  listed: readonly { readonly seen: VariantSnapshot; readonly levels: readonly StockLevel[] }[],
 ): ReadCount {
   let before = 0;
   let missing = 0;
   const emptied = new Set<string>();
-  for (const { seen, levels } of known) {
+  for (const { seen, levels } of listed) {
     const shown = new Set(seen.levels?.map(({ warehouseId }) => warehouseId));
     for (const { warehouseId, goneAtMs } of levels) {
       if (goneAtMs !== null) continue;

@@ -1,7 +1,7 @@
 /** Changes that name removed rows (docs/architecture.md#removals). Reads that show them: merge-read.ts. */
 import type { StockChange } from '../input.ts';
 import type { StockLevel, Variant } from '../model.ts';
-import { withEvent, withValue, type Arrival, type ChangeOutcome } from './change-outcome.ts';
+import { withEvent, withValue, type ChangeContext, type ChangeOutcome } from './change-outcome.ts';
 
 /**
  * A read has shown the level since, but too close to a change
@@ -11,10 +11,7 @@ function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {
   return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
 }
 
-interface Stamp {
-  readonly futureDated: boolean;
-  readonly ahead: boolean;
-}
+type Stamp = Pick<ChangeContext, 'futureDated' | 'ahead'>;
 
 function isNewerThanRemoval(
   removed: Pick<StockLevel, 'readHiMs'>,
@@ -29,18 +26,22 @@ function isNewerThanRemoval(
  * A late change does not restore a tombstone. One that the
  * last read may not have seen requests another read.
  */
-export function mergeIntoTombstone(level: StockLevel, change: StockChange, arrival: Arrival): ChangeOutcome {
-  const seen = change.updateTimeMs < arrival.seenBeforeMs;
-  const advances = !arrival.futureDated && change.updateTimeMs > level.eventTimeMs;
+export function mergeIntoTombstone(
+  level: StockLevel,
+  change: StockChange,
+  context: ChangeContext,
+): ChangeOutcome {
+  const seen = change.updateTimeMs < context.seenBeforeMs;
+  const advances = !context.futureDated && change.updateTimeMs > level.eventTimeMs;
   const advanced = advances ? withEvent(level, change) : level;
-  const isNewer = arrival.variantGoneAtMs === null && isNewerThanRemoval(level, change, arrival);
+  const isNewer = context.variantGoneAtMs === null && isNewerThanRemoval(level, change, context);
   // No read will ever show a level of a variant whose details omit warehouses.
-  const isShown = isShownSinceRemoval(level) || arrival.isNeverListed;
+  const isShown = isShownSinceRemoval(level) || context.isNeverListed;
   if (isNewer && advances && isShown) {
     return {
       branch: 'gone, shown again',
       level: {
-        ...withValue(advanced, change, arrival),
+        ...withValue(advanced, change, context),
         goneAtMs: null,
         missingAtMs: null,
         verifiedAtMs: null,

@@ -4,11 +4,7 @@ import type { VariantSnapshot } from '../../../src/core/input.ts';
 import { EARLIEST_MS } from '../../../src/core/limits.ts';
 import { absentLevels, isNamedSince } from '../../../src/core/merge/judge-absence.ts';
 import { judgeTotal } from '../../../src/core/merge/judge-total.ts';
-import {
-  judgeVariant,
-  type KnownOfVariant,
-  type ShownVariant,
-} from '../../../src/core/merge/judge-variant.ts';
+import { judgeVariant, type VariantRows, type ShownVariant } from '../../../src/core/merge/judge-variant.ts';
 import type { ReadContext } from '../../../src/core/merge/merge-read.ts';
 import { unmappedVariant, unreadProduct } from '../../../src/core/merge/unknown.ts';
 import type { Product, Variant } from '../../../src/core/model.ts';
@@ -36,7 +32,7 @@ const variant = (over: Partial<Variant> = {}): Variant => ({
   ...over,
 });
 
-function judge(known: Partial<KnownOfVariant>, shown = seen(), read: Partial<ReadContext> = {}) {
+function judge(known: Partial<VariantRows>, shown = seen(), read: Partial<ReadContext> = {}) {
   return judgeVariant(
     {
       variant: variant(),
@@ -61,7 +57,7 @@ function shownBy(...args: Parameters<typeof judge>): ShownVariant {
 const late = { eventAtMs: SENT - 1_999 };
 const newer = { superseded: true };
 
-test.each<[when: string, known: Partial<KnownOfVariant>, read: Partial<ReadContext>, kind: string]>([
+test.each<[when: string, known: Partial<VariantRows>, read: Partial<ReadContext>, kind: string]>([
   ['known', {}, {}, 'shown'],
   ['unknown', { variant: undefined, levels: [] }, {}, 'shown'],
   ['unknown, and a later answer is known', { variant: undefined, levels: [] }, newer, 'unproven'],
@@ -94,7 +90,7 @@ describe('a variant of another product', () => {
   const far = { readUntilMs: SENT - 2_000 };
   const near = { readUntilMs: SENT - 1_999 };
 
-  test.each<[when: string, known: Partial<KnownOfVariant>, read: Partial<ReadContext>, expected: object]>([
+  test.each<[when: string, known: Partial<VariantRows>, read: Partial<ReadContext>, expected: object]>([
     ['read earlier', { owner: owner(far) }, {}, { movedFrom: OTHER, overlapping: [] }],
     [
       'read at an overlapping time',
@@ -213,7 +209,7 @@ test.each([
 
 describe('what an answer changes', () => {
   test.each<
-    [what: string, known: Partial<KnownOfVariant>, shown: VariantSnapshot, expected: Partial<ShownVariant>]
+    [what: string, known: Partial<VariantRows>, shown: VariantSnapshot, expected: Partial<ShownVariant>]
   >([
     ['nothing', {}, seen(), { isRedescribed: false, isChanged: false, differs: false, movesBundles: false }],
     ['the name', {}, seen({ name: 'New' }), { isRedescribed: true, isChanged: true, differs: true }],
@@ -262,9 +258,7 @@ describe('what an answer changes', () => {
   });
 });
 
-test.each<
-  [when: string, known: Partial<KnownOfVariant>, shown: VariantSnapshot, doubt: ShownVariant['doubt']]
->([
+test.each<[when: string, known: Partial<VariantRows>, shown: VariantSnapshot, doubt: ShownVariant['doubt']]>([
   ['all agrees', {}, seen(), null],
   [
     'a level differs, touched just before',
