@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { HELD_MS } from '../../../src/core/limits.ts';
 import type { ReadRequest } from '../../../src/core/model.ts';
 import { dueReads, nextReads } from '../../../src/mirror/queries/queue.ts';
-import { OF_FAILURES } from '../../../src/mirror/writer/sqlite-tables.ts';
+import { OF_FAILURES } from '../../../src/mirror/writer/table-statements.ts';
 import { insertInto } from '../../../src/mirror/file/statements.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { delivery, detail, DirectWriter, item, T0, values } from '../mirror-file.ts';

@@ -10,7 +10,8 @@ import type {
 import { applyInput } from '../../../src/core/apply/apply-input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
-import { COUNTED, OF_FAILURES, SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
+import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
+import { COUNTED, OF_FAILURES } from '../../../src/mirror/writer/table-statements.ts';
 import { selectFrom } from '../../../src/mirror/file/statements.ts';
 import { MemoryTables } from '../../core/memory-tables.ts';
 import { rows, T0, writerDb } from '../mirror-file.ts';
