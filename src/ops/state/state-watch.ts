@@ -6,13 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import { SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import type { ReceiverRow } from '../../inbox/inbox-file.ts';
-import {
-  DOUBTFUL_REASONS,
-  type NewAnswers,
-  type ReceiverReport,
-  type RefusalCount,
-  type RefusalReason,
-} from '../../inbox/report.ts';
+import type { NewAnswers, ReceiverReport } from '../../inbox/report.ts';
 import { HEARTBEAT_VALID_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
@@ -22,7 +16,13 @@ import { DeliveryHistory } from './silence.ts';
 import { asWritten, firstCause, stateOf, type ProcessFacts, type Verdict } from './state.ts';
 import type { Blocked } from './store-cause.ts';
 import type { VerificationBound } from './verification-cause.ts';
-import { lookLikeTheStore, refusedSince, type RefusedRequests } from './way-in.ts';
+import {
+  lookLikeTheStore,
+  misdirectedIn,
+  refusedSince,
+  turnedAwayIn,
+  type RefusedRequests,
+} from './way-in.ts';
 
 export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */
@@ -260,33 +260,11 @@ export class StateWatch {
       silentSinceMs: this.#history.isSilenceUnusual(silentSinceMs, nowMs) ? silentSinceMs : null,
       badSignatures: this.#signatures.bad(nowMs),
       wayIn: this.#wayIn,
-      turnedAway: this.#turnedAway(),
-      misdirected: this.#misdirected(),
+      turnedAway: this.#report === null ? null : turnedAwayIn(this.#report),
+      misdirected: this.#report === null ? null : misdirectedIn(this.#report),
       stream: this.#report?.stream ?? null,
       isMirror: this.#deps.writer !== null,
     };
-  }
-
-  #turnedAway(): ProcessFacts['turnedAway'] {
-    const latest = this.#latestOf(...DOUBTFUL_REASONS);
-    return latest === null ? null : { reason: latest.reason, atMs: latest.lastAtMs, seen: latest.seen };
-  }
-
-  #latestOf<Reason extends RefusalReason>(
-    ...reasons: readonly Reason[]
-  ): (RefusalCount & { readonly reason: Reason }) | null {
-    const found = reasons.flatMap((reason) => {
-      const refusal = this.#report?.refused[reason];
-      return refusal === undefined ? [] : [{ ...refusal, reason }];
-    });
-    return found.toSorted((a, b) => b.lastAtMs - a.lastAtMs)[0] ?? null;
-  }
-
-  /** An accepted delivery shows that the store's own do not miss the path. */
-  #misdirected(): ProcessFacts['misdirected'] {
-    const latest = this.#latestOf('wrong_address', 'wrong_protocol');
-    if (latest === null || latest.lastAtMs <= (this.#report?.accepted.lastAtMs ?? 0)) return null;
-    return { reason: latest.reason, seen: latest.seen ?? '', atMs: latest.lastAtMs };
   }
 
   #faultNow(nowMs: number, error: SqliteFault | null): ProcessFacts['fault'] {

@@ -4,10 +4,10 @@ import type { MirrorState as State } from '../../mirror/file/state.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { counted, duration } from '../../platform/amounts.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
-import type { DoubtfulReason, StreamReport } from '../../inbox/report.ts';
+import type { StreamReport } from '../../inbox/report.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause, type CauseCode } from './causes.ts';
 import { storeCause, type Blocked } from './store-cause.ts';
-import type { RefusedRequests } from './way-in.ts';
+import type { Misdirected, RefusedRequests, TurnedAway } from './way-in.ts';
 import { verificationCause, type VerificationBound } from './verification-cause.ts';
 
 /** The state that every reader shows, with the reasons for it. */
@@ -40,20 +40,8 @@ export interface ProcessFacts {
     /** Requests that look like the store's, since the last accepted one. */
     readonly refused: RefusedRequests | null;
   };
-  /** The latest request that was refused unread and may have been a delivery. */
-  readonly turnedAway: {
-    readonly reason: DoubtfulReason;
-    readonly atMs: number;
-    /** The parser's code, if it did not understand the request. */
-    readonly seen: string | null;
-  } | null;
-  /** The latest request that may be the store's and missed `POST /webhooks`; null after a delivery. */
-  readonly misdirected: {
-    readonly reason: 'wrong_address' | 'wrong_protocol';
-    /** The method and path, or the protocol. */
-    readonly seen: string;
-    readonly atMs: number;
-  } | null;
+  readonly turnedAway: TurnedAway | null;
+  readonly misdirected: Misdirected | null;
   /** null if nothing is verified by schedule. */
   readonly verification: VerificationBound | null;
   /** null if no stream is configured. */
@@ -260,7 +248,7 @@ function refusedWords({ reason, count, seen }: RefusedRequests): string {
   }
 }
 
-function turnedAwayWords({ reason, seen }: NonNullable<ProcessFacts['turnedAway']>): string {
+function turnedAwayWords({ reason, seen }: TurnedAway): string {
   switch (reason) {
     case 'no_room':
       return 'there were more than 4,096 connections (or a third of the open-file limit), or more than 64 MB of bodies in transfer';
