@@ -63,11 +63,6 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const STEPS_MS = [3_000, 90_000, HOUR_MS, 7 * HOUR_MS, 40 * DAY_MS];
 
-/** Draws that known defects of the code make fail, each with its defect. Remove a name to draw it again. */
-export const DISABLED_DRAWS: ReadonlySet<string> = new Set<string>();
-
-export const isDrawn = (name: string): boolean => !DISABLED_DRAWS.has(name);
-
 type Weighted = readonly (readonly [weight: number, draw: (random: Random) => LifeDeed])[];
 
 /** Each story has its own mixture, so that some stories show one kind of life cycle many times. */
@@ -104,9 +99,7 @@ export function lifeTroubles(random: Random): Weighted {
 
 /** @returns the room of the passed socket's accept queue; null if the process opens its own socket. */
 export function drawSocketRoom(random: Random): number | null {
-  return random.pick(
-    SOCKET_ROOMS.filter((room) => room === null || room > 1_000 || isDrawn('full accept queue')),
-  );
+  return random.pick(SOCKET_ROOMS);
 }
 
 function drawHalf(random: Random): Half {
@@ -124,7 +117,7 @@ function drawLife(random: Random, files: FileDeed | null): LifeDeed {
     downMs: random.pick([1, random.int(1, 1_000), random.int(1_000, 25_000), random.int(35_000, 120_000)]),
     effects: random.chance(0.6) ? random.int(1, 60) : null,
     isSocketNew: random.chance(0.15),
-    isInodeEqual: isDrawn('same inode after a boot') && random.chance(0.5),
+    isInodeEqual: random.chance(0.5),
     wallStepMs: random.chance(0.1) ? drawStep(random) : 0,
     files,
     settings: random.chance(0.2) ? drawSettings(random) : null,
@@ -133,14 +126,12 @@ function drawLife(random: Random, files: FileDeed | null): LifeDeed {
 
 function drawFiles(random: Random): FileDeed {
   const of = random.pick(['inbox', 'mirror', 'mirror', 'both'] as const);
-  const fitting = DAMAGES.filter((how) => isDrawn(how) && isDrawn(`${how} ${of}`)).filter(
-    (how) => how !== 'backup' || of === 'mirror',
-  );
+  const fitting = DAMAGES.filter((how) => how !== 'backup' || of === 'mirror');
   return { of, how: random.pick(fitting), at: random.next() };
 }
 
 function drawStep(random: Random): number {
-  return random.pick([-1, 1]) * random.pick(STEPS_MS.filter((ms) => ms < DAY_MS || isDrawn('days')));
+  return random.pick([-1, 1]) * random.pick(STEPS_MS);
 }
 
 function drawSettings(random: Random): Settings {

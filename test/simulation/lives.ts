@@ -4,7 +4,7 @@ import { present } from '../shared/present.ts';
 import { asBackup, DISKS, type Disk, type DiskCopy, type DiskName } from './disk.ts';
 import type { GlobalTime } from './globals.ts';
 import { KernelSocket } from './kernel-socket.ts';
-import { isDrawn, type FileDeed, type Half, type LifeDeed, type Settings } from './life-plan.ts';
+import type { FileDeed, Half, LifeDeed, Settings } from './life-plan.ts';
 import type { Machine } from './machine.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
 
@@ -47,7 +47,6 @@ export class Lives {
   #sockets = 0;
   #copy: { readonly files: DiskCopy; readonly atMs: number } | null = null;
   #isSecretReplaced = false;
-  #wasSetBack = false;
   /** A file that keeps the process from starting may need an operator. */
   #damaged: FileDeed | null = null;
 
@@ -81,7 +80,6 @@ export class Lives {
       }
       case 'suspend_machine':
         if (!this.#areUp(this.#machines('both'))) return;
-        if (this.#wasSetBack && !isDrawn('suspension after the clock was set back')) return;
         count('the machine is suspended');
         for (const machine of this.#machines('both')) machine.suspend(deed.forMs);
         return;
@@ -195,7 +193,6 @@ export class Lives {
   #setClock(byMs: number): void {
     this.#options.count(`wall clock ${byMs < 0 ? 'back' : 'forward'} ${Math.abs(byMs) / 1_000} s`);
     this.#options.globals.wallOffsetMs += byMs;
-    this.#wasSetBack ||= byMs < 0;
   }
 
   #openSocket({ isInodeEqual } = { isInodeEqual: false }): void {

@@ -15,7 +15,6 @@ import { createDoer, type Stage } from './deeds.ts';
 import { DISKS, onVirtualTime } from './disk.ts';
 import { Fleet } from './fleet.ts';
 import { installGlobals } from './globals.ts';
-import { isDrawn } from './life-plan.ts';
 import { Lives } from './lives.ts';
 import { Machine } from './machine.ts';
 import { Mail } from './mail.ts';
@@ -340,8 +339,6 @@ class Run {
         this.#isHealing = true;
         this.#seen.restore();
         if (!of.includes('inbox')) return;
-        if (isCopy && of.includes('mirror') && !isDrawn('feed after older copies of both'))
-          this.#consumer.startOver();
         if (isCopy) this.#answered.restore();
         else this.#answered.lose(this.#receiver.life);
         this.#delivered.restore();

@@ -78,10 +78,10 @@ export class Consumer {
     if (epoch === this.#epoch) return;
     this.epochs += 1;
     this.#epoch = epoch;
-    this.startOver();
+    this.#startOver();
   }
 
-  startOver(): void {
+  #startOver(): void {
     this.#lastSeq = 0;
     this.#lastChangeSeq = 0;
     this.#quantities.clear();
