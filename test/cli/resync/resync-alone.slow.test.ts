@@ -14,6 +14,16 @@ import {
   untilQuiet,
 } from '../harness.ts';
 
+/** A resync that waits for the answer about one product. */
+async function startHeld() {
+  const sandbox = await startService({ products: 40 });
+  const home = await homeOf(sandbox);
+  const hold = holdNext(sandbox, present(sandbox.truth.products[0]).id);
+  const command = start(home, 'resync');
+  await hold.sampled;
+  return { sandbox, home, command, hold };
+}
+
 test('reads everything and ends equal to the store', async () => {
   const sandbox = await startService({ products: 105 });
   const home = await homeOf(sandbox);
@@ -32,11 +42,7 @@ test('reads everything and ends equal to the store', async () => {
 });
 
 test('stops on Ctrl-C and says that the next run continues', async () => {
-  const sandbox = await startService({ products: 40 });
-  const home = await homeOf(sandbox);
-  const hold = holdNext(sandbox, present(sandbox.truth.products[0]).id);
-  const command = start(home, 'resync');
-  await hold.sampled;
+  const { command, hold } = await startHeld();
   await untilPrinted(command, /\/40 products/);
   command.signal('SIGINT');
   const { code, signal, stdout } = await command.ended;
@@ -48,11 +54,7 @@ test('stops on Ctrl-C and says that the next run continues', async () => {
 });
 
 test('a service that starts during a resync receives webhooks at once', async () => {
-  const sandbox = await startService({ products: 40 });
-  const home = await homeOf(sandbox);
-  const hold = holdNext(sandbox, present(sandbox.truth.products[0]).id);
-  const command = start(home, 'resync');
-  await hold.sampled;
+  const { sandbox, home, command, hold } = await startHeld();
   // It requires that a webhook is answered 204.
   await startServer(home, sandbox);
   hold.release();

@@ -63,10 +63,35 @@ const UNSERVED_MS = 31_000;
 const QUEUE = queueLimit();
 const MORE = 100;
 
+const SIGNED = `POST /webhooks HTTP/1.1\r\nHost: mirror\r\nX-Service-Signature: ${'a'.repeat(64)}\r\n`;
+
 async function started(scene: Scene): Promise<Awaited<ReturnType<typeof startMirror>>> {
   const mirror = await startMirror(scene.t, scene.sandbox);
   await untilAtRest(mirror, scene.sandbox);
   return mirror;
+}
+
+/** Ends a mirror and starts it again. */
+async function restarted(
+  scene: Scene,
+  end: (mirror: Awaited<ReturnType<typeof started>>) => Promise<unknown>,
+): Promise<Missed> {
+  const { t, sandbox, lose, holdReads } = scene;
+  const mirror = await started(scene);
+  await end(mirror);
+  lose();
+  holdReads();
+  return { mirror: await startMirror(t, sandbox, { folder: mirror.folder }) };
+}
+
+/** Sends a signed request that the mirror cannot read whole, about a change whose webhook is lost. */
+async function unread(scene: Scene, rest: string): Promise<Missed & { readonly socket: Socket }> {
+  const mirror = await started(scene);
+  const { webhookUrl } = scene.sandbox;
+  scene.lose();
+  scene.holdReads();
+  scene.sandbox.webhookUrl = webhookUrl;
+  return { mirror, socket: await sendRaw(scene, SIGNED + rest) };
 }
 
 /** Stops a mirror whose socket stays open. @param next starts the one that runs after it. */
@@ -92,8 +117,6 @@ async function sendRaw({ t, sandbox }: Scene, text: string): Promise<Socket> {
   return socket;
 }
 
-const SIGNED = `POST /webhooks HTTP/1.1\r\nHost: mirror\r\nX-Service-Signature: ${'a'.repeat(64)}\r\n`;
-
 interface Case {
   readonly name: string;
   readonly why: MissedWhy;
@@ -117,27 +140,13 @@ const CASES: readonly Case[] = [
     name: 'a port that an orderly stop closed',
     why: 'port_closed',
     shown: EVERYTHING,
-    provoke: async (scene) => {
-      const { t, sandbox, lose, holdReads } = scene;
-      const mirror = await started(scene);
-      await mirror.stop();
-      lose();
-      holdReads();
-      return { mirror: await startMirror(t, sandbox, { folder: mirror.folder }) };
-    },
+    provoke: (scene) => restarted(scene, (mirror) => mirror.stop()),
   },
   {
     name: 'a killed process',
     why: 'killed',
     shown: EVERYTHING,
-    provoke: async (scene) => {
-      const { t, sandbox, lose, holdReads } = scene;
-      const mirror = await started(scene);
-      await mirror.kill();
-      lose();
-      holdReads();
-      return { mirror: await startMirror(t, sandbox, { folder: mirror.folder }) };
-    },
+    provoke: (scene) => restarted(scene, (mirror) => mirror.kill()),
   },
   {
     name: 'a process that stood still',
@@ -252,12 +261,7 @@ const CASES: readonly Case[] = [
     why: 'cut_off',
     shown: TICK,
     provoke: async (scene) => {
-      const mirror = await started(scene);
-      const { webhookUrl } = scene.sandbox;
-      scene.lose();
-      scene.holdReads();
-      scene.sandbox.webhookUrl = webhookUrl;
-      const socket = await sendRaw(scene, `${SIGNED}Content-Length: 9\r\n\r\nhalf`);
+      const { mirror, socket } = await unread(scene, 'Content-Length: 9\r\n\r\nhalf');
       socket.end();
       return { mirror };
     },
@@ -266,15 +270,7 @@ const CASES: readonly Case[] = [
     name: 'a request that was refused unread',
     why: 'turned_away',
     shown: TICK,
-    provoke: async (scene) => {
-      const mirror = await started(scene);
-      const { webhookUrl } = scene.sandbox;
-      scene.lose();
-      scene.holdReads();
-      scene.sandbox.webhookUrl = webhookUrl;
-      await sendRaw(scene, `${SIGNED}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}`);
-      return { mirror };
-    },
+    provoke: (scene) => unread(scene, 'Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}'),
   },
 ];
 
