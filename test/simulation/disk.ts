@@ -93,6 +93,23 @@ export class Disk {
     return db;
   }
 
+  /** @returns hashes of the deliveries in the inbox up to the mirror's position. */
+  bodiesBefore(mirror: Db): ReadonlySet<string> {
+    const position = mirror.prepare<[], number>('SELECT inbox_seq FROM mirror_state').pluck().get() ?? 0;
+    const db = openInboxReader(this.databasePath);
+    try {
+      const hashes = db
+        .prepare<[number], string>(
+          'SELECT lower(hex(body_hash)) FROM inbox WHERE body_hash IS NOT NULL AND seq <= ?',
+        )
+        .pluck()
+        .all(position);
+      return new Set(hashes);
+    } finally {
+      db.close();
+    }
+  }
+
   #clockInMirror(): number | null {
     try {
       const db = openReader(this.databasePath);

@@ -163,7 +163,7 @@ class Run {
       leavesOutWarehouses: plan.leavesOutWarehouses,
       onReached: (delivery) => {
         this.#trusted.reached(delivery.items);
-        this.#delivered.reached(delivery.items);
+        this.#delivered.reached(delivery);
       },
       onAnswered: (delivery, status, ms) => {
         if (status === 204) this.#delivered.answered(delivery.items);
@@ -261,7 +261,7 @@ class Run {
       log: (line) => this.#trace(`mirror: ${line}`),
       onOpen: ({ db, newEpoch }) => {
         this.#promises.watch(db, this.#machine.disk.journal.db);
-        if (newEpoch !== null) this.#onNewEpoch();
+        if (newEpoch !== null) this.#onNewEpoch(db);
       },
       onEnded: () => this.#calls.died(),
       onFailure: plan.kind === 'lives' ? () => this.#stage.lives.failed(this.#machine) : null,
@@ -340,7 +340,7 @@ class Run {
         this.#seen.restore();
         if (!of.includes('inbox')) return;
         if (isCopy) this.#answered.restore();
-        else this.#answered.lose(this.#receiver.life);
+        else this.#answered.lose(this.#receiver.life, this.#time.nowMs);
         this.#delivered.restore();
       },
     });
@@ -368,13 +368,13 @@ class Run {
     };
   }
 
-  #onNewEpoch(): void {
+  #onNewEpoch(mirror: Db): void {
     this.#closeObserver();
     this.#promises.onNewEpoch(this.#time.nowMs + this.#stage.globals.wallOffsetMs);
     this.#guard.restore();
     // A new epoch begins at the end of the inbox: no read shows what only earlier webhooks named.
     this.#answered.forget();
-    this.#delivered.onNewEpoch();
+    this.#delivered.onNewEpoch(this.#machine.disk.bodiesBefore(mirror));
     this.#seen.restore();
   }
 
@@ -652,7 +652,7 @@ class Run {
     // The receiver's thread answers nothing while it waits for the disk.
     const slowestMs = SLOWEST_ANSWER_MS + this.#receiver.slowestCommitMs;
     if (ms > slowestMs) this.#fault(`an answer took ${Math.round(ms)} ms`);
-    if (status === 204) this.#answered.add(delivery, this.#receiver.life);
+    if (status === 204) this.#answered.add(delivery, this.#receiver.life, this.#time.nowMs);
     else if (status !== 503) this.#fault(`an authentic delivery was answered ${status}`);
   }
 

@@ -9,12 +9,15 @@ interface AnsweredBody {
   readonly variantIds: readonly string[];
 }
 
+/** Between two heartbeats of a receiver, whose timer may be late. */
+const NOTICED_WITHIN_MS = 1_500;
+
 export class Answered {
   readonly #fault: (what: string) => void;
   #bodies = new Map<string, AnsweredBody>();
   #backedUp: ReadonlyMap<string, AnsweredBody> | null = null;
-  /** The process that still writes a file which another program has deleted or replaced. */
-  #writesLostFile: Life | null = null;
+  /** The process that still writes a file which another program has deleted or replaced, and how long it may. */
+  #lostFile: { readonly writer: Life; readonly untilMs: number } | null = null;
   readonly forgotten = new Set<string>();
 
   constructor(fault: (what: string) => void) {
@@ -25,10 +28,10 @@ export class Answered {
     return this.#bodies.size;
   }
 
-  add({ body, items }: Delivery, receiver: Life | null): void {
+  add({ body, items }: Delivery, receiver: Life | null, nowMs: number): void {
     const hash = bodyHash(body);
     const variantIds = items.map(({ id }) => id);
-    if (receiver !== null && receiver === this.#writesLostFile) {
+    if (receiver !== null && receiver === this.#lostFile?.writer && nowMs <= this.#lostFile.untilMs) {
       for (const id of variantIds) this.forgotten.add(id);
       return;
     }
@@ -44,9 +47,9 @@ export class Answered {
     this.#bodies = new Map(this.#backedUp);
   }
 
-  /** The inbox is lost. A receiver that runs notices it within a second; until then it answers in vain. */
-  lose(receiver: Life | null): void {
-    this.#writesLostFile = receiver;
+  /** The inbox is lost. A receiver that runs looks for its files once a second; until then it answers in vain. */
+  lose(receiver: Life | null, nowMs: number): void {
+    this.#lostFile = receiver === null ? null : { writer: receiver, untilMs: nowMs + NOTICED_WITHIN_MS };
     this.forget();
     this.#bodies.clear();
   }

@@ -3,8 +3,9 @@
  * lost (docs/architecture.md#convergence).
  */
 import { REPLICA_LAG_MS } from '../../../src/core/limits.ts';
+import { bodyHash } from '../../../src/receiver/inbox-writer.ts';
 import type { SimulatedService } from '../../../src/sandbox/sandbox.ts';
-import type { SentItem } from '../../../src/sandbox/network/webhooks.ts';
+import type { Delivery, SentItem } from '../../../src/sandbox/network/webhooks.ts';
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 
@@ -20,7 +21,8 @@ export class Delivered {
   readonly #fault: (what: string) => void;
   readonly #changes = new Map<string, SentItem[]>();
   #answered = new WeakSet<SentItem>();
-  readonly #reached = new Set<SentItem>();
+  /** Items that have reached the host in this epoch, with the hash of their body. */
+  readonly #reached = new Map<SentItem, string>();
   readonly #beforeEpoch = new WeakSet<SentItem>();
   readonly #lost = new WeakSet<SentItem>();
   readonly #misled = new Set<string>();
@@ -47,13 +49,14 @@ export class Delivered {
     for (const item of items) this.#lost.add(item);
   }
 
-  reached(items: readonly SentItem[]): void {
-    for (const item of items) this.#reached.add(item);
+  reached({ items, body }: Delivery): void {
+    const hash = bodyHash(body).toString('hex');
+    for (const item of items) this.#reached.set(item, hash);
   }
 
   answered(items: readonly SentItem[]): void {
     for (const item of items) {
-      // A new epoch begins at the end of the inbox, and the inbox does not store a repeated body again.
+      // It is in the inbox before the epoch, which begins at its end, and a repeated body is not stored again.
       if (this.#beforeEpoch.has(item)) continue;
       this.#answered.add(item);
       if (this.passesForLast(item)) this.#misled.add(`${item.id}/${item.warehouse_id}`);
@@ -78,9 +81,10 @@ export class Delivered {
     this.#answered = new WeakSet();
   }
 
-  onNewEpoch(): void {
+  /** @param bodies the hashes of those that the inbox had when the epoch began. */
+  onNewEpoch(bodies: ReadonlySet<string>): void {
     this.restore();
-    for (const item of this.#reached) this.#beforeEpoch.add(item);
+    for (const [item, hash] of this.#reached) if (bodies.has(hash)) this.#beforeEpoch.add(item);
     this.#reached.clear();
   }
 

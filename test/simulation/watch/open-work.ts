@@ -4,12 +4,12 @@ import type { Db } from '../../../src/sqlite/open.ts';
 
 const CHORE_SOON = 'bundles_due_at_ms IS NOT NULL';
 
-/** @param isAwaited whether the search for the variant must have ended. */
+/** @param isAwaited whether the search for the variant must have ended, and its gaps, whose product only the search finds. */
 export function isSettled(db: Db, isAwaited: (variantId: string) => boolean): boolean {
   const pending = prepared<[], number>(
     db,
     `SELECT EXISTS (SELECT 1 FROM due_reads WHERE held = 0)
-       OR EXISTS (SELECT 1 FROM gaps JOIN variants USING (variant_id) WHERE lookup_at_ms IS NULL)
+       OR EXISTS (SELECT 1 FROM gaps LEFT JOIN variants USING (variant_id) WHERE lookup_at_ms IS NULL)
        OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
        OR EXISTS (SELECT 1 FROM mirror_state WHERE ${CHORE_SOON})`,
   ).pluck();

@@ -9,6 +9,7 @@ import { present } from '../../shared/present.ts';
 /** Constants of the design, not of the code under test. */
 const REPLICA_LAG_MS = 2_000;
 const REMOVAL_CONFIRM_MS = 30_000;
+/** How far ahead of the wall clock an instant may be before a new epoch takes it for a wrong clock's. */
 const CLOCK_BACK_MS = 30_000;
 
 interface Ended {
