@@ -21,7 +21,8 @@ const openReadSchema = z
     attempts: z.int().meta({ description: 'Failed reads since one succeeded or a retry was requested.' }),
     retry_at: instantOrNull.meta({
       description:
-        'Earliest retry; null if the store refused the read: only a schedule, a run or a request by an operator tries again.',
+        'Earliest retry; null if the store refused the read: only a schedule, a run or a request by ' +
+        'an operator tries again.',
     }),
   })
   .openapi('OpenRead');
@@ -30,7 +31,9 @@ const openReads = reading('/api/open-reads', {
   operationId: 'openReads',
   summary: 'Held removals, and products whose reads fail',
   description:
-    '`held`: the store no longer shows these products, or a part of them, and the mass-removal guard keeps them until you decide (POST /api/resync with `allow_removals`). `failing`: the last read of these products failed.',
+    '`held`: the store no longer shows these products, or a part of them, and the mass-removal guard ' +
+    'keeps them until you decide (POST /api/resync with `allow_removals`). `failing`: the last read ' +
+    'of these products failed.',
   query: {
     kind: z.enum(OPEN_READ_KINDS, `must be one of ${OPEN_READ_KINDS.join(', ')}`).default('held'),
     after: z

@@ -30,12 +30,14 @@ const REFUSALS = {
   400: refusal('The request is wrong: `error_description` names the field'),
   401: refusal('The request has neither a bearer token nor a session'),
   403: refusal(
-    'The request comes from another site, its token or session does not allow it, or no token is configured and its Host header is not this machine',
+    'The request comes from another site, its token or session does not allow it, or no token is ' +
+      'configured and its Host header is not this machine',
   ),
   500: refusal('The mirror has failed: `error_description` says how'),
 } as const;
 const UNAVAILABLE = refusal(
-  'The mirror cannot be read or written at the moment, or this client holds too many streams and long polls: `error_description` says which',
+  'The mirror cannot be read or written at the moment, or this client holds too many streams and ' +
+    'long polls: `error_description` says which',
 );
 
 export function withRefusals<T extends object>(

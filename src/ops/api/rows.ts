@@ -30,7 +30,8 @@ export const trustSchema = z
       .nullable()
       .meta({
         description:
-          'The rows of mirror_sellable that are not trusted; every other row is. Null: they are more than 1000, so trust none, or ask /api/sellable for each.',
+          'The rows of mirror_sellable that are not trusted; every other row is. Null: they are more ' +
+          'than 1000, so trust none, or ask /api/sellable for each.',
       }),
     untrusted_count: z
       .int()

@@ -8,7 +8,9 @@ import { epochSchema, instantOrNull, lastSeqSchema } from './rows.ts';
 
 const state = z.enum(MIRROR_STATES).meta({
   description:
-    'stale: a critical cause holds, and no value is trusted. catching_up: products are read after a start, downtime or a restored backup, or, with the cause `unproven`, no webhook has been accepted yet and no value is trusted. live: rows are current, except those marked `suspect`.',
+    'stale: a critical cause holds, and no value is trusted. catching_up: products are read after a ' +
+    'start, downtime or a restored backup, or, with the cause `unproven`, no webhook has been ' +
+    'accepted yet and no value is trusted. live: rows are current, except those marked `suspect`.',
 });
 
 const causeSchema = z.object(causeShape).openapi('Cause');
@@ -77,7 +79,8 @@ const status = reading('/api/status', {
   operationId: 'status',
   summary: 'The state of the mirror',
   description:
-    'When counting takes long, as in a very large mirror after downtime, the counts are those of the last sample. They are missing while the mirror cannot be read.',
+    'When counting takes long, as in a very large mirror after downtime, the counts are those of the ' +
+    'last sample. They are missing while the mirror cannot be read.',
   query: {},
   answer: statusSchema,
 });

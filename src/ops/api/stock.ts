@@ -22,7 +22,9 @@ import {
 } from './rows.ts';
 
 const PAGING =
-  'A filtered page may hold fewer rows than `limit`, even none, while `has_more` is true. To copy everything, keep the `last_seq` of the first page, read to the end, and follow /api/changes from there: changes made in the meantime come again, with the same quantities.';
+  'A filtered page may hold fewer rows than `limit`, even none, while `has_more` is true. To copy ' +
+  'everything, keep the `last_seq` of the first page, read to the end, and follow /api/changes from ' +
+  'there: changes made in the meantime come again, with the same quantities.';
 
 const idParameter = z.string().regex(/^[0-9]{1,32}$/, 'must be an id, which has digits only');
 const named = {
@@ -57,7 +59,8 @@ const sellable = reading('/api/sellable', {
     ...page,
     as_of: instant.meta({
       description:
-        'Epoch milliseconds. A `trust` object with a later `as_of` is newer than these rows; after an earlier one, a row keeps its own `trusted`.',
+        'Epoch milliseconds. A `trust` object with a later `as_of` is newer than these rows; after ' +
+        'an earlier one, a row keeps its own `trusted`.',
     }),
     sellable: z.array(sellableRowSchema),
   }),

@@ -44,7 +44,8 @@ function lineOf(fact: Fact): Line {
     case 'gap_proved':
       return [
         'info',
-        'a delivery from the store was lost: its product is read, and so are the products with the oldest evidence',
+        'a delivery from the store was lost: its product is read, and so are the products with the ' +
+          'oldest evidence',
       ];
     case 'drift':
       // A bundle's total follows its components without a webhook: no fault.
@@ -61,7 +62,8 @@ function lineOf(fact: Fact): Line {
     case 'defect':
       return [
         'error',
-        'a defect of stock-mirror: an input broke the merge rules and was set aside; the products that it names are read. Report it with this line',
+        'a defect of stock-mirror: an input broke the merge rules and was set aside; the products ' +
+          'that it names are read. Report it with this line',
       ];
     case 'removals_held':
       return [
@@ -73,18 +75,21 @@ function lineOf(fact: Fact): Line {
     case 'wrong_store':
       return [
         'error',
-        'the credentials belong to another store, which is not mirrored: correct SERVICE_CLIENT_ID, or set DATABASE_PATH to a new file',
+        'the credentials belong to another store, which is not mirrored: correct SERVICE_CLIENT_ID, ' +
+          'or set DATABASE_PATH to a new file',
       ];
     case 'clock_contradiction':
       return [
         'warn',
-        'the store’s clock or this machine’s has jumped: values stay correct, but more products are read for a while; if this repeats, check both clocks',
+        'the store’s clock or this machine’s has jumped: values stay correct, but more products are ' +
+          'read for a while; if this repeats, check both clocks',
       ];
     case 'date':
       return fact.isDropped
         ? [
             'warn',
-            'the Date header of the store’s answers contradicts the times of its changes: the mirror ignores it, and values stay correct; report it to the store',
+            'the Date header of the store’s answers contradicts the times of its changes: the mirror ' +
+              'ignores it, and values stay correct; report it to the store',
           ]
         : ['info', 'the Date header of the store’s answers agrees with the times of its changes again'];
     case 'change':
