@@ -15,6 +15,9 @@ const LONG = [
   'readers/life',
   'browser/ops-page',
   'disk/slow-disk',
+  'disk/full-disk',
+  'life/missed',
+  'life/opened-ahead',
 ].map((name) => `${name}.slow.test.ts`);
 
 class LongFirst extends BaseSequencer {
