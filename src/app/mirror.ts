@@ -114,7 +114,7 @@ export function openMirror({
   });
   const factLog = new FactLog(log);
   databases.mirror.onApplied(({ reports }) => {
-    for (const { facts, seq } of reports) for (const fact of facts) factLog.tell(fact, seq);
+    for (const { facts, seq } of reports) for (const fact of facts) factLog.log(fact, seq);
   });
   const stepsBack = (aheadMs: number): void => {
     if (aheadMs === 0) return;

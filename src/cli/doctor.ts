@@ -23,8 +23,8 @@ interface DoctorOptions {
   readonly json?: boolean;
 }
 
-type Look = (config: Config, options: { readonly full: boolean }) => Found | Promise<Found>;
-type Found = Finding | readonly Finding[];
+type Look = (config: Config, options: { readonly full: boolean }) => Findings | Promise<Findings>;
+type Findings = Finding | readonly Finding[];
 
 const CHECKS: readonly (readonly [name: string, look: Look, notFor?: Config['role']])[] = [
   ['database', ({ database }, options) => checkDatabase(database.path, options), 'receiver'],
@@ -61,7 +61,7 @@ and never after the store has refused the present credentials. Exit code 2: the 
 async function doctor({ full = false, json = false }: DoctorOptions): Promise<number> {
   const variables = describeConfig();
   const checks: Check[] = [];
-  const show = (name: string, findings: Found): void => {
+  const show = (name: string, findings: Findings): void => {
     const named = [findings].flat().map((finding) => ({ name, ...finding }));
     checks.push(...named);
     if (!json) process.stdout.write(named.map(describeCheck).join(''));

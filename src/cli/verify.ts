@@ -15,7 +15,14 @@ import { productIds, whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { createProgress } from './shared/progress.ts';
-import { lookAtAll, rowsIn, type Found, type Rows, type Sight, type Verdict } from './verify/looks.ts';
+import {
+  lookAtAll,
+  rowsIn,
+  type DifferingValue,
+  type Rows,
+  type ProductReading,
+  type Verdict,
+} from './verify/looks.ts';
 
 interface VerifyOptions {
   readonly sample?: number;
@@ -146,7 +153,7 @@ function sightsOf(
   rows: (productId: string) => Rows,
   mirrored: string | undefined,
 ) {
-  return async (productId: string): Promise<Sight> => {
+  return async (productId: string): Promise<ProductReading> => {
     await throttle.turn(signal);
     const before = rows(productId);
     const answer = await throttle.send(() => client.productDetail(productId, { signal }));
@@ -170,8 +177,8 @@ export function describe(verdict: Verdict, names: ReadonlyMap<string, string>): 
   const { products, totals, levels, drift, undecided, unread } = verdict;
   const compared = `${counted(products, 'product')}, ${counted(totals, 'total')} and ${counted(levels, 'stock level')} compared`;
   const lines = [
-    ...drift.map((found) => `${colours.red('differs')}  ${describeFound(found, names)}`),
-    ...undecided.map((found) => `${colours.yellow('undecided')} ${describeFound(found, names)}`),
+    ...drift.map((value) => `${colours.red('differs')}  ${describeDifference(value, names)}`),
+    ...undecided.map((value) => `${colours.yellow('undecided')} ${describeDifference(value, names)}`),
     ...unread.map((each) => `${colours.red('unread')}   product ${each.product_id}: ${visible(each.error)}`),
   ];
   if (isEqual(verdict)) {
@@ -192,17 +199,17 @@ export function describe(verdict: Verdict, names: ReadonlyMap<string, string>): 
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function describeFound(found: Found, names: ReadonlyMap<string, string>): string {
-  const { what, product_id: product, variant_id: variant, warehouse_id: warehouse, sku } = found;
+function describeDifference(value: DifferingValue, names: ReadonlyMap<string, string>): string {
+  const { what, product_id: product, variant_id: variant, warehouse_id: warehouse, sku } = value;
   if (what === 'product') {
-    return `product ${product}: ${found.only_in === 'mirror' ? 'the store no longer has it' : 'the mirror does not have it'}`;
+    return `product ${product}: ${value.only_in === 'mirror' ? 'the store no longer has it' : 'the mirror does not have it'}`;
   }
   const name = names.get(warehouse ?? '');
   const id = what === 'total' ? variant : `${variant}/${warehouse}${name === undefined ? '' : ` (${name})`}`;
-  const values = `mirror ${found.mirror ?? 'none'}, store ${found.service ?? 'none'}`;
+  const values = `mirror ${value.mirror ?? 'none'}, store ${value.service ?? 'none'}`;
   const trust =
-    found.suspect === null
+    value.suspect === null
       ? ''
-      : `; ${found.suspect ? 'suspect' : 'not suspect'}, as of ${ago(found.as_of)}, verified ${ago(found.verified_at)}`;
+      : `; ${value.suspect ? 'suspect' : 'not suspect'}, as of ${ago(value.as_of)}, verified ${ago(value.verified_at)}`;
   return visible(`${what} ${id}${sku === null ? '' : ` (${sku})`} of product ${product}: ${values}${trust}`);
 }

@@ -33,8 +33,8 @@ const drift = (reason: 'gap' | 'derived', n = 1): Fact => ({
 const levels = (): string[] => said.map(([level]) => level);
 
 test('logs everyday facts at debug level with their input number', () => {
-  factLog.tell({ kind: 'met', productId: '10', reason: 'operator', ageMs: 5 }, 7);
-  factLog.tell(drift('derived'), 8);
+  factLog.log({ kind: 'met', productId: '10', reason: 'operator', ageMs: 5 }, 7);
+  factLog.log(drift('derived'), 8);
   expect(said.map(([level, { seq, kind }]) => [level, seq, kind])).toEqual([
     ['debug', 7, 'met'],
     ['debug', 8, 'drift'],
@@ -42,8 +42,8 @@ test('logs everyday facts at debug level with their input number', () => {
 });
 
 test('limits one kind of line to its first 20 and a count', () => {
-  for (let n = 1; n <= 1_000; n += 1) factLog.tell(drift('gap', n), n);
-  factLog.tell({ kind: 'dead_letter', variantId: null, problem: 'no items' }, 1_001);
+  for (let n = 1; n <= 1_000; n += 1) factLog.log(drift('gap', n), n);
+  factLog.log({ kind: 'dead_letter', variantId: null, problem: 'no items' }, 1_001);
   expect(levels().filter((level) => level === 'info')).toHaveLength(20);
   expect(levels().filter((level) => level === 'debug')).toHaveLength(980);
   expect(levels().at(-1)).toBe('warn');
@@ -58,14 +58,14 @@ test('limits one kind of line to its first 20 and a count', () => {
     ],
   ]);
   said = [];
-  factLog.tell(drift('gap'), 1_002);
+  factLog.log(drift('gap'), 1_002);
   vi.advanceTimersByTime(10_000);
   expect(levels()).toEqual(['info']);
 });
 
 test('warns of an ignored Date header and names the owner', () => {
-  factLog.tell({ kind: 'date', isDropped: true }, 7);
-  factLog.tell({ kind: 'date', isDropped: false }, 8);
+  factLog.log({ kind: 'date', isDropped: true }, 7);
+  factLog.log({ kind: 'date', isDropped: false }, 8);
   expect(levels()).toEqual(['warn', 'info']);
   expect(said[0]?.[2]).toContain('report it to the store');
 });

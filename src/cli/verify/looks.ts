@@ -25,19 +25,19 @@ export interface Row extends Value {
 
 export type Rows = ReadonlyMap<string, Row>;
 
-export interface Sight {
+export interface ProductReading {
   readonly before: Rows;
   readonly after: Rows;
   readonly answer: ProductSnapshot | null;
 }
 
-export type Found = ReturnType<typeof foundOf>;
+export type DifferingValue = ReturnType<typeof differingValueOf>;
 
 interface Difference {
   readonly key: string;
-  readonly found: Found;
+  readonly value: DifferingValue;
   /** Equal for two looks if neither side changed between them; null if the mirror changed during this look. */
-  readonly mark: string | null;
+  readonly fingerprint: string | null;
 }
 
 export interface Verdict {
@@ -45,9 +45,9 @@ export interface Verdict {
   totals: number;
   levels: number;
   /** Differed twice while neither side changed. */
-  readonly drift: Found[];
+  readonly drift: DifferingValue[];
   /** Differed at every look, and changed between them. */
-  readonly undecided: Found[];
+  readonly undecided: DifferingValue[];
   readonly unread: { readonly product_id: string; readonly error: string }[];
 }
 
@@ -77,7 +77,7 @@ export function rowsIn(db: Db): (productId: string) => Rows {
 }
 
 /** A value is equal if the mirror had the store's quantity before the request or after the answer. */
-export function compare(productId: string, { before, answer, after }: Sight) {
+export function compare(productId: string, { before, answer, after }: ProductReading) {
   const service = byKey(answer === null ? [] : valuesOf(answer));
   // Omitted levels are unknown, not absent.
   const shown = new Set(answer?.variants.flatMap((each) => (each.levels === null ? [] : [each.variantId])));
@@ -95,8 +95,8 @@ export function compare(productId: string, { before, answer, after }: Sight) {
     const [first, row, qty] = [before.get(key), after.get(key), service.get(key)?.qty];
     if (qty === first?.qty || qty === row?.qty) continue;
     const isStill = first?.change_seq === row?.change_seq && row?.is_settling !== 1;
-    const mark = isStill ? JSON.stringify([key, qty, row?.change_seq]) : null;
-    differences.push({ key, mark, found: foundOf(productId, value, row, qty) });
+    const fingerprint = isStill ? JSON.stringify([key, qty, row?.change_seq]) : null;
+    differences.push({ key, fingerprint, value: differingValueOf(productId, value, row, qty) });
   }
   const count = (what: string): number => compared.filter(([, value]) => value.what === what).length;
   return { totals: count('total'), levels: count('level'), differences };
@@ -117,7 +117,12 @@ function valuesOf({ variants }: ProductSnapshot): Value[] {
   return values;
 }
 
-function foundOf(productId: string, value: Value, row: Row | undefined, service: number | null | undefined) {
+function differingValueOf(
+  productId: string,
+  value: Value,
+  row: Row | undefined,
+  service: number | null | undefined,
+) {
   const { what, variant_id, warehouse_id } = value;
   return {
     what,
@@ -135,7 +140,7 @@ function foundOf(productId: string, value: Value, row: Row | undefined, service:
 }
 
 interface LooksDeps {
-  readonly see: (productId: string) => Promise<Sight>;
+  readonly see: (productId: string) => Promise<ProductReading>;
   readonly concurrency: number;
   /** The user named the products, so one that neither side has is an error. */
   readonly isNamed: boolean;
@@ -187,8 +192,8 @@ export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]):
       return null;
     }
     const { totals, levels, differences } = compare(productId, sight);
-    const isDrift = ({ mark }: Difference): boolean =>
-      mark !== null && earlier.at(-1)?.some((before) => before.mark === mark) === true;
+    const isDrift = ({ fingerprint }: Difference): boolean =>
+      fingerprint !== null && earlier.at(-1)?.some((before) => before.fingerprint === fingerprint) === true;
     const open = differences.filter((each) => !isDrift(each));
     if (open.length > 0 && earlier.length + 1 < MAX_LOOKS) {
       return { ...task, earlier: [...earlier, differences] };
@@ -198,11 +203,11 @@ export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]):
     }
     verdict.totals += totals;
     verdict.levels += levels;
-    verdict.drift.push(...differences.filter(isDrift).map(({ found }) => found));
+    verdict.drift.push(...differences.filter(isDrift).map(({ value }) => value));
     const neverEqual = open.filter(({ key }) =>
       earlier.every((before) => before.some((each) => each.key === key)),
     );
-    verdict.undecided.push(...neverEqual.map(({ found }) => found));
+    verdict.undecided.push(...neverEqual.map(({ value }) => value));
     return null;
   };
   const work = async (): Promise<void> => {

@@ -18,7 +18,7 @@ export class FactLog {
     this.#log = log;
   }
 
-  tell(fact: Fact, seq: number): void {
+  log(fact: Fact, seq: number): void {
     const { kind } = fact;
     const line = lineOf(fact);
     if (line === null) {

@@ -45,12 +45,12 @@ const NONE: Rows = new Map();
 
 describe('compare', () => {
   const differing = (before: Rows, answer: ReturnType<typeof answerOf> | null, after: Rows) =>
-    compare('10', { before, answer, after }).differences.map(({ found, mark }) => ({
-      what: found.what,
-      mirror: found.mirror,
-      service: found.service,
-      only_in: found.only_in,
-      isStill: mark !== null,
+    compare('10', { before, answer, after }).differences.map(({ value, fingerprint }) => ({
+      what: value.what,
+      mirror: value.mirror,
+      service: value.service,
+      only_in: value.only_in,
+      isStill: fingerprint !== null,
     }));
 
   test('counts what is equal', () => {
