@@ -32,7 +32,8 @@ export async function checkProcess(config: Config): Promise<Finding[]> {
   if (url === null) return [warn('OPS_PORT is 0: each start takes another port', 'set a fixed OPS_PORT')];
   const status = await statusOfOwn(config);
   if (status === null) {
-    return [fail(`a mirror runs, but not at ${url}`, 'set OPS_HOST and OPS_PORT to its values')];
+    const half = role === 'receiver' ? 'receiver' : 'mirror';
+    return [fail(`a ${half} runs, but not at ${url}`, 'set OPS_HOST and OPS_PORT to its values')];
   }
   const { state, causes } = status;
   const accepted = lastAccepted(status);
