@@ -14,12 +14,18 @@ const THREADS = ['receiver/receiver-thread', 'mirror/writer/apply-thread', 'mirr
 /** The first finds its binary relative to its own file; the others are optional. */
 const OUTSIDE = ['better-sqlite3', '@nats-io/transport-node', '@nats-io/jetstream'];
 
+/** Exports of a package that is loaded as CommonJS: as ES modules, the unused ones are left out. */
+const DESTRUCTURED =
+  /export const \{([^}]*)\} = createRequire\(import\.meta\.url\)\(\s*'([^']+)',?\s*\) as [^;]+;/g;
+
 /** src/ loads some CommonJS packages on demand by a function that the bundler recognises only by its name. */
 const requires: Plugin = {
   name: 'requires',
   transform: (code, id) => {
     if (!/\/src\/.*\.ts$/.test(id)) return null;
-    const seen = code.replaceAll('createRequire(import.meta.url)(', 'require(');
+    const seen = code
+      .replaceAll(DESTRUCTURED, "export {$1} from '$2';")
+      .replaceAll('createRequire(import.meta.url)(', 'require(');
     if (seen.includes('createRequire('))
       throw new Error(`${id}: write createRequire(import.meta.url)('package')`);
     return seen;

@@ -113,6 +113,10 @@ export interface ReadRequest {
   readonly notBeforeMs: number;
 }
 
+/** Products that need a decision: the mass-removal guard holds their removals, or their reads fail. */
+export const OPEN_READ_KINDS = ['held', 'failing'] as const;
+export type OpenReadKind = (typeof OPEN_READ_KINDS)[number];
+
 /** A break in a level's `old` → `new` chain: at least one delivery between the two values is late or lost. */
 export interface Gap {
   readonly variantId: string;

@@ -3,12 +3,13 @@
  * migration adds what drizzle cannot express. SQLite 3.31 must be able to read the file: no STRICT, and no newer
  * function in an index, check or view.
  */
-import { sql } from 'drizzle-orm';
-import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { EARLIEST_MS, HELD_MS } from '../../core/limits.ts';
-import { SOURCES, VARIANT_KINDS } from '../../core/model.ts';
-import { RUN_KINDS, RUN_STATES } from '../../core/runs.ts';
-import { MIRROR_STATES } from './state.ts';
+import { SOURCES, VARIANT_KINDS, type Source, type VariantKind } from '../../core/model.ts';
+import type { Reason } from '../../core/reasons.ts';
+import { RUN_KINDS, RUN_STATES, type RunKind, type RunState } from '../../core/runs.ts';
+import { check, index, integer, primaryKey, sql, sqliteTable, text } from '../../sqlite/drizzle.ts';
+import type { Flag } from '../../sqlite/query.ts';
+import { MIRROR_STATES, type MirrorState } from './state.ts';
 import { SHARE_BITS } from './statements.ts';
 
 const isOneOf = (column: string, values: readonly string[]) =>
@@ -20,7 +21,7 @@ export const stockLevels = sqliteTable(
     variantId: text('variant_id').notNull(),
     warehouseId: text('warehouse_id').notNull(),
     qty: integer('qty').notNull(),
-    source: text('source').notNull(),
+    source: text('source').$type<Source>().notNull(),
     asOfMs: integer('as_of_ms').notNull(),
     eventTimeMs: integer('event_time_ms').notNull(),
     eventOld: integer('event_old').notNull(),
@@ -61,7 +62,7 @@ export const variants = sqliteTable(
     sku: text('sku'),
     upc: text('upc'),
     name: text('name').notNull(),
-    kind: text('kind').notNull(),
+    kind: text('kind').$type<VariantKind>().notNull(),
     availableQty: integer('available_qty'),
     onHand: integer('on_hand'),
     reservedQty: integer('reserved_qty'),
@@ -118,7 +119,7 @@ export const products = sqliteTable(
     evidenceAtMs: integer('evidence_at_ms').notNull().default(EARLIEST_MS),
     missingAtMs: integer('missing_at_ms'),
     goneAtMs: integer('gone_at_ms'),
-    hasBundle: integer('has_bundle').notNull(),
+    hasBundle: integer('has_bundle').$type<Flag>().notNull(),
     conflictReads: integer('conflict_reads').notNull().default(0),
   },
   (t) => [
@@ -149,9 +150,9 @@ export const dueReads = sqliteTable(
   'due_reads',
   {
     productId: text('product_id').primaryKey(),
-    reason: text('reason').notNull(),
+    reason: text('reason').$type<Reason>().notNull(),
     priority: integer('priority').notNull(),
-    isSuspect: integer('is_suspect').notNull(),
+    isSuspect: integer('is_suspect').$type<Flag>().notNull(),
     madeAtMs: integer('made_at_ms').notNull(),
     firstMadeAtMs: integer('first_made_at_ms').notNull(),
     notBeforeMs: integer('not_before_ms').notNull(),
@@ -163,9 +164,9 @@ export const dueReads = sqliteTable(
     faults: integer('faults').notNull().default(0),
     retryAtMs: integer('retry_at_ms').notNull().default(0),
     /** 1 if the store refused the read: only a schedule, a run or an operator's request tries again. */
-    parked: integer('parked').notNull().default(0),
+    parked: integer('parked').$type<Flag>().notNull().default(0),
     /** The reads were refused, or failed too often: no run waits for them until one succeeds. */
-    givenUp: integer('given_up').notNull().default(0),
+    givenUp: integer('given_up').$type<Flag>().notNull().default(0),
     /** null if no read has failed since one succeeded. */
     failedAtMs: integer('failed_at_ms'),
     lastError: text('last_error'),
@@ -206,7 +207,7 @@ export const changes = sqliteTable(
     sku: text('sku'),
     oldQty: integer('old_qty'),
     newQty: integer('new_qty'),
-    source: text('source').notNull(),
+    source: text('source').$type<Source>().notNull(),
     reason: text('reason'),
     orderId: text('order_id'),
     userId: text('user_id'),
@@ -328,7 +329,7 @@ export const serviceState = sqliteTable(
     /** The last pruned number, 0 if none: a consumer below it would miss changes. */
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
     /** Decided by the main thread, written with each heartbeat; `stale` from the opening of the file until the first. */
-    state: text('state').notNull().default('stale'),
+    state: text('state').$type<MirrorState>().notNull().default('stale'),
     /** The first cause of that state; null if it is `live`. */
     stateCause: text('state_cause').default('starting'),
     /** When a webhook of the store was last accepted, without those of `stock-mirror send`. */
@@ -351,8 +352,8 @@ export const runs = sqliteTable(
   'runs',
   {
     id: integer('id').primaryKey({ autoIncrement: true }),
-    kind: text('kind').notNull(),
-    state: text('state').notNull(),
+    kind: text('kind').$type<RunKind>().notNull(),
+    state: text('state').$type<RunState>().notNull(),
     startedAtMs: integer('started_at_ms').notNull(),
     finishedAtMs: integer('finished_at_ms'),
     /** Every product of the run must be read by a read sent at or after this instant. */
@@ -360,7 +361,7 @@ export const runs = sqliteTable(
     productIdsJson: text('product_ids_json'),
     listOffset: integer('list_offset').notNull(),
     listLastId: text('list_last_id'),
-    listDone: integer('list_done').notNull(),
+    listDone: integer('list_done').$type<Flag>().notNull(),
     total: integer('total').notNull(),
     done: integer('done').notNull(),
     drift: integer('drift').notNull(),

@@ -114,6 +114,9 @@ export const SUSPECT_COUNT = `CASE
     WHERE ${UNMAPPED} AND stock_levels.gone_at_ms IS NULL
   )`;
 
+/** The most untrusted rows that are listed: a consumer can replace its list of so many at once. */
+export const MOST_LISTED = 1_000;
+
 /** With more suspects, a scan of the mirror finds some soon. */
 const FEW = 2_000;
 

@@ -1,32 +1,55 @@
 /** The change feed (docs/http-api.md#change-feed, docs/reading-the-mirror.md#following-changes). */
 import type { DriftReason } from '../../core/drift-reasons.ts';
 import type { Change } from '../../core/model.ts';
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  getTableColumns,
+  getViewSelectedFields,
+  gt,
+  lt,
+  max,
+  min,
+  ne,
+  sql,
+} from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { column, onlyRow, prepared } from '../../sqlite/prepared.ts';
-import { selectFrom, SHARE_BITS } from '../file/statements.ts';
+import { query, select, type Given, type RowOf } from '../../sqlite/query.ts';
+import { changes } from '../file/schema.ts';
+import { SHARE_BITS } from '../file/statements.ts';
+import { mirrorChanges, mirrorStatus } from '../file/view-columns.ts';
 
-/** A row of a public view; its columns are described in src/ops/api/rows.ts. */
-export type ViewRow = Readonly<Record<string, string | number | null>>;
-export type ChangeRow = ViewRow & { readonly seq: number };
+const POSITION = query(() =>
+  select({
+    epoch: mirrorStatus.epoch,
+    /** The last number assigned. Numbers may lack a row: a change of a name takes one too. */
+    lastSeq: mirrorStatus.last_seq,
+    /** The last pruned number: continuing below it would skip changes. */
+    keptAfterSeq: mirrorStatus.pruned_change_seq,
+  }).from(mirrorStatus),
+);
 
-export interface Position {
-  readonly epoch: string;
-  /** The last number assigned. Numbers may lack a row: a change of a name takes one too. */
-  readonly lastSeq: number;
-}
+const AFTER = query((given: Given<{ after: number; limit: number }>) =>
+  select(getViewSelectedFields(mirrorChanges))
+    .from(mirrorChanges)
+    .where(gt(mirrorChanges.seq, given.after))
+    .orderBy(asc(mirrorChanges.seq))
+    .limit(given.limit),
+);
 
-export interface FeedPage extends Position {
+type Standing = RowOf<typeof POSITION>;
+export type Position = Pick<Standing, 'epoch' | 'lastSeq'>;
+export type ChangeRow = RowOf<typeof AFTER>;
+
+export interface FeedPage extends Standing {
   readonly changes: readonly ChangeRow[];
   readonly hasMore: boolean;
-  /** The last pruned number: continuing below it would skip changes. */
-  readonly keptAfterSeq: number;
 }
 
-type Standing = Position & Pick<FeedPage, 'keptAfterSeq'>;
-
 export function position(db: Db): Standing {
-  const sql = 'SELECT epoch, last_seq AS lastSeq, pruned_change_seq AS keptAfterSeq FROM mirror_status';
-  return onlyRow(prepared<[], Standing>(db, sql));
+  return POSITION.only(db);
 }
 
 export function changesAfter(
@@ -35,31 +58,52 @@ export function changesAfter(
 ): FeedPage {
   return db.transaction(() => {
     const now = position(db);
-    const found = prepared<[number, number], ChangeRow>(
-      db,
-      'SELECT * FROM mirror_changes WHERE seq > ? ORDER BY seq LIMIT ?',
-    ).all(args.after ?? now.keptAfterSeq, args.limit + 1);
+    const found = AFTER.all(db, { after: args.after ?? now.keptAfterSeq, limit: args.limit + 1 });
     const changes = found.slice(0, args.limit);
     return { ...now, changes, hasMore: found.length > changes.length };
   })();
 }
 
-// In index order: by reason, then by number.
-const DRIFT = `
-  SELECT * FROM mirror_changes
-  WHERE source = 'read' AND reason <> 'first_read' AND reason = ? AND seq < ? ORDER BY seq DESC LIMIT ?`;
+/** In index order: by reason, then by number. */
+const DRIFT = query((given: Given<{ reason: DriftReason; before: number; limit: number }>) =>
+  select(getViewSelectedFields(mirrorChanges))
+    .from(mirrorChanges)
+    .where(
+      and(
+        eq(mirrorChanges.source, 'read'),
+        ne(mirrorChanges.reason, 'first_read'),
+        eq(mirrorChanges.reason, given.reason),
+        lt(mirrorChanges.seq, given.before),
+      ),
+    )
+    .orderBy(desc(mirrorChanges.seq))
+    .limit(given.limit),
+);
 
 export function driftBefore(
   db: Db,
   args: { readonly before: number; readonly reasons: readonly DriftReason[]; readonly limit: number },
 ): { readonly rows: readonly ChangeRow[]; readonly hasMore: boolean } {
+  const { before, limit } = args;
   const found = args.reasons
-    .flatMap((reason) =>
-      prepared<[string, number, number], ChangeRow>(db, DRIFT).all(reason, args.before, args.limit + 1),
-    )
+    .flatMap((reason) => DRIFT.all(db, { reason, before, limit: limit + 1 }))
     .toSorted((a, b) => b.seq - a.seq);
-  return { rows: found.slice(0, args.limit), hasMore: found.length > args.limit };
+  return { rows: found.slice(0, limit), hasMore: found.length > limit };
 }
+
+/** The expression of the feed's indexes. */
+export const SHARE = sql<number>`${changes.seq} >> ${SHARE_BITS}`;
+
+const OF_VARIANT = query(
+  (given: Given<{ share: number; variantId: string; beforeSeq: number; limit: number }>) =>
+    select(getTableColumns(changes))
+      .from(changes)
+      .where(
+        and(eq(SHARE, given.share), eq(changes.variantId, given.variantId), lt(changes.seq, given.beforeSeq)),
+      )
+      .orderBy(desc(changes.seq))
+      .limit(given.limit),
+);
 
 /** Newest first. A share without the variant costs a microsecond. */
 export function changesOf(
@@ -67,22 +111,25 @@ export function changesOf(
   args: { readonly variantId: string; readonly beforeSeq: number; readonly limit: number },
 ): Change[] {
   const { variantId, beforeSeq, limit } = args;
-  const statement = prepared<[number, string, number, number], Change>(
-    db,
-    `${selectFrom(db, 'changes')} WHERE seq >> ${SHARE_BITS} = ? AND variant_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
-  );
   const found: Change[] = [];
   for (const share of sharesNewestFirst(db)) {
     if (found.length === limit) break;
-    found.push(...statement.all(share, variantId, beforeSeq, limit - found.length));
+    found.push(...OF_VARIANT.all(db, { share, variantId, beforeSeq, limit: limit - found.length }));
   }
   return found;
 }
 
+const FIRST_SEQ = query(() => select({ seq: min(changes.seq) }).from(changes));
+const LAST_SEQ = query(() => select({ seq: max(changes.seq) }).from(changes));
+
 export function* sharesNewestFirst(db: Db): Generator<number> {
-  const end = (which: 'min' | 'max'): number | null =>
-    column<[], number | null>(db, `SELECT ${which}(seq) >> ${SHARE_BITS} FROM changes`).get() ?? null;
-  const [first, last] = [end('min'), end('max')];
+  const first = FIRST_SEQ.only(db).seq;
+  const last = LAST_SEQ.only(db).seq;
   if (first === null || last === null) return;
-  for (let share = last; share >= first; share -= 1) yield share;
+  for (let share = shareOf(last); share >= shareOf(first); share -= 1) yield share;
+}
+
+/** Change numbers can have more than the 32 bits of a shift. */
+function shareOf(seq: number): number {
+  return Math.floor(seq / 2 ** SHARE_BITS);
 }

@@ -2,9 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { StockChange, Unreadable } from '../../core/input.ts';
 import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
+import { inbox } from '../../inbox/inbox-table.ts';
+import { and, desc, eq, lt, min, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { column, prepared } from '../../sqlite/prepared.ts';
+import { query, select, type Given, type RowOf } from '../../sqlite/query.ts';
 import { parseDelivery } from '../../store-api/delivery.ts';
+import { deadLetters, deliveries } from '../file/schema.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
 
 export interface DeliveredItem extends StockChange {
@@ -46,34 +49,59 @@ const PARSED_ALONE_BYTES = 256 << 10;
 const ITEMS_SHOWN = 8;
 const ITEMS_SHOWN_ALONE = 500;
 
-const COLUMNS = 'i.seq, i.arrived_at_ms AS arrivedAtMs, length(i.body) AS bytes, d.outcomes';
+const COLUMNS = {
+  seq: inbox.seq,
+  arrivedAtMs: inbox.arrivedAtMs,
+  bytes: sql<number>`length(${inbox.body})`,
+  outcomes: deliveries.outcomes,
+};
 
-const ROWS = `
-  SELECT ${COLUMNS} FROM inbox i LEFT JOIN deliveries d ON d.inbox_seq = i.seq
-  WHERE i.seq < @beforeSeq AND i.kind = 'delivery' ORDER BY i.seq DESC LIMIT @limit`;
-
-const WITH_DEAD_LETTERS = `
-  SELECT ${COLUMNS}
-  FROM (SELECT DISTINCT inbox_seq FROM dead_letters WHERE inbox_seq < @beforeSeq ORDER BY inbox_seq DESC LIMIT @limit) l
-  CROSS JOIN inbox i ON i.seq = l.inbox_seq
-  LEFT JOIN deliveries d ON d.inbox_seq = i.seq`;
-
-interface Row {
-  readonly seq: number;
-  readonly arrivedAtMs: number;
-  readonly bytes: number;
-  readonly outcomes: string | null;
+interface Before {
+  readonly beforeSeq: number;
+  readonly limit: number;
 }
+
+const ROWS = query((given: Given<Before>) =>
+  select(COLUMNS)
+    .from(inbox)
+    .leftJoin(deliveries, eq(deliveries.inboxSeq, inbox.seq))
+    .where(and(lt(inbox.seq, given.beforeSeq), eq(inbox.kind, 'delivery')))
+    .orderBy(desc(inbox.seq))
+    .limit(given.limit),
+);
+
+const WITH_DEAD_LETTERS = query((given: Given<Before>) => {
+  const listed = select({ deadSeq: deadLetters.inboxSeq })
+    .from(deadLetters)
+    .where(lt(deadLetters.inboxSeq, given.beforeSeq))
+    .groupBy(deadLetters.inboxSeq)
+    .orderBy(desc(deadLetters.inboxSeq))
+    .limit(given.limit)
+    .as('listed');
+  return select(COLUMNS)
+    .from(listed)
+    .crossJoin(inbox)
+    .leftJoin(deliveries, eq(deliveries.inboxSeq, inbox.seq))
+    .where(eq(inbox.seq, listed.deadSeq));
+});
+
+type Row = RowOf<typeof ROWS>;
+
+const BODY = query((given: Given<{ seq: number }>) =>
+  select({ body: inbox.body })
+    .from(inbox)
+    .where(and(eq(inbox.seq, given.seq), eq(inbox.kind, 'delivery'))),
+);
+
+const FIRST = query(() => select({ seq: min(inbox.seq) }).from(inbox));
 
 export function deliveryPage(
   db: Db,
   args: { readonly beforeSeq: number | null; readonly limit: number; readonly deadLettersOnly: boolean },
 ): DeliveryPage {
   const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-  const rows = prepared<object, Row>(db, args.deadLettersOnly ? WITH_DEAD_LETTERS : ROWS).all({
-    beforeSeq,
-    limit: args.limit + 1,
-  });
+  const found = args.deadLettersOnly ? WITH_DEAD_LETTERS : ROWS;
+  const rows = found.all(db, { beforeSeq, limit: args.limit + 1 });
   const views: DeliveryView[] = [];
   let parsed = 0;
   for (const row of rows.slice(0, args.limit)) {
@@ -83,12 +111,12 @@ export function deliveryPage(
     views.push(viewOf(row, body, ITEMS_SHOWN));
   }
   const next = views.length < rows.length ? (views.at(-1)?.seq ?? null) : null;
-  const firstSeq = column<[], number | null>(db, 'SELECT min(seq) FROM inbox').get() ?? 0;
+  const firstSeq = FIRST.only(db).seq ?? 0;
   return { deliveries: views, next, isPruned: firstSeq > 1 };
 }
 
 export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDelivery | null {
-  const row = prepared<object, Row>(db, ROWS).get({ beforeSeq: seq + 1, limit: 1 });
+  const row = ROWS.get(db, { beforeSeq: seq + 1, limit: 1 });
   const body = bodyOf(db, seq);
   if (row?.seq !== seq || body === null) return null;
   const head = body.subarray(0, PARSED_ALONE_BYTES);
@@ -105,10 +133,7 @@ export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDeli
 }
 
 function bodyOf(db: Db, seq: number): Buffer | null {
-  return (
-    column<[number], Buffer>(db, `SELECT body FROM inbox WHERE seq = ? AND kind = 'delivery'`).get(seq) ??
-    null
-  );
+  return BODY.get(db, { seq })?.body ?? null;
 }
 
 function viewOf({ outcomes, ...row }: Row, body: Buffer | null, shown: number): DeliveryView {

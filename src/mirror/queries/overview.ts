@@ -1,62 +1,81 @@
+import { asc, count, desc, eq, gte, min, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { onlyRow, prepared } from '../../sqlite/prepared.ts';
-import type { Status } from './status.ts';
+import { query, scalar, select, withBooleans, type Given, type RowOf } from '../../sqlite/query.ts';
+import { dueReads, minutes, serviceState } from '../file/schema.ts';
+import { mirrorStatus } from '../file/view-columns.ts';
+
+const GLANCE = query(() =>
+  select({
+    state: mirrorStatus.state,
+    state_cause: mirrorStatus.state_cause,
+    last_delivery_at: mirrorStatus.last_delivery_at,
+    last_accepted_at: scalar(select({ atMs: serviceState.acceptedAtMs }).from(serviceState)),
+    last_full_sync_at: mirrorStatus.last_full_sync_at,
+    oldest_verified_at: mirrorStatus.oldest_verified_at,
+    open_gaps: mirrorStatus.open_gaps,
+    last_seq: mirrorStatus.last_seq,
+    alive_at: mirrorStatus.alive_at,
+  }).from(mirrorStatus),
+);
 
 /** Columns of the status that cost next to nothing, whatever the mirror's size. */
-export function glance(db: Db): Partial<Status> {
-  const sql = `
-    SELECT state, state_cause, last_delivery_at, (SELECT accepted_at_ms FROM service_state) AS last_accepted_at, last_full_sync_at,
-      oldest_verified_at, open_gaps, last_seq, alive_at
-    FROM mirror_status`;
-  return onlyRow(prepared<[], Partial<Status>>(db, sql));
-}
-
-interface RequestGroup {
-  readonly reason: string;
-  readonly products: number;
-  readonly isSuspect: boolean;
-  readonly sinceMs: number;
-}
-
-export interface PendingReads {
-  readonly groups: readonly RequestGroup[];
-  /** Only the most urgent requests were counted. */
-  readonly isPartial: boolean;
+export function glance(db: Db): RowOf<typeof GLANCE> {
+  return GLANCE.only(db);
 }
 
 const COUNTED = 2_000;
 
-const GROUPS = `
-  SELECT reason, is_suspect AS isSuspect, count(*) AS products, min(first_made_at_ms) AS sinceMs
-  FROM (
-    SELECT * FROM due_reads WHERE held = 0
-    ORDER BY priority, first_made_at_ms LIMIT ${COUNTED + 1}
-  )
-  GROUP BY reason, is_suspect ORDER BY products DESC`;
-
 /** Without requests held by the mass-removal guard. */
-export function pendingReads(db: Db): PendingReads {
-  type Row = Omit<RequestGroup, 'isSuspect'> & { readonly isSuspect: number };
-  const rows = prepared<[], Row>(db, GROUPS).all();
+const GROUPS = query(() => {
+  const urgent = select({
+    reason: dueReads.reason,
+    isSuspect: dueReads.isSuspect,
+    firstMadeAtMs: dueReads.firstMadeAtMs,
+  })
+    .from(dueReads)
+    .where(eq(dueReads.held, 0))
+    .orderBy(asc(dueReads.priority), asc(dueReads.firstMadeAtMs))
+    .limit(COUNTED + 1)
+    .as('urgent');
+  const products = count();
+  return select({
+    reason: urgent.reason,
+    isSuspect: urgent.isSuspect,
+    products,
+    sinceMs: sql<number>`${min(urgent.firstMadeAtMs)}`,
+  })
+    .from(urgent)
+    .groupBy(urgent.reason, urgent.isSuspect)
+    .orderBy(desc(products));
+});
+
+export function pendingReads(db: Db) {
+  const groups = GROUPS.all(db).map((group) => withBooleans(group, 'isSuspect'));
+  const counted = groups.reduce((sum, { products }) => sum + products, 0);
   return {
-    groups: rows.map((row) => ({ ...row, isSuspect: row.isSuspect === 1 })),
-    isPartial: rows.reduce((sum, { products }) => sum + products, 0) > COUNTED,
+    groups,
+    /** Only the most urgent requests were counted. */
+    isPartial: counted > COUNTED,
   };
 }
+
+export type PendingReads = ReturnType<typeof pendingReads>;
 
 export interface NotedMinute {
   readonly minute: number;
   readonly values: Readonly<Record<string, number>>;
 }
 
+const NOTED = query((given: Given<{ sinceMs: number }>) =>
+  select({ minute: minutes.minute, valuesJson: minutes.valuesJson })
+    .from(minutes)
+    .where(gte(minutes.minute, sql`${given.sinceMs} / 60000`))
+    .orderBy(asc(minutes.minute)),
+);
+
 export function notedMinutes(db: Db, args: { readonly sinceMs: number }): NotedMinute[] {
-  return prepared<object, { minute: number; valuesJson: string }>(
-    db,
-    'SELECT minute, values_json AS valuesJson FROM minutes WHERE minute >= @sinceMs / 60000 ORDER BY minute',
-  )
-    .all(args)
-    .map(({ minute, valuesJson }) => ({
-      minute,
-      values: JSON.parse(valuesJson) as NotedMinute['values'],
-    }));
+  return NOTED.all(db, args).map(({ minute, valuesJson }) => ({
+    minute,
+    values: JSON.parse(valuesJson) as NotedMinute['values'],
+  }));
 }

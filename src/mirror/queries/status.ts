@@ -1,78 +1,95 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { desc, eq, gt, isNotNull, max, and, asc, min, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { column, onlyRow, prepared } from '../../sqlite/prepared.ts';
-import type { MirrorState } from '../file/state.ts';
+import { countOf, query, scalar, select, withBooleans, type Given, type RowOf } from '../../sqlite/query.ts';
+import { inbox } from '../../inbox/inbox-table.ts';
+import { deadLetters, dueReads, liveCounts as counts, mirrorState, serviceState } from '../file/schema.ts';
+import { mirrorStatus } from '../file/view-columns.ts';
 
-export interface Status {
-  readonly epoch: string;
-  readonly schema_version: number;
-  readonly state: MirrorState;
-  readonly state_cause: string | null;
-  readonly last_delivery_at: number | null;
-  /** When a webhook of the store was last accepted. */
-  readonly last_accepted_at: number | null;
-  readonly last_full_sync_at: number | null;
-  readonly oldest_verified_at: number | null;
-  readonly pending_reads: number;
-  readonly suspect_count: number;
-  readonly open_gaps: number;
-  readonly last_seq: number;
-  readonly alive_at: number | null;
-  readonly products: number;
-  readonly variants: number;
-  readonly levels: number;
-  readonly parked_reads: number;
-  readonly failing_reads: number;
-  readonly last_read_error: string | null;
-  /** Products held by the mass-removal guard, whole or in part. */
-  readonly held_removals: number;
-  readonly dead_letters: number;
+const LIVE_COUNTS = query(() =>
+  select({ products: counts.products, variants: counts.variants, levels: counts.levels }).from(counts),
+);
+
+export function liveCounts(db: Db): RowOf<typeof LIVE_COUNTS> {
+  return LIVE_COUNTS.only(db);
 }
 
-type LiveCounts = Pick<Status, 'products' | 'variants' | 'levels'>;
+const HAS_FAILED = isNotNull(dueReads.failedAtMs);
 
-export function liveCounts(db: Db): LiveCounts {
-  return onlyRow(prepared<[], LiveCounts>(db, 'SELECT products, variants, levels FROM live_counts'));
-}
+const LAST_READ_ERROR = scalar(
+  select({ lastError: dueReads.lastError })
+    .from(dueReads)
+    .where(HAS_FAILED)
+    .orderBy(desc(dueReads.failedAtMs))
+    .limit(1),
+);
 
-const STATUS = 'SELECT *, (SELECT accepted_at_ms FROM service_state) AS last_accepted_at FROM mirror_status';
+/** Ids are consecutive (src/mirror/writer/commands.ts). */
+const DEAD_LETTERS = sql<number>`coalesce(
+  ${scalar(select({ id: max(deadLetters.id) }).from(deadLetters))}
+  - ${scalar(select({ id: min(deadLetters.id) }).from(deadLetters))} + 1,
+  0
+)`;
+
+const STATUS = query(() =>
+  select({
+    epoch: mirrorStatus.epoch,
+    schema_version: mirrorStatus.schema_version,
+    state: mirrorStatus.state,
+    state_cause: mirrorStatus.state_cause,
+    last_delivery_at: mirrorStatus.last_delivery_at,
+    /** When a webhook of the store was last accepted. */
+    last_accepted_at: serviceState.acceptedAtMs,
+    last_full_sync_at: mirrorStatus.last_full_sync_at,
+    oldest_verified_at: mirrorStatus.oldest_verified_at,
+    pending_reads: mirrorStatus.pending_reads,
+    suspect_count: mirrorStatus.suspect_count,
+    open_gaps: mirrorStatus.open_gaps,
+    last_seq: mirrorStatus.last_seq,
+    alive_at: mirrorStatus.alive_at,
+    products: counts.products,
+    variants: counts.variants,
+    levels: counts.levels,
+    parked_reads: countOf(dueReads, and(eq(dueReads.givenUp, 1), HAS_FAILED)),
+    failing_reads: countOf(dueReads, HAS_FAILED),
+    last_read_error: LAST_READ_ERROR,
+    /** Products held by the mass-removal guard, whole or in part. */
+    held_removals: countOf(dueReads, eq(dueReads.held, 1)),
+    dead_letters: DEAD_LETTERS,
+  })
+    .from(mirrorStatus)
+    .crossJoin(serviceState)
+    .crossJoin(counts),
+);
+
+export type Status = Readonly<RowOf<typeof STATUS>>;
 
 /** From indexes and maintained counts: the cost grows with the read requests, not with the mirror. */
 export function status(db: Db): Status {
-  const count = (sql: string): number => column<[], number>(db, sql).get() ?? 0;
-  return {
-    ...onlyRow(prepared<[], Status>(db, STATUS)),
-    ...liveCounts(db),
-    parked_reads: count('SELECT count(*) FROM due_reads WHERE given_up = 1 AND failed_at_ms IS NOT NULL'),
-    failing_reads: count('SELECT count(*) FROM due_reads WHERE failed_at_ms IS NOT NULL'),
-    last_read_error:
-      column<[], string>(
-        db,
-        'SELECT last_error FROM due_reads WHERE failed_at_ms IS NOT NULL ORDER BY failed_at_ms DESC LIMIT 1',
-      ).get() ?? null,
-    held_removals: count('SELECT count(*) FROM due_reads WHERE held = 1'),
-    // Ids are consecutive (src/mirror/writer/commands.ts).
-    dead_letters: count(
-      'SELECT coalesce((SELECT max(id) FROM dead_letters) - (SELECT min(id) FROM dead_letters) + 1, 0)',
+  return STATUS.only(db);
+}
+
+const LAST_SEQ = scalar(select({ seq: max(inbox.seq) }).from(inbox));
+
+const LAG = query(() =>
+  select({
+    deliveries: sql<number>`max(0, coalesce(${LAST_SEQ}, 0) - ${mirrorState.inboxSeq})`,
+    /** Arrival of the first; null if there is none. */
+    sinceMs: scalar(
+      select({ arrivedAtMs: inbox.arrivedAtMs })
+        .from(inbox)
+        .where(gt(inbox.seq, mirrorState.inboxSeq))
+        .orderBy(asc(inbox.seq))
+        .limit(1),
     ),
-  };
-}
+  }).from(mirrorState),
+);
 
-export interface Lag {
-  readonly deliveries: number;
-  /** Arrival of the first; null if there is none. */
-  readonly sinceMs: number | null;
-}
-
-const LAG = `
-  SELECT
-    max(0, coalesce((SELECT max(seq) FROM inbox), 0) - inbox_seq) AS deliveries,
-    (SELECT arrived_at_ms FROM inbox WHERE seq > inbox_seq ORDER BY seq LIMIT 1) AS sinceMs
-  FROM mirror_state`;
+export type Lag = Readonly<RowOf<typeof LAG>>;
 
 export function lag(db: Db): Lag {
-  return onlyRow(prepared<[], Lag>(db, LAG));
+  return LAG.only(db);
 }
 
 /** Sample for causes, metrics, plots and pages. */
@@ -105,22 +122,25 @@ function pragma(db: Db, name: 'page_count' | 'page_size'): number {
   return db.pragma(name, { simple: true }) as number;
 }
 
+const LAST_FULL_SYNC = query(() => select({ atMs: serviceState.lastFullSyncAtMs }).from(serviceState));
+
 export function lastFullSync(db: Db): number | null {
-  return column<[], number | null>(db, 'SELECT last_full_sync_at_ms FROM service_state').get() ?? null;
+  return LAST_FULL_SYNC.only(db).atMs;
 }
 
-interface FailedReads {
-  readonly attempts: number;
-  readonly faults: number;
-  readonly failedAtMs: number | null;
-  readonly isGivenUp: boolean;
-}
+const FAILURE = query((given: Given<{ productId: string }>) =>
+  select({
+    attempts: dueReads.attempts,
+    faults: dueReads.faults,
+    failedAtMs: dueReads.failedAtMs,
+    isGivenUp: dueReads.givenUp,
+  })
+    .from(dueReads)
+    .where(eq(dueReads.productId, given.productId)),
+);
 
-export function failureOf(db: Db, { productId }: { readonly productId: string }): FailedReads {
-  const sql = `
-    SELECT attempts, faults, failed_at_ms AS failedAtMs, given_up AS isGivenUp
-    FROM due_reads WHERE product_id = ?`;
-  type Row = Omit<FailedReads, 'isGivenUp'> & { readonly isGivenUp: number };
-  const found = prepared<[string], Row>(db, sql).get(productId);
-  return { attempts: 0, faults: 0, failedAtMs: null, ...found, isGivenUp: found?.isGivenUp === 1 };
+const NO_FAILURE: RowOf<typeof FAILURE> = { attempts: 0, faults: 0, failedAtMs: null, isGivenUp: 0 };
+
+export function failureOf(db: Db, args: { readonly productId: string }) {
+  return withBooleans(FAILURE.get(db, args) ?? NO_FAILURE, 'isGivenUp');
 }

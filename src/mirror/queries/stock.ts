@@ -1,12 +1,12 @@
 /** Pages of three views (docs/http-api.md#private-listener, docs/reading-the-mirror.md#views). */
+import type { SQL } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { and, asc, eq, getViewSelectedFields, gt, gte, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { prepared } from '../../sqlite/prepared.ts';
-import { position, type Position, type ViewRow } from './changes.ts';
+import { query, select, type Given, type Query, type RowOf } from '../../sqlite/query.ts';
 import { fewSuspects, isDistrusted } from '../file/suspicion.ts';
-
-type VariantRow = ViewRow & { readonly variant_id: string };
-type StockRow = VariantRow & { readonly warehouse_id: string };
-type SellableRow = VariantRow & { readonly warehouse_id: string | null };
+import { mirrorSellable, mirrorStock, mirrorVariants } from '../file/view-columns.ts';
+import { position, type Position } from './changes.ts';
 
 /** An absent value matches any. */
 export interface StockFilter {
@@ -31,93 +31,125 @@ export interface StockKey {
   readonly warehouseId: string;
 }
 
-type KeyedPage<R> = Page<R> & { readonly last: StockKey | null };
-type Examined<R> = Page<R> & { readonly last: R | null };
+/** An index finds rows by these columns. */
+type Indexed = 'variant_id' | 'sku' | 'product_id';
 
-export function sellableRows(
-  db: Db,
-  args: StockFilter & { readonly after: StockKey; readonly limit: number },
-): KeyedPage<SellableRow> {
-  const { variantId, warehouseId } = args.after;
-  const view = {
-    name: 'mirror_sellable',
-    from: 'variant_id >= ?',
-    after: [variantId],
-    order: 'variant_id, warehouse_id',
-    // The total has no warehouse, which no SQL comparison places before the others.
-    isSeen: (row: SellableRow) => row.variant_id === variantId && (row.warehouse_id ?? '') <= warehouseId,
-  };
-  return keyed(pageOf<SellableRow>(db, view, args));
+interface Start extends StockKey {
+  /** The value of the indexed column; null to find all rows. */
+  readonly sought: string | null;
 }
 
-function keyed<Row extends SellableRow>({ last, ...page }: Examined<Row>): KeyedPage<Row> {
+type Rows<Row> = Query<Start, Row>;
+type Pages<Row> = Readonly<Record<Indexed | 'all', Rows<Row>>>;
+
+/** @param rowsWhere the query for the rows after the start that satisfy a further condition. */
+function pagesOf<Row>(
+  columns: Readonly<Record<Indexed, SQLiteColumn>>,
+  rowsWhere: (condition: (given: Given<Start>) => SQL | undefined) => Rows<Row>,
+): Pages<Row> {
+  return {
+    all: rowsWhere(() => undefined),
+    variant_id: rowsWhere(({ sought }) => eq(columns.variant_id, sought)),
+    sku: rowsWhere(({ sought }) => eq(columns.sku, sought)),
+    product_id: rowsWhere(({ sought }) => eq(columns.product_id, sought)),
+  };
+}
+
+/** Also rows of the last variant that the previous page has shown. */
+const SELLABLE = pagesOf(mirrorSellable, (condition) =>
+  query((given: Given<Start>) =>
+    select(getViewSelectedFields(mirrorSellable))
+      .from(mirrorSellable)
+      .where(and(condition(given), gte(mirrorSellable.variant_id, given.variantId)))
+      .orderBy(asc(mirrorSellable.variant_id), asc(mirrorSellable.warehouse_id)),
+  ),
+);
+
+const STOCK = pagesOf(mirrorStock, (condition) =>
+  query((given: Given<Start>) =>
+    select(getViewSelectedFields(mirrorStock))
+      .from(mirrorStock)
+      .where(
+        and(
+          condition(given),
+          sql`(${mirrorStock.variant_id}, ${mirrorStock.warehouse_id})
+            > (${given.variantId}, ${given.warehouseId})`,
+        ),
+      )
+      .orderBy(asc(mirrorStock.variant_id), asc(mirrorStock.warehouse_id)),
+  ),
+);
+
+const VARIANTS = pagesOf(mirrorVariants, (condition) =>
+  query((given: Given<Start>) =>
+    select(getViewSelectedFields(mirrorVariants))
+      .from(mirrorVariants)
+      .where(and(condition(given), gt(mirrorVariants.variant_id, given.variantId)))
+      .orderBy(asc(mirrorVariants.variant_id)),
+  ),
+);
+
+type SellableRow = RowOf<typeof SELLABLE.all>;
+type StockRow = RowOf<typeof STOCK.all>;
+type VariantRow = RowOf<typeof VARIANTS.all>;
+
+type KeyedPage<Row> = Page<Row> & { readonly last: StockKey | null };
+type Examined<Row> = Page<Row> & { readonly last: Row | null };
+
+type PageArgs = StockFilter & { readonly after: StockKey; readonly limit: number };
+
+export function sellableRows(db: Db, args: PageArgs): KeyedPage<SellableRow> {
+  const { variantId, warehouseId } = args.after;
+  // The total has no warehouse, which no SQL comparison places before the others.
+  const isSeen = (row: SellableRow): boolean =>
+    row.variant_id === variantId && (row.warehouse_id ?? '') <= warehouseId;
+  return keyed(pageOf(db, SELLABLE, { ...args, isSeen }));
+}
+
+export function stockRows(db: Db, args: PageArgs): KeyedPage<StockRow> {
+  return keyed(pageOf(db, STOCK, args));
+}
+
+export function variantRows(
+  db: Db,
+  args: Omit<PageArgs, 'warehouseId' | 'after'> & { readonly after: string },
+): Page<VariantRow> & { readonly last: string | null } {
+  const after = { variantId: args.after, warehouseId: '' };
+  const { last, ...page } = pageOf(db, VARIANTS, { ...args, after });
+  return { ...page, last: last && last.variant_id };
+}
+
+function keyed<Row extends Pick<SellableRow, 'variant_id' | 'warehouse_id'>>({
+  last,
+  ...page
+}: Examined<Row>): KeyedPage<Row> {
   return {
     ...page,
     last: last && { variantId: last.variant_id, warehouseId: last.warehouse_id ?? '' },
   };
 }
 
-export function stockRows(
-  db: Db,
-  args: StockFilter & { readonly after: StockKey; readonly limit: number },
-): KeyedPage<StockRow> {
-  const { variantId, warehouseId } = args.after;
-  const view = {
-    name: 'mirror_stock',
-    from: '(variant_id, warehouse_id) > (?, ?)',
-    after: [variantId, warehouseId],
-    order: 'variant_id, warehouse_id',
-  };
-  return keyed(pageOf<StockRow>(db, view, args));
-}
-
-export function variantRows(
-  db: Db,
-  args: Omit<StockFilter, 'warehouseId'> & { readonly after: string; readonly limit: number },
-): Page<VariantRow> & { readonly last: string | null } {
-  const view = {
-    name: 'mirror_variants',
-    from: '(variant_id) > (?)',
-    after: [args.after],
-    order: 'variant_id',
-  };
-  const { last, ...page } = pageOf<VariantRow>(db, view, args);
-  return { ...page, last: last && last.variant_id };
-}
-
-interface View<Row> {
-  readonly name: string;
-  /** Condition for the rows after `after`, and perhaps some before, which `isSeen` skips. */
-  readonly from: string;
-  readonly after: readonly string[];
-  readonly order: string;
-  readonly isSeen?: (row: Row) => boolean;
-}
-
-type Condition = [column: string, value: string | number];
-
-interface Sought {
-  readonly conditions: readonly Condition[];
-  readonly variantIds: readonly string[] | undefined;
-}
+type Filtered = Indexed | 'warehouse_id' | 'suspect' | 'trusted';
+type Condition = readonly [column: Filtered, value: string | number];
+type Seek = readonly [column: Indexed, value: string];
 
 /** Rows examined per call, so that a selective filter does not occupy the thread. */
 const LOOK_AT = 5_000;
 
 /** @returns also the last row examined, matching or not: the next page continues after it. */
-function pageOf<Row extends ViewRow>(
+function pageOf<Row extends { readonly [Column in Filtered]?: string | number | null }>(
   db: Db,
-  view: View<Row>,
-  filter: StockFilter & { readonly limit: number },
+  pages: Pages<Row>,
+  args: PageArgs & { readonly isSeen?: (row: Row) => boolean },
 ): Examined<Row> {
-  // The first condition may use an index; the others are checked row by row.
-  const all: [string, string | number | undefined][] = [
-    ['variant_id', filter.variantId],
-    ['sku', filter.sku],
-    ['product_id', filter.productId],
-    ['warehouse_id', filter.warehouseId],
-    ['suspect', filter.suspect],
-    ['trusted', filter.trusted],
+  const { isSeen } = args;
+  const all: readonly (readonly [Filtered, string | number | undefined])[] = [
+    ['variant_id', args.variantId],
+    ['sku', args.sku],
+    ['product_id', args.productId],
+    ['warehouse_id', args.warehouseId],
+    ['suspect', args.suspect],
+    ['trusted', args.trusted],
   ];
   const conditions = all.filter((each): each is Condition => each[1] !== undefined);
   const fits = (row: Row): boolean => conditions.every(([column, value]) => row[column] === value);
@@ -126,9 +158,9 @@ function pageOf<Row extends ViewRow>(
     const rows: Row[] = [];
     let last: Row | null = null;
     let looked = 0;
-    for (const row of candidates<Row>(db, view, { conditions, variantIds: filter.variantIds })) {
-      if (view.isSeen?.(row) === true) continue;
-      if (rows.length === filter.limit || looked === LOOK_AT) return { ...now, rows, last, hasMore: true };
+    for (const row of candidates(db, pages, args)) {
+      if (isSeen?.(row) === true) continue;
+      if (rows.length === args.limit || looked === LOOK_AT) return { ...now, rows, last, hasMore: true };
       looked += 1;
       last = row;
       if (fits(row)) rows.push(row);
@@ -137,28 +169,29 @@ function pageOf<Row extends ViewRow>(
   })();
 }
 
-function* candidates<Row>(
-  db: Db,
-  { name, from, after, order }: View<Row>,
-  { conditions, variantIds }: Sought,
-): Iterable<Row> {
-  const [first] = conditions;
-  const isIndexed = first !== undefined && ['variant_id', 'sku', 'product_id'].includes(first[0]);
-  const suspects = !isIndexed && wantsSuspects(db, conditions) ? fewSuspects(db) : null;
-  // In the order of the view, which the next page continues.
-  const ids = variantIds?.toSorted() ?? suspects;
-  const seeks = ids?.map((id): Condition => ['variant_id', id]) ?? [isIndexed ? first : null];
-  for (const seek of seeks) {
-    const sql = `
-      SELECT * FROM ${name} WHERE ${seek === null ? '' : `${seek[0]} = ? AND`} ${from}
-      ORDER BY ${order}`;
-    yield* prepared<unknown[], Row>(db, sql).iterate(...(seek === null ? [] : [seek[1]]), ...after);
-  }
+/** Rows that an index finds; they need not match the whole filter. */
+function* candidates<Row>(db: Db, pages: Pages<Row>, args: PageArgs): Iterable<Row> {
+  const seeks = seeksOf(db, args);
+  if (seeks === null) yield* pages.all.iterate(db, { ...args.after, sought: null });
+  else for (const [column, sought] of seeks) yield* pages[column].iterate(db, { ...args.after, sought });
 }
 
-function wantsSuspects(db: Db, conditions: readonly Condition[]): boolean {
-  return conditions.some(
-    ([column, value]) =>
-      (column === 'suspect' && value === 1) || (column === 'trusted' && value === 0 && !isDistrusted(db)),
-  );
+/** @returns null if no index helps. */
+function seeksOf(db: Db, filter: StockFilter): readonly Seek[] | null {
+  const seek = seekOf(filter);
+  const suspects = seek === null && wantsSuspects(db, filter) ? fewSuspects(db) : null;
+  // In the order of the view, which the next page continues.
+  const ids = filter.variantIds?.toSorted() ?? suspects;
+  return ids?.map((id): Seek => ['variant_id', id]) ?? (seek && [seek]);
+}
+
+function seekOf({ variantId, sku, productId }: StockFilter): Seek | null {
+  if (variantId !== undefined) return ['variant_id', variantId];
+  if (sku !== undefined) return ['sku', sku];
+  if (productId !== undefined) return ['product_id', productId];
+  return null;
+}
+
+function wantsSuspects(db: Db, { suspect, trusted }: StockFilter): boolean {
+  return suspect === 1 || (trusted === 0 && !isDistrusted(db));
 }

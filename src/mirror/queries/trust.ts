@@ -1,60 +1,70 @@
 /** Which rows of `mirror_sellable` are not trusted (docs/http-api.md#trust). */
 import type { Db } from '../../sqlite/open.ts';
-import { onlyRow, prepared } from '../../sqlite/prepared.ts';
-import type { MirrorState } from '../file/state.ts';
-import { fewSuspects, isDistrusted, type WhyNot } from '../file/suspicion.ts';
+import { isListed, query, select, type Given, type RowOf } from '../../sqlite/query.ts';
+import { fewSuspects, isDistrusted, MOST_LISTED, type WhyNot } from '../file/suspicion.ts';
+import { mirrorSellable, mirrorStatus } from '../file/view-columns.ts';
 
-export interface UntrustedRow {
-  readonly variant_id: string;
-  readonly warehouse_id: string | null;
-  readonly why_not: WhyNot;
-}
+const SHOWN = query(() =>
+  select({
+    state: mirrorStatus.state,
+    cause: mirrorStatus.state_cause,
+    /** Holds for a copy that has all changes up to this number. */
+    last_seq: mirrorStatus.last_seq,
+  }).from(mirrorStatus),
+);
 
-export interface TrustReport {
-  readonly state: MirrorState;
-  readonly cause: string | null;
+const COLUMNS = {
+  variant_id: mirrorSellable.variant_id,
+  warehouse_id: mirrorSellable.warehouse_id,
+  why_not: mirrorSellable.why_not,
+};
+
+const FIRST = query(() =>
+  select(COLUMNS)
+    .from(mirrorSellable)
+    .limit(MOST_LISTED + 1),
+);
+
+/** One statement for all variants is four times faster than one for each. */
+const OF_VARIANTS = query((given: Given<{ idsJson: string }>) =>
+  select(COLUMNS).from(mirrorSellable).where(isListed(mirrorSellable.variant_id, given.idsJson)),
+);
+
+type Row = Readonly<RowOf<typeof FIRST>>;
+export type UntrustedRow = Row & { readonly why_not: WhyNot };
+
+export interface TrustReport extends Readonly<RowOf<typeof SHOWN>> {
   /** No row is trusted, whatever its own grounds. */
   readonly isDistrusted: boolean;
-  /** Holds for a copy that has all changes up to this number. */
-  readonly last_seq: number;
   /** null if there are more than `MOST_LISTED`. */
   readonly untrusted: readonly UntrustedRow[] | null;
 }
 
-/** A consumer can replace its list of so many at once. */
-export const MOST_LISTED = 1_000;
-
-const COLUMNS = 'variant_id, warehouse_id, why_not';
+const isUntrusted = (row: Row): row is UntrustedRow => row.why_not !== null;
 
 /** Starts from the grounds, so that the cost grows with the doubts, not with the mirror. */
 export function trust(db: Db): TrustReport {
   return db.transaction(() => {
-    const sql = 'SELECT state, state_cause AS cause, last_seq FROM mirror_status';
-    const shown = onlyRow(prepared<[], Omit<TrustReport, 'isDistrusted' | 'untrusted'>>(db, sql));
+    const shown = SHOWN.only(db);
     const isAll = isDistrusted(db);
-    return { ...shown, isDistrusted: isAll, untrusted: isAll ? everyRow(db) : doubtfulRows(db) };
+    const rows = isAll ? FIRST.iterate(db) : doubtful(db);
+    return { ...shown, isDistrusted: isAll, untrusted: untrustedOf(rows) };
   })();
 }
 
-function everyRow(db: Db): readonly UntrustedRow[] | null {
-  const sql = `SELECT ${COLUMNS} FROM mirror_sellable LIMIT ${MOST_LISTED + 1}`;
-  const found = prepared<[], UntrustedRow>(db, sql).all();
-  return found.length > MOST_LISTED ? null : found;
+/** @returns null if there may be too many. */
+function doubtful(db: Db): Iterable<Row> | null {
+  const variantIds = fewSuspects(db);
+  return variantIds && OF_VARIANTS.iterate(db, { idsJson: JSON.stringify(variantIds) });
 }
 
-function doubtfulRows(db: Db): readonly UntrustedRow[] | null {
-  const variantIds = fewSuspects(db);
-  if (variantIds === null) return null;
-  // One statement for all is four times faster than one for each variant.
-  const rowsOf = prepared<[string], Omit<UntrustedRow, 'why_not'> & { readonly why_not: WhyNot | null }>(
-    db,
-    `SELECT ${COLUMNS} FROM mirror_sellable WHERE variant_id IN (SELECT value FROM json_each(?))`,
-  );
+function untrustedOf(rows: Iterable<Row> | null): readonly UntrustedRow[] | null {
+  if (rows === null) return null;
   const found: UntrustedRow[] = [];
-  for (const { why_not: why, ...row } of rowsOf.iterate(JSON.stringify(variantIds))) {
-    if (why === null) continue;
+  for (const row of rows) {
+    if (!isUntrusted(row)) continue;
     if (found.length === MOST_LISTED) return null;
-    found.push({ ...row, why_not: why });
+    found.push(row);
   }
   return found;
 }

@@ -1,7 +1,7 @@
 import type { Input, RunBegunInput } from '../../core/input.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { runOf, type RunRow } from '../queries/runs.ts';
+import { runOf, type RunRow } from '../file/run-row.ts';
 import { selectList } from '../file/statements.ts';
 import { FORGET_FAILURES, prepareFailure, RETRY_FAILURES } from './failures.ts';
 

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { OPEN_READ_KINDS } from '../../mirror/queries/open-reads.ts';
+import { OPEN_READ_KINDS } from '../../core/model.ts';
 import type { MirrorReader } from '../../mirror/mirror.ts';
 import { apiRouter, endOf, limitParameter, listEnd, reading, type ApiRouter } from './router.ts';
 import { instant, instantOrNull } from './rows.ts';

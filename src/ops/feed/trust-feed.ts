@@ -1,6 +1,7 @@
 /** The trust of all rows, computed at most once a second for all consumers (docs/http-api.md#trust). */
 import type { MirrorReader } from '../../mirror/mirror.ts';
-import { MOST_LISTED, type TrustReport } from '../../mirror/queries/trust.ts';
+import { MOST_LISTED } from '../../mirror/file/suspicion.ts';
+import type { TrustReport } from '../../mirror/queries/trust.ts';
 import type { StateSource } from '../state/state-sampler.ts';
 
 export interface Trust extends Omit<TrustReport, 'isDistrusted'> {

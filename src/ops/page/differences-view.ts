@@ -32,23 +32,14 @@ export function differencesView(
 }
 
 function differenceRow(row: Found['rows'][number], names: WarehouseNames) {
-  const text = (name: string): string | null => {
-    const value = row[name];
-    return typeof value === 'string' ? value : null;
-  };
-  const amount = (name: string): number | null => {
-    const value = row[name];
-    return typeof value === 'number' ? value : null;
-  };
-  const warehouseId = text('warehouse_id');
-  const reason = text('reason') ?? '';
-  const [oldQty, newQty] = [amount('old_qty'), amount('new_qty')];
+  const { old_qty: oldQty, new_qty: newQty, warehouse_id: warehouseId } = row;
+  const reason = row.reason ?? '';
   return {
     id: `difference-${row.seq}`,
     cells: [
-      instant(amount('recorded_at') ?? 0),
-      variantLink({ variantId: text('variant_id') ?? '', sku: text('sku') }),
-      [text('product_name'), text('variant_name')].filter((name) => name !== null && name !== '').join(', '),
+      instant(row.recorded_at),
+      variantLink({ variantId: row.variant_id, sku: row.sku }),
+      [row.product_name, row.variant_name].filter((name) => name !== null && name !== '').join(', '),
       warehouseId === null ? 'total' : warehouseView(warehouseId, names),
       quantity(oldQty),
       html`<b>${quantity(newQty)}</b>`,

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { remainingOf } from '../../../src/mirror/queries/runs.ts';
+import { remainingOf } from '../../../src/mirror/writer/run-progress.ts';
 import * as parsing from '../../../src/mirror/reader/parsing-queries.ts';
 import * as light from '../../../src/mirror/reader/queries.ts';
 import { dueReads } from '../../../src/mirror/queries/queue.ts';
@@ -21,7 +21,7 @@ function scans(db: Db, sql: string, large = LARGE): string[] {
     .prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql.replaceAll(/@\w+|\?/g, '1')}`)
     .all();
   const aliases = new Map(
-    [...sql.matchAll(/\b(?:FROM|JOIN)\s+`?(\w+)`?(?:\s+(?:AS\s+)?(\w+))?/gi)].map((m) => [m[2], m[1]]),
+    [...sql.matchAll(/\b(?:FROM|JOIN)\s+"?(\w+)"?(?:\s+(?:AS\s+)?(\w+))?/gi)].map((m) => [m[2], m[1]]),
   );
   return steps
     .map(({ detail }) => detail)

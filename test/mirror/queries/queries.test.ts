@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { remainingOf } from '../../../src/mirror/queries/runs.ts';
+import { remainingOf } from '../../../src/mirror/writer/run-progress.ts';
 import * as queries from '../../../src/mirror/reader/queries.ts';
 import { present } from '../../shared/present.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';

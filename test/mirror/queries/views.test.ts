@@ -2,7 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { getTableColumns } from 'drizzle-orm';
+import { getViewConfig, type SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { expect, test } from 'vitest';
+import { inbox } from '../../../src/inbox/inbox-table.ts';
+import * as declaredViews from '../../../src/mirror/file/view-columns.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import {
   delivery,
@@ -91,6 +95,39 @@ test.each(Object.entries(VIEWS))('every value of %s has the documented type', (v
       expect([INTEGERS.has(name) ? 'integer' : 'text', 'null'], name).toContain(row[name]);
     }
   }
+});
+
+const DECLARED = Object.values(declaredViews).map(getViewConfig);
+
+test.each(DECLARED)('queries know the columns of $name', ({ name, selectedFields }) => {
+  const writer = new DirectWriter();
+  fill(writer);
+  const columns = Object.values(selectedFields) as SQLiteColumn[];
+  expect(columns.map((column) => column.name)).toEqual(
+    values(writer.db, 'SELECT name FROM pragma_table_info(?)', name),
+  );
+  const types = columns.map((column) => `typeof("${column.name}") AS "${column.name}"`);
+  const found = rows(writer.db, `SELECT ${types.join(', ')} FROM ${name}`);
+  expect(found.length).toBeGreaterThan(0);
+  for (const column of columns) {
+    const allowed = [column.getSQLType(), ...(column.notNull ? [] : ['null'])];
+    expect(new Set([...allowed, ...found.map((row) => row[column.name])]), column.name).toEqual(
+      new Set(allowed),
+    );
+  }
+});
+
+test('queries know the columns of the inbox', () => {
+  const found = rows(writerDb(), `SELECT name, type, "notnull", pk FROM pragma_table_info('inbox')`);
+  const columns = Object.values(getTableColumns(inbox));
+  expect(
+    columns.map((column) => ({
+      name: column.name,
+      type: column.getSQLType().toUpperCase(),
+      notnull: column.notNull && !column.primary ? 1 : 0,
+      pk: column.primary ? 1 : 0,
+    })),
+  ).toEqual(found);
 });
 
 interface OldSqlite {

@@ -1,0 +1,13 @@
+import type { Run } from '../../core/runs.ts';
+import type { runs } from './schema.ts';
+
+export type RunRow = typeof runs.$inferSelect;
+
+export function runOf(row: RunRow): Run {
+  const { productIdsJson, listDone, ...rest } = row;
+  return {
+    ...rest,
+    listDone: listDone === 1,
+    productIds: productIdsJson === null ? null : (JSON.parse(productIdsJson) as string[]),
+  };
+}

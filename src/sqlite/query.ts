@@ -1,0 +1,110 @@
+/**
+ * Queries that drizzle builds from the schema: it checks the names, and the types of the rows follow from them.
+ * better-sqlite3 runs the text like any other statement, because drizzle's driver would copy each row, and cannot iterate.
+ */
+import type { Placeholder as PlaceholderOf, SQL, SQLWrapper } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { is, Placeholder, QueryBuilder, sql, SQLiteSyncDialect } from './drizzle.ts';
+import type { Db } from './open.ts';
+import { onlyRow, prepared } from './prepared.ts';
+
+type Fields = Readonly<Record<string, SQLiteColumn | SQL | SQL.Aliased>>;
+
+/** Begins a query whose rows have the names of `fields`. */
+export function select<F extends Fields>(fields: F) {
+  const named = Object.entries(fields).map(([name, field]) => [name, sql`${field}`.as(name)] as const);
+  // The columns themselves are the type, because they say what a left join makes nullable.
+  return new QueryBuilder().select(Object.fromEntries(named) as unknown as F);
+}
+
+/** What `select` has built. */
+interface Built<Row> extends SQLWrapper {
+  readonly _: { readonly result: readonly Row[] };
+}
+
+/** A parameter of the query for each property. */
+export type Given<Args> = { readonly [Name in keyof Args]: PlaceholderOf };
+
+type Bound<Args> = [keyof Args] extends [never] ? [] : [args: Args];
+
+export interface Query<Args, Row> {
+  all(db: Db, ...args: Bound<Args>): Row[];
+  get(db: Db, ...args: Bound<Args>): Row | undefined;
+  /** For a query that always finds one row. */
+  only(db: Db, ...args: Bound<Args>): Row;
+  /** Computes no row before it is taken. */
+  iterate(db: Db, ...args: Bound<Args>): IterableIterator<Row>;
+}
+
+export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
+
+/** @param build is called once, on first use. Every value except the parameters becomes part of the text. */
+export function query<Row, Args = object>(build: (given: Given<Args>) => Built<Row>): Query<Args, Row> {
+  let text: string | null = null;
+  const statement = (db: Db) =>
+    prepared<unknown[], Row>(db, (text ??= textOf(build(PARAMETERS as Given<Args>))));
+  return {
+    all: (db, ...args) => statement(db).all(...args),
+    get: (db, ...args) => statement(db).get(...args),
+    only: (db, ...args) => onlyRow(statement(db), ...args),
+    iterate: (db, ...args) => statement(db).iterate(...args),
+  };
+}
+
+const PARAMETERS = new Proxy({}, { get: (_, name) => sql.placeholder(String(name)) });
+
+/** Names the parameters, so that their order does not matter. */
+class Dialect extends SQLiteSyncDialect {
+  override escapeParam(_index: number, value?: unknown): string {
+    if (!is(value, Placeholder)) throw new Error(`a value outside the text: ${String(value)}`);
+    return `@${value.name}`;
+  }
+}
+
+/** Values are written into the text, because SQLite uses a partial index only if it sees the values of its condition. */
+function textOf(built: SQLWrapper): string {
+  return new Dialect().sqlToQuery(built.getSQL().inlineParams()).sql;
+}
+
+/** A truth value as SQLite has it. */
+export type Flag = 0 | 1;
+
+/** 1 if the condition holds. It must not be null. */
+export function flag(condition: SQLWrapper): SQL<Flag> {
+  return sql<Flag>`${condition}`;
+}
+
+/** @returns the row with these flags as booleans. */
+export function withBooleans<Row extends object, Name extends keyof Row>(
+  row: Row,
+  ...names: readonly Name[]
+): Omit<Row, Name> & Record<Name, boolean> {
+  const booleans = Object.fromEntries(names.map((name) => [name, row[name] === 1]));
+  return { ...row, ...(booleans as Record<Name, boolean>) };
+}
+
+/** The value of a query of one column, of its first row; null without a row. */
+export function scalar<T>(built: Built<Readonly<Record<string, T>>>): SQL<T | null> {
+  return sql<T | null>`${built}`;
+}
+
+type Source = SQLiteTable | SQL;
+
+export function countOf(table: Source, condition: SQL | undefined): SQL<number> {
+  return sql<number>`(select count(*) from ${table} where ${condition})`;
+}
+
+export function existsIn(table: Source, condition: SQL | undefined): SQL<Flag> {
+  return sql<Flag>`exists (select 1 from ${table} where ${condition})`;
+}
+
+/** To select from the ids of a JSON array, which `LISTED_ID` names. */
+export function listOf(idsJson: PlaceholderOf): SQL {
+  return sql`json_each(${idsJson}) as listed`;
+}
+
+export const LISTED_ID = sql<string>`listed.value`;
+
+export function isListed(column: SQLiteColumn, idsJson: PlaceholderOf): SQL {
+  return sql`${column} in (select value from json_each(${idsJson}))`;
+}
