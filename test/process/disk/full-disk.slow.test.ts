@@ -28,7 +28,11 @@ test.skipIf(!isAble)(
   `answers 503 on a full disk and repairs itself once there is room${needs}`,
   async (t) => {
     const disk = smallDisk(t, 48 * MB);
-    const { sandbox, mirror } = await startBoth(t, { products: 20 }, { folder: disk.folder });
+    const { sandbox, mirror } = await startBoth(
+      t,
+      { products: 20, ackTimeoutMs: 30_000 },
+      { folder: disk.folder },
+    );
     const healthUrl = mirror.webhookUrl.replace('/webhooks', '/healthz');
     const load = startLoad(t, sandbox, 100);
     await eventually(() => withStatus(load, 204).length > 50, { what: 'traffic' });
