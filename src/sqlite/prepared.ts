@@ -34,9 +34,3 @@ export function onlyRow<P extends unknown[], R>(query: Statement<P, R>, ...args:
     throw new Error(`no row, the database was changed by another program: ${query.source}`);
   return row;
 }
-
-/** The ids in `ids` that satisfy `rest`: joins to `l.value`, and a condition. */
-export function idsAmong(db: Db, ids: readonly string[], rest: string, ...args: unknown[]): string[] {
-  const sql = `SELECT l.value FROM json_each(?) l ${rest}`;
-  return column<unknown[], string>(db, sql).all(JSON.stringify(ids), ...args);
-}

@@ -1,15 +1,148 @@
 /** The next reads (docs/architecture.md#queue). A single view would sort every unread product: 280 ms, not 0.1. */
 import { PRIORITY } from '../../core/reasons.ts';
-import { RUN_PRIORITY, type RunKind } from '../../core/runs.ts';
+import { RUN_PRIORITY } from '../../core/runs.ts';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, not, or, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { column, idsAmong, prepared } from '../../sqlite/prepared.ts';
+import {
+  countOf,
+  existsIn,
+  isListed,
+  LISTED_ID,
+  listOf,
+  query,
+  select,
+  type Given,
+  type RowOf,
+} from '../../sqlite/query.ts';
+import {
+  dueReads as dueReadRows,
+  gaps,
+  liveCounts,
+  mirrorState,
+  products,
+  runs,
+  variants,
+} from '../file/schema.ts';
 
-export interface DueRead {
-  readonly productId: string;
-  readonly priority: number;
-  /** Failures so far: a product not yet tried goes before a retry of the same priority. */
-  readonly attempts: number;
+interface Now {
+  readonly nowMs: number;
+  /** JSON array of product ids. */
+  readonly exclude: string;
 }
+
+interface Room extends Now {
+  readonly limit: number;
+}
+
+const REQUESTED = query((given: Given<Room>) =>
+  select({
+    productId: dueReadRows.productId,
+    priority: dueReadRows.priority,
+    /** Failures so far: a product not yet tried goes before a retry of the same priority. */
+    attempts: dueReadRows.attempts,
+  })
+    .from(dueReadRows)
+    .where(
+      and(
+        lte(dueReadRows.notBeforeMs, given.nowMs),
+        lte(dueReadRows.retryAtMs, given.nowMs),
+        eq(dueReadRows.parked, 0),
+        not(isListed(dueReadRows.productId, given.exclude)),
+      ),
+    )
+    .orderBy(asc(dueReadRows.priority), asc(dueReadRows.attempts), asc(dueReadRows.firstMadeAtMs))
+    .limit(given.limit),
+);
+
+export type DueRead = Readonly<RowOf<typeof REQUESTED>>;
+
+/** The row of `due_reads` says when the product is read; a row that is only held says nothing about that. */
+const isRowDecisive = (given: Given<Now>) =>
+  or(eq(dueReadRows.held, 0), eq(dueReadRows.parked, 1), gt(dueReadRows.retryAtMs, given.nowMs));
+
+/** Once a read has failed, the product's row in `due_reads` says when it is read. */
+const isFree = (productId: SQLiteColumn, given: Given<Now>) =>
+  and(
+    not(isListed(productId, given.exclude)),
+    not(
+      existsIn(
+        dueReadRows,
+        and(eq(dueReadRows.productId, productId), isNotNull(dueReadRows.failedAtMs), isRowDecisive(given)),
+      ),
+    ),
+  );
+
+/** One row per gap, longest due first; only the first few are read. */
+const GAPS = query((given: Given<Now>) =>
+  select({
+    productId: sql<string>`${variants.productId}`,
+    priority: sql<number>`${PRIORITY.gap}`,
+    attempts: sql<number>`0`,
+  })
+    .from(gaps)
+    .crossJoin(variants)
+    .where(
+      and(
+        eq(variants.variantId, gaps.variantId),
+        lte(gaps.dueAtMs, given.nowMs),
+        isNotNull(variants.productId),
+        isFree(variants.productId, given),
+      ),
+    )
+    .orderBy(asc(gaps.dueAtMs)),
+);
+
+interface BarrierRoom extends Room {
+  readonly barrierMs: number;
+  readonly priority: number;
+}
+
+const untried = (given: Given<BarrierRoom>) => ({
+  productId: products.productId,
+  priority: sql<number>`${given.priority}`,
+  attempts: sql<number>`0`,
+});
+
+const UNREAD = query((given: Given<BarrierRoom>) =>
+  select(untried(given))
+    .from(products)
+    .where(
+      and(
+        isNull(products.goneAtMs),
+        lt(products.readAtMs, given.barrierMs),
+        isFree(products.productId, given),
+      ),
+    )
+    .orderBy(asc(products.readAtMs))
+    .limit(given.limit),
+);
+
+// Most recently active first. Products with a delivery since the barrier are not among these: `UNREAD` lists them
+// afterwards, because the chain of those deliveries shows what was lost.
+const UNTRUSTED = query((given: Given<BarrierRoom>) =>
+  select(untried(given))
+    .from(products)
+    .where(
+      and(
+        isNull(products.goneAtMs),
+        lt(products.evidenceAtMs, given.barrierMs),
+        isFree(products.productId, given),
+      ),
+    )
+    .orderBy(desc(products.evidenceAtMs))
+    .limit(given.limit),
+);
+
+const DOWNTIME_BARRIER = query(() =>
+  select({ trustedAfterMs: mirrorState.trustedAfterMs }).from(mirrorState),
+);
+
+const RUN_BARRIERS = query(() =>
+  select({ barrierMs: runs.readAfterMs, kind: runs.kind })
+    .from(runs)
+    .where(and(eq(runs.state, 'running'), isNull(runs.productIdsJson))),
+);
 
 interface DueReadsArgs {
   readonly nowMs: number;
@@ -17,67 +150,28 @@ interface DueReadsArgs {
   readonly exclude: readonly string[];
 }
 
-const NOT_EXCLUDED = 'product_id NOT IN (SELECT value FROM json_each(@exclude))';
-
-const REQUESTED = `
-  SELECT product_id AS productId, priority, attempts FROM due_reads
-  WHERE not_before_ms <= @nowMs AND retry_at_ms <= @nowMs AND parked = 0 AND ${NOT_EXCLUDED}
-  ORDER BY priority, attempts, first_made_at_ms LIMIT @limit`;
-
-/** Once a read has failed, the product's row in `due_reads` says when it is read; a held row says nothing about that. */
-const free = (table: string): string => `
-  ${table}.${NOT_EXCLUDED}
-  AND NOT EXISTS (
-    SELECT 1 FROM due_reads
-    WHERE due_reads.product_id = ${table}.product_id AND failed_at_ms IS NOT NULL
-      AND (held = 0 OR parked = 1 OR retry_at_ms > @nowMs)
-  )`;
-
-// One row per gap, longest due first; only the first few are read.
-const GAPS = `
-  SELECT variants.product_id AS productId, ${PRIORITY.gap} AS priority, 0 AS attempts
-  FROM gaps CROSS JOIN variants ON variants.variant_id = gaps.variant_id
-  WHERE gaps.due_at_ms <= @nowMs AND variants.product_id IS NOT NULL AND ${free('variants')}
-  ORDER BY gaps.due_at_ms`;
-
-const UNREAD = `
-  SELECT product_id AS productId, @priority AS priority, 0 AS attempts FROM products
-  WHERE gone_at_ms IS NULL AND read_at_ms < @barrierMs AND ${free('products')}
-  ORDER BY read_at_ms LIMIT @limit`;
-
-// Most recently active first. Products with a delivery since the barrier are not among these: `UNREAD` lists them
-// afterwards, because the chain of those deliveries shows what was lost.
-const UNTRUSTED = `
-  SELECT product_id AS productId, @priority AS priority, 0 AS attempts FROM products
-  WHERE gone_at_ms IS NULL AND evidence_at_ms < @barrierMs AND ${free('products')}
-  ORDER BY evidence_at_ms DESC LIMIT @limit`;
-
-const BARRIERS = `
-  SELECT read_after_ms AS barrierMs, kind FROM runs WHERE state = 'running' AND product_ids_json IS NULL`;
-
 export function dueReads(db: Db, { nowMs, limit, exclude }: DueReadsArgs): DueRead[] {
   const common = { nowMs, exclude: JSON.stringify(exclude) };
   const bound = { ...common, limit };
-  const found = prepared<object, DueRead>(db, REQUESTED).all(bound);
+  const found: DueRead[] = REQUESTED.all(db, bound);
   // Skip sources less urgent than the reads found: their queries are expensive when rows are many.
   const isBefore = (read: DueRead, priority: number): boolean =>
     read.priority < priority || (read.priority === priority && read.attempts === 0);
   const isWanted = (priority: number): boolean =>
     found.filter((read) => isBefore(read, priority)).length < limit;
   if (isWanted(PRIORITY.gap)) {
-    found.push(...firstOfEach(prepared<object, DueRead>(db, GAPS).iterate(common), limit));
+    found.push(...firstOfEach(GAPS.iterate(db, common), limit));
   }
-  const trustedAfterMs = column<[], number>(db, 'SELECT trusted_after_ms FROM mirror_state').get() ?? 0;
+  const { trustedAfterMs } = DOWNTIME_BARRIER.only(db);
   if (trustedAfterMs <= nowMs && isWanted(PRIORITY.downtime)) {
     const downtime = { ...bound, barrierMs: trustedAfterMs, priority: PRIORITY.downtime };
-    found.push(...prepared<object, DueRead>(db, UNTRUSTED).all(downtime));
-    found.push(...prepared<object, DueRead>(db, UNREAD).all(downtime));
+    found.push(...UNTRUSTED.all(db, downtime));
+    found.push(...UNREAD.all(db, downtime));
   }
-  const barriers = prepared<[], { readonly barrierMs: number; readonly kind: RunKind }>(db, BARRIERS).all();
-  for (const { kind, barrierMs } of barriers) {
+  for (const { kind, barrierMs } of RUN_BARRIERS.all(db)) {
     if (barrierMs > nowMs) continue;
     const ofRun = { ...bound, barrierMs, priority: RUN_PRIORITY[kind] };
-    found.push(...prepared<object, DueRead>(db, UNREAD).all(ofRun));
+    found.push(...UNREAD.all(db, ofRun));
   }
   return firstOfEach(
     found.toSorted((a, b) => a.priority - b.priority || a.attempts - b.attempts),
@@ -127,85 +221,111 @@ export function nextReads(db: Db, args: NextReadsArgs): NextReads {
   })();
 }
 
-/** No row of `due_reads` leads to a read of the product: it has none, or one that only the mass-removal guard holds. */
-const UNASKED = `
-  gone_at_ms IS NULL
-  AND ${NOT_EXCLUDED}
-  AND NOT EXISTS (
-    SELECT 1 FROM due_reads
-    WHERE due_reads.product_id = products.product_id AND (held = 0 OR parked = 1 OR retry_at_ms > @nowMs)
-  )`;
-
 /** A request does not exempt the product: more urgent ones may keep it waiting. A retry would take another's turn. */
-const UNTRIED = `
-  gone_at_ms IS NULL
-  AND ${NOT_EXCLUDED}
-  AND NOT EXISTS (
-    SELECT 1 FROM due_reads
-    WHERE due_reads.product_id = products.product_id AND due_reads.attempts > 0
-  )`;
+const FAIR = query((given: Given<{ exclude: string; readBeforeMs: number }>) =>
+  select({ productId: products.productId })
+    .from(products)
+    .where(
+      and(
+        isNull(products.goneAtMs),
+        not(isListed(products.productId, given.exclude)),
+        not(
+          existsIn(
+            dueReadRows,
+            and(eq(dueReadRows.productId, products.productId), gt(dueReadRows.attempts, 0)),
+          ),
+        ),
+        lt(products.readAtMs, given.readBeforeMs),
+      ),
+    )
+    .orderBy(asc(products.readAtMs))
+    .limit(1),
+);
 
 function fairRead(db: Db, exclude: string, readBeforeMs: number): string[] {
-  return column<object, string>(
-    db,
-    `SELECT product_id FROM products WHERE ${UNTRIED} AND read_at_ms < @readBeforeMs
-     ORDER BY read_at_ms LIMIT 1`,
-  ).all({ exclude, readBeforeMs });
+  return FAIR.all(db, { exclude, readBeforeMs }).map(({ productId }) => productId);
 }
 
-interface Room {
-  readonly nowMs: number;
-  /** JSON array of product ids. */
-  readonly exclude: string;
-  readonly limit: number;
-}
+/** No row of `due_reads` leads to a read of the product: it has none, or one that only the mass-removal guard holds. */
+const isUnasked = (given: Given<Now>) =>
+  and(
+    isNull(products.goneAtMs),
+    not(isListed(products.productId, given.exclude)),
+    not(existsIn(dueReadRows, and(eq(dueReadRows.productId, products.productId), isRowDecisive(given)))),
+  );
+
+const READ_LONG_AGO = query((given: Given<Room & { readonly readBeforeMs: number }>) =>
+  select({ productId: products.productId })
+    .from(products)
+    .where(and(isUnasked(given), lt(products.readAtMs, given.readBeforeMs)))
+    .orderBy(asc(products.readAtMs))
+    .limit(given.limit),
+);
 
 function readLongAgo(db: Db, readBeforeMs: number, room: Room): string[] {
-  return column<object, string>(
-    db,
-    `SELECT product_id FROM products WHERE ${UNASKED} AND read_at_ms < @readBeforeMs
-     ORDER BY read_at_ms LIMIT @limit`,
-  ).all({ ...room, readBeforeMs });
+  return READ_LONG_AGO.all(db, { ...room, readBeforeMs }).map(({ productId }) => productId);
 }
+
+const OLDEST_EVIDENCE = query((given: Given<Room>) =>
+  select({ productId: products.productId })
+    .from(products)
+    .where(isUnasked(given))
+    .orderBy(asc(products.evidenceAtMs))
+    .limit(given.limit),
+);
 
 function oldestEvidence(db: Db, room: Room): string[] {
-  return column<object, string>(
-    db,
-    `SELECT product_id FROM products WHERE ${UNASKED} ORDER BY evidence_at_ms LIMIT @limit`,
-  ).all(room);
+  return OLDEST_EVIDENCE.all(db, room).map(({ productId }) => productId);
 }
 
-export interface VerificationCounts {
-  readonly products: number;
-  /** Products read before the instant. */
-  readonly overdueAtEnd: number;
-}
+const VERIFICATION_COUNTS = query((given: Given<{ readBeforeMs: number }>) =>
+  select({
+    products: liveCounts.products,
+    /** Products read before the instant. */
+    overdueAtEnd: countOf(
+      products,
+      and(isNull(products.goneAtMs), lt(products.readAtMs, given.readBeforeMs)),
+    ),
+  }).from(liveCounts),
+);
+
+export type VerificationCounts = Readonly<RowOf<typeof VERIFICATION_COUNTS>>;
 
 export function verificationCounts(db: Db, args: { readonly readBeforeMs: number }): VerificationCounts {
-  const sql = `
-    SELECT
-      (SELECT products FROM live_counts) AS products,
-      (SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < @readBeforeMs) AS overdueAtEnd`;
-  return prepared<object, VerificationCounts>(db, sql).get(args) ?? { products: 0, overdueAtEnd: 0 };
+  return VERIFICATION_COUNTS.only(db, args);
 }
+
+const BUNDLES_DUE = query((given: Given<{ nowMs: number }>) =>
+  select({ id: mirrorState.id }).from(mirrorState).where(lte(mirrorState.bundlesDueAtMs, given.nowMs)),
+);
 
 /** A component of a bundle has changed, and the reads of the bundles are due. */
 export function areBundlesDue(db: Db, args: { readonly nowMs: number }): boolean {
-  const due = 'SELECT count(*) FROM mirror_state WHERE bundles_due_at_ms <= ?';
-  return column<[number], number>(db, due).get(args.nowMs) === 1;
+  return BUNDLES_DUE.get(db, args) !== undefined;
 }
+
+const UNREAD_SINCE = query((given: Given<{ idsJson: string; sinceMs: number }>) =>
+  select({ productId: LISTED_ID })
+    .from(listOf(given.idsJson))
+    .leftJoin(products, eq(products.productId, LISTED_ID))
+    .where(or(isNull(products.productId), lt(products.readAtMs, given.sinceMs))),
+);
 
 export function unreadSince(
   db: Db,
   args: { readonly productIds: readonly string[]; readonly sinceMs: number },
 ): string[] {
-  const isUnread =
-    'LEFT JOIN products p ON p.product_id = l.value WHERE p.product_id IS NULL OR p.read_at_ms < ?';
-  return idsAmong(db, args.productIds, isUnread, args.sinceMs);
+  const given = { idsJson: JSON.stringify(args.productIds), sinceMs: args.sinceMs };
+  return UNREAD_SINCE.all(db, given).map(({ productId }) => productId);
 }
 
+const NOT_MIRRORED = query((given: Given<{ idsJson: string }>) =>
+  select({ productId: LISTED_ID })
+    .from(listOf(given.idsJson))
+    .where(not(existsIn(products, and(eq(products.productId, LISTED_ID), isNull(products.goneAtMs))))),
+);
+
 export function notMirrored(db: Db, args: { readonly productIds: readonly string[] }): string[] {
-  const isAbsent =
-    'WHERE NOT EXISTS (SELECT 1 FROM products WHERE product_id = l.value AND gone_at_ms IS NULL)';
-  return idsAmong(db, args.productIds, isAbsent);
+  const given = { idsJson: JSON.stringify(args.productIds) };
+  return NOT_MIRRORED.all(db, given).map(({ productId }) => productId);
 }
