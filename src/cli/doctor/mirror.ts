@@ -32,8 +32,8 @@ export async function checkProcess(config: Config): Promise<Finding[]> {
   if (url === null) return [warn('OPS_PORT is 0: each start takes another port', 'set a fixed OPS_PORT')];
   const status = await statusOfOwn(config);
   if (status === null) {
-    const half = role === 'receiver' ? 'receiver' : 'mirror';
-    return [fail(`a ${half} runs, but not at ${url}`, 'set OPS_HOST and OPS_PORT to its values')];
+    const message = `a ${nameOf(config)} runs, but not at ${url}`;
+    return [fail(message, 'set OPS_HOST and OPS_PORT to its values')];
   }
   const { state, causes } = status;
   const accepted = lastAccepted(status);
@@ -44,13 +44,19 @@ export async function checkProcess(config: Config): Promise<Finding[]> {
   return [...found, ...accepted];
 }
 
+function nameOf({ role }: Config): string {
+  return role === 'receiver' ? 'receiver' : 'mirror';
+}
+
 /** The cause `unproven` says what to do if there was none. */
 function lastAccepted(status: object): Finding[] {
   const { success, data } = acceptedSchema.safeParse(status);
   return success ? [ok(`last webhook accepted from the store: ${ago(data.last_accepted_at)}`)] : [];
 }
 
-export async function checkWebhookListener({ webhook, database }: Config): Promise<Finding[]> {
+export async function checkWebhookListener(config: Config): Promise<Finding[]> {
+  const { webhook, database } = config;
+  const name = nameOf(config);
   if (!isDatabaseLocked(inboxPath(database.path))) return [];
   const url = urlOf(webhook, '/healthz');
   if (url === null) return [warn('PORT is 0: each start takes another port', 'set a fixed PORT')];
@@ -58,11 +64,11 @@ export async function checkWebhookListener({ webhook, database }: Config): Promi
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const { status } = await fetchDirectly(url, { redirect: 'manual', signal });
     if (status === 200) return [ok(`${url} accepts deliveries`)];
-    const remedy = 'see the mirror’s log, and check the disk; if another program listens there, correct PORT';
+    const remedy = `see the ${name}’s log, and check the disk; if another program listens there, correct PORT`;
     return [fail(`${url} answers ${status}: it cannot accept deliveries`, remedy)];
   } catch (error) {
     const cause = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
-    const remedy = 'set HOST and PORT to the mirror’s values; if they are right, restart the mirror';
-    return [fail(`a mirror runs, but ${url} does not answer (${cause})`, remedy)];
+    const remedy = `set HOST and PORT to the ${name}’s values; if they are right, restart the ${name}`;
+    return [fail(`a ${name} runs, but ${url} does not answer (${cause})`, remedy)];
   }
 }
