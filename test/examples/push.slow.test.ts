@@ -123,11 +123,11 @@ test('delivers each event in the order of its level through kill -9 of receiver 
   // The mirror has lost its file: each level is pushed as it is, once the store was read.
   await mirror.stop();
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
-  sandbox.access.accessDenied = true;
+  sandbox.reads.intercept = () => Promise.resolve({ status: 500, body: {} });
   mirror = await startMirror(t, sandbox, { folder: dirname(path), env: { OPS_PORT } });
   await eventually(() => sender.stderr.includes('has not read the whole store'), { what: 'it waits' });
   expect(linesOf(receivers)).toHaveLength(events.length);
-  sandbox.access.accessDenied = false;
+  sandbox.reads.intercept = null;
   await resync(mirror);
   await untilQuiet(mirror, sandbox);
   const levels = rows<Change>(
