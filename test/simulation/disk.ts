@@ -377,7 +377,7 @@ export function asBackup(mirror: Uint8Array): Uint8Array {
   // Bytes 18 and 19 of the header: a copy in memory has no write-ahead log.
   bytes.fill(1, 18, 20);
   const db = new Database(bytes);
-  db.exec('UPDATE service_state SET is_backup = 1, stopped_at_ms = alive_at_ms');
+  db.exec("UPDATE service_state SET is_backup = 1, state = 'stale', state_cause = 'stopped'");
   const backup = db.serialize();
   db.close();
   return backup;
