@@ -2,11 +2,12 @@
  * Queries that drizzle builds from the schema: it checks the names, and the types of the rows follow from them.
  * better-sqlite3 runs the text like any other statement, because drizzle's driver would copy each row, and cannot iterate.
  */
+import type { Statement } from 'better-sqlite3';
 import type { Placeholder as PlaceholderOf, SQL, SQLWrapper } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { is, Placeholder, QueryBuilder, sql, SQLiteSyncDialect } from './drizzle.ts';
 import type { Db } from './open.ts';
-import { onlyRow, prepared } from './prepared.ts';
+import { onlyRow, plannedOnce } from './prepared.ts';
 
 type Fields = Readonly<Record<string, SQLiteColumn | SQL | SQL.Aliased>>;
 
@@ -40,9 +41,31 @@ export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 
 /** @param build is called once, on first use. Every value except the parameters becomes part of the text. */
 export function query<Row, Args = object>(build: (given: Given<Args>) => Built<Row>): Query<Args, Row> {
+  return queryOf(build, (statement: Statement<unknown[], Row>) => statement);
+}
+
+/** A query of one column: its rows are values. */
+export function queryColumn<Value, Args = object>(
+  build: (given: Given<Args>) => Built<Readonly<Record<string, Value>>>,
+): Query<Args, Value> {
+  return queryOf(build, (statement: Statement<unknown[], Value>) => statement.pluck());
+}
+
+function queryOf<Row, Args>(
+  build: (given: Given<Args>) => SQLWrapper,
+  configure: (statement: Statement<unknown[], Row>) => Statement<unknown[], Row>,
+): Query<Args, Row> {
   let text: string | null = null;
-  const statement = (db: Db) =>
-    prepared<unknown[], Row>(db, (text ??= textOf(build(PARAMETERS as Given<Args>))));
+  const byConnection = new WeakMap<Db, Statement<unknown[], Row>>();
+  const statement = (db: Db): Statement<unknown[], Row> => {
+    let prepared = byConnection.get(db);
+    if (prepared === undefined) {
+      text ??= plannedOnce(textOf(build(PARAMETERS as Given<Args>)));
+      prepared = configure(db.prepare<unknown[], Row>(text));
+      byConnection.set(db, prepared);
+    }
+    return prepared;
+  };
   return {
     all: (db, ...args) => statement(db).all(...args),
     get: (db, ...args) => statement(db).get(...args),

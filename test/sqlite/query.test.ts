@@ -11,6 +11,7 @@ import {
   LISTED_ID,
   listOf,
   query,
+  queryColumn,
   scalar,
   select,
   withBooleans,
@@ -127,11 +128,11 @@ test('takes ids from a list', () => {
       .where(sql`${books.bookId} is null`),
   );
   expect(unknown.all(db, given)).toEqual([{ id: 'x' }]);
-  const listed = query(({ idsJson }: Given<{ idsJson: string }>) =>
+  const listed = queryColumn(({ idsJson }: Given<{ idsJson: string }>) =>
     select({ id: books.bookId })
       .from(books)
       .where(isListed(books.bookId, idsJson))
       .orderBy(asc(books.bookId)),
   );
-  expect(listed.all(db, given)).toEqual([{ id: 'a' }, { id: 'c' }]);
+  expect(listed.all(db, given)).toEqual(['a', 'c']);
 });

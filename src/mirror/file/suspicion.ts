@@ -16,7 +16,7 @@ const LEVEL_HAS_GAP = `EXISTS (
       WHERE gaps.variant_id = stock_levels.variant_id AND gaps.warehouse_id = stock_levels.warehouse_id
     )`;
 const VARIANT_HAS_GAP = 'EXISTS (SELECT 1 FROM gaps WHERE gaps.variant_id = variants.variant_id)';
-export const UNEXPLAINED = 'stock_levels.unexplained_at_ms IS NOT NULL';
+const UNEXPLAINED = 'stock_levels.unexplained_at_ms IS NOT NULL';
 const NOT_READ = `coalesce(products.read_at_ms < ${TRUSTED_AFTER}, 1)`;
 const UNREAD_PRODUCT = `products.gone_at_ms IS NULL AND products.read_at_ms < ${TRUSTED_AFTER}`;
 const UNMAPPED = 'variants.product_id IS NULL';

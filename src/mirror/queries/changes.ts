@@ -16,7 +16,7 @@ import {
   sql,
 } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { query, select, type Given, type RowOf } from '../../sqlite/query.ts';
+import { query, queryColumn, select, type Given, type RowOf } from '../../sqlite/query.ts';
 import { changes } from '../file/schema.ts';
 import { SHARE_BITS } from '../file/statements.ts';
 import { mirrorChanges, mirrorStatus } from '../file/view-columns.ts';
@@ -119,12 +119,12 @@ export function changesOf(
   return found;
 }
 
-const FIRST_SEQ = query(() => select({ seq: min(changes.seq) }).from(changes));
-const LAST_SEQ = query(() => select({ seq: max(changes.seq) }).from(changes));
+const FIRST_SEQ = queryColumn(() => select({ seq: min(changes.seq) }).from(changes));
+const LAST_SEQ = queryColumn(() => select({ seq: max(changes.seq) }).from(changes));
 
 export function* sharesNewestFirst(db: Db): Generator<number> {
-  const first = FIRST_SEQ.only(db).seq;
-  const last = LAST_SEQ.only(db).seq;
+  const first = FIRST_SEQ.only(db);
+  const last = LAST_SEQ.only(db);
   if (first === null || last === null) return;
   for (let share = shareOf(last); share >= shareOf(first); share -= 1) yield share;
 }

@@ -5,7 +5,7 @@ import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
 import { and, desc, eq, lt, min, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { query, select, type Given, type RowOf } from '../../sqlite/query.ts';
+import { query, queryColumn, select, type Given, type RowOf } from '../../sqlite/query.ts';
 import { parseDelivery } from '../../store-api/delivery.ts';
 import { deadLetters, deliveries } from '../file/schema.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
@@ -87,13 +87,13 @@ const WITH_DEAD_LETTERS = query((given: Given<Before>) => {
 
 type Row = RowOf<typeof ROWS>;
 
-const BODY = query((given: Given<{ seq: number }>) =>
+const BODY = queryColumn((given: Given<{ seq: number }>) =>
   select({ body: inbox.body })
     .from(inbox)
     .where(and(eq(inbox.seq, given.seq), eq(inbox.kind, 'delivery'))),
 );
 
-const FIRST = query(() => select({ seq: min(inbox.seq) }).from(inbox));
+const FIRST = queryColumn(() => select({ seq: min(inbox.seq) }).from(inbox));
 
 export function deliveryPage(
   db: Db,
@@ -111,7 +111,7 @@ export function deliveryPage(
     views.push(viewOf(row, body, ITEMS_SHOWN));
   }
   const next = views.length < rows.length ? (views.at(-1)?.seq ?? null) : null;
-  const firstSeq = FIRST.only(db).seq ?? 0;
+  const firstSeq = FIRST.only(db) ?? 0;
   return { deliveries: views, next, isPruned: firstSeq > 1 };
 }
 
@@ -133,7 +133,7 @@ export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDeli
 }
 
 function bodyOf(db: Db, seq: number): Buffer | null {
-  return BODY.get(db, { seq })?.body ?? null;
+  return BODY.get(db, { seq }) ?? null;
 }
 
 function viewOf({ outcomes, ...row }: Row, body: Buffer | null, shown: number): DeliveryView {

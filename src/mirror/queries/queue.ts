@@ -11,6 +11,7 @@ import {
   LISTED_ID,
   listOf,
   query,
+  queryColumn,
   select,
   type Given,
   type RowOf,
@@ -134,7 +135,7 @@ const UNTRUSTED = query((given: Given<BarrierRoom>) =>
     .limit(given.limit),
 );
 
-const DOWNTIME_BARRIER = query(() =>
+const DOWNTIME_BARRIER = queryColumn(() =>
   select({ trustedAfterMs: mirrorState.trustedAfterMs }).from(mirrorState),
 );
 
@@ -162,7 +163,7 @@ export function dueReads(db: Db, { nowMs, limit, exclude }: DueReadsArgs): DueRe
   if (isWanted(PRIORITY.gap)) {
     found.push(...firstOfEach(GAPS.iterate(db, common), limit));
   }
-  const { trustedAfterMs } = DOWNTIME_BARRIER.only(db);
+  const trustedAfterMs = DOWNTIME_BARRIER.only(db);
   if (trustedAfterMs <= nowMs && isWanted(PRIORITY.downtime)) {
     const downtime = { ...bound, barrierMs: trustedAfterMs, priority: PRIORITY.downtime };
     found.push(...UNTRUSTED.all(db, downtime));
@@ -222,7 +223,7 @@ export function nextReads(db: Db, args: NextReadsArgs): NextReads {
 }
 
 /** A request does not exempt the product: more urgent ones may keep it waiting. A retry would take another's turn. */
-const FAIR = query((given: Given<{ exclude: string; readBeforeMs: number }>) =>
+const FAIR = queryColumn((given: Given<{ exclude: string; readBeforeMs: number }>) =>
   select({ productId: products.productId })
     .from(products)
     .where(
@@ -243,7 +244,7 @@ const FAIR = query((given: Given<{ exclude: string; readBeforeMs: number }>) =>
 );
 
 function fairRead(db: Db, exclude: string, readBeforeMs: number): string[] {
-  return FAIR.all(db, { exclude, readBeforeMs }).map(({ productId }) => productId);
+  return FAIR.all(db, { exclude, readBeforeMs });
 }
 
 /** No row of `due_reads` leads to a read of the product: it has none, or one that only the mass-removal guard holds. */
@@ -254,7 +255,7 @@ const isUnasked = (given: Given<Now>) =>
     not(existsIn(dueReadRows, and(eq(dueReadRows.productId, products.productId), isRowDecisive(given)))),
   );
 
-const READ_LONG_AGO = query((given: Given<Room & { readonly readBeforeMs: number }>) =>
+const READ_LONG_AGO = queryColumn((given: Given<Room & { readonly readBeforeMs: number }>) =>
   select({ productId: products.productId })
     .from(products)
     .where(and(isUnasked(given), lt(products.readAtMs, given.readBeforeMs)))
@@ -263,10 +264,10 @@ const READ_LONG_AGO = query((given: Given<Room & { readonly readBeforeMs: number
 );
 
 function readLongAgo(db: Db, readBeforeMs: number, room: Room): string[] {
-  return READ_LONG_AGO.all(db, { ...room, readBeforeMs }).map(({ productId }) => productId);
+  return READ_LONG_AGO.all(db, { ...room, readBeforeMs });
 }
 
-const OLDEST_EVIDENCE = query((given: Given<Room>) =>
+const OLDEST_EVIDENCE = queryColumn((given: Given<Room>) =>
   select({ productId: products.productId })
     .from(products)
     .where(isUnasked(given))
@@ -275,7 +276,7 @@ const OLDEST_EVIDENCE = query((given: Given<Room>) =>
 );
 
 function oldestEvidence(db: Db, room: Room): string[] {
-  return OLDEST_EVIDENCE.all(db, room).map(({ productId }) => productId);
+  return OLDEST_EVIDENCE.all(db, room);
 }
 
 const VERIFICATION_COUNTS = query((given: Given<{ readBeforeMs: number }>) =>
@@ -304,7 +305,7 @@ export function areBundlesDue(db: Db, args: { readonly nowMs: number }): boolean
   return BUNDLES_DUE.get(db, args) !== undefined;
 }
 
-const UNREAD_SINCE = query((given: Given<{ idsJson: string; sinceMs: number }>) =>
+const UNREAD_SINCE = queryColumn((given: Given<{ idsJson: string; sinceMs: number }>) =>
   select({ productId: LISTED_ID })
     .from(listOf(given.idsJson))
     .leftJoin(products, eq(products.productId, LISTED_ID))
@@ -316,10 +317,10 @@ export function unreadSince(
   args: { readonly productIds: readonly string[]; readonly sinceMs: number },
 ): string[] {
   const given = { idsJson: JSON.stringify(args.productIds), sinceMs: args.sinceMs };
-  return UNREAD_SINCE.all(db, given).map(({ productId }) => productId);
+  return UNREAD_SINCE.all(db, given);
 }
 
-const NOT_MIRRORED = query((given: Given<{ idsJson: string }>) =>
+const NOT_MIRRORED = queryColumn((given: Given<{ idsJson: string }>) =>
   select({ productId: LISTED_ID })
     .from(listOf(given.idsJson))
     .where(not(existsIn(products, and(eq(products.productId, LISTED_ID), isNull(products.goneAtMs))))),
@@ -327,5 +328,5 @@ const NOT_MIRRORED = query((given: Given<{ idsJson: string }>) =>
 
 export function notMirrored(db: Db, args: { readonly productIds: readonly string[] }): string[] {
   const given = { idsJson: JSON.stringify(args.productIds) };
-  return NOT_MIRRORED.all(db, given).map(({ productId }) => productId);
+  return NOT_MIRRORED.all(db, given);
 }

@@ -18,7 +18,16 @@ import {
   sql,
 } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { existsIn, LISTED_ID, listOf, query, select, type Given, type RowOf } from '../../sqlite/query.ts';
+import {
+  existsIn,
+  LISTED_ID,
+  listOf,
+  query,
+  queryColumn,
+  select,
+  type Given,
+  type RowOf,
+} from '../../sqlite/query.ts';
 import { runOf } from '../file/run-row.ts';
 import { mirrorState, products, runs, serviceState } from '../file/schema.ts';
 import { liveCounts } from './status.ts';
@@ -100,7 +109,7 @@ export function runAfterBarrier(db: Db, args: { readonly nowMs: number }): RunAf
   return RUN_AFTER_BARRIER.get(db, args) ?? null;
 }
 
-const ABSENT = query((given: Given<{ idsJson: string }>) =>
+const ABSENT = queryColumn((given: Given<{ idsJson: string }>) =>
   select({ productId: LISTED_ID })
     .from(listOf(given.idsJson))
     .leftJoin(products, eq(products.productId, LISTED_ID))
@@ -108,5 +117,5 @@ const ABSENT = query((given: Given<{ idsJson: string }>) =>
 );
 
 export function absentProducts(db: Db, args: { readonly productIds: readonly string[] }): string[] {
-  return ABSENT.all(db, { idsJson: JSON.stringify(args.productIds) }).map(({ productId }) => productId);
+  return ABSENT.all(db, { idsJson: JSON.stringify(args.productIds) });
 }

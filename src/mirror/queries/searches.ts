@@ -8,6 +8,7 @@ import {
   existsIn,
   flag,
   query,
+  queryColumn,
   scalar,
   select,
   withBooleans,
@@ -87,14 +88,14 @@ const SOUGHT = query((given: Given<SoughtArgs>) => {
   }).from(liveCounts);
 });
 
-const FIRST_SOUGHT = query((given: Given<{ nowMs: number }>) =>
+const FIRST_SOUGHT = queryColumn((given: Given<{ nowMs: number }>) =>
   select({ variantId: variants.variantId })
     .from(variants)
     .where(lte(variants.lookupAtMs, given.nowMs))
     .limit(1),
 );
 
-const OLDEST_READ = query(() =>
+const OLDEST_READ = queryColumn(() =>
   select({ readAtMs: products.readAtMs })
     .from(products)
     .where(isNull(products.goneAtMs))
@@ -108,7 +109,7 @@ export function searchFacts(db: Db, { nowMs }: { readonly nowMs: number }) {
     if (FIRST_SOUGHT.get(db, { nowMs }) === undefined) return null;
     const starts = RUNS.only(db);
     /** The oldest last read of a product. Without products, none is left to be read. */
-    const oldestReadMs = OLDEST_READ.get(db)?.readAtMs ?? LATEST_MS;
+    const oldestReadMs = OLDEST_READ.get(db) ?? LATEST_MS;
     const { listedFromMs } = starts;
     const { earliestMs, latestMs, ...sought } = SOUGHT.only(db, { nowMs, listedFromMs, oldestReadMs });
     if (earliestMs === null || latestMs === null) return null;

@@ -8,6 +8,7 @@ import {
   LISTED_ID,
   listOf,
   query,
+  queryColumn,
   select,
   withBooleans,
   type Given,
@@ -65,7 +66,7 @@ export function stateFacts(db: Db, { nowMs }: { readonly nowMs: number | null })
 
 export type StateFacts = Readonly<ReturnType<typeof stateFacts>>;
 
-const KNOWN = query((given: Given<{ idsJson: string }>) =>
+const KNOWN = queryColumn((given: Given<{ idsJson: string }>) =>
   select({ variantId: variants.variantId })
     .from(listOf(given.idsJson))
     .innerJoin(variants, eq(variants.variantId, LISTED_ID))
@@ -74,5 +75,5 @@ const KNOWN = query((given: Given<{ idsJson: string }>) =>
 
 /** Which of these variants a read has shown. */
 export function knownVariants(db: Db, { variantIds }: { readonly variantIds: readonly string[] }): string[] {
-  return KNOWN.all(db, { idsJson: JSON.stringify(variantIds) }).map(({ variantId }) => variantId);
+  return KNOWN.all(db, { idsJson: JSON.stringify(variantIds) });
 }

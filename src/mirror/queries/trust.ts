@@ -47,7 +47,7 @@ export function trust(db: Db): TrustReport {
   return db.transaction(() => {
     const shown = SHOWN.only(db);
     const isAll = isDistrusted(db);
-    const rows = isAll ? FIRST.iterate(db) : doubtful(db);
+    const rows = isAll ? FIRST.all(db) : doubtful(db);
     return { ...shown, isDistrusted: isAll, untrusted: untrustedOf(rows) };
   })();
 }

@@ -1,8 +1,11 @@
 /** The page's search by id, SKU, request or order. Every query uses an index. */
+import type { SQL } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { and, desc, eq, inArray, or, sql } from '../../../sqlite/drizzle.ts';
 import type { Db } from '../../../sqlite/open.ts';
-import { column } from '../../../sqlite/prepared.ts';
-import { SHARE_BITS } from '../../file/statements.ts';
-import { sharesNewestFirst } from '../changes.ts';
+import { queryColumn, select, type Given } from '../../../sqlite/query.ts';
+import { changes, variants } from '../../file/schema.ts';
+import { SHARE, sharesNewestFirst } from '../changes.ts';
 
 type SearchHit =
   | { readonly kind: 'variant'; readonly variantId: string }
@@ -12,30 +15,41 @@ type SearchHit =
 /** Forty million changes, in ten milliseconds. */
 const SHARES_LOOKED_AT = 5_000;
 
-const VARIANTS = `
-  SELECT variant_id FROM variants WHERE variant_id = @text
-  UNION SELECT variant_id FROM variants WHERE sku IN (@text, @typed)
-  UNION SELECT variant_id FROM variants WHERE product_id = @text LIMIT 2`;
+const VARIANTS = queryColumn((given: Given<{ text: string; typed: string }>) => {
+  const idsWhere = (condition: SQL) =>
+    select({ variantId: variants.variantId }).from(variants).where(condition);
+  return idsWhere(eq(variants.variantId, given.text))
+    .union(idsWhere(inArray(variants.sku, [given.text, given.typed])))
+    .union(idsWhere(eq(variants.productId, given.text)))
+    .limit(2);
+});
 
-/** The feed's indexes hold the last four characters of both ids. */
-const DELIVERY = `
-  SELECT inbox_seq FROM changes
-  WHERE seq >> ${SHARE_BITS} = @share AND source = 'webhook'
-    AND (substr(request_id, -4) = substr(@text, -4) AND request_id = @text
-      OR substr(order_id, -4) = substr(@text, -4) AND order_id = @text)
-  ORDER BY seq DESC LIMIT 1`;
+const DELIVERY = queryColumn((given: Given<{ share: number; text: string }>) => {
+  /** The feed's indexes hold the last four characters of both ids. */
+  const isText = (column: SQLiteColumn) =>
+    and(sql`substr(${column}, -4) = substr(${given.text}, -4)`, eq(column, given.text));
+  return select({ seq: changes.inboxSeq })
+    .from(changes)
+    .where(
+      and(
+        eq(SHARE, given.share),
+        eq(changes.source, 'webhook'),
+        or(isText(changes.requestId), isText(changes.orderId)),
+      ),
+    )
+    .orderBy(desc(changes.seq))
+    .limit(1);
+});
 
 /** @param typed with the spaces around it, which a SKU may have too. */
 export function search(db: Db, { typed }: { readonly typed: string }): SearchHit | null {
   const text = typed.trim();
-  const variants = column<object, string>(db, VARIANTS).all({ text, typed });
-  const [variantId] = variants;
-  if (variantId !== undefined)
-    return variants.length > 1 ? { kind: 'stock' } : { kind: 'variant', variantId };
+  const [variantId, ...others] = VARIANTS.all(db, { text, typed });
+  if (variantId !== undefined) return others.length > 0 ? { kind: 'stock' } : { kind: 'variant', variantId };
   let looked = 0;
   for (const share of sharesNewestFirst(db)) {
-    const seq = column<object, number>(db, DELIVERY).get({ share, text });
-    if (seq !== undefined) return { kind: 'delivery', seq };
+    const seq = DELIVERY.get(db, { share, text }) ?? null;
+    if (seq !== null) return { kind: 'delivery', seq };
     looked += 1;
     if (looked === SHARES_LOOKED_AT) break;
   }

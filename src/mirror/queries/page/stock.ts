@@ -1,8 +1,36 @@
 /** The ops page's stock search. It examines a bounded part of an index per call. */
-import type { Source } from '../../../core/model.ts';
+import type { SQL } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  gt,
+  gte,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  or,
+  sql,
+} from '../../../sqlite/drizzle.ts';
 import type { Db } from '../../../sqlite/open.ts';
-import { column, prepared } from '../../../sqlite/prepared.ts';
-import { fewSuspects, SUSPECT_TOTAL, UNEXPLAINED, type WhyNot } from '../../file/suspicion.ts';
+import {
+  existsIn,
+  isListed,
+  LISTED_ID,
+  listOf,
+  query,
+  queryColumn,
+  select,
+  type Flag,
+  type Given,
+  type RowOf,
+} from '../../../sqlite/query.ts';
+import { products, stockLevels, variants } from '../../file/schema.ts';
+import { fewSuspects, SUSPECT_TOTAL, type WhyNot } from '../../file/suspicion.ts';
+import { mirrorSellable, mirrorStock } from '../../file/view-columns.ts';
 
 export interface StockSearch {
   /** The beginning of a SKU, which may have spaces; an id, or part of a name; blank for everything. */
@@ -16,36 +44,6 @@ export interface StockSearch {
   readonly limit: number;
 }
 
-export interface StockLevelRow {
-  readonly warehouseId: string;
-  readonly qty: number;
-  readonly onHand: number | null;
-  readonly reservedQty: number | null;
-  readonly onHandAsOfMs: number | null;
-  readonly source: Source;
-  readonly asOfMs: number;
-  readonly verifiedAtMs: number | null;
-  readonly suspect: boolean;
-  /** Why a program must not sell it; null: it may. */
-  readonly whyNot: WhyNot | 'unverifiable' | null;
-}
-
-export interface StockVariant {
-  readonly variantId: string;
-  readonly productId: string | null;
-  readonly sku: string | null;
-  readonly name: string;
-  readonly productName: string | null;
-  readonly kind: string;
-  readonly availableQty: number | null;
-  readonly asOfMs: number;
-  readonly verifiedAtMs: number | null;
-  readonly suspect: boolean;
-  /** For the total, if the variant is sold by it. */
-  readonly total: { readonly whyNot: WhyNot | null } | null;
-  readonly levels: readonly StockLevelRow[];
-}
-
 export interface StockPage {
   readonly variants: readonly StockVariant[];
   readonly next: string | null;
@@ -56,117 +54,110 @@ export interface StockPage {
 const LOOKED_AT = 5_000;
 const FEW = 2_000;
 
-// A prefix ends before its successor: U+10FFFF is above every character of a SKU.
-const NAMED = `
-  SELECT variant_id FROM variants WHERE variant_id = @text
-  UNION SELECT variant_id FROM variants WHERE product_id = @text
-  UNION SELECT variant_id FROM (
-    SELECT variant_id FROM variants WHERE sku >= @text AND sku < @text || char(1114111) LIMIT ${FEW + 1}
-  )
-  UNION SELECT variant_id FROM (
-    SELECT variant_id FROM variants WHERE sku >= @typed AND sku < @typed || char(1114111) LIMIT ${FEW + 1}
-  )`;
+interface Typed {
+  readonly text: string;
+  /** With the spaces around it, which a SKU may have too. */
+  readonly typed: string;
+}
 
-const WANTED = `
-  variants.variant_id > @after AND variants.gone_at_ms IS NULL
-  AND (
-    @lower = ''
-    OR variants.variant_id = @text
-    OR variants.product_id = @text
-    OR instr(lower(coalesce(variants.sku, '')), @lower) > 0
-    OR instr(lower(variants.name), @lower) > 0
-    OR instr(lower(coalesce(products.name, '')), @lower) > 0
-  )
-  AND (
-    @warehouseId IS NULL OR EXISTS (
-      SELECT 1 FROM stock_levels
-      WHERE stock_levels.variant_id = variants.variant_id
-        AND stock_levels.warehouse_id = @warehouseId
-        AND stock_levels.gone_at_ms IS NULL
-    )
-  )
-  AND (
-    @suspect = 0 OR ${SUSPECT_TOTAL} OR EXISTS (
-      SELECT 1 FROM stock_levels
-      WHERE stock_levels.variant_id = variants.variant_id
-        AND stock_levels.gone_at_ms IS NULL
-        AND ${UNEXPLAINED}
-    )
-  )
-  AND (
-    @empty = 0 OR variants.available_qty <= 0 OR EXISTS (
-      SELECT 1 FROM stock_levels
-      WHERE stock_levels.variant_id = variants.variant_id
-        AND stock_levels.gone_at_ms IS NULL
-        AND stock_levels.qty <= 0
-    )
-  )
-  ORDER BY variants.variant_id LIMIT @limit`;
+const NAMED = queryColumn((given: Given<Typed>) => {
+  const idsWhere = (condition: SQL | undefined) =>
+    select({ variantId: variants.variantId }).from(variants).where(condition);
+  /** A prefix ends before its successor: U+10FFFF is above every character of a SKU. */
+  const skuBegins = (prefix: Given<Typed>[keyof Typed], name: string) => {
+    const few = idsWhere(and(gte(variants.sku, prefix), lt(variants.sku, sql`${prefix} || char(1114111)`)))
+      .limit(FEW + 1)
+      .as(name);
+    return select({ variantId: few.variantId }).from(few);
+  };
+  return idsWhere(eq(variants.variantId, given.text))
+    .union(idsWhere(eq(variants.productId, given.text)))
+    .union(skuBegins(given.text, 'by_text'))
+    .union(skuBegins(given.typed, 'by_typed'));
+});
 
-const LISTED = `
-  SELECT variants.variant_id FROM json_each(@ids) listed
-  CROSS JOIN variants ON variants.variant_id = listed.value
-  LEFT JOIN products ON products.product_id = variants.product_id
-  WHERE ${WANTED}`;
+interface Wanted {
+  readonly after: string;
+  readonly text: string;
+  readonly lower: string;
+  readonly warehouseId: string | null;
+  readonly suspect: Flag;
+  readonly empty: Flag;
+  readonly limit: number;
+}
 
-const WALKED = `
-  SELECT variants.variant_id FROM variants
-  LEFT JOIN products ON products.product_id = variants.product_id
-  WHERE variants.variant_id <= @until AND ${WANTED}`;
+function isWanted(given: Given<Wanted>): SQL | undefined {
+  const contains = (text: SQL) => sql`instr(lower(${text}), ${given.lower}) > 0`;
+  const hasLevel = (condition: SQL) =>
+    existsIn(
+      stockLevels,
+      and(eq(stockLevels.variantId, variants.variantId), isNull(stockLevels.goneAtMs), condition),
+    );
+  return and(
+    gt(variants.variantId, given.after),
+    isNull(variants.goneAtMs),
+    or(
+      sql`${given.lower} = ''`,
+      eq(variants.variantId, given.text),
+      eq(variants.productId, given.text),
+      contains(sql`coalesce(${variants.sku}, '')`),
+      contains(sql`${variants.name}`),
+      contains(sql`coalesce(${products.name}, '')`),
+    ),
+    or(sql`${given.warehouseId} is null`, hasLevel(eq(stockLevels.warehouseId, given.warehouseId))),
+    or(sql`${given.suspect} = 0`, sql.raw(SUSPECT_TOTAL), hasLevel(isNotNull(stockLevels.unexplainedAtMs))),
+    or(sql`${given.empty} = 0`, lte(variants.availableQty, 0), hasLevel(lte(stockLevels.qty, 0))),
+  );
+}
 
-const BOUND = `
-  SELECT variant_id FROM variants WHERE variant_id > @after ORDER BY variant_id LIMIT 1 OFFSET ${LOOKED_AT - 1}`;
+const LISTED = queryColumn((given: Given<Wanted & { readonly idsJson: string }>) =>
+  select({ variantId: variants.variantId })
+    .from(listOf(given.idsJson))
+    .crossJoin(variants)
+    .leftJoin(products, eq(products.productId, variants.productId))
+    .where(and(eq(variants.variantId, LISTED_ID), isWanted(given)))
+    .orderBy(asc(variants.variantId))
+    .limit(given.limit),
+);
 
-const VARIANTS = `
-  SELECT
-    variants.variant_id AS variantId,
-    variants.product_id AS productId,
-    variants.sku AS sku,
-    variants.name AS name,
-    products.name AS productName,
-    variants.kind AS kind,
-    variants.available_qty AS availableQty,
-    variants.as_of_ms AS asOfMs,
-    variants.verified_at_ms AS verifiedAtMs,
-    ${SUSPECT_TOTAL} AS suspect
-  FROM json_each(@ids) listed
-  JOIN variants ON variants.variant_id = listed.value
-  LEFT JOIN products ON products.product_id = variants.product_id
-  ORDER BY listed.key`;
+const WALKED = queryColumn((given: Given<Wanted & { readonly until: string }>) =>
+  select({ variantId: variants.variantId })
+    .from(variants)
+    .leftJoin(products, eq(products.productId, variants.productId))
+    .where(and(lte(variants.variantId, given.until), isWanted(given)))
+    .orderBy(asc(variants.variantId))
+    .limit(given.limit),
+);
 
-const STOCK_LEVELS = `
-  SELECT
-    mirror_stock.variant_id AS variantId,
-    mirror_stock.warehouse_id AS warehouseId,
-    mirror_stock.available_qty AS qty,
-    mirror_stock.on_hand AS onHand,
-    mirror_stock.reserved_qty AS reservedQty,
-    mirror_stock.on_hand_as_of AS onHandAsOfMs,
-    mirror_stock.source AS source,
-    mirror_stock.as_of AS asOfMs,
-    mirror_stock.verified_at AS verifiedAtMs,
-    mirror_stock.suspect AS suspect
-  FROM json_each(@ids) listed
-  JOIN mirror_stock ON mirror_stock.variant_id = listed.value
-  ORDER BY listed.key, mirror_stock.warehouse_id`;
+const BOUND = queryColumn((given: Given<{ after: string }>) =>
+  select({ variantId: variants.variantId })
+    .from(variants)
+    .where(gt(variants.variantId, given.after))
+    .orderBy(asc(variants.variantId))
+    .limit(1)
+    .offset(LOOKED_AT - 1),
+);
 
 export function findStock(db: Db, search: StockSearch): StockPage {
   const { warehouseId, limit } = search;
   const text = search.text.trim();
   const after = search.after ?? '';
-  const ids = search.suspect ? fewSuspects(db) : fewNamed(db, search.text);
-  const until = ids === null ? (column<object, string>(db, BOUND).get({ after }) ?? null) : null;
-  const found = column<object, string>(db, ids === null ? WALKED : LISTED).all({
+  const wanted = {
     after,
     text,
     // Like SQLite's lower(), only ASCII.
     lower: text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
     warehouseId,
-    suspect: search.suspect ? 1 : 0,
-    empty: search.empty ? 1 : 0,
+    suspect: search.suspect ? (1 as const) : (0 as const),
+    empty: search.empty ? (1 as const) : (0 as const),
     limit: limit + 1,
-    ...(ids === null ? { until: until ?? '\u{10ffff}' } : { ids: JSON.stringify(ids) }),
-  });
+  };
+  const ids = search.suspect ? fewSuspects(db) : fewNamed(db, search.text);
+  const until = ids === null ? (BOUND.get(db, { after }) ?? null) : null;
+  const found =
+    ids === null
+      ? WALKED.all(db, { ...wanted, until: until ?? '\u{10ffff}' })
+      : LISTED.all(db, { ...wanted, idsJson: JSON.stringify(ids) });
   const shown = found.slice(0, limit);
   const hasMore = found.length > limit;
   return {
@@ -180,59 +171,96 @@ export function findStock(db: Db, search: StockSearch): StockPage {
 function fewNamed(db: Db, typed: string): readonly string[] | null {
   const text = typed.trim();
   if (text === '') return null;
-  const ids = column<object, string>(db, NAMED).all({ text, typed });
+  const ids = NAMED.all(db, { text, typed });
   return ids.length === 0 || ids.length > FEW ? null : ids;
 }
 
-const SELLABLE = `
-  SELECT variant_id AS variantId, warehouse_id AS warehouseId, why_not AS whyNot
-  FROM mirror_sellable WHERE variant_id IN (SELECT value FROM json_each(@ids))`;
-
-interface SellableRow {
-  readonly variantId: string;
-  readonly warehouseId: string | null;
-  readonly whyNot: WhyNot | null;
+interface Ids {
+  readonly idsJson: string;
 }
 
-type Flagged<T> = Omit<T, 'suspect' | 'levels' | 'whyNot' | 'total'> & { readonly suspect: number };
+const VARIANTS = query((given: Given<Ids>) =>
+  select({
+    variantId: variants.variantId,
+    productId: variants.productId,
+    sku: variants.sku,
+    name: variants.name,
+    productName: products.name,
+    kind: variants.kind,
+    availableQty: variants.availableQty,
+    asOfMs: variants.asOfMs,
+    verifiedAtMs: variants.verifiedAtMs,
+    suspect: sql<Flag>`${sql.raw(SUSPECT_TOTAL)}`,
+  })
+    .from(listOf(given.idsJson))
+    .innerJoin(variants, eq(variants.variantId, LISTED_ID))
+    .leftJoin(products, eq(products.productId, variants.productId))
+    .orderBy(sql`listed.key`),
+);
+
+const STOCK_LEVELS = query((given: Given<Ids>) =>
+  select({
+    variantId: mirrorStock.variant_id,
+    warehouseId: mirrorStock.warehouse_id,
+    qty: mirrorStock.available_qty,
+    onHand: mirrorStock.on_hand,
+    reservedQty: mirrorStock.reserved_qty,
+    onHandAsOfMs: mirrorStock.on_hand_as_of,
+    source: mirrorStock.source,
+    asOfMs: mirrorStock.as_of,
+    verifiedAtMs: mirrorStock.verified_at,
+    suspect: mirrorStock.suspect,
+  })
+    .from(listOf(given.idsJson))
+    .innerJoin(mirrorStock, eq(mirrorStock.variant_id, LISTED_ID))
+    .orderBy(sql`listed.key`, asc(mirrorStock.warehouse_id)),
+);
+
+const SELLABLE = query((given: Given<Ids>) =>
+  select({
+    variantId: mirrorSellable.variant_id,
+    warehouseId: mirrorSellable.warehouse_id,
+    whyNot: mirrorSellable.why_not,
+  })
+    .from(mirrorSellable)
+    .where(isListed(mirrorSellable.variant_id, given.idsJson)),
+);
+
+export interface StockLevelRow extends Omit<RowOf<typeof STOCK_LEVELS>, 'variantId' | 'suspect'> {
+  readonly suspect: boolean;
+  /** Why a program must not sell it; null: it may. */
+  readonly whyNot: WhyNot | 'unverifiable' | null;
+}
+
+export interface StockVariant extends Omit<RowOf<typeof VARIANTS>, 'suspect'> {
+  readonly suspect: boolean;
+  /** For the total, if the variant is sold by it. */
+  readonly total: { readonly whyNot: WhyNot | null } | null;
+  readonly levels: readonly StockLevelRow[];
+}
 
 export function variantsWithLevels(db: Db, variantIds: readonly string[]): StockVariant[] {
-  const ids = JSON.stringify(variantIds);
-  const levels = Map.groupBy(
-    prepared<object, Flagged<StockLevelRow> & { readonly variantId: string }>(db, STOCK_LEVELS).all({ ids }),
-    ({ variantId }) => variantId,
-  );
-  const sellable = Map.groupBy(
-    prepared<object, SellableRow>(db, SELLABLE).all({ ids }),
-    ({ variantId }) => variantId,
-  );
-  return prepared<object, Flagged<StockVariant>>(db, VARIANTS)
-    .all({ ids })
-    .map(({ suspect, ...variant }) => {
-      const sold = sellable.get(variant.variantId) ?? [];
-      const rowOf = (warehouseId: string | null) => sold.find((row) => row.warehouseId === warehouseId);
-      const own = (levels.get(variant.variantId) ?? []).map((level) => {
-        const row = rowOf(level.warehouseId);
-        return {
-          ...level,
-          suspect: level.suspect === 1,
-          whyNot: row === undefined ? ('unverifiable' as const) : row.whyNot,
-        };
-      });
+  const given = { idsJson: JSON.stringify(variantIds) };
+  const levels = Map.groupBy(STOCK_LEVELS.all(db, given), ({ variantId }) => variantId);
+  const sellable = Map.groupBy(SELLABLE.all(db, given), ({ variantId }) => variantId);
+  return VARIANTS.all(db, given).map(({ suspect, ...variant }) => {
+    const sold = sellable.get(variant.variantId) ?? [];
+    const rowOf = (warehouseId: string | null) => sold.find((row) => row.warehouseId === warehouseId);
+    const own = (levels.get(variant.variantId) ?? []).map((level) => {
+      const row = rowOf(level.warehouseId);
       return {
-        ...variant,
-        suspect: suspect === 1 || own.some((level) => level.suspect),
-        total: rowOf(null) ?? null,
-        levels: own,
+        ...level,
+        suspect: level.suspect === 1,
+        whyNot: row === undefined ? ('unverifiable' as const) : row.whyNot,
       };
     });
-}
-
-interface WarehouseCount {
-  readonly warehouseId: string;
-  /** Stock levels with nothing to sell. */
-  readonly empty: number;
-  readonly levels: number;
+    return {
+      ...variant,
+      suspect: suspect === 1 || own.some((level) => level.suspect),
+      total: rowOf(null) ?? null,
+      levels: own,
+    };
+  });
 }
 
 interface StockFacets {
@@ -242,19 +270,28 @@ interface StockFacets {
   readonly empty: number | null;
 }
 
-// The levels that changed last, by the index of the feed.
-const FACETS = `
-  SELECT warehouse_id AS warehouseId, count(*) AS levels, coalesce(sum(qty <= 0), 0) AS empty
-  FROM (
-    SELECT warehouse_id, qty FROM stock_levels
-    WHERE gone_at_ms IS NULL
-    ORDER BY change_seq DESC LIMIT ${LOOKED_AT}
-  )
-  GROUP BY warehouse_id ORDER BY warehouse_id`;
+/** Of the levels that changed last, by the index of the feed. */
+const FACETS = query(() => {
+  const latest = select({ warehouseId: stockLevels.warehouseId, qty: stockLevels.qty })
+    .from(stockLevels)
+    .where(isNull(stockLevels.goneAtMs))
+    .orderBy(desc(stockLevels.changeSeq))
+    .limit(LOOKED_AT)
+    .as('latest');
+  return select({
+    warehouseId: latest.warehouseId,
+    levels: count(),
+    /** Stock levels with nothing to sell. */
+    empty: sql<number>`coalesce(sum(${latest.qty} <= 0), 0)`,
+  })
+    .from(latest)
+    .groupBy(latest.warehouseId)
+    .orderBy(asc(latest.warehouseId));
+});
 
 /** Warehouses that the stock page's filter lists, and the number next to its filter `Nothing to sell`. */
 export function stockFacets(db: Db): StockFacets {
-  const counts = prepared<[], WarehouseCount>(db, FACETS).all();
+  const counts = FACETS.all(db);
   const sum = (of: 'levels' | 'empty'): number => counts.reduce((total, count) => total + count[of], 0);
   return {
     warehouseIds: counts.map(({ warehouseId }) => warehouseId),

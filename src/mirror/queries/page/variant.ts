@@ -1,9 +1,10 @@
-import type { Change, Gap, ReadRequest } from '../../../core/model.ts';
+import type { Change, Gap } from '../../../core/model.ts';
+import { asc, eq, getTableColumns } from '../../../sqlite/drizzle.ts';
 import type { Db } from '../../../sqlite/open.ts';
-import { prepared } from '../../../sqlite/prepared.ts';
+import { query, select, type Given, type RowOf } from '../../../sqlite/query.ts';
 import { productDetailSchema } from '../../../store-api/contract/schemas.ts';
 import { snapshotOf } from '../../../store-api/snapshot.ts';
-import { selectFrom } from '../../file/statements.ts';
+import { dueReads, gaps, productDetails, products, variants } from '../../file/schema.ts';
 import { changesOf } from '../changes.ts';
 import { variantsWithLevels, type StockVariant } from './stock.ts';
 
@@ -12,28 +13,53 @@ interface DetailLevel {
   readonly qty: number;
 }
 
-interface Failure {
-  readonly parked: 0 | 1;
-  readonly retryAtMs: number;
-  readonly lastError: string | null;
-  readonly failedAtMs: number;
-}
+const VARIANT = query((given: Given<{ variantId: string }>) =>
+  select({
+    upc: variants.upc,
+    goneAtMs: variants.goneAtMs,
+    /** The next catalogue search for its product; null if the product is known. */
+    lookupAtMs: variants.lookupAtMs,
+    readAtMs: products.readAtMs,
+    detailJson: productDetails.detailJson,
+  })
+    .from(variants)
+    .leftJoin(products, eq(products.productId, variants.productId))
+    .leftJoin(productDetails, eq(productDetails.productId, variants.productId))
+    .where(eq(variants.variantId, given.variantId)),
+);
 
-interface DueRead extends Pick<ReadRequest, 'reason' | 'firstMadeAtMs'> {
-  readonly held: 0 | 1;
-}
+const DUE_READ = query((given: Given<{ productId: string | null }>) =>
+  select({
+    reason: dueReads.reason,
+    firstMadeAtMs: dueReads.firstMadeAtMs,
+    held: dueReads.held,
+    parked: dueReads.parked,
+    retryAtMs: dueReads.retryAtMs,
+    lastError: dueReads.lastError,
+    failedAtMs: dueReads.failedAtMs,
+  })
+    .from(dueReads)
+    .where(eq(dueReads.productId, given.productId)),
+);
 
-export interface VariantView {
+const GAPS = query((given: Given<{ variantId: string }>) =>
+  select(getTableColumns(gaps))
+    .from(gaps)
+    .where(eq(gaps.variantId, given.variantId))
+    .orderBy(asc(gaps.warehouseId), asc(gaps.inboxSeq))
+    .limit(100),
+);
+
+type DueRead = Readonly<RowOf<typeof DUE_READ>>;
+type FailedRead = DueRead & { readonly failedAtMs: number };
+
+export interface VariantView extends Omit<RowOf<typeof VARIANT>, 'readAtMs' | 'detailJson'> {
   readonly variant: StockVariant;
-  readonly goneAtMs: number | null;
-  readonly upc: string | null;
-  /** The next catalogue search for its product; null if the product is known. */
-  readonly lookupAtMs: number | null;
   readonly changes: readonly Change[];
   readonly hasMore: boolean;
   readonly gaps: readonly Gap[];
   readonly readRequest: DueRead | null;
-  readonly failure: Failure | null;
+  readonly failure: FailedRead | null;
   readonly lastRead: {
     readonly atMs: number;
     /** The total, then each warehouse; null if the variant was missing. */
@@ -41,45 +67,24 @@ export interface VariantView {
   } | null;
 }
 
-const VARIANT = `
-  SELECT v.upc, v.gone_at_ms AS goneAtMs, v.lookup_at_ms AS lookupAtMs, p.read_at_ms AS readAtMs, d.detail_json AS detailJson
-  FROM variants v LEFT JOIN products p ON p.product_id = v.product_id
-  LEFT JOIN product_details d ON d.product_id = v.product_id
-  WHERE v.variant_id = ?`;
-
-const DUE_READ = `
-  SELECT reason, first_made_at_ms AS firstMadeAtMs, held, parked, retry_at_ms AS retryAtMs,
-    last_error AS lastError, failed_at_ms AS failedAtMs
-  FROM due_reads WHERE product_id = ?`;
-
-type VariantRow = Pick<VariantView, 'upc' | 'goneAtMs' | 'lookupAtMs'> & {
-  readonly readAtMs: number | null;
-  readonly detailJson: string | null;
-};
-
 export function variantView(
   db: Db,
   args: { readonly variantId: string; readonly beforeSeq: number | null; readonly limit: number },
 ): VariantView | null {
   const { variantId, limit } = args;
-  const row = prepared<[string], VariantRow>(db, VARIANT).get(variantId);
+  const row = VARIANT.get(db, { variantId });
   const [variant] = variantsWithLevels(db, [variantId]);
   if (row === undefined || variant === undefined) return null;
   const { readAtMs, detailJson, ...shown } = row;
-  const { productId } = variant;
-  const dueRead = prepared<
-    [string | null],
-    DueRead & Omit<Failure, 'failedAtMs'> & { failedAtMs: number | null }
-  >(db, DUE_READ).get(productId);
+  const dueRead = DUE_READ.get(db, { productId: variant.productId });
   const beforeSeq = args.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const changes = changesOf(db, { variantId, beforeSeq, limit: limit + 1 });
-  const gaps = `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq LIMIT 100`;
   return {
     ...shown,
     variant,
     changes: changes.slice(0, limit),
     hasMore: changes.length > limit,
-    gaps: prepared<[string], Gap>(db, gaps).all(variantId),
+    gaps: GAPS.all(db, { variantId }),
     readRequest: dueRead ?? null,
     failure: hasFailed(dueRead) ? dueRead : null,
     lastRead:
@@ -89,9 +94,7 @@ export function variantView(
   };
 }
 
-function hasFailed<T extends { readonly failedAtMs: number | null }>(
-  read: T | undefined,
-): read is T & { readonly failedAtMs: number } {
+function hasFailed(read: DueRead | undefined): read is FailedRead {
   return read !== undefined && read.failedAtMs !== null;
 }
 
