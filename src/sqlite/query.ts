@@ -102,8 +102,9 @@ export function withBooleans<Row extends object, Name extends keyof Row>(
   row: Row,
   ...names: readonly Name[]
 ): Omit<Row, Name> & Record<Name, boolean> {
-  const booleans = Object.fromEntries(names.map((name) => [name, row[name] === 1]));
-  return { ...row, ...(booleans as Record<Name, boolean>) };
+  const copy = { ...row } as Record<keyof Row, unknown>;
+  for (const name of names) copy[name] = row[name] === 1;
+  return copy as Omit<Row, Name> & Record<Name, boolean>;
 }
 
 /** The value of a query of one column, of its first row; null without a row. */

@@ -167,7 +167,7 @@ test('ends a run when its list is complete and every product was read since its 
   databases.change(`UPDATE products SET read_at_ms = ? WHERE product_id = '1'`, time.nowMs);
   expect(await follow(await reload(run))).toBe(true);
   expect(await reload(run)).toMatchObject({ state: 'done', total: 2, done: 2, failed: 0, error: null });
-  expect(await databases.reader.ask('lastFullSync')).toBe(time.nowMs);
+  expect(await databases.reader.ask('status')).toMatchObject({ last_full_sync_at: time.nowMs });
 });
 
 describe('after a refusal', () => {
@@ -192,7 +192,7 @@ describe('after a refusal', () => {
   ])('of %s, a scan is done and counts it as failed', async (_, refused, of) => {
     const { ended, databases, time } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'done', done: of - refused, failed: refused, error: null });
-    expect(await databases.reader.ask('lastFullSync')).toBe(time.nowMs);
+    expect(await databases.reader.ask('status')).toMatchObject({ last_full_sync_at: time.nowMs });
   });
 
   test.each([
@@ -202,7 +202,7 @@ describe('after a refusal', () => {
     const { ended, databases } = await refuse(refused, of);
     expect(ended).toMatchObject({ state: 'failed', done: of - refused, failed: refused });
     expect(ended.error).toContain(`${refused} product`);
-    expect(await databases.reader.ask('lastFullSync')).toBeNull();
+    expect(await databases.reader.ask('status')).toMatchObject({ last_full_sync_at: null });
   });
 
   test('of a product about to be retried, a scan waits', async () => {

@@ -2,16 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { desc, eq, gt, isNotNull, max, and, asc, min, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import {
-  countOf,
-  query,
-  queryColumn,
-  scalar,
-  select,
-  withBooleans,
-  type Given,
-  type RowOf,
-} from '../../sqlite/query.ts';
+import { countOf, query, scalar, select, withBooleans, type Given, type RowOf } from '../../sqlite/query.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
 import { deadLetters, dueReads, liveCounts as counts, mirrorState, serviceState } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
@@ -129,12 +120,6 @@ export function stateSample(db: Db): StateSample {
 
 function pragma(db: Db, name: 'page_count' | 'page_size'): number {
   return db.pragma(name, { simple: true }) as number;
-}
-
-const LAST_FULL_SYNC = queryColumn(() => select({ atMs: serviceState.lastFullSyncAtMs }).from(serviceState));
-
-export function lastFullSync(db: Db): number | null {
-  return LAST_FULL_SYNC.only(db);
 }
 
 const FAILURE = query((given: Given<{ productId: string }>) =>

@@ -18,7 +18,7 @@ export {
 } from '../queries/runs.ts';
 export { searchedInVain, searchFacts } from '../queries/searches.ts';
 export { knownVariants, stateFacts } from '../queries/state-facts.ts';
-export { failureOf, lag, lastFullSync, liveCounts, stateSample, status } from '../queries/status.ts';
+export { failureOf, lag, liveCounts, stateSample, status } from '../queries/status.ts';
 export { trust } from '../queries/trust.ts';
 export { sellableRows, stockRows, variantRows } from '../queries/stock.ts';
 
