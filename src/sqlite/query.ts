@@ -19,7 +19,7 @@ export function select<F extends Fields>(fields: F) {
 }
 
 /** What `select` has built. */
-interface Built<Row> extends SQLWrapper {
+export interface Built<Row> extends SQLWrapper {
   readonly _: { readonly result: readonly Row[] };
 }
 

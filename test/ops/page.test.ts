@@ -461,6 +461,41 @@ test('groups stock by variant, and filters by warehouse and by nothing to sell',
   expect(await show(ops, '/stock?warehouse=2')).toContain('<option value="2" selected>Bangkok (2)</option>');
 });
 
+test('sorts the stock by links of its head, which keep the search and the filters', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  for (let i = 0; i < 45; i += 1) {
+    const variant = { id: `${10 + i}00`, levels: { 1: 0, 2: 5 }, more: { sku: `S-${99 - i}` } };
+    await store.writer.append(
+      readInput(`${10 + i}`, detail(`${10 + i}`, [variant]), { sentAtMs: Date.now() }),
+    );
+  }
+  const rows = (shown: string) => [...shown.matchAll(/<tr id="level-(\d+)-1"/g)].map(([, id]) => id);
+  const sorts = (shown: string) => [...shown.matchAll(/aria-sort="(\w+)"/g)].map(([, now]) => now);
+  const ids = Array.from({ length: 45 }, (_, i) => `${10 + i}00`);
+
+  const start = await show(ops, '/stock?q=S-&warehouse=1&empty=1');
+  expect([sorts(start), rows(start)]).toEqual([['none', 'none'], ids.slice(0, 40)]);
+  const bySku = await show(ops, linkTo(start, 'Variant'));
+  expect([sorts(bySku), rows(bySku)]).toEqual([['ascending', 'none'], ids.toReversed().slice(0, 40)]);
+  expect(bySku).toContain('<input type="hidden" name="sort" value="sku"');
+  const second = await show(ops, linkTo(bySku, 'Next page'));
+  expect([sorts(second), rows(second)]).toEqual([['ascending', 'none'], ids.toReversed().slice(40)]);
+  expect(rows(await show(ops, linkTo(second, '← Previous page')))).toEqual(rows(bySku));
+  expect(rows(await show(ops, linkTo(second, '⇤ First page')))).toEqual(rows(bySku));
+
+  const falling = await show(ops, linkTo(bySku, 'Variant'));
+  expect([sorts(falling), rows(falling)]).toEqual([['descending', 'none'], ids.slice(0, 40)]);
+  const unsorted = linkTo(falling, 'Variant');
+  expect(unsorted).toBe('/stock?q=S-&warehouse=1&empty=1');
+
+  await change(store, 'a', 1, { id: '2000', old: 0, new: -1 });
+  const byChange = await show(ops, linkTo(second, 'Last change'));
+  expect(sorts(byChange)).toEqual(['none', 'descending']);
+  expect(rows(byChange).slice(0, 3)).toEqual(['2000', '5400', '5300']);
+  expect(words(byChange)).toMatch(/S-89 .*? \d+ 1 −1/);
+});
+
 test('shows the command of a remedy as this installation types it, to copy', async () => {
   const store = newStore();
   const blocked = { kind: 'credentials', message: '401', untilMs: null } as const;

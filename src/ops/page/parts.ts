@@ -59,32 +59,55 @@ interface Row {
   readonly cells: readonly Cell[];
 }
 
+interface Sorting {
+  /** The address of the table in the order that the link leads to. */
+  readonly to: string;
+  /** Of the present order. */
+  readonly now: 'ascending' | 'descending' | 'none';
+  readonly title: string;
+}
+
+/** `#` before a name: right-aligned. */
+type Heading = string | { readonly name: string; readonly sorting: Sorting };
+
 interface Column {
   readonly name: string;
   readonly look: Cell;
+  readonly sorting: Sorting | null;
 }
 
-function columnsOf(names: readonly string[]): readonly Column[] {
-  return names.map((name) => ({
-    name: name.replace('#', ''),
-    look: name.startsWith('#') ? raw('class="quantity"') : '',
-  }));
+function columnsOf(headings: readonly Heading[]): readonly Column[] {
+  return headings.map((heading) => {
+    const { name, sorting } = typeof heading === 'string' ? { name: heading, sorting: null } : heading;
+    return {
+      name: name.replace('#', ''),
+      look: name.startsWith('#') ? raw('class="quantity"') : '',
+      sorting,
+    };
+  });
 }
 
 function headView(columns: readonly Column[]): Html {
   return html`<thead>
     <tr>
-      ${columns.map(({ name, look }) => html`<th scope="col" ${look}>${name}</th>`)}
+      ${columns.map(({ name, look, sorting }) =>
+        sorting === null
+          ? html`<th scope="col" ${look}>${name}</th>`
+          : html`<th scope="col" ${look} aria-sort="${sorting.now}">
+              <a href="${sorting.to}" title="${sorting.title}">${name}</a>
+            </th>`,
+      )}
     </tr>
   </thead>`;
 }
 
-function cellView(cell: Cell, column: Column | undefined): Html {
-  return html`<td data-label="${column?.name}" ${column?.look}>${cell}</td>`;
+function cellView(cell: Cell, column: Column | undefined, rows = 1): Html {
+  const span = rows === 1 ? '' : raw(`rowspan="${rows}"`);
+  return html`<td data-label="${column?.name}" ${column?.look} ${span}>${cell}</td>`;
 }
 
-/** @param columns `#` before a name: right-aligned. @param none shown instead of a table without rows. */
-export function table(columns: readonly string[], rows: readonly Row[], none: string): Html {
+/** @param none shown instead of a table without rows. */
+export function table(columns: readonly Heading[], rows: readonly Row[], none: string): Html {
   if (rows.length === 0) return html`<p class="quiet">${none}</p>`;
   const heads = columnsOf(columns);
   return html`<table>
@@ -103,24 +126,27 @@ export function table(columns: readonly string[], rows: readonly Row[], none: st
 
 interface Group {
   readonly head: Cell;
-  /** Their cells begin with the second column. */
+  /** The cells after it that span its rows, too. */
+  readonly shared: readonly Cell[];
+  /** Their cells begin with the next column. */
   readonly rows: readonly Row[];
 }
 
 /** A table whose first column is the head of several rows. */
-export function groupedTable(columns: readonly string[], groups: readonly Group[], none: string): Html {
+export function groupedTable(columns: readonly Heading[], groups: readonly Group[], none: string): Html {
   if (groups.length === 0) return html`<p class="quiet">${none}</p>`;
   const heads = columnsOf(columns);
   return html`<table class="grouped">
     ${headView(heads)}
     ${groups.map(
-      ({ head, rows }) =>
+      ({ head, shared, rows }) =>
         html`<tbody>
           ${rows.map(
             ({ id, cells }, at) =>
               html`<tr id="${id}">
                 ${at === 0 ? html`<th scope="rowgroup" rowspan="${rows.length}">${head}</th>` : ''}
-                ${cells.map((cell, index) => cellView(cell, heads[index + 1]))}
+                ${at === 0 ? shared.map((cell, index) => cellView(cell, heads[index + 1], rows.length)) : ''}
+                ${cells.map((cell, index) => cellView(cell, heads[index + 1 + shared.length]))}
               </tr>`,
           )}
         </tbody>`,
@@ -141,13 +167,22 @@ export function facts(all: readonly (readonly [name: string, value: Cell])[], lo
   </dl>`;
 }
 
-/** @param to addresses of the first page, null on itself, and of the next one, null on the last. */
-export function pager(to: { readonly first: string | null; readonly next: string | null }): Html | '' {
-  if (to.first === null && to.next === null) return '';
-  return html`<p class="row">
-    ${to.first === null ? '' : html`<a href="${to.first}">← First page</a>`}
-    ${to.next === null ? '' : html`<a href="${to.next}">Next page →</a>`}
-  </p>`;
+interface PagerLinks {
+  /** null on the first page. */
+  readonly first: string | null;
+  /** null also if the list has no way back. */
+  readonly previous?: string | null;
+  /** null on the last page. */
+  readonly next: string | null;
+}
+
+export function pager({ first, previous = null, next }: PagerLinks): Html | '' {
+  if (first === null && previous === null && next === null) return '';
+  return html`<nav class="row" aria-label="Pages of the list">
+    ${first === null ? '' : html`<a href="${first}">⇤ First page</a>`}
+    ${previous === null ? '' : html`<a href="${previous}">← Previous page</a>`}
+    ${next === null ? '' : html`<a href="${next}">Next page →</a>`}
+  </nav>`;
 }
 
 const MARKED =

@@ -1,5 +1,6 @@
 import { html, raw } from 'hono/html';
 import type { stockFacets, StockLevelRow, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
+import type { StockOrder } from '../../mirror/queries/page/stock-order.ts';
 import { WHY_NOT } from '../../mirror/file/suspicion.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
@@ -11,8 +12,12 @@ interface StockSearch {
   readonly warehouseId: string;
   readonly suspect: boolean;
   readonly empty: boolean;
+  readonly order: StockOrder;
   readonly after: string | null;
+  readonly before: string | null;
 }
+
+const BY_ID: StockOrder = { by: 'id', isFalling: false };
 
 export function readStockSearch(params: URLSearchParams): StockSearch {
   return {
@@ -20,19 +25,48 @@ export function readStockSearch(params: URLSearchParams): StockSearch {
     warehouseId: params.get('warehouse')?.trim() ?? '',
     suspect: params.get('suspect') !== null,
     empty: params.get('empty') !== null,
+    order: orderOf(params.get('sort')),
     after: params.get('after'),
+    before: params.get('before'),
   };
 }
 
-function addressOf({ text, warehouseId, suspect, empty }: StockSearch, after: string | null): string {
+/** @param sort `sku` or `changed`, with `-` before it for the falling order; anything else is the order of ids. */
+function orderOf(sort: string | null): StockOrder {
+  const by = sort?.replace('-', '');
+  return by === 'sku' || by === 'changed' ? { by, isFalling: sort !== by } : BY_ID;
+}
+
+function sortOf({ by, isFalling }: StockOrder): string {
+  return isFalling ? `-${by}` : by;
+}
+
+type Place = Partial<Record<'after' | 'before', string>>;
+
+function addressOf({ text, warehouseId, suspect, empty, order }: StockSearch, place: Place = {}): string {
   const params = new URLSearchParams({
     ...(text !== '' && { q: text }),
     ...(warehouseId !== '' && { warehouse: warehouseId }),
     ...(suspect && { suspect: '1' }),
     ...(empty && { empty: '1' }),
-    ...(after !== null && { after }),
+    ...(order.by !== 'id' && { sort: sortOf(order) }),
+    ...place,
   });
   return `/stock?${params.toString()}`;
+}
+
+/** A heading whose link sorts, then reverses, then restores the order of ids. */
+function sortedBy(search: StockSearch, heading: { name: string; title: string; first: StockOrder }) {
+  const { name, title, first } = heading;
+  const { order } = search;
+  const isSorted = order.by === first.by;
+  const reversed = { ...first, isFalling: !first.isFalling };
+  const next = !isSorted ? first : order.isFalling === first.isFalling ? reversed : BY_ID;
+  const now = order.isFalling ? ('descending' as const) : ('ascending' as const);
+  return {
+    name,
+    sorting: { to: addressOf({ ...search, order: next }), now: isSorted ? now : ('none' as const), title },
+  };
 }
 
 interface Shown {
@@ -43,32 +77,51 @@ interface Shown {
 }
 
 export function stockView(page: StockPage, search: StockSearch, shown: Shown): Html {
-  const { text, after } = search;
+  const { text, after, before } = search;
+  const headings = [
+    sortedBy(search, {
+      name: 'Variant',
+      title: 'Sort by SKU',
+      first: { by: 'sku', isFalling: false },
+    }),
+    sortedBy(search, {
+      name: '#Last change',
+      title: 'Sort by the number of the last change (change_seq)',
+      first: { by: 'changed', isFalling: true },
+    }),
+    ...['Warehouse', '#To sell', '#On hand', '#Reserved', 'Evidence'],
+  ];
   return html`<article>
     <header>
       <h1>Stock${text === '' ? '' : html`: “${text}”`}</h1>
       ${filtersView(search, shown)}
     </header>
     ${groupedTable(
-      ['Variant', 'Warehouse', '#To sell', '#On hand', '#Reserved', 'Evidence'],
+      headings,
       page.variants
-        .map((variant) => ({ head: headOf(variant), rows: rowsOf(variant, search, shown) }))
+        .map((variant) => ({
+          head: headOf(variant),
+          shared: [quantity(variant.changeSeq)],
+          rows: rowsOf(variant, search, shown),
+        }))
         .filter(({ rows }) => rows.length > 0),
       noneFound(page, search),
     )}
     ${pager({
-      first: after === null ? null : addressOf(search, null),
-      next: page.next === null ? null : addressOf(search, page.next),
+      first: after === null && before === null ? null : addressOf(search),
+      previous: page.previous === null ? null : addressOf(search, { before: page.previous }),
+      next: page.next === null ? null : addressOf(search, { after: page.next }),
     })}
   </article>`;
 }
 
 function filtersView(search: StockSearch, { names, suspects, facets }: Shown): Html {
-  const { text, warehouseId, suspect, empty } = search;
+  const { text, warehouseId, suspect, empty, order } = search;
   const chosen = warehouseId === '' ? [] : [warehouseId];
   const ids = [...new Set([...names.keys(), ...facets.warehouseIds, ...chosen])].toSorted();
   return html`<form action="/stock" class="row">
     <input type="hidden" name="q" value="${text}" />
+    ${order.by === 'id' ? '' : html`<input type="hidden" name="sort" value="${sortOf(order)}" />`}
     <select name="warehouse" aria-label="Warehouse">
       <option value="">All warehouses</option>
       ${ids.map((id) => {
@@ -95,9 +148,9 @@ function headOf(variant: StockVariant): Html {
 }
 
 function noneFound({ isPartial }: StockPage, search: StockSearch): string {
-  const { text, warehouseId, suspect, empty, after } = search;
+  const { text, warehouseId, suspect, empty, after, before } = search;
   if (isPartial) return 'No match yet: each page searches a part of a large mirror.';
-  if (after !== null) return 'There are no more.';
+  if (after !== null || before !== null) return 'There are no more.';
   return text === '' && warehouseId === '' && !suspect && !empty
     ? 'No product has been read yet.'
     : 'No match.';

@@ -37,7 +37,16 @@ function scans(db: Db, sql: string, large = LARGE): string[] {
 
 const first = { variantId: '', warehouseId: '' };
 const LEFT = { readAfterMs: T0, productIds: null, nowMs: 0, after: null, countTo: 5 };
-const SEARCH = { text: '', warehouseId: null, suspect: false, empty: false, after: null, limit: 5 };
+const SEARCH = {
+  text: '',
+  warehouseId: null,
+  suspect: false,
+  empty: false,
+  order: { by: 'id', isFalling: false },
+  after: null,
+  before: null,
+  limit: 5,
+} as const;
 
 function statements(db: Db, use: (db: Db) => unknown): string[] {
   const prepared: string[] = [];

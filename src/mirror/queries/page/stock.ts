@@ -6,7 +6,6 @@ import {
   count,
   desc,
   eq,
-  gt,
   gte,
   isNotNull,
   isNull,
@@ -31,6 +30,16 @@ import {
 import { products, stockLevels, variants } from '../../file/schema.ts';
 import { fewSuspects, SUSPECT_TOTAL, type WhyNot } from '../../file/suspicion.ts';
 import { mirrorSellable, mirrorStock } from '../../file/view-columns.ts';
+import {
+  isLatestChange,
+  keyOf,
+  keysAfter,
+  keysAmong,
+  LATEST_CHANGE,
+  textOf,
+  type StockKey,
+  type StockOrder,
+} from './stock-order.ts';
 
 export interface StockSearch {
   /** The beginning of a SKU, which may have spaces; an id, or part of a name; blank for everything. */
@@ -39,15 +48,18 @@ export interface StockSearch {
   readonly suspect: boolean;
   /** Only variants of which nothing can be sold, or nothing in a warehouse. */
   readonly empty: boolean;
-  /** `next` of the previous page; null for the first page. */
+  readonly order: StockOrder;
+  /** `next` of another page, or `previous` of one; both null: the first page. */
   readonly after: string | null;
+  readonly before: string | null;
   readonly limit: number;
 }
 
 export interface StockPage {
   readonly variants: readonly StockVariant[];
+  readonly previous: string | null;
   readonly next: string | null;
-  /** The search stopped at its limit: `next` continues, though fewer were found than requested. */
+  /** The search stopped at its limit: the next page in its direction continues, though fewer were found than requested. */
   readonly isPartial: boolean;
 }
 
@@ -77,7 +89,8 @@ const NAMED = queryColumn((given: Given<Typed>) => {
 });
 
 interface Wanted {
-  readonly after: string;
+  /** Pairs of the id and the value of a key. */
+  readonly keysJson: string;
   readonly text: string;
   readonly lower: string;
   readonly warehouseId: string | null;
@@ -94,7 +107,6 @@ function isWanted(given: Given<Wanted>): SQL | undefined {
       and(eq(stockLevels.variantId, variants.variantId), isNull(stockLevels.goneAtMs), condition),
     );
   return and(
-    gt(variants.variantId, given.after),
     isNull(variants.goneAtMs),
     or(
       sql`${given.lower} = ''`,
@@ -110,61 +122,77 @@ function isWanted(given: Given<Wanted>): SQL | undefined {
   );
 }
 
-const LISTED = queryColumn((given: Given<Wanted & { readonly idsJson: string }>) =>
-  select({ variantId: variants.variantId })
-    .from(listOf(given.idsJson))
-    .crossJoin(variants)
-    .leftJoin(products, eq(products.productId, variants.productId))
-    .where(and(eq(variants.variantId, LISTED_ID), isWanted(given)))
-    .orderBy(asc(variants.variantId))
-    .limit(given.limit),
-);
+/** Finds the places of the wanted variants in a list of keys. */
+const wantedOf = (isHead: SQL | undefined) =>
+  queryColumn((given: Given<Wanted>) =>
+    select({ place: sql<number>`listed.key` })
+      .from(listOf(given.keysJson))
+      .crossJoin(variants)
+      .leftJoin(products, eq(products.productId, variants.productId))
+      .where(and(eq(variants.variantId, sql`listed.value ->> 0`), isHead, isWanted(given)))
+      .orderBy(sql`listed.rowid`)
+      .limit(given.limit),
+  );
 
-const WALKED = queryColumn((given: Given<Wanted & { readonly until: string }>) =>
-  select({ variantId: variants.variantId })
-    .from(variants)
-    .leftJoin(products, eq(products.productId, variants.productId))
-    .where(and(lte(variants.variantId, given.until), isWanted(given)))
-    .orderBy(asc(variants.variantId))
-    .limit(given.limit),
-);
-
-const BOUND = queryColumn((given: Given<{ after: string }>) =>
-  select({ variantId: variants.variantId })
-    .from(variants)
-    .where(gt(variants.variantId, given.after))
-    .orderBy(asc(variants.variantId))
-    .limit(1)
-    .offset(LOOKED_AT - 1),
-);
+const WANTED = wantedOf(undefined);
+const WANTED_BY_CHANGE = wantedOf(isLatestChange(sql`(listed.value ->> 1)`));
 
 export function findStock(db: Db, search: StockSearch): StockPage {
-  const { warehouseId, limit } = search;
-  const text = search.text.trim();
-  const after = search.after ?? '';
-  const wanted = {
-    after,
-    text,
-    // Like SQLite's lower(), only ASCII.
-    lower: text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
-    warehouseId,
-    suspect: search.suspect ? (1 as const) : (0 as const),
-    empty: search.empty ? (1 as const) : (0 as const),
-    limit: limit + 1,
-  };
+  const { order, after, before, limit } = search;
+  const position = before ?? after;
+  const from = position === null ? null : keyOf(order, position);
+  const isBack = from !== null && before !== null;
+  const way = { ...order, isFalling: order.isFalling !== isBack };
   const ids = search.suspect ? fewSuspects(db) : fewNamed(db, search.text);
-  const until = ids === null ? (BOUND.get(db, { after }) ?? null) : null;
-  const found =
-    ids === null
-      ? WALKED.all(db, { ...wanted, until: until ?? '\u{10ffff}' })
-      : LISTED.all(db, { ...wanted, idsJson: JSON.stringify(ids) });
+  const keys = ids === null ? keysAfter(db, way, from) : [keysAmong(db, way, from, ids)];
+  const { found, stoppedAt } = firstWanted(db, search, keys);
   const shown = found.slice(0, limit);
   const hasMore = found.length > limit;
+  const begin = from === null ? undefined : shown[0];
+  const end = hasMore ? shown.at(-1) : stoppedAt;
+  const inOrder = isBack ? shown.toReversed() : shown;
+  const [previous, next] = isBack ? [end, begin] : [begin, end];
   return {
-    variants: variantsWithLevels(db, shown),
-    next: hasMore ? (shown.at(-1) ?? null) : until,
-    isPartial: !hasMore && until !== null,
+    variants: variantsWithLevels(
+      db,
+      inOrder.map(({ variantId }) => variantId),
+    ),
+    previous: previous === undefined ? null : textOf(previous),
+    next: next === undefined ? null : textOf(next),
+    isPartial: !hasMore && stoppedAt !== undefined,
   };
+}
+
+interface Found {
+  /** One more than the page shows, if there are so many. */
+  readonly found: readonly StockKey[];
+  /** The last key that was examined, if the search stopped at its limit. */
+  readonly stoppedAt: StockKey | undefined;
+}
+
+function firstWanted(db: Db, search: StockSearch, keys: Iterable<readonly StockKey[]>): Found {
+  const text = search.text.trim();
+  const most = search.limit + 1;
+  const wanted = search.order.by === 'changed' ? WANTED_BY_CHANGE : WANTED;
+  const found: StockKey[] = [];
+  let examined = 0;
+  for (const some of keys) {
+    const places = wanted.all(db, {
+      keysJson: JSON.stringify(some.map(({ variantId, value }) => [variantId, value])),
+      text,
+      // Like SQLite's lower(), only ASCII.
+      lower: text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()),
+      warehouseId: search.warehouseId,
+      suspect: search.suspect ? 1 : 0,
+      empty: search.empty ? 1 : 0,
+      limit: most - found.length,
+    });
+    found.push(...places.flatMap((place) => some[place] ?? []));
+    examined += some.length;
+    if (found.length === most) break;
+    if (examined >= LOOKED_AT) return { found, stoppedAt: some.at(-1) };
+  }
+  return { found, stoppedAt: undefined };
 }
 
 /** Variants named by an id or the beginning of a SKU; null if there are none, or too many. */
@@ -191,6 +219,8 @@ const VARIANTS = query((given: Given<Ids>) =>
     asOfMs: variants.asOfMs,
     verifiedAtMs: variants.verifiedAtMs,
     suspect: sql<Flag>`${sql.raw(SUSPECT_TOTAL)}`,
+    /** The latest change of the variant or of a stock level. */
+    changeSeq: LATEST_CHANGE,
   })
     .from(listOf(given.idsJson))
     .innerJoin(variants, eq(variants.variantId, LISTED_ID))
