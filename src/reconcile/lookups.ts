@@ -78,6 +78,8 @@ export class Lookups {
     const nowMs = now();
     const facts = await databases.reader.ask('searchFacts', { nowMs });
     if (facts === null) return;
+    // After a step back of the clock, a page from before it would seem to be newer than every variant.
+    if (this.#pagedFromMs > nowMs) this.#pagedFromMs = EARLIEST_MS;
     const step = nextStep(facts, { nowMs, pagedFromMs: this.#pagedFromMs });
     if (step === null) return;
     this.#underWay = this.#take(step, facts).finally(() => (this.#underWay = null));

@@ -24,6 +24,7 @@ export class ReadQueue {
   readonly #deps: QueueDeps;
   readonly #stop = new AbortController();
   readonly #underWay = new Map<string, Promise<void>>();
+  /** By the monotonic clock: the own clock may step back by hours. */
   #heldUntilMs = Number.NEGATIVE_INFINITY;
   #sinceFair = 0;
   #loop: Promise<void> | null = null;
@@ -59,7 +60,7 @@ export class ReadQueue {
         if (this.#deps.databases.writer.fault === null) {
           this.#deps.log.error({ err: error }, 'the mirror could not list the due reads; trying again');
         }
-        this.#heldUntilMs = this.#deps.now() + DATABASE_TROUBLE_MS;
+        this.#heldUntilMs = performance.now() + DATABASE_TROUBLE_MS;
       }
     }
   }
@@ -69,13 +70,13 @@ export class ReadQueue {
   }
 
   #free(): number {
-    if (this.#deps.now() < this.#heldUntilMs) return 0;
+    if (performance.now() < this.#heldUntilMs) return 0;
     return Math.min(this.#deps.throttle.free(), MAX_UNDER_WAY - this.#underWay.size);
   }
 
   /** Only the end of a read, or of another request, makes room if time does not. */
   #freeInMs(): number {
-    const inMs = Math.max(this.#heldUntilMs - this.#deps.now(), this.#deps.throttle.freeInMs());
+    const inMs = Math.max(this.#heldUntilMs - performance.now(), this.#deps.throttle.freeInMs());
     return inMs > 0 ? Math.min(IDLE_MS, inMs) : IDLE_MS;
   }
 
@@ -135,7 +136,7 @@ export class ReadQueue {
         }
       } catch (recordError) {
         log.error({ productId, err: recordError }, 'the database could not record a failed read');
-        this.#heldUntilMs = this.#deps.now() + DATABASE_TROUBLE_MS;
+        this.#heldUntilMs = performance.now() + DATABASE_TROUBLE_MS;
       }
     }
   }

@@ -8,7 +8,10 @@ import { messageOf } from '../platform/thrown.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 
 interface ThrottleDeps {
+  /** Epoch ms, for what is shown or stored. This clock may step back. */
   readonly now: () => number;
+  /** Monotonic ms, by which all waits are measured; by default since the start of the process. */
+  readonly elapsed?: () => number;
   readonly random: () => number;
   readonly maxConcurrency: number;
   readonly maxRps: number;
@@ -19,8 +22,9 @@ interface ThrottleDeps {
 export interface Blocked {
   readonly kind: 'credentials' | 'breaker' | 'rate_limited' | 'wrong_store';
   readonly message: string;
-  /** null if it lasts until an operator's request. */
+  /** Epoch ms; null if it lasts until an operator's request. */
   readonly untilMs: number | null;
+  /** Epoch ms. */
   readonly sinceMs: number;
   readonly at?: string;
   readonly failure?: {
@@ -43,6 +47,8 @@ const BURST_SECONDS = 0.1;
 
 export class Throttle {
   readonly #deps: ThrottleDeps;
+  /** Instants are by this clock unless they say that they are of the epoch. */
+  readonly #elapsed: () => number;
   /** Additive increase, multiplicative decrease. Rounded down, the limit of requests in flight. */
   #concurrency: number;
   /** Requests sent before this do not lower the concurrency again: one overload counts once. */
@@ -60,22 +66,25 @@ export class Throttle {
   #inFlight = 0;
   #waiting = 0;
   #blocked: Blocked | null = null;
+  /** Epoch ms. */
   #answeredAtMs = 0;
+  /** Epoch ms. */
   #failingSinceMs: number | null = null;
 
   constructor(deps: ThrottleDeps) {
     this.#deps = deps;
     this.#concurrency = Math.min(2, deps.maxConcurrency);
-    this.#tokensAtMs = deps.now();
+    this.#elapsed = deps.elapsed ?? (() => performance.now());
+    this.#tokensAtMs = this.#elapsed();
   }
 
   get blocked(): Blocked | null {
     return this.#blocked;
   }
 
-  /** When the store last answered a request, even with a refusal. */
+  /** Epoch ms when the store last answered a request, even with a refusal; 0 if the clock stepped back since. */
   get answeredAtMs(): number {
-    return this.#answeredAtMs;
+    return this.#answeredAtMs <= this.#deps.now() ? this.#answeredAtMs : 0;
   }
 
   /** Requests that may be sent now, after the waiting callers'. */
@@ -87,9 +96,8 @@ export class Throttle {
    * When the next request may be sent at the earliest, from now; 0 also while others in flight prevent it.
    */
   freeInMs(): number {
-    const { now, maxRps } = this.#deps;
-    const tokenInMs = ((1 - this.#tokens) * 1000) / maxRps;
-    const heldMs = Math.max(this.#pausedUntilMs, this.#heldUntilMs) - now();
+    const tokenInMs = ((1 - this.#tokens) * 1000) / this.#deps.maxRps;
+    const heldMs = Math.max(this.#pausedUntilMs, this.#heldUntilMs) - this.#elapsed();
     return Math.ceil(Math.max(0, tokenInMs, heldMs));
   }
 
@@ -105,8 +113,8 @@ export class Throttle {
   }
 
   #slots(): number {
-    const { now, maxRps } = this.#deps;
-    const nowMs = now();
+    const { maxRps } = this.#deps;
+    const nowMs = this.#elapsed();
     const elapsedMs = Math.max(0, nowMs - this.#tokensAtMs);
     this.#tokens = Math.min(Math.max(1, maxRps * BURST_SECONDS), this.#tokens + (elapsedMs * maxRps) / 1000);
     this.#tokensAtMs = nowMs;
@@ -116,7 +124,7 @@ export class Throttle {
   }
 
   async send<T>(request: () => Promise<T>): Promise<T> {
-    const sentAtMs = this.#deps.now();
+    const sentAtMs = this.#elapsed();
     this.#tokens -= 1;
     this.#inFlight += 1;
     try {
@@ -133,7 +141,7 @@ export class Throttle {
 
   /** Blocks everything until the mirror is restarted: the answer is another store's. */
   stopForWrongStore(message: string): void {
-    this.#block({ kind: 'wrong_store', message, untilMs: null });
+    this.#block({ kind: 'wrong_store', message }, null);
   }
 
   /**
@@ -150,7 +158,7 @@ export class Throttle {
   }
 
   #isPaused(): boolean {
-    return this.#deps.now() < this.#pausedUntilMs;
+    return this.#elapsed() < this.#pausedUntilMs;
   }
 
   #succeed(): void {
@@ -161,7 +169,7 @@ export class Throttle {
   }
 
   #learn(error: unknown, sentAtMs: number): void {
-    const nowMs = this.#deps.now();
+    const nowMs = this.#elapsed();
     // A local fault shows nothing about the store.
     const kind = error instanceof ServiceError ? error.kind : 'aborted';
     const why = failureOf(error);
@@ -172,12 +180,12 @@ export class Throttle {
         return;
       case 'credentials':
         this.#heldUntilMs = nowMs + LOCKOUT_CHECK_MS;
-        this.#block({ kind, ...why, untilMs: null });
+        this.#block({ kind, ...why }, null);
         return;
       case 'rate_limited': {
         const pauseMs = Math.max(MIN_PAUSE_MS, (error as ServiceError).retryAfterMs ?? 0);
         this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
-        this.#block({ kind, ...why, untilMs: this.#pausedUntilMs });
+        this.#block({ kind, ...why }, this.#pausedUntilMs - nowMs);
         return;
       }
       case 'aborted':
@@ -198,7 +206,7 @@ export class Throttle {
   }
 
   #fail(why: Pick<Blocked, 'message' | 'failure'>, sentAtMs: number, nowMs: number): void {
-    this.#failingSinceMs ??= nowMs;
+    this.#failingSinceMs ??= this.#deps.now();
     this.#failures += 1;
     if (this.#failures < BREAKER_FAILURES) return;
     // A request sent before the breaker opened shows nothing new.
@@ -206,15 +214,19 @@ export class Throttle {
       this.#opens += 1;
       this.#heldUntilMs = nowMs + fullJitterMs(this.#opens, PROBE, this.#deps.random());
     }
-    this.#block({ kind: 'breaker', ...why, untilMs: this.#heldUntilMs });
+    this.#block({ kind: 'breaker', ...why }, this.#heldUntilMs - nowMs);
   }
 
-  #block(why: Omit<Blocked, 'sinceMs' | 'at'>): void {
+  /** @param forMs null if it lasts until an operator's request. */
+  #block(why: Omit<Blocked, 'untilMs' | 'sinceMs' | 'at'>, forMs: number | null): void {
     if (this.#blocked?.kind === 'wrong_store') return;
     const { now, onBlocked, storeAt } = this.#deps;
+    const nowMs = now();
     const before = this.#blocked?.kind === why.kind ? this.#blocked : null;
     const at = storeAt === undefined ? {} : { at: storeAt };
-    this.#blocked = { ...why, sinceMs: before?.sinceMs ?? this.#failingSinceMs ?? now(), ...at };
+    const untilMs = forMs === null ? null : nowMs + Math.round(forMs);
+    const sinceMs = before?.sinceMs ?? this.#failingSinceMs ?? nowMs;
+    this.#blocked = { ...why, untilMs, sinceMs, ...at };
     if (before === null) onBlocked?.(this.#blocked);
   }
 }

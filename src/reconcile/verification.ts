@@ -83,6 +83,7 @@ export class Verification {
   #debt = 0;
   #isLossOpen = false;
   #nextAfterLossMs = Number.NEGATIVE_INFINITY;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: VerificationDeps) {
     this.#deps = deps;
@@ -117,8 +118,18 @@ export class Verification {
   /** Begins a tick if one is due, and the reads after a loss. To be called often. @throws SqliteFault */
   async check(): Promise<void> {
     const { now } = this.#deps;
+    this.#forgetFuture(now());
     if (now() >= this.#tick.untilMs) await this.#beginTick();
     if (this.#isLossOpen && now() >= this.#nextAfterLossMs) await this.#readAfterLoss();
+  }
+
+  /** A clock that stepped back must not wait for what it planned while it was ahead, perhaps by hours. */
+  #forgetFuture(nowMs: number): void {
+    if (nowMs < this.#checkedAtMs) {
+      this.#tick = NONE;
+      this.#nextAfterLossMs = Number.NEGATIVE_INFINITY;
+    }
+    this.#checkedAtMs = nowMs;
   }
 
   async #beginTick(): Promise<void> {

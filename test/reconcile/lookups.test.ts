@@ -74,7 +74,7 @@ describe('the next step', () => {
 });
 
 async function setUp(ids: readonly string[], known: readonly string[] = []) {
-  const { now, eventually, pass } = virtualTime();
+  const { now, eventually, pass, setBack } = virtualTime();
   const databases = newStore();
   const service = fakeService(now, ids);
   const reconciler = newReconciler({ databases, client: service, now });
@@ -101,7 +101,20 @@ async function setUp(ids: readonly string[], known: readonly string[] = []) {
   const lists = () => service.asked.filter((what) => what.startsWith('list'));
   const reads = () => service.asked.filter((what) => !what.startsWith('list'));
   const readAllBySchedule = () => databases.change('UPDATE products SET read_at_ms = ?', now());
-  return { now, eventually, pass, databases, service, name, variant, runs, lists, reads, readAllBySchedule };
+  return {
+    now,
+    eventually,
+    pass,
+    setBack,
+    databases,
+    service,
+    name,
+    variant,
+    runs,
+    lists,
+    reads,
+    readAllBySchedule,
+  };
 }
 
 const variantOf = (productId: string | undefined) => `${present(productId)}01`;
@@ -113,6 +126,22 @@ test('finds a variant of a recently edited product without reading the catalogue
   await eventually(() => variant(variantOf(ids[40]))?.due === null, { what: 'found' });
   expect(variant(variantOf(ids[40]))?.product).toBe(ids[40]);
   expect([lists(), runs()]).toEqual([['list 0'], []]);
+});
+
+test('reads the products edited last again after the clock has stepped back', async () => {
+  const [first, second] = productIds(2);
+  const { eventually, setBack, databases, service, name, variant, runs, lists } = await setUp([
+    present(first),
+  ]);
+  await name(variantOf(first));
+  await eventually(() => variant(variantOf(first))?.due === null, { what: 'found' });
+  setBack(7 * HOUR);
+  databases.change('UPDATE runs SET started_at_ms = started_at_ms - ?', 7 * HOUR);
+  databases.change('UPDATE products SET read_at_ms = read_at_ms - ?', 7 * HOUR);
+  service.ids.push(present(second));
+  await name(variantOf(second));
+  await eventually(() => variant(variantOf(second))?.due === null, { what: 'found, too' });
+  expect([lists(), runs()]).toEqual([['list 0', 'list 0'], []]);
 });
 
 test('makes no row suspect while it reads the products edited last', async () => {

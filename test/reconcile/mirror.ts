@@ -117,7 +117,8 @@ export function virtualTime() {
   const time = new VirtualTime(T0);
   const globals = installGlobals(time);
   onTestFinished(() => globals.restore());
-  const now = (): number => time.nowMs;
+  let setBackMs = 0;
+  const now = (): number => time.nowMs - setBackMs;
   const eventually = async <T>(
     check: () => T | Promise<T>,
     { what }: { what: string },
@@ -133,7 +134,11 @@ export function virtualTime() {
     throw new Error(`never: ${what}`);
   };
   const pass = (ms: number): Promise<unknown> => time.runUntil(time.nowMs + ms);
-  return { now, eventually, pass };
+  /** Sets `now` back, and neither timers nor the monotonic clock. */
+  const setBack = (ms: number): void => {
+    setBackMs += ms;
+  };
+  return { now, eventually, pass, setBack };
 }
 
 export interface FakeService extends CatalogueClient {

@@ -22,7 +22,7 @@ interface Failure {
 }
 
 function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
-  const { now, eventually, pass } = virtualTime();
+  const { now, eventually, pass, setBack } = virtualTime();
   const databases = newStore();
   const service = fakeService(now, options.ids ?? productIds(60));
   const throttle = newThrottle(now, options);
@@ -40,7 +40,7 @@ function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
       `SELECT attempts, parked, retry_at_ms - failed_at_ms AS waitMs FROM due_reads
        WHERE failed_at_ms IS NOT NULL ORDER BY product_id`,
     );
-  return { now, eventually, pass, databases, service, throttle, queue, failures };
+  return { now, eventually, pass, setBack, databases, service, throttle, queue, failures };
 }
 
 async function readLongAgo(
@@ -207,6 +207,24 @@ test('pauses all reads while the mirror cannot record answers', async () => {
   expect(service.asked.length).toBeLessThanOrEqual(4 + 24);
   Object.assign(databases, { writer });
   await eventually(() => databases.rows('SELECT 1 FROM due_reads').length === 0, { what: 'all are read' });
+  await queue.stop();
+});
+
+test('pauses no longer because the clock steps back', async () => {
+  const { eventually, pass, setBack, now, databases, service, queue } = setUp();
+  const [id] = service.ids;
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
+  const { writer } = databases;
+  const reopening = () => Promise.reject(new SqliteFault('closed', 'the clock was ahead, and steps back'));
+  Object.assign(databases, { writer: { ...writer, append: reopening, command: reopening } });
+  queue.start();
+  await eventually(() => service.asked.length > 0, { what: 'a read that cannot be stored' });
+  databases.change('DELETE FROM due_reads');
+  setBack(7 * 3_600_000);
+  Object.assign(databases, { writer });
+  await databases.requestReads(now() - 10_000, 'not_stored', { productIds: service.ids });
+  await pass(60_000);
+  expect(databases.rows('SELECT 1 FROM due_reads')).toEqual([]);
   await queue.stop();
 });
 

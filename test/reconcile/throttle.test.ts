@@ -5,10 +5,11 @@ import { present } from '../shared/present.ts';
 import { serviceError } from './mirror.ts';
 
 function throttleWith(options: { maxConcurrency?: number; maxRps?: number } = {}) {
-  const time = { nowMs: 1_000_000 };
+  const time = { nowMs: 1_000_000, setBackMs: 0 };
   const news: (Blocked | null)[] = [];
   const throttle = new Throttle({
-    now: () => time.nowMs,
+    now: () => time.nowMs - time.setBackMs,
+    elapsed: () => time.nowMs,
     random: () => 0.999,
     maxConcurrency: options.maxConcurrency ?? 8,
     maxRps: options.maxRps ?? 1_000_000,
@@ -177,6 +178,20 @@ describe('a pause', () => {
     expect(throttle.free()).toBeGreaterThan(0);
   });
 
+  test.each<[string, Error, number]>([
+    ['that the store asks for', serviceError('rate_limited', 5_000), 1],
+    ['after refused credentials', serviceError('credentials'), 1],
+    ['of the breaker', serviceError('unavailable'), 5],
+  ])('%s does not last longer because the clock steps back', async (_, error, times) => {
+    const { throttle, time, fail } = throttleWith();
+    for (let i = 0; i < times; i += 1) await fail(error);
+    expect(throttle.free()).toBe(0);
+    time.setBackMs = 7 * 3_600_000;
+    time.nowMs += 5_000;
+    expect(throttle.freeInMs()).toBe(0);
+    expect(throttle.free()).toBeGreaterThan(0);
+  });
+
   test('after another store’s answer never ends', async () => {
     const { throttle, time, fail } = throttleWith();
     const underWay = fail(serviceError('rate_limited'));
@@ -218,6 +233,16 @@ test('frees the place of an aborted turn', async () => {
   await read;
   time.nowMs += 1;
   expect(throttle.free()).toBe(1);
+});
+
+test('knows of no answer in the future of a clock that stepped back', async () => {
+  const { throttle, time, ok } = throttleWith();
+  await ok();
+  expect(throttle.answeredAtMs).toBe(time.nowMs);
+  time.setBackMs = 7 * 3_600_000;
+  expect(throttle.answeredAtMs).toBe(0);
+  await ok();
+  expect(throttle.answeredAtMs).toBe(time.nowMs - time.setBackMs);
 });
 
 test('passes errors on to the caller', async () => {

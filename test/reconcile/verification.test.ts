@@ -70,6 +70,16 @@ test('spreads the reads of a tick evenly', async () => {
   expect(reads.every((each) => Math.abs(each - 20) <= 1)).toBe(true);
 });
 
+test('goes on after the clock has stepped back', async () => {
+  const { verification, readsIn, time } = await setUp(2_400);
+  verification.noteLoss();
+  expect(sum(await readsIn(MINUTE))).toBe(1_800);
+  time.nowMs -= 7 * HOUR;
+  verification.noteLoss();
+  expect(sum(await readsIn(MINUTE))).toBe(1_800);
+  expect(sum(await readsIn(14 * MINUTE))).toBe(140);
+});
+
 test('does not make up in a burst for reads that were held back', async () => {
   const { verification, time } = await setUp(2_400);
   await verification.check();
