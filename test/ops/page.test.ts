@@ -203,6 +203,17 @@ test('shows a delivery with its bytes', async () => {
   );
 });
 
+test('lists a delivery without items, and one whose body is too large to be parsed', async () => {
+  const store = newStore();
+  const ops = await startOps(store);
+  const body = { request_id: 'r-1', event_type: 'stock_available_updated', request_time: Date.now() };
+  await store.deliver(Buffer.from(JSON.stringify({ ...body, data: { items: [] } })), Date.now());
+  await change(store, 'x'.repeat(70 << 10), 1, { old: 9, new: 8 });
+  expect(words(await show(ops, '/deliveries'))).toMatch(
+    / 2 2\S+ \S+ UTC Too large for this list – 1 2\S+ \S+ UTC none /,
+  );
+});
+
 test('lists runs, and shows one with its progress', async () => {
   const store = newStore();
   const ops = await startOps(store);
@@ -267,6 +278,8 @@ test('lists held removals, and removes them only with the token typed again', as
   const shown = async (path: string) => (await ops.ask(path, { headers: { cookie } })).text;
   const held = await shown('/problems/held');
   expect(words(held)).toContain('Held removals 3');
+  const [, decision = ''] = /<a href="#(\w+)">decide/.exec(held) ?? [];
+  expect(held).toContain(`<div class="choices" id="${decision}">`);
   expect(words(held)).toMatch(/Product 2 product 2 the product 100 s ago/);
   expect(words(await shown('/'))).toMatch(/until you decide. See the list held_removals critical/);
 

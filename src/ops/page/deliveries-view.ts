@@ -67,8 +67,9 @@ function deliveryRow(delivery: DeliveryView, names: WarehouseNames) {
           </div>`,
       )}
       ${unreadable.map((each) => html`<div>${unreadableView(each)}</div>`)}
-      ${items === null ? html`<div>${count(itemCount, 'change')}: too large for this list</div>` : ''}
-      ${items !== null && rest > 0 ? html`<a href="/deliveries/${seq}">${quantity(rest)} more</a>` : ''}`,
+      ${items === null ? html`<div class="quiet">Too large for this list</div>` : ''}
+      ${items !== null && rest > 0 ? html`<a href="/deliveries/${seq}">${quantity(rest)} more</a>` : ''}
+      ${items !== null && itemCount + unreadableCount === 0 ? html`<span class="quiet">none</span>` : ''}`,
       requestId === null ? '–' : idView(requestId),
     ],
   };

@@ -52,7 +52,8 @@ export function heldView(page: OpenReadPage, decision: Decision, shown: Shown): 
       <header><h1>Held removals</h1></header>
       <p>
         The store no longer shows these products, or a part of them. Because they are many, the mirror keeps
-        them, marked suspect, until you decide.
+        them, marked suspect, until you
+        ${reads.length === 0 ? 'decide' : html`<a href="#decision">decide</a>`}.
       </p>
       ${table(
         ['Product', 'Missing in the store', 'Since', 'Stock'],
@@ -73,7 +74,7 @@ export function heldView(page: OpenReadPage, decision: Decision, shown: Shown): 
 }
 
 function decisionView(reads: readonly OpenRead[], { asksToken, problem }: Decision): Html {
-  return html`<div class="choices">
+  return html`<div class="choices" id="decision">
     <article aria-labelledby="keep-title" class="good">
       <header><h2 id="keep-title">They should be there</h2></header>
       <p>
