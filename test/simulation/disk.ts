@@ -19,7 +19,7 @@ import type { StartOptions } from '../../src/mirror/start.ts';
 import { openOwnMirror, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
-import { Journal, type JournalCopy } from './journal.ts';
+import { Journal, type EpochClocks, type JournalCopy } from './journal.ts';
 import type { Damage } from './life-plan.ts';
 import { lastSeqOf, misorderedRows } from './watch/inbox-order.ts';
 
@@ -45,6 +45,9 @@ export interface DiskCopy {
   /** The inputs of the mirror's file. */
   readonly journal: JournalCopy;
 }
+
+/** Called with the opened mirror; `epoch` is null if it continues. */
+export type OnOpen = (own: OwnMirror, epoch: EpochClocks | null) => void;
 
 /** What a process does on the disk: nothing happens once it is dead. */
 export interface DiskUser {
@@ -123,7 +126,7 @@ export class Disk {
     }
   }
 
-  openMirror(options: StartOptions, user: DiskUser, onOpen: (own: OwnMirror) => void): OwnMirror {
+  openMirror(options: StartOptions, user: DiskUser, onOpen: OnOpen): OwnMirror {
     if (this.faults.mirror === 'locked') {
       this.#feel('mirror', 'locked');
       throw new SqliteFault('busy', 'the mirror is locked');
@@ -132,8 +135,9 @@ export class Disk {
     const own = openOwnMirror(this.databasePath, options);
     const { db, applier } = own;
     const inbox = openReader(this.inboxPath);
-    this.journal.opened(db, own.newEpoch === null ? null : { clockMs, nowMs: options.nowMs });
-    onOpen(own);
+    const epoch = own.newEpoch === null ? null : { clockMs, nowMs: options.nowMs };
+    this.journal.opened(db, epoch);
+    onOpen(own, epoch);
     const exec = this.#faulty('mirror', db, user, {
       before: () => this.journal.commit(db, inbox),
       after: () => this.onCommitted(db),

@@ -14,6 +14,14 @@ import type { Db } from '../../src/sqlite/open.ts';
 import { parseDelivery } from '../../src/store-api/delivery.ts';
 import { present } from '../shared/present.ts';
 
+/** How a new epoch judges the instants in the file that it keeps. */
+export interface EpochClocks {
+  /** The clock in the file; null if it has none. */
+  readonly clockMs: number | null;
+  /** The clock that opened it. */
+  readonly nowMs: number;
+}
+
 interface Reached {
   readonly inputSeq: number;
   readonly inboxSeq: number;
@@ -47,8 +55,8 @@ export class Journal {
     this.#insert = this.db.prepare('INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?)');
   }
 
-  /** @param epoch null if the mirror continues; else the clock in the file, and the one that opened it. */
-  opened(mirror: Db, epoch: { readonly clockMs: number | null; readonly nowMs: number } | null): void {
+  /** @param epoch null if the mirror continues. */
+  opened(mirror: Db, epoch: EpochClocks | null): void {
     this.#reached = reachedIn(mirror);
     const { inputSeq } = this.#reached;
     this.db.prepare('DELETE FROM log WHERE seq > ?').run(inputSeq + (epoch === null ? 0.5 : 0));
@@ -119,10 +127,8 @@ export class Journal {
   }
 }
 
-interface Epoch {
+interface Epoch extends EpochClocks {
   readonly state: Partial<MirrorState>;
-  readonly clockMs: number | null;
-  readonly nowMs: number;
 }
 
 /** As the start rule does, so that instants of a clock that was ahead are the same again. */

@@ -17,8 +17,8 @@ import type { HostTime } from '../../src/platform/host-time.ts';
 import { runReceiver, type ReceiverPlatform } from '../../src/receiver/run-receiver.ts';
 import type { Thread } from '../../src/platform/thread.ts';
 import type { ApplyThread } from '../../src/mirror/mirror.ts';
-import { serveApply, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
-import { Disk, type DiskUser } from './disk.ts';
+import { serveApply } from '../../src/mirror/writer/serve-apply.ts';
+import { Disk, type DiskUser, type OnOpen } from './disk.ts';
 import { startFakeThread, type ThreadPace } from './fake-thread.ts';
 import { HOSTS, type GlobalTime } from './globals.ts';
 import { incomingOf } from './incoming.ts';
@@ -52,7 +52,7 @@ export interface MachineOptions {
   readonly transport: (life: Life, now: () => number) => Transport;
   readonly log: (line: string) => void;
   readonly onFault: (what: string) => void;
-  readonly onOpen: (own: OwnMirror) => void;
+  readonly onOpen: OnOpen;
   readonly onEnded: () => void;
   /** The process or its start has failed; null if that is a fault of the program. */
   readonly onFailure: ((what: string) => void) | null;

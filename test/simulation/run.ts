@@ -13,6 +13,7 @@ import { present } from '../shared/present.ts';
 import { createCarriers } from './carriers.ts';
 import { createDoer, type Stage } from './deeds.ts';
 import { DISKS, onVirtualTime } from './disk.ts';
+import type { EpochClocks } from './journal.ts';
 import { Fleet } from './fleet.ts';
 import { installGlobals } from './globals.ts';
 import { Lives } from './lives.ts';
@@ -259,9 +260,9 @@ class Run {
       random: stream('machine'),
       transport: carriers.transport,
       log: (line) => this.#trace(`mirror: ${line}`),
-      onOpen: ({ db, newEpoch }) => {
+      onOpen: ({ db }, epoch) => {
         this.#promises.watch(db, this.#machine.disk.journal.db);
-        if (newEpoch !== null) this.#onNewEpoch(db);
+        if (epoch !== null) this.#onNewEpoch(db, epoch);
       },
       onEnded: () => this.#calls.died(),
       onFailure: plan.kind === 'lives' ? () => this.#stage.lives.failed(this.#machine) : null,
@@ -368,9 +369,9 @@ class Run {
     };
   }
 
-  #onNewEpoch(mirror: Db): void {
+  #onNewEpoch(mirror: Db, clocks: EpochClocks): void {
     this.#closeObserver();
-    this.#promises.onNewEpoch(this.#time.nowMs + this.#stage.globals.wallOffsetMs);
+    this.#promises.onNewEpoch(clocks);
     this.#guard.restore();
     // A new epoch begins at the end of the inbox: no read shows what only earlier webhooks named.
     this.#answered.forget();

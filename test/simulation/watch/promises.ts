@@ -5,11 +5,12 @@
 import { prepared } from '../../../src/sqlite/prepared.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { present } from '../../shared/present.ts';
+import type { EpochClocks } from '../journal.ts';
 
 /** Constants of the design, not of the code under test. */
 const REPLICA_LAG_MS = 2_000;
 const REMOVAL_CONFIRM_MS = 30_000;
-/** How far ahead of the wall clock an instant may be before a new epoch takes it for a wrong clock's. */
+/** How far ahead the clock in the file may be before a new epoch takes it for wrong. */
 const CLOCK_BACK_MS = 30_000;
 
 interface Ended {
@@ -125,10 +126,10 @@ export class Promises {
     this.#details.set(productId, details);
   }
 
-  /** In a new epoch, instants that a wrong clock stamped in the future become the present, as in the mirror's file. */
-  onNewEpoch(nowMs: number): void {
+  /** If the clock in the file was wrong, all instants after the present become the present, as in the file. */
+  onNewEpoch({ clockMs, nowMs }: EpochClocks): void {
+    if (clockMs === null || clockMs <= nowMs + CLOCK_BACK_MS) return;
     for (const [productId, details] of this.#details) {
-      if (details.every(({ sentAtMs }) => sentAtMs <= nowMs + CLOCK_BACK_MS)) continue;
       const brought = details.map((detail) => ({ ...detail, sentAtMs: Math.min(detail.sentAtMs, nowMs) }));
       this.#details.set(productId, brought);
     }
@@ -185,7 +186,7 @@ export class Promises {
     return last.get(before, this.#checkedSeq, atMs) ?? 0;
   }
 
-  /** Answers about it in the order of their requests. */
+  /** Answers about it in the order of their requests, which those brought to one instant keep. */
   #detailsBefore(gone: Gone, removingSeq: number): LoggedDetail[] {
     if (gone.product_id === null) return [];
     const productIds = this.#productsOf(gone.product_id, gone);
@@ -195,7 +196,7 @@ export class Promises {
         (this.#details.get(productId) ?? []).map((detail) => ({ ...detail, seq: seqOf(productId, detail) })),
       )
       .filter(({ seq }) => seq === null || seq <= removingSeq)
-      .toSorted((a, b) => a.sentAtMs - b.sentAtMs);
+      .toSorted((a, b) => a.sentAtMs - b.sentAtMs || a.stampedAtMs - b.stampedAtMs);
   }
 
   #checkRemoval(gone: Gone, details: readonly LoggedDetail[]): void {
