@@ -21,7 +21,7 @@ export interface MirrorPosition extends HandedOut {
   /** The last applied row of the inbox, and its arrival; null if none was applied. */
   readonly inboxSeq: number;
   readonly inboxRowAtMs: number | null;
-  /** Own clock at the last heartbeat, epoch ms. */
+  /** Own clock at the last heartbeat or start, epoch ms. */
   readonly clockMs: number | null;
   /** Written by `backup`, and not started since. */
   readonly isBackup: boolean;
@@ -101,8 +101,16 @@ function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMir
     const mirror = mirrorPosition(found);
     const why = whyNewEpoch(mirror, inboxPosition(inbox, mirror.inboxSeq), handedOut, options.nowMs);
     if (why === null) {
-      // Not live on the heartbeat of the run before.
-      found.exec(`UPDATE service_state SET state = 'stale', state_cause = 'starting'`);
+      // Not live on the heartbeat of the run before. A kill before the first heartbeat leaves rows of this clock.
+      found
+        .prepare<[Pick<StartOptions, 'nowMs'>]>(
+          `
+          UPDATE service_state SET
+            clock_ms = max(coalesce(clock_ms, @nowMs), @nowMs),
+            state = 'stale',
+            state_cause = 'starting'`,
+        )
+        .run({ nowMs: options.nowMs });
       return { db: found, newEpoch: null };
     }
     const changeSeq = Math.max(mirror.changeSeq, handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
@@ -222,7 +230,7 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
         inbox_prunable_seq = 0,
         is_backup = 0,
         alive_at_ms = NULL,
-        clock_ms = NULL,
+        clock_ms = @nowMs,
         state = 'stale',
         state_cause = 'starting',
         last_full_sync_at_ms = NULL`,

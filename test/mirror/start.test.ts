@@ -230,6 +230,30 @@ test('sets instants of a clock that was ahead to the present, and suspects every
   life.end();
 });
 
+/** The first start with a clock, whose run was killed before its first heartbeat. */
+const KILLED: readonly [string, (path: string, nowMs: number) => void][] = [
+  [
+    'began an epoch',
+    (path, nowMs) => {
+      rmSync(path);
+      startMirror(path, openedInbox(path), { nowMs, isSuspect: false }).db.close();
+    },
+  ],
+  [
+    'continued',
+    (path, nowMs) => startMirror(path, openedInbox(path), { nowMs, isSuspect: false }).db.close(),
+  ],
+];
+
+test.each(KILLED)('recognises the clock of a start that %s and was killed at once', (_, start) => {
+  const { path } = filled();
+  start(path, T0 + DAY_MS);
+  const life = live(path);
+  expect(life.newEpoch?.why).toContain('clock was ahead');
+  expect(values(life.db, 'SELECT trusted_after_ms FROM mirror_state')).toEqual([T0 + 2_000]);
+  life.end();
+});
+
 /** Instants that a start leaves in the future, and why. */
 const LEFT: Readonly<Record<string, string>> = {
   'changes.update_time_ms': 'store time',

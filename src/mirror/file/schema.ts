@@ -307,7 +307,8 @@ export const productStockLevels = sqliteTable('product_stock_levels', {
  * Only the apply thread has a connection that writes. Who decides, and when it is written:
  *
  * - `epoch`, `inbox_id`: the start rule, when an epoch begins
- * - `alive_at_ms`, `clock_ms`: the main thread's heartbeat, each second; null when an epoch begins
+ * - `alive_at_ms`: the main thread's heartbeat, each second; null when an epoch begins
+ * - `clock_ms`: the heartbeat, and the start rule, because a kill may leave rows before the first heartbeat
  * - `state`, `state_cause`: the heartbeat; also the start and an orderly stop, and the trigger `mirror_state_barrier`, which
  *   ends `live` with each new barrier
  * - `accepted_at_ms`: the heartbeat, from the receiver's report
@@ -323,7 +324,7 @@ export const serviceState = sqliteTable(
     epoch: text('epoch').notNull(),
     /** Heartbeat, every second; null before the first one of an epoch. */
     aliveAtMs: integer('alive_at_ms'),
-    /** The mirror's clock at the heartbeat; it differs from `alive_at_ms` after the host's clock was set back. */
+    /** The mirror's clock; at a heartbeat it differs from `alive_at_ms` after the host's clock was set back. */
     clockMs: integer('clock_ms'),
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
     /** The last pruned number, 0 if none: a consumer below it would miss changes. */
