@@ -150,6 +150,12 @@ export default defineConfig(
     rules: { 'local/no-circles': 'error' },
   },
   {
+    files: ['src/**/*.ts'],
+    ignores: ['src/sqlite/{prepared,query}.ts'],
+    plugins: { local },
+    rules: { 'local/checked-rows': 'error' },
+  },
+  {
     files: ['**/*.{js,ts}'],
     plugins: { local },
     rules: { 'local/no-literal-spread': 'error' },

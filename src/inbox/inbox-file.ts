@@ -6,7 +6,7 @@ import { extname } from 'node:path';
 import { SqliteFault } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
 import { openReader, type Db } from '../sqlite/open.ts';
-import { onlyRow } from '../sqlite/prepared.ts';
+import { onlyRow, prepareRows } from '../sqlite/prepared.ts';
 
 /** `.inbox` before the extension of the mirror's file: `data/stock-mirror.db` has `data/stock-mirror.inbox.db`. */
 export function inboxPath(databasePath: string): string {
@@ -93,24 +93,25 @@ export interface InboxRow {
   readonly body: Buffer;
 }
 
-const RECEIVER = `
-  SELECT
-    inbox_id AS inboxId,
-    alive_at_ms AS aliveAtMs,
-    clock_ms AS clockMs,
-    since_boot_ms AS sinceBootMs,
-    boot_id AS bootId,
-    is_stopped AS isStopped,
-    kept_socket AS keptSocket,
-    unsure_since_ms AS unsureSinceMs,
-    published_seq AS publishedSeq,
-    stream_id AS streamId,
-    stream_seq AS streamSeq,
-    report_json AS reportJson
-  FROM receiver`;
-
 export function readReceiver(db: Db): ReceiverRow {
-  const row = db.prepare<[], Omit<ReceiverRow, 'isStopped'> & { readonly isStopped: number }>(RECEIVER).get();
+  const row = prepareRows<[], Omit<ReceiverRow, 'isStopped'> & { readonly isStopped: number }>(
+    db,
+    {
+      inboxId: 'inbox_id',
+      aliveAtMs: 'alive_at_ms',
+      clockMs: 'clock_ms',
+      sinceBootMs: 'since_boot_ms',
+      bootId: 'boot_id',
+      isStopped: 'is_stopped',
+      keptSocket: 'kept_socket',
+      unsureSinceMs: 'unsure_since_ms',
+      publishedSeq: 'published_seq',
+      streamId: 'stream_id',
+      streamSeq: 'stream_seq',
+      reportJson: 'report_json',
+    },
+    (columns) => `SELECT ${columns} FROM receiver`,
+  ).get();
   if (row === undefined) {
     throw new SqliteFault('damaged', `${db.name} lacks the row of its receiver: move the file away.`);
   }
@@ -125,8 +126,13 @@ export interface InboxEnds {
 
 export function inboxEnds(db: Db): InboxEnds {
   return onlyRow(
-    db.prepare<[], InboxEnds>(
-      'SELECT coalesce(min(seq), 0) AS firstSeq, coalesce(max(seq), 0) AS lastSeq FROM inbox',
+    prepareRows<[], InboxEnds>(
+      db,
+      {
+        firstSeq: 'coalesce(min(seq), 0)',
+        lastSeq: 'coalesce(max(seq), 0)',
+      },
+      (columns) => `SELECT ${columns} FROM inbox`,
     ),
   );
 }

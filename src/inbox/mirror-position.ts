@@ -6,12 +6,13 @@ export function prunableSeqOf(databasePath: string, inboxId: string): number | n
   let db;
   try {
     db = openReader(databasePath);
-    const row = db
-      .prepare<[string], { readonly seq: number }>(
-        'SELECT inbox_prunable_seq AS seq FROM service_state WHERE inbox_id = ? AND is_backup = 0',
+    const found = db
+      .prepare<[string], number>(
+        'SELECT inbox_prunable_seq FROM service_state WHERE inbox_id = ? AND is_backup = 0',
       )
+      .pluck()
       .get(inboxId);
-    return row?.seq ?? null;
+    return found ?? null;
   } catch {
     // No mirror yet, or one that is being replaced or upgraded: nothing is pruned until it can say.
     return null;

@@ -7,6 +7,7 @@ import { removeDatabase } from '../sqlite/database-files.ts';
 import { isDamage, SqliteFault } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
 import { doneOrClosed, type Db } from '../sqlite/open.ts';
+import { prepareRows } from '../sqlite/prepared.ts';
 import { transact } from '../sqlite/transact.ts';
 import { bringInstantsBack } from './file/instants.ts';
 import { isMirrorFile } from './file/known-mirror.ts';
@@ -255,20 +256,19 @@ function inboxPosition(inbox: Db, appliedSeq: number): InboxPosition {
 }
 
 export function mirrorPosition(db: Db): MirrorPosition {
-  const row = db
-    .prepare<[], Omit<MirrorPosition, 'isBackup'> & { readonly isBackup: number }>(
-      `
-      SELECT
-        service_state.epoch AS epoch,
-        mirror_state.change_seq AS changeSeq,
-        service_state.inbox_id AS inboxId,
-        mirror_state.inbox_seq AS inboxSeq,
-        service_state.inbox_row_at_ms AS inboxRowAtMs,
-        service_state.clock_ms AS clockMs,
-        service_state.is_backup AS isBackup
-      FROM mirror_state, service_state`,
-    )
-    .get();
+  const row = prepareRows<[], Omit<MirrorPosition, 'isBackup'> & { readonly isBackup: number }>(
+    db,
+    {
+      epoch: 'service_state.epoch',
+      changeSeq: 'mirror_state.change_seq',
+      inboxId: 'service_state.inbox_id',
+      inboxSeq: 'mirror_state.inbox_seq',
+      inboxRowAtMs: 'service_state.inbox_row_at_ms',
+      clockMs: 'service_state.clock_ms',
+      isBackup: 'service_state.is_backup',
+    },
+    (columns) => `SELECT ${columns} FROM mirror_state, service_state`,
+  ).get();
   if (row === undefined) throw new SqliteFault('damaged', `${db.name} has no state.`);
   return { ...row, isBackup: row.isBackup === 1 };
 }

@@ -19,6 +19,7 @@ import { explain, useWal } from '../sqlite/explain.ts';
 import { holdFiles } from '../sqlite/held-files.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../sqlite/open.ts';
+import { prepareRows } from '../sqlite/prepared.ts';
 import { transact } from '../sqlite/transact.ts';
 
 export interface Arrival {
@@ -259,19 +260,30 @@ function prepareStatements(db: Db) {
       UPDATE receiver SET
         stream_id = @streamId,
         stream_seq = @streamSeq`),
-    unpublished: db.prepare<[number], UnpublishedRow>(`
-      SELECT
-        seq,
-        kind,
-        arrived_at_ms AS arrivedAtMs,
-        iif(body_hash IS NULL, (SELECT inbox_id FROM receiver) || '-' || seq, lower(hex(body_hash))) AS id,
-        body
-      FROM inbox
-      WHERE seq > ? AND from_stream = 0
-      ORDER BY seq
-      LIMIT ${PUBLISHED_AT_ONCE}`),
-    oldest: db.prepare<[number], { readonly seq: number; readonly bytes: number }>(`
-      SELECT seq, length(body) AS bytes FROM inbox WHERE seq <= ? ORDER BY seq LIMIT ${PRUNED_ROWS}`),
+    unpublished: prepareRows<[number], UnpublishedRow>(
+      db,
+      {
+        seq: 'seq',
+        kind: 'kind',
+        arrivedAtMs: 'arrived_at_ms',
+        id: `iif(body_hash IS NULL, (SELECT inbox_id FROM receiver) || '-' || seq, lower(hex(body_hash)))`,
+        body: 'body',
+      },
+      (columns) => `
+        SELECT ${columns}
+        FROM inbox
+        WHERE seq > ? AND from_stream = 0
+        ORDER BY seq
+        LIMIT ${PUBLISHED_AT_ONCE}`,
+    ),
+    oldest: prepareRows<[number], { readonly seq: number; readonly bytes: number }>(
+      db,
+      {
+        seq: 'seq',
+        bytes: 'length(body)',
+      },
+      (columns) => `SELECT ${columns} FROM inbox WHERE seq <= ? ORDER BY seq LIMIT ${PRUNED_ROWS}`,
+    ),
     prune: db.prepare<[number]>('DELETE FROM inbox WHERE seq <= ?'),
   };
 }

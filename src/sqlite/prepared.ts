@@ -1,6 +1,23 @@
-/** Statements prepared once per connection: preparing a short query costs more than running it. */
+/** Statements written by hand. */
 import type { Statement } from 'better-sqlite3';
 import type { Db } from './open.ts';
+
+/** The columns of a statement: an SQL expression for each property of its rows. */
+export type Columns<Row> = { readonly [Name in keyof Row]-?: string };
+
+/**
+ * Prepares a statement whose rows are objects. The compiler checks the names of the columns against the type of the rows,
+ * and SQLite checks the expressions against the tables.
+ * @param text receives the list of columns, for SELECT or RETURNING.
+ */
+export function prepareRows<P extends unknown[], Row>(
+  db: Db,
+  columns: Columns<Row>,
+  text: (list: string) => string,
+): Statement<P, Row> {
+  const list = Object.entries<string>(columns).map(([name, expression]) => `${expression} AS "${name}"`);
+  return db.prepare(text(list.join(', ')));
+}
 
 const byConnection = new WeakMap<Db, Map<string, Statement>>();
 
@@ -11,7 +28,10 @@ export function plannedOnce(sql: string): string {
   return sql.replaceAll(/('[^']*')|[?@]\w*/g, (found, text?: string) => text ?? `+${found}`);
 }
 
-/** @param sql one of a bounded number of texts: each stays prepared for the life of the connection. */
+/**
+ * Prepares a statement once per connection, because preparing a short query costs more than running it.
+ * @param sql one of a bounded number of texts: each stays prepared for the life of the connection.
+ */
 export function prepared<P extends unknown[] | object, R = unknown>(
   db: Db,
   sql: string,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plannedOnce } from '../../src/sqlite/prepared.ts';
+import { plannedOnce, prepareRows } from '../../src/sqlite/prepared.ts';
 import { writerDb } from '../mirror/mirror-file.ts';
 
 test('hides every parameter from the planner', () => {
@@ -19,4 +19,16 @@ test('keeps the types of values', () => {
     [null, 'null'],
   ];
   for (const [value, type] of values) expect(types.get(value)).toBe(type);
+});
+
+test('refuses a column that the table lacks', () => {
+  const db = writerDb();
+  const epoch = (expression: string) =>
+    prepareRows<[], { readonly epoch: string }>(
+      db,
+      { epoch: expression },
+      (columns) => `SELECT ${columns} FROM service_state`,
+    );
+  expect(epoch('epoch').columns()).toMatchObject([{ name: 'epoch', column: 'epoch' }]);
+  expect(() => epoch('epoc')).toThrow('no such column: epoc');
 });

@@ -1,4 +1,5 @@
 import { openReader } from '../../sqlite/open.ts';
+import { prepareRows, type Columns } from '../../sqlite/prepared.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 type Truth = Pick<Sandbox['truth'], 'snapshot'>;
@@ -18,13 +19,11 @@ interface Row {
   readonly suspect: number;
 }
 
-const ROWS = `
-  SELECT 'level ' || variant_id || '/' || warehouse_id AS id, suspect,
-    available_qty || ' (product ' || coalesce(product_id, 'unknown') || ', sku ' || coalesce(sku, 'none') || ')' AS value
-  FROM mirror_stock
-  UNION ALL SELECT 'total ' || variant_id, suspect, available_qty || ' (' || kind || ', product ' || product_id || ')'
-  FROM mirror_variants
-  UNION ALL SELECT 'product ' || product_id, 0, name FROM mirror_products`;
+const LEVEL: Columns<Row> = {
+  id: `'level ' || variant_id || '/' || warehouse_id`,
+  suspect: 'suspect',
+  value: `available_qty || ' (product ' || coalesce(product_id, 'unknown') || ', sku ' || coalesce(sku, 'none') || ')'`,
+};
 
 /** Variants with an unacknowledged webhook. For the levels of a pulled variant, no read can replace it. */
 export function missedVariants({ records }: Pick<Sandbox['deliveries'], 'records'>): Set<string> {
@@ -41,7 +40,19 @@ export function compareWithTruth(
   const db = openReader(databasePath);
   let rows;
   try {
-    rows = db.prepare<[], Row>(ROWS).all();
+    rows = prepareRows<[], Row>(
+      db,
+      LEVEL,
+      (columns) => `
+        SELECT ${columns}
+        FROM mirror_stock
+        UNION ALL
+        SELECT 'total ' || variant_id, suspect, available_qty || ' (' || kind || ', product ' || product_id || ')'
+        FROM mirror_variants
+        UNION ALL
+        SELECT 'product ' || product_id, 0, name
+        FROM mirror_products`,
+    ).all();
   } finally {
     db.close();
   }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProductSnapshot } from '../../core/input.ts';
 import type { Db } from '../../sqlite/open.ts';
+import { prepareRows } from '../../sqlite/prepared.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
 
 interface Value {
@@ -63,16 +64,32 @@ function byKey<T extends Value>(values: readonly T[]): Map<string, T> {
 }
 
 export function rowsIn(db: Db): (productId: string) => Rows {
-  const rows = db.prepare<{ id: string }, Row>(`
-    SELECT 'product' AS what, NULL AS variant_id, NULL AS warehouse_id, NULL AS qty, 0 AS is_settling, NULL AS sku,
-      NULL AS change_seq, NULL AS suspect, NULL AS as_of, NULL AS verified_at
-    FROM mirror_products WHERE product_id = @id
-    UNION ALL SELECT 'total', variant_id, NULL, available_qty,
-      kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirror_state) IS NOT NULL,
-      sku, change_seq, suspect, as_of, verified_at
-    FROM mirror_variants WHERE product_id = @id
-    UNION ALL SELECT 'level', variant_id, warehouse_id, available_qty, 0, sku, change_seq, suspect, as_of, verified_at
-    FROM mirror_stock WHERE product_id = @id`);
+  const rows = prepareRows<[{ readonly id: string }], Row>(
+    db,
+    {
+      what: `'product'`,
+      variant_id: 'NULL',
+      warehouse_id: 'NULL',
+      qty: 'NULL',
+      is_settling: '0',
+      sku: 'NULL',
+      change_seq: 'NULL',
+      suspect: 'NULL',
+      as_of: 'NULL',
+      verified_at: 'NULL',
+    },
+    (columns) => `
+      SELECT ${columns}
+      FROM mirror_products WHERE product_id = @id
+      UNION ALL
+      SELECT 'total', variant_id, NULL, available_qty,
+        kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirror_state) IS NOT NULL,
+        sku, change_seq, suspect, as_of, verified_at
+      FROM mirror_variants WHERE product_id = @id
+      UNION ALL
+      SELECT 'level', variant_id, warehouse_id, available_qty, 0, sku, change_seq, suspect, as_of, verified_at
+      FROM mirror_stock WHERE product_id = @id`,
+  );
   return (id) => byKey(rows.all({ id }));
 }
 

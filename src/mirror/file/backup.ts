@@ -17,6 +17,7 @@ import { isBusy, isDamage, sqliteCode, SqliteFault } from '../../sqlite/errors.t
 import { explain, explained, systemCode } from '../../sqlite/explain.ts';
 import { lockDatabase } from '../../sqlite/lock.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
+import { prepareRows } from '../../sqlite/prepared.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 
 interface BackupOptions {
@@ -155,7 +156,14 @@ async function copy(from: string, draft: string, options: CopyOptions): Promise<
 
 function positionIn(source: Db, from: string): Position {
   explain(from, () => refuseNoMirror(from, source));
-  const position = source.prepare<[], Position>('SELECT epoch, last_seq AS lastSeq FROM mirror_status').get();
+  const position = prepareRows<[], Position>(
+    source,
+    {
+      epoch: 'epoch',
+      lastSeq: 'last_seq',
+    },
+    (columns) => `SELECT ${columns} FROM mirror_status`,
+  ).get();
   if (position === undefined) throw new Error(`${from} has no status: it was changed by another program`);
   return position;
 }

@@ -1,7 +1,7 @@
 import type { Run } from '../../core/runs.ts';
-import type { runs } from './schema.ts';
+import type { RowIn } from './statements.ts';
 
-export type RunRow = typeof runs.$inferSelect;
+export type RunRow = RowIn<'runs'>;
 
 export function runOf(row: RunRow): Run {
   const { productIdsJson, listDone, ...rest } = row;

@@ -10,7 +10,9 @@ import { RUN_KINDS, RUN_STATES, type RunKind, type RunState } from '../../core/r
 import { check, index, integer, primaryKey, sql, sqliteTable, text } from '../../sqlite/drizzle.ts';
 import type { Flag } from '../../sqlite/query.ts';
 import { MIRROR_STATES, type MirrorState } from './state.ts';
-import { SHARE_BITS } from './statements.ts';
+
+/** log2 of the change numbers in one share of the feed's indexes. */
+export const SHARE_BITS = 13;
 
 const isOneOf = (column: string, values: readonly string[]) =>
   sql.raw(`${column} IN (${values.map((value) => `'${value}'`).join(', ')})`);

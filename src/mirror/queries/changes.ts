@@ -17,8 +17,7 @@ import {
 } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { query, queryColumn, select, type Given, type RowOf } from '../../sqlite/query.ts';
-import { changes } from '../file/schema.ts';
-import { SHARE_BITS } from '../file/statements.ts';
+import { changes, SHARE_BITS } from '../file/schema.ts';
 import { mirrorChanges, mirrorStatus } from '../file/view-columns.ts';
 
 const POSITION = query(() =>

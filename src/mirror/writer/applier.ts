@@ -9,6 +9,7 @@ import { messageOf } from '../../platform/thrown.ts';
 import { sqliteCode, SqliteFault } from '../../sqlite/errors.ts';
 import { explain } from '../../sqlite/explain.ts';
 import type { Db } from '../../sqlite/open.ts';
+import { prepareRows } from '../../sqlite/prepared.ts';
 import { transact } from '../../sqlite/transact.ts';
 import { parseDelivery, type ParsedDelivery } from '../../store-api/delivery.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
@@ -65,12 +66,21 @@ export class Applier {
     this.#record = prepareRecords(db);
     this.#putDelivery = db.prepare('INSERT OR REPLACE INTO deliveries (inbox_seq, outcomes) VALUES (?, ?)');
     this.#putPosition = db.prepare('UPDATE service_state SET inbox_row_at_ms = ?');
-    this.#after = inbox.prepare(`
-      SELECT seq, kind, arrived_at_ms AS arrivedAtMs, body
-      FROM inbox
-      WHERE seq > ?
-      ORDER BY seq
-      LIMIT ${ROWS_AT_ONCE}`);
+    this.#after = prepareRows<[number], InboxRow>(
+      inbox,
+      {
+        seq: 'seq',
+        kind: 'kind',
+        arrivedAtMs: 'arrived_at_ms',
+        body: 'body',
+      },
+      (columns) => `
+        SELECT ${columns}
+        FROM inbox
+        WHERE seq > ?
+        ORDER BY seq
+        LIMIT ${ROWS_AT_ONCE}`,
+    );
   }
 
   get position(): Position {

@@ -1,6 +1,7 @@
 import type { Run } from '../../core/runs.ts';
+import type { InboxRow } from '../../inbox/inbox-file.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { onlyRow } from '../../sqlite/prepared.ts';
+import { onlyRow, prepareRows } from '../../sqlite/prepared.ts';
 import type { MirrorState } from '../file/state.ts';
 import { prepareFailure, RETRY_FAILURES } from './failures.ts';
 import { prepareProgress } from './run-progress.ts';
@@ -36,12 +37,20 @@ export function prepareCommands(db: Db, inbox: Db) {
   const OVERTAKEN = `@state = 'live' AND (
     @epoch <> epoch OR @trustedAfterMs < (SELECT trusted_after_ms FROM mirror_state)
   )`;
-  const alive = db.prepare<[Heartbeat], WrittenState>(
-    `UPDATE service_state SET alive_at_ms = @atMs, clock_ms = @clockMs,
-       accepted_at_ms = coalesce(@acceptedAtMs, accepted_at_ms),
-       state = CASE WHEN ${OVERTAKEN} THEN 'catching_up' ELSE @state END,
-       state_cause = CASE WHEN ${OVERTAKEN} THEN 'downtime' ELSE @stateCause END
-     RETURNING state, state_cause AS stateCause`,
+  const alive = prepareRows<[Heartbeat], WrittenState>(
+    db,
+    {
+      state: 'state',
+      stateCause: 'state_cause',
+    },
+    (columns) => `
+      UPDATE service_state SET
+        alive_at_ms = @atMs,
+        clock_ms = @clockMs,
+        accepted_at_ms = coalesce(@acceptedAtMs, accepted_at_ms),
+        state = CASE WHEN ${OVERTAKEN} THEN 'catching_up' ELSE @state END,
+        state_cause = CASE WHEN ${OVERTAKEN} THEN 'downtime' ELSE @stateCause END
+      RETURNING ${columns}`,
   );
   const forgetWarehouses = db.prepare(
     'DELETE FROM warehouse_names WHERE warehouse_id NOT IN (SELECT key FROM json_each(?))',
@@ -84,11 +93,22 @@ export function prepareCommands(db: Db, inbox: Db) {
   );
   const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');
   const firstInboxSeq = inbox.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck();
-  const prunable = db.prepare<[], { readonly prunableSeq: number; readonly inboxSeq: number }>(`
-    SELECT service_state.inbox_prunable_seq AS prunableSeq, mirror_state.inbox_seq AS inboxSeq
-    FROM service_state, mirror_state`);
-  const inboxAfter = inbox.prepare<[number, number], { readonly seq: number; readonly arrivedAtMs: number }>(`
-    SELECT seq, arrived_at_ms AS arrivedAtMs FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?`);
+  const prunable = prepareRows<[], { readonly prunableSeq: number; readonly inboxSeq: number }>(
+    db,
+    {
+      prunableSeq: 'service_state.inbox_prunable_seq',
+      inboxSeq: 'mirror_state.inbox_seq',
+    },
+    (columns) => `SELECT ${columns} FROM service_state, mirror_state`,
+  );
+  const inboxAfter = prepareRows<[number, number], Pick<InboxRow, 'seq' | 'arrivedAtMs'>>(
+    inbox,
+    {
+      seq: 'seq',
+      arrivedAtMs: 'arrived_at_ms',
+    },
+    (columns) => `SELECT ${columns} FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?`,
+  );
   const putPrunable = db.prepare<[number]>('UPDATE service_state SET inbox_prunable_seq = ?');
   /** Lets the receiver delete applied rows; a row that is not applied, or the last applied one, is never among them. */
   const releaseInbox = ({ beforeMs, limit }: Prune): number => {

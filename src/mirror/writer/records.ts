@@ -1,8 +1,9 @@
 import type { Input, RunBegunInput } from '../../core/input.ts';
 import type { Fact } from '../../core/apply/fact.ts';
 import type { Db } from '../../sqlite/open.ts';
+import { prepareRows } from '../../sqlite/prepared.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
-import { selectList } from '../file/statements.ts';
+import { columnsOf } from '../file/statements.ts';
 import { FORGET_FAILURES, prepareFailure, RETRY_FAILURES } from './failures.ts';
 
 /** @returns a function that records runs and failed reads, inside the transaction, and returns further facts. */
@@ -11,11 +12,14 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
   const clearFailure = db.prepare(`${FORGET_FAILURES} AND product_id = ?`);
   const failRead = prepareFailure(db);
   const retryFailures = db.prepare(RETRY_FAILURES);
-  const beginRun = db.prepare<[object], RunRow>(
-    `INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
-       total, done, drift, failed)
-     VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @total, 0, 0, 0)
-     RETURNING ${selectList(db, 'runs')}`,
+  const beginRun = prepareRows<[object], RunRow>(
+    db,
+    columnsOf(db, 'runs'),
+    (columns) => `
+      INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
+        total, done, drift, failed)
+      VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @total, 0, 0, 0)
+      RETURNING ${columns}`,
   );
   const endRun = db.prepare(
     `UPDATE runs SET state = iif(@error IS NULL, 'done', 'failed'), finished_at_ms = @atMs, error = @error,

@@ -1,7 +1,8 @@
 /** Writes rows of one table, naming only the changed columns: SQLite rewrites every index that a SET names. */
 import type { Statement } from 'better-sqlite3';
-import { columnsOf } from '../file/statements.ts';
 import type { Db } from '../../sqlite/open.ts';
+import type { Columns } from '../../sqlite/prepared.ts';
+import type { TableName } from '../file/statements.ts';
 
 type Value = string | number | Uint8Array | null;
 
@@ -12,7 +13,7 @@ interface Column<Row> {
 
 export class RowWriter<Row extends object> {
   readonly #db: Db;
-  readonly #table: string;
+  readonly #table: TableName;
   readonly #columns: readonly Column<Row>[];
   readonly #key: readonly Column<Row>[];
   readonly #others: readonly Column<Row>[];
@@ -20,22 +21,20 @@ export class RowWriter<Row extends object> {
   /** By the changed columns of `#others`, as bits. Few combinations occur. */
   readonly #updates = new Map<number, Statement<Value[]>>();
 
-  /** @param key the primary key; at most 31 other columns. @param without columns written elsewhere. */
-  constructor(db: Db, table: string, key: readonly (keyof Row)[], without: readonly string[] = []) {
+  /** @param columns at most 31 of them outside the key. @param key the primary key. */
+  constructor(db: Db, table: TableName, columns: Columns<Row>, key: readonly (keyof Row)[]) {
     this.#db = db;
     this.#table = table;
-    const columns = columnsOf(db, table, without);
-    const of = ({ name, property }: (typeof columns)[number]): Column<Row> => ({
-      isEqual: `"${name}" = ?`,
+    this.#columns = Object.entries<string>(columns).map(([property, name]) => ({
+      isEqual: `${name} = ?`,
       of: property as keyof Row & string,
-    });
-    this.#columns = columns.map(of);
+    }));
     this.#key = this.#columns.filter((column) => key.includes(column.of));
     this.#others = this.#columns.filter((column) => !key.includes(column.of));
-    const names = columns.map(({ name }) => `"${name}"`).join(', ');
+    const names = Object.values<string>(columns);
     // Positional: named parameters cost more than the insert itself.
     this.#insert = db.prepare(
-      `INSERT INTO "${table}" (${names}) VALUES (${columns.map(() => '?').join(', ')})`,
+      `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
     );
   }
 
@@ -59,7 +58,7 @@ export class RowWriter<Row extends object> {
       const equal = (columns: readonly Column<Row>[]) => columns.map(({ isEqual }) => isEqual);
       const set = equal(this.#others.filter((_, bit) => (changed & (1 << bit)) !== 0)).join(', ');
       const where = equal(this.#key).join(' AND ');
-      statement = this.#db.prepare(`UPDATE "${this.#table}" SET ${set} WHERE ${where}`);
+      statement = this.#db.prepare(`UPDATE ${this.#table} SET ${set} WHERE ${where}`);
       this.#updates.set(changed, statement);
     }
     statement.run(...values);

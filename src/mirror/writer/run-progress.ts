@@ -1,7 +1,7 @@
 import type { Db } from '../../sqlite/open.ts';
-import { onlyRow, prepared } from '../../sqlite/prepared.ts';
+import { onlyRow, plannedOnce, prepareRows, type Columns } from '../../sqlite/prepared.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
-import { selectFrom } from '../file/statements.ts';
+import { columnsOf } from '../file/statements.ts';
 
 export interface Remaining {
   readonly unread: number;
@@ -11,25 +11,27 @@ export interface Remaining {
 }
 
 /** A run does not wait for a product whose read is given up, once it has tried it. */
-const GIVEN_UP = '(d.given_up = 1 AND (d.parked = 1 OR d.retry_at_ms > @nowMs))';
+const GIVEN_UP = '(due_reads.given_up = 1 AND (due_reads.parked = 1 OR due_reads.retry_at_ms > @nowMs))';
 
-const CATALOGUE = `
-  SELECT
-    (SELECT products FROM live_counts) AS total,
-    (SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < @readAfterMs) AS unread,
-    (
-      SELECT count(*) FROM due_reads d CROSS JOIN products p ON p.product_id = d.product_id
-      WHERE d.failed_at_ms IS NOT NULL AND ${GIVEN_UP} AND p.gone_at_ms IS NULL AND p.read_at_ms < @readAfterMs
-    ) AS parked`;
+const UNREAD_LIVE = 'products.gone_at_ms IS NULL AND products.read_at_ms < @readAfterMs';
 
-// A product unknown to the mirror counts as read once its request is done.
-const NAMED = `
-  SELECT count(*) AS total,
-    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND d.product_id IS NOT NULL), 0) AS unread,
-    coalesce(sum(coalesce(p.read_at_ms < @readAfterMs, 1) AND d.product_id IS NOT NULL AND ${GIVEN_UP}), 0) AS parked
-  FROM json_each(@productIds) l
-  LEFT JOIN products p ON p.product_id = l.value
-  LEFT JOIN due_reads d ON d.product_id = l.value`;
+const CATALOGUE: Columns<Remaining> = {
+  total: '(SELECT products FROM live_counts)',
+  unread: `(SELECT count(*) FROM products WHERE ${UNREAD_LIVE})`,
+  parked: `(
+    SELECT count(*) FROM due_reads CROSS JOIN products ON products.product_id = due_reads.product_id
+    WHERE due_reads.failed_at_ms IS NOT NULL AND ${GIVEN_UP} AND ${UNREAD_LIVE}
+  )`,
+};
+
+/** A product unknown to the mirror counts as read once its request is done. */
+const UNREAD_NAMED = 'coalesce(products.read_at_ms < @readAfterMs, 1) AND due_reads.product_id IS NOT NULL';
+
+const NAMED: Columns<Remaining> = {
+  total: 'count(*)',
+  unread: `coalesce(sum(${UNREAD_NAMED}), 0)`,
+  parked: `coalesce(sum(${UNREAD_NAMED} AND ${GIVEN_UP}), 0)`,
+};
 
 interface ProgressArgs {
   readonly id: number;
@@ -40,14 +42,19 @@ interface ProgressArgs {
 
 /** @returns a function that counts what a run has read, stores it, and returns what is left; null if the run has ended. */
 export function prepareProgress(db: Db): (args: ProgressArgs) => Remaining | null {
-  const find = db.prepare<[number], RunRow>(`${selectFrom(db, 'runs')} WHERE id = ?`);
+  const find = prepareRows<[number], RunRow>(
+    db,
+    columnsOf(db, 'runs'),
+    (columns) => `SELECT ${columns} FROM runs WHERE id = ?`,
+  );
+  const remainingOf = prepareRemaining(db);
   const store = db.prepare('UPDATE runs SET total = @total, done = @done, failed = @failed WHERE id = @id');
   return ({ id, startedAtMs, nowMs }) => {
     const row = find.get(id);
     if (row === undefined || row.startedAtMs !== startedAtMs || row.state !== 'running') return null;
     const run = runOf(row);
     const { readAfterMs, productIds } = run;
-    const remaining = remainingOf(db, { readAfterMs, productIds, nowMs });
+    const remaining = remainingOf({ readAfterMs, productIds, nowMs });
     const total = run.listDone ? remaining.total : Math.max(remaining.total, run.total);
     const done = Math.max(0, remaining.total - remaining.unread);
     const failed = remaining.parked;
@@ -58,15 +65,26 @@ export function prepareProgress(db: Db): (args: ProgressArgs) => Remaining | nul
   };
 }
 
-export function remainingOf(
-  db: Db,
-  args: {
-    readonly readAfterMs: number;
-    readonly productIds: readonly string[] | null;
-    readonly nowMs: number;
-  },
-): Remaining {
-  const { readAfterMs, productIds, nowMs } = args;
-  const bound = { readAfterMs, nowMs, ...(productIds && { productIds: JSON.stringify(productIds) }) };
-  return onlyRow(prepared<[object], Remaining>(db, productIds === null ? CATALOGUE : NAMED), bound);
+interface RemainingArgs {
+  readonly readAfterMs: number;
+  /** null: the whole catalogue. */
+  readonly productIds: readonly string[] | null;
+  readonly nowMs: number;
+}
+
+export function prepareRemaining(db: Db): (args: RemainingArgs) => Remaining {
+  const catalogue = prepareRows<[object], Remaining>(db, CATALOGUE, (columns) =>
+    plannedOnce(`SELECT ${columns}`),
+  );
+  const named = prepareRows<[object], Remaining>(db, NAMED, (columns) =>
+    plannedOnce(`
+      SELECT ${columns}
+      FROM json_each(@productIds) AS listed
+      LEFT JOIN products ON products.product_id = listed.value
+      LEFT JOIN due_reads ON due_reads.product_id = listed.value`),
+  );
+  return ({ readAfterMs, productIds, nowMs }) =>
+    productIds === null
+      ? onlyRow(catalogue, { readAfterMs, nowMs })
+      : onlyRow(named, { readAfterMs, nowMs, productIds: JSON.stringify(productIds) });
 }

@@ -11,12 +11,12 @@ import type {
 import type { Tables } from '../../core/apply/tables.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow } from '../../sqlite/prepared.ts';
+import { columnsOf } from '../file/statements.ts';
 import { RowWriter } from './row-writer.ts';
 import {
   COUNTED,
   NOT_OF_RULES,
   prepareTables,
-  type BareProduct,
   type Kind,
   type LiveCounts,
   type VariantRow,
@@ -32,7 +32,7 @@ export class SqliteTables implements Tables {
   readonly #sql: ReturnType<typeof prepareTables>;
   readonly #levels: RowWriter<StockLevel>;
   readonly #variants: RowWriter<Variant>;
-  readonly #products: RowWriter<BareProduct>;
+  readonly #products: RowWriter<Omit<Product, 'detailJson'>>;
   readonly #changes: RowWriter<Change>;
   #state: MirrorState;
   #stateIsWritten = true;
@@ -53,10 +53,20 @@ export class SqliteTables implements Tables {
 
   constructor(db: Db) {
     this.#sql = prepareTables(db);
-    this.#levels = new RowWriter(db, 'stock_levels', ['variantId', 'warehouseId']);
-    this.#variants = new RowWriter(db, 'variants', ['variantId'], COUNTED);
-    this.#products = new RowWriter(db, 'products', ['productId'], NOT_OF_RULES);
-    this.#changes = new RowWriter(db, 'changes', ['seq']);
+    this.#levels = new RowWriter<StockLevel>(db, 'stock_levels', columnsOf(db, 'stock_levels'), [
+      'variantId',
+      'warehouseId',
+    ]);
+    this.#variants = new RowWriter<Variant>(db, 'variants', columnsOf(db, 'variants', COUNTED), [
+      'variantId',
+    ]);
+    this.#products = new RowWriter<Omit<Product, 'detailJson'>>(
+      db,
+      'products',
+      columnsOf(db, 'products', NOT_OF_RULES),
+      ['productId'],
+    );
+    this.#changes = new RowWriter<Change>(db, 'changes', columnsOf(db, 'changes'), ['seq']);
     this.#state = onlyRow(this.#sql.state);
     this.#liveCounts = onlyRow(this.#sql.liveCounts);
   }

@@ -1,39 +1,41 @@
-import type { Statement } from 'better-sqlite3';
 import type { REMOVABLES } from '../../core/apply/fact.ts';
 import { EARLIEST_MS } from '../../core/limits.ts';
-import type { Gap, MirrorState, Product, ReadRequest, StockLevel, Variant } from '../../core/model.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { plannedOnce } from '../../sqlite/prepared.ts';
-import { insertInto, selectFrom, upsert } from '../file/statements.ts';
+import { plannedOnce, prepareRows } from '../../sqlite/prepared.ts';
+import { columnsOf, insertInto, upsert, type RowIn, type TableName } from '../file/statements.ts';
 
 export type Kind = (typeof REMOVABLES)[number];
-type Flagged<T, K extends keyof T> = Omit<T, K> & Record<K, number>;
-export type VariantRow = Flagged<Variant, 'allowNegativeStock'>;
-type ReadRequestRow = Flagged<ReadRequest, 'isSuspect'>;
-export type BareProduct = Omit<Product, 'detailJson'>;
-type ProductRow = Flagged<BareProduct, 'hasBundle'>;
 
 export type LiveCounts = Record<Kind, number>;
 
 /** Column of `products` that the writer maintains. */
-export const NOT_OF_RULES = ['evidence_at_ms'];
+export const NOT_OF_RULES = ['evidenceAtMs'] as const;
 /** Column of `variants` that the writer maintains. */
-export const COUNTED = ['live_levels'];
+export const COUNTED = ['liveLevels'] as const;
 /** Columns of `due_reads` that src/mirror/writer/failures.ts writes. */
 export const OF_FAILURES = [
   'attempts',
   'faults',
-  'retry_at_ms',
+  'retryAtMs',
   'parked',
-  'given_up',
-  'failed_at_ms',
-  'last_error',
-];
+  'givenUp',
+  'failedAtMs',
+  'lastError',
+] as const;
+
+export type VariantRow = Omit<RowIn<'variants'>, (typeof COUNTED)[number]>;
 
 /** The statements of `SqliteTables`: columns named by the schema, prepared once. */
 export function prepareTables(db: Db) {
-  const select = <P extends unknown[], R>(sql: string): Statement<P, R> => db.prepare<P, R>(plannedOnce(sql));
-  const text = (sql: string) => select<unknown[], string>(sql).pluck();
+  const rows = <Name extends TableName, Without extends keyof RowIn<Name> = never>(
+    table: Name,
+    condition: string,
+    without: readonly Without[] = [],
+  ) =>
+    prepareRows<string[], Omit<RowIn<Name>, Without>>(db, columnsOf(db, table, without), (columns) =>
+      plannedOnce(`SELECT ${columns} FROM ${table} ${condition}`),
+    );
+  const text = (sql: string) => db.prepare<string[], string>(plannedOnce(sql)).pluck();
   const countLive = (table: string, condition: string) =>
     db
       .prepare<[number], number>(
@@ -41,41 +43,37 @@ export function prepareTables(db: Db) {
       )
       .pluck();
   return {
-    state: db.prepare<[], MirrorState>(selectFrom(db, 'mirror_state')),
+    state: rows('mirror_state', ''),
     putState: db.prepare(upsert(db, 'mirror_state', ['id'])),
-    stockLevel: select<[string, string], StockLevel>(
-      `${selectFrom(db, 'stock_levels')} WHERE variant_id = ? AND warehouse_id = ?`,
-    ),
-    stockLevelsOf: select<[string], StockLevel>(
-      `${selectFrom(db, 'stock_levels')} WHERE variant_id = ? ORDER BY warehouse_id`,
-    ),
-    variant: select<[string], VariantRow>(`${selectFrom(db, 'variants', COUNTED)} WHERE variant_id = ?`),
-    variantsOf: select<[string], VariantRow>(
-      `${selectFrom(db, 'variants', COUNTED)} WHERE product_id = ? ORDER BY variant_id`,
-    ),
-    product: select<[string], ProductRow>(`${selectFrom(db, 'products', NOT_OF_RULES)} WHERE product_id = ?`),
+    stockLevel: rows('stock_levels', 'WHERE variant_id = ? AND warehouse_id = ?'),
+    stockLevelsOf: rows('stock_levels', 'WHERE variant_id = ? ORDER BY warehouse_id'),
+    variant: rows('variants', 'WHERE variant_id = ?', COUNTED),
+    variantsOf: rows('variants', 'WHERE product_id = ? ORDER BY variant_id', COUNTED),
+    product: rows('products', 'WHERE product_id = ?', NOT_OF_RULES),
     detail: text('SELECT detail_json FROM product_details WHERE product_id = ?'),
-    putDetail: db.prepare(upsert(db, 'product_details', ['product_id'])),
+    putDetail: db.prepare(upsert(db, 'product_details', ['productId'])),
     noteEvidence: db.prepare(
       `UPDATE products SET evidence_at_ms = @atMs WHERE product_id = @productId AND evidence_at_ms < @atMs`,
     ),
-    readRequest: select<[string], ReadRequestRow>(
-      `${selectFrom(db, 'due_reads', OF_FAILURES)} WHERE product_id = ?`,
-    ),
-    putReadRequest: db.prepare(upsert(db, 'due_reads', ['product_id'], OF_FAILURES)),
+    readRequest: rows('due_reads', 'WHERE product_id = ?', OF_FAILURES),
+    putReadRequest: db.prepare(upsert(db, 'due_reads', ['productId'], OF_FAILURES)),
     deleteReadRequest: db.prepare('DELETE FROM due_reads WHERE product_id = ?'),
-    gapsOf: select<[string], Gap>(
-      `${selectFrom(db, 'gaps')} WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq`,
-    ),
-    putGap: db.prepare(upsert(db, 'gaps', ['variant_id', 'warehouse_id', 'inbox_seq'])),
+    gapsOf: rows('gaps', 'WHERE variant_id = ? ORDER BY warehouse_id, inbox_seq'),
+    putGap: db.prepare(upsert(db, 'gaps', ['variantId', 'warehouseId', 'inboxSeq'])),
     deleteGap: db.prepare('DELETE FROM gaps WHERE variant_id = ? AND warehouse_id = ? AND inbox_seq = ?'),
     putDeadLetter: db.prepare(insertInto(db, 'dead_letters', ['id'])),
     bundleProducts: text(
       'SELECT product_id FROM products WHERE has_bundle = 1 AND gone_at_ms IS NULL ORDER BY product_id',
     ),
     heldProducts: text('SELECT product_id FROM due_reads WHERE held = 1 ORDER BY product_id'),
-    liveCounts: db.prepare<[], LiveCounts>(
-      'SELECT products AS product, variants AS variant, levels AS level FROM live_counts',
+    liveCounts: prepareRows<[], LiveCounts>(
+      db,
+      {
+        product: 'products',
+        variant: 'variants',
+        level: 'levels',
+      },
+      (columns) => `SELECT ${columns} FROM live_counts`,
     ),
     putLiveCounts: db.prepare<[LiveCounts]>(
       'UPDATE live_counts SET products = @product, variants = @variant, levels = @level',

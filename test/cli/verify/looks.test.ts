@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { isEqual } from '../../../src/cli/verify.ts';
-import { compare, keyOf, lookAtAll, type Row, type Rows } from '../../../src/cli/verify/looks.ts';
+import { compare, keyOf, lookAtAll, rowsIn, type Row, type Rows } from '../../../src/cli/verify/looks.ts';
 import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts';
 import { snapshotOf } from '../../../src/store-api/snapshot.ts';
-import { detail, type VariantDetail } from '../../mirror/mirror-file.ts';
+import { detail, DirectWriter, T0, type VariantDetail } from '../../mirror/mirror-file.ts';
 
 const answerOf = (...variants: VariantDetail[]) =>
   snapshotOf(productDetailSchema.parse(detail('10', variants)), '');
@@ -42,6 +42,35 @@ const one = (qty: number, changeSeq = 1) =>
     changeSeq,
   );
 const NONE: Rows = new Map();
+
+test('reads the values of a product in the mirror', () => {
+  const writer = new DirectWriter();
+  writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 }, total: 7 }]), T0);
+  const none = {
+    variant_id: null,
+    warehouse_id: null,
+    qty: null,
+    is_settling: 0,
+    sku: null,
+    change_seq: null,
+    suspect: null,
+    as_of: null,
+    verified_at: null,
+  };
+  const shown = {
+    variant_id: '100',
+    sku: 'S-100',
+    suspect: 0,
+    as_of: T0,
+    verified_at: T0,
+    change_seq: expect.any(Number),
+  };
+  expect([...rowsIn(writer.db)('10').values()]).toEqual([
+    { ...none, what: 'product' },
+    { ...none, ...shown, what: 'total', qty: 7 },
+    { ...none, ...shown, what: 'level', warehouse_id: '1', qty: 5 },
+  ]);
+});
 
 describe('compare', () => {
   const differing = (before: Rows, answer: ReturnType<typeof answerOf> | null, after: Rows) =>

@@ -3,7 +3,7 @@
  * (docs/reading-the-mirror.md#following-changes).
  */
 import { expect, test } from 'vitest';
-import { SHARE_BITS } from '../../../src/mirror/file/statements.ts';
+import { SHARE_BITS } from '../../../src/mirror/file/schema.ts';
 import { changesAfter, changesOf } from '../../../src/mirror/queries/changes.ts';
 import { blockWith, documentAt } from '../../docs/blocks.ts';
 import {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { remainingOf } from '../../../src/mirror/writer/run-progress.ts';
+import { prepareRemaining } from '../../../src/mirror/writer/run-progress.ts';
 import * as parsing from '../../../src/mirror/reader/parsing-queries.ts';
 import * as light from '../../../src/mirror/reader/queries.ts';
 import { dueReads } from '../../../src/mirror/queries/queue.ts';
@@ -83,7 +83,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['areBundlesDue', (db) => queries.areBundlesDue(db, { nowMs: T0 })],
   ['searchFacts', (db) => queries.searchFacts(db, { nowMs: T0 + 10 })],
   ['searchedInVain', (db) => queries.searchedInVain(db, { listedFromMs: T0, oldestReadMs: T0 })],
-  ['remainingOf', (db) => remainingOf(db, LEFT)],
+  ['remainingOf', (db) => prepareRemaining(db)(LEFT)],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
   ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],
   ['openReads, held', (db) => queries.openReads(db, { kind: 'held', after: '', limit: 2 })],

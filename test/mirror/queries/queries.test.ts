@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { remainingOf } from '../../../src/mirror/writer/run-progress.ts';
+import { prepareRemaining } from '../../../src/mirror/writer/run-progress.ts';
 import * as queries from '../../../src/mirror/reader/queries.ts';
 import { present } from '../../shared/present.ts';
 import { delivery, detail, DirectWriter, item, T0 } from '../mirror-file.ts';
@@ -47,8 +47,8 @@ test('counts the remaining reads of a scan and of a run of named products', () =
   park(writer, '11');
   park(writer, '12');
   park(writer, '13');
-  const left = (productIds: readonly string[] | null) =>
-    remainingOf(writer.db, { readAfterMs, productIds, nowMs: T0 });
+  const remainingOf = prepareRemaining(writer.db);
+  const left = (productIds: readonly string[] | null) => remainingOf({ readAfterMs, productIds, nowMs: T0 });
   expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1 });
 
   const named = ['11', '12', '77'];

@@ -12,9 +12,10 @@ import type { Fact } from '../../../src/core/apply/fact.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { COUNTED, OF_FAILURES } from '../../../src/mirror/writer/table-statements.ts';
-import { selectFrom } from '../../../src/mirror/file/statements.ts';
+import { columnsOf, type RowIn, type TableName } from '../../../src/mirror/file/statements.ts';
+import { prepareRows } from '../../../src/sqlite/prepared.ts';
 import { MemoryTables } from '../../core/memory-tables.ts';
-import { rows, T0, writerDb } from '../mirror-file.ts';
+import { T0, writerDb } from '../mirror-file.ts';
 import { MISSED_WHYS } from '../../../src/core/input.ts';
 
 const productIds = fc.constantFrom('10', '11', '12', '9');
@@ -173,8 +174,16 @@ test('SQLite and in-memory tables agree after any inputs', () => {
         }
         sqlite.flush();
         expect(reported[1]).toEqual(reported[0]);
-        const all = (table: string, order: string, without: readonly string[] = []) =>
-          rows(db, `${selectFrom(db, table, without)} ORDER BY ${order}`);
+        const all = <Name extends TableName>(
+          table: Name,
+          order: string,
+          without: readonly (keyof RowIn<Name>)[] = [],
+        ) =>
+          prepareRows<[], Record<string, unknown>>(
+            db,
+            columnsOf(db, table, without),
+            (columns) => `SELECT ${columns} FROM ${table} ORDER BY ${order}`,
+          ).all();
         const sorted = <T>(found: ReadonlyMap<string, T>, key: (value: T) => (string | number)[]) =>
           [...found.values()].sort((a, b) => (JSON.stringify(key(a)) < JSON.stringify(key(b)) ? -1 : 1));
         expect(all('stock_levels', 'variant_id, warehouse_id')).toEqual(
