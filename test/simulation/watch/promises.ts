@@ -23,9 +23,10 @@ interface KeptDetail extends SeenDetail {
   readonly stampedAtMs: number;
 }
 
-interface LoggedDetail extends SeenDetail {
-  /** 0 if its input is pruned, null without an input. */
-  readonly seq: number | null;
+/** An answer that the mirror has judged, unlike one that it lost with a process or a file. */
+interface LoggedDetail extends KeptDetail {
+  /** 0 if its input is pruned. */
+  readonly seq: number;
 }
 
 export interface Gone {
@@ -37,7 +38,7 @@ export interface Gone {
 }
 
 function isOvertaken({ seq, sentAtMs }: LoggedDetail, details: readonly LoggedDetail[]): boolean {
-  return details.some((other) => (other.seq ?? Infinity) < (seq ?? 0) && other.sentAtMs > sentAtMs);
+  return details.some((other) => other.seq < seq && other.sentAtMs > sentAtMs);
 }
 
 interface Fell {
@@ -193,9 +194,11 @@ export class Promises {
     const seqOf = recordedReads(present(this.#log), productIds);
     return productIds
       .flatMap((productId) =>
-        (this.#details.get(productId) ?? []).map((detail) => ({ ...detail, seq: seqOf(productId, detail) })),
+        (this.#details.get(productId) ?? []).flatMap((detail): LoggedDetail[] => {
+          const seq = seqOf(productId, detail);
+          return seq === null || seq > removingSeq ? [] : [{ ...detail, seq }];
+        }),
       )
-      .filter(({ seq }) => seq === null || seq <= removingSeq)
       .toSorted((a, b) => a.sentAtMs - b.sentAtMs || a.stampedAtMs - b.stampedAtMs);
   }
 
@@ -205,7 +208,7 @@ export class Promises {
     let isConfirmed = false;
     for (const detail of details) {
       if (isShown(detail, gone)) {
-        if (detail.seq === null || isOvertaken(detail, details)) continue;
+        if (isOvertaken(detail, details)) continue;
         missingSinceMs = null;
         isConfirmed = false;
         continue;
@@ -228,10 +231,7 @@ function wasThere(db: Db, { what, product_id: productId }: Gone, details: readon
   if (productId === null) return false;
   if (what !== 'product') return true;
   const hasVariant = prepared<[string]>(db, 'SELECT 1 FROM variants WHERE product_id = ?');
-  return (
-    hasVariant.get(productId) !== undefined &&
-    details.some(({ shown, seq }) => shown !== null && seq !== null)
-  );
+  return hasVariant.get(productId) !== undefined && details.some(({ shown }) => shown !== null);
 }
 
 function wentByItself(
