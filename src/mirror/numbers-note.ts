@@ -27,9 +27,15 @@ export function readHandedOut(databasePath: string): HandedOut | null {
   }
 }
 
-/** Replaces the note. It is not synced: after a power cut an older one is harmless. @throws Error of the system */
+/**
+ * Replaces the note by one that is on disk: after a power cut, an older note may be there, but never an empty one, with
+ * which an older copy of the mirror would pass for the present one. @throws Error of the system
+ */
 export function noteHandedOut(databasePath: string, { epoch, changeSeq }: HandedOut): void {
   const path = numbersPath(databasePath);
-  writeFileSync(`${path}.new`, JSON.stringify({ epoch, change_seq: changeSeq }), { mode: 0o600 });
+  writeFileSync(`${path}.new`, JSON.stringify({ epoch, change_seq: changeSeq }), {
+    mode: 0o600,
+    flush: true,
+  });
   renameSync(`${path}.new`, path);
 }

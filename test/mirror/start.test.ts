@@ -328,12 +328,6 @@ test('begins a new epoch if its numbers were never noted', () => {
   expect(life.position.epoch).not.toBe(first.position.epoch);
 });
 
-test.each(['', '{', '{"epoch":1}', 'null'])('reads a note of %j as none', (text) => {
-  const path = newPath();
-  writeFileSync(numbersPath(path), text);
-  expect(readHandedOut(path)).toBeNull();
-});
-
 test('removes the unfinished file of a killed first start', () => {
   const path = newPath();
   openWriter(`${path}.new`).close();
@@ -469,7 +463,7 @@ test.each<Unusable>([
   expect(existsSync(path + ASIDE)).toBe(false);
 });
 
-test('moves a damaged mirror aside although a power cut lost the note of its numbers, too', () => {
+test('moves a damaged mirror aside although the note of its numbers is lost, too', () => {
   const { path } = filled();
   truncateSync(path, 40_000);
   rmSync(numbersPath(path));

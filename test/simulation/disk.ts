@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { inboxPath, openInboxReader } from '../../src/inbox/inbox-file.ts';
 import { InboxWriter, lockAndOpen } from '../../src/receiver/inbox-writer.ts';
-import { numbersPath } from '../../src/mirror/numbers-note.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import type { StartOptions } from '../../src/mirror/start.ts';
 import { openOwnMirror, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
@@ -256,6 +255,7 @@ export class Disk {
   /**
    * Ends all connections as a power cut does: what was not synced is lost. With `synchronous` = FULL each commit is
    * synced; otherwise all commits since the last checkpoint are lost. The write-ahead log ends in a torn transaction.
+   * The note of the mirror's numbers stays: it is synced before it replaces another.
    */
   cutPower(): void {
     const left = DISKS.map((name) => {
@@ -276,8 +276,6 @@ export class Disk {
       if (database !== null) writeFileSync(path, database);
       if (log !== null) writeFileSync(`${path}-wal`, log);
     }
-    // Never synced.
-    writeFileSync(numbersPath(this.databasePath), '');
   }
 
   pathOf(name: DiskName): string {
