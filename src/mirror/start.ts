@@ -32,6 +32,8 @@ export interface InboxPosition extends InboxEnds {
   readonly inboxId: string;
   /** Arrival of the row that the mirror applied last; null if the inbox has no such row. */
   readonly appliedRowAtMs: number | null;
+  /** Latest arrival of the rows that the mirror has not applied; null if it has applied all. */
+  readonly latestUnappliedAtMs: number | null;
 }
 
 /** The clock of a process stands at most this far behind the one before it; if further, that one was wrong. */
@@ -55,9 +57,15 @@ export function whyNewEpoch(
   if (mirror.inboxRowAtMs !== null && mirror.inboxRowAtMs !== inbox.appliedRowAtMs) {
     return 'the inbox was replaced by an older copy';
   }
+  // Applied, they would ask for reads at instants that may be hours away.
+  if (areRowsAhead(inbox, nowMs)) return 'the machine’s clock was ahead when the receiver wrote its rows';
   if (handedOut === null) return null;
   const isOlder = handedOut.epoch !== mirror.epoch || handedOut.changeSeq > mirror.changeSeq;
   return isOlder ? 'the mirror is older than what its readers have seen' : null;
+}
+
+function areRowsAhead({ latestUnappliedAtMs }: InboxPosition, nowMs: number): boolean {
+  return latestUnappliedAtMs !== null && latestUnappliedAtMs > nowMs + CLOCK_BACK_MS;
 }
 
 export interface NewEpoch {
@@ -190,12 +198,14 @@ interface EpochFrom {
 
 /**
  * Everything is read again, so the mirror continues at the inbox's end: rows before it would add nothing. The first mirror
- * applies what its receiver took while it was being opened.
+ * applies what its receiver took while it was being opened, unless by a clock that was ahead.
  */
 function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
   const { nowMs, changeSeq } = from;
   const { firstSeq, lastSeq } = inboxEnds(inbox);
-  const inboxSeq = from.isFirst ? Math.max(0, firstSeq - 1) : lastSeq;
+  const beforeFirstSeq = Math.max(0, firstSeq - 1);
+  const appliesAll = from.isFirst && !areRowsAhead(inboxPosition(inbox, beforeFirstSeq), nowMs);
+  const inboxSeq = appliesAll ? beforeFirstSeq : lastSeq;
   const { inboxId, appliedRowAtMs } = inboxPosition(inbox, inboxSeq);
   // A read that was sent before may have been stamped by the kept file's clock, which may be a little ahead.
   const isClockRight = from.clockMs !== null && from.clockMs <= nowMs + CLOCK_BACK_MS;
@@ -251,8 +261,18 @@ function inboxPosition(inbox: Db, appliedSeq: number): InboxPosition {
     .prepare<[number], number>('SELECT arrived_at_ms FROM inbox WHERE seq = ?')
     .pluck()
     .get(appliedSeq);
+  // The clock may have stepped back between two of these rows, so the last one need not be the latest.
+  const latestUnappliedAtMs = inbox
+    .prepare<[number], number | null>('SELECT max(arrived_at_ms) FROM inbox WHERE seq > ?')
+    .pluck()
+    .get(appliedSeq);
   const { inboxId } = readReceiver(inbox);
-  return { ...inboxEnds(inbox), inboxId, appliedRowAtMs: appliedRowAtMs ?? null };
+  return {
+    ...inboxEnds(inbox),
+    inboxId,
+    appliedRowAtMs: appliedRowAtMs ?? null,
+    latestUnappliedAtMs: latestUnappliedAtMs ?? null,
+  };
 }
 
 export function mirrorPosition(db: Db): MirrorPosition {

@@ -32,7 +32,13 @@ import type { Db } from '../../src/sqlite/open.ts';
 import { appended, unlocked } from './direct-writer.ts';
 import { beats, delivery, detail, item, newPath, readInput, T0, values } from './mirror-file.ts';
 
-const INBOX: InboxPosition = { inboxId: 'i', firstSeq: 10, lastSeq: 20, appliedRowAtMs: 7 };
+const INBOX: InboxPosition = {
+  inboxId: 'i',
+  firstSeq: 10,
+  lastSeq: 20,
+  appliedRowAtMs: 7,
+  latestUnappliedAtMs: null,
+};
 const MIRROR: MirrorPosition = {
   epoch: 'e',
   changeSeq: 100,
@@ -63,6 +69,14 @@ test.each<[string, Partial<MirrorPosition>, string | null]>([
   ],
 ])('judges a mirror that is %s', (_, over, why) => {
   expect(whyNewEpoch({ ...MIRROR, ...over }, INBOX, HANDED_OUT, T0)).toBe(why);
+});
+
+test.each([
+  ['a little', 30_000, null],
+  ['far', 30_001, 'the machine’s clock was ahead when the receiver wrote its rows'],
+])('judges an inbox with rows to apply that are %s ahead', (_, aheadMs, why) => {
+  const inbox = { ...INBOX, latestUnappliedAtMs: T0 + aheadMs };
+  expect(whyNewEpoch(MIRROR, inbox, HANDED_OUT, T0)).toBe(why);
 });
 
 test('continues a mirror at the end of an empty inbox, and without a note of its numbers', () => {
@@ -228,6 +242,34 @@ test('sets instants of a clock that was ahead to the present, and suspects every
   expect(values(db, 'SELECT trusted_after_ms FROM mirror_state')).toEqual([T0 + 2_000]);
   expect(values(db, 'SELECT offset_floor_ms FROM mirror_state')).toEqual([null]);
   life.end();
+});
+
+/** Two deliveries that no mirror has applied: the clock stepped back between them. */
+function deliverAhead(path: string): void {
+  const inboxDb = openForWriting(inboxPath(path));
+  const inbox = new InboxWriter(unlocked(inboxDb));
+  for (const arrivedAtMs of [T0 + DAY_MS, T0]) {
+    const body = delivery(`at ${arrivedAtMs}`, item({ old: 3, new: 2 }));
+    inbox.append(appended([{ body, arrivedAtMs }]));
+  }
+  inboxDb.close();
+}
+
+test('applies no delivery that arrived by a clock that was ahead, and reads everything instead', () => {
+  const { path, position } = filled();
+  deliverAhead(path);
+  const life = live(path);
+  expect(life.newEpoch?.why).toBe('the machine’s clock was ahead when the receiver wrote its rows');
+  expect(life.position.inboxSeq).toBe(position.inboxSeq + 2);
+  expect(suspects(life.db)).toEqual([1]);
+  life.end();
+  expect(live(path).newEpoch).toBeNull();
+});
+
+test('begins after such deliveries as the first mirror, too', () => {
+  const path = newPath();
+  deliverAhead(path);
+  expect(live(path).position.inboxSeq).toBe(2);
 });
 
 /** The first start with a clock, whose run was killed before its first heartbeat. */
