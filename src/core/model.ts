@@ -70,6 +70,10 @@ export interface Variant {
    * showed the total but not every level; else EARLIEST_MS.
    */
   readonly totalHiMs: number;
+  /**
+   * Latest arrival of a delivery that touched the variant or a level of it. It never falls, also when the clock steps back:
+   * a read that may have missed a delivery of a level may have missed it in the total.
+   */
   readonly eventAtMs: number;
   readonly missingAtMs: number | null;
   readonly goneAtMs: number | null;

@@ -73,7 +73,7 @@ export class UnitOfWork {
     // The touch keeps a read under way from meeting the request, while it may still map the variant.
     this.tables.putVariant({
       ...variant,
-      eventAtMs: this.input.atMs,
+      eventAtMs: Math.max(variant.eventAtMs, this.input.atMs),
       lookupAtMs: isSearched ? this.input.atMs : variant.lookupAtMs,
     });
     if (isSearched) this.report({ kind: 'unmapped', variantId });

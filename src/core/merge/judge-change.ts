@@ -99,7 +99,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
     level: staysOpen ? { ...outcome.level, unexplainedAtMs: atMs } : outcome.level,
     variant: {
       ...variant,
-      eventAtMs: atMs,
+      eventAtMs: Math.max(variant.eventAtMs, atMs),
       lookupAtMs: judgeLookup(rows, outcome, change, {
         atMs,
         futureDated,

@@ -2,7 +2,17 @@
 import { expect, test } from 'vitest';
 import { writeLevel } from '../../../src/core/apply/rows.ts';
 import { UnitOfWork } from '../../../src/core/apply/unit-of-work.ts';
-import { missedAt, mirrorAfterRead, productSnapshot, stockLevel, T0, variantSnapshot } from '../builders.ts';
+import {
+  change,
+  missedAt,
+  mirrorAfterRead,
+  productSnapshot,
+  stockLevel,
+  T0,
+  VARIANT,
+  variantSnapshot,
+  type Mirror,
+} from '../builders.ts';
 
 const MINUTE = 60_000;
 
@@ -23,3 +33,24 @@ test('accepts an answer that contradicts itself: its total is not the sum of its
   expect(() => mirror.read(odd, { sentAtMs: T0 + MINUTE })).not.toThrow();
   expect([mirror.qty(), mirror.total()]).toEqual([5, 7]);
 });
+
+test.each<[string, (mirror: Mirror) => unknown]>([
+  [
+    'a change of another level',
+    (mirror) =>
+      mirror.deliver(T0 + MINUTE, change({ old: 7, new: 6, warehouseId: '2', updateTimeMs: T0 + MINUTE })),
+  ],
+  ['a request to read it', (mirror) => mirror.requestReads(T0 + MINUTE, 'dead_letter', [], [VARIANT])],
+])(
+  'a read that may lack a delivery of a level may lack it in the total, after a step back and %s',
+  (_, touch) => {
+    const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 7 })]));
+    mirror.deliver(T0 + 2 * MINUTE, change({ old: 5, new: 4, updateTimeMs: T0 + 2 * MINUTE }));
+    touch(mirror);
+    const total = mirror.total();
+    const lacking = productSnapshot([variantSnapshot({ 1: 5, 2: 7 })]);
+    expect(() => mirror.read(lacking, { sentAtMs: T0 + 2 * MINUTE + 1_000 })).not.toThrow();
+    expect([mirror.qty(), mirror.total()]).toEqual([4, total]);
+    expect(mirror.reason()).not.toBeNull();
+  },
+);
