@@ -25,7 +25,9 @@ export const REASONS = {
   not_stored: { priority: PRIORITY.conflict, isSuspect: true },
   listed: { priority: PRIORITY.downtime, isSuspect: false },
   bundle: { priority: PRIORITY.stale, isSuspect: true },
-  stale: { priority: PRIORITY.stale, isSuspect: false },
 } as const satisfies Readonly<Record<string, Consequence>>;
 
 export type Reason = keyof typeof REASONS;
+
+/** Reason of a row of `due_reads` that says only that a read failed. To the rules it is no request. */
+export const UNASKED = 'stale';

@@ -13,7 +13,7 @@ import { bringInstantsBack } from './file/instants.ts';
 import { isMirrorFile } from './file/known-mirror.ts';
 import { openWriter } from './file/open-writer.ts';
 import { noteHandedOut, readHandedOut, type HandedOut } from './numbers-note.ts';
-import { FORGET_FAILURES } from './writer/failures.ts';
+import { FORGET_FAILURES, FORGET_UNASKED } from './writer/failures.ts';
 
 /** Where the mirror's file stands. */
 export interface MirrorPosition extends HandedOut {
@@ -252,6 +252,7 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
       WHERE state = 'running'`,
     ).run(epoch);
     db.exec(FORGET_FAILURES);
+    db.exec(FORGET_UNASKED);
     db.exec('DELETE FROM deliveries');
   });
 }

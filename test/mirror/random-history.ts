@@ -51,7 +51,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       fc
         .record({ productIds: fc.array(productIds), isSuspect: fc.boolean() })
         .map((made) => (atMs: number) => {
-          const reason = made.isSuspect ? ('not_stored' as const) : ('stale' as const);
+          const reason = made.isSuspect ? ('not_stored' as const) : ('listed' as const);
           return {
             kind: 'request_reads' as const,
             atMs,

@@ -19,7 +19,7 @@ export function suspectMirror(): DirectWriter {
     );
   writer.requestReads('conflict', ['1', '2'], LATER);
   change('100', { old: 9, new: 8 });
-  writer.requestReads('stale', ['3', '4'], LATER);
+  writer.requestReads('listed', ['3', '4'], LATER);
   for (const [id, warehouse_id] of [
     ['500', '1'],
     ['500', '2'],

@@ -5,7 +5,7 @@
  */
 import { EARLIEST_MS, HELD_MS } from '../../core/limits.ts';
 import { SOURCES, VARIANT_KINDS, type Source, type VariantKind } from '../../core/model.ts';
-import type { Reason } from '../../core/reasons.ts';
+import type { Reason, UNASKED } from '../../core/reasons.ts';
 import { RUN_KINDS, RUN_STATES, type RunKind, type RunState } from '../../core/runs.ts';
 import { check, index, integer, primaryKey, sql, sqliteTable, text } from '../../sqlite/drizzle.ts';
 import type { Flag } from '../../sqlite/query.ts';
@@ -152,7 +152,7 @@ export const dueReads = sqliteTable(
   'due_reads',
   {
     productId: text('product_id').primaryKey(),
-    reason: text('reason').$type<Reason>().notNull(),
+    reason: text('reason').$type<Reason | typeof UNASKED>().notNull(),
     priority: integer('priority').notNull(),
     isSuspect: integer('is_suspect').$type<Flag>().notNull(),
     madeAtMs: integer('made_at_ms').notNull(),

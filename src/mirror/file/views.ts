@@ -1,5 +1,6 @@
-import { STATE, STATE_CAUSE } from './state.ts';
+import { UNASKED } from '../../core/reasons.ts';
 import type { Db } from '../../sqlite/open.ts';
+import { STATE, STATE_CAUSE } from './state.ts';
 import {
   LEVEL_TRUSTED,
   LEVEL_WHY_NOT,
@@ -143,14 +144,14 @@ const PENDING_READS = `(
       SELECT count(*) FROM products WHERE gone_at_ms IS NULL AND read_at_ms < barrier.ms
     ) + (
       SELECT count(*) FROM due_reads
-      WHERE due_reads.reason <> 'stale' AND NOT EXISTS (${dueByBarrier('due_reads.product_id')}
+      WHERE due_reads.reason <> '${UNASKED}' AND NOT EXISTS (${dueByBarrier('due_reads.product_id')}
       )
     ) + (
       SELECT count(DISTINCT variants.product_id) FROM gaps
       CROSS JOIN variants ON variants.variant_id = gaps.variant_id
       WHERE NOT EXISTS (
         SELECT 1 FROM due_reads
-        WHERE due_reads.product_id = variants.product_id AND due_reads.reason <> 'stale'
+        WHERE due_reads.product_id = variants.product_id AND due_reads.reason <> '${UNASKED}'
       ) AND NOT EXISTS (${dueByBarrier('variants.product_id')}
       )
     ) FROM barrier

@@ -1,5 +1,6 @@
-/** Failed reads: columns of `due_reads` that the merge rules do not know. */
+/** Failed reads: columns of `due_reads`, and rows without a request, that the merge rules do not know. */
 import { EARLIEST_MS } from '../../core/limits.ts';
+import { UNASKED } from '../../core/reasons.ts';
 import type { ReadFailure } from '../../core/input.ts';
 import type { Db } from '../../sqlite/open.ts';
 
@@ -8,14 +9,14 @@ export const RETRY_FAILURES = `
   UPDATE due_reads SET attempts = 0, retry_at_ms = 0, parked = 0
   WHERE failed_at_ms IS NOT NULL`;
 
-/** A read that nothing has asked for is due again as well; any later read meets the row. */
+/** A read that nothing has asked for is due again as well; any later answer ends the row. */
 const FAIL = `
   INSERT INTO due_reads (
     product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms,
     attempts, faults, retry_at_ms, parked, given_up, failed_at_ms, last_error
   )
   VALUES (
-    @productId, 'stale', @priority, 0, ${EARLIEST_MS}, @atMs, 0,
+    @productId, '${UNASKED}', @priority, 0, ${EARLIEST_MS}, @atMs, 0,
     @attempts, @faults, @retryAtMs, @parked, @givenUp, @atMs, @error
   )
   ON CONFLICT (product_id) DO UPDATE SET
@@ -31,6 +32,11 @@ export const FORGET_FAILURES = `
   UPDATE due_reads SET
     attempts = 0, faults = 0, retry_at_ms = 0, parked = 0, given_up = 0, failed_at_ms = NULL, last_error = NULL
   WHERE failed_at_ms IS NOT NULL`;
+
+/** Run it with `FORGET_FAILURES`, unless a request has taken the row over. */
+export const FORGET_UNASKED = `
+  DELETE FROM due_reads
+  WHERE reason = '${UNASKED}'`;
 
 export function prepareFailure(db: Db) {
   const fail = db.prepare(FAIL);

@@ -4,12 +4,13 @@ import type { Db } from '../../sqlite/open.ts';
 import { prepareRows } from '../../sqlite/prepared.ts';
 import { runOf, type RunRow } from '../file/run-row.ts';
 import { columnsOf } from '../file/statements.ts';
-import { FORGET_FAILURES, prepareFailure, RETRY_FAILURES } from './failures.ts';
+import { FORGET_FAILURES, FORGET_UNASKED, prepareFailure, RETRY_FAILURES } from './failures.ts';
 
 /** @returns a function that records runs and failed reads, inside the transaction, and returns further facts. */
 export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) => readonly Fact[] {
-  // The rules have deleted the row if the read met it.
+  // The rules have deleted the row if the read met its request.
   const clearFailure = db.prepare(`${FORGET_FAILURES} AND product_id = ?`);
+  const endUnasked = db.prepare(`${FORGET_UNASKED} AND product_id = ?`);
   const failRead = prepareFailure(db);
   const retryFailures = db.prepare(RETRY_FAILURES);
   const beginRun = prepareRows<[object], RunRow>(
@@ -43,6 +44,7 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
   return (input, ruled) => {
     if (input.kind === 'read') {
       clearFailure.run(input.productId);
+      endUnasked.run(input.productId);
       const drift = ruled.filter(({ kind }) => kind === 'drift').length;
       if (drift > 0) countDrift.run(drift);
     } else if (input.kind === 'run_begun') return begin(input);

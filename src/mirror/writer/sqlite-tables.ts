@@ -8,6 +8,7 @@ import type {
   Product,
   Variant,
 } from '../../core/model.ts';
+import { UNASKED } from '../../core/reasons.ts';
 import type { Tables } from '../../core/apply/tables.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow } from '../../sqlite/prepared.ts';
@@ -235,7 +236,9 @@ export class SqliteTables implements Tables {
 
   readRequest(productId: string): ReadRequest | undefined {
     const row = this.#sql.readRequest.get(productId);
-    return row === undefined ? undefined : { ...row, isSuspect: row.isSuspect === 1 };
+    if (row === undefined) return undefined;
+    const { reason, isSuspect } = row;
+    return reason === UNASKED ? undefined : { ...row, reason, isSuspect: isSuspect === 1 };
   }
   putReadRequest(readRequest: ReadRequest): void {
     this.#sql.putReadRequest.run({ ...readRequest, isSuspect: readRequest.isSuspect ? 1 : 0 });

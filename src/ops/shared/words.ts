@@ -1,9 +1,9 @@
 /** The mirror's codes in plain words. Codes of other versions are shown as they are. */
 import type { ReadReason } from '../../core/drift-reasons.ts';
-import type { Reason } from '../../core/reasons.ts';
+import type { Reason, UNASKED } from '../../core/reasons.ts';
 import type { RunKind } from '../../core/runs.ts';
 
-const REASONS: Readonly<Record<Reason, string>> = {
+const REASONS: Readonly<Record<Reason | typeof UNASKED, string>> = {
   operator: 'an operator requested it',
   unmapped: 'a webhook named an unknown variant of it',
   conflict: 'deliveries and reads contradict each other',

@@ -44,7 +44,7 @@ function measure(changesPerSecond: number, seed: number): Measured {
   let lastReadMs = T0;
   let suspectSinceMs: number | null = null;
   // A read in the middle of the first hour leaves the first conflict.
-  mirror.requestReads(T0 + 60_000, 'stale', [PRODUCT]);
+  mirror.requestReads(T0 + 60_000, 'listed', [PRODUCT]);
   for (let atMs = T0 + 60_000; ; atMs += STEP_MS) {
     const isBusy = atMs < T0 + 60_000 + HOUR;
     if (isBusy && random() < (changesPerSecond * STEP_MS) / 1_000) {
@@ -60,7 +60,7 @@ function measure(changesPerSecond: number, seed: number): Measured {
     if (request === undefined) {
       if (!isBusy) return { reads, longestPauseMs, settledAfterMs: lastReadMs - (T0 + 60_000 + HOUR) };
       // A scheduled read every ten minutes, which may be overtaken.
-      if (atMs - lastReadMs >= 600_000) mirror.requestReads(atMs, 'stale', [PRODUCT]);
+      if (atMs - lastReadMs >= 600_000) mirror.requestReads(atMs, 'listed', [PRODUCT]);
       continue;
     }
     if (request.notBeforeMs > atMs) continue;

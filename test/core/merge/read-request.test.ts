@@ -22,8 +22,8 @@ test('stays or becomes suspect when a suspect request joins a wish', () => {
   const wish = mergeRequests(undefined, request('operator'));
   const both = mergeRequests(wish, request('conflict'));
   expect(both.isSuspect).toBe(true);
-  expect(mergeRequests(both, request('stale')).isSuspect).toBe(true);
-  expect(mergeRequests(wish, request('stale')).isSuspect).toBe(false);
+  expect(mergeRequests(both, request('listed')).isSuspect).toBe(true);
+  expect(mergeRequests(wish, request('listed')).isSuspect).toBe(false);
 });
 
 describe('a new request', () => {
@@ -42,7 +42,7 @@ describe('a new request', () => {
   });
 
   test('joins an open one with the latest instant, oldest age, higher priority and earlier read', () => {
-    const standing = mergeRequests(undefined, request('stale'));
+    const standing = mergeRequests(undefined, request('listed'));
     expect(mergeRequests(standing, request('conflict', T0 + 500))).toEqual({
       productId: PRODUCT,
       reason: 'conflict',
@@ -56,8 +56,8 @@ describe('a new request', () => {
 
   test('of a lower or the same priority keeps the reason', () => {
     const standing = mergeRequests(undefined, request('conflict'));
-    expect(mergeRequests(standing, request('stale')).reason).toBe('conflict');
-    expect(mergeRequests(standing, request('stale')).priority).toBe(PRIORITY.conflict);
+    expect(mergeRequests(standing, request('listed')).reason).toBe('conflict');
+    expect(mergeRequests(standing, request('listed')).priority).toBe(PRIORITY.conflict);
     expect(mergeRequests(standing, request('dead_letter')).reason).toBe('conflict');
   });
 
@@ -71,8 +71,8 @@ describe('a new request', () => {
 
   test('replaces the reason of a held one', () => {
     const held = mergeRequests(undefined, { ...request('confirm_removal'), notBeforeMs: HELD_MS });
-    expect(mergeRequests(held, request('stale', T0 + 1))).toMatchObject({
-      reason: 'stale',
+    expect(mergeRequests(held, request('listed', T0 + 1))).toMatchObject({
+      reason: 'listed',
       notBeforeMs: T0 + 2_001,
     });
   });
@@ -91,7 +91,7 @@ describe('a read meets a request', () => {
 
   test('a read that was too early is repeated only when it can meet the request', () => {
     const standing = mergeRequests(
-      mergeRequests(undefined, request('stale')),
+      mergeRequests(undefined, request('listed')),
       request('conflict', T0 + 1_500),
     );
     expect(standing.notBeforeMs).toBe(T0 + 2_000);

@@ -39,7 +39,7 @@ test('is catching up until every product was read, also after downtime', () => {
 
 test('is stale once a suspect product has waited for a quarter of an hour', () => {
   const writer = quiet();
-  writer.requestReads('stale', ['10'], T0);
+  writer.requestReads('listed', ['10'], T0);
   expect(state(writer, T0 + 16 * MINUTE_MS)).toBe('live');
   writer.requestReads('not_stored', ['10'], T0);
   expect(state(writer, T0 + 15 * MINUTE_MS)).toBe('live');

@@ -28,7 +28,7 @@ describe('a row is suspect', () => {
   test('never without a reason', () => {
     expect(suspects(quiet())).toEqual([]);
     const writer = quiet();
-    writer.requestReads('stale', ['10']);
+    writer.requestReads('listed', ['10']);
     expect(suspects(writer)).toEqual([]);
     expect(status(writer.db).suspect_count).toBe(0);
   });

@@ -10,6 +10,7 @@ import type {
 import { applyInput } from '../../../src/core/apply/apply-input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
 import { EARLIEST_MS, LATEST_MS } from '../../../src/core/limits.ts';
+import { FORGET_UNASKED, prepareFailure } from '../../../src/mirror/writer/failures.ts';
 import { SqliteTables } from '../../../src/mirror/writer/sqlite-tables.ts';
 import { COUNTED, OF_FAILURES } from '../../../src/mirror/writer/table-statements.ts';
 import { columnsOf, type RowIn, type TableName } from '../../../src/mirror/file/statements.ts';
@@ -99,7 +100,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('listed' as const), productIds: fc.array(productIds), lookup: fc.boolean() }),
   fc.record({
     kind: fc.constant('request_reads' as const),
-    reason: fc.constantFrom('operator' as const, 'not_stored' as const, 'stale' as const),
+    reason: fc.constantFrom('operator' as const, 'not_stored' as const, 'bundle' as const),
     productIds: fc.array(productIds),
     variantIds: fc.array(variantIds),
   }),
@@ -118,7 +119,13 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('allow_removals' as const), untilMs: fc.constantFrom(T0, LATEST_MS) }),
 );
 
-const steps = fc.array(fc.record({ afterMs: fc.constantFrom(0, 1, 2_500, 31_000), step }), { maxLength: 25 });
+/** A read that fails before the step. */
+const failure = fc.record({ productId: productIds, priority: fc.constantFrom(0, 1, 4) });
+
+const steps = fc.array(
+  fc.record({ afterMs: fc.constantFrom(0, 1, 2_500, 31_000), step, failure: maybe(failure) }),
+  { maxLength: 25 },
+);
 
 function inputsOf(
   plan: readonly { afterMs: number; step: typeof step extends fc.Arbitrary<infer S> ? S : never }[],
@@ -157,23 +164,29 @@ const answers = (tables: MemoryTables | SqliteTables) => ({
 
 const flag = (value: unknown): boolean => value === 1;
 
-test('SQLite and in-memory tables agree after any inputs', () => {
+const failed = { attempts: 1, faults: 1, retryAtMs: 0, parked: false, isGivenUp: false, error: 'x' };
+
+test('SQLite and in-memory tables agree after any inputs, whichever reads fail', () => {
   const db = writerDb();
   db.prepare('UPDATE mirror_state SET trusted_after_ms = ?').run(EARLIEST_MS);
   const sqlite = new SqliteTables(db);
+  const fail = prepareFailure(db);
   fc.assert(
     fc.property(steps, (plan) => {
       const memory = new MemoryTables();
       const reported: [Fact[], Fact[]] = [[], []];
       db.exec('BEGIN');
       try {
-        for (const input of inputsOf(plan)) {
+        for (const [i, input] of inputsOf(plan).entries()) {
+          const failing = plan[i]?.failure ?? null;
+          if (failing !== null) fail({ ...failed, ...failing, atMs: input.atMs });
           applyInput(memory, input, (fact) => reported[0].push(fact));
           applyInput(sqlite, input, (fact) => reported[1].push(fact));
           expect(answers(sqlite)).toEqual(answers(memory));
         }
         sqlite.flush();
         expect(reported[1]).toEqual(reported[0]);
+        db.exec(FORGET_UNASKED);
         const all = <Name extends TableName>(
           table: Name,
           order: string,
