@@ -58,18 +58,28 @@ const REQUESTED = query((given: Given<Room>) =>
 
 export type DueRead = Readonly<RowOf<typeof REQUESTED>>;
 
-/** The row of `due_reads` says when the product is read; a row that is only held says nothing about that. */
-const isRowDecisive = (given: Given<Now>) =>
-  or(eq(dueReadRows.held, 0), eq(dueReadRows.parked, 1), gt(dueReadRows.retryAtMs, given.nowMs));
+/** The read of the row's product waits after a failure. */
+const isRetryAwaited = (given: Given<Now>) =>
+  or(eq(dueReadRows.parked, 1), gt(dueReadRows.retryAtMs, given.nowMs));
 
-/** Once a read has failed, the product's row in `due_reads` says when it is read. */
+/** The row of `due_reads` says when the product is read; a row that is only held says nothing about that. */
+const isRowDecisive = (given: Given<Now>) => or(eq(dueReadRows.held, 0), isRetryAwaited(given));
+
+/**
+ * Once a read has failed, the product's row in `due_reads` says when it is read. A request that is not due yet, or held,
+ * keeps no other reason waiting.
+ */
 const isFree = (productId: SQLiteColumn, given: Given<Now>) =>
   and(
     not(isListed(productId, given.exclude)),
     not(
       existsIn(
         dueReadRows,
-        and(eq(dueReadRows.productId, productId), isNotNull(dueReadRows.failedAtMs), isRowDecisive(given)),
+        and(
+          eq(dueReadRows.productId, productId),
+          isNotNull(dueReadRows.failedAtMs),
+          or(lte(dueReadRows.notBeforeMs, given.nowMs), isRetryAwaited(given)),
+        ),
       ),
     ),
   );

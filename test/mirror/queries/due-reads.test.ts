@@ -123,6 +123,18 @@ function gap(db: Db, { variantId, productId, dueAtMs, seq = 1 }: Due): void {
   });
 }
 
+test('a pause of a request keeps no other reason waiting, also after a failure', () => {
+  const writer = new DirectWriter();
+  product(writer.db, '1', T0);
+  requestRead(writer.db, '1', { notBeforeMs: NOW + 1 });
+  failed(writer, '1', { retryAtMs: NOW });
+  expect(due(writer.db)).toEqual([]);
+  run(writer, 'scheduled', T0 + 10);
+  expect(due(writer.db)).toEqual(['1']);
+  failed(writer, '1', { retryAtMs: NOW + 1 });
+  expect(due(writer.db)).toEqual([]);
+});
+
 test('a gap is read after its grace, after requests and before the rest, longest due first', () => {
   const writer = new DirectWriter();
   product(writer.db, '9', T0);
