@@ -135,7 +135,9 @@ export class Disk {
     const { db, applier } = own;
     const inbox = openReader(this.inboxPath);
     const epoch = own.newEpoch === null ? null : { clockMs, nowMs: options.nowMs };
-    this.journal.opened(db, epoch);
+    // The new file in the place of one that was moved aside begins without a clock.
+    const isKept = own.newEpoch?.movedTo === null;
+    this.journal.opened(db, epoch === null || isKept ? epoch : { ...epoch, clockMs: null });
     onOpen(own, epoch);
     const exec = this.#faulty('mirror', db, user, {
       before: () => this.journal.commit(db, inbox),
