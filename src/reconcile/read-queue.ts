@@ -87,15 +87,17 @@ export class ReadQueue {
   async #startDue(limit: number): Promise<number> {
     const { databases, now, verification } = this.#deps;
     const nowMs = now();
+    const isFairTurn = this.#sinceFair >= FAIR_SHARE - 1;
     const { due, verified } = await databases.reader.ask('nextReads', {
       nowMs,
       limit,
       exclude: [...this.#underWay.keys()],
-      fairBeforeMs: this.#sinceFair < FAIR_SHARE - 1 ? null : nowMs - FAIR_AGE_MS,
+      fairBeforeMs: isFairTurn ? nowMs - FAIR_AGE_MS : null,
       verify: { limit: verification.free(), dueBeforeMs: verification.dueBeforeMs },
     });
     if (this.#isStopped()) return 0;
-    this.#sinceFair = verified.length === 0 ? this.#sinceFair + due.length : 0;
+    // The schedule passes over products with a request, so its reads are no fair ones.
+    this.#sinceFair = isFairTurn ? 0 : this.#sinceFair + due.length + verified.length;
     verification.begun(verified.length);
     const scheduled = verified.map((productId) => ({ productId, priority: PRIORITY.stale }));
     for (const { productId, priority } of [...scheduled, ...due]) {

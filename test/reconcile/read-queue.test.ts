@@ -21,7 +21,7 @@ interface Failure {
   readonly waitMs: number;
 }
 
-function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
+function setUp(options: { maxConcurrency?: number; ids?: string[]; scheduled?: number } = {}) {
   const { now, eventually, pass, setBack } = virtualTime();
   const databases = newStore();
   const service = fakeService(now, options.ids ?? productIds(60));
@@ -33,7 +33,7 @@ function setUp(options: { maxConcurrency?: number; ids?: string[] } = {}) {
     now,
     random: () => 0.5,
     log,
-    verification: { free: () => 0, begun: () => undefined, dueBeforeMs: 0 },
+    verification: { free: () => options.scheduled ?? 0, begun: () => undefined, dueBeforeMs: 0 },
   });
   const failures = () =>
     databases.rows<Failure>(
@@ -66,6 +66,19 @@ test('gives every fifth read to the product read longest ago, despite many reque
   const places = service.asked.slice(0, 25).map((id) => old.includes(id));
   expect(places.filter(Boolean)).toHaveLength(5);
   for (let i = 0; i < 25; i += 5) expect(places.slice(i, i + 5)).toContain(true);
+});
+
+test('gives its share to a product whose request waits, also among scheduled reads', async () => {
+  const { eventually, now, databases, service, queue } = setUp({ maxConcurrency: 1, scheduled: 60 });
+  const [oldest = ''] = service.ids;
+  await readLongAgo(databases, service, service.ids);
+  databases.change('UPDATE products SET read_at_ms = read_at_ms - 1 WHERE product_id = ?', oldest);
+  await databases.requestReads(now(), 'not_stored', { productIds: [oldest] });
+  databases.change('UPDATE due_reads SET not_before_ms = ?', now() + 3_600_000);
+  queue.start();
+  await eventually(() => service.asked.length >= 10, { what: 'ten reads' });
+  await queue.stop();
+  expect(service.asked.slice(0, 5)).toContain(oldest);
 });
 
 test('gives no share of the reads to products read recently', async () => {
