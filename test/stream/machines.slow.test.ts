@@ -3,7 +3,7 @@
  * a port is cut. MACHINES_RATE (deliveries per second) and MACHINES_SECONDS (the least duration of the traffic) make it harder.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { test, type TestContext } from 'vitest';
+import { expect, test, type TestContext } from 'vitest';
 import { bodyHash } from '../../src/receiver/inbox-writer.ts';
 import type { DeliveryRecord } from '../../src/sandbox/network/deliveries.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -14,6 +14,7 @@ import {
   plainVariants,
   startMirror,
   startService,
+  rows,
   statusOf,
   untilEqual,
   proveWayIn,
@@ -26,12 +27,18 @@ import { lacking, startCluster, type NatsCluster } from './nats-cluster.ts';
 
 const PER_SECOND = Number(process.env['MACHINES_RATE'] ?? 100);
 const LEAST_SECONDS = Number(process.env['MACHINES_SECONDS'] ?? 0);
+/** With the traffic, until every mirror has everything. */
+const timeout = 300_000 + 2_000 * LEAST_SECONDS;
 const LEVELS: number = 100;
 /** Longer than a standstill and a gap in the heartbeats that count. */
 const HELD_MS = 4_000;
 const NO_QUORUM_MS = 15_000;
 const TICK_MS = 10;
 const PROOF_EVERY_MS = 500;
+const WATCHED_EVERY_MS = 1_000;
+/** More often than a level changes. */
+const NOTED_EVERY_MS = 100;
+const WRONG_MS = 10_000;
 
 const skipped = lacking();
 
@@ -45,17 +52,21 @@ interface Machines {
 
 type Faults = Readonly<Record<string, () => Promise<void>>>;
 
-test.skipIf(skipped !== '')(`keeps every answered delivery on every mirror while hosts fail${skipped}`, (t) =>
-  keepsAll(t, ({ receiver, both, mirror }) => ({
-    'a receiver is killed': () => killed(receiver),
-    'a receiver with a mirror stands still': () => held(both),
-    'a mirror is killed': () => killed(mirror),
-    'a mirror stands still': () => held(mirror),
-  })),
+test.skipIf(skipped !== '')(
+  `keeps every answered delivery on every mirror while hosts fail${skipped}`,
+  { timeout },
+  (t) =>
+    keepsAll(t, ({ receiver, both, mirror }) => ({
+      'a receiver is killed': () => killed(receiver),
+      'a receiver with a mirror stands still': () => held(both),
+      'a mirror is killed': () => killed(mirror),
+      'a mirror stands still': () => held(mirror),
+    })),
 );
 
 test.skipIf(skipped !== '')(
   `keeps every answered delivery on every mirror while servers fail${skipped}`,
+  { timeout },
   (t) =>
     keepsAll(t, ({ cluster }) => ({
       'the leader is killed': async () => killed(await cluster.leader('stock-mirror')),
@@ -100,6 +111,7 @@ async function keepsAll(t: TestContext, faultsOf: (machines: Machines) => Faults
   }
 
   const inboxes = mirrors.map(inboxOf);
+  const trust = watchTrust(t, sandbox, mirrors);
   const report: Record<string, object> = {};
   const load = startLoad(t, sandbox, [receiver, both]);
   const deadline = performance.now() + LEAST_SECONDS * 1_000;
@@ -113,7 +125,8 @@ async function keepsAll(t: TestContext, faultsOf: (machines: Machines) => Faults
     }
   } while (performance.now() < deadline);
   await load.stop();
-  await t.annotate(JSON.stringify({ ...report, 'the end': load.report() }));
+  await t.annotate(JSON.stringify({ ...report, 'the end': load.report(), trustedRows: trust.rows() }));
+  expect(trust.wrong()).toEqual([]);
 
   for (const inbox of mirrors.map(inboxOf)) await inbox.untilAll(load.acknowledged(), 'everything arrives');
   // No read of everything: a delivery that was lost shows in the next one of its level.
@@ -204,6 +217,54 @@ function startLoad(test: Owner, sandbox: Sandbox, receivers: readonly { webhookU
         lost.forEach(send);
       }
     },
+  };
+}
+
+/**
+ * Compares the trusted rows of each mirror with the store once a second. A row is wrong if the store has not had its quantity
+ * for `WRONG_MS`: changes on their way make every row a little late.
+ */
+function watchTrust(test: Owner, sandbox: Sandbox, mirrors: readonly { readonly databasePath: string }[]) {
+  /** When each level last had each quantity; monotonic. */
+  const hadAtMs = new Map<string, Map<number, number>>();
+  const wrong: string[] = [];
+  let seen = 0;
+  const note = (nowMs: number): void => {
+    for (const { id, levels } of sandbox.truth.variants) {
+      for (const { warehouseId, onHand, reserved } of levels) {
+        const key = `${id} ${warehouseId}`;
+        const had = hadAtMs.get(key) ?? new Map<number, number>();
+        hadAtMs.set(key, had.set(onHand - reserved, nowMs));
+      }
+    }
+  };
+  const check = (nowMs: number): void => {
+    for (const { databasePath } of mirrors) {
+      const trusted = rows<{ readonly key: string; readonly qty: number }>(
+        databasePath,
+        `SELECT variant_id || ' ' || warehouse_id AS key, available_qty AS qty FROM mirror_sellable
+         WHERE trusted = 1 AND warehouse_id IS NOT NULL`,
+      );
+      seen += trusted.length;
+      for (const { key, qty } of trusted) {
+        const had = hadAtMs.get(key)?.get(qty);
+        if (had === undefined || nowMs - had > WRONG_MS) wrong.push(`${databasePath}: ${key} has ${qty}`);
+      }
+    }
+  };
+  note(performance.now());
+  const timers = [
+    setInterval(() => note(performance.now()), NOTED_EVERY_MS),
+    setInterval(() => {
+      note(performance.now());
+      check(performance.now());
+    }, WATCHED_EVERY_MS),
+  ];
+  test.onTestFinished(() => timers.forEach((timer) => clearInterval(timer)));
+  return {
+    /** How many were compared. */
+    rows: () => seen,
+    wrong: () => wrong.slice(0, 10),
   };
 }
 
