@@ -24,8 +24,9 @@ interface StreamDeps {
   readonly log: Logger;
 }
 
-const SILENT_MS = 10_000;
-const BACKLOG_MS = 10_000;
+/** With a second each for the report and for the mirror's decision, no reader trusts older values for more than 10 s. */
+const SILENT_MS = 7_000;
+const BACKLOG_MS = 7_000;
 
 export class Stream {
   readonly #deps: StreamDeps;

@@ -1,6 +1,7 @@
 /**
  * Two receivers and two mirrors as processes over three NATS servers, while each kind of process is killed or stopped and
- * a port is cut. MACHINES_RATE (deliveries per second) and MACHINES_SECONDS (the least duration of the traffic) make it harder.
+ * a port is cut. MACHINES_RATE (deliveries per second), MACHINES_SECONDS (the least duration of the traffic) and MACHINES_WRONG_MS
+ * (how long a trusted row may be wrong) make it harder.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, type TestContext } from 'vitest';
@@ -38,7 +39,8 @@ const PROOF_EVERY_MS = 500;
 const WATCHED_EVERY_MS = 1_000;
 /** More often than a level changes. */
 const NOTED_EVERY_MS = 100;
-const WRONG_MS = 10_000;
+/** On a quiet machine 10 s; a busy one decides and writes the state later. */
+const WRONG_MS = Number(process.env['MACHINES_WRONG_MS'] ?? 30_000);
 
 const skipped = lacking();
 
@@ -125,7 +127,7 @@ async function keepsAll(t: TestContext, faultsOf: (machines: Machines) => Faults
     }
   } while (performance.now() < deadline);
   await load.stop();
-  await t.annotate(JSON.stringify({ ...report, 'the end': load.report(), trustedRows: trust.rows() }));
+  await t.annotate(JSON.stringify({ ...report, 'the end': load.report(), trusted: trust.report() }));
   expect(trust.wrong()).toEqual([]);
 
   for (const inbox of mirrors.map(inboxOf)) await inbox.untilAll(load.acknowledged(), 'everything arrives');
@@ -229,6 +231,7 @@ function watchTrust(test: Owner, sandbox: Sandbox, mirrors: readonly { readonly 
   const hadAtMs = new Map<string, Map<number, number>>();
   const wrong: string[] = [];
   let seen = 0;
+  let longestMs = 0;
   const note = (nowMs: number): void => {
     for (const { id, levels } of sandbox.truth.variants) {
       for (const { warehouseId, onHand, reserved } of levels) {
@@ -247,8 +250,11 @@ function watchTrust(test: Owner, sandbox: Sandbox, mirrors: readonly { readonly 
       );
       seen += trusted.length;
       for (const { key, qty } of trusted) {
-        const had = hadAtMs.get(key)?.get(qty);
-        if (had === undefined || nowMs - had > WRONG_MS) wrong.push(`${databasePath}: ${key} has ${qty}`);
+        const agoMs = nowMs - (hadAtMs.get(key)?.get(qty) ?? -Infinity);
+        longestMs = Math.max(longestMs, agoMs);
+        if (agoMs > WRONG_MS) {
+          wrong.push(`${databasePath}: ${key} has ${qty}, which was right ${agoMs} ms ago`);
+        }
       }
     }
   };
@@ -262,8 +268,8 @@ function watchTrust(test: Owner, sandbox: Sandbox, mirrors: readonly { readonly 
   ];
   test.onTestFinished(() => timers.forEach((timer) => clearInterval(timer)));
   return {
-    /** How many were compared. */
-    rows: () => seen,
+    /** How many rows were compared, and the most by which one was late. */
+    report: () => ({ rows: seen, latestMs: Math.round(longestMs) }),
     wrong: () => wrong.slice(0, 10),
   };
 }

@@ -105,7 +105,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'network',
     message:
-      'No receiver has sent a heartbeat through the stream for 10 s{how}. Deliveries that other hosts receive are missing here, and those of this host are missing there.',
+      'No receiver has sent a heartbeat through the stream for 7 s{how}. Deliveries that other hosts receive are missing here, and those of this host are missing there.',
     remedy:
       'Check that a receiver runs, and that this host reaches the servers of STREAM_URL; `stock-mirror doctor` names the fault. Deliveries follow once the stream works again; if no receiver listened, everything is read.',
     alertAfter: '30s',
@@ -114,7 +114,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'Deliveries have waited for more than 10 s to enter or leave the stream. They are kept, but values of some mirrors are out of date.',
+      'Deliveries have waited for more than 7 s to enter or leave the stream. They are kept, but values of some mirrors are out of date.',
     remedy:
       'Look for `stream_silent` and for this cause on each receiver. If the stream works, give the machine that is behind a faster disk; `stock-mirror doctor` checks the limits of the servers.',
     alertAfter: '1m',
