@@ -37,8 +37,6 @@ const NO_QUORUM_MS = 15_000;
 const TICK_MS = 10;
 const PROOF_EVERY_MS = 500;
 const WATCHED_EVERY_MS = 1_000;
-/** More often than a level changes. */
-const NOTED_EVERY_MS = 100;
 /** On a quiet machine 10 s; a busy one decides and writes the state later. */
 const WRONG_MS = Number(process.env['MACHINES_WRONG_MS'] ?? 30_000);
 
@@ -115,7 +113,7 @@ async function keepsAll(t: TestContext, faultsOf: (machines: Machines) => Faults
   const inboxes = mirrors.map(inboxOf);
   const trust = watchTrust(t, sandbox, mirrors);
   const report: Record<string, object> = {};
-  const load = startLoad(t, sandbox, [receiver, both]);
+  const load = startLoad(t, sandbox, [receiver, both], trust.note);
   const deadline = performance.now() + LEAST_SECONDS * 1_000;
   do {
     for (const [what, fault] of Object.entries(faultsOf({ cluster, receiver, both, mirror }))) {
@@ -172,7 +170,12 @@ async function held(process: Victim): Promise<void> {
 }
 
 /** Spreads deliveries over the receivers in turn, as a balancer without health checks. */
-function startLoad(test: Owner, sandbox: Sandbox, receivers: readonly { webhookUrl(): string }[]) {
+function startLoad(
+  test: Owner,
+  sandbox: Sandbox,
+  receivers: readonly { webhookUrl(): string }[],
+  note: (variantId: string) => void,
+) {
   const { network, operations, deliveries } = sandbox;
   const levels = plainVariants(sandbox, LEVELS);
   const acknowledged = new Set<string>();
@@ -197,7 +200,9 @@ function startLoad(test: Owner, sandbox: Sandbox, receivers: readonly { webhookU
   let sent = 0;
   const send = (level: (typeof levels)[number]): void => {
     network.webhookUrl = present(receivers[sent % receivers.length]).webhookUrl();
+    note(level.variantId);
     operations.add({ ...level, by: sent % 3 === 0 ? -1 : 1 });
+    note(level.variantId);
     sent += 1;
   };
   const startedMs = performance.now();
@@ -232,16 +237,16 @@ function watchTrust(test: Owner, sandbox: Sandbox, mirrors: readonly { readonly 
   const wrong: string[] = [];
   let seen = 0;
   let longestMs = 0;
-  const note = (nowMs: number): void => {
-    for (const { id, levels } of sandbox.truth.variants) {
-      for (const { warehouseId, onHand, reserved } of levels) {
-        const key = `${id} ${warehouseId}`;
-        const had = hadAtMs.get(key) ?? new Map<number, number>();
-        hadAtMs.set(key, had.set(onHand - reserved, nowMs));
-      }
+  const note = ({ id, levels }: (typeof sandbox.truth.variants)[number]): void => {
+    for (const { warehouseId, onHand, reserved } of levels) {
+      const key = `${id} ${warehouseId}`;
+      const had = hadAtMs.get(key) ?? new Map<number, number>();
+      hadAtMs.set(key, had.set(onHand - reserved, performance.now()));
     }
   };
-  const check = (nowMs: number): void => {
+  const check = (): void => {
+    sandbox.truth.variants.forEach(note);
+    const nowMs = performance.now();
     for (const { databasePath } of mirrors) {
       const trusted = rows<{ readonly key: string; readonly qty: number }>(
         databasePath,
@@ -252,22 +257,18 @@ function watchTrust(test: Owner, sandbox: Sandbox, mirrors: readonly { readonly 
       for (const { key, qty } of trusted) {
         const agoMs = nowMs - (hadAtMs.get(key)?.get(qty) ?? -Infinity);
         longestMs = Math.max(longestMs, agoMs);
-        if (agoMs > WRONG_MS) {
+        if (agoMs > WRONG_MS)
           wrong.push(`${databasePath}: ${key} has ${qty}, which was right ${agoMs} ms ago`);
-        }
       }
     }
   };
-  note(performance.now());
-  const timers = [
-    setInterval(() => note(performance.now()), NOTED_EVERY_MS),
-    setInterval(() => {
-      note(performance.now());
-      check(performance.now());
-    }, WATCHED_EVERY_MS),
-  ];
-  test.onTestFinished(() => timers.forEach((timer) => clearInterval(timer)));
+  sandbox.truth.variants.forEach(note);
+  const timer = setInterval(check, WATCHED_EVERY_MS);
+  test.onTestFinished(() => clearInterval(timer));
   return {
+    /** Call it before and after each change: a quantity may hold for an instant only. */
+    note: (variantId: string): void =>
+      note(present(sandbox.truth.variants.find(({ id }) => id === variantId))),
     /** How many rows were compared, and the most by which one was late. */
     report: () => ({ rows: seen, latestMs: Math.round(longestMs) }),
     wrong: () => wrong.slice(0, 10),
