@@ -23,8 +23,11 @@ const HOST_HEADER = 'Host-Id';
 const RECONNECT_MS = 500;
 /** A pull lasts this long at most. Two of the server's heartbeats missed, each after half of it, end a reading. */
 const PULL_MS = 3_000;
-/** The server sends so much ahead; the largest message must fit. */
-const PULL_BYTES = 8 << 20;
+/**
+ * The server sends so many ahead, of 1 MB each at most. A limit of bytes would be refilled by what was taken, and the server
+ * refuses a pull into which its next message does not fit: that would end the reading.
+ */
+const PULL_MESSAGES = 64;
 /** The server forgets a consumer that has not pulled for so long. */
 const FORGOTTEN_AFTER_MS = 30_000;
 const DAY_MS = 24 * 60 * 60_000;
@@ -180,7 +183,7 @@ export async function connectNats(
         opt_start_seq: fromSeq,
         inactive_threshold: nats.nanos(FORGOTTEN_AFTER_MS),
       });
-      const messages = await consumer.consume({ max_bytes: PULL_BYTES, expires: PULL_MS });
+      const messages = await consumer.consume({ max_messages: PULL_MESSAGES, expires: PULL_MS });
       const close = (): void => void messages.close();
       if (signal.aborted) close();
       signal.addEventListener('abort', close);

@@ -112,3 +112,27 @@ test.skipIf(skipped !== '')(
     await expect.poll(() => taken).toEqual(['a', 'b']);
   },
 );
+
+test.skipIf(skipped !== '')(
+  `delivers a backlog of bodies of different sizes in one reading${skipped}`,
+  async (t) => {
+    const servers = [(await startServer(t)).url];
+    const options = { servers, name: 'shop', user: null, password: null, caFile: null };
+    const engine = await connectNats(await loadNats(), options);
+    t.onTestFinished(() => engine.close());
+    await engine.prepare();
+    const sizes = Array.from({ length: 1_000 }, (_, at) =>
+      at % 100 === 99 ? 500_000 : 300 + ((at * 37) % 500),
+    );
+    for (const [at, size] of sizes.entries()) {
+      await engine.publish('deliveries', Buffer.alloc(size), { id: String(at) });
+    }
+    const ended = new AbortController();
+    const taken: number[] = [];
+    for await (const { body } of engine.read(1, ended.signal)) {
+      taken.push(body.byteLength);
+      if (taken.length === sizes.length) ended.abort();
+    }
+    expect(taken).toEqual(sizes);
+  },
+);
