@@ -31,8 +31,8 @@ type Bound<Args> = [keyof Args] extends [never] ? [] : [args: Args];
 export interface Query<Args, Row> {
   all(db: Db, ...args: Bound<Args>): Row[];
   get(db: Db, ...args: Bound<Args>): Row | undefined;
-  /** For a query that always finds one row. */
-  only(db: Db, ...args: Bound<Args>): Row;
+  /** For a query that always finds a row. @throws Error if it finds none. */
+  one(db: Db, ...args: Bound<Args>): Row;
   /** Computes no row before it is taken. */
   iterate(db: Db, ...args: Bound<Args>): IterableIterator<Row>;
 }
@@ -69,7 +69,7 @@ function queryOf<Row, Args>(
   return {
     all: (db, ...args) => statement(db).all(...args),
     get: (db, ...args) => statement(db).get(...args),
-    only: (db, ...args) => onlyRow(statement(db), ...args),
+    one: (db, ...args) => onlyRow(statement(db), ...args),
     iterate: (db, ...args) => statement(db).iterate(...args),
   };
 }

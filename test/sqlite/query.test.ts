@@ -62,7 +62,7 @@ test('names columns by the fields, whichever table they come from', () => {
   expect(BOOKS.get(db, { below: 'b', limit: 9 })).toEqual(rows[0]);
   expect(BOOKS.get(db, { below: '', limit: 9 })).toBeUndefined();
   expect([...BOOKS.iterate(db, { below: 'z', limit: 2 })]).toEqual(rows.slice(0, 2));
-  expect(() => BOOKS.only(db, { below: '', limit: 9 })).toThrow('no row');
+  expect(() => BOOKS.one(db, { below: '', limit: 9 })).toThrow('no row');
   expect(() => BOOKS.all(db, {} as never)).toThrow('Missing named parameter');
 });
 

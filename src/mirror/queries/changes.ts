@@ -48,7 +48,7 @@ export interface FeedPage extends Standing {
 }
 
 export function position(db: Db): Standing {
-  return POSITION.only(db);
+  return POSITION.one(db);
 }
 
 export function changesAfter(
@@ -122,8 +122,8 @@ const FIRST_SEQ = queryColumn(() => select({ seq: min(changes.seq) }).from(chang
 const LAST_SEQ = queryColumn(() => select({ seq: max(changes.seq) }).from(changes));
 
 export function* sharesNewestFirst(db: Db): Generator<number> {
-  const first = FIRST_SEQ.only(db);
-  const last = LAST_SEQ.only(db);
+  const first = FIRST_SEQ.one(db);
+  const last = LAST_SEQ.one(db);
   if (first === null || last === null) return;
   for (let share = shareOf(last); share >= shareOf(first); share -= 1) yield share;
 }

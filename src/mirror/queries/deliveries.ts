@@ -111,7 +111,7 @@ export function deliveryPage(
     views.push(viewOf(row, body, ITEMS_SHOWN));
   }
   const next = views.length < rows.length ? (views.at(-1)?.seq ?? null) : null;
-  const firstSeq = FIRST.only(db) ?? 0;
+  const firstSeq = FIRST.one(db) ?? 0;
   return { deliveries: views, next, isPruned: firstSeq > 1 };
 }
 

@@ -20,7 +20,7 @@ const GLANCE = query(() =>
 
 /** Columns of the status that cost next to nothing, whatever the mirror's size. */
 export function glance(db: Db): RowOf<typeof GLANCE> {
-  return GLANCE.only(db);
+  return GLANCE.one(db);
 }
 
 const COUNTED = 2_000;

@@ -173,7 +173,7 @@ export function dueReads(db: Db, { nowMs, limit, exclude }: DueReadsArgs): DueRe
   if (isWanted(PRIORITY.gap)) {
     found.push(...firstOfEach(GAPS.iterate(db, common), limit));
   }
-  const trustedAfterMs = DOWNTIME_BARRIER.only(db);
+  const trustedAfterMs = DOWNTIME_BARRIER.one(db);
   if (trustedAfterMs <= nowMs && isWanted(PRIORITY.downtime)) {
     const downtime = { ...bound, barrierMs: trustedAfterMs, priority: PRIORITY.downtime };
     found.push(...UNTRUSTED.all(db, downtime));
@@ -303,7 +303,7 @@ const VERIFICATION_COUNTS = query((given: Given<{ readBeforeMs: number }>) =>
 export type VerificationCounts = Readonly<RowOf<typeof VERIFICATION_COUNTS>>;
 
 export function verificationCounts(db: Db, args: { readonly readBeforeMs: number }): VerificationCounts {
-  return VERIFICATION_COUNTS.only(db, args);
+  return VERIFICATION_COUNTS.one(db, args);
 }
 
 const BUNDLES_DUE = query((given: Given<{ nowMs: number }>) =>

@@ -107,11 +107,11 @@ const OLDEST_READ = queryColumn(() =>
 export function searchFacts(db: Db, { nowMs }: { readonly nowMs: number }) {
   return db.transaction(() => {
     if (FIRST_SOUGHT.get(db, { nowMs }) === undefined) return null;
-    const starts = RUNS.only(db);
+    const starts = RUNS.one(db);
     /** The oldest last read of a product. Without products, none is left to be read. */
     const oldestReadMs = OLDEST_READ.get(db) ?? LATEST_MS;
     const { listedFromMs } = starts;
-    const { earliestMs, latestMs, ...sought } = SOUGHT.only(db, { nowMs, listedFromMs, oldestReadMs });
+    const { earliestMs, latestMs, ...sought } = SOUGHT.one(db, { nowMs, listedFromMs, oldestReadMs });
     if (earliestMs === null || latestMs === null) return null;
     return {
       ...withBooleans(starts, 'isListing', 'isFirstRead'),

@@ -61,7 +61,7 @@ const FACTS = query((given: Given<{ nowMs: number | null }>) =>
 
 /** @param nowMs the mirror's clock; null outside its process, where the last heartbeat counts. */
 export function stateFacts(db: Db, { nowMs }: { readonly nowMs: number | null }) {
-  return withBooleans(FACTS.only(db, { nowMs }), 'hasFullSync', 'hasUnread', 'isReadOverdue');
+  return withBooleans(FACTS.one(db, { nowMs }), 'hasFullSync', 'hasUnread', 'isReadOverdue');
 }
 
 export type StateFacts = Readonly<ReturnType<typeof stateFacts>>;

@@ -12,7 +12,7 @@ const LIVE_COUNTS = query(() =>
 );
 
 export function liveCounts(db: Db): RowOf<typeof LIVE_COUNTS> {
-  return LIVE_COUNTS.only(db);
+  return LIVE_COUNTS.one(db);
 }
 
 const HAS_FAILED = isNotNull(dueReads.failedAtMs);
@@ -67,7 +67,7 @@ export type Status = Readonly<RowOf<typeof STATUS>>;
 
 /** From indexes and maintained counts: the cost grows with the read requests, not with the mirror. */
 export function status(db: Db): Status {
-  return STATUS.only(db);
+  return STATUS.one(db);
 }
 
 const LAST_SEQ = scalar(select({ seq: max(inbox.seq) }).from(inbox));
@@ -89,7 +89,7 @@ const LAG = query(() =>
 export type Lag = Readonly<RowOf<typeof LAG>>;
 
 export function lag(db: Db): Lag {
-  return LAG.only(db);
+  return LAG.one(db);
 }
 
 /** Sample for causes, metrics, plots and pages. */

@@ -45,7 +45,7 @@ const isUntrusted = (row: Row): row is UntrustedRow => row.why_not !== null;
 /** Starts from the grounds, so that the cost grows with the doubts, not with the mirror. */
 export function trust(db: Db): TrustReport {
   return db.transaction(() => {
-    const shown = SHOWN.only(db);
+    const shown = SHOWN.one(db);
     const isAll = isDistrusted(db);
     const rows = isAll ? FIRST.all(db) : doubtful(db);
     return { ...shown, isDistrusted: isAll, untrusted: untrustedOf(rows) };
