@@ -115,35 +115,21 @@ const untried = (given: Given<BarrierRoom>) => ({
   attempts: sql<number>`0`,
 });
 
-const UNREAD = query((given: Given<BarrierRoom>) =>
-  select(untried(given))
-    .from(products)
-    .where(
-      and(
-        isNull(products.goneAtMs),
-        lt(products.readAtMs, given.barrierMs),
-        isFree(products.productId, given),
-      ),
-    )
-    .orderBy(asc(products.readAtMs))
-    .limit(given.limit),
-);
+/** Products of which `instant` is before the barrier, in the order of it. */
+const behindBarrier = (instant: SQLiteColumn, sorted: typeof asc) =>
+  query((given: Given<BarrierRoom>) =>
+    select(untried(given))
+      .from(products)
+      .where(and(isNull(products.goneAtMs), lt(instant, given.barrierMs), isFree(products.productId, given)))
+      .orderBy(sorted(instant))
+      .limit(given.limit),
+  );
+
+const UNREAD = behindBarrier(products.readAtMs, asc);
 
 // Most recently active first. Products with a delivery since the barrier are not among these: `UNREAD` lists them
 // afterwards, because the chain of those deliveries shows what was lost.
-const UNTRUSTED = query((given: Given<BarrierRoom>) =>
-  select(untried(given))
-    .from(products)
-    .where(
-      and(
-        isNull(products.goneAtMs),
-        lt(products.evidenceAtMs, given.barrierMs),
-        isFree(products.productId, given),
-      ),
-    )
-    .orderBy(desc(products.evidenceAtMs))
-    .limit(given.limit),
-);
+const UNTRUSTED = behindBarrier(products.evidenceAtMs, desc);
 
 const DOWNTIME_BARRIER = queryColumn(() =>
   select({ trustedAfterMs: mirrorState.trustedAfterMs }).from(mirrorState),
@@ -218,16 +204,22 @@ export function nextReads(db: Db, args: NextReadsArgs): NextReads {
   return db.transaction(() => {
     const { nowMs, limit, fairBeforeMs, verify } = args;
     const excluding = (...more: readonly string[]): string => JSON.stringify([...args.exclude, ...more]);
-    const fair = fairBeforeMs === null ? [] : fairRead(db, excluding(), fairBeforeMs);
+    const fair =
+      fairBeforeMs === null ? [] : FAIR.all(db, { exclude: excluding(), readBeforeMs: fairBeforeMs });
     const due = dueReads(db, args)
       .filter(({ productId }) => !fair.includes(productId))
       .slice(0, limit - fair.length);
     const room = Math.min(verify.limit, limit - due.length) - fair.length;
     if (room <= 0) return { due, verified: fair };
     const taken = [...fair, ...due.map(({ productId }) => productId)];
-    const overdue = readLongAgo(db, verify.dueBeforeMs, { nowMs, exclude: excluding(...taken), limit: room });
+    const overdue = READ_LONG_AGO.all(db, {
+      nowMs,
+      exclude: excluding(...taken),
+      limit: room,
+      readBeforeMs: verify.dueBeforeMs,
+    });
     const exclude = excluding(...taken, ...overdue);
-    const spare = oldestEvidence(db, { nowMs, exclude, limit: room - overdue.length });
+    const spare = OLDEST_EVIDENCE.all(db, { nowMs, exclude, limit: room - overdue.length });
     return { due, verified: [...fair, ...overdue, ...spare] };
   })();
 }
@@ -253,10 +245,6 @@ const FAIR = queryColumn((given: Given<{ exclude: string; readBeforeMs: number }
     .limit(1),
 );
 
-function fairRead(db: Db, exclude: string, readBeforeMs: number): string[] {
-  return FAIR.all(db, { exclude, readBeforeMs });
-}
-
 /** No row of `due_reads` leads to a read of the product: it has none, or one that only the mass-removal guard holds. */
 const isUnasked = (given: Given<Now>) =>
   and(
@@ -273,10 +261,6 @@ const READ_LONG_AGO = queryColumn((given: Given<Room & { readonly readBeforeMs: 
     .limit(given.limit),
 );
 
-function readLongAgo(db: Db, readBeforeMs: number, room: Room): string[] {
-  return READ_LONG_AGO.all(db, { ...room, readBeforeMs });
-}
-
 const OLDEST_EVIDENCE = queryColumn((given: Given<Room>) =>
   select({ productId: products.productId })
     .from(products)
@@ -284,10 +268,6 @@ const OLDEST_EVIDENCE = queryColumn((given: Given<Room>) =>
     .orderBy(asc(products.evidenceAtMs))
     .limit(given.limit),
 );
-
-function oldestEvidence(db: Db, room: Room): string[] {
-  return OLDEST_EVIDENCE.all(db, room);
-}
 
 const VERIFICATION_COUNTS = query((given: Given<{ readBeforeMs: number }>) =>
   select({
