@@ -100,7 +100,7 @@ test('continues a run after a moment in which the mirror fails', async () => {
   databases.writer.command = ((name: 'checkpointRun', args: never) => {
     if (name !== 'checkpointRun' || failures > 0) return command(name, args);
     failures += 1;
-    return Promise.reject(new SqliteFault('busy', 'somebody holds the lock'));
+    return Promise.reject(new SqliteFault('busy', 'another process holds the lock'));
   }) as typeof command;
   reconciler.start();
   const run = await resync();

@@ -70,7 +70,7 @@ test('spreads the reads of a tick evenly', async () => {
   expect(reads.every((each) => Math.abs(each - 20) <= 1)).toBe(true);
 });
 
-test('goes on after the clock has stepped back', async () => {
+test('keeps its rate of reads after the clock has stepped back', async () => {
   const { verification, readsIn, time } = await setUp(2_400);
   verification.noteLoss();
   expect(sum(await readsIn(MINUTE))).toBe(1_800);

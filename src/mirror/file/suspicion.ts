@@ -114,7 +114,7 @@ export const SUSPECT_COUNT = `CASE
     WHERE ${UNMAPPED} AND stock_levels.gone_at_ms IS NULL
   )`;
 
-/** The most untrusted rows that are listed: a consumer can replace its list of so many at once. */
+/** A list of untrusted rows has at most this many, so that a consumer can apply it in one transaction. */
 export const MOST_LISTED = 1_000;
 
 /** With more suspects, a scan of the mirror finds some soon. */

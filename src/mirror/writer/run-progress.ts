@@ -67,7 +67,7 @@ export function prepareProgress(db: Db): (args: ProgressArgs) => Remaining | nul
 
 interface RemainingArgs {
   readonly readAfterMs: number;
-  /** null: the whole catalogue. */
+  /** The products that the run reads; null if it reads all. */
   readonly productIds: readonly string[] | null;
   readonly nowMs: number;
 }

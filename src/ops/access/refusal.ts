@@ -7,7 +7,7 @@ import { outsidePage } from './outside-page.ts';
 interface Refusal {
   /** The rule that refuses the request, with the headers that broke it. */
   readonly reason: string;
-  /** What the operator can do so that the request is accepted. */
+  /** Tells the operator which setting to change. */
   readonly remedy: string;
   /** Lines of a configuration that carry out the remedy. */
   readonly lines: readonly string[];

@@ -62,7 +62,7 @@ interface Row {
 interface Sorting {
   /** The address of the table in the order that the link leads to. */
   readonly to: string;
-  /** Of the present order. */
+  /** How the table is sorted by this column now; a value of `aria-sort`. */
   readonly now: 'ascending' | 'descending' | 'none';
   readonly title: string;
 }

@@ -5,7 +5,7 @@ interface Wording {
   readonly most?: number;
   /** The place of the checked value. */
   readonly within?: readonly PropertyKey[];
-  /** What a key of the checked value is. Default: a field. */
+  /** The word for a key of the checked value; by default `field`. */
   readonly key?: 'field' | 'parameter';
   /** Names the whole checked value; by default, a problem of the whole stands alone. */
   readonly whole?: string;

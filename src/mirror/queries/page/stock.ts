@@ -300,7 +300,7 @@ interface StockFacets {
   readonly empty: number | null;
 }
 
-/** Of the levels that changed last, by the index of the feed. */
+/** Counts by warehouse among the stock levels that changed last. The index on `change_seq` finds these. */
 const FACETS = query(() => {
   const latest = select({ warehouseId: stockLevels.warehouseId, qty: stockLevels.qty })
     .from(stockLevels)
