@@ -10,8 +10,6 @@ import { ServiceError } from '../store-api/transport/errors.ts';
 interface ThrottleDeps {
   /** Epoch ms, for what is shown or stored. This clock may step back. */
   readonly now: () => number;
-  /** Monotonic ms, by which all waits are measured; by default since the start of the process. */
-  readonly elapsed?: () => number;
   readonly random: () => number;
   readonly maxConcurrency: number;
   readonly maxRps: number;
@@ -45,10 +43,9 @@ const TURN_CHECK_MS = 20;
 /** Share of a second's requests that may be sent at once. */
 const BURST_SECONDS = 0.1;
 
+/** Instants are by the monotonic clock unless they say that they are of the epoch: the own clock may step back by hours. */
 export class Throttle {
   readonly #deps: ThrottleDeps;
-  /** Instants are by this clock unless they say that they are of the epoch. */
-  readonly #elapsed: () => number;
   /** Additive increase, multiplicative decrease. Rounded down, the limit of requests in flight. */
   #concurrency: number;
   /** Requests sent before this do not lower the concurrency again: one overload counts once. */
@@ -74,8 +71,7 @@ export class Throttle {
   constructor(deps: ThrottleDeps) {
     this.#deps = deps;
     this.#concurrency = Math.min(2, deps.maxConcurrency);
-    this.#elapsed = deps.elapsed ?? (() => performance.now());
-    this.#tokensAtMs = this.#elapsed();
+    this.#tokensAtMs = performance.now();
   }
 
   get blocked(): Blocked | null {
@@ -97,7 +93,7 @@ export class Throttle {
    */
   freeInMs(): number {
     const tokenInMs = ((1 - this.#tokens) * 1000) / this.#deps.maxRps;
-    const heldMs = Math.max(this.#pausedUntilMs, this.#heldUntilMs) - this.#elapsed();
+    const heldMs = Math.max(this.#pausedUntilMs, this.#heldUntilMs) - performance.now();
     return Math.ceil(Math.max(0, tokenInMs, heldMs));
   }
 
@@ -114,7 +110,7 @@ export class Throttle {
 
   #slots(): number {
     const { maxRps } = this.#deps;
-    const nowMs = this.#elapsed();
+    const nowMs = performance.now();
     const elapsedMs = Math.max(0, nowMs - this.#tokensAtMs);
     this.#tokens = Math.min(Math.max(1, maxRps * BURST_SECONDS), this.#tokens + (elapsedMs * maxRps) / 1000);
     this.#tokensAtMs = nowMs;
@@ -124,7 +120,7 @@ export class Throttle {
   }
 
   async send<T>(request: () => Promise<T>): Promise<T> {
-    const sentAtMs = this.#elapsed();
+    const sentAtMs = performance.now();
     this.#tokens -= 1;
     this.#inFlight += 1;
     try {
@@ -158,7 +154,7 @@ export class Throttle {
   }
 
   #isPaused(): boolean {
-    return this.#elapsed() < this.#pausedUntilMs;
+    return performance.now() < this.#pausedUntilMs;
   }
 
   #succeed(): void {
@@ -169,7 +165,7 @@ export class Throttle {
   }
 
   #learn(error: unknown, sentAtMs: number): void {
-    const nowMs = this.#elapsed();
+    const nowMs = performance.now();
     // A local fault shows nothing about the store.
     const kind = error instanceof ServiceError ? error.kind : 'aborted';
     const why = failureOf(error);

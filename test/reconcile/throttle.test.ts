@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Throttle, type Blocked } from '../../src/reconcile/throttle.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import { present } from '../shared/present.ts';
@@ -6,10 +6,11 @@ import { serviceError } from './mirror.ts';
 
 function throttleWith(options: { maxConcurrency?: number; maxRps?: number } = {}) {
   const time = { nowMs: 1_000_000, setBackMs: 0 };
+  const elapsed = vi.spyOn(performance, 'now').mockImplementation(() => time.nowMs);
+  onTestFinished(() => elapsed.mockRestore());
   const news: (Blocked | null)[] = [];
   const throttle = new Throttle({
     now: () => time.nowMs - time.setBackMs,
-    elapsed: () => time.nowMs,
     random: () => 0.999,
     maxConcurrency: options.maxConcurrency ?? 8,
     maxRps: options.maxRps ?? 1_000_000,
