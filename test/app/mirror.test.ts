@@ -8,13 +8,11 @@ import type { HostTime } from '../../src/platform/host-time.ts';
 import { newPath, T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
 import { log } from '../reconcile/mirror.ts';
+import { REQUIRED_SETTINGS } from '../shared/required-settings.ts';
 
 function mirrorAt(path: string, host: HostTime = REAL_MIRROR.host): OpenMirror {
   const env = {
-    SERVICE_BASE_URL: 'http://127.0.0.1:9',
-    SERVICE_CLIENT_ID: 'c',
-    SERVICE_CLIENT_SECRET: 's',
-    SERVICE_WEBHOOK_SECRET: 'w',
+    ...REQUIRED_SETTINGS,
     DATABASE_PATH: path,
   };
   const config = loadConfig({ env, cwd: '/nowhere' });

@@ -14,14 +14,13 @@ import { delivery, item, newPath, values } from '../mirror/mirror-file.ts';
 import { log } from '../reconcile/mirror.ts';
 import { present } from '../shared/present.ts';
 import { MemoryServers } from '../stream/memory-engine.ts';
+import { REQUIRED_SETTINGS } from '../shared/required-settings.ts';
 
 const SECRET = 'webhook-secret';
 const BODY = delivery('r1', item());
 
 const environmentOf = (path: string, role: string) => ({
-  SERVICE_BASE_URL: 'http://127.0.0.1:9',
-  SERVICE_CLIENT_ID: 'c',
-  SERVICE_CLIENT_SECRET: 's',
+  ...REQUIRED_SETTINGS,
   SERVICE_WEBHOOK_SECRET: SECRET,
   DATABASE_PATH: path,
   PORT: '0',

@@ -5,6 +5,7 @@ import { inboxPath } from '../../../src/inbox/inbox-file.ts';
 import { lockDatabase } from '../../../src/sqlite/lock.ts';
 import { newPath } from '../../mirror/mirror-file.ts';
 import { freePort } from '../../shared/free-port.ts';
+import { REQUIRED_SETTINGS } from '../../shared/required-settings.ts';
 
 test.each([
   ['receiver', inboxPath],
@@ -34,10 +35,7 @@ test.each([
 async function settings(role: string): Promise<{ readonly path: string; readonly config: Config }> {
   const path = newPath();
   const env = {
-    SERVICE_BASE_URL: 'http://127.0.0.1:9',
-    SERVICE_CLIENT_ID: 'c',
-    SERVICE_CLIENT_SECRET: 's',
-    SERVICE_WEBHOOK_SECRET: 'w',
+    ...REQUIRED_SETTINGS,
     DATABASE_PATH: path,
     PORT: String(await freePort()),
     OPS_PORT: String(await freePort()),
