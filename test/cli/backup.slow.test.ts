@@ -156,6 +156,18 @@ describe('of a stopped mirror', () => {
     expect(statSync(path).ino).toBe(before);
   });
 
+  test('restores once a program that had the mirror open for a query has closed it', async () => {
+    const path = databaseOf(home);
+    expect((await run(home, 'backup', 'brief.db')).code).toBe(0);
+    const before = statSync(path).ino;
+    const reader = openReader(path);
+    reader.prepare('SELECT 1 FROM mirror_status').get();
+    const restored = run(home, 'backup', '--restore', 'brief.db');
+    setTimeout(() => reader.close(), 1_500);
+    expect(await restored).toMatchObject({ code: 0, stderr: '' });
+    expect(statSync(path).ino).not.toBe(before);
+  });
+
   test('restores over a damaged mirror, and where there was none', async () => {
     const path = databaseOf(home);
     expect((await run(home, 'backup', 'whole.db', '--force')).code).toBe(0);

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { inboxPath } from '../../inbox/inbox-file.ts';
 import { isOneOf, refuseTarget, removeDatabase, removeSides } from '../../sqlite/database-files.ts';
@@ -38,6 +39,10 @@ interface Backup {
 /** About 8 ms of work between progress reports. */
 const PAGES_AT_ONCE = 2_000;
 
+/** How long a restore waits for programs that open the mirror only for a query. */
+const READERS_CLOSE_WITHIN_MS = 3_000;
+const LOOK_AGAIN_AFTER_MS = 50;
+
 /**
  * One checked instant on disk, or no file. One read transaction spans the copy, because SQLite would start its backup
  * over after a write. A mirror started on the copy begins a new epoch. @returns null if interrupted.
@@ -58,7 +63,7 @@ export async function backupDatabase(
 /**
  * Puts a checked copy of `from` in the place of the mirror. The next start begins a new epoch.
  * @param from a backup, or another copy of a mirror, with its write-ahead log if it has one.
- * @returns null if interrupted. @throws SqliteFault `in_use` while a process has the mirror open.
+ * @returns null if interrupted. @throws SqliteFault `in_use` while a process keeps the mirror open.
  */
 export async function restoreDatabase(
   from: string,
@@ -72,15 +77,18 @@ export async function restoreDatabase(
   // No mirror starts meanwhile.
   const lock = lockDatabase(to);
   try {
-    refuseInUse(to);
-    return await replaceByCopy(from, to, options, () => {
+    await untilUnused(to, options.interrupted);
+    return await replaceByCopy(from, to, options, async () => {
       // Again, since the copy may have taken minutes.
-      refuseInUse(to);
+      await untilUnused(to, options.interrupted);
       // SQLite would apply an old write-ahead log to the new file.
       removeSides(to);
       syncFile(dirname(to));
       return ownershipOfMirror(from, to);
     });
+  } catch (error) {
+    if (options.interrupted.aborted) return null;
+    throw error;
   } finally {
     lock.release();
   }
@@ -94,14 +102,14 @@ async function replaceByCopy(
   from: string,
   to: string,
   options: CopyOptions,
-  prepare: () => Ownership,
+  prepare: () => Ownership | Promise<Ownership>,
 ): Promise<Backup | null> {
   const draft = join(dirname(to), `.${basename(to)}.${process.pid}.${randomBytes(4).toString('hex')}`);
   try {
     const position = await copy(from, draft, options);
     finish(draft);
     options.interrupted.throwIfAborted();
-    const { mode, owner } = prepare();
+    const { mode, owner } = await prepare();
     chmodSync(draft, mode & 0o777);
     if (owner !== undefined) chownSync(draft, owner.uid, owner.gid);
     syncFile(draft);
@@ -205,29 +213,42 @@ function refuseBackupTarget(from: string, to: string, { force }: { readonly forc
   throw new Error(`${to}${side} exists, so another program uses ${to}: name another file`);
 }
 
-/** A connection keeps a lock on a file with a write-ahead log for as long as it is open, also while it is idle. */
-function refuseInUse(path: string): void {
-  if (!existsSync(path)) return;
-  try {
-    const db = new Database(path, { fileMustExist: true, timeout: 0 });
+/** @throws SqliteFault `in_use` if a program still has it open after a while. @throws if interrupted. */
+async function untilUnused(path: string, interrupted: AbortSignal): Promise<void> {
+  const until = performance.now() + READERS_CLOSE_WITHIN_MS;
+  for (;;) {
     try {
-      db.pragma('journal_mode = DELETE');
-      // Restores the mode of the file, which stays in use if the restore fails.
-      db.pragma('journal_mode = WAL');
-    } finally {
-      db.close();
+      probeUse(path);
+      return;
+    } catch (error) {
+      // A damaged file is a reason to restore.
+      if (isDamage(error)) return;
+      if (!isBusy(error)) throw explained(path, error);
+      if (performance.now() >= until) throw inUse(path, error);
     }
-  } catch (error) {
-    // A damaged file is a reason to restore.
-    if (isDamage(error)) return;
-    if (!isBusy(error)) throw explained(path, error);
-    throw new SqliteFault(
-      'in_use',
-      `another program has ${path} open: stop the mirror and the programs that read it (fuser -v ${path} lists them)`,
-      { cause: error },
-    );
+    await sleep(LOOK_AGAIN_AFTER_MS, undefined, { signal: interrupted });
   }
 }
+
+/** A connection keeps a lock on a file with a write-ahead log for as long as it is open, also while it is idle. */
+function probeUse(path: string): void {
+  if (!existsSync(path)) return;
+  const db = new Database(path, { fileMustExist: true, timeout: 0 });
+  try {
+    db.pragma('journal_mode = DELETE');
+    // Restores the mode of the file, which stays in use if the restore fails.
+    db.pragma('journal_mode = WAL');
+  } finally {
+    db.close();
+  }
+}
+
+const inUse = (path: string, cause: unknown): SqliteFault =>
+  new SqliteFault(
+    'in_use',
+    `another program has ${path} open: stop the mirror and the programs that read it (fuser -v ${path} lists them)`,
+    { cause },
+  );
 
 function syncFile(path: string): void {
   const file = openSync(path, 'r');
