@@ -62,44 +62,6 @@ export function burst(bench: Bench): Promise<Row> {
   });
 }
 
-export function latency(bench: Bench): Promise<Row> {
-  return withStage(bench, PRODUCTS, async (stage) => {
-    const { ops } = await (await stage.startSynced()).listening();
-    await (
-      await atRate(stage, 3)
-    ).sent;
-    const { sent } = await atRate(stage, bench.quick ? 5 : 30);
-    let isSending = true;
-    let runs = 0;
-    const resyncs = (async () => {
-      while (isSending) {
-        const headers = { 'content-type': 'application/json' };
-        const answer = await fetch(`${ops}api/resync`, { method: 'POST', headers, body: '{}' });
-        if (answer.ok) runs += 1;
-        await answer.arrayBuffer();
-        await sleep(500);
-      }
-    })();
-    const { answerMs, refused } = await sent.finally(() => (isSending = false));
-    await resyncs;
-    const [p50, p99, p999, max] = [0.5, 0.99, 0.999, 1].map((share) => quantile(answerMs, share)) as [
-      number,
-      number,
-      number,
-      number,
-    ];
-    return {
-      question: 'b',
-      what: `answers at ${PER_SECOND}/s during full resyncs: p50, p99, p99.9, max`,
-      result: `${[p50, p99, p999, max].map(ms).join(', ')}; ${refused} refused`,
-      target: 'p99.9 ≤ 20 ms, none refused',
-      met: p999 <= 20 && refused === 0,
-      fails: false,
-      values: { p50, p99, p999, max, refused, resyncs: runs },
-    };
-  });
-}
-
 export function visible(bench: Bench): Promise<Row> {
   return withStage(bench, PRODUCTS, async (stage) => {
     await stage.startSynced();
@@ -158,9 +120,9 @@ export function size(bench: Bench): Promise<Row> {
       const cost = async (stage: Stage): Promise<number> => {
         await stage.prepare(perRound, lastSecond());
         const { webhooks } = await stage.mirror.listening();
-        const beforeMs = stage.mirror.mainThreadMs();
+        const beforeMs = stage.mirror.receiverMs();
         await stage.send(webhooks, { connections: 64, pace: 'as answered', changesStore: true });
-        const tookMs = stage.mirror.mainThreadMs() - beforeMs;
+        const tookMs = stage.mirror.receiverMs() - beforeMs;
         // The next round begins when this one is applied.
         await sleep(5_000);
         return (tookMs * 1_000) / perRound;

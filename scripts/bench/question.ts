@@ -46,9 +46,9 @@ export const ms = (value: number): string => `${value.toFixed(1)} ms`;
 /** The second before now: later than the reads, and no earlier than the deliveries of the load before. */
 export const lastSecond = () => ({ fromMs: Date.now() - 1_000, toMs: Date.now() });
 
-/** Prepares a load at `PER_SECOND` and sends it to the mirror. */
-export async function atRate(stage: Stage, seconds: number) {
-  const count = PER_SECOND * seconds;
+/** Prepares a load and sends it to the mirror, each delivery when it is due. */
+export async function atRate(stage: Stage, seconds: number, perSecond = PER_SECOND) {
+  const count = perSecond * seconds;
   const fromMs = Date.now() + 2_000 + count / 10;
   const changes = await stage.prepare(count, { fromMs, toMs: fromMs + seconds * 1_000 });
   const { webhooks } = await stage.mirror.listening();

@@ -1,6 +1,6 @@
 /** A server under measurement: a process, and what it takes of the machine by /proc. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -57,9 +57,13 @@ export class Server {
     return (Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(this.#read('status'))?.[1]) * 1_024) / 1e6;
   }
 
-  /** Processor time of the main thread, which verifies and answers. */
-  mainThreadMs(): number {
-    return processorMs(this.#read(`task/${this.#process.pid}/stat`));
+  /** Processor time of the thread that verifies and answers. */
+  receiverMs(): number {
+    const threads = readdirSync(`/proc/${this.#process.pid}/task`);
+    const isReceiver = (thread: string): boolean => this.#read(`task/${thread}/comm`).trim() === 'receiver';
+    const receiver = threads.find(isReceiver);
+    if (receiver === undefined) throw new Error('no thread of the mirror is named receiver');
+    return processorMs(this.#read(`task/${receiver}/stat`));
   }
 
   /** Processor time of all threads. */

@@ -55,7 +55,12 @@ export class Stage {
   }
 
   startMirror(env: Readonly<Record<string, string>> = {}): Server {
-    this.#mirror = new Server(MIRROR, { ...this.env, ...env }, this.#folder);
+    return this.startServer(MIRROR, env);
+  }
+
+  /** @param script another server may take the mirror's place. */
+  startServer(script: string, env: Readonly<Record<string, string>> = {}): Server {
+    this.#mirror = new Server(script, { ...this.env, ...env }, this.#folder);
     return this.#mirror;
   }
 

@@ -1,4 +1,5 @@
 /** Threads as messages, so that a simulation can run their work on a schedule. */
+import { basename } from 'node:path';
 import { parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads';
 import { programFile } from './own-files.ts';
 
@@ -21,8 +22,13 @@ export interface Owner<In, Out> {
 /** By default, V8 lets each thread's young generation grow to 50 MB. */
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 8 };
 
-export function startThread<In, Out>(name: string, options: object): Thread<In, Out> {
-  const worker = new Worker(programFile(name), { workerData: options, resourceLimits: RESOURCE_LIMITS });
+/** @param program `folder/name-thread`. The operating system shows the thread as `name` (`top -H`). */
+export function startThread<In, Out>(program: string, options: object): Thread<In, Out> {
+  const worker = new Worker(programFile(program), {
+    name: basename(program, '-thread'),
+    workerData: options,
+    resourceLimits: RESOURCE_LIMITS,
+  });
   let failure: Error | null = null;
   worker.on('error', (error: Error) => (failure = error));
   const ended = Promise.withResolvers<Error>();
