@@ -13,7 +13,7 @@ import {
 } from '../process/harness.ts';
 import { eventually } from '../process/wait.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
-import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { log, newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
 import { detail, readInput } from '../mirror/mirror-file.ts';
 import { startOps } from '../ops/harness.ts';
 import { present } from '../shared/present.ts';
@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   });
 
   test('says when the page is out of date', async () => {
-    const ops = await startOps(newStore());
+    const ops = await startOps(newDatabases());
     const { page } = await openPage(browser, ops.url);
     await page.route('**/*', (route) => route.abort());
     await expect.poll(() => textOf(page, '#message')).toContain('The values below are old');
@@ -106,10 +106,10 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   });
 
   test('keeps a warehouse that is chosen but not yet sent, while the page shows itself again', async () => {
-    const store = newStore();
+    const databases = newDatabases();
     const found = detail('1', [{ id: '100', levels: { 1: 5, 2: 7 } }]);
-    await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
-    const ops = await startOps(store);
+    await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
+    const ops = await startOps(databases);
     const { page } = await openPage(browser, `${ops.url}/stock`);
     await page.getByLabel('Warehouse').selectOption('2');
     const age = await textOf(page, '#level-100-1 time');
@@ -120,15 +120,15 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   });
 
   test.each([1280, 400])('decides on held removals with the token typed again, %i px wide', async (width) => {
-    const store = newStore();
-    await holdRemovals(store, 24);
+    const databases = newDatabases();
+    await holdRemovals(databases, 24);
     const blocked = { kind: 'credentials', message: '401 invalid_client', untilMs: null } as const;
     const orders: boolean[] = [];
     const operator = {
       resync: async (_: readonly string[] | null, { allowRemovals }: { allowRemovals: boolean }) => {
         orders.push(allowRemovals);
         return {
-          ...(await beginCatalogueRun({ databases: store, now: Date.now, log }, 'operator')),
+          ...(await beginCatalogueRun({ databases, now: Date.now, log }, 'operator')),
           joined: false,
         };
       },
@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       verificationBound: null,
       readsUnderWay: 0,
     };
-    const ops = await startOps(store, { operator, token: TOKEN });
+    const ops = await startOps(databases, { operator, token: TOKEN });
     const opened = await signIn({ opsUrl: ops.url }, '/', { viewport: { width, height: 900 } });
     const { page, complaints } = opened;
     await keepScreenshot(page, `trouble-${width}`, 'page');
@@ -202,7 +202,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 });
 
 /** Two reads of every product miss it, more than 30 s apart. */
-async function holdRemovals(store: OpenedStore, count: number): Promise<void> {
+async function holdRemovals(databases: DirectDatabases, count: number): Promise<void> {
   for (const [secondsAgo, isThere] of [
     [200, true],
     [100, false],
@@ -211,7 +211,7 @@ async function holdRemovals(store: OpenedStore, count: number): Promise<void> {
     for (let id = 1; id <= count; id += 1) {
       const found = detail(`${id}`, [{ id: `${id}00`, levels: { 1: 5, 2: 7 } }]);
       const sentAtMs = Date.now() - secondsAgo * 1_000;
-      await store.writer.append(readInput(`${id}`, isThere ? found : null, { sentAtMs }));
+      await databases.writer.append(readInput(`${id}`, isThere ? found : null, { sentAtMs }));
     }
   }
 }

@@ -5,7 +5,7 @@ import { createCommand as createStatus } from '../../src/cli/status.ts';
 import { lockDatabase, lockIdOf } from '../../src/sqlite/lock.ts';
 import { newPath } from '../mirror/mirror-file.ts';
 import { startOps, type Ops } from '../ops/harness.ts';
-import { newStore } from '../reconcile/mirror.ts';
+import { newDatabases } from '../reconcile/mirror.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -32,7 +32,7 @@ async function mirrorOf(path: string): Promise<Ops & { readonly asked: unknown[]
     readsUnderWay: 0,
   };
   const database = { path, lockId: lockIdOf(path) };
-  return Object.assign(await startOps(newStore(), { operator, database }), { asked });
+  return Object.assign(await startOps(newDatabases(), { operator, database }), { asked });
 }
 
 function useFile(path: string, { port }: Ops): void {
@@ -85,8 +85,8 @@ test('status names the file of another mirror at OPS_PORT', async () => {
 test('status --wait ends when the mirror is live and no read is pending, or after its time', async () => {
   const path = lockedPath();
   const database = { path, lockId: lockIdOf(path) };
-  const store = newStore();
-  const ops = await startOps(store, { database });
+  const databases = newDatabases();
+  const ops = await startOps(databases, { database });
   useFile(path, ops);
   await ops.ask('/readyz');
   const wait = async (...args: string[]): Promise<{ exitCode: unknown; state: unknown }> => {
@@ -97,7 +97,7 @@ test('status --wait ends when the mirror is live and no read is pending, or afte
   };
   expect(await wait('--timeout', '0')).toEqual({ exitCode: 1, state: 'catching_up' });
   const waiting = wait();
-  store.change('UPDATE service_state SET last_full_sync_at_ms = 1');
+  databases.change('UPDATE service_state SET last_full_sync_at_ms = 1');
   // Only the heartbeat shows it.
   await ops.ask('/readyz');
   expect(await waiting).toEqual({ exitCode: 0, state: 'live' });

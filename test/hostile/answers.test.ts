@@ -9,7 +9,7 @@ import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import { requestToken } from '../../src/store-api/token/token-request.ts';
 import type { TransportResponse } from '../../src/store-api/transport/transport.ts';
 import { present } from '../shared/present.ts';
-import { log, newStore, newThrottle, type OpenedStore } from '../reconcile/mirror.ts';
+import { log, newDatabases, newThrottle, type DirectDatabases } from '../reconcile/mirror.ts';
 import { detail, T0 } from '../mirror/mirror-file.ts';
 import { ODD_VALUES } from './bodies.ts';
 import { assertUnpolluted } from './delivery-properties.ts';
@@ -124,37 +124,37 @@ const ERROR = { error: 'not_found', error_description: 'no such product' };
 const throttle = newThrottle(Date.now, { maxConcurrency: 100 });
 
 /** The rows that an ERP sees. */
-const seen = (store: OpenedStore): string =>
+const seen = (databases: DirectDatabases): string =>
   JSON.stringify(
     ['mirror_products', 'mirror_variants', 'mirror_stock', 'mirror_changes'].map((view) =>
-      store.rows(`SELECT * FROM ${view} ORDER BY 1, 2`),
+      databases.rows(`SELECT * FROM ${view} ORDER BY 1, 2`),
     ),
   );
 
 /** Reads product 10, whose detail is answered with this text. */
-function read(store: OpenedStore, text: string, nowMs = T0 + 90_000): Promise<unknown> {
+function read(databases: DirectDatabases, text: string, nowMs = T0 + 90_000): Promise<unknown> {
   const client = answeredWith(ok(text));
-  const deps = { databases: store, throttle, client, now: () => nowMs, random: () => 0.5 };
+  const deps = { databases, throttle, client, now: () => nowMs, random: () => 0.5 };
   return readProduct(deps, '10', AbortSignal.any([]));
 }
 
-async function knowing(): Promise<OpenedStore> {
-  const store = newStore();
-  await read(store, JSON.stringify(DETAIL), T0 + 10);
-  return store;
+async function knowing(): Promise<DirectDatabases> {
+  const databases = newDatabases();
+  await read(databases, JSON.stringify(DETAIL), T0 + 10);
+  return databases;
 }
 
 test('merges a mutated detail, or rejects it and changes nothing', async () => {
-  const store = await knowing();
-  let before = seen(store);
+  const databases = await knowing();
+  let before = seen(databases);
   let understood = 0;
   let refused = 0;
   let nowMs = T0 + 60_000;
   await fc.assert(
     fc.asyncProperty(mutationsOf(DETAIL), async (text) => {
       nowMs += 5_000;
-      const error = await outcomeOf(read(store, text.toWellFormed(), nowMs));
-      const after = seen(store);
+      const error = await outcomeOf(read(databases, text.toWellFormed(), nowMs));
+      const after = seen(databases);
       if (error === undefined) understood += 1;
       else {
         refused += 1;
@@ -185,15 +185,15 @@ test.each<[string, string]>([
     ),
   ],
 ])('rejects %s and changes nothing', async (_, text) => {
-  const store = await knowing();
-  const before = seen(store);
-  await expect(read(store, text)).rejects.toThrow();
-  expect(seen(store)).toBe(before);
+  const databases = await knowing();
+  const before = seen(databases);
+  await expect(read(databases, text)).rejects.toThrow();
+  expect(seen(databases)).toBe(before);
 });
 
 test('removes no product for any mutated page of the list', async () => {
-  const store = await knowing();
-  const before = seen(store);
+  const databases = await knowing();
+  const before = seen(databases);
   await fc.assert(
     fc.asyncProperty(mutationsOf(LIST), async (text) => {
       const client = answeredWith(ok(text.toWellFormed()));
@@ -203,15 +203,15 @@ test('removes no product for any mutated page of the list', async () => {
         return;
       }
       const now = () => T0 + 90_000;
-      const run = await beginCatalogueRun({ databases: store, now, log }, 'operator');
-      const deps = { databases: store, client, throttle, now, random: () => 0.5, log };
+      const run = await beginCatalogueRun({ databases, now, log }, 'operator');
+      const deps = { databases, client, throttle, now, random: () => 0.5, log };
       await scanCatalogue(deps, run, AbortSignal.any([])).catch(() => undefined);
     }),
     { numRuns: 60 },
   );
-  expect(seen(store)).toBe(before);
+  expect(seen(databases)).toBe(before);
   expect(
-    store.rows('SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL OR gone_at_ms IS NOT NULL'),
+    databases.rows('SELECT 1 FROM products WHERE missing_at_ms IS NOT NULL OR gone_at_ms IS NOT NULL'),
   ).toEqual([]);
 });
 

@@ -2,12 +2,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { opsApp } from '../ops/harness.ts';
-import { newStore } from '../reconcile/mirror.ts';
+import { newDatabases } from '../reconcile/mirror.ts';
 import { ODD_VALUES } from './bodies.ts';
 
-function opsOverStore() {
-  const store = newStore();
-  return { app: opsApp(store), store };
+function opsOverDatabases() {
+  const databases = newDatabases();
+  return { app: opsApp(databases), databases };
 }
 
 const ALLOWED = new Set([200, 202, 204, 303, 400, 403, 404, 405, 409, 410, 413, 503]);
@@ -65,7 +65,7 @@ const query = fc.oneof(
 );
 
 test('answers any path, query and method', async () => {
-  const { app } = opsOverStore();
+  const { app } = opsOverDatabases();
   const methods = fc.constantFrom('GET', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS');
   await fc.assert(
     fc.asyncProperty(methods, paths, query, async (method, path, search) => {
@@ -101,7 +101,7 @@ const types = fc.constantFrom(
 );
 
 test('answers any resync request', async () => {
-  const { app, store } = opsOverStore();
+  const { app, databases } = opsOverDatabases();
   await fc.assert(
     fc.asyncProperty(orders, types, async (body, type) => {
       await check(
@@ -115,7 +115,7 @@ test('answers any resync request', async () => {
     { numRuns: 500 },
   );
   expect(Object.hasOwn(Object.prototype, 'new')).toBe(false);
-  for (const { ids } of store.rows<{ ids: string | null }>('SELECT product_ids_json AS ids FROM runs')) {
+  for (const { ids } of databases.rows<{ ids: string | null }>('SELECT product_ids_json AS ids FROM runs')) {
     for (const id of JSON.parse(ids ?? '[]') as string[]) expect(id).toMatch(/^[0-9]+$/);
   }
 });

@@ -11,10 +11,10 @@ import {
   item,
   newPath,
   readerDb,
-  storeAt,
+  startDatabases,
   T0,
   values,
-  type OpenStore,
+  type StartedDatabases,
 } from './mirror-file.ts';
 
 const bodies = (count: number, from = 0): Uint8Array[] =>
@@ -23,7 +23,7 @@ const bodies = (count: number, from = 0): Uint8Array[] =>
 const changesIn = (path: string): number | undefined =>
   values<number>(readerDb(path), 'SELECT count(*) FROM changes')[0];
 
-interface Watched extends OpenStore {
+interface Watched extends StartedDatabases {
   readonly epochs: (NewEpoch | null)[];
   readonly faults: (SqliteFault | null)[];
 }
@@ -31,16 +31,16 @@ interface Watched extends OpenStore {
 async function watched(path?: string): Promise<Watched> {
   const epochs: Watched['epochs'] = [];
   const faults: Watched['faults'] = [];
-  const store = await storeAt(path, {
+  const databases = await startDatabases(path, {
     onOpened: (newEpoch) => void epochs.push(newEpoch),
     onFault: (fault) => void faults.push(fault),
   });
-  return { ...store, epochs, faults };
+  return { ...databases, epochs, faults };
 }
 
 test('stores each appended delivery before it resolves and applies them in order', async () => {
-  const store = await storeAt();
-  const { inbox, mirror, path } = store;
+  const databases = await startDatabases();
+  const { inbox, mirror, path } = databases;
   const found = readerDb(path).prepare('SELECT 1 FROM inbox WHERE seq = ?').pluck();
   const positions: number[] = [];
   mirror.onApplied(() => void positions.push(mirror.position.inboxSeq));
@@ -48,17 +48,17 @@ test('stores each appended delivery before it resolves and applies them in order
     inbox.append(body, T0);
     expect(found.get(inbox.lastSeq)).toBe(1);
   }
-  await allApplied(store);
+  await allApplied(databases);
   expect(positions).toEqual(positions.toSorted((a, b) => a - b));
   expect(changesIn(path)).toBe(300);
 });
 
 test('applies what waits on close and continues from there', async () => {
   const path = newPath();
-  const store = await storeAt(path);
-  for (const body of bodies(200)) store.inbox.append(body, T0);
-  await Promise.all([store.close(), store.close()]);
-  await expect(store.reader.ask('status')).rejects.toMatchObject({ kind: 'closed' });
+  const databases = await startDatabases(path);
+  for (const body of bodies(200)) databases.inbox.append(body, T0);
+  await Promise.all([databases.close(), databases.close()]);
+  await expect(databases.reader.ask('status')).rejects.toMatchObject({ kind: 'closed' });
   expect([statSync(`${path}-wal`).size, existsSync(`${path}-shm`)]).toEqual([0, true]);
   const next = await watched(path);
   expect([next.inbox.lastSeq, next.epochs]).toEqual([200, [null]]);
@@ -71,17 +71,17 @@ test('restarts a dead apply thread', async () => {
   const note = (worker: Worker): void => void workers.push(worker);
   process.on('worker', note);
   onTestFinished(() => void process.off('worker', note));
-  const store = await watched();
+  const databases = await watched();
   await workers[0]?.terminate();
-  await eventually(() => store.epochs.length === 2, { what: 'the mirror is open again' });
-  await store.mirror.command('retryFailures', undefined);
-  expect(store.faults).toMatchObject([{ kind: 'closed' }, null]);
-  await store.close();
+  await eventually(() => databases.epochs.length === 2, { what: 'the mirror is open again' });
+  await databases.mirror.command('retryFailures', undefined);
+  expect(databases.faults).toMatchObject([{ kind: 'closed' }, null]);
+  await databases.close();
 });
 
 test('a second mirror of the same file fails until the first one has closed', async () => {
   const path = newPath();
-  const first = await storeAt(path);
+  const first = await startDatabases(path);
   const faults: (SqliteFault | null)[] = [];
   const opened: (NewEpoch | null)[] = [];
   const second = openDatabases(

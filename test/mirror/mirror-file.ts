@@ -28,7 +28,7 @@ import { snapshotOf } from '../../src/store-api/snapshot.ts';
 export const T0 = 1_790_000_000_000;
 
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-store-'));
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-databases-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -49,7 +49,7 @@ export function readerDb(path: string): Db {
   return db;
 }
 
-export interface OpenStore extends Omit<Databases, 'inbox'> {
+export interface StartedDatabases extends Omit<Databases, 'inbox'> {
   readonly path: string;
   readonly inbox: {
     readonly lastSeq: number;
@@ -58,22 +58,25 @@ export interface OpenStore extends Omit<Databases, 'inbox'> {
 }
 
 /** A mirror on its threads, next to an inbox that the test writes. Resolves once the mirror is open. */
-export async function storeAt(path = newPath(), events: Partial<MirrorEvents> = {}): Promise<OpenStore> {
+export async function startDatabases(
+  path = newPath(),
+  events: Partial<MirrorEvents> = {},
+): Promise<StartedDatabases> {
   const inbox = openInboxWriter(path);
   let isOpen = false;
-  const store = openDatabases(
+  const databases = openDatabases(
     realFiles(path),
     { onOpened: () => undefined, onFault: () => undefined, ...events },
     // Opens before every instant of the tests, and is used after all of them.
     () => (isOpen ? Number.MAX_SAFE_INTEGER : 0),
   );
   let closed: Promise<void> | null = null;
-  const close = (): Promise<void> => (closed ??= store.close().then(() => inbox.close()));
+  const close = (): Promise<void> => (closed ??= databases.close().then(() => inbox.close()));
   onTestFinished(close);
-  await store.mirror.opened;
+  await databases.mirror.opened;
   isOpen = true;
   return {
-    ...store,
+    ...databases,
     path,
     inbox: {
       get lastSeq() {
@@ -82,14 +85,14 @@ export async function storeAt(path = newPath(), events: Partial<MirrorEvents> = 
       append: (body, arrivedAtMs) => {
         inbox.append(appended([{ body, arrivedAtMs }]));
         inbox.checkpointIfDue();
-        store.mirror.arrived();
+        databases.mirror.arrived();
       },
     },
     close,
   };
 }
 
-export function allApplied({ inbox, mirror }: Pick<OpenStore, 'inbox' | 'mirror'>): Promise<unknown> {
+export function allApplied({ inbox, mirror }: Pick<StartedDatabases, 'inbox' | 'mirror'>): Promise<unknown> {
   return eventually(() => mirror.position.inboxSeq === inbox.lastSeq, { what: 'all is applied' });
 }
 

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { SESSION_MS } from '../../src/ops/access/sign-in.ts';
 import { present } from '../shared/present.ts';
-import { newStore } from '../reconcile/mirror.ts';
+import { newDatabases } from '../reconcile/mirror.ts';
 import { startOps, TOKEN, type Answer, type Ops } from './harness.ts';
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -20,7 +20,7 @@ function cookieOf(answer: Answer): string {
 }
 
 test('refuses programs without the token and redirects browsers to the form', async () => {
-  const ops = await startOps(newStore(), { token: TOKEN });
+  const ops = await startOps(newDatabases(), { token: TOKEN });
   for (const headers of [
     {},
     { authorization: 'Bearer wrong' },
@@ -45,7 +45,7 @@ test('refuses programs without the token and redirects browsers to the form', as
 });
 
 test('signs a browser in and out by the form', async () => {
-  const ops = await startOps(newStore(), { token: TOKEN });
+  const ops = await startOps(newDatabases(), { token: TOKEN });
   expect((await ops.ask('/login')).status).toBe(200);
   expect((await ops.ask('/page/style.css')).headers['content-type']).toMatch('text/css');
 
@@ -74,7 +74,7 @@ test('signs a browser in and out by the form', async () => {
 });
 
 test('marks the cookie Secure where TLS was used', async () => {
-  const ops = await startOps(newStore(), { token: TOKEN });
+  const ops = await startOps(newDatabases(), { token: TOKEN });
   for (const [headers, isSecure] of [
     [{}, false],
     [{ 'x-forwarded-proto': 'https' }, true],
@@ -87,8 +87,8 @@ test('marks the cookie Secure where TLS was used', async () => {
 
 test('ends a session after 12 hours or with the process', async () => {
   let nowMs = 1_790_000_000_000;
-  const store = newStore();
-  const ops = await startOps(store, { token: TOKEN, now: () => nowMs });
+  const databases = newDatabases();
+  const ops = await startOps(databases, { token: TOKEN, now: () => nowMs });
   const cookie = cookieOf(await signIn(ops, TOKEN));
   const status = async (sent: string, of = ops) =>
     (await of.ask('/api/status', { headers: { cookie: sent } })).status;
@@ -99,7 +99,7 @@ test('ends a session after 12 hours or with the process', async () => {
   expect(await status(cookie)).toBe(401);
 
   const kept = cookieOf(await signIn(ops, TOKEN));
-  const other = await startOps(store, { token: TOKEN, now: () => nowMs });
+  const other = await startOps(databases, { token: TOKEN, now: () => nowMs });
   const [name = ''] = cookieOf(await signIn(other, TOKEN)).split('=');
   expect(await status(kept, other)).toBe(401);
   expect(await status(`${name}=${kept.split('=')[1]}`, other)).toBe(401);
@@ -107,7 +107,7 @@ test('ends a session after 12 hours or with the process', async () => {
 
 test('logs the address of a wrong token, without the token', async () => {
   const warn = vi.fn();
-  const ops = await startOps(newStore(), { token: TOKEN, log: { warn } as never });
+  const ops = await startOps(newDatabases(), { token: TOKEN, log: { warn } as never });
   expect((await signIn(ops, 'a guess')).status).toBe(401);
   expect((await signIn(ops, TOKEN)).status).toBe(303);
   expect(warn.mock.calls).toEqual([[{ address: '127.0.0.1' }, expect.not.stringContaining('guess')]]);
@@ -115,7 +115,7 @@ test('logs the address of a wrong token, without the token', async () => {
 
 test('lets the read token read and change nothing', async () => {
   const readToken = `read-${TOKEN}`;
-  const ops = await startOps(newStore(), { token: TOKEN, readToken });
+  const ops = await startOps(newDatabases(), { token: TOKEN, readToken });
   const headers = { authorization: `Bearer ${readToken}`, 'content-type': 'application/json' };
   for (const method of ['GET', 'HEAD']) {
     expect((await ops.ask('/api/stock', { method, headers })).status).toBe(200);
@@ -128,7 +128,7 @@ test('lets the read token read and change nothing', async () => {
 });
 
 test('releases held removals only for the bearer token', async () => {
-  const ops = await startOps(newStore(), { token: TOKEN });
+  const ops = await startOps(newDatabases(), { token: TOKEN });
   const order = (headers: Record<string, string>) =>
     ops.ask('/api/resync', {
       body: '{"allow_removals":true}',
@@ -141,7 +141,7 @@ test('releases held removals only for the bearer token', async () => {
 });
 
 test('refuses changes sent by other sites', async () => {
-  const ops = await startOps(newStore(), { token: TOKEN });
+  const ops = await startOps(newDatabases(), { token: TOKEN });
   const evil = { origin: 'http://elsewhere.example' };
   expect((await signIn(ops, TOKEN, evil)).status).toBe(403);
   expect((await signIn(ops, TOKEN, { origin: 'null' })).status).toBe(403);
@@ -158,7 +158,7 @@ test('refuses changes sent by other sites', async () => {
 });
 
 test('says to a browser which headers disagree, and which lines of the proxy cure it', async () => {
-  const ops = await startOps(newStore(), { token: TOKEN });
+  const ops = await startOps(newDatabases(), { token: TOKEN });
   const behindNginx = { host: '127.0.0.1:8788', origin: 'http://ops.lan' };
   const page = await signIn(ops, TOKEN, { ...behindNginx, accept: 'text/html' });
   expect([page.status, page.headers['content-type']]).toEqual([403, 'text/html; charset=UTF-8']);
@@ -172,7 +172,7 @@ test('says to a browser which headers disagree, and which lines of the proxy cur
   });
   expect((await signIn(ops, TOKEN, { ...behindNginx, host: 'ops.lan' })).status).toBe(303);
 
-  const open = await startOps(newStore());
+  const open = await startOps(newDatabases());
   const foreign = await open.ask('/', { headers: { host: 'ops.lan', accept: 'text/html' } });
   expect([foreign.status, foreign.text]).toEqual([
     403,
@@ -181,7 +181,7 @@ test('says to a browser which headers disagree, and which lines of the proxy cur
 });
 
 test('takes JSON only, not other types whose names begin so', async () => {
-  const ops = await startOps(newStore());
+  const ops = await startOps(newDatabases());
   for (const [type, status] of [
     ['application/json', 202],
     ['application/json; charset=utf-8', 202],
@@ -194,7 +194,7 @@ test('takes JSON only, not other types whose names begin so', async () => {
 });
 
 test('answers only to loopback names if no token is set', async () => {
-  const ops = await startOps(newStore());
+  const ops = await startOps(newDatabases());
   const status = async (host: string) => (await ops.ask('/api/status', { headers: { host } })).status;
   for (const host of [
     '127.0.0.1:8788',
@@ -216,13 +216,13 @@ test('answers only to loopback names if no token is set', async () => {
     expect(await status(host), host).toBe(403);
   }
   expect(await ops.ask('/login')).toMatchObject({ status: 303, headers: { location: '/' } });
-  const guarded = await startOps(newStore(), { token: TOKEN });
+  const guarded = await startOps(newDatabases(), { token: TOKEN });
   const headers = { authorization: `Bearer ${TOKEN}`, host: 'ops.example' };
   expect((await guarded.ask('/api/status', { headers })).status).toBe(200);
 });
 
 test('sends security headers', async () => {
-  const ops = await startOps(newStore(), { token: TOKEN });
+  const ops = await startOps(newDatabases(), { token: TOKEN });
   for (const path of ['/login', '/', '/api/status', '/nowhere']) {
     const { headers } = await ops.ask(path);
     expect(headers).toMatchObject({

@@ -4,20 +4,20 @@ import { createLog } from '../../src/platform/log.ts';
 import { endRun } from '../../src/reconcile/runs.ts';
 import { checkAnswer } from '../contract/openapi.ts';
 import { present } from '../shared/present.ts';
-import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput, refusedRead, T0 } from '../mirror/mirror-file.ts';
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
 type Rows = Json[];
 
-let store: OpenedStore;
+let databases: DirectDatabases;
 let ops: Ops;
 let document: object;
 
 beforeEach(async () => {
-  store = newStore();
-  ops = await startOps(store);
+  databases = newDatabases();
+  ops = await startOps(databases);
   document = (await ops.ask('/openapi.json')).json as object;
 });
 
@@ -43,7 +43,7 @@ async function pages(path: string, name: string): Promise<Rows[]> {
 }
 
 async function read(productId: string, found: Json, sentAtMs = T0): Promise<void> {
-  await store.writer.append(readInput(productId, found, { sentAtMs }));
+  await databases.writer.append(readInput(productId, found, { sentAtMs }));
 }
 
 async function fill(): Promise<void> {
@@ -85,16 +85,16 @@ test('reports state and readiness', async () => {
   expect(await get('/readyz')).toEqual({ status: 503, body: { state: 'catching_up' } });
   const { body } = await get('/api/status');
   expect(body).toMatchObject({ state: 'catching_up', last_seq: 0, causes: [{ code: 'first_read' }] });
-  store.change('UPDATE service_state SET last_full_sync_at_ms = 1');
+  databases.change('UPDATE service_state SET last_full_sync_at_ms = 1');
   expect(await get('/readyz')).toEqual({ status: 200, body: { state: 'live' } });
 });
 
 test('pages through the whole view of stock', async () => {
   await fill();
-  const view = store.rows('SELECT * FROM mirror_stock ORDER BY variant_id, warehouse_id');
+  const view = databases.rows('SELECT * FROM mirror_stock ORDER BY variant_id, warehouse_id');
   expect(view).toHaveLength(4);
   const { body } = await get('/api/stock');
-  const [{ epoch, last_seq: lastSeq }] = store.rows<{ epoch: string; last_seq: number }>(
+  const [{ epoch, last_seq: lastSeq }] = databases.rows<{ epoch: string; last_seq: number }>(
     'SELECT * FROM mirror_status',
   ) as [{ epoch: string; last_seq: number }];
   expect(body).toEqual({ epoch, last_seq: lastSeq, stock: view, next: null, has_more: false });
@@ -107,7 +107,7 @@ test('pages through the whole view of stock', async () => {
 
 test('filters stock by variant, sku, product, warehouse and suspicion, alone and together', async () => {
   await fill();
-  await store.requestReads(T0 + 1, 'conflict', { productIds: ['11'] });
+  await databases.requestReads(T0 + 1, 'conflict', { productIds: ['11'] });
   for (const [query, keys] of [
     ['variant_id=100', ['100:1', '100:2']],
     ['sku=S-101', ['101:1']],
@@ -131,12 +131,12 @@ test('filters stock by variant, sku, product, warehouse and suspicion, alone and
 });
 
 test('scans a bounded number of rows for one page', async () => {
-  store.change(`
+  databases.change(`
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
     INSERT INTO variants (variant_id, product_id, sku, name, kind, available_qty, allow_negative_stock,
       bundled_by_count, as_of_ms, event_at_ms, change_seq)
     SELECT cast(100000 + i AS TEXT), '10', 'S', '', 'own', 1, 0, 0, 0, 0, i FROM n`);
-  store.change(`
+  databases.change(`
     INSERT INTO stock_levels (variant_id, warehouse_id, qty, source, as_of_ms, event_time_ms, event_old, event_count,
       event_at_ms, read_lo_ms, read_hi_ms, read_at_ms, change_seq)
     SELECT variant_id, CASE variant_id WHEN '111111' THEN '2' ELSE '1' END, 1, 'read', 0, 0, 0, 0, 0, 0, 0, 0, change_seq
@@ -151,7 +151,7 @@ test('lists held removals and failing reads, page by page', async () => {
   await read('12', detail('12', [{ id: '120', levels: { 1: 9 } }]));
   for (const atMs of [T0 + 40_000, T0 + 80_000]) {
     for (const productId of ['10', '11', '12']) {
-      await store.writer.append(readInput(productId, null, { sentAtMs: atMs }));
+      await databases.writer.append(readInput(productId, null, { sentAtMs: atMs }));
     }
   }
   const heldIds = (await pages('/api/open-reads?kind=held&limit=2', 'open_reads')).map((page) =>
@@ -173,7 +173,7 @@ test('lists held removals and failing reads, page by page', async () => {
   ]);
 
   expect((await get('/api/open-reads?kind=failing')).body['open_reads']).toEqual([]);
-  await store.writer.append(refusedRead('11', { atMs: T0 + 90_000, error: '403 access_denied' }));
+  await databases.writer.append(refusedRead('11', { atMs: T0 + 90_000, error: '403 access_denied' }));
   expect((await get('/api/open-reads?kind=failing')).body['open_reads']).toMatchObject([
     { product_id: '11', last_error: '403 access_denied', attempts: 1, retry_at: null },
   ]);
@@ -182,7 +182,7 @@ test('lists held removals and failing reads, page by page', async () => {
 test('lists drift by cause, latest first', async () => {
   await fill();
   for (const [n, reason] of ['gap', 'lost_tail', 'first_read', 'gap', 'downtime', 'removed'].entries()) {
-    store.change(
+    databases.change(
       `INSERT INTO changes (seq, variant_id, source, reason, recorded_at_ms, old_qty, new_qty)
        VALUES (?, '100', 'read', ?, ?, 1, 2)`,
       100 + n,
@@ -190,7 +190,7 @@ test('lists drift by cause, latest first', async () => {
       T0,
     );
   }
-  store.change(
+  databases.change(
     `INSERT INTO changes (seq, variant_id, source, reason, recorded_at_ms) VALUES (110, '100', 'webhook', 'gap', 0)`,
   );
   const seqs = async (query: string) =>
@@ -201,7 +201,7 @@ test('lists drift by cause, latest first', async () => {
 });
 
 test('lists all deliveries or dead letters, latest first', async () => {
-  const deliver = (body: Uint8Array, atMs: number) => store.deliver(body, atMs);
+  const deliver = (body: Uint8Array, atMs: number) => databases.deliver(body, atMs);
   await deliver(delivery('a', item(), item({ id: '101' })), T0 + 1_000);
   await deliver(new TextEncoder().encode('no JSON'), T0 + 2_000);
   await fill();
@@ -254,8 +254,8 @@ test('lists runs, latest first, and streams one to its end', async () => {
   for (const id of ['9', 'x', '0', '%00', '9'.repeat(20)]) {
     expect((await get(`/api/runs/${id}`, '/api/runs/{id}')).status, id).toBe(404);
   }
-  const run = present(await store.reader.ask('runById', { id: 2 }));
-  await endRun({ databases: store, now: () => T0, log: createLog('silent') }, run, null);
+  const run = present(await databases.reader.ask('runById', { id: 2 }));
+  await endRun({ databases, now: () => T0, log: createLog('silent') }, run, null);
   const { text } = await ops.ask('/api/runs/2/stream');
   expect(text).toMatch(/^event: run\ndata: \{"run_id":2,.*"state":"done".*\}\n\n$/);
 });

@@ -1,32 +1,32 @@
 import { expect, test, vi } from 'vitest';
 import { present } from '../shared/present.ts';
 import { eventually } from '../process/wait.ts';
-import { newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { EventReader } from './events.ts';
 import { startOps, type Ops } from './harness.ts';
 
 type Json = Record<string, unknown>;
 
-const seqsIn = (store: OpenedStore): number[] =>
-  store.rows<{ seq: number }>('SELECT seq FROM mirror_changes ORDER BY seq').map(({ seq }) => seq);
-const epochOf = (store: OpenedStore): string =>
-  present(store.rows<{ epoch: string }>('SELECT epoch FROM mirror_status')[0]).epoch;
+const seqsIn = (databases: DirectDatabases): number[] =>
+  databases.rows<{ seq: number }>('SELECT seq FROM mirror_changes ORDER BY seq').map(({ seq }) => seq);
+const epochOf = (databases: DirectDatabases): string =>
+  present(databases.rows<{ epoch: string }>('SELECT epoch FROM mirror_status')[0]).epoch;
 
-const lastSeqOf = (store: OpenedStore): number =>
-  present(store.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status')[0]).seq;
+const lastSeqOf = (databases: DirectDatabases): number =>
+  present(databases.rows<{ seq: number }>('SELECT last_seq AS seq FROM mirror_status')[0]).seq;
 
 /** @returns also a function that makes one change of a level. */
 async function serving() {
-  const store = newStore();
-  const ops = await startOps(store);
+  const databases = newDatabases();
+  const ops = await startOps(databases);
   let qty = 1_000;
   const change = async () => {
     const sold = item({ old: qty, new: qty - 1, update_time: T0 + (1_000 - qty) });
-    await store.deliver(delivery(`r${qty}`, sold), T0 + (1_000 - qty));
+    await databases.deliver(delivery(`r${qty}`, sold), T0 + (1_000 - qty));
     qty -= 1;
   };
-  return { store, ops, change };
+  return { databases, ops, change };
 }
 
 async function changes(ops: Ops, query: string): Promise<{ status: number; body: Json }> {
@@ -35,7 +35,7 @@ async function changes(ops: Ops, query: string): Promise<{ status: number; body:
 }
 
 test('pages through every change once, in order', async () => {
-  const { store, ops, change } = await serving();
+  const { databases, ops, change } = await serving();
   expect(await changes(ops, 'after=0')).toMatchObject({
     status: 200,
     body: { changes: [], next: 0, has_more: false },
@@ -44,22 +44,22 @@ test('pages through every change once, in order', async () => {
   const found: Json[] = [];
   let after = 0;
   for (let more = true; more;) {
-    const { body } = await changes(ops, `after=${after}&limit=3&epoch=${epochOf(store)}`);
-    expect(body['epoch']).toBe(epochOf(store));
+    const { body } = await changes(ops, `after=${after}&limit=3&epoch=${epochOf(databases)}`);
+    expect(body['epoch']).toBe(epochOf(databases));
     found.push(...(body['changes'] as Json[]));
     after = Number(body['next']);
     more = Boolean(body['has_more']);
   }
-  expect(found).toEqual(store.rows('SELECT * FROM mirror_changes ORDER BY seq'));
+  expect(found).toEqual(databases.rows('SELECT * FROM mirror_changes ORDER BY seq'));
   expect(found).toHaveLength(7);
   expect(await changes(ops, `after=${after}`)).toMatchObject({ body: { changes: [], next: after } });
   expect((await changes(ops, 'limit=1')).body['changes']).toEqual(found.slice(0, 1));
 });
 
 test('streams every change once, in order, over reconnections', async () => {
-  const { store, ops, change } = await serving();
+  const { databases, ops, change } = await serving();
   await change();
-  let reader = new EventReader(`${ops.url}/api/changes/stream?after=0&epoch=${epochOf(store)}`);
+  let reader = new EventReader(`${ops.url}/api/changes/stream?after=0&epoch=${epochOf(databases)}`);
   const seen: number[] = [];
   const steady = new EventReader(`${ops.url}/api/changes/stream?after=0`);
   for (let n = 0; n < 60; n += 1) {
@@ -70,39 +70,39 @@ test('streams every change once, in order, over reconnections', async () => {
     seen.push(...reader.seqs);
     const { lastId } = reader;
     await change();
-    reader = new EventReader(`${ops.url}/api/changes/stream?epoch=${epochOf(store)}`, { lastId });
+    reader = new EventReader(`${ops.url}/api/changes/stream?epoch=${epochOf(databases)}`, { lastId });
   }
-  const all = seqsIn(store);
+  const all = seqsIn(databases);
   expect(all.length).toBeGreaterThan(60);
   await eventually(() => seen.length + reader.seqs.length >= all.length, { what: 'all changes' });
   expect([...seen, ...reader.seqs]).toEqual(all);
   await eventually(() => steady.seqs.length >= all.length, { what: 'all changes in one go' });
   expect(steady.seqs).toEqual(all);
-  expect(steady.events[0]).toMatchObject({ name: 'epoch', data: { epoch: epochOf(store) } });
+  expect(steady.events[0]).toMatchObject({ name: 'epoch', data: { epoch: epochOf(databases) } });
   expect(steady.of('change').map(({ data }) => data)).toEqual(
-    store.rows('SELECT * FROM mirror_changes ORDER BY seq'),
+    databases.rows('SELECT * FROM mirror_changes ORDER BY seq'),
   );
 });
 
 test('moves a stream past numbers without a change', async () => {
-  const { store, ops } = await serving();
+  const { databases, ops } = await serving();
   const renamed = { ...detail('10', [{ id: '100', levels: { 1: 5 } }]) };
-  await store.writer.append(readInput('10', renamed, { sentAtMs: T0 }));
+  await databases.writer.append(readInput('10', renamed, { sentAtMs: T0 }));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
   await eventually(() => reader.seqs.length > 0, { what: 'the first change' });
   const again = { ...detail('10', [{ id: '100', levels: { 1: 5 }, more: { name: 'New name' } }]) };
-  await store.writer.append(readInput('10', again, { sentAtMs: T0 + 60_000 }));
-  const seq = lastSeqOf(store);
-  expect(seq).toBeGreaterThan(present(seqsIn(store).at(-1)));
+  await databases.writer.append(readInput('10', again, { sentAtMs: T0 + 60_000 }));
+  const seq = lastSeqOf(databases);
+  expect(seq).toBeGreaterThan(present(seqsIn(databases).at(-1)));
   await eventually(() => reader.lastId === String(seq), { what: 'the last number' });
-  expect(reader.seqs).toEqual(seqsIn(store));
+  expect(reader.seqs).toEqual(seqsIn(databases));
 });
 
 test('refuses consumers of another epoch, of pruned changes and of numbers never issued', async () => {
-  const { store, ops, change } = await serving();
+  const { databases, ops, change } = await serving();
   for (let n = 0; n < 5; n += 1) await change();
-  const [, second = 0, , fourth = 0, last = 0] = seqsIn(store);
-  const position = { epoch: epochOf(store), last_seq: last };
+  const [, second = 0, , fourth = 0, last = 0] = seqsIn(databases);
+  const position = { epoch: epochOf(databases), last_seq: last };
   const refused = async (query: string, status: number, error: string) => {
     expect(await changes(ops, query)).toMatchObject({ status, body: { error, ...position } });
     const stream = await ops.ask(`/api/changes/stream?${query}`);
@@ -114,8 +114,8 @@ test('refuses consumers of another epoch, of pruned changes and of numbers never
   expect((await changes(ops, `after=${last}`)).status).toBe(200);
   expect((await changes(ops, 'after=0')).status).toBe(200);
 
-  await store.writer.command('prune', { beforeMs: T0 + 3, limit: 100 });
-  expect(seqsIn(store)[0]).toBe(fourth);
+  await databases.writer.command('prune', { beforeMs: T0 + 3, limit: 100 });
+  expect(seqsIn(databases)[0]).toBe(fourth);
   await refused('after=0', 410, 'pruned');
   await refused(`after=${second - 1}`, 410, 'pruned');
   const { body } = await changes(ops, `after=${fourth - 1}`);
@@ -126,19 +126,19 @@ test('refuses consumers of another epoch, of pruned changes and of numbers never
 });
 
 test('continues a consumer that has seen all pruned changes', async () => {
-  const { store, ops } = await serving();
+  const { databases, ops } = await serving();
   const named = (name: string) => detail('10', [{ id: '100', levels: { 1: 5 }, more: { name } }]);
   const read = (name: string, sentAtMs: number) =>
-    store.writer.append(readInput('10', named(name), { sentAtMs }));
+    databases.writer.append(readInput('10', named(name), { sentAtMs }));
   await read('First', T0);
-  const pruned = Math.max(...seqsIn(store));
+  const pruned = Math.max(...seqsIn(databases));
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=${pruned}`);
   await eventually(() => reader.events.length > 0, { what: 'the stream' });
   await read('Second', T0 + 60_000);
-  await store.writer.command('prune', { beforeMs: T0 + 90_000, limit: 100 });
-  expect(seqsIn(store)).toEqual([]);
+  await databases.writer.command('prune', { beforeMs: T0 + 90_000, limit: 100 });
+  expect(seqsIn(databases)).toEqual([]);
   await read('Third', T0 + 120_000);
-  const seq = lastSeqOf(store);
+  const seq = lastSeqOf(databases);
   await eventually(() => reader.lastId === String(seq), { what: 'the last number' });
   expect(reader.of('gone')).toEqual([]);
   expect(await changes(ops, `after=${pruned}`)).toMatchObject({
@@ -149,16 +149,16 @@ test('continues a consumer that has seen all pruned changes', async () => {
 });
 
 test('answers a long poll with the first change, or empty after its time', async () => {
-  const { store, ops, change } = await serving();
+  const { databases, ops, change } = await serving();
   await change();
-  const [first = 0] = seqsIn(store);
+  const [first = 0] = seqsIn(databases);
   const waiting = changes(ops, `after=${first}&wait_seconds=30`);
   // Ensures that the poll waits before the change.
   await changes(ops, `after=${first}`);
   await change();
   const { status, body } = await waiting;
   expect(status).toBe(200);
-  expect((body['changes'] as Json[]).map((row) => row['seq'])).toEqual([seqsIn(store).at(-1)]);
+  expect((body['changes'] as Json[]).map((row) => row['seq'])).toEqual([seqsIn(databases).at(-1)]);
   const after = Number(body['next']);
   expect((await changes(ops, `after=${after}&wait_seconds=1`)).body).toMatchObject({
     changes: [],
@@ -167,10 +167,10 @@ test('answers a long poll with the first change, or empty after its time', async
 });
 
 test('reads the database once per commit for all streams and limits the streams of a client', async () => {
-  const { store, ops, change } = await serving();
-  const asked = vi.spyOn(store.reader, 'ask');
+  const { databases, ops, change } = await serving();
+  const asked = vi.spyOn(databases.reader, 'ask');
   await change();
-  const [first = 0] = seqsIn(store);
+  const [first = 0] = seqsIn(databases);
   const path = `/api/changes/stream?after=${first}`;
   const readers = Array.from({ length: 100 }, () => new EventReader(ops.url + path));
   await eventually(() => readers.every((reader) => reader.events.length > 0), { what: 'all open' });
@@ -196,9 +196,9 @@ test('reads the database once per commit for all streams and limits the streams 
 });
 
 test('ends streams and long polls when the service stops', async () => {
-  const { store, ops, change } = await serving();
+  const { databases, ops, change } = await serving();
   await change();
-  const [first = 0] = seqsIn(store);
+  const [first = 0] = seqsIn(databases);
   const readers = [0, 1, 2].map(() => new EventReader(`${ops.url}/api/changes/stream?after=${first}`));
   await eventually(() => readers.every((reader) => reader.events.length > 0), { what: 'all open' });
   const poll = changes(ops, `after=${first}&wait_seconds=60`);

@@ -37,10 +37,10 @@ const DRAIN_MS = 1_500;
 const AHEAD_MS = 9_000;
 
 export function opsApp(
-  store: Pick<Databases, 'reader' | 'writer'>,
+  databases: Pick<Databases, 'reader' | 'writer'>,
   over: Partial<OpsDeps> = {},
 ): ReturnType<typeof createOpsApp> {
-  const deps = { databases: store, now: Date.now, log };
+  const deps = { databases, now: Date.now, log };
   const operator = over.operator ?? {
     resync: async (productIds) => ({
       ...(await (productIds === null
@@ -53,15 +53,15 @@ export function opsApp(
     readsUnderWay: 0,
   };
   return createOpsApp({
-    reader: store.reader,
-    writer: store.writer,
+    reader: databases.reader,
+    writer: databases.writer,
     operator,
     token: null,
     readToken: null,
     warehouseNames: new Map(),
     commandOf: (command) => command,
     database: { path: '/srv/mirror.db', lockId: '7:9' },
-    ...unwatched({ ...store, reader: over.reader ?? store.reader }, () => operator.blocked),
+    ...unwatched({ ...databases, reader: over.reader ?? databases.reader }, () => operator.blocked),
     now: Date.now,
     log,
     stopping: new AbortController().signal,
@@ -70,13 +70,13 @@ export function opsApp(
 }
 
 export async function startOps(
-  store: Pick<Databases, 'reader' | 'writer'>,
+  databases: Pick<Databases, 'reader' | 'writer'>,
   over: Partial<OpsDeps> = {},
   { isProven = true } = {},
 ): Promise<Ops> {
   const stopping = new AbortController();
   const watched = unwatched(
-    { ...store, reader: over.reader ?? store.reader },
+    { ...databases, reader: over.reader ?? databases.reader },
     () => over.operator?.blocked ?? null,
   );
   if (isProven) {
@@ -91,7 +91,7 @@ export async function startOps(
       : Promise.resolve();
   // The first one takes longer, which could change the order of requests.
   await beat();
-  const app = opsApp(store, { stopping: stopping.signal, ...watched, ...over });
+  const app = opsApp(databases, { stopping: stopping.signal, ...watched, ...over });
   const listener = await listen(app, { host: '127.0.0.1', port: 0 });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {

@@ -4,26 +4,26 @@ import type { Operator } from '../../src/ops/shared/operator.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
-import { log, newStore } from '../reconcile/mirror.ts';
+import { log, newDatabases } from '../reconcile/mirror.ts';
 import { heartbeat, refused, REPORT } from './reported.ts';
 import { valueOf } from './metrics/exposition.ts';
 
 function watched(now: () => number = Date.now, hasStream = false) {
   const monitor = new Monitor();
-  const store = newStore();
+  const databases = newDatabases();
   const operator: { blocked: Operator['blocked']; verificationBound: null } = {
     blocked: null,
     verificationBound: null,
   };
-  const sampler = new StateSampler({ reader: store.reader, now, log });
-  const watch = monitor.watch({ databases: store, sampler, operator, hasStream, now, log });
+  const sampler = new StateSampler({ reader: databases.reader, now, log });
+  const watch = monitor.watch({ databases, sampler, operator, hasStream, now, log });
   onTestFinished(async () => {
     await sampler.stop();
     watch.stop();
   });
   return {
     monitor,
-    store,
+    databases,
     watch,
     sampler,
     operator,
@@ -53,11 +53,11 @@ test('counts deliveries by answer and reason and times authentic ones, over rest
 
 test('a mirror that starts next to a running receiver takes its earlier answers for no news', async () => {
   const monitor = new Monitor({ runsReceiver: false });
-  const store = newStore();
+  const databases = newDatabases();
   const plotted: object[] = [];
   const operator = { blocked: null, verificationBound: null };
   const watch = monitor.watch({
-    databases: store,
+    databases,
     sampler: null,
     operator,
     hasStream: false,
@@ -83,14 +83,14 @@ test('a mirror that starts next to a running receiver takes its earlier answers 
 });
 
 test('counts gaps, differences, dead letters, repairs and requests to the store', async () => {
-  const { monitor, store, watch, sampler, value } = watched(() => T0 + 60_000);
-  const { writer } = store;
+  const { monitor, databases, watch, sampler, value } = watched(() => T0 + 60_000);
+  const { writer } = databases;
   const read = (levels: ReturnType<typeof one>, sentAtMs: number) =>
     writer.append(readInput('10', detail('10', levels), { sentAtMs }));
   await read(one('100'), T0);
-  await store.deliver(delivery('a', item({ update_time: T0 + 10_000 })), T0 + 10_000);
-  await store.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 20_000 })), T0 + 20_000);
-  await store.deliver(new TextEncoder().encode('no JSON'), T0 + 21_000);
+  await databases.deliver(delivery('a', item({ update_time: T0 + 10_000 })), T0 + 10_000);
+  await databases.deliver(delivery('b', item({ old: 2, new: 1, update_time: T0 + 20_000 })), T0 + 20_000);
+  await databases.deliver(new TextEncoder().encode('no JSON'), T0 + 21_000);
   await read(one('100', 8), T0 + 50_000);
   monitor.onAnswer('/v1/product/detail', 429);
   monitor.onAnswer('/v1/product/detail', null);
@@ -121,10 +121,10 @@ test.each([
   ['what comes through the stream too', true, 1],
 ])('takes for the last delivery %s', async (_, hasStream, ageS) => {
   let nowMs = T0;
-  const { store, monitor, sampler, value } = watched(() => nowMs, hasStream);
+  const { databases, monitor, sampler, value } = watched(() => nowMs, hasStream);
   monitor.receive(heartbeat(T0, { accepted: { count: 1, lastAtMs: T0 } }));
   nowMs += 60_000;
-  await store.deliver(delivery('a', item()), nowMs - 1_000);
+  await databases.deliver(delivery('a', item()), nowMs - 1_000);
   await sampler.status();
   expect(await value('stock_mirror_last_delivery_age_seconds')).toBe(ageS);
 });

@@ -6,7 +6,7 @@ import { marked } from '../../src/ops/page/parts.ts';
 import { plotsView } from '../../src/ops/page/plots-view.ts';
 import { beginCatalogueRun, endRun } from '../../src/reconcile/runs.ts';
 import { present } from '../shared/present.ts';
-import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { log, newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
 import { delivery, detail, item, readInput, refusedRead } from '../mirror/mirror-file.ts';
 import { startOps, TOKEN, type Ops } from './harness.ts';
 import { heartbeat, REPORT } from './reported.ts';
@@ -36,20 +36,20 @@ const post = (ops: Ops, path: string, fields: Record<string, string>, headers: R
   });
 
 /** Reads variant 100 in warehouse 1 as 5, 100 s ago. */
-async function read(store: OpenedStore) {
+async function read(databases: DirectDatabases) {
   const found = detail('1', [{ id: '100', levels: { 1: 5 } }]);
   const times = { sentAtMs: Date.now() - 100_000 };
-  await store.writer.append(readInput('1', found, times));
+  await databases.writer.append(readInput('1', found, times));
 }
 
 const change = (
-  store: OpenedStore,
+  databases: DirectDatabases,
   requestId: string,
   secondsAgo: number,
   over: Parameters<typeof item>[0] = {},
 ) => {
   const atMs = Date.now() - secondsAgo * 1_000;
-  return store.deliver(delivery(requestId, item({ update_time: atMs, ...over })), atMs);
+  return databases.deliver(delivery(requestId, item({ update_time: atMs, ...over })), atMs);
 };
 
 interface Order {
@@ -58,7 +58,7 @@ interface Order {
 }
 
 function operatorOf(
-  store: OpenedStore,
+  databases: DirectDatabases,
   over: Partial<Operator> = {},
 ): Operator & { readonly orders: Order[] } {
   const orders: Order[] = [];
@@ -67,7 +67,7 @@ function operatorOf(
     resync: async (productIds, { allowRemovals }) => {
       orders.push({ productIds, allowRemovals });
       return {
-        ...(await beginCatalogueRun({ databases: store, now: Date.now, log }, 'operator')),
+        ...(await beginCatalogueRun({ databases, now: Date.now, log }, 'operator')),
         joined: false,
       };
     },
@@ -94,37 +94,37 @@ const PAGES = [
 ];
 
 test('says that no value is trusted while webhooks are unproven', async () => {
-  const store = newStore();
-  await read(store);
-  store.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
-  const watched = unwatched(store);
+  const databases = newDatabases();
+  await read(databases);
+  databases.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
+  const watched = unwatched(databases);
   watched.watch.received(heartbeat(Date.now()), REPORT, { accepted: 0, refused: {} });
   await watched.watch.beat(Date.now());
-  const page = words(await show(await startOps(store, watched), '/'));
+  const page = words(await show(await startOps(databases, watched), '/'));
   expect(page).toContain('Do not rely on these values yet None is trusted until a webhook');
   expect(page).not.toContain('The others are current');
 });
 
 test('shows whether to rely on the values, and each cause with its remedy', async () => {
-  const store = newStore();
+  const databases = newDatabases();
   const message = '401 invalid_client: no such client (refused at 2026-11-20T10:11:12.000Z)';
   let blocked: Operator['blocked'] = null;
   const operator = {
-    ...operatorOf(store),
+    ...operatorOf(databases),
     get blocked() {
       return blocked;
     },
   };
-  const ops = await startOps(store, { operator });
+  const ops = await startOps(databases, { operator });
   expect(words(await show(ops, '/'))).toMatch(
     /Catching up .*You can rely on the values that are not suspect/,
   );
 
-  await read(store);
-  store.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
+  await read(databases);
+  databases.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
   expect(words(await show(ops, '/'))).toContain('You can rely on these values 1 stock level, all current.');
 
-  await change(store, 'a', 1, { old: 9, new: 8 });
+  await change(databases, 'a', 1, { old: 9, new: 8 });
   const overview = async () => words(await show(ops, '/'));
   await expect.poll(overview).toContain('Suspect: 1 of 1 stock level. The others are current.');
   expect(await overview()).toMatch(/Suspect levels 1 of \d/);
@@ -136,12 +136,12 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
 });
 
 test('finds stock by SKU, id, name and warehouse, in pages, with the age of each row', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const databases = newDatabases();
+  const ops = await startOps(databases);
   for (let i = 0; i < 45; i += 1) {
     const product = String(10 + i);
     const found = detail(product, [{ id: `${product}00`, levels: i === 44 ? { 2: 5 } : { 1: i } }]);
-    await store.writer.append(readInput(product, found, { sentAtMs: Date.now() - 100_000 }));
+    await databases.writer.append(readInput(product, found, { sentAtMs: Date.now() - 100_000 }));
   }
   const shown = (page: string) => [
     ...new Set([...page.matchAll(/id="level-(\d+)-\d+"/g)].map(([, id]) => present(id))),
@@ -169,11 +169,12 @@ test('finds stock by SKU, id, name and warehouse, in pages, with the age of each
   }
 
   expect(words(await show(ops, '/stock?q=1200'))).toMatch(/read 100 s ago/);
-  await change(store, 'a', 1, { id: '1200', old: 9, new: 8 });
+  await change(databases, 'a', 1, { id: '1200', old: 9, new: 8 });
   const row = words(await show(ops, '/stock?suspect=1'));
   expect(row).toMatch(/S-1200 .* 1 8 3 1 suspect webhook just now/);
 
-  for (let i = 0; i < 45; i += 1) await change(store, `b${i}`, 1, { id: `${10 + i}00`, old: 90, new: 80 });
+  for (let i = 0; i < 45; i += 1)
+    await change(databases, `b${i}`, 1, { id: `${10 + i}00`, old: 90, new: 80 });
   const suspects = await show(ops, '/stock?suspect=1');
   const rest = await show(ops, linkTo(suspects, 'Next page'));
   expect([shown(suspects).length, shown(rest).length]).toEqual([40, 5]);
@@ -182,12 +183,12 @@ test('finds stock by SKU, id, name and warehouse, in pages, with the age of each
 });
 
 test('shows a delivery with its bytes', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const databases = newDatabases();
+  const ops = await startOps(databases);
   const sentAtMs = Date.UTC(2026, 10, 23, 14, 5);
   const text = `{"request_id":"r-<1>", "big": 12345678901234567890, "event_type":"stock_available_updated",
     "request_time": ${sentAtMs}, "data":{"items":[]}}`;
-  const { seq } = await store.deliver(Buffer.from(text), sentAtMs + 40);
+  const { seq } = await databases.deliver(Buffer.from(text), sentAtMs + 40);
   const page = await show(ops, `/deliveries/${seq}`);
   expect(words(page)).toContain(
     'Arrived 2026-11-23 14:05:00 UTC Sent 2026-11-23 14:05:00 UTC , 40 ms before',
@@ -196,7 +197,7 @@ test('shows a delivery with its bytes', async () => {
   const body = present(/<pre[^>]*>([^<]*)<\/pre/.exec(page)?.[1]);
   expect(body.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>')).toBe(text);
 
-  const odd = await store.deliver(Buffer.from([0x7b, 0xff, 0x7b]), Date.now());
+  const odd = await databases.deliver(Buffer.from([0x7b, 0xff, 0x7b]), Date.now());
   const shown = words(await show(ops, `/deliveries/${odd.seq}`));
   expect(shown).toMatch(
     /not understood .*not stated .*3 bytes as received; \ufffd replaces bytes .* \{\ufffd\{/,
@@ -204,30 +205,30 @@ test('shows a delivery with its bytes', async () => {
 });
 
 test('lists a delivery without items, and one whose body is too large to be parsed', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const databases = newDatabases();
+  const ops = await startOps(databases);
   const body = { request_id: 'r-1', event_type: 'stock_available_updated', request_time: Date.now() };
-  await store.deliver(Buffer.from(JSON.stringify({ ...body, data: { items: [] } })), Date.now());
-  await change(store, 'x'.repeat(70 << 10), 1, { old: 9, new: 8 });
+  await databases.deliver(Buffer.from(JSON.stringify({ ...body, data: { items: [] } })), Date.now());
+  await change(databases, 'x'.repeat(70 << 10), 1, { old: 9, new: 8 });
   expect(words(await show(ops, '/deliveries'))).toMatch(
     / 2 2\S+ \S+ UTC Too large for this list – 1 2\S+ \S+ UTC none /,
   );
 });
 
 test('lists runs, and shows one with its progress', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  await read(store);
-  const deps = { databases: store, now: () => Date.now() - 4_000, log };
+  const databases = newDatabases();
+  const ops = await startOps(databases);
+  await read(databases);
+  const deps = { databases, now: () => Date.now() - 4_000, log };
   const run = await beginCatalogueRun(deps, 'operator');
   const { id } = run;
-  store.change('UPDATE runs SET total = 8, done = 2 WHERE id = ?', run.id);
+  databases.change('UPDATE runs SET total = 8, done = 2 WHERE id = ?', run.id);
   const page = await show(ops, `/runs/${id}`);
   expect(page).toMatch(/<progress\s+max="8"\s+value="2"/);
   expect(words(page)).toMatch(/0\.5 products per second, about 12 s left/);
-  store.change('UPDATE runs SET done = 4 WHERE id = ?', run.id);
+  databases.change('UPDATE runs SET done = 4 WHERE id = ?', run.id);
   expect(words(await show(ops, `/runs/${id}`))).toMatch(/1 product per second, about 4 s left/);
-  store.change('UPDATE runs SET done = 2 WHERE id = ?', run.id);
+  databases.change('UPDATE runs SET done = 2 WHERE id = ?', run.id);
   expect(await show(ops, '/')).toContain(`href="/runs/${id}"`);
   await endRun(deps, run, null);
   expect(words(await show(ops, '/runs'))).toMatch(/Run 1: full resync done .* 2 of 8/);
@@ -235,9 +236,9 @@ test('lists runs, and shows one with its progress', async () => {
 });
 
 test('starts the runs that its forms request and redirects to them', async () => {
-  const store = newStore();
-  const operator = operatorOf(store);
-  const ops = await startOps(store, { operator });
+  const databases = newDatabases();
+  const operator = operatorOf(databases);
+  const ops = await startOps(databases, { operator });
   for (const fields of [{ product_id: '12' }, {}] as const) {
     expect(await post(ops, '/page/resync', fields)).toMatchObject({
       status: 303,
@@ -254,7 +255,7 @@ test('starts the runs that its forms request and redirects to them', async () =>
 });
 
 /** All of three products are missing twice, so the guard holds their removal. */
-async function holdRemovals(store: OpenedStore) {
+async function holdRemovals(databases: DirectDatabases) {
   const ids = ['1', '2', '3'];
   for (const [secondsAgo, found] of [
     [200, true],
@@ -263,16 +264,16 @@ async function holdRemovals(store: OpenedStore) {
   ] as const) {
     for (const id of ids) {
       const answer = found ? detail(id, [{ id: `${id}00`, levels: { 1: 5 } }]) : null;
-      await store.writer.append(readInput(id, answer, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
+      await databases.writer.append(readInput(id, answer, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
     }
   }
 }
 
 test('lists held removals, and removes them only with the token typed again', async () => {
-  const store = newStore();
-  const operator = operatorOf(store);
-  const ops = await startOps(store, { operator, token: TOKEN });
-  await holdRemovals(store);
+  const databases = newDatabases();
+  const operator = operatorOf(databases);
+  const ops = await startOps(databases, { operator, token: TOKEN });
+  await holdRemovals(databases);
   const { headers } = await post(ops, '/login', { token: TOKEN });
   const cookie = present(String(headers['set-cookie']).split(';')[0]);
   const shown = async (path: string) => (await ops.ask(path, { headers: { cookie } })).text;
@@ -294,19 +295,19 @@ test('lists held removals, and removes them only with the token typed again', as
   });
   expect(operator.orders).toEqual([{ productIds: null, allowRemovals: true }]);
 
-  const open = await startOps(store, { operator });
+  const open = await startOps(databases, { operator });
   expect(await show(open, '/problems/held')).not.toContain('type="password"');
   expect((await post(open, '/problems/removals', {})).status).toBe(303);
 });
 
 test('lists products whose reads fail, with a retry', async () => {
-  const store = newStore();
-  const operator = operatorOf(store);
-  const ops = await startOps(store, { operator });
-  await read(store);
+  const databases = newDatabases();
+  const operator = operatorOf(databases);
+  const ops = await startOps(databases, { operator });
+  await read(databases);
   expect(words(await show(ops, '/problems/failing'))).toContain('No read fails.');
   const error = '403 access_denied: not for this channel';
-  await store.writer.append(refusedRead('1', { atMs: Date.now() - 5_000, attempts: 3, error }));
+  await databases.writer.append(refusedRead('1', { atMs: Date.now() - 5_000, attempts: 3, error }));
   const page = await show(ops, '/problems/failing');
   expect(words(page)).toMatch(
     /Product 1 product 1 5 s ago 403 access_denied: not for this channel 3 with the next schedule/,
@@ -317,21 +318,21 @@ test('lists products whose reads fail, with a retry', async () => {
 });
 
 test('lists the differences that reads corrected', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const databases = newDatabases();
+  const ops = await startOps(databases);
   expect(words(await show(ops, '/problems/differences'))).toContain('No read has found a difference.');
-  await read(store);
+  await read(databases);
   const found = detail('1', [{ id: '100', levels: { 1: 9 } }]);
-  await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 5_000 }));
+  await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 5_000 }));
   expect(words(await show(ops, '/problems/differences'))).toMatch(
     /S-100 Product 1, Variant 100 1 5 9 \+4 Lost last delivery/,
   );
 });
 
 test('requires a sign-in for pages and forms if a token is set', async () => {
-  const store = newStore();
-  const operator = operatorOf(store);
-  const ops = await startOps(store, { operator, token: TOKEN });
+  const databases = newDatabases();
+  const operator = operatorOf(databases);
+  const ops = await startOps(databases, { operator, token: TOKEN });
   for (const path of [...PAGES, '/variants/1', '/runs/1']) {
     expect((await ops.ask(path)).status).toBe(401);
     expect((await ops.ask(path, { headers: { accept: 'text/html' } })).status).toBe(303);
@@ -345,16 +346,23 @@ test('requires a sign-in for pages and forms if a token is set', async () => {
 });
 
 test('escapes names and loads nothing from other sites', async () => {
-  const store = newStore();
+  const databases = newDatabases();
   const name = '<script>alert(1)</script>"\'&';
-  const ops = await startOps(store, {
-    operator: operatorOf(store, { blocked: { kind: name, message: name, untilMs: null } }),
+  const ops = await startOps(databases, {
+    operator: operatorOf(databases, { blocked: { kind: name, message: name, untilMs: null } }),
   });
   const found = detail('1', [{ id: '100', levels: { 1: 5 }, more: { name, sku: name } }], { name });
-  await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
-  await change(store, name, 50, { sku: name, old: 9, new: 8, reason: name, order_id: name, user_id: name });
-  await change(store, `${name}2`, 40, { old: 8, new: name });
-  store.change(
+  await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
+  await change(databases, name, 50, {
+    sku: name,
+    old: 9,
+    new: 8,
+    reason: name,
+    order_id: name,
+    user_id: name,
+  });
+  await change(databases, `${name}2`, 40, { old: 8, new: name });
+  databases.change(
     `UPDATE due_reads SET attempts = 1, last_error = ?, failed_at_ms = 1 WHERE product_id = '1'`,
     name,
   );
@@ -393,9 +401,9 @@ test('escapes names and loads nothing from other sites', async () => {
 });
 
 test('labels every input, and gives every table a head', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  await read(store);
+  const databases = newDatabases();
+  const ops = await startOps(databases);
+  await read(databases);
   for (const path of [...PAGES, '/variants/100']) {
     const page = await show(ops, path);
     for (const { 0: tag, index } of page.matchAll(/<(input|select)\b[^>]*>/g)) {
@@ -453,13 +461,13 @@ test('plots only the last hour of a new mirror, with the values in a table', asy
 });
 
 test('groups stock by variant, and filters by warehouse and by nothing to sell', async () => {
-  const store = newStore();
-  const ops = await startOps(store, { warehouseNames: new Map([['2', 'Bangkok']]) });
+  const databases = newDatabases();
+  const ops = await startOps(databases, { warehouseNames: new Map([['2', 'Bangkok']]) });
   const variants = [
     { id: '100', levels: { 1: 5, 2: 0 } },
     { id: '101', levels: { 1: 7 } },
   ];
-  await store.writer.append(readInput('1', detail('1', variants), { sentAtMs: Date.now() - 100_000 }));
+  await databases.writer.append(readInput('1', detail('1', variants), { sentAtMs: Date.now() - 100_000 }));
   const page = await show(ops, '/stock');
   expect(page.match(/<th scope="rowgroup" rowspan="\d+"/g)).toEqual([
     '<th scope="rowgroup" rowspan="2"',
@@ -475,11 +483,11 @@ test('groups stock by variant, and filters by warehouse and by nothing to sell',
 });
 
 test('sorts the stock by links of its head, which keep the search and the filters', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const databases = newDatabases();
+  const ops = await startOps(databases);
   for (let i = 0; i < 45; i += 1) {
     const variant = { id: `${10 + i}00`, levels: { 1: 0, 2: 5 }, more: { sku: `S-${99 - i}` } };
-    await store.writer.append(
+    await databases.writer.append(
       readInput(`${10 + i}`, detail(`${10 + i}`, [variant]), { sentAtMs: Date.now() }),
     );
   }
@@ -502,7 +510,7 @@ test('sorts the stock by links of its head, which keep the search and the filter
   const unsorted = linkTo(falling, 'Variant');
   expect(unsorted).toBe('/stock?q=S-&warehouse=1&empty=1');
 
-  await change(store, 'a', 1, { id: '2000', old: 0, new: -1 });
+  await change(databases, 'a', 1, { id: '2000', old: 0, new: -1 });
   const byChange = await show(ops, linkTo(second, 'Last change'));
   expect(sorts(byChange)).toEqual(['none', 'descending']);
   expect(rows(byChange).slice(0, 3)).toEqual(['2000', '5400', '5300']);
@@ -510,37 +518,37 @@ test('sorts the stock by links of its head, which keep the search and the filter
 });
 
 test('shows the command of a remedy as this installation types it, to copy', async () => {
-  const store = newStore();
+  const databases = newDatabases();
   const blocked = { kind: 'credentials', message: '401', untilMs: null } as const;
-  const operator = operatorOf(store, { blocked });
+  const operator = operatorOf(databases, { blocked });
   const commandOf = (command: string) => command.replace('stock-mirror ', 'npm run ');
-  const page = await show(await startOps(store, { operator, commandOf }), '/');
+  const page = await show(await startOps(databases, { operator, commandOf }), '/');
   expect(page).toContain('<code id="command-credentials-1" class="command">npm run resync</code');
   expect(page).toContain('data-copy="command-credentials-1"');
 });
 
 test('shows only suspect rows on demand, and greys what is older than the quantity', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const databases = newDatabases();
+  const ops = await startOps(databases);
   const found = detail('1', [{ id: '100', levels: { 1: 5, 2: 7 } }]);
-  await store.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
-  await change(store, 'a', 2, { old: 5, new: 4 });
+  await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
+  await change(databases, 'a', 2, { old: 5, new: 4 });
   expect(await show(ops, '/stock')).toMatch(
     /<span class="quiet" title="100 s old: read before the last change">6<\/span>/,
   );
-  await change(store, 'b', 1, { old: 9, new: 8 });
+  await change(databases, 'b', 1, { old: 9, new: 8 });
   const rows = (page: string) => [...page.matchAll(/<tr id="level-([\d-]+)"/g)].map(([, id]) => id);
   expect(rows(await show(ops, '/stock'))).toEqual(['100-1', '100-2']);
   expect(rows(await show(ops, '/stock?suspect=1'))).toEqual(['100-1']);
 });
 
 test('shows the total of a pulled product next to a warehouse that no read can verify', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
+  const databases = newDatabases();
+  const ops = await startOps(databases);
   const pulled = { id: '100', levels: null, total: 9, more: { pulled_from_product_variant_id: '7' } };
-  await store.writer.append(readInput('1', detail('1', [pulled]), { sentAtMs: Date.now() - 100_000 }));
-  await change(store, 'a', 60, { old: 5, new: 4 });
-  await store.writer.append(
+  await databases.writer.append(readInput('1', detail('1', [pulled]), { sentAtMs: Date.now() - 100_000 }));
+  await change(databases, 'a', 60, { old: 5, new: 4 });
+  await databases.writer.append(
     readInput('1', detail('1', [{ ...pulled, total: 8 }]), { sentAtMs: Date.now() - 10_000 }),
   );
   const page = words(await show(ops, '/stock'));
@@ -549,9 +557,9 @@ test('shows the total of a pulled product next to a warehouse that no read can v
 });
 
 test('shows why a page cannot be shown, and tries it again', async () => {
-  const store = newStore();
+  const databases = newDatabases();
   const away = { ask: () => Promise.reject(new SqliteFault('unreachable', 'mirror.db was moved')) };
-  const ops = await startOps(store, { reader: away });
+  const ops = await startOps(databases, { reader: away });
   const { status, text } = await ops.ask('/stock', { headers: { accept: 'text/html' } });
   expect(status).toBe(503);
   expect(words(text)).toContain('mirror.db was moved');

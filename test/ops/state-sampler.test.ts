@@ -1,31 +1,31 @@
 import { expect, test } from 'vitest';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
-import { log, newStore } from '../reconcile/mirror.ts';
+import { log, newDatabases } from '../reconcile/mirror.ts';
 import { quick } from './watched.ts';
 
-function addProduct(store: ReturnType<typeof newStore>, id: string): void {
-  store.change(`INSERT INTO products (product_id, read_at_ms, has_bundle) VALUES ('${id}', 1, 0)`);
-  store.change('UPDATE live_counts SET products = products + 1');
+function addProduct(databases: ReturnType<typeof newDatabases>, id: string): void {
+  databases.change(`INSERT INTO products (product_id, read_at_ms, has_bundle) VALUES ('${id}', 1, 0)`);
+  databases.change('UPDATE live_counts SET products = products + 1');
 }
 
 test('counts at each request while counting is quick', async () => {
-  const store = newStore();
-  const sampler = new StateSampler({ reader: quick(store.reader), now: Date.now, log });
+  const databases = newDatabases();
+  const sampler = new StateSampler({ reader: quick(databases.reader), now: Date.now, log });
   for (let n = 1; n <= 5; n += 1) {
     const before = sampler.status();
-    addProduct(store, String(n));
+    addProduct(databases, String(n));
     expect((await sampler.status()).products).toBe(n);
     await before;
   }
 });
 
 test('reports a failed query to its caller and retries', async () => {
-  const store = newStore();
+  const databases = newDatabases();
   let isBroken = true;
   const sampler = new StateSampler({
     reader: {
       ask: (name, ...args) =>
-        isBroken ? Promise.reject(new Error('the disk is gone')) : store.reader.ask(name, ...args),
+        isBroken ? Promise.reject(new Error('the disk is gone')) : databases.reader.ask(name, ...args),
     },
     now: Date.now,
     log,

@@ -3,22 +3,22 @@ import { DeliveryHistory } from '../../src/ops/state/silence.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { Timeline, type TimelineDeps } from '../../src/ops/state/timeline.ts';
 import { eventually } from '../process/wait.ts';
-import { log, newStore, type OpenedStore } from '../reconcile/mirror.ts';
+import { log, newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
 
 const MINUTE_MS = 60_000;
 const T0 = 1_790_000_040_000;
 
-function timelineOf(store: OpenedStore, startMs: number, over: Partial<TimelineDeps> = {}) {
+function timelineOf(databases: DirectDatabases, startMs: number, over: Partial<TimelineDeps> = {}) {
   let nowMs = startMs;
   const now = () => nowMs;
-  const sampler = new StateSampler({ reader: store.reader, now, log });
-  const { reader, writer } = store;
+  const sampler = new StateSampler({ reader: databases.reader, now, log });
+  const { reader, writer } = databases;
   const timeline = new Timeline({ reader, writer, sampler, now, log, ...over });
   return { timeline, sampler, pass: (ms: number) => void (nowMs += ms) };
 }
 
 test('counts answers and the slowest one per minute', () => {
-  const { timeline, pass } = timelineOf(newStore(), T0);
+  const { timeline, pass } = timelineOf(newDatabases(), T0);
   timeline.answered({ deliveries: 1, refused: 0, slowestMs: 3.2 });
   timeline.answered({ deliveries: 1, refused: 1, slowestMs: 44 });
   timeline.answered({ deliveries: 0, refused: 0, slowestMs: null });
@@ -32,8 +32,8 @@ test('counts answers and the slowest one per minute', () => {
 });
 
 test('keeps the minutes over a restart', async () => {
-  const store = newStore();
-  const { timeline, sampler, pass } = timelineOf(store, T0);
+  const databases = newDatabases();
+  const { timeline, sampler, pass } = timelineOf(databases, T0);
   timeline.start();
   await sampler.status();
   timeline.answered({ deliveries: 1, refused: 0, slowestMs: 3 });
@@ -41,7 +41,7 @@ test('keeps the minutes over a restart', async () => {
   pass(MINUTE_MS);
   await timeline.stop();
 
-  const { timeline: again } = timelineOf(store, T0 + 4 * MINUTE_MS);
+  const { timeline: again } = timelineOf(databases, T0 + 4 * MINUTE_MS);
   again.start();
   const known = () => again.minutes().filter((minute) => minute !== null);
   await eventually(() => known().length > 0, { what: 'the noted minutes' });
@@ -50,8 +50,8 @@ test('keeps the minutes over a restart', async () => {
 });
 
 test('tells the next process how busy the same hours were', async () => {
-  const store = newStore();
-  const { timeline, pass } = timelineOf(store, T0);
+  const databases = newDatabases();
+  const { timeline, pass } = timelineOf(databases, T0);
   timeline.start();
   for (let minute = 0; minute < 90; minute += 1) {
     timeline.answered({ deliveries: 1, refused: 0, slowestMs: 1 });
@@ -62,6 +62,6 @@ test('tells the next process how busy the same hours were', async () => {
   const history = new DeliveryHistory(sinceMs);
   const isUnusual = () => history.isSilenceUnusual(sinceMs, sinceMs + 60 * MINUTE_MS);
   expect(isUnusual()).toBe(false);
-  history.learn(await store.reader.ask('notedMinutes', { sinceMs: 0 }));
+  history.learn(await databases.reader.ask('notedMinutes', { sinceMs: 0 }));
   expect(isUnusual()).toBe(true);
 });

@@ -5,7 +5,7 @@ import { trust } from '../../src/mirror/queries/trust.ts';
 import { eventually } from '../process/wait.ts';
 import { delivery, detail, DirectWriter, item, readInput, T0, values } from '../mirror/mirror-file.ts';
 import { suspectMirror } from '../mirror/suspect-mirror.ts';
-import { newStore } from '../reconcile/mirror.ts';
+import { newDatabases } from '../reconcile/mirror.ts';
 import { EventReader } from './events.ts';
 import { startOps } from './harness.ts';
 
@@ -63,12 +63,12 @@ test('is computed once a second, whoever asks', async () => {
 });
 
 test('comes with pages on request, and with a stream at its start and when it changes', async () => {
-  const store = newStore();
-  const ops = await startOps(store);
-  await store.writer.append(
+  const databases = newDatabases();
+  const ops = await startOps(databases);
+  await databases.writer.append(
     readInput('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), { sentAtMs: T0 }),
   );
-  store.change('UPDATE service_state SET last_full_sync_at_ms = 1');
+  databases.change('UPDATE service_state SET last_full_sync_at_ms = 1');
   const page = await ops.ask('/api/changes?trust=1');
   expect(page.json).toMatchObject({
     trust: { state: 'live', cause: null, untrusted: [], untrusted_count: 0 },
@@ -77,7 +77,7 @@ test('comes with pages on request, and with a stream at its start and when it ch
   const reader = new EventReader(`${ops.url}/api/changes/stream?after=0`);
   await eventually(() => reader.of('trust').length === 1, { what: 'the first event' });
   expect(reader.of('trust')[0]).toMatchObject({ data: { state: 'live', untrusted: [] } });
-  await store.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
+  await databases.deliver(delivery('a', item({ old: 4, new: 3, update_time: T0 + 20_000 })), T0 + 20_000);
   await eventually(() => reader.of('trust').length === 2, { what: 'the change' });
   expect(reader.of('trust')[1]).toMatchObject({
     data: {

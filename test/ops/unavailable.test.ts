@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { checkAnswer } from '../contract/openapi.ts';
-import { newStore } from '../reconcile/mirror.ts';
+import { newDatabases } from '../reconcile/mirror.ts';
 import { startOps } from './harness.ts';
 
 test('names the cause in status and page and answers 503 elsewhere', async () => {
-  const store = newStore();
+  const databases = newDatabases();
   const reason = 'another program deleted, moved or replaced mirror.db';
   const away = { ask: () => Promise.reject(new SqliteFault('unreachable', reason)) };
-  const ops = await startOps(store, { reader: away });
+  const ops = await startOps(databases, { reader: away });
   const document = (await ops.ask('/openapi.json')).json as object;
   for (const path of ['/api/stock', '/api/changes', '/api/runs', '/api/drift']) {
     const { status, headers, json } = await ops.ask(path);

@@ -7,15 +7,15 @@ import { present } from '../shared/present.ts';
 import {
   fakeService,
   log,
-  newStore,
+  newDatabases,
   newThrottle,
   productIds,
   type FakeService,
-  type OpenedStore,
+  type DirectDatabases,
 } from './mirror.ts';
 
 function setUp(ids: readonly string[]) {
-  const databases = newStore();
+  const databases = newDatabases();
   const service = fakeService(Date.now, ids);
   const deps = {
     databases,
@@ -30,9 +30,9 @@ function setUp(ids: readonly string[]) {
 }
 
 const { signal } = new AbortController();
-const known = (databases: OpenedStore): Set<string> =>
+const known = (databases: DirectDatabases): Set<string> =>
   new Set(databases.rows<{ id: string }>('SELECT product_id AS id FROM products').map(({ id }) => id));
-const reload = async (databases: OpenedStore, run: Run): Promise<Run> =>
+const reload = async (databases: DirectDatabases, run: Run): Promise<Run> =>
   present(await databases.reader.ask('runById', { id: run.id }));
 
 test('reads overlapping pages to the end of the list', async () => {

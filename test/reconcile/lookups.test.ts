@@ -6,7 +6,7 @@ import { present } from '../shared/present.ts';
 import {
   fakeService,
   newReconciler,
-  newStore,
+  newDatabases,
   productIds,
   recordFirstRead,
   serviceError,
@@ -75,7 +75,7 @@ describe('the next step', () => {
 
 async function setUp(ids: readonly string[], known: readonly string[] = []) {
   const { now, eventually, pass, setBack } = virtualTime();
-  const databases = newStore();
+  const databases = newDatabases();
   const service = fakeService(now, ids);
   const reconciler = newReconciler({ databases, client: service, now });
   await recordFirstRead(databases, now());

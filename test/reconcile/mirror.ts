@@ -22,7 +22,7 @@ import { newPath, T0 } from '../mirror/mirror-file.ts';
 
 export const log = createLog('silent');
 
-export interface OpenedStore extends Pick<Databases, 'reader' | 'writer'> {
+export interface DirectDatabases extends Pick<Databases, 'reader' | 'writer'> {
   readonly inbox: { readonly lastSeq: number };
   deliver(body: Uint8Array, arrivedAtMs: number): Promise<AppliedInput>;
   requestReads(
@@ -35,7 +35,7 @@ export interface OpenedStore extends Pick<Databases, 'reader' | 'writer'> {
 }
 
 /** On this thread, since starting threads takes a second. */
-export function newStore(): OpenedStore {
+export function newDatabases(): DirectDatabases {
   const db = openBoth(newPath());
   let writer = new Writer(db);
   const listeners = new Set<ApplyListener>();

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { present } from '../shared/present.ts';
 import { delivery, item } from '../mirror/mirror-file.ts';
-import { fakeService, newReconciler, newStore, productIds, serviceError, virtualTime } from './mirror.ts';
+import { fakeService, newReconciler, newDatabases, productIds, serviceError, virtualTime } from './mirror.ts';
 
 const HOUR_MS = 3_600_000;
 
 test('limits requests in an hour of failures, merges webhooks and reads everything soon after', async () => {
   const { now, eventually, pass } = virtualTime();
-  const databases = newStore();
+  const databases = newDatabases();
   const service = fakeService(now, productIds(200));
   const reconciler = newReconciler({ databases, client: service, now, random: Math.random });
   let isDown = true;

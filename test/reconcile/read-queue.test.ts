@@ -6,13 +6,13 @@ import { present } from '../shared/present.ts';
 import {
   fakeService,
   log,
-  newStore,
+  newDatabases,
   newThrottle,
   productIds,
   serviceError,
   virtualTime,
   type FakeService,
-  type OpenedStore,
+  type DirectDatabases,
 } from './mirror.ts';
 
 interface Failure {
@@ -23,7 +23,7 @@ interface Failure {
 
 function setUp(options: { maxConcurrency?: number; ids?: string[]; scheduled?: number } = {}) {
   const { now, eventually, pass, setBack } = virtualTime();
-  const databases = newStore();
+  const databases = newDatabases();
   const service = fakeService(now, options.ids ?? productIds(60));
   const throttle = newThrottle(now, options);
   const queue = new ReadQueue({
@@ -44,7 +44,7 @@ function setUp(options: { maxConcurrency?: number; ids?: string[]; scheduled?: n
 }
 
 async function readLongAgo(
-  databases: OpenedStore,
+  databases: DirectDatabases,
   service: FakeService,
   ids: readonly string[],
 ): Promise<void> {

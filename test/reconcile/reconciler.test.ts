@@ -5,7 +5,7 @@ import { present } from '../shared/present.ts';
 import {
   fakeService,
   newReconciler,
-  newStore,
+  newDatabases,
   productIds,
   recordFirstRead,
   serviceError,
@@ -14,7 +14,7 @@ import {
 
 function setUp(ids: readonly string[] = productIds(30)) {
   const { now, eventually, pass } = virtualTime();
-  const databases = newStore();
+  const databases = newDatabases();
   const service = fakeService(now, ids);
   const reconciler = newReconciler({ databases, client: service, now });
   const resync = () => reconciler.resync(null, { allowRemovals: false });

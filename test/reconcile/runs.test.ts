@@ -11,10 +11,10 @@ import type { RunKind, Run } from '../../src/core/runs.ts';
 import { missedAt } from '../core/builders.ts';
 import { present } from '../shared/present.ts';
 import { readInput } from '../mirror/mirror-file.ts';
-import { log, newStore, serviceError } from './mirror.ts';
+import { log, newDatabases, serviceError } from './mirror.ts';
 
 function setUp() {
-  const databases = newStore();
+  const databases = newDatabases();
   const time = { nowMs: Date.now() };
   const deps = { databases, now: () => time.nowMs, log };
   const begin = (kind: RunKind) => beginCatalogueRun(deps, kind);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { planTick, Verification, type VerificationBound } from '../../src/reconcile/verification.ts';
-import { newStore, productIds } from './mirror.ts';
+import { newDatabases, productIds } from './mirror.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -29,7 +29,7 @@ describe('a tick', () => {
 });
 
 async function setUp(products: number, everyMs: number | null = 15 * MINUTE) {
-  const databases = newStore();
+  const databases = newDatabases();
   const time = { nowMs: Date.now() };
   await databases.writer.append({
     kind: 'listed',

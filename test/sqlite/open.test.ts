@@ -9,7 +9,7 @@ import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { openForWriting } from '../../src/receiver/inbox-writer.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
-import { newPath, rows, storeAt, temporaryFolder, values } from '../mirror/mirror-file.ts';
+import { newPath, rows, startDatabases, temporaryFolder, values } from '../mirror/mirror-file.ts';
 
 function refusal(path: string): SqliteFault {
   try {
@@ -88,7 +88,7 @@ test('reports an unreachable folder of a store', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'file'), '');
   const path = join(folder, 'file', 'mirror.db');
-  const refused = await storeAt(path).catch((error: unknown) => error);
+  const refused = await startDatabases(path).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(SqliteFault);
   expect(refused).toMatchObject({ kind: 'unreachable' });
   expect((refused as SqliteFault).message).toContain(inboxPath(path));

@@ -29,7 +29,7 @@ function readAll(mirror: Mirror, products: number, detail: Detail, sentAtMs: num
   for (const productId of ids(products)) mirror.read(detail(productId), { sentAtMs, productId });
 }
 
-function storeOf(products: number, detail: Detail): Mirror {
+function mirrorOf(products: number, detail: Detail): Mirror {
   const mirror = new Mirror();
   readAll(mirror, products, detail, T0);
   return mirror;
@@ -45,7 +45,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
   const EMPTY = detailOf(1, 1, { variants: 1, warehouses: 0 });
 
   test('remove no level of many products: all of them are held', () => {
-    const mirror = storeOf(60, WHOLE);
+    const mirror = mirrorOf(60, WHOLE);
     readAll(mirror, 60, EMPTY, FIRST);
     readAll(mirror, 60, EMPTY, SECOND);
     expect(liveLevels(mirror)).toBe(60);
@@ -60,7 +60,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
   });
 
   test('what comes in turn, as the schedule reads, ends when 20 have gone within the hour', () => {
-    const mirror = storeOf(60, WHOLE);
+    const mirror = mirrorOf(60, WHOLE);
     ids(60).forEach((productId, i) => {
       mirror.read(EMPTY(productId), { sentAtMs: FIRST + i * 40 * S, productId });
       mirror.read(EMPTY(productId), { sentAtMs: FIRST + i * 40 * S + 30 * S, productId });
@@ -69,7 +69,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
   });
 
   test('end with an operator’s request or when the store shows the levels again', () => {
-    const mirror = storeOf(60, WHOLE);
+    const mirror = mirrorOf(60, WHOLE);
     readAll(mirror, 60, EMPTY, FIRST);
     readAll(mirror, 60, EMPTY, SECOND);
     readAll(mirror, 30, WHOLE, SECOND + 60 * S);
@@ -82,7 +82,7 @@ describe('details that suddenly come with `warehouses: []`', () => {
 });
 
 test('details that list only their first variant do not remove the others of many products', () => {
-  const mirror = storeOf(30, detailOf(3, 1));
+  const mirror = mirrorOf(30, detailOf(3, 1));
   const first = detailOf(3, 1, { variants: 1, warehouses: 1 });
   readAll(mirror, 30, first, FIRST);
   readAll(mirror, 30, first, SECOND);
@@ -102,7 +102,7 @@ describe('one read', () => {
       mirror.read(detailOf(1, 1)(`x${i}-`), { sentAtMs: T0, productId: `x${i}-` });
   };
   const twice = (whole: Detail, left: Detail): Mirror => {
-    const mirror = storeOf(1, whole);
+    const mirror = mirrorOf(1, whole);
     others(mirror);
     readAll(mirror, 1, left, FIRST);
     readAll(mirror, 1, left, SECOND);
@@ -134,7 +134,7 @@ describe('one read', () => {
 });
 
 test('what goes with its product or variant counts as that alone', () => {
-  const mirror = storeOf(30, detailOf(2, 1));
+  const mirror = mirrorOf(30, detailOf(2, 1));
   mirror.read(detailOf(42, 1)('big'), { sentAtMs: T0, productId: 'big' });
   for (const sentAtMs of [FIRST, SECOND]) mirror.read(null, { sentAtMs, productId: 'big' });
   expect(mirror.tables.state()).toMatchObject({

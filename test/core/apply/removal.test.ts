@@ -169,7 +169,7 @@ test('removes nothing by an older 404 merged after a newer answer', () => {
 
 describe('the guard', () => {
   /** 60 products, of which the first `missing` have been sighted missing. */
-  function store(missing: number): Mirror {
+  function mirrorMissing(missing: number): Mirror {
     const mirror = new Mirror();
     for (let i = 0; i < 60; i += 1) {
       const snapshot = productSnapshot([variantSnapshot({ 1: 1 }, { variantId: `v${i}` })]);
@@ -183,13 +183,13 @@ describe('the guard', () => {
   };
 
   test('allows the removal of 20 products', () => {
-    const mirror = store(20);
+    const mirror = mirrorMissing(20);
     confirm(mirror, 20);
     expect(mirror.tables.liveCount('product')).toBe(40);
   });
 
   test('holds 21 for the operator', () => {
-    const mirror = store(21);
+    const mirror = mirrorMissing(21);
     confirm(mirror, 21);
     expect(mirror.tables.liveCount('product')).toBe(60);
     expect(mirror.tables.heldProducts()).toHaveLength(21);
@@ -204,23 +204,23 @@ describe('the guard', () => {
 
   test('holds the last product that any read has shown', () => {
     const mirror = new Mirror();
-    const store = ['p0', 'p1', 'p2'];
-    for (const [i, productId] of store.entries()) {
+    const productIds = ['p0', 'p1', 'p2'];
+    for (const [i, productId] of productIds.entries()) {
       mirror.read(productSnapshot([variantSnapshot({ 1: 1 }, { variantId: `v${i}` })]), {
         sentAtMs: T0,
         productId,
       });
     }
-    mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: [...store, 'p3'], lookup: false });
+    mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: [...productIds, 'p3'], lookup: false });
     for (const sentAtMs of [FIRST, SECOND]) {
-      for (const productId of store) mirror.read(null, { sentAtMs, productId });
+      for (const productId of productIds) mirror.read(null, { sentAtMs, productId });
     }
-    expect(mirror.tables.heldProducts()).toEqual(store);
+    expect(mirror.tables.heldProducts()).toEqual(productIds);
     expect(mirror.tables.liveCount('product')).toBe(4);
   });
 
   test('ends with an operator’s request, which reads the held products', () => {
-    const mirror = store(21);
+    const mirror = mirrorMissing(21);
     confirm(mirror, 21);
     mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
     expect(mirror.tables.readRequest('p0')).toMatchObject({

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import { delivery, detail, item, readInput, readerDb, rows, storeAt, T0 } from '../mirror-file.ts';
+import { delivery, detail, item, readInput, readerDb, rows, startDatabases, T0 } from '../mirror-file.ts';
 import { dump } from '../projected.ts';
 
 const LEVELS = 'SELECT warehouse_id, warehouse_name FROM mirror_stock ORDER BY warehouse_id';
 
 test('shows warehouse names in the views until they are removed', async () => {
-  const store = await storeAt();
+  const databases = await startDatabases();
   const found = detail('1', [{ id: '100', levels: { 11: 5, 12: 0 } }]);
-  await store.writer.append(readInput('1', found, { sentAtMs: T0 - 60_000 }));
-  store.inbox.append(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
-  await store.writer.command('retryFailures', undefined);
-  const db = readerDb(store.path);
+  await databases.writer.append(readInput('1', found, { sentAtMs: T0 - 60_000 }));
+  databases.inbox.append(delivery('a', item({ warehouse_id: '11', old: 5, new: 4 })), T0);
+  await databases.writer.command('retryFailures', undefined);
+  const db = readerDb(databases.path);
   const before = dump(db);
   const named = async (names: Record<string, string>) => {
-    await store.writer.command('nameWarehouses', { names });
+    await databases.writer.command('nameWarehouses', { names });
     return rows(db, LEVELS).map((row) => row['warehouse_name']);
   };
   expect(rows(db, LEVELS)).toEqual([

@@ -16,7 +16,7 @@ import {
   readInput,
   readerDb,
   rows,
-  storeAt,
+  startDatabases,
   T0,
   writerDb,
 } from '../mirror-file.ts';
@@ -29,8 +29,8 @@ const CHANGE =
   'seq, variant_id, warehouse_id, sku, old_qty, new_qty, delta, source, reason, order_id, user_id, update_time, recorded_at, request_id';
 
 test('gives a polling consumer each change once, in order', async () => {
-  const store = await storeAt();
-  const { inbox, writer, path } = store;
+  const databases = await startDatabases();
+  const { inbox, writer, path } = databases;
   const consumer = readerDb(path);
   const poll = consumer.prepare<[number], Row>(
     `SELECT ${CHANGE} FROM mirror_changes WHERE seq > ? ORDER BY seq LIMIT 50`,
@@ -76,7 +76,7 @@ test('gives a polling consumer each change once, in order', async () => {
     await new Promise((resolve) => setImmediate(resolve));
   }
   await writing;
-  await allApplied(store);
+  await allApplied(databases);
   while (consume() > 0);
 
   expect(seen).toEqual(rows(consumer, `SELECT ${CHANGE} FROM mirror_changes ORDER BY seq`));

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { inboxPath } from '../../../src/inbox/inbox-file.ts';
-import { allApplied, delivery, item, storeAt, T0, type OpenStore } from '../mirror-file.ts';
+import { allApplied, delivery, item, startDatabases, T0, type StartedDatabases } from '../mirror-file.ts';
 
 const walBytes = (path: string): number => statSync(`${path}-wal`).size;
 
@@ -17,21 +17,21 @@ function walSalt(path: string): string {
 
 let n = 0;
 
-async function append(store: OpenStore, bytes: number): Promise<void> {
+async function append(databases: StartedDatabases, bytes: number): Promise<void> {
   n += 1;
-  store.inbox.append(delivery(`r${n}`, item({ id: String(n), sku: 'x'.repeat(bytes) })), T0);
-  await allApplied(store);
+  databases.inbox.append(delivery(`r${n}`, item({ id: String(n), sku: 'x'.repeat(bytes) })), T0);
+  await allApplied(databases);
 }
 
 test('restarts the logs of inbox and mirror under a steady stream of deliveries', async () => {
-  const store = await storeAt();
-  const paths = [store.path, inboxPath(store.path)];
-  await append(store, 1);
-  await allApplied(store);
+  const databases = await startDatabases();
+  const paths = [databases.path, inboxPath(databases.path)];
+  await append(databases, 1);
+  await allApplied(databases);
   const first = paths.map(walSalt);
   const isOld = (): boolean => paths.some((path, i) => walSalt(path) === first[i]);
   const write = async (): Promise<void> => {
-    while (isOld()) await append(store, 60_000);
+    while (isOld()) await append(databases, 60_000);
   };
   await Promise.all(Array.from({ length: 8 }, write));
   for (const salt of first) expect(salt).toHaveLength(16);

@@ -5,7 +5,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
-import { log, newStore } from '../../reconcile/mirror.ts';
+import { log, newDatabases } from '../../reconcile/mirror.ts';
 import { namesIn, seriesOf } from './exposition.ts';
 import { lacking } from '../../shared/programs.ts';
 
@@ -22,10 +22,10 @@ const dashboard = JSON.parse(dashboardText) as { readonly uid: string; readonly 
 
 async function scrape(): Promise<ReadonlySet<string>> {
   const monitor = new Monitor();
-  const store = newStore();
-  const sampler = new StateSampler({ reader: store.reader, now: Date.now, log });
+  const databases = newDatabases();
+  const sampler = new StateSampler({ reader: databases.reader, now: Date.now, log });
   const operator = { blocked: null, verificationBound: null };
-  monitor.watch({ databases: store, sampler, operator, hasStream: false, now: Date.now, log });
+  monitor.watch({ databases, sampler, operator, hasStream: false, now: Date.now, log });
   collectDefaultMetrics({ register: monitor.registry });
   return seriesOf(await monitor.registry.metrics());
 }

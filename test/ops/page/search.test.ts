@@ -1,27 +1,27 @@
 import { expect, test } from 'vitest';
 import { delivery, detail, item, readInput } from '../../mirror/mirror-file.ts';
-import { newStore } from '../../reconcile/mirror.ts';
+import { newDatabases } from '../../reconcile/mirror.ts';
 import { startOps, type Ops } from '../harness.ts';
 
 const AT_MS = Date.UTC(2026, 10, 23, 14, 5, 30);
 
 async function shop(): Promise<Ops> {
-  const store = newStore();
+  const databases = newDatabases();
   const variants = ['TS-RED', 'TS-RED', 'MUG', 'CUP', 'CUP ', ' CUP'].map((sku, i) => ({
     id: String(100 + i),
     levels: { 11: 5 },
     more: { sku },
   }));
-  await store.writer.append(readInput('501', detail('501', variants), { sentAtMs: AT_MS - 3_600_000 }));
+  await databases.writer.append(readInput('501', detail('501', variants), { sentAtMs: AT_MS - 3_600_000 }));
   const sell = (requestId: string, atMs: number, over: Parameters<typeof item>[0]) =>
-    store.deliver(
+    databases.deliver(
       delivery(requestId, item({ warehouse_id: '11', update_time: atMs, sku: 'TS-RED', ...over })),
       atMs,
     );
   await sell('req-first-0001', AT_MS, { order_id: '777' });
   await sell('req-other-0002', AT_MS + 60_000, { old: 4, new: 3, order_id: '777' });
-  await store.writer.command('retryFailures', undefined);
-  return startOps(store);
+  await databases.writer.command('retryFailures', undefined);
+  return startOps(databases);
 }
 
 test.each([

@@ -9,7 +9,7 @@ import type { Blocked } from '../../../src/ops/state/store-cause.ts';
 import type { SqliteFault } from '../../../src/sqlite/errors.ts';
 import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
 import { newPath } from '../../mirror/mirror-file.ts';
-import { newStore, type OpenedStore } from '../../reconcile/mirror.ts';
+import { newDatabases, type DirectDatabases } from '../../reconcile/mirror.ts';
 import { startOps, type Ops } from '../harness.ts';
 import { refused } from '../reported.ts';
 import { valueOf } from '../metrics/exposition.ts';
@@ -22,7 +22,7 @@ interface Facts {
 
 interface Mirror {
   readonly facts: Facts;
-  readonly store: OpenedStore;
+  readonly databases: DirectDatabases;
   readonly monitor: Monitor;
   readonly ops: Ops;
   readonly logged: string[];
@@ -40,12 +40,12 @@ afterEach(() => {
 
 async function startMirror(): Promise<Mirror> {
   const facts: Facts = { nowMs: Date.now(), blocked: null, fault: null };
-  const opened = newStore();
-  const reader: OpenedStore['reader'] = {
+  const opened = newDatabases();
+  const reader: DirectDatabases['reader'] = {
     ask: (...asked) => (facts.fault === null ? opened.reader.ask(...asked) : Promise.reject(facts.fault)),
   };
   const writer = Object.defineProperty(opened.writer, 'fault', { get: () => facts.fault });
-  const store = { ...opened, reader, writer };
+  const databases = { ...opened, reader, writer };
   const logged: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logged.push(line) });
   const now = () => facts.nowMs;
@@ -59,16 +59,16 @@ async function startMirror(): Promise<Mirror> {
   };
   const monitor = new Monitor();
   const sampler = new StateSampler({ reader, now, log });
-  const watch = monitor.watch({ databases: store, sampler, operator, hasStream: false, now, log });
+  const watch = monitor.watch({ databases, sampler, operator, hasStream: false, now, log });
   const path = newPath();
   const lock = lockDatabase(path);
   onTestFinished(() => lock.release());
   const database = { path, lockId: lockIdOf(path) };
-  const ops = await startOps(store, { operator, now, state: sampler, watch: watch.state, database });
+  const ops = await startOps(databases, { operator, now, state: sampler, watch: watch.state, database });
   const beat = () => watch.state.beat(Date.now()).catch(() => undefined);
   watch.start();
   onTestFinished(() => watch.stop());
-  return { facts, store, monitor, ops, logged, beat, path };
+  return { facts, databases, monitor, ops, logged, beat, path };
 }
 
 async function printed({ ops: { port }, path }: Mirror): Promise<string> {
@@ -113,8 +113,8 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
   [
     'a held mass removal',
     'held_removals',
-    ({ store }) =>
-      store.change(
+    ({ databases }) =>
+      databases.change(
         `INSERT INTO due_reads (product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms)
          VALUES ('1', 'confirm_removal', 4, 0, 1, 1, ?)`,
         HELD_MS,
@@ -139,9 +139,9 @@ test.each<[string, CauseCode, (mirror: Mirror) => void]>([
 
 test('a start and a late heartbeat have one cause on every face', async () => {
   const mirror = await startMirror();
-  const { ops, monitor, facts, beat, store } = mirror;
+  const { ops, monitor, facts, beat, databases } = mirror;
   const shownFirst = async (): Promise<unknown> => {
-    const [sql] = store.rows<{ state: string; cause: string }>(
+    const [sql] = databases.rows<{ state: string; cause: string }>(
       'SELECT state, state_cause AS cause FROM mirror_status',
     );
     const { causes } = (await ops.ask('/api/status')).json as { causes: { code: string }[] };
@@ -164,7 +164,7 @@ test('a start and a late heartbeat have one cause on every face', async () => {
   await beat();
   // The heartbeat hangs, while the mirror can be read.
   facts.nowMs += 11_000;
-  store.change('UPDATE service_state SET alive_at_ms = alive_at_ms - 60000');
+  databases.change('UPDATE service_state SET alive_at_ms = alive_at_ms - 60000');
   // The feed computes trust once a second.
   await vi.waitFor(async () => expect(await shownFirst()).toEqual(everywhere('no_heartbeat')), {
     timeout: 60_000,

@@ -9,7 +9,7 @@ import type { Blocked } from '../../../src/ops/state/store-cause.ts';
 import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
 import { missedAt } from '../../core/builders.ts';
 import { delivery, detail, item, newPath, readInput } from '../../mirror/mirror-file.ts';
-import { log, newStore } from '../../reconcile/mirror.ts';
+import { log, newDatabases } from '../../reconcile/mirror.ts';
 import { startOps } from '../harness.ts';
 import { valueOf } from '../metrics/exposition.ts';
 import { heartbeat } from '../reported.ts';
@@ -51,7 +51,7 @@ function firstOf(state: string, causes: Causes): string | null {
 async function startFaces() {
   let nowMs = Date.now();
   let blocked: Blocked | null = null;
-  const store = newStore();
+  const databases = newDatabases();
   const now = () => nowMs;
   const operator = {
     resync: () => Promise.reject(new Error('not here')),
@@ -62,18 +62,18 @@ async function startFaces() {
     readsUnderWay: 0,
   };
   const monitor = new Monitor();
-  const sampler = new StateSampler({ reader: quick(store.reader), now, log });
-  const watch = monitor.watch({ databases: store, sampler, operator, hasStream: false, now, log });
+  const sampler = new StateSampler({ reader: quick(databases.reader), now, log });
+  const watch = monitor.watch({ databases, sampler, operator, hasStream: false, now, log });
   const path = newPath();
   const lock = lockDatabase(path);
   onTestFinished(() => lock.release());
   const database = { path, lockId: lockIdOf(path) };
-  const ops = await startOps(store, { operator, now, state: sampler, watch: watch.state, database });
+  const ops = await startOps(databases, { operator, now, state: sampler, watch: watch.state, database });
   vi.stubEnv('DATABASE_PATH', path);
   vi.stubEnv('OPS_PORT', String(ops.port));
 
   const sql = (): Verdict =>
-    store.rows<Verdict>(
+    databases.rows<Verdict>(
       'SELECT state, state_cause AS cause, suspect_count AS count FROM mirror_status',
     )[0] as Verdict;
   const api = async (): Promise<Verdict> => {
@@ -143,7 +143,7 @@ async function startFaces() {
     const { trust } = json as {
       readonly trust: { state: string; cause: string | null; untrusted_count: number };
     };
-    const [row] = store.rows<{ untrusted: number }>(
+    const [row] = databases.rows<{ untrusted: number }>(
       'SELECT count(*) AS untrusted FROM mirror_sellable WHERE trusted = 0',
     );
     expect(trust.untrusted_count).toBe(row?.untrusted);
@@ -157,7 +157,7 @@ async function startFaces() {
     return watch.state.beat(Date.now() + AHEAD_MS);
   };
   const read = async (productId: string, qty: number): Promise<void> => {
-    await store.writer.append(
+    await databases.writer.append(
       readInput(productId, detail(productId, [{ id: `${productId}0`, levels: { 1: qty } }]), {
         sentAtMs: (nowMs += 3_000),
       }),
@@ -191,17 +191,17 @@ async function startFaces() {
     () => block('breaker'),
     () => block(null),
     () => block(null),
-    () => store.writer.append(missedAt(nowMs)),
+    () => databases.writer.append(missedAt(nowMs)),
     (random) => read(String(1 + random(3)), random(9)),
     (random) => read(String(1 + random(3)), random(9)),
-    () => store.requestReads(nowMs, 'not_stored', { productIds: ['2'] }),
+    () => databases.requestReads(nowMs, 'not_stored', { productIds: ['2'] }),
     (random) => {
       requests += 1;
       const change = item({ id: '30', old: random(9), new: random(9), update_time: nowMs });
-      return store.deliver(delivery(`r${requests}`, change), nowMs);
+      return databases.deliver(delivery(`r${requests}`, change), nowMs);
     },
     () => (nowMs += 1_000),
-    () => store.change('UPDATE service_state SET last_full_sync_at_ms = 1'),
+    () => databases.change('UPDATE service_state SET last_full_sync_at_ms = 1'),
   ];
   return { sql, faces: { api, command, page, metrics, feed }, happenings, read, beat };
 }

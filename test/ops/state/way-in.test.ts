@@ -6,7 +6,7 @@ import { secretFingerprint, WayInProof } from '../../../src/receiver/way-in-proo
 import { Monitor } from '../../../src/ops/monitor.ts';
 import { OF_THE_STORE, type RefusedRequests } from '../../../src/ops/state/way-in.ts';
 import { delivery, detail, item, readInput, T0 } from '../../mirror/mirror-file.ts';
-import { log, newStore, type OpenedStore } from '../../reconcile/mirror.ts';
+import { log, newDatabases, type DirectDatabases } from '../../reconcile/mirror.ts';
 import { heartbeat } from '../reported.ts';
 
 interface Process {
@@ -21,14 +21,14 @@ interface Inbox {
 
 /** A receiver with this secret, null if it has no public port, and a mirror's watch of it. */
 function processOver(
-  store: OpenedStore,
+  databases: DirectDatabases,
   secret: string | null,
   { hasStream = false, inbox = { provenSecret: null } }: { hasStream?: boolean; inbox?: Inbox } = {},
 ): Process {
   const monitor = new Monitor();
   const operator = { blocked: null, verificationBound: null };
   const watch = monitor.watch({
-    databases: store,
+    databases,
     sampler: null,
     operator,
     hasStream,
@@ -43,7 +43,7 @@ function processOver(
     const report: ReceiverReport = reporting.report(0, null);
     monitor.receive(heartbeat(Date.now(), report));
     await watch.state.beat(Date.now());
-    const [row] = store.rows<{ state: string; cause: string | null; trusted: number }>(
+    const [row] = databases.rows<{ state: string; cause: string | null; trusted: number }>(
       'SELECT state, state_cause AS cause, (SELECT max(trusted) FROM mirror_sellable) AS trusted FROM mirror_status',
     );
     return `${row?.state} ${row?.cause} ${row?.trusted}`;
@@ -66,13 +66,13 @@ function processOver(
   };
 }
 
-async function filled(): Promise<OpenedStore> {
-  const store = newStore();
-  await store.writer.append(
+async function filled(): Promise<DirectDatabases> {
+  const databases = newDatabases();
+  await databases.writer.append(
     readInput('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), { sentAtMs: T0 }),
   );
-  store.change('UPDATE service_state SET last_full_sync_at_ms = 1');
-  return store;
+  databases.change('UPDATE service_state SET last_full_sync_at_ms = 1');
+  return databases;
 }
 
 const LIVE = 'live null 1';
@@ -80,28 +80,28 @@ const UNPROVEN = 'catching_up unproven 0';
 const REFUSING = 'stale webhooks_refused 0';
 
 test('a mirror is not live before a webhook was accepted, and stays proven over restarts', async () => {
-  const store = await filled();
+  const databases = await filled();
   const inbox: Inbox = { provenSecret: null };
-  const first = processOver(store, 'secret', { inbox });
+  const first = processOver(databases, 'secret', { inbox });
   expect(await first.shown()).toBe(UNPROVEN);
   first.accept();
   expect(await first.shown()).toBe(LIVE);
-  expect(await processOver(store, 'secret', { inbox }).shown()).toBe(LIVE);
+  expect(await processOver(databases, 'secret', { inbox }).shown()).toBe(LIVE);
   expect(await processOver(await filled(), 'secret', { inbox }).shown()).toBe(LIVE);
-  expect(await processOver(store, 'secret').shown()).toBe(UNPROVEN);
+  expect(await processOver(databases, 'secret').shown()).toBe(UNPROVEN);
 });
 
 test('another secret must be proven too', async () => {
-  const store = await filled();
+  const databases = await filled();
   const inbox: Inbox = { provenSecret: null };
-  const first = processOver(store, 'secret', { inbox });
+  const first = processOver(databases, 'secret', { inbox });
   first.accept();
   expect(await first.shown()).toBe(LIVE);
-  const changed = processOver(store, 'other', { inbox });
+  const changed = processOver(databases, 'other', { inbox });
   expect(await changed.shown()).toBe(UNPROVEN);
   changed.accept();
   expect(await changed.shown()).toBe(LIVE);
-  expect(await processOver(store, 'secret', { inbox }).shown()).toBe(UNPROVEN);
+  expect(await processOver(databases, 'secret', { inbox }).shown()).toBe(UNPROVEN);
 });
 
 test.each(OF_THE_STORE)(
@@ -130,28 +130,28 @@ test('a test delivery proves nothing', () => {
 });
 
 test('a variant that no read has shown is not known', async () => {
-  const store = await filled();
-  await store.deliver(delivery('a', item({ id: '999' })), T0);
-  const { refuse, shown } = processOver(store, 'secret');
+  const databases = await filled();
+  await databases.deliver(delivery('a', item({ id: '999' })), T0);
+  const { refuse, shown } = processOver(databases, 'secret');
   refuse('wrong_signature', '999');
   expect(await shown()).toBe(UNPROVEN);
 });
 
 test('a host without a public port is proven by a delivery of the stream', async () => {
-  const store = await filled();
-  const { shown } = processOver(store, null, { hasStream: true });
+  const databases = await filled();
+  const { shown } = processOver(databases, null, { hasStream: true });
   expect(await shown()).toBe(UNPROVEN);
-  await store.deliver(delivery('a', item({ id: '999' })), Date.now() + 1_000);
+  await databases.deliver(delivery('a', item({ id: '999' })), Date.now() + 1_000);
   expect(await shown()).toBe(LIVE);
-  expect(await processOver(store, null, { hasStream: true }).shown()).toBe(LIVE);
+  expect(await processOver(databases, null, { hasStream: true }).shown()).toBe(LIVE);
 });
 
 test('a host with a port is proven by the deliveries of other hosts since its start', async () => {
-  const store = await filled();
-  await store.deliver(delivery('a', item({ id: '999' })), Date.now() - 1_000);
-  const { shown } = processOver(store, 'secret', { hasStream: true });
+  const databases = await filled();
+  await databases.deliver(delivery('a', item({ id: '999' })), Date.now() - 1_000);
+  const { shown } = processOver(databases, 'secret', { hasStream: true });
   expect(await shown()).toBe(UNPROVEN);
-  await store.deliver(delivery('b', item({ id: '999' })), Date.now() + 1_000);
+  await databases.deliver(delivery('b', item({ id: '999' })), Date.now() + 1_000);
   expect(await shown()).toBe(LIVE);
 });
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { opsApp } from '../../ops/harness.ts';
-import { newStore } from '../../reconcile/mirror.ts';
+import { newDatabases } from '../../reconcile/mirror.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
 import { inboxPath } from '../../../src/inbox/inbox-file.ts';
 import { signBody } from '../../../src/store-api/signature.ts';
@@ -41,7 +41,7 @@ function formsOf(secret: string): string[] {
 const MORE = ['/deliveries?show=dead-letters', '/api/changes?wait_seconds=x', '/api/runs/none', '/nowhere'];
 
 function addresses(ids: Readonly<Record<string, string>>): string[] {
-  const { routes } = opsApp(newStore());
+  const { routes } = opsApp(newDatabases());
   const paths = routes
     .filter(({ method, path }) => method === 'GET' && !path.includes('*'))
     .map(({ path }) => path.replace(/(?<=^\/(?:api\/)?(\w+)\/):id/, (_, of: string) => ids[of] ?? '1'));
