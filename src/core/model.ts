@@ -117,10 +117,6 @@ export interface ReadRequest {
   readonly notBeforeMs: number;
 }
 
-/** Products that need a decision: the mass-removal guard holds their removals, or their reads fail. */
-export const OPEN_READ_KINDS = ['held', 'failing'] as const;
-export type OpenReadKind = (typeof OPEN_READ_KINDS)[number];
-
 /** A break in a level's `old` → `new` chain: at least one delivery between the two values is late or lost. */
 export interface Gap {
   readonly variantId: string;
@@ -155,9 +151,13 @@ export interface Change {
   readonly requestId: string | null;
 }
 
-export interface MirrorState {
+/** The only row of `mirror_state`: what the rules keep besides levels, variants, products, requests and gaps. */
+export interface MirrorStateRow {
+  /** Inputs applied so far. */
   readonly appliedSeq: number;
+  /** The last row of the inbox that was applied. */
   readonly inboxSeq: number;
+  /** The last number in the change feed. */
   readonly changeSeq: number;
   readonly storeId: string | null;
   readonly lastDeliveryAtMs: number | null;
@@ -167,9 +167,11 @@ export interface MirrorState {
   readonly offsetFloorPreviousMs: number | null;
   /** Upper bound of store time − mirror time, from the last answer's `Date` header. */
   readonly offsetCeilingMs: number | null;
+  /** Changes in a row that contradict the `Date` header, which no longer counts from DATE_CONTRADICTIONS on. */
   readonly dateContradictions: number;
+  /** How late changes arrive that come out of order: a gap waits twice as long for one, within its limits. */
   readonly latenessMs: number;
-  /** Products not read since then may have missed deliveries during a downtime. */
+  /** The barrier: a product that was not read since then may have missed deliveries. It never falls. */
   readonly trustedAfterMs: number;
   /** When bundles are to be read because a component changed; null if none changed. */
   readonly bundlesDueAtMs: number | null;

@@ -3,7 +3,7 @@ import {
   type StockLevel,
   type Change,
   type Gap,
-  type MirrorState,
+  type MirrorStateRow,
   type ReadRequest,
   type Product,
   type Variant,
@@ -17,7 +17,7 @@ type Kind = 'product' | 'variant' | 'level';
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** The same values as in a new file. */
-const INITIAL_STATE: MirrorState = {
+const INITIAL_STATE: MirrorStateRow = {
   appliedSeq: 0,
   inboxSeq: 0,
   changeSeq: 0,
@@ -46,12 +46,12 @@ export class MemoryTables implements Tables {
   readonly gaps = new Map<string, Gap>();
   readonly changes: Change[] = [];
   readonly deadLetters: { inboxSeq: number; arrivedAtMs: number; unreadable: Unreadable }[] = [];
-  private current: MirrorState = INITIAL_STATE;
+  private current: MirrorStateRow = INITIAL_STATE;
 
-  state(): MirrorState {
+  state(): MirrorStateRow {
     return this.current;
   }
-  putState(state: MirrorState): void {
+  putState(state: MirrorStateRow): void {
     this.current = state;
   }
   stockLevel(variantId: string, warehouseId: string): StockLevel | undefined {

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import type { Input } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { applyInput } from '../../src/core/apply/apply-input.ts';
-import type { MirrorState } from '../../src/core/model.ts';
+import type { MirrorStateRow } from '../../src/core/model.ts';
 import type { InboxRow } from '../../src/inbox/inbox-file.ts';
 import { readMissed } from '../../src/inbox/missed.ts';
 import { bringInstantsBack } from '../../src/mirror/file/instants.ts';
@@ -128,7 +128,7 @@ export class Journal {
 }
 
 interface Epoch extends EpochClocks {
-  readonly state: Partial<MirrorState>;
+  readonly state: Partial<MirrorStateRow>;
 }
 
 /** As the start rule does, so that instants of a clock that was ahead are the same again. */

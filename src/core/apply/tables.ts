@@ -1,10 +1,10 @@
 /** The rules' storage: SQLite inside one transaction, or maps in tests. Implementations decide nothing. */
-import type { StockLevel, Change, Gap, MirrorState, ReadRequest, Product, Variant } from '../model.ts';
+import type { StockLevel, Change, Gap, MirrorStateRow, ReadRequest, Product, Variant } from '../model.ts';
 import type { DeliveryInput, Unreadable } from '../input.ts';
 
 export interface Tables {
-  state(): MirrorState;
-  putState(state: MirrorState): void;
+  state(): MirrorStateRow;
+  putState(state: MirrorStateRow): void;
 
   stockLevel(variantId: string, warehouseId: string): StockLevel | undefined;
   stockLevelsOf(variantId: string): StockLevel[];

@@ -2,7 +2,7 @@ import type { Input } from '../input.ts';
 import type { Fact } from './fact.ts';
 import { assertInvariant } from './invariant.ts';
 import { DATE_CONTRADICTIONS, EARLIEST_MS } from '../limits.ts';
-import type { Change, MirrorState } from '../model.ts';
+import type { Change, MirrorStateRow } from '../model.ts';
 import type { Reason } from '../reasons.ts';
 import { isConflict, mergeRequests, pauseEndsAtMs } from '../merge/read-request.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
@@ -12,7 +12,7 @@ export class UnitOfWork {
   readonly tables: Tables;
   readonly input: Input;
   readonly report: (fact: Fact) => void;
-  state: MirrorState;
+  state: MirrorStateRow;
 
   constructor(tables: Tables, input: Input, report: (fact: Fact) => void) {
     this.tables = tables;

@@ -15,10 +15,10 @@ import {
   REPLICA_LAG_MS,
 } from '../limits.ts';
 import type { StockChange } from '../input.ts';
-import type { StockLevel, MirrorState } from '../model.ts';
+import type { StockLevel, MirrorStateRow } from '../model.ts';
 
 export type OffsetFloor = Pick<
-  MirrorState,
+  MirrorStateRow,
   'offsetWindowStartMs' | 'offsetFloorMs' | 'offsetFloorPreviousMs'
 >;
 
@@ -49,7 +49,7 @@ export function observeArrival(floor: OffsetFloor, updateTimeMs: number, arrived
 export function isFutureDated(
   updateTimeMs: number,
   arrivedAtMs: number,
-  bounds: OffsetFloor & Pick<MirrorState, 'offsetCeilingMs'>,
+  bounds: OffsetFloor & Pick<MirrorStateRow, 'offsetCeilingMs'>,
 ): boolean {
   const offsetMs = bounds.offsetCeilingMs ?? Math.max(0, offsetFloorMs(bounds) ?? 0);
   return updateTimeMs > arrivedAtMs + offsetMs + FUTURE_DATED_AHEAD_MS;
@@ -62,12 +62,12 @@ export function isFutureDated(
 export function isAhead(
   updateTimeMs: number,
   arrivedAtMs: number,
-  { offsetCeilingMs }: Pick<MirrorState, 'offsetCeilingMs'>,
+  { offsetCeilingMs }: Pick<MirrorStateRow, 'offsetCeilingMs'>,
 ): boolean {
   return offsetCeilingMs !== null && updateTimeMs > arrivedAtMs + offsetCeilingMs + NODE_SKEW_MS;
 }
 
-type DateContradictions = OffsetFloor & Pick<MirrorState, 'dateContradictions'>;
+type DateContradictions = OffsetFloor & Pick<MirrorStateRow, 'dateContradictions'>;
 
 /**
  * Weighs a change that, by the `Date` of a read's answer, predates that read. If it is

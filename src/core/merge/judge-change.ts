@@ -1,6 +1,6 @@
 import type { StockChange } from '../input.ts';
 import { EARLIEST_MS, MOVED_LOOKUP_MS } from '../limits.ts';
-import type { Gap, MirrorState, StockLevel, Variant } from '../model.ts';
+import type { Gap, MirrorStateRow, StockLevel, Variant } from '../model.ts';
 import type { ChangeBranch, ChangeContext, ChangeOutcome, DeliveryTiming } from './change-outcome.ts';
 import {
   isAhead,
@@ -29,7 +29,7 @@ export type Doubt =
 
 /** The mirror before the change. */
 export interface ChangedRows {
-  readonly state: MirrorState;
+  readonly state: MirrorStateRow;
   readonly level: StockLevel | undefined;
   readonly variant: Variant;
   /** The open gaps of the level, read only if the change concerns them. */
@@ -122,7 +122,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
 }
 
 function observeLate(
-  { latenessMs }: MirrorState,
+  { latenessMs }: MirrorStateRow,
   offset: ChangeVerdict['offset'],
   { updateTimeMs }: StockChange,
   atMs: number,

@@ -1,7 +1,7 @@
 /** Breaks of a level's `old` → `new` chain (docs/architecture.md#gaps). */
 import type { StockChange } from '../input.ts';
 import { GAP_GRACE_MAX_MS, GAP_GRACE_MIN_MS, GAPS_OF_A_LEVEL } from '../limits.ts';
-import type { Gap, MirrorState, StockLevel } from '../model.ts';
+import type { Gap, MirrorStateRow, StockLevel } from '../model.ts';
 import type { ChangeBranch, ChangeOutcome, DeliveryTiming } from './change-outcome.ts';
 
 export type GapDoubt = 'chain broken twice' | 'too many gaps' | 'no gap fits';
@@ -21,7 +21,7 @@ export function isOutOfOrder(branch: ChangeBranch): boolean {
   return OUT_OF_ORDER.has(branch);
 }
 
-type GapTiming = DeliveryTiming & Pick<MirrorState, 'latenessMs'>;
+type GapTiming = DeliveryTiming & Pick<MirrorStateRow, 'latenessMs'>;
 
 /**
  * Decides which gap a change opens, closes or narrows.

@@ -4,10 +4,10 @@
  */
 import type { ProductSnapshot, VariantSnapshot } from '../input.ts';
 import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS } from '../limits.ts';
-import type { MirrorState, StockLevel, Variant } from '../model.ts';
+import type { MirrorStateRow, StockLevel, Variant } from '../model.ts';
 
 type RemovalCount = Pick<
-  MirrorState,
+  MirrorStateRow,
   'removalWindowStartMs' | 'removalsInWindow' | 'variantRemovalsInWindow' | 'levelRemovalsInWindow'
 >;
 

@@ -1,6 +1,5 @@
 /** Products that need a decision or a look: held removals, and reads that fail. */
 import type { SQL } from 'drizzle-orm';
-import type { OpenReadKind } from '../../core/model.ts';
 import { and, asc, eq, gt, isNotNull, isNull, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { countOf, query, select, type Given, type RowOf } from '../../sqlite/query.ts';
@@ -68,6 +67,8 @@ const OPEN_READS = {
   held: readsWhere(eq(dueReads.held, 1)),
   failing: readsWhere(isNotNull(dueReads.failedAtMs)),
 };
+
+export type OpenReadKind = keyof typeof OPEN_READS;
 
 type Row = RowOf<(typeof OPEN_READS)[OpenReadKind]>;
 

@@ -3,7 +3,7 @@ import type {
   StockLevel,
   Change,
   Gap,
-  MirrorState,
+  MirrorStateRow,
   ReadRequest,
   Product,
   Variant,
@@ -35,7 +35,7 @@ export class SqliteTables implements Tables {
   readonly #variants: RowWriter<Variant>;
   readonly #products: RowWriter<Omit<Product, 'detailJson'>>;
   readonly #changes: RowWriter<Change>;
-  #state: MirrorState;
+  #state: MirrorStateRow;
   #stateIsWritten = true;
   #bundleCount: number | null = null;
   /** Maintained: counting a million products would keep deliveries waiting. */
@@ -126,10 +126,10 @@ export class SqliteTables implements Tables {
     write(this.#unwrittenVariants, this.#variants);
   }
 
-  state(): MirrorState {
+  state(): MirrorStateRow {
     return this.#state;
   }
-  putState(state: MirrorState): void {
+  putState(state: MirrorStateRow): void {
     if (state === this.#state) return;
     this.#state = state;
     this.#stateIsWritten = false;

@@ -1,8 +1,10 @@
 import { z } from '@hono/zod-openapi';
-import { OPEN_READ_KINDS } from '../../core/model.ts';
 import type { MirrorReader } from '../../mirror/mirror.ts';
+import type { OpenReadKind } from '../../mirror/queries/open-reads.ts';
 import { apiRouter, endOf, limitParameter, listEnd, reading, type ApiRouter } from './router.ts';
 import { instant, instantOrNull } from './rows.ts';
+
+const KINDS = ['held', 'failing'] as const satisfies readonly OpenReadKind[];
 
 const openReadSchema = z
   .object({
@@ -35,7 +37,7 @@ const openReads = reading('/api/open-reads', {
     'keeps them until you decide (POST /api/resync with `allow_removals`). `failing`: the last read ' +
     'of these products failed.',
   query: {
-    kind: z.enum(OPEN_READ_KINDS, `must be one of ${OPEN_READ_KINDS.join(', ')}`).default('held'),
+    kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`).default('held'),
     after: z
       .string()
       .regex(/^[0-9]{1,32}$/, 'must be the `next` of the previous page')

@@ -1,7 +1,6 @@
 /** Held removals, which need a decision, and products whose reads fail. */
 import { html } from 'hono/html';
-import type { OpenReadKind } from '../../core/model.ts';
-import type { openReads } from '../../mirror/queries/open-reads.ts';
+import type { OpenReadKind, openReads } from '../../mirror/queries/open-reads.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Html } from '../../web/html.ts';
 import { ago, count, instant, marked, pager, quantity, table } from './parts.ts';
