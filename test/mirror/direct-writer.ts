@@ -102,13 +102,13 @@ export class Writer {
   }
 
   commit(inputs: readonly Input[]): Result[] {
-    const works = inputs.filter((input) => input.kind !== 'delivery');
+    const tasks = inputs.filter((input) => input.kind !== 'delivery');
     let { inputSeq } = this.applier.position;
     this.inbox.append(appended(inputs.filter((input) => input.kind === 'delivery')));
     const reports = new Map<number, AppliedInput>();
     const results: Result[] = [];
     for (;;) {
-      const step = this.applier.step(works.slice(results.length));
+      const step = this.applier.step(tasks.slice(results.length));
       if (step === null) break;
       for (const report of step.reports) reports.set(report.seq, report);
       results.push(...step.results);

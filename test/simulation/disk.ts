@@ -144,9 +144,9 @@ export class Disk {
       after: () => this.onCommitted(db),
     });
     const step = applier.step.bind(applier);
-    applier.step = (works) => {
-      this.journal.works = [...works];
-      return step(works);
+    applier.step = (tasks) => {
+      this.journal.tasks = [...tasks];
+      return step(tasks);
     };
     const end = (isOrderly: boolean): void => {
       inbox.close();

@@ -9,7 +9,7 @@ import { readMissed } from '../../src/inbox/missed.ts';
 import { bringInstantsBack } from '../../src/mirror/file/instants.ts';
 import { CLOCK_BACK_MS } from '../../src/mirror/start.ts';
 import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
-import type { Work } from '../../src/mirror/writer/applier.ts';
+import type { Task } from '../../src/mirror/writer/applier.ts';
 import type { Db } from '../../src/sqlite/open.ts';
 import { parseDelivery } from '../../src/store-api/delivery.ts';
 import { present } from '../shared/present.ts';
@@ -44,7 +44,7 @@ export type JournalCopy = readonly {
 
 export class Journal {
   readonly db: Db = new Database(':memory:');
-  works: Work[] = [];
+  tasks: Task[] = [];
   #reached: Reached = { inputSeq: 0, inboxSeq: 0 };
   readonly #insert;
 
@@ -90,10 +90,10 @@ export class Journal {
       .all(this.#reached.inboxSeq, after.inboxSeq);
     for (const row of rows) this.#insert.run(++seq, row.kind, row.arrivedAtMs, row.seq, row.body);
     while (seq < after.inputSeq) {
-      const work = present(this.works.shift());
-      if (work.kind !== 'input') continue;
-      const { kind, atMs } = work.input;
-      this.#insert.run(++seq, kind, atMs, null, Buffer.from(JSON.stringify(work.input)));
+      const task = present(this.tasks.shift());
+      if (task.kind !== 'input') continue;
+      const { kind, atMs } = task.input;
+      this.#insert.run(++seq, kind, atMs, null, Buffer.from(JSON.stringify(task.input)));
     }
     this.#reached = after;
   }

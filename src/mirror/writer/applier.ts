@@ -19,7 +19,7 @@ import { SqliteTables } from './sqlite-tables.ts';
 
 export type NewInput = Exclude<Input, { kind: 'delivery' }>;
 
-export type Work =
+export type Task =
   | { readonly kind: 'input'; readonly input: NewInput }
   | { readonly kind: 'command'; readonly name: CommandName; readonly args: unknown };
 
@@ -40,13 +40,13 @@ export interface Position {
 
 export interface Step {
   readonly reports: readonly AppliedInput[];
-  /** Results of the works taken, in order. No work is taken while inbox rows are left. */
+  /** Results of the tasks taken, in order. No task is taken while inbox rows are left. */
   readonly results: readonly Result[];
 }
 
 const ROWS_AT_ONCE = 256;
 const BYTES_AT_ONCE = 4 << 20;
-const WORKS_AT_ONCE = 64;
+const TASKS_AT_ONCE = 64;
 
 export class Applier {
   readonly #db: Db;
@@ -88,10 +88,10 @@ export class Applier {
     return { inboxSeq, inputSeq: appliedSeq, changeSeq, trustedAfterMs };
   }
 
-  /** Works wait until every delivery that arrived is applied. @throws SqliteFault; then discard this applier. */
-  step(works: readonly Work[]): Step | null {
+  /** Tasks wait until every delivery that arrived is applied. @throws SqliteFault; then discard this applier. */
+  step(tasks: readonly Task[]): Step | null {
     const { rows, isLast } = explain(this.#inbox.name, () => this.#nextRows());
-    const taken = isLast ? works.slice(0, WORKS_AT_ONCE) : [];
+    const taken = isLast ? tasks.slice(0, TASKS_AT_ONCE) : [];
     if (rows.length === 0 && taken.length === 0) return null;
     return explain(this.#db.name, () => {
       try {
@@ -114,19 +114,19 @@ export class Applier {
     return { rows, isLast: rows.length < ROWS_AT_ONCE };
   }
 
-  #apply(rows: readonly InboxRow[], works: readonly Work[]): Step {
+  #apply(rows: readonly InboxRow[], tasks: readonly Task[]): Step {
     const reports: AppliedInput[] = [];
     for (const row of rows) this.#take(row, reports);
     const last = rows.at(-1);
     if (last !== undefined) this.#putPosition.run(last.arrivedAtMs);
-    const results = works.map((work): Result => {
-      if (work.kind === 'input') {
-        const applied = this.#applyInput(work.input);
+    const results = tasks.map((task): Result => {
+      if (task.kind === 'input') {
+        const applied = this.#applyInput(task.input);
         if (applied.facts.length > 0) reports.push(applied);
         return { ok: true, value: applied };
       }
       this.#tables.flush();
-      return { ok: true, value: (this.#commands[work.name] as (args: unknown) => unknown)(work.args) };
+      return { ok: true, value: (this.#commands[task.name] as (args: unknown) => unknown)(task.args) };
     });
     return { reports, results };
   }
@@ -149,13 +149,13 @@ export class Applier {
     return this.#transact(() => [this.#defect(problem), ...this.#apply([{ ...row, body }], []).reports]);
   }
 
-  #oneByOne(rows: readonly InboxRow[], works: readonly Work[]): Step {
+  #oneByOne(rows: readonly InboxRow[], tasks: readonly Task[]): Step {
     const reports: AppliedInput[] = [];
     const results: Result[] = [];
     for (const row of rows) reports.push(...this.#deliverAlone(row));
-    for (const work of works) {
+    for (const task of tasks) {
       try {
-        const step = this.#transact(() => this.#apply([], [work]));
+        const step = this.#transact(() => this.#apply([], [task]));
         reports.push(...step.reports);
         results.push(...step.results);
       } catch (error) {

@@ -8,7 +8,7 @@ import type { Answering, Request } from '../../sqlite/worker.ts';
 import { isDamage, plainError, SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import { noteHandedOut, readHandedOut } from '../numbers-note.ts';
 import { mirrorPosition, startMirror, type NewEpoch, type StartOptions } from '../start.ts';
-import { Applier, type AppliedInput, type NewInput, type Position, type Work } from './applier.ts';
+import { Applier, type AppliedInput, type NewInput, type Position, type Task } from './applier.ts';
 import type { CommandName } from './commands.ts';
 
 export type ApplyCalls = {
@@ -113,9 +113,9 @@ function watchSize(path: string): () => void {
   return check;
 }
 
-type Asking = Request<ApplyCalls>;
-
 const CHECK_EVERY_MS = 1_000;
+/** At a stop: for what is left in the inbox. */
+const CLOSE_WITHIN_MS = 1_000;
 
 /** Pause in a burst: without it, 10 to 20 % fewer answers a second on two cores (`npm run bench -- --only a`). */
 const LONG_STEP_MS = 8;
@@ -123,94 +123,119 @@ const LONGEST_PAUSE_MS = 40;
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
 export function serveApply(owner: Answering<ApplyCalls, ApplyEvent>, open: () => OwnMirror): void {
-  let own: OwnMirror | null = null;
-  const fail = (error: unknown): void => {
-    clearInterval(checks);
+  new ApplyServer(owner).start(open);
+}
+
+class ApplyServer {
+  readonly #owner: Answering<ApplyCalls, ApplyEvent>;
+  /** null before the opening, and after a failure or the close. */
+  #own: OwnMirror | null = null;
+  /** Tasks that wait for a transaction, with the ids of their requests. */
+  readonly #tasks: { readonly id: number; readonly task: Task }[] = [];
+  /** Id of the request to close; null until it comes. */
+  #closing: number | null = null;
+  /** Deliveries have arrived since the last transaction began. */
+  #isArriving = false;
+  #checkTimer: NodeJS.Timeout | undefined;
+  #checkAtMs = 0;
+
+  constructor(owner: Answering<ApplyCalls, ApplyEvent>) {
+    this.#owner = owner;
+  }
+
+  start(open: () => OwnMirror): void {
+    this.#checkTimer = setInterval(() => this.#orFail(() => this.#own?.check()), CHECK_EVERY_MS);
+    this.#orFail(() => {
+      this.#own = open();
+      const { applier, newEpoch } = this.#own;
+      this.#owner.post({ event: { type: 'opened', position: applier.position, newEpoch } });
+      this.#owner.onMessage((request) => this.#orFail(() => this.#serve(request)));
+    });
+  }
+
+  /** Every fault ends the thread, because the start rule is the only recovery. */
+  #orFail(act: () => void): void {
     try {
-      own?.close({ isOrderly: false });
+      act();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    clearInterval(this.#checkTimer);
+    try {
+      this.#own?.close({ isOrderly: false });
     } catch {
       // Report the first error.
     }
-    own = null;
-    owner.post({ event: { type: 'failed', error: plainError(error), isDamage: isDamage(error) } });
-    owner.close();
-  };
-  const checks = setInterval(() => {
-    try {
-      own?.check();
-    } catch (error) {
-      fail(error);
-    }
-  }, CHECK_EVERY_MS);
-  try {
-    own = open();
-    owner.post({ event: { type: 'opened', position: own.applier.position, newEpoch: own.newEpoch } });
-  } catch (error) {
-    fail(error);
-    return;
+    this.#own = null;
+    this.#owner.post({ event: { type: 'failed', error: plainError(error), isDamage: isDamage(error) } });
+    this.#owner.close();
   }
 
-  const works: { readonly id: number; readonly work: Work }[] = [];
-  let closing: number | null = null;
-  let isArriving = false;
-  let checkAtMs = 0;
-  const accept = (request: Asking): void => {
+  #serve(first: Request<ApplyCalls>): void {
+    this.#accept(first);
+    this.#applyWaiting();
+    if (this.#own !== null && this.#closing !== null) this.#close(this.#own, this.#closing);
+  }
+
+  #accept(request: Request<ApplyCalls>): void {
     const { id } = request;
     switch (request.name) {
       case 'arrived':
-        isArriving = true;
-        owner.post({ id, value: undefined });
+        this.#isArriving = true;
+        this.#owner.post({ id, value: undefined });
         return;
       case 'input':
-        works.push({ id, work: { kind: 'input', input: request.args } });
+        this.#tasks.push({ id, task: { kind: 'input', input: request.args } });
         return;
       case 'command':
-        works.push({ id, work: { kind: 'command', ...request.args } });
+        this.#tasks.push({ id, task: { kind: 'command', ...request.args } });
         return;
       case 'close':
-        closing = id;
+        this.#closing = id;
     }
-  };
-  const step = (applier: Applier): boolean => {
-    const done = applier.step(works.map(({ work }) => work));
-    if (done === null) return false;
-    owner.post({ event: { type: 'applied', position: applier.position, reports: done.reports } });
-    for (const [i, { id }] of works.splice(0, done.results.length).entries()) {
-      const result = done.results[i] ?? { ok: false, error: new SqliteFault('closed', 'no result') };
-      owner.post(result.ok ? { id, value: result.value } : { id, error: plainError(result.error) });
+  }
+
+  /** Accepts what has come before each transaction, so that a request to close does not wait for the rest. */
+  #applyWaiting(): void {
+    for (;;) {
+      for (let next = this.#owner.take(); next !== undefined; next = this.#owner.take()) this.#accept(next);
+      if (this.#own === null) return;
+      const startedMs = performance.now();
+      if (startedMs >= this.#checkAtMs) {
+        this.#checkAtMs = startedMs + CHECK_EVERY_MS;
+        this.#own.check();
+      }
+      if (this.#closing !== null || !this.#step(this.#own.applier)) return;
+      const tookMs = performance.now() - startedMs;
+      if (this.#isArriving && tookMs >= LONG_STEP_MS) {
+        Atomics.wait(PAUSE, 0, 0, Math.min(LONGEST_PAUSE_MS, 3 * tookMs));
+      }
+      this.#isArriving = false;
+    }
+  }
+
+  /** One transaction. @returns false if nothing waits. */
+  #step(applier: Applier): boolean {
+    const step = applier.step(this.#tasks.map(({ task }) => task));
+    if (step === null) return false;
+    this.#owner.post({ event: { type: 'applied', position: applier.position, reports: step.reports } });
+    for (const [i, { id }] of this.#tasks.splice(0, step.results.length).entries()) {
+      const result = step.results[i] ?? { ok: false, error: new SqliteFault('closed', 'no result') };
+      this.#owner.post(result.ok ? { id, value: result.value } : { id, error: plainError(result.error) });
     }
     return true;
-  };
-  owner.onMessage((first) => {
-    accept(first);
-    try {
-      for (;;) {
-        for (let next = owner.take(); next !== undefined; next = owner.take()) accept(next);
-        if (own === null) return;
-        const startedMs = performance.now();
-        if (startedMs >= checkAtMs) {
-          checkAtMs = startedMs + CHECK_EVERY_MS;
-          own.check();
-        }
-        if (closing !== null || !step(own.applier)) break;
-        const tookMs = performance.now() - startedMs;
-        if (isArriving && tookMs >= LONG_STEP_MS)
-          Atomics.wait(PAUSE, 0, 0, Math.min(LONGEST_PAUSE_MS, 3 * tookMs));
-        isArriving = false;
-      }
-      if (closing === null) return;
-      clearInterval(checks);
-      // Apply what is left in the inbox, as far as the time of a stop allows.
-      const untilMs = performance.now() + CLOSE_WITHIN_MS;
-      while (performance.now() < untilMs && step(own.applier));
-      own.close({ isOrderly: true });
-      own = null;
-      owner.post({ id: closing, value: undefined });
-      owner.close();
-    } catch (error) {
-      fail(error);
-    }
-  });
-}
+  }
 
-const CLOSE_WITHIN_MS = 1_000;
+  #close(own: OwnMirror, id: number): void {
+    clearInterval(this.#checkTimer);
+    const untilMs = performance.now() + CLOSE_WITHIN_MS;
+    while (performance.now() < untilMs && this.#step(own.applier));
+    own.close({ isOrderly: true });
+    this.#own = null;
+    this.#owner.post({ id, value: undefined });
+    this.#owner.close();
+  }
+}

@@ -1,18 +1,18 @@
 /** Inputs become rows once, in order (docs/architecture.md#data-flow). */
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Applier, type Work } from '../../../src/mirror/writer/applier.ts';
+import { Applier, type Task } from '../../../src/mirror/writer/applier.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { appended } from '../direct-writer.ts';
 import { delivery, detail, DirectWriter, item, readInput, rows, T0, values } from '../mirror-file.ts';
 import { dump } from '../projected.ts';
 
 const tea = detail('10', [{ id: '100', levels: { 1: 5 } }]);
-const read = (found = tea): Work => ({
+const read = (found = tea): Task => ({
   kind: 'input',
   input: readInput('10', found, { sentAtMs: T0 }),
 });
-const noted: Work = { kind: 'command', name: 'noteMinute', args: { minute: 7, values: {} } };
+const noted: Task = { kind: 'command', name: 'noteMinute', args: { minute: 7, values: {} } };
 
 function arrived({ writer }: DirectWriter, ...bodies: readonly Uint8Array[]): void {
   writer.inbox.append(appended(bodies.map((body) => ({ body, arrivedAtMs: T0 }))));
@@ -53,8 +53,8 @@ test('applies the whole inbox before a read', () => {
     delivery(`r${n}`, item({ old: 1_000 - n, new: 999 - n, update_time: T0 + n })),
   );
   arrived(made, ...chain);
-  const works = [read(detail('10', [{ id: '100', levels: { 1: 7 } }]))];
-  const results = [applier.step(works), applier.step(works), applier.step(works)].map(
+  const tasks = [read(detail('10', [{ id: '100', levels: { 1: 7 } }]))];
+  const results = [applier.step(tasks), applier.step(tasks), applier.step(tasks)].map(
     (step) => step?.results.length,
   );
   expect(results).toEqual([0, 0, 1]);
