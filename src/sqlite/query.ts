@@ -24,7 +24,7 @@ export interface Built<Row> extends SQLWrapper {
 }
 
 /** A parameter of the query for each property. */
-export type Given<Args> = { readonly [Name in keyof Args]: PlaceholderOf };
+export type Params<Args> = { readonly [Name in keyof Args]: PlaceholderOf };
 
 type Bound<Args> = [keyof Args] extends [never] ? [] : [args: Args];
 
@@ -40,19 +40,19 @@ export interface Query<Args, Row> {
 export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 
 /** @param build is called once, on first use. Every value except the parameters becomes part of the text. */
-export function query<Row, Args = object>(build: (given: Given<Args>) => Built<Row>): Query<Args, Row> {
+export function query<Row, Args = object>(build: (params: Params<Args>) => Built<Row>): Query<Args, Row> {
   return queryOf(build, (statement: Statement<unknown[], Row>) => statement);
 }
 
 /** A query of one column: its rows are values. */
 export function queryColumn<Value, Args = object>(
-  build: (given: Given<Args>) => Built<Readonly<Record<string, Value>>>,
+  build: (params: Params<Args>) => Built<Readonly<Record<string, Value>>>,
 ): Query<Args, Value> {
   return queryOf(build, (statement: Statement<unknown[], Value>) => statement.pluck());
 }
 
 function queryOf<Row, Args>(
-  build: (given: Given<Args>) => SQLWrapper,
+  build: (params: Params<Args>) => SQLWrapper,
   configure: (statement: Statement<unknown[], Row>) => Statement<unknown[], Row>,
 ): Query<Args, Row> {
   let text: string | null = null;
@@ -60,7 +60,7 @@ function queryOf<Row, Args>(
   const statement = (db: Db): Statement<unknown[], Row> => {
     let prepared = byConnection.get(db);
     if (prepared === undefined) {
-      text ??= plannedOnce(textOf(build(PARAMETERS as Given<Args>)));
+      text ??= plannedOnce(textOf(build(PARAMETERS as Params<Args>)));
       prepared = configure(db.prepare<unknown[], Row>(text));
       byConnection.set(db, prepared);
     }

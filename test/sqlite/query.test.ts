@@ -15,7 +15,7 @@ import {
   scalar,
   select,
   withBooleans,
-  type Given,
+  type Params,
 } from '../../src/sqlite/query.ts';
 
 const authors = sqliteTable('authors', {
@@ -41,13 +41,13 @@ function library(): Db {
   return db;
 }
 
-const BOOKS = query((given: Given<{ below: string; limit: number }>) =>
+const BOOKS = query((params: Params<{ below: string; limit: number }>) =>
   select({ id: books.bookId, author: authors.name, isLent: flag(eq(books.state, 'lent')) })
     .from(books)
     .leftJoin(authors, eq(authors.authorId, books.authorId))
-    .where(lt(books.bookId, given.below))
+    .where(lt(books.bookId, params.below))
     .orderBy(asc(books.bookId))
-    .limit(given.limit),
+    .limit(params.limit),
 );
 
 test('names columns by the fields, whichever table they come from', () => {
@@ -68,10 +68,10 @@ test('names columns by the fields, whichever table they come from', () => {
 
 test('writes values into the text, so that a partial index is used', () => {
   const db = library();
-  const lent = query((given: Given<{ authorId: number }>) =>
+  const lent = query((params: Params<{ authorId: number }>) =>
     select({ id: books.bookId })
       .from(books)
-      .where(and(eq(books.state, 'lent'), eq(books.authorId, given.authorId))),
+      .where(and(eq(books.state, 'lent'), eq(books.authorId, params.authorId))),
   );
   const texts: string[] = [];
   const spied = new Proxy(db, {
@@ -120,19 +120,19 @@ test('takes counts, conditions and values from other tables', () => {
 
 test('takes ids from a list', () => {
   const db = library();
-  const given = { idsJson: JSON.stringify(['c', 'x', 'a']) };
-  const unknown = query(({ idsJson }: Given<{ idsJson: string }>) =>
+  const params = { idsJson: JSON.stringify(['c', 'x', 'a']) };
+  const unknown = query(({ idsJson }: Params<{ idsJson: string }>) =>
     select({ id: LISTED_ID })
       .from(listOf(idsJson))
       .leftJoin(books, eq(books.bookId, LISTED_ID))
       .where(sql`${books.bookId} is null`),
   );
-  expect(unknown.all(db, given)).toEqual([{ id: 'x' }]);
-  const listed = queryColumn(({ idsJson }: Given<{ idsJson: string }>) =>
+  expect(unknown.all(db, params)).toEqual([{ id: 'x' }]);
+  const listed = queryColumn(({ idsJson }: Params<{ idsJson: string }>) =>
     select({ id: books.bookId })
       .from(books)
       .where(isListed(books.bookId, idsJson))
       .orderBy(asc(books.bookId)),
   );
-  expect(listed.all(db, given)).toEqual(['a', 'c']);
+  expect(listed.all(db, params)).toEqual(['a', 'c']);
 });

@@ -16,7 +16,7 @@ import {
   sql,
 } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { query, queryColumn, select, type Given, type RowOf } from '../../sqlite/query.ts';
+import { query, queryColumn, select, type Params, type RowOf } from '../../sqlite/query.ts';
 import { changes, SHARE_BITS } from '../file/schema.ts';
 import { mirrorChanges, mirrorStatus } from '../file/view-columns.ts';
 
@@ -30,12 +30,12 @@ const POSITION = query(() =>
   }).from(mirrorStatus),
 );
 
-const AFTER = query((given: Given<{ after: number; limit: number }>) =>
+const AFTER = query((params: Params<{ after: number; limit: number }>) =>
   select(getViewSelectedFields(mirrorChanges))
     .from(mirrorChanges)
-    .where(gt(mirrorChanges.seq, given.after))
+    .where(gt(mirrorChanges.seq, params.after))
     .orderBy(asc(mirrorChanges.seq))
-    .limit(given.limit),
+    .limit(params.limit),
 );
 
 type Standing = RowOf<typeof POSITION>;
@@ -64,19 +64,19 @@ export function changesAfter(
 }
 
 /** In index order: by reason, then by number. */
-const DRIFT = query((given: Given<{ reason: DriftReason; before: number; limit: number }>) =>
+const DRIFT = query((params: Params<{ reason: DriftReason; before: number; limit: number }>) =>
   select(getViewSelectedFields(mirrorChanges))
     .from(mirrorChanges)
     .where(
       and(
         eq(mirrorChanges.source, 'read'),
         ne(mirrorChanges.reason, 'first_read'),
-        eq(mirrorChanges.reason, given.reason),
-        lt(mirrorChanges.seq, given.before),
+        eq(mirrorChanges.reason, params.reason),
+        lt(mirrorChanges.seq, params.before),
       ),
     )
     .orderBy(desc(mirrorChanges.seq))
-    .limit(given.limit),
+    .limit(params.limit),
 );
 
 export function driftBefore(
@@ -94,14 +94,14 @@ export function driftBefore(
 export const SHARE = sql<number>`${changes.seq} >> ${SHARE_BITS}`;
 
 const OF_VARIANT = query(
-  (given: Given<{ share: number; variantId: string; beforeSeq: number; limit: number }>) =>
+  (params: Params<{ share: number; variantId: string; beforeSeq: number; limit: number }>) =>
     select(getTableColumns(changes))
       .from(changes)
       .where(
-        and(eq(SHARE, given.share), eq(changes.variantId, given.variantId), lt(changes.seq, given.beforeSeq)),
+        and(eq(SHARE, params.share), eq(changes.variantId, params.variantId), lt(changes.seq, params.beforeSeq)),
       )
       .orderBy(desc(changes.seq))
-      .limit(given.limit),
+      .limit(params.limit),
 );
 
 /** Newest first. A share without the variant costs a microsecond. */

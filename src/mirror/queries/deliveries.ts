@@ -5,7 +5,7 @@ import type { ChangeBranch } from '../../core/merge/change-outcome.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
 import { and, desc, eq, lt, min, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { query, queryColumn, select, type Given, type RowOf } from '../../sqlite/query.ts';
+import { query, queryColumn, select, type Params, type RowOf } from '../../sqlite/query.ts';
 import { parseDelivery } from '../../store-api/delivery.ts';
 import { deadLetters, deliveries } from '../file/schema.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
@@ -61,22 +61,22 @@ interface Before {
   readonly limit: number;
 }
 
-const ROWS = query((given: Given<Before>) =>
+const ROWS = query((params: Params<Before>) =>
   select(COLUMNS)
     .from(inbox)
     .leftJoin(deliveries, eq(deliveries.inboxSeq, inbox.seq))
-    .where(and(lt(inbox.seq, given.beforeSeq), eq(inbox.kind, 'delivery')))
+    .where(and(lt(inbox.seq, params.beforeSeq), eq(inbox.kind, 'delivery')))
     .orderBy(desc(inbox.seq))
-    .limit(given.limit),
+    .limit(params.limit),
 );
 
-const WITH_DEAD_LETTERS = query((given: Given<Before>) => {
+const WITH_DEAD_LETTERS = query((params: Params<Before>) => {
   const listed = select({ deadSeq: deadLetters.inboxSeq })
     .from(deadLetters)
-    .where(lt(deadLetters.inboxSeq, given.beforeSeq))
+    .where(lt(deadLetters.inboxSeq, params.beforeSeq))
     .groupBy(deadLetters.inboxSeq)
     .orderBy(desc(deadLetters.inboxSeq))
-    .limit(given.limit)
+    .limit(params.limit)
     .as('listed');
   return select(COLUMNS)
     .from(listed)
@@ -87,10 +87,10 @@ const WITH_DEAD_LETTERS = query((given: Given<Before>) => {
 
 type Row = RowOf<typeof ROWS>;
 
-const BODY = queryColumn((given: Given<{ seq: number }>) =>
+const BODY = queryColumn((params: Params<{ seq: number }>) =>
   select({ body: inbox.body })
     .from(inbox)
-    .where(and(eq(inbox.seq, given.seq), eq(inbox.kind, 'delivery'))),
+    .where(and(eq(inbox.seq, params.seq), eq(inbox.kind, 'delivery'))),
 );
 
 const FIRST = queryColumn(() => select({ seq: min(inbox.seq) }).from(inbox));

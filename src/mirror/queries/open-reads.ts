@@ -2,7 +2,7 @@
 import type { SQL } from 'drizzle-orm';
 import { and, asc, eq, gt, isNotNull, isNull, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { countOf, query, select, type Given, type RowOf } from '../../sqlite/query.ts';
+import { countOf, query, select, type Params, type RowOf } from '../../sqlite/query.ts';
 import { dueReads, products, stockLevels, variants } from '../file/schema.ts';
 
 interface MissingRows {
@@ -41,7 +41,7 @@ const MISSING_LEVELS = countOf(
 );
 
 const readsWhere = (condition: SQL) =>
-  query((given: Given<{ after: string; limit: number }>) =>
+  query((params: Params<{ after: string; limit: number }>) =>
     select({
       productId: dueReads.productId,
       /** null if no read has shown the product. */
@@ -58,9 +58,9 @@ const readsWhere = (condition: SQL) =>
     })
       .from(dueReads)
       .leftJoin(products, eq(products.productId, dueReads.productId))
-      .where(and(condition, gt(dueReads.productId, given.after)))
+      .where(and(condition, gt(dueReads.productId, params.after)))
       .orderBy(asc(dueReads.productId))
-      .limit(given.limit),
+      .limit(params.limit),
   );
 
 const OPEN_READS = {

@@ -1,6 +1,6 @@
 import { asc, count, desc, eq, gte, min, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { query, scalar, select, withBooleans, type Given, type RowOf } from '../../sqlite/query.ts';
+import { query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
 import { dueReads, minutes, serviceState } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
 
@@ -66,10 +66,10 @@ export interface NotedMinute {
   readonly values: Readonly<Record<string, number>>;
 }
 
-const NOTED = query((given: Given<{ sinceMs: number }>) =>
+const NOTED = query((params: Params<{ sinceMs: number }>) =>
   select({ minute: minutes.minute, valuesJson: minutes.valuesJson })
     .from(minutes)
-    .where(gte(minutes.minute, sql`${given.sinceMs} / 60000`))
+    .where(gte(minutes.minute, sql`${params.sinceMs} / 60000`))
     .orderBy(asc(minutes.minute)),
 );
 

@@ -13,7 +13,7 @@ import {
   query,
   queryColumn,
   select,
-  type Given,
+  type Params,
   type RowOf,
 } from '../../sqlite/query.ts';
 import {
@@ -36,7 +36,7 @@ interface Room extends Now {
   readonly limit: number;
 }
 
-const REQUESTED = query((given: Given<Room>) =>
+const REQUESTED = query((params: Params<Room>) =>
   select({
     productId: dueReadRows.productId,
     priority: dueReadRows.priority,
@@ -46,46 +46,46 @@ const REQUESTED = query((given: Given<Room>) =>
     .from(dueReadRows)
     .where(
       and(
-        lte(dueReadRows.notBeforeMs, given.nowMs),
-        lte(dueReadRows.retryAtMs, given.nowMs),
+        lte(dueReadRows.notBeforeMs, params.nowMs),
+        lte(dueReadRows.retryAtMs, params.nowMs),
         eq(dueReadRows.parked, 0),
-        not(isListed(dueReadRows.productId, given.exclude)),
+        not(isListed(dueReadRows.productId, params.exclude)),
       ),
     )
     .orderBy(asc(dueReadRows.priority), asc(dueReadRows.attempts), asc(dueReadRows.firstMadeAtMs))
-    .limit(given.limit),
+    .limit(params.limit),
 );
 
 export type DueRead = Readonly<RowOf<typeof REQUESTED>>;
 
 /** The read of the row's product waits after a failure. */
-const isRetryAwaited = (given: Given<Now>) =>
-  or(eq(dueReadRows.parked, 1), gt(dueReadRows.retryAtMs, given.nowMs));
+const isRetryAwaited = (params: Params<Now>) =>
+  or(eq(dueReadRows.parked, 1), gt(dueReadRows.retryAtMs, params.nowMs));
 
 /** The row of `due_reads` says when the product is read; a row that is only held says nothing about that. */
-const isRowDecisive = (given: Given<Now>) => or(eq(dueReadRows.held, 0), isRetryAwaited(given));
+const isRowDecisive = (params: Params<Now>) => or(eq(dueReadRows.held, 0), isRetryAwaited(params));
 
 /**
  * Once a read has failed, the product's row in `due_reads` says when it is read. A request that is not due yet, or held,
  * keeps no other reason waiting.
  */
-const isFree = (productId: SQLiteColumn, given: Given<Now>) =>
+const isFree = (productId: SQLiteColumn, params: Params<Now>) =>
   and(
-    not(isListed(productId, given.exclude)),
+    not(isListed(productId, params.exclude)),
     not(
       existsIn(
         dueReadRows,
         and(
           eq(dueReadRows.productId, productId),
           isNotNull(dueReadRows.failedAtMs),
-          or(lte(dueReadRows.notBeforeMs, given.nowMs), isRetryAwaited(given)),
+          or(lte(dueReadRows.notBeforeMs, params.nowMs), isRetryAwaited(params)),
         ),
       ),
     ),
   );
 
 /** One row per gap, longest due first; only the first few are read. */
-const GAPS = query((given: Given<Now>) =>
+const GAPS = query((params: Params<Now>) =>
   select({
     productId: sql<string>`${variants.productId}`,
     priority: sql<number>`${PRIORITY.gap}`,
@@ -96,9 +96,9 @@ const GAPS = query((given: Given<Now>) =>
     .where(
       and(
         eq(variants.variantId, gaps.variantId),
-        lte(gaps.dueAtMs, given.nowMs),
+        lte(gaps.dueAtMs, params.nowMs),
         isNotNull(variants.productId),
-        isFree(variants.productId, given),
+        isFree(variants.productId, params),
       ),
     )
     .orderBy(asc(gaps.dueAtMs)),
@@ -109,20 +109,20 @@ interface BarrierRoom extends Room {
   readonly priority: number;
 }
 
-const untried = (given: Given<BarrierRoom>) => ({
+const untried = (params: Params<BarrierRoom>) => ({
   productId: products.productId,
-  priority: sql<number>`${given.priority}`,
+  priority: sql<number>`${params.priority}`,
   attempts: sql<number>`0`,
 });
 
 /** Products of which `instant` is before the barrier, in the order of it. */
 const behindBarrier = (instant: SQLiteColumn, sorted: typeof asc) =>
-  query((given: Given<BarrierRoom>) =>
-    select(untried(given))
+  query((params: Params<BarrierRoom>) =>
+    select(untried(params))
       .from(products)
-      .where(and(isNull(products.goneAtMs), lt(instant, given.barrierMs), isFree(products.productId, given)))
+      .where(and(isNull(products.goneAtMs), lt(instant, params.barrierMs), isFree(products.productId, params)))
       .orderBy(sorted(instant))
-      .limit(given.limit),
+      .limit(params.limit),
   );
 
 const UNREAD = behindBarrier(products.readAtMs, asc);
@@ -225,20 +225,20 @@ export function nextReads(db: Db, args: NextReadsArgs): NextReads {
 }
 
 /** A request does not exempt the product: more urgent ones may keep it waiting. A retry would take another's turn. */
-const FAIR = queryColumn((given: Given<{ exclude: string; readBeforeMs: number }>) =>
+const FAIR = queryColumn((params: Params<{ exclude: string; readBeforeMs: number }>) =>
   select({ productId: products.productId })
     .from(products)
     .where(
       and(
         isNull(products.goneAtMs),
-        not(isListed(products.productId, given.exclude)),
+        not(isListed(products.productId, params.exclude)),
         not(
           existsIn(
             dueReadRows,
             and(eq(dueReadRows.productId, products.productId), gt(dueReadRows.attempts, 0)),
           ),
         ),
-        lt(products.readAtMs, given.readBeforeMs),
+        lt(products.readAtMs, params.readBeforeMs),
       ),
     )
     .orderBy(asc(products.readAtMs))
@@ -246,36 +246,36 @@ const FAIR = queryColumn((given: Given<{ exclude: string; readBeforeMs: number }
 );
 
 /** No row of `due_reads` leads to a read of the product: it has none, or one that only the mass-removal guard holds. */
-const isUnasked = (given: Given<Now>) =>
+const isUnasked = (params: Params<Now>) =>
   and(
     isNull(products.goneAtMs),
-    not(isListed(products.productId, given.exclude)),
-    not(existsIn(dueReadRows, and(eq(dueReadRows.productId, products.productId), isRowDecisive(given)))),
+    not(isListed(products.productId, params.exclude)),
+    not(existsIn(dueReadRows, and(eq(dueReadRows.productId, products.productId), isRowDecisive(params)))),
   );
 
-const READ_LONG_AGO = queryColumn((given: Given<Room & { readonly readBeforeMs: number }>) =>
+const READ_LONG_AGO = queryColumn((params: Params<Room & { readonly readBeforeMs: number }>) =>
   select({ productId: products.productId })
     .from(products)
-    .where(and(isUnasked(given), lt(products.readAtMs, given.readBeforeMs)))
+    .where(and(isUnasked(params), lt(products.readAtMs, params.readBeforeMs)))
     .orderBy(asc(products.readAtMs))
-    .limit(given.limit),
+    .limit(params.limit),
 );
 
-const OLDEST_EVIDENCE = queryColumn((given: Given<Room>) =>
+const OLDEST_EVIDENCE = queryColumn((params: Params<Room>) =>
   select({ productId: products.productId })
     .from(products)
-    .where(isUnasked(given))
+    .where(isUnasked(params))
     .orderBy(asc(products.evidenceAtMs))
-    .limit(given.limit),
+    .limit(params.limit),
 );
 
-const VERIFICATION_COUNTS = query((given: Given<{ readBeforeMs: number }>) =>
+const VERIFICATION_COUNTS = query((params: Params<{ readBeforeMs: number }>) =>
   select({
     products: liveCounts.products,
     /** Products read before the instant. */
     overdueAtEnd: countOf(
       products,
-      and(isNull(products.goneAtMs), lt(products.readAtMs, given.readBeforeMs)),
+      and(isNull(products.goneAtMs), lt(products.readAtMs, params.readBeforeMs)),
     ),
   }).from(liveCounts),
 );
@@ -286,8 +286,8 @@ export function verificationCounts(db: Db, args: { readonly readBeforeMs: number
   return VERIFICATION_COUNTS.one(db, args);
 }
 
-const BUNDLES_DUE = query((given: Given<{ nowMs: number }>) =>
-  select({ id: mirrorState.id }).from(mirrorState).where(lte(mirrorState.bundlesDueAtMs, given.nowMs)),
+const BUNDLES_DUE = query((params: Params<{ nowMs: number }>) =>
+  select({ id: mirrorState.id }).from(mirrorState).where(lte(mirrorState.bundlesDueAtMs, params.nowMs)),
 );
 
 /** A component of a bundle has changed, and the reads of the bundles are due. */
@@ -295,28 +295,28 @@ export function areBundlesDue(db: Db, args: { readonly nowMs: number }): boolean
   return BUNDLES_DUE.get(db, args) !== undefined;
 }
 
-const UNREAD_SINCE = queryColumn((given: Given<{ idsJson: string; sinceMs: number }>) =>
+const UNREAD_SINCE = queryColumn((params: Params<{ idsJson: string; sinceMs: number }>) =>
   select({ productId: LISTED_ID })
-    .from(listOf(given.idsJson))
+    .from(listOf(params.idsJson))
     .leftJoin(products, eq(products.productId, LISTED_ID))
-    .where(or(isNull(products.productId), lt(products.readAtMs, given.sinceMs))),
+    .where(or(isNull(products.productId), lt(products.readAtMs, params.sinceMs))),
 );
 
 export function unreadSince(
   db: Db,
   args: { readonly productIds: readonly string[]; readonly sinceMs: number },
 ): string[] {
-  const given = { idsJson: JSON.stringify(args.productIds), sinceMs: args.sinceMs };
-  return UNREAD_SINCE.all(db, given);
+  const params = { idsJson: JSON.stringify(args.productIds), sinceMs: args.sinceMs };
+  return UNREAD_SINCE.all(db, params);
 }
 
-const NOT_MIRRORED = queryColumn((given: Given<{ idsJson: string }>) =>
+const NOT_MIRRORED = queryColumn((params: Params<{ idsJson: string }>) =>
   select({ productId: LISTED_ID })
-    .from(listOf(given.idsJson))
+    .from(listOf(params.idsJson))
     .where(not(existsIn(products, and(eq(products.productId, LISTED_ID), isNull(products.goneAtMs))))),
 );
 
 export function notMirrored(db: Db, args: { readonly productIds: readonly string[] }): string[] {
-  const given = { idsJson: JSON.stringify(args.productIds) };
-  return NOT_MIRRORED.all(db, given);
+  const params = { idsJson: JSON.stringify(args.productIds) };
+  return NOT_MIRRORED.all(db, params);
 }

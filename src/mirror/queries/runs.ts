@@ -25,7 +25,7 @@ import {
   query,
   queryColumn,
   select,
-  type Given,
+  type Params,
   type RowOf,
 } from '../../sqlite/query.ts';
 import { runOf } from '../file/run-row.ts';
@@ -36,16 +36,16 @@ const RUNNING = query(() =>
   select(getTableColumns(runs)).from(runs).where(eq(runs.state, 'running')).orderBy(asc(runs.id)),
 );
 
-const BY_ID = query((given: Given<{ id: number }>) =>
-  select(getTableColumns(runs)).from(runs).where(eq(runs.id, given.id)),
+const BY_ID = query((params: Params<{ id: number }>) =>
+  select(getTableColumns(runs)).from(runs).where(eq(runs.id, params.id)),
 );
 
-const BEFORE = query((given: Given<{ before: number; limit: number }>) =>
+const BEFORE = query((params: Params<{ before: number; limit: number }>) =>
   select(getTableColumns(runs))
     .from(runs)
-    .where(lt(runs.id, given.before))
+    .where(lt(runs.id, params.before))
     .orderBy(desc(runs.id))
-    .limit(given.limit),
+    .limit(params.limit),
 );
 
 export function runningRuns(db: Db): Run[] {
@@ -76,7 +76,7 @@ const IS_FIRST: SQL = sql`${isNull(serviceState.lastFullSyncAtMs)} and not ${exi
   and(eq(runs.state, 'running'), eq(runs.kind, 'initial')),
 )}`;
 
-const RUN_AFTER_BARRIER = query((given: Given<{ nowMs: number }>) =>
+const RUN_AFTER_BARRIER = query((params: Params<{ nowMs: number }>) =>
   select({
     /** Deliveries may have been missed until then. */
     trustedAfterMs: mirrorState.trustedAfterMs,
@@ -94,7 +94,7 @@ const RUN_AFTER_BARRIER = query((given: Given<{ nowMs: number }>) =>
             gte(runs.readAfterMs, mirrorState.trustedAfterMs),
             or(
               inArray(runs.state, ['running', 'done']),
-              gt(runs.finishedAtMs, sql`${given.nowMs} - ${AFTER_FAILED_RUN_MS}`),
+              gt(runs.finishedAtMs, sql`${params.nowMs} - ${AFTER_FAILED_RUN_MS}`),
             ),
           ),
         ),
@@ -109,9 +109,9 @@ export function runAfterBarrier(db: Db, args: { readonly nowMs: number }): RunAf
   return RUN_AFTER_BARRIER.get(db, args) ?? null;
 }
 
-const ABSENT = queryColumn((given: Given<{ idsJson: string }>) =>
+const ABSENT = queryColumn((params: Params<{ idsJson: string }>) =>
   select({ productId: LISTED_ID })
-    .from(listOf(given.idsJson))
+    .from(listOf(params.idsJson))
     .leftJoin(products, eq(products.productId, LISTED_ID))
     .where(or(isNull(products.productId), isNotNull(products.goneAtMs), isNotNull(products.missingAtMs))),
 );

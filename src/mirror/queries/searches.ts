@@ -13,7 +13,7 @@ import {
   select,
   withBooleans,
   type Flag,
-  type Given,
+  type Params,
 } from '../../sqlite/query.ts';
 import { dueReads, liveCounts, products, runs, variants } from '../file/schema.ts';
 
@@ -23,10 +23,10 @@ const HAS_MISSED_ONCE = and(
 );
 
 /** A list since then and a read of every product since it was named. The second search needs no second read of all. */
-const isInVain = (given: Given<{ listedFromMs: number; oldestReadMs: number }>) =>
+const isInVain = (params: Params<{ listedFromMs: number; oldestReadMs: number }>) =>
   and(
-    lte(variants.lookupAtMs, given.listedFromMs),
-    lte(sql`iif(${HAS_MISSED_ONCE}, ${variants.missingAtMs}, ${variants.lookupAtMs})`, given.oldestReadMs),
+    lte(variants.lookupAtMs, params.listedFromMs),
+    lte(sql`iif(${HAS_MISSED_ONCE}, ${variants.missingAtMs}, ${variants.lookupAtMs})`, params.oldestReadMs),
   );
 
 const lastStart = (condition: SQL | undefined) =>
@@ -54,9 +54,9 @@ interface SoughtArgs {
   readonly oldestReadMs: number;
 }
 
-const SOUGHT = query((given: Given<SoughtArgs>) => {
-  const isSought = lte(variants.lookupAtMs, given.nowMs);
-  const isUnlisted = and(isSought, gt(variants.lookupAtMs, given.listedFromMs));
+const SOUGHT = query((params: Params<SoughtArgs>) => {
+  const isSought = lte(variants.lookupAtMs, params.nowMs);
+  const isUnlisted = and(isSought, gt(variants.lookupAtMs, params.listedFromMs));
   return select({
     earliestMs: scalar(
       select({ atMs: min(variants.lookupAtMs) })
@@ -84,14 +84,14 @@ const SOUGHT = query((given: Given<SoughtArgs>) => {
     ),
     /** A variant was missed once, and its second search needs a list. */
     isConfirming: existsIn(variants, and(isUnlisted, HAS_MISSED_ONCE)),
-    hasConclusion: existsIn(variants, isInVain(given)),
+    hasConclusion: existsIn(variants, isInVain(params)),
   }).from(liveCounts);
 });
 
-const FIRST_SOUGHT = queryColumn((given: Given<{ nowMs: number }>) =>
+const FIRST_SOUGHT = queryColumn((params: Params<{ nowMs: number }>) =>
   select({ variantId: variants.variantId })
     .from(variants)
-    .where(lte(variants.lookupAtMs, given.nowMs))
+    .where(lte(variants.lookupAtMs, params.nowMs))
     .limit(1),
 );
 
@@ -128,10 +128,10 @@ export type SearchFacts = Readonly<NonNullable<ReturnType<typeof searchFacts>>>;
 /** Further variants follow in the next step. */
 const AT_ONCE = 500;
 
-const IN_VAIN = query((given: Given<{ listedFromMs: number; oldestReadMs: number }>) =>
+const IN_VAIN = query((params: Params<{ listedFromMs: number; oldestReadMs: number }>) =>
   select({ variantId: variants.variantId, isAgain: flag(sql`${HAS_MISSED_ONCE}`) })
     .from(variants)
-    .where(isInVain(given))
+    .where(isInVain(params))
     .orderBy(asc(variants.lookupAtMs))
     .limit(AT_ONCE),
 );

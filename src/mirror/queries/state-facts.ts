@@ -11,7 +11,7 @@ import {
   queryColumn,
   select,
   withBooleans,
-  type Given,
+  type Params,
 } from '../../sqlite/query.ts';
 import { dueReads, liveCounts, mirrorState, products, serviceState, variants } from '../file/schema.ts';
 
@@ -20,7 +20,7 @@ const WAITING_MS = 15 * 60_000;
 const IS_GIVEN_UP = and(isNotNull(dueReads.failedAtMs), eq(dueReads.givenUp, 1));
 const GIVEN_UP = select({ productId: dueReads.productId }).from(dueReads).where(IS_GIVEN_UP);
 
-const FACTS = query((given: Given<{ nowMs: number | null }>) =>
+const FACTS = query((params: Params<{ nowMs: number | null }>) =>
   select({
     epoch: serviceState.epoch,
     trustedAfterMs: mirrorState.trustedAfterMs,
@@ -41,7 +41,7 @@ const FACTS = query((given: Given<{ nowMs: number | null }>) =>
       dueReads,
       and(
         eq(dueReads.isSuspect, 1),
-        lt(dueReads.firstMadeAtMs, sql`coalesce(${given.nowMs}, ${serviceState.clockMs}) - ${WAITING_MS}`),
+        lt(dueReads.firstMadeAtMs, sql`coalesce(${params.nowMs}, ${serviceState.clockMs}) - ${WAITING_MS}`),
         notInArray(dueReads.productId, GIVEN_UP),
       ),
     ),
@@ -66,9 +66,9 @@ export function stateFacts(db: Db, { nowMs }: { readonly nowMs: number | null })
 
 export type StateFacts = Readonly<ReturnType<typeof stateFacts>>;
 
-const KNOWN = queryColumn((given: Given<{ idsJson: string }>) =>
+const KNOWN = queryColumn((params: Params<{ idsJson: string }>) =>
   select({ variantId: variants.variantId })
-    .from(listOf(given.idsJson))
+    .from(listOf(params.idsJson))
     .innerJoin(variants, eq(variants.variantId, LISTED_ID))
     .where(and(isNotNull(variants.productId), isNull(variants.goneAtMs))),
 );

@@ -2,7 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { desc, eq, gt, isNotNull, max, and, asc, min, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { countOf, query, scalar, select, withBooleans, type Given, type RowOf } from '../../sqlite/query.ts';
+import { countOf, query, scalar, select, withBooleans, type Params, type RowOf } from '../../sqlite/query.ts';
 import { inbox } from '../../inbox/inbox-table.ts';
 import { deadLetters, dueReads, liveCounts as counts, mirrorState, serviceState } from '../file/schema.ts';
 import { mirrorStatus } from '../file/view-columns.ts';
@@ -122,7 +122,7 @@ function pragma(db: Db, name: 'page_count' | 'page_size'): number {
   return db.pragma(name, { simple: true }) as number;
 }
 
-const FAILURE = query((given: Given<{ productId: string }>) =>
+const FAILURE = query((params: Params<{ productId: string }>) =>
   select({
     attempts: dueReads.attempts,
     faults: dueReads.faults,
@@ -130,7 +130,7 @@ const FAILURE = query((given: Given<{ productId: string }>) =>
     isGivenUp: dueReads.givenUp,
   })
     .from(dueReads)
-    .where(eq(dueReads.productId, given.productId)),
+    .where(eq(dueReads.productId, params.productId)),
 );
 
 const NO_FAILURE: RowOf<typeof FAILURE> = { attempts: 0, faults: 0, failedAtMs: null, isGivenUp: 0 };

@@ -3,7 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { and, asc, eq, getViewSelectedFields, gt, gte, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import { query, select, type Given, type Query, type RowOf } from '../../sqlite/query.ts';
+import { query, select, type Params, type Query, type RowOf } from '../../sqlite/query.ts';
 import { fewSuspects, isDistrusted } from '../file/suspicion.ts';
 import { mirrorSellable, mirrorStock, mirrorVariants } from '../file/view-columns.ts';
 import { position, type Position } from './changes.ts';
@@ -45,7 +45,7 @@ type Pages<Row> = Readonly<Record<Indexed | 'all', Rows<Row>>>;
 /** @param rowsWhere the query for the rows after the start that satisfy a further condition. */
 function pagesOf<Row>(
   columns: Readonly<Record<Indexed, SQLiteColumn>>,
-  rowsWhere: (condition: (given: Given<Start>) => SQL | undefined) => Rows<Row>,
+  rowsWhere: (condition: (params: Params<Start>) => SQL | undefined) => Rows<Row>,
 ): Pages<Row> {
   return {
     all: rowsWhere(() => undefined),
@@ -57,23 +57,23 @@ function pagesOf<Row>(
 
 /** Also rows of the last variant that the previous page has shown. */
 const SELLABLE = pagesOf(mirrorSellable, (condition) =>
-  query((given: Given<Start>) =>
+  query((params: Params<Start>) =>
     select(getViewSelectedFields(mirrorSellable))
       .from(mirrorSellable)
-      .where(and(condition(given), gte(mirrorSellable.variant_id, given.variantId)))
+      .where(and(condition(params), gte(mirrorSellable.variant_id, params.variantId)))
       .orderBy(asc(mirrorSellable.variant_id), asc(mirrorSellable.warehouse_id)),
   ),
 );
 
 const STOCK = pagesOf(mirrorStock, (condition) =>
-  query((given: Given<Start>) =>
+  query((params: Params<Start>) =>
     select(getViewSelectedFields(mirrorStock))
       .from(mirrorStock)
       .where(
         and(
-          condition(given),
+          condition(params),
           sql`(${mirrorStock.variant_id}, ${mirrorStock.warehouse_id})
-            > (${given.variantId}, ${given.warehouseId})`,
+            > (${params.variantId}, ${params.warehouseId})`,
         ),
       )
       .orderBy(asc(mirrorStock.variant_id), asc(mirrorStock.warehouse_id)),
@@ -81,10 +81,10 @@ const STOCK = pagesOf(mirrorStock, (condition) =>
 );
 
 const VARIANTS = pagesOf(mirrorVariants, (condition) =>
-  query((given: Given<Start>) =>
+  query((params: Params<Start>) =>
     select(getViewSelectedFields(mirrorVariants))
       .from(mirrorVariants)
-      .where(and(condition(given), gt(mirrorVariants.variant_id, given.variantId)))
+      .where(and(condition(params), gt(mirrorVariants.variant_id, params.variantId)))
       .orderBy(asc(mirrorVariants.variant_id)),
   ),
 );

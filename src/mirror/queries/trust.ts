@@ -1,6 +1,6 @@
 /** Which rows of `mirror_sellable` are not trusted (docs/http-api.md#trust). */
 import type { Db } from '../../sqlite/open.ts';
-import { isListed, query, select, type Given, type RowOf } from '../../sqlite/query.ts';
+import { isListed, query, select, type Params, type RowOf } from '../../sqlite/query.ts';
 import { fewSuspects, isDistrusted, MOST_LISTED, type WhyNot } from '../file/suspicion.ts';
 import { mirrorSellable, mirrorStatus } from '../file/view-columns.ts';
 
@@ -26,8 +26,8 @@ const FIRST = query(() =>
 );
 
 /** One statement for all variants is four times faster than one for each. */
-const OF_VARIANTS = query((given: Given<{ idsJson: string }>) =>
-  select(COLUMNS).from(mirrorSellable).where(isListed(mirrorSellable.variant_id, given.idsJson)),
+const OF_VARIANTS = query((params: Params<{ idsJson: string }>) =>
+  select(COLUMNS).from(mirrorSellable).where(isListed(mirrorSellable.variant_id, params.idsJson)),
 );
 
 type Row = Readonly<RowOf<typeof FIRST>>;

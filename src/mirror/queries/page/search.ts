@@ -3,7 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { and, desc, eq, inArray, or, sql } from '../../../sqlite/drizzle.ts';
 import type { Db } from '../../../sqlite/open.ts';
-import { queryColumn, select, type Given } from '../../../sqlite/query.ts';
+import { queryColumn, select, type Params } from '../../../sqlite/query.ts';
 import { changes, variants } from '../../file/schema.ts';
 import { SHARE, sharesNewestFirst } from '../changes.ts';
 
@@ -15,24 +15,24 @@ type SearchHit =
 /** Forty million changes, in ten milliseconds. */
 const SHARES_LOOKED_AT = 5_000;
 
-const VARIANTS = queryColumn((given: Given<{ text: string; typed: string }>) => {
+const VARIANTS = queryColumn((params: Params<{ text: string; typed: string }>) => {
   const idsWhere = (condition: SQL) =>
     select({ variantId: variants.variantId }).from(variants).where(condition);
-  return idsWhere(eq(variants.variantId, given.text))
-    .union(idsWhere(inArray(variants.sku, [given.text, given.typed])))
-    .union(idsWhere(eq(variants.productId, given.text)))
+  return idsWhere(eq(variants.variantId, params.text))
+    .union(idsWhere(inArray(variants.sku, [params.text, params.typed])))
+    .union(idsWhere(eq(variants.productId, params.text)))
     .limit(2);
 });
 
-const DELIVERY = queryColumn((given: Given<{ share: number; text: string }>) => {
+const DELIVERY = queryColumn((params: Params<{ share: number; text: string }>) => {
   /** The feed's indexes hold the last four characters of both ids. */
   const isText = (column: SQLiteColumn) =>
-    and(sql`substr(${column}, -4) = substr(${given.text}, -4)`, eq(column, given.text));
+    and(sql`substr(${column}, -4) = substr(${params.text}, -4)`, eq(column, params.text));
   return select({ seq: changes.inboxSeq })
     .from(changes)
     .where(
       and(
-        eq(SHARE, given.share),
+        eq(SHARE, params.share),
         eq(changes.source, 'webhook'),
         or(isText(changes.requestId), isText(changes.orderId)),
       ),

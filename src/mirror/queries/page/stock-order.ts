@@ -11,7 +11,7 @@ import {
   select,
   type Built,
   type Flag,
-  type Given,
+  type Params,
   type Query,
 } from '../../../sqlite/query.ts';
 import { stockLevels, variants } from '../../file/schema.ts';
@@ -67,53 +67,53 @@ interface Stretch {
   readonly start: Readonly<Record<WayName, Value>>;
 }
 
-type Build = (given: Given<Place>, way: Way) => Built<StockKey>;
+type Build = (params: Params<Place>, way: Way) => Built<StockKey>;
 
 function stretch(start: Stretch['start'], build: Build): Stretch {
-  const keysOf = (way: Way) => query<StockKey, Place>((given) => build(given, way));
+  const keysOf = (way: Way) => query<StockKey, Place>((params) => build(params, way));
   return { keys: { rising: keysOf(WAYS.rising), falling: keysOf(WAYS.falling) }, start };
 }
 
 const NO_VALUE = { rising: null, falling: null };
 
-const BY_ID = stretch(NO_VALUE, (given, { beyond, sorted }) =>
+const BY_ID = stretch(NO_VALUE, (params, { beyond, sorted }) =>
   select({ value: sql<Value>`null`, variantId: variants.variantId })
     .from(variants)
-    .where(sql`${variants.variantId} ${beyond} ${given.variantId}`)
+    .where(sql`${variants.variantId} ${beyond} ${params.variantId}`)
     .orderBy(sql`${variants.variantId} ${sorted}`)
-    .limit(given.count),
+    .limit(params.count),
 );
 
-const BY_SKU = stretch({ rising: '', falling: '\u{10ffff}' }, (given, { beyond, sorted }) =>
+const BY_SKU = stretch({ rising: '', falling: '\u{10ffff}' }, (params, { beyond, sorted }) =>
   select({ value: sql<Value>`${variants.sku}`, variantId: variants.variantId })
     .from(variants)
-    .where(sql`(${variants.sku}, ${variants.variantId}) ${beyond} (${given.value}, ${given.variantId})`)
+    .where(sql`(${variants.sku}, ${variants.variantId}) ${beyond} (${params.value}, ${params.variantId})`)
     .orderBy(sql`${variants.sku} ${sorted}`, sql`${variants.variantId} ${sorted}`)
-    .limit(given.count),
+    .limit(params.count),
 );
 
-const WITHOUT_SKU = stretch(NO_VALUE, (given, { beyond, sorted }) =>
+const WITHOUT_SKU = stretch(NO_VALUE, (params, { beyond, sorted }) =>
   select({ value: sql<Value>`null`, variantId: variants.variantId })
     .from(variants)
-    .where(and(isNull(variants.sku), sql`${variants.variantId} ${beyond} ${given.variantId}`))
+    .where(and(isNull(variants.sku), sql`${variants.variantId} ${beyond} ${params.variantId}`))
     .orderBy(sql`${variants.variantId} ${sorted}`)
-    .limit(given.count),
+    .limit(params.count),
 );
 
-const BY_CHANGE = stretch({ rising: -1, falling: Number.MAX_SAFE_INTEGER }, (given, { beyond, sorted }) => {
+const BY_CHANGE = stretch({ rising: -1, falling: Number.MAX_SAFE_INTEGER }, (params, { beyond, sorted }) => {
   const keysOf = (table: typeof variants | typeof stockLevels) =>
     select({ value: sql<Value>`${table.changeSeq}`, variantId: sql<string>`${table.variantId}` })
       .from(table)
       .where(
         and(
           isNull(table.goneAtMs),
-          sql`(${table.changeSeq}, ${table.variantId}) ${beyond} (${given.value}, ${given.variantId})`,
+          sql`(${table.changeSeq}, ${table.variantId}) ${beyond} (${params.value}, ${params.variantId})`,
         ),
       );
   return keysOf(variants)
     .union(keysOf(stockLevels))
     .orderBy(sql`1 ${sorted}`, sql`2 ${sorted}`)
-    .limit(given.count);
+    .limit(params.count);
 });
 
 const STRETCHES: Readonly<Record<StockOrder['by'], readonly Stretch[]>> = {
@@ -158,17 +158,17 @@ interface Among extends StockKey {
 
 const amongBy = (value: SQL<Value>) => {
   const keysOf = ({ beyond, sorted }: Way) =>
-    query<StockKey, Among>((given) => {
+    query<StockKey, Among>((params) => {
       const placed = select({ value, variantId: variants.variantId })
-        .from(listOf(given.idsJson))
+        .from(listOf(params.idsJson))
         .innerJoin(variants, eq(variants.variantId, LISTED_ID))
         .as('placed');
       const isBeyond = sql`
         (placed.value is null, coalesce(placed.value, ''), ${placed.variantId})
-          ${beyond} (${given.value} is null, coalesce(${given.value}, ''), ${given.variantId})`;
+          ${beyond} (${params.value} is null, coalesce(${params.value}, ''), ${params.variantId})`;
       return select({ value: sql<Value>`placed.value`, variantId: placed.variantId })
         .from(placed)
-        .where(sql`${given.isFirst} or ${isBeyond}`)
+        .where(sql`${params.isFirst} or ${isBeyond}`)
         .orderBy(
           sql`placed.value is null ${sorted}`,
           sql`placed.value ${sorted}`,

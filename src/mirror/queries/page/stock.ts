@@ -24,7 +24,7 @@ import {
   queryColumn,
   select,
   type Flag,
-  type Given,
+  type Params,
   type RowOf,
 } from '../../../sqlite/query.ts';
 import { products, stockLevels, variants } from '../../file/schema.ts';
@@ -72,20 +72,20 @@ interface Typed {
   readonly typed: string;
 }
 
-const NAMED = queryColumn((given: Given<Typed>) => {
+const NAMED = queryColumn((params: Params<Typed>) => {
   const idsWhere = (condition: SQL | undefined) =>
     select({ variantId: variants.variantId }).from(variants).where(condition);
   /** A prefix ends before its successor: U+10FFFF is above every character of a SKU. */
-  const skuBegins = (prefix: Given<Typed>[keyof Typed], name: string) => {
+  const skuBegins = (prefix: Params<Typed>[keyof Typed], name: string) => {
     const few = idsWhere(and(gte(variants.sku, prefix), lt(variants.sku, sql`${prefix} || char(1114111)`)))
       .limit(FEW + 1)
       .as(name);
     return select({ variantId: few.variantId }).from(few);
   };
-  return idsWhere(eq(variants.variantId, given.text))
-    .union(idsWhere(eq(variants.productId, given.text)))
-    .union(skuBegins(given.text, 'by_text'))
-    .union(skuBegins(given.typed, 'by_typed'));
+  return idsWhere(eq(variants.variantId, params.text))
+    .union(idsWhere(eq(variants.productId, params.text)))
+    .union(skuBegins(params.text, 'by_text'))
+    .union(skuBegins(params.typed, 'by_typed'));
 });
 
 interface Wanted {
@@ -99,8 +99,8 @@ interface Wanted {
   readonly limit: number;
 }
 
-function isWanted(given: Given<Wanted>): SQL | undefined {
-  const contains = (text: SQL) => sql`instr(lower(${text}), ${given.lower}) > 0`;
+function isWanted(params: Params<Wanted>): SQL | undefined {
+  const contains = (text: SQL) => sql`instr(lower(${text}), ${params.lower}) > 0`;
   const hasLevel = (condition: SQL) =>
     existsIn(
       stockLevels,
@@ -109,29 +109,29 @@ function isWanted(given: Given<Wanted>): SQL | undefined {
   return and(
     isNull(variants.goneAtMs),
     or(
-      sql`${given.lower} = ''`,
-      eq(variants.variantId, given.text),
-      eq(variants.productId, given.text),
+      sql`${params.lower} = ''`,
+      eq(variants.variantId, params.text),
+      eq(variants.productId, params.text),
       contains(sql`coalesce(${variants.sku}, '')`),
       contains(sql`${variants.name}`),
       contains(sql`coalesce(${products.name}, '')`),
     ),
-    or(sql`${given.warehouseId} is null`, hasLevel(eq(stockLevels.warehouseId, given.warehouseId))),
-    or(sql`${given.suspect} = 0`, sql.raw(SUSPECT_TOTAL), hasLevel(isNotNull(stockLevels.unexplainedAtMs))),
-    or(sql`${given.empty} = 0`, lte(variants.availableQty, 0), hasLevel(lte(stockLevels.qty, 0))),
+    or(sql`${params.warehouseId} is null`, hasLevel(eq(stockLevels.warehouseId, params.warehouseId))),
+    or(sql`${params.suspect} = 0`, sql.raw(SUSPECT_TOTAL), hasLevel(isNotNull(stockLevels.unexplainedAtMs))),
+    or(sql`${params.empty} = 0`, lte(variants.availableQty, 0), hasLevel(lte(stockLevels.qty, 0))),
   );
 }
 
 /** Finds the places of the wanted variants in a list of keys. */
 const wantedOf = (isHead: SQL | undefined) =>
-  queryColumn((given: Given<Wanted>) =>
+  queryColumn((params: Params<Wanted>) =>
     select({ place: sql<number>`listed.key` })
-      .from(listOf(given.keysJson))
+      .from(listOf(params.keysJson))
       .crossJoin(variants)
       .leftJoin(products, eq(products.productId, variants.productId))
-      .where(and(eq(variants.variantId, sql`listed.value ->> 0`), isHead, isWanted(given)))
+      .where(and(eq(variants.variantId, sql`listed.value ->> 0`), isHead, isWanted(params)))
       .orderBy(sql`listed.rowid`)
-      .limit(given.limit),
+      .limit(params.limit),
   );
 
 const WANTED = wantedOf(undefined);
@@ -207,7 +207,7 @@ interface Ids {
   readonly idsJson: string;
 }
 
-const VARIANTS = query((given: Given<Ids>) =>
+const VARIANTS = query((params: Params<Ids>) =>
   select({
     variantId: variants.variantId,
     productId: variants.productId,
@@ -222,13 +222,13 @@ const VARIANTS = query((given: Given<Ids>) =>
     /** The latest change of the variant or of a stock level. */
     changeSeq: LATEST_CHANGE,
   })
-    .from(listOf(given.idsJson))
+    .from(listOf(params.idsJson))
     .innerJoin(variants, eq(variants.variantId, LISTED_ID))
     .leftJoin(products, eq(products.productId, variants.productId))
     .orderBy(sql`listed.key`),
 );
 
-const STOCK_LEVELS = query((given: Given<Ids>) =>
+const STOCK_LEVELS = query((params: Params<Ids>) =>
   select({
     variantId: mirrorStock.variant_id,
     warehouseId: mirrorStock.warehouse_id,
@@ -241,19 +241,19 @@ const STOCK_LEVELS = query((given: Given<Ids>) =>
     verifiedAtMs: mirrorStock.verified_at,
     suspect: mirrorStock.suspect,
   })
-    .from(listOf(given.idsJson))
+    .from(listOf(params.idsJson))
     .innerJoin(mirrorStock, eq(mirrorStock.variant_id, LISTED_ID))
     .orderBy(sql`listed.key`, asc(mirrorStock.warehouse_id)),
 );
 
-const SELLABLE = query((given: Given<Ids>) =>
+const SELLABLE = query((params: Params<Ids>) =>
   select({
     variantId: mirrorSellable.variant_id,
     warehouseId: mirrorSellable.warehouse_id,
     whyNot: mirrorSellable.why_not,
   })
     .from(mirrorSellable)
-    .where(isListed(mirrorSellable.variant_id, given.idsJson)),
+    .where(isListed(mirrorSellable.variant_id, params.idsJson)),
 );
 
 export interface StockLevelRow extends Omit<RowOf<typeof STOCK_LEVELS>, 'variantId' | 'suspect'> {
@@ -270,10 +270,10 @@ export interface StockVariant extends Omit<RowOf<typeof VARIANTS>, 'suspect'> {
 }
 
 export function variantsWithLevels(db: Db, variantIds: readonly string[]): StockVariant[] {
-  const given = { idsJson: JSON.stringify(variantIds) };
-  const levels = Map.groupBy(STOCK_LEVELS.all(db, given), ({ variantId }) => variantId);
-  const sellable = Map.groupBy(SELLABLE.all(db, given), ({ variantId }) => variantId);
-  return VARIANTS.all(db, given).map(({ suspect, ...variant }) => {
+  const params = { idsJson: JSON.stringify(variantIds) };
+  const levels = Map.groupBy(STOCK_LEVELS.all(db, params), ({ variantId }) => variantId);
+  const sellable = Map.groupBy(SELLABLE.all(db, params), ({ variantId }) => variantId);
+  return VARIANTS.all(db, params).map(({ suspect, ...variant }) => {
     const sold = sellable.get(variant.variantId) ?? [];
     const rowOf = (warehouseId: string | null) => sold.find((row) => row.warehouseId === warehouseId);
     const own = (levels.get(variant.variantId) ?? []).map((level) => {

@@ -1,7 +1,7 @@
 import type { Change, Gap } from '../../../core/model.ts';
 import { asc, eq, getTableColumns } from '../../../sqlite/drizzle.ts';
 import type { Db } from '../../../sqlite/open.ts';
-import { query, select, type Given, type RowOf } from '../../../sqlite/query.ts';
+import { query, select, type Params, type RowOf } from '../../../sqlite/query.ts';
 import { productDetailSchema } from '../../../store-api/contract/schemas.ts';
 import { snapshotOf } from '../../../store-api/snapshot.ts';
 import { dueReads, gaps, productDetails, products, variants } from '../../file/schema.ts';
@@ -13,7 +13,7 @@ interface DetailLevel {
   readonly qty: number;
 }
 
-const VARIANT = query((given: Given<{ variantId: string }>) =>
+const VARIANT = query((params: Params<{ variantId: string }>) =>
   select({
     upc: variants.upc,
     goneAtMs: variants.goneAtMs,
@@ -25,10 +25,10 @@ const VARIANT = query((given: Given<{ variantId: string }>) =>
     .from(variants)
     .leftJoin(products, eq(products.productId, variants.productId))
     .leftJoin(productDetails, eq(productDetails.productId, variants.productId))
-    .where(eq(variants.variantId, given.variantId)),
+    .where(eq(variants.variantId, params.variantId)),
 );
 
-const DUE_READ = query((given: Given<{ productId: string | null }>) =>
+const DUE_READ = query((params: Params<{ productId: string | null }>) =>
   select({
     reason: dueReads.reason,
     firstMadeAtMs: dueReads.firstMadeAtMs,
@@ -39,13 +39,13 @@ const DUE_READ = query((given: Given<{ productId: string | null }>) =>
     failedAtMs: dueReads.failedAtMs,
   })
     .from(dueReads)
-    .where(eq(dueReads.productId, given.productId)),
+    .where(eq(dueReads.productId, params.productId)),
 );
 
-const GAPS = query((given: Given<{ variantId: string }>) =>
+const GAPS = query((params: Params<{ variantId: string }>) =>
   select(getTableColumns(gaps))
     .from(gaps)
-    .where(eq(gaps.variantId, given.variantId))
+    .where(eq(gaps.variantId, params.variantId))
     .orderBy(asc(gaps.warehouseId), asc(gaps.inboxSeq))
     .limit(100),
 );
