@@ -15,14 +15,8 @@ import { productIds, whole } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { createProgress } from './shared/progress.ts';
-import {
-  lookAtAll,
-  rowsIn,
-  type DifferingValue,
-  type Rows,
-  type ProductReading,
-  type Verdict,
-} from './verify/looks.ts';
+import { checkAll, type Verdict } from './verify/check-all.ts';
+import { rowsIn, type DifferingValue, type ProductReading, type Rows } from './verify/compare.ts';
 
 interface VerifyOptions {
   readonly sample?: number;
@@ -93,12 +87,12 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
       (drawn.length > 0 ? drawn : [...(await listed(store)), ...pluck(PRODUCT_IDS)].slice(0, sample));
     const ids = [...new Set(chosen)];
     const [storeId] = pluck('SELECT store_id FROM mirror_state WHERE store_id IS NOT NULL');
-    verdict = await lookAtAll(
+    verdict = await checkAll(
       {
         signal,
         concurrency: service.maxConcurrency,
         isNamed: product !== undefined,
-        see: sightsOf(store, rowsIn(db), storeId),
+        read: readerOf(store, rowsIn(db), storeId),
         onProgress: (done, drift) => progress.show({ done, total: ids.length, drift }),
       },
       ids,
@@ -148,7 +142,7 @@ async function listed({ client, throttle, signal }: PacedStore): Promise<string[
 }
 
 /** @param mirrored the id of the mirrored store; undefined before the first read. */
-function sightsOf(
+function readerOf(
   { client, throttle, signal }: PacedStore,
   rows: (productId: string) => Rows,
   mirrored: string | undefined,

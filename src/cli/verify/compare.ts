@@ -1,9 +1,7 @@
-/** Compares products in the store and in the mirror, and looks again where a change may be in transit. */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** Compares one product in the store with the mirror. */
 import type { ProductSnapshot } from '../../core/input.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepareRows } from '../../sqlite/prepared.ts';
-import { ServiceError } from '../../store-api/transport/errors.ts';
 
 interface Value {
   readonly what: 'product' | 'total' | 'level';
@@ -26,30 +24,21 @@ export interface Row extends Value {
 
 export type Rows = ReadonlyMap<string, Row>;
 
+/** The rows of the mirror before and after the store's answer. */
 export interface ProductReading {
   readonly before: Rows;
-  readonly after: Rows;
+  /** null if the store does not have the product. */
   readonly answer: ProductSnapshot | null;
+  readonly after: Rows;
 }
 
 export type DifferingValue = ReturnType<typeof differingValueOf>;
 
-interface Difference {
+export interface Difference {
   readonly key: string;
   readonly value: DifferingValue;
-  /** Equal for two looks if neither side changed between them; null if the mirror changed during this look. */
+  /** Equal for two checks if neither side changed between them; null if the mirror changed during this one. */
   readonly fingerprint: string | null;
-}
-
-export interface Verdict {
-  products: number;
-  totals: number;
-  levels: number;
-  /** Differed twice while neither side changed. */
-  readonly drift: DifferingValue[];
-  /** Differed at every look, and changed between them. */
-  readonly undecided: DifferingValue[];
-  readonly unread: { readonly product_id: string; readonly error: string }[];
 }
 
 const PRODUCT: Value = { what: 'product', variant_id: null, warehouse_id: null, qty: null };
@@ -154,93 +143,4 @@ function differingValueOf(
     as_of: row?.as_of ?? null,
     verified_at: row?.verified_at ?? null,
   };
-}
-
-interface LooksDeps {
-  readonly see: (productId: string) => Promise<ProductReading>;
-  readonly concurrency: number;
-  /** The user named the products, so one that neither side has is an error. */
-  readonly isNamed: boolean;
-  readonly onProgress: (done: number, drift: number) => void;
-  readonly signal: AbortSignal;
-  /** Longer than the replicas' lag (2 s) and a webhook's transit. */
-  readonly againAfterMs?: number;
-}
-
-const AGAIN_AFTER_MS = 3_000;
-const MAX_LOOKS = 6;
-const MAX_FAILURES = 6;
-const IDLE_MS = 50;
-/** Other failures would also affect further requests. */
-const OF_ONE_PRODUCT: ReadonlySet<string> = new Set(['rejected', 'contract', 'unavailable', 'rate_limited']);
-
-interface Task {
-  readonly productId: string;
-  readonly notBeforeMs: number;
-  readonly failures: number;
-  readonly earlier: readonly (readonly Difference[])[];
-}
-
-/** @throws ServiceError if further requests would fail too; Error for another store; the signal's reason. */
-export async function lookAtAll(deps: LooksDeps, productIds: readonly string[]): Promise<Verdict> {
-  const { see, concurrency, isNamed, onProgress, signal, againAfterMs = AGAIN_AFTER_MS } = deps;
-  const verdict: Verdict = { products: 0, totals: 0, levels: 0, drift: [], undecided: [], unread: [] };
-  const fresh = productIds.values();
-  /** In the order in which they are due. */
-  const again: Task[] = [];
-  let underWay = 0;
-
-  const next = (): Task | undefined => {
-    if (again[0] !== undefined && again[0].notBeforeMs <= performance.now()) return again.shift();
-    const { value, done } = fresh.next();
-    return done === true ? undefined : { productId: value, notBeforeMs: 0, failures: 0, earlier: [] };
-  };
-  const lookAt = async (task: Task): Promise<Task | null> => {
-    const { productId, failures, earlier } = task;
-    let sight;
-    try {
-      sight = await see(productId);
-    } catch (error) {
-      if (!(error instanceof ServiceError) || !OF_ONE_PRODUCT.has(error.kind)) throw error;
-      if (error.kind !== 'rejected' && failures + 1 < MAX_FAILURES) {
-        return { ...task, failures: failures + 1 };
-      }
-      verdict.unread.push({ product_id: productId, error: error.message });
-      return null;
-    }
-    const { totals, levels, differences } = compare(productId, sight);
-    const isDrift = ({ fingerprint }: Difference): boolean =>
-      fingerprint !== null && earlier.at(-1)?.some((before) => before.fingerprint === fingerprint) === true;
-    const open = differences.filter((each) => !isDrift(each));
-    if (open.length > 0 && earlier.length + 1 < MAX_LOOKS) {
-      return { ...task, earlier: [...earlier, differences] };
-    }
-    if (isNamed && sight.answer === null && sight.before.size + sight.after.size === 0) {
-      verdict.unread.push({ product_id: productId, error: 'neither the store nor the mirror has it' });
-    }
-    verdict.totals += totals;
-    verdict.levels += levels;
-    verdict.drift.push(...differences.filter(isDrift).map(({ value }) => value));
-    const neverEqual = open.filter(({ key }) =>
-      earlier.every((before) => before.some((each) => each.key === key)),
-    );
-    verdict.undecided.push(...neverEqual.map(({ value }) => value));
-    return null;
-  };
-  const work = async (): Promise<void> => {
-    for (;;) {
-      signal.throwIfAborted();
-      const task = next();
-      if (task !== undefined) {
-        underWay += 1;
-        const retry = await lookAt(task);
-        if (retry !== null) again.push({ ...retry, notBeforeMs: performance.now() + againAfterMs });
-        else onProgress((verdict.products += 1), verdict.drift.length);
-        underWay -= 1;
-      } else if (again.length === 0 && underWay === 0) return;
-      else await sleep(IDLE_MS, undefined, { signal });
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, work));
-  return verdict;
 }

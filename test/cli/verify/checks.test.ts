@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isEqual } from '../../../src/cli/verify.ts';
-import { compare, keyOf, lookAtAll, rowsIn, type Row, type Rows } from '../../../src/cli/verify/looks.ts';
+import { checkAll } from '../../../src/cli/verify/check-all.ts';
+import { compare, keyOf, rowsIn, type Row, type Rows } from '../../../src/cli/verify/compare.ts';
 import { productDetailSchema } from '../../../src/store-api/contract/schemas.ts';
 import { snapshotOf } from '../../../src/store-api/snapshot.ts';
 import { detail, DirectWriter, T0, type VariantDetail } from '../../mirror/mirror-file.ts';
@@ -83,8 +84,8 @@ describe('compare', () => {
     }));
 
   test('counts what is equal', () => {
-    const sight = { before: one(5), answer: answerOf({ id: '100', levels: { 1: 5 } }), after: one(5) };
-    expect(compare('10', sight)).toEqual({ totals: 1, levels: 1, differences: [] });
+    const reading = { before: one(5), answer: answerOf({ id: '100', levels: { 1: 5 } }), after: one(5) };
+    expect(compare('10', reading)).toEqual({ totals: 1, levels: 1, differences: [] });
   });
 
   test('finds a difference around which the mirror did not move', () => {
@@ -132,15 +133,15 @@ describe('compare', () => {
 });
 
 /**
- * @param valuesAt at each look, the mirror's `change_seq` and quantity, and the store's quantities of variants 7
+ * @param valuesAt at each check, the mirror's `change_seq` and quantity, and the store's quantities of variants 7
  * and 8.
  */
-async function verdictOf(valuesAt: (look: number) => readonly [held: number, seven: number, eight: number]) {
-  let looks = 0;
-  const verdict = await lookAtAll(
+async function verdictOf(valuesAt: (check: number) => readonly [held: number, seven: number, eight: number]) {
+  let checks = 0;
+  const verdict = await checkAll(
     {
-      see: () => {
-        const [held, seven, eight] = valuesAt(++looks);
+      read: () => {
+        const [held, seven, eight] = valuesAt(++checks);
         const rows = holding(
           [
             ['total', '7', null, held],
@@ -162,29 +163,29 @@ async function verdictOf(valuesAt: (look: number) => readonly [held: number, sev
     },
     ['10'],
   );
-  return { looks, verdict };
+  return { checks, verdict };
 }
 
-describe('lookAtAll', () => {
-  test('proves a difference by two equal looks', async () => {
-    const { looks, verdict } = await verdictOf(() => [5, 5, 4]);
-    expect(looks).toBe(2);
+describe('checkAll', () => {
+  test('proves a difference by two equal checks', async () => {
+    const { checks, verdict } = await verdictOf(() => [5, 5, 4]);
+    expect(checks).toBe(2);
     expect(verdict).toMatchObject({ undecided: [], drift: [{ variant_id: '8', mirror: 5, service: 4 }] });
   });
 
   test.each<[what: string, valuesAt: Parameters<typeof verdictOf>[0]]>([
-    ['the store moves', (look) => [5, 5, 5 + look]],
-    ['the mirror moves', (look) => [look, look, 9]],
-    ['both move with a steady offset', (look) => [look, look, look + 5]],
-  ])('leaves a difference undecided after six looks if %s', async (_, valuesAt) => {
-    const { looks, verdict } = await verdictOf(valuesAt);
-    expect(looks).toBe(6);
+    ['the store moves', (check) => [5, 5, 5 + check]],
+    ['the mirror moves', (check) => [check, check, 9]],
+    ['both move with a steady offset', (check) => [check, check, check + 5]],
+  ])('leaves a difference undecided after six checks if %s', async (_, valuesAt) => {
+    const { checks, verdict } = await verdictOf(valuesAt);
+    expect(checks).toBe(6);
     expect(verdict).toMatchObject({ drift: [], unread: [], undecided: [{ variant_id: '8' }] });
     expect(isEqual(verdict)).toBe(false);
   });
 
   test('counts a moving value as equal once it was equal', async () => {
-    const { verdict } = await verdictOf((look) => [look, look + (look === 3 ? 0 : 5), look + 5]);
+    const { verdict } = await verdictOf((check) => [check, check + (check === 3 ? 0 : 5), check + 5]);
     expect(verdict).toMatchObject({ drift: [], undecided: [{ variant_id: '8' }] });
   });
 });
