@@ -1,72 +1,22 @@
-/** Opens the mirror next to its inbox: at every start, and as the only recovery (docs/architecture.md#start). */
+/**
+ * Opens the mirror next to its inbox: at every start, and as the only recovery (docs/architecture.md#start). new-epoch.ts
+ * decides; this file does.
+ */
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
-import { inboxEnds, readReceiver, type InboxEnds } from '../inbox/inbox-file.ts';
+import { inboxEnds } from '../inbox/inbox-file.ts';
 import { removeDatabase } from '../sqlite/database-files.ts';
 import { isDamage, SqliteFault } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
 import { doneOrClosed, type Db } from '../sqlite/open.ts';
-import { prepareRows } from '../sqlite/prepared.ts';
 import { transact } from '../sqlite/transact.ts';
 import { bringInstantsBack } from './file/instants.ts';
 import { isMirrorFile } from './file/known-mirror.ts';
 import { openWriter } from './file/open-writer.ts';
+import { areRowsAhead, CLOCK_BACK_MS, inboxPosition, mirrorPosition, whyNewEpoch } from './new-epoch.ts';
 import { noteHandedOut, readHandedOut, type HandedOut } from './numbers-note.ts';
 import { FORGET_FAILURES, FORGET_UNASKED } from './writer/failures.ts';
-
-/** Where the mirror's file stands. */
-export interface MirrorPosition extends HandedOut {
-  /** The inbox that it follows; null before its first start. */
-  readonly inboxId: string | null;
-  /** The last applied row of the inbox, and its arrival; null if none was applied. */
-  readonly inboxSeq: number;
-  readonly inboxRowAtMs: number | null;
-  /** Own clock at the last heartbeat or start, epoch ms. */
-  readonly clockMs: number | null;
-  /** Written by `backup`, and not started since. */
-  readonly isBackup: boolean;
-}
-
-export interface InboxPosition extends InboxEnds {
-  readonly inboxId: string;
-  /** Arrival of the row that the mirror applied last; null if the inbox has no such row. */
-  readonly appliedRowAtMs: number | null;
-  /** Latest arrival of the rows that the mirror has not applied; null if it has applied all. */
-  readonly latestUnappliedAtMs: number | null;
-}
-
-/** The clock of a process stands at most this far behind the one before it; if further, that one was wrong. */
-export const CLOCK_BACK_MS = 30_000;
-
-/** @returns why a new epoch begins, or null if the mirror continues. */
-export function whyNewEpoch(
-  mirror: MirrorPosition,
-  inbox: InboxPosition,
-  handedOut: HandedOut | null,
-  nowMs: number,
-): string | null {
-  if (mirror.isBackup) return 'the mirror was restored from a backup';
-  if (mirror.clockMs !== null && mirror.clockMs > nowMs + CLOCK_BACK_MS) {
-    return 'the machine’s clock was ahead when the mirror wrote its rows';
-  }
-  if (mirror.inboxId === null) return 'the mirror has not been started before';
-  if (mirror.inboxId !== inbox.inboxId) return 'the mirror belongs to another inbox';
-  if (mirror.inboxSeq > inbox.lastSeq) return 'the inbox is older than the mirror';
-  if (mirror.inboxSeq + 1 < inbox.firstSeq) return 'the mirror is older than the inbox reaches back';
-  if (mirror.inboxRowAtMs !== null && mirror.inboxRowAtMs !== inbox.appliedRowAtMs) {
-    return 'the inbox was replaced by an older copy';
-  }
-  // Applied, they would ask for reads at instants that may be hours away.
-  if (areRowsAhead(inbox, nowMs)) return 'the machine’s clock was ahead when the receiver wrote its rows';
-  if (handedOut === null) return null;
-  const isOlder = handedOut.epoch !== mirror.epoch || handedOut.changeSeq > mirror.changeSeq;
-  return isOlder ? 'the mirror is older than what its readers have seen' : null;
-}
-
-function areRowsAhead({ latestUnappliedAtMs }: InboxPosition, nowMs: number): boolean {
-  return latestUnappliedAtMs !== null && latestUnappliedAtMs > nowMs + CLOCK_BACK_MS;
-}
 
 export interface NewEpoch {
   /** null if no reader is known to have seen an earlier one. */
@@ -105,42 +55,60 @@ export function startMirror(path: string, inbox: Db, options: StartOptions): Sta
 
 function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMirror {
   const handedOut = readHandedOut(path);
-  const found = existsSync(path) ? openFound(path, options, handedOut !== null || isMirrorFile(path)) : null;
-  if (found !== null && typeof found !== 'string') {
-    const mirror = mirrorPosition(found);
-    const why = whyNewEpoch(mirror, inboxPosition(inbox, mirror.inboxSeq), handedOut, options.nowMs);
-    if (why === null) {
-      // Not live on the heartbeat of the run before. A kill before the first heartbeat leaves rows of this clock.
-      found
-        .prepare<[Pick<StartOptions, 'nowMs'>]>(
-          `
-          UPDATE service_state SET
-            clock_ms = max(coalesce(clock_ms, @nowMs), @nowMs),
-            state = 'stale',
-            state_cause = 'starting'`,
-        )
-        .run({ nowMs: options.nowMs });
-      return { db: found, newEpoch: null };
-    }
-    const changeSeq = Math.max(mirror.changeSeq, handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
-    const epoch = newEpochNextTo(inbox, {
-      ...options,
-      changeSeq,
-      clockMs: mirror.clockMs,
-      isFirst: false,
-    });
-    const db = doneOrClosed(found, (kept) => beginEpoch(kept, epoch));
-    noteHandedOut(path, epoch);
-    return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo: null } };
+  const start: Start = { inbox, path, options, handedOut };
+  if (!existsSync(path)) {
+    const why = handedOut === null ? null : 'the mirror’s file is missing';
+    return startEmpty(start, { why, movedTo: null });
   }
-  const movedTo = found === null ? null : moveAside(path);
-  const isFirst = handedOut === null && movedTo === null;
+  const opened = openFound(path, options, handedOut !== null || isMirrorFile(path));
+  if (typeof opened !== 'string') return startWith(opened, start);
+  return startEmpty(start, { why: opened, movedTo: moveAside(path) });
+}
+
+interface Start {
+  readonly inbox: Db;
+  readonly path: string;
+  readonly options: StartOptions;
+  readonly handedOut: HandedOut | null;
+}
+
+/** Continues with a sound file, or begins a new epoch in it: its rows are kept, suspect. */
+function startWith(db: Db, { inbox, path, options, handedOut }: Start): StartedMirror {
+  const mirror = mirrorPosition(db);
+  const why = whyNewEpoch(mirror, inboxPosition(inbox, mirror.inboxSeq), handedOut, options.nowMs);
+  if (why === null) {
+    continueEpoch(db, options);
+    return { db, newEpoch: null };
+  }
+  const changeSeq = Math.max(mirror.changeSeq, handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
+  const epoch = newEpochNextTo(inbox, { ...options, changeSeq, clockMs: mirror.clockMs, isFirst: false });
+  doneOrClosed(db, (kept) => beginEpoch(kept, epoch));
+  noteHandedOut(path, epoch);
+  return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo: null } };
+}
+
+/** Begins the first epoch, or one after a file that is lost. @param why null for the first. */
+function startEmpty(
+  { inbox, path, options, handedOut }: Start,
+  { why, movedTo }: Pick<NewEpoch, 'why' | 'movedTo'>,
+): StartedMirror {
+  const isFirst = why === null;
   const changeSeq = isFirst ? 0 : (handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
   const epoch = newEpochNextTo(inbox, { ...options, changeSeq, clockMs: null, isFirst });
   const db = createMirror(path, (created) => beginEpoch(created, epoch));
   noteHandedOut(path, epoch);
-  const why = isFirst ? null : (found ?? 'the mirror’s file is missing');
   return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo } };
+}
+
+function continueEpoch(db: Db, options: StartOptions): void {
+  // Not live on the heartbeat of the run before. A kill before the first heartbeat leaves rows of this clock.
+  db.prepare<[Pick<StartOptions, 'nowMs'>]>(
+    `
+    UPDATE service_state SET
+      clock_ms = max(coalesce(clock_ms, @nowMs), @nowMs),
+      state = 'stale',
+      state_cause = 'starting'`,
+  ).run({ nowMs: options.nowMs });
 }
 
 /**
@@ -255,43 +223,6 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
     db.exec(FORGET_UNASKED);
     db.exec('DELETE FROM deliveries');
   });
-}
-
-function inboxPosition(inbox: Db, appliedSeq: number): InboxPosition {
-  const appliedRowAtMs = inbox
-    .prepare<[number], number>('SELECT arrived_at_ms FROM inbox WHERE seq = ?')
-    .pluck()
-    .get(appliedSeq);
-  // The clock may have stepped back between two of these rows, so the last one need not be the latest.
-  const latestUnappliedAtMs = inbox
-    .prepare<[number], number | null>('SELECT max(arrived_at_ms) FROM inbox WHERE seq > ?')
-    .pluck()
-    .get(appliedSeq);
-  const { inboxId } = readReceiver(inbox);
-  return {
-    ...inboxEnds(inbox),
-    inboxId,
-    appliedRowAtMs: appliedRowAtMs ?? null,
-    latestUnappliedAtMs: latestUnappliedAtMs ?? null,
-  };
-}
-
-export function mirrorPosition(db: Db): MirrorPosition {
-  const row = prepareRows<[], Omit<MirrorPosition, 'isBackup'> & { readonly isBackup: number }>(
-    db,
-    {
-      epoch: 'service_state.epoch',
-      changeSeq: 'mirror_state.change_seq',
-      inboxId: 'service_state.inbox_id',
-      inboxSeq: 'mirror_state.inbox_seq',
-      inboxRowAtMs: 'service_state.inbox_row_at_ms',
-      clockMs: 'service_state.clock_ms',
-      isBackup: 'service_state.is_backup',
-    },
-    (columns) => `SELECT ${columns} FROM mirror_state, service_state`,
-  ).get();
-  if (row === undefined) throw new SqliteFault('damaged', `${db.name} has no state.`);
-  return { ...row, isBackup: row.isBackup === 1 };
 }
 
 function moveAside(path: string): string {

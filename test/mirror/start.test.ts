@@ -14,14 +14,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { numbersPath, noteHandedOut, readHandedOut } from '../../src/mirror/numbers-note.ts';
 import {
-  ASIDE,
   mirrorPosition,
-  startMirror,
   whyNewEpoch,
   type InboxPosition,
   type MirrorPosition,
-  type StartedMirror,
-} from '../../src/mirror/start.ts';
+} from '../../src/mirror/new-epoch.ts';
+import { ASIDE, startMirror, type StartedMirror } from '../../src/mirror/start.ts';
 import { openForQueries, serveQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { Applier } from '../../src/mirror/writer/applier.ts';
 import { openOwnMirror } from '../../src/mirror/writer/serve-apply.ts';

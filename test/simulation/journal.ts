@@ -7,7 +7,7 @@ import type { MirrorStateRow } from '../../src/core/model.ts';
 import type { InboxRow } from '../../src/inbox/inbox-file.ts';
 import { readMissed } from '../../src/inbox/missed.ts';
 import { bringInstantsBack } from '../../src/mirror/file/instants.ts';
-import { CLOCK_BACK_MS } from '../../src/mirror/start.ts';
+import { CLOCK_BACK_MS } from '../../src/mirror/new-epoch.ts';
 import { SqliteTables } from '../../src/mirror/writer/sqlite-tables.ts';
 import type { Task } from '../../src/mirror/writer/applier.ts';
 import type { Db } from '../../src/sqlite/open.ts';

@@ -6,8 +6,9 @@ import { lockDatabase } from '../../sqlite/lock.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import type { Answering, Request } from '../../sqlite/worker.ts';
 import { isDamage, plainError, SqliteFault, type PlainError } from '../../sqlite/errors.ts';
+import { mirrorPosition } from '../new-epoch.ts';
 import { noteHandedOut, readHandedOut } from '../numbers-note.ts';
-import { mirrorPosition, startMirror, type NewEpoch, type StartOptions } from '../start.ts';
+import { startMirror, type NewEpoch, type StartOptions } from '../start.ts';
 import { Applier, type AppliedInput, type NewInput, type Position, type Task } from './applier.ts';
 import type { CommandName } from './commands.ts';
 
