@@ -8,8 +8,6 @@ import {
   countOf,
   existsIn,
   isListed,
-  LISTED_ID,
-  listOf,
   query,
   queryColumn,
   select,
@@ -293,30 +291,4 @@ const BUNDLES_DUE = query((params: Params<{ nowMs: number }>) =>
 /** A component of a bundle has changed, and the reads of the bundles are due. */
 export function areBundlesDue(db: Db, args: { readonly nowMs: number }): boolean {
   return BUNDLES_DUE.get(db, args) !== undefined;
-}
-
-const UNREAD_SINCE = queryColumn((params: Params<{ idsJson: string; sinceMs: number }>) =>
-  select({ productId: LISTED_ID })
-    .from(listOf(params.idsJson))
-    .leftJoin(products, eq(products.productId, LISTED_ID))
-    .where(or(isNull(products.productId), lt(products.readAtMs, params.sinceMs))),
-);
-
-export function unreadSince(
-  db: Db,
-  args: { readonly productIds: readonly string[]; readonly sinceMs: number },
-): string[] {
-  const params = { idsJson: JSON.stringify(args.productIds), sinceMs: args.sinceMs };
-  return UNREAD_SINCE.all(db, params);
-}
-
-const NOT_MIRRORED = queryColumn((params: Params<{ idsJson: string }>) =>
-  select({ productId: LISTED_ID })
-    .from(listOf(params.idsJson))
-    .where(not(existsIn(products, and(eq(products.productId, LISTED_ID), isNull(products.goneAtMs))))),
-);
-
-export function notMirrored(db: Db, args: { readonly productIds: readonly string[] }): string[] {
-  const params = { idsJson: JSON.stringify(args.productIds) };
-  return NOT_MIRRORED.all(db, params);
 }

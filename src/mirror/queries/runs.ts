@@ -9,7 +9,6 @@ import {
   gt,
   gte,
   inArray,
-  isNotNull,
   isNull,
   lt,
   ne,
@@ -18,18 +17,9 @@ import {
   sql,
 } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
-import {
-  existsIn,
-  LISTED_ID,
-  listOf,
-  query,
-  queryColumn,
-  select,
-  type Params,
-  type RowOf,
-} from '../../sqlite/query.ts';
+import { existsIn, query, select, type Params, type RowOf } from '../../sqlite/query.ts';
 import { runOf } from '../file/run-row.ts';
-import { mirrorState, products, runs, serviceState } from '../file/schema.ts';
+import { mirrorState, runs, serviceState } from '../file/schema.ts';
 import { liveCounts } from './status.ts';
 
 const RUNNING = query(() =>
@@ -107,15 +97,4 @@ type RunAfterBarrier = Readonly<RowOf<typeof RUN_AFTER_BARRIER>>;
 /** @returns the run that must begin because no catalogue run, running or done, reads everything after the barrier. */
 export function runAfterBarrier(db: Db, args: { readonly nowMs: number }): RunAfterBarrier | null {
   return RUN_AFTER_BARRIER.get(db, args) ?? null;
-}
-
-const ABSENT = queryColumn((params: Params<{ idsJson: string }>) =>
-  select({ productId: LISTED_ID })
-    .from(listOf(params.idsJson))
-    .leftJoin(products, eq(products.productId, LISTED_ID))
-    .where(or(isNull(products.productId), isNotNull(products.goneAtMs), isNotNull(products.missingAtMs))),
-);
-
-export function absentProducts(db: Db, args: { readonly productIds: readonly string[] }): string[] {
-  return ABSENT.all(db, { idsJson: JSON.stringify(args.productIds) });
 }

@@ -7,15 +7,9 @@ export { glance, notedMinutes, pendingReads } from '../queries/overview.ts';
 export { openReads } from '../queries/open-reads.ts';
 export { search } from '../queries/page/search.ts';
 export { findStock, stockFacets } from '../queries/page/stock.ts';
-export { areBundlesDue, nextReads, notMirrored, unreadSince, verificationCounts } from '../queries/queue.ts';
-export {
-  absentProducts,
-  catalogueOutlook,
-  latestRuns,
-  runAfterBarrier,
-  runById,
-  runningRuns,
-} from '../queries/runs.ts';
+export { absentProducts, notMirrored, unreadSince } from '../queries/listed-products.ts';
+export { areBundlesDue, nextReads, verificationCounts } from '../queries/queue.ts';
+export { catalogueOutlook, latestRuns, runAfterBarrier, runById, runningRuns } from '../queries/runs.ts';
 export { searchedInVain, searchFacts } from '../queries/searches.ts';
 export { knownVariants, stateFacts } from '../queries/state-facts.ts';
 export { failureOf, lag, liveCounts, stateSample, status } from '../queries/status.ts';

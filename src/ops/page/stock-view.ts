@@ -1,6 +1,7 @@
 import { html, raw } from 'hono/html';
-import type { stockFacets, StockLevelRow, StockPage, StockVariant } from '../../mirror/queries/page/stock.ts';
+import type { stockFacets, StockPage } from '../../mirror/queries/page/stock.ts';
 import type { StockOrder } from '../../mirror/queries/page/stock-order.ts';
+import type { StockLevelRow, StockVariant } from '../../mirror/queries/page/stock-rows.ts';
 import { WHY_NOT } from '../../mirror/file/suspicion.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';

@@ -6,7 +6,7 @@ import { productDetailSchema } from '../../../store-api/contract/schemas.ts';
 import { snapshotOf } from '../../../store-api/snapshot.ts';
 import { dueReads, gaps, productDetails, products, variants } from '../../file/schema.ts';
 import { changesOf } from '../changes.ts';
-import { variantsWithLevels, type StockVariant } from './stock.ts';
+import { variantsWithLevels, type StockVariant } from './stock-rows.ts';
 
 interface DetailLevel {
   readonly warehouseId: string | null;
