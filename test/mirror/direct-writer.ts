@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import {
-  openForWriting,
   InboxWriter,
   type Append,
   type Arrival,
-  type OpenInbox,
 } from '../../src/receiver/inbox-writer.ts';
+import { openForWriting, type OpenInbox } from '../../src/receiver/open-inbox.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { attachInbox } from '../../src/mirror/reader/serve-queries.ts';
 import { startMirror } from '../../src/mirror/start.ts';

@@ -7,11 +7,11 @@ import { readMissed, type Missed } from '../../src/inbox/missed.ts';
 import {
   bodyHash,
   InboxWriter,
-  openForWriting,
   openInboxWriter,
   type Arrival,
   type Heartbeat,
 } from '../../src/receiver/inbox-writer.ts';
+import { openForWriting } from '../../src/receiver/open-inbox.ts';
 import { appended, unlocked } from '../mirror/direct-writer.ts';
 import { delivery, item, newPath, rows, T0, values } from '../mirror/mirror-file.ts';
 

@@ -7,7 +7,7 @@ import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { explain, useWal } from '../../src/sqlite/explain.ts';
 import { knownSchemaVersion } from '../../src/sqlite/migrate.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
-import { openForWriting } from '../../src/receiver/inbox-writer.ts';
+import { openForWriting } from '../../src/receiver/open-inbox.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { newPath, rows, startDatabases, temporaryFolder, values } from '../mirror/mirror-file.ts';
 
