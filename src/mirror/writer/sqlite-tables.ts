@@ -13,15 +13,9 @@ import type { Tables } from '../../core/apply/tables.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow } from '../../sqlite/prepared.ts';
 import { columnsOf } from '../file/statements.ts';
+import { isLive, LiveRows } from './live-rows.ts';
 import { RowWriter } from './row-writer.ts';
-import {
-  COUNTED,
-  NOT_OF_RULES,
-  prepareTables,
-  type Kind,
-  type LiveCounts,
-  type VariantRow,
-} from './table-statements.ts';
+import { COUNTED, NOT_OF_RULES, prepareTables, type Kind, type VariantRow } from './table-statements.ts';
 import { VariantCache, type Slot } from './variant-cache.ts';
 
 const variantOf = (row: VariantRow): Variant => ({
@@ -38,12 +32,7 @@ export class SqliteTables implements Tables {
   #state: MirrorStateRow;
   #stateIsWritten = true;
   #bundleCount: number | null = null;
-  /** Maintained: counting a million products would keep deliveries waiting. */
-  #liveCounts: LiveCounts;
-  #countsAreWritten = true;
-  /** By product. */
-  #levelsAdded = new Map<string, number>();
-  #variantLevelsAdded = new Map<string, number>();
+  readonly #liveRows: LiveRows;
   readonly #cache = new VariantCache();
   #unwrittenLevels: Slot<StockLevel>[] = [];
   #unwrittenVariants: Slot<Variant>[] = [];
@@ -69,13 +58,13 @@ export class SqliteTables implements Tables {
     );
     this.#changes = new RowWriter<Change>(db, 'changes', columnsOf(db, 'changes'), ['seq']);
     this.#state = onlyRow(this.#sql.state);
-    this.#liveCounts = onlyRow(this.#sql.liveCounts);
+    this.#liveRows = new LiveRows(this.#sql);
   }
 
   /** Writes what a transaction keeps in memory; call before its commit. */
   flush(): void {
     this.#writeAll();
-    this.#writeCounts();
+    this.#liveRows.write();
     this.#cache.trim();
     if (!this.#stateIsWritten) this.#sql.putState.run({ ...this.#state, id: 1 });
     this.#stateIsWritten = true;
@@ -92,33 +81,7 @@ export class SqliteTables implements Tables {
     this.#state = onlyRow(this.#sql.state);
     this.#stateIsWritten = true;
     this.#bundleCount = null;
-    this.#liveCounts = onlyRow(this.#sql.liveCounts);
-    this.#countsAreWritten = true;
-    this.#levelsAdded = new Map();
-    this.#variantLevelsAdded = new Map();
-  }
-
-  #countLive(kind: Kind, before: Mortal | undefined, after: Mortal): number {
-    const change = Number(isLive(after)) - Number(isLive(before));
-    this.#liveCounts[kind] += change;
-    if (change !== 0) this.#countsAreWritten = false;
-    return change;
-  }
-  #addLevels(productId: string | null | undefined, change: number): void {
-    if (typeof productId !== 'string' || change === 0) return;
-    this.#levelsAdded.set(productId, (this.#levelsAdded.get(productId) ?? 0) + change);
-  }
-  #writeCounts(): void {
-    for (const [productId, change] of this.#levelsAdded) {
-      if (change !== 0) this.#sql.addLevels.run(productId, change);
-    }
-    this.#levelsAdded = new Map();
-    for (const [variantId, change] of this.#variantLevelsAdded) {
-      if (change !== 0) this.#sql.addVariantLevels.run(change, variantId);
-    }
-    this.#variantLevelsAdded = new Map();
-    if (!this.#countsAreWritten) this.#sql.putLiveCounts.run(this.#liveCounts);
-    this.#countsAreWritten = true;
+    this.#liveRows.reload();
   }
 
   #writeAll(): void {
@@ -129,6 +92,7 @@ export class SqliteTables implements Tables {
   state(): MirrorStateRow {
     return this.#state;
   }
+
   putState(state: MirrorStateRow): void {
     if (state === this.#state) return;
     this.#state = state;
@@ -138,6 +102,7 @@ export class SqliteTables implements Tables {
   stockLevel(variantId: string, warehouseId: string): StockLevel | undefined {
     return this.#levelSlot(variantId, warehouseId).row;
   }
+
   #levelSlot(variantId: string, warehouseId: string): Slot<StockLevel> {
     const { levels, hasAllLevels } = this.#cache.of(variantId);
     let slot = levels.get(warehouseId);
@@ -148,6 +113,7 @@ export class SqliteTables implements Tables {
     }
     return slot;
   }
+
   stockLevelsOf(variantId: string): StockLevel[] {
     const cached = this.#cache.of(variantId);
     if (!cached.hasAllLevels) {
@@ -160,14 +126,15 @@ export class SqliteTables implements Tables {
       .filter((row) => row !== undefined)
       .sort((a, b) => (a.warehouseId < b.warehouseId ? -1 : 1));
   }
+
   putStockLevel(level: StockLevel): void {
     const slot = this.#levelSlot(level.variantId, level.warehouseId);
     if (slot.row === slot.stored) this.#unwrittenLevels.push(slot);
-    const change = this.#countLive('level', slot.row, level);
+    const change = this.#liveRows.note('level', slot.row, level);
     if (change !== 0) {
       const { variantId } = level;
-      this.#variantLevelsAdded.set(variantId, (this.#variantLevelsAdded.get(variantId) ?? 0) + change);
-      this.#addLevels(this.variant(variantId)?.productId, change);
+      this.#liveRows.addLevelsOfVariant(variantId, change);
+      this.#liveRows.addLevelsOfProduct(this.variant(variantId)?.productId, change);
     }
     slot.row = level;
   }
@@ -175,6 +142,7 @@ export class SqliteTables implements Tables {
   variant(variantId: string): Variant | undefined {
     return this.#variantSlot(variantId).row;
   }
+
   #variantSlot(variantId: string): Slot<Variant> {
     const cached = this.#cache.of(variantId);
     if (!cached.isKnown) {
@@ -185,19 +153,21 @@ export class SqliteTables implements Tables {
     }
     return cached.slot;
   }
+
   variantsOf(productId: string): Variant[] {
     write(this.#unwrittenVariants, this.#variants);
     return this.#sql.variantsOf.all(productId).map(variantOf);
   }
+
   putVariant(variant: Variant): void {
     const slot = this.#variantSlot(variant.variantId);
     if (slot.row === slot.stored) this.#unwrittenVariants.push(slot);
-    this.#countLive('variant', slot.row, variant);
+    this.#liveRows.note('variant', slot.row, variant);
     const before = slot.row?.productId ?? null;
     if (before !== variant.productId) {
       const levels = this.stockLevelsOf(variant.variantId).filter(isLive).length;
-      this.#addLevels(before, -levels);
-      this.#addLevels(variant.productId, levels);
+      this.#liveRows.addLevelsOfProduct(before, -levels);
+      this.#liveRows.addLevelsOfProduct(variant.productId, levels);
     }
     if (variant.productId !== null && variant.eventAtMs !== slot.row?.eventAtMs) {
       this.#noteEvidence(variant.productId, variant.eventAtMs);
@@ -213,11 +183,12 @@ export class SqliteTables implements Tables {
     this.#product = { ...row, hasBundle: row.hasBundle === 1, detailJson };
     return this.#product;
   }
+
   putProduct(product: Product): void {
     const stored = this.product(product.productId);
     const { detailJson, ...row } = product;
     if (product.readAtMs !== stored?.readAtMs) this.#noteEvidence(product.productId, product.readAtMs);
-    this.#countLive('product', stored, product);
+    this.#liveRows.note('product', stored, product);
     if (stored === undefined) this.#products.insert(row);
     else this.#products.update(stored, row);
     // A product once read keeps its detail.
@@ -240,9 +211,11 @@ export class SqliteTables implements Tables {
     const { reason, isSuspect } = row;
     return reason === UNASKED ? undefined : { ...row, reason, isSuspect: isSuspect === 1 };
   }
+
   putReadRequest(readRequest: ReadRequest): void {
     this.#sql.putReadRequest.run({ ...readRequest, isSuspect: readRequest.isSuspect ? 1 : 0 });
   }
+
   deleteReadRequest(productId: string): void {
     this.#sql.deleteReadRequest.run(productId);
   }
@@ -252,10 +225,12 @@ export class SqliteTables implements Tables {
     cached.gaps ??= this.#sql.gapsOf.all(variantId);
     return [...cached.gaps];
   }
+
   putGap(gap: Gap): void {
     this.#sql.putGap.run(gap);
     this.#cache.of(gap.variantId).gaps = null;
   }
+
   deleteGap(gap: Gap): void {
     this.#sql.deleteGap.run(gap.variantId, gap.warehouseId, gap.inboxSeq);
     this.#cache.of(gap.variantId).gaps = null;
@@ -264,6 +239,7 @@ export class SqliteTables implements Tables {
   appendChange(change: Change): void {
     this.#changes.insert(change);
   }
+
   putDeadLetter({ inboxSeq, atMs }: DeliveryInput, unreadable: Unreadable): void {
     this.#sql.putDeadLetter.run({ inboxSeq, arrivedAtMs: atMs, ...unreadable });
   }
@@ -271,32 +247,29 @@ export class SqliteTables implements Tables {
   bundleProducts(): string[] {
     return this.#sql.bundleProducts.all();
   }
+
   bundleProductCount(): number {
     this.#bundleCount ??= this.#sql.bundleCount.get(-1) ?? 0;
     return this.#bundleCount;
   }
+
   heldProducts(): string[] {
     return this.#sql.heldProducts.all();
   }
+
   liveCount(kind: Kind): number {
-    return this.#liveCounts[kind];
+    return this.#liveRows.of(kind);
   }
+
   shownProductCount(atMost: number): number {
     this.#writeAll();
     return this.#sql.shownProductCount.get(atMost) ?? 0;
   }
+
   missingCount(kind: Kind, atMost: number): number {
     this.#writeAll();
     return this.#sql.missingCount[kind].get(atMost) ?? 0;
   }
-}
-
-interface Mortal {
-  readonly goneAtMs: number | null;
-}
-
-function isLive(row: Mortal | undefined): boolean {
-  return row?.goneAtMs === null;
 }
 
 function write<Row extends object>(unwritten: Slot<Row>[], writer: RowWriter<Row>): void {
