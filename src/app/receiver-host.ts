@@ -31,9 +31,9 @@ export async function startReceiverHost(
     now,
     log,
   });
-  const look = (): void => monitor.receive(inbox.receiver());
-  look();
-  const timer = setInterval(look, EVERY_MS);
+  const takeReport = (): void => monitor.receive(inbox.receiver());
+  takeReport();
+  const timer = setInterval(takeReport, EVERY_MS);
   timer.unref();
   const stop = async (graceMs?: number): Promise<void> => {
     clearInterval(timer);

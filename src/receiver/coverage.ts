@@ -102,7 +102,7 @@ export class Coverage {
 
   /** The port is open now. Without a public port, nothing is missed here. */
   opened(last: LastRun, now: Opening): void {
-    this.look(now);
+    this.noticeStandstill(now);
     this.#isListening = true;
     if (last.unsureSinceMs !== null) {
       this.#didNotListen({
@@ -120,7 +120,7 @@ export class Coverage {
    * Call it before each commit and each second. @returns for how long the process could not read its socket; 0 if it
    * could.
    */
-  look({ wallMs, sinceBootMs }: Pick<Opening, 'wallMs' | 'sinceBootMs'>): number {
+  noticeStandstill({ wallMs, sinceBootMs }: Pick<Opening, 'wallMs' | 'sinceBootMs'>): number {
     const silentMs = sinceBootMs - this.#seenAtMs;
     const sinceMs = this.#seenWallMs;
     this.#seenAtMs = sinceBootMs;

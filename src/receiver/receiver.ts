@@ -213,20 +213,22 @@ export class Receiver {
 
   /** Everything that waits, in one transaction. @param isLast the run ends in order. */
   #commit(isLast = false): void {
-    const { inbox, onCommit } = this.#deps;
-    this.look();
+    const { inbox } = this.#deps;
+    this.noticeStandstill();
     const taken = this.#waiting.take();
-    // The proof is written with the delivery, so that a kill after the answer does not lose it.
-    const { provenSecret } = this.#reporting;
-    this.#reporting.provenSecret = this.#proof?.after(provenSecret, taken) ?? null;
-    const isBeating = this.#isHeartbeatDue || isLast || this.#reporting.provenSecret !== provenSecret;
+    const provenBefore = this.#reporting.provenSecret;
+    const provenSecret = this.#proof?.after(provenBefore, taken) ?? null;
+    // A new proof is written with its delivery, so that a kill after the answer does not lose it.
+    const isBeating = this.#isHeartbeatDue || isLast || provenSecret !== provenBefore;
     if (isBeating) this.#approachWallClock();
     const instant = this.#instant();
     this.#isHeartbeatDue = false;
-    const isFirstProof = provenSecret === null && this.#reporting.provenSecret !== null;
+    const isFirstProof = provenBefore === null && provenSecret !== null;
     const missed = this.#coverage.due({ ...instant, isLast, isFirstProof });
     if (taken.length === 0 && missed.length === 0 && !isBeating) return;
     const startedMs = performance.now();
+    // The heartbeat's report shows it.
+    this.#reporting.provenSecret = provenSecret;
     try {
       inbox.append({
         missed,
@@ -236,12 +238,16 @@ export class Receiver {
         heartbeat: isBeating ? this.#heartbeat(instant, isLast) : null,
       });
     } catch (cause) {
-      this.#reporting.provenSecret = provenSecret;
+      this.#reporting.provenSecret = provenBefore;
       this.#failed(taken, explained(inbox.path, cause), performance.now() - startedMs);
       return;
     }
     this.#reporting.committed(performance.now() - startedMs, null);
     this.#coverage.written(missed, instant.sinceBootMs);
+    this.#succeeded(taken, missed, isBeating);
+  }
+
+  #succeeded(taken: readonly Waiting[], missed: readonly Missed[], isBeating: boolean): void {
     if (this.#lastCommit === 'failed') {
       this.#deps.onTrouble(null);
       this.#deps.log.warn('commits succeed again: the products of the refused deliveries are read');
@@ -252,11 +258,10 @@ export class Receiver {
       this.#firstHeartbeat.resolve();
     }
     for (const { resolve } of taken) resolve();
-    if (taken.length > 0 || missed.length > 0) {
-      this.#log(missed);
-      this.#stream?.arrived();
-      onCommit();
-    }
+    if (taken.length === 0 && missed.length === 0) return;
+    this.#log(missed);
+    this.#stream?.arrived();
+    this.#deps.onCommit();
   }
 
   #failed(taken: readonly Waiting[], error: SqliteFault, tookMs: number): void {
@@ -276,8 +281,8 @@ export class Receiver {
   }
 
   /** Notices whether the process could read its socket until now. */
-  look(): void {
-    const silentMs = this.#coverage.look(this.#instant());
+  noticeStandstill(): void {
+    const silentMs = this.#coverage.noticeStandstill(this.#instant());
     if (silentMs === 0) return;
     if (this.#listener !== null) this.#reporting.listeningSinceMs = this.#clock.now();
   }

@@ -35,7 +35,7 @@ export function shareStream(receiver: Receiver, { connect, isConsumed, log }: Sh
     },
     isConsumed,
     coverage,
-    look: () => receiver.look(),
+    look: () => receiver.noticeStandstill(),
     now,
     log,
   });

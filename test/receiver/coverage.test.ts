@@ -60,15 +60,15 @@ function running(isShared = false): Coverage {
 
 test('a process that could not read its socket for more than 2 s stood still', () => {
   const coverage = running();
-  expect(coverage.look(at(2_000))).toBe(0);
-  expect(coverage.look(at(4_001))).toBe(2_001);
+  expect(coverage.noticeStandstill(at(2_000))).toBe(0);
+  expect(coverage.noticeStandstill(at(4_001))).toBe(2_001);
   const missed = { sinceMs: WALL + 2_000, untilMs: WALL + 4_001, variantIds: null };
   expect(coverage.due(at(4_001))).toEqual([{ why: 'stood_still', ...missed }]);
 });
 
 test('everything stays due until it is written', () => {
   const coverage = running();
-  coverage.look(at(5_000));
+  coverage.noticeStandstill(at(5_000));
   coverage.notStored(['1', '2'], WALL + 5_100);
   coverage.notStored(['2', '3'], WALL + 5_200);
   const due = coverage.due(at(5_200));
@@ -135,10 +135,10 @@ test('requests that strangers can cut off or crowd out are written once in 15 mi
 test('with a stream, only the stream shows whether another receiver listened', () => {
   const coverage = running(true);
   expect(coverage.unsure).toBeNull();
-  coverage.look(at(5_000));
+  coverage.noticeStandstill(at(5_000));
   const { unsure } = coverage;
   expect(unsure).toMatchObject({ why: 'stood_still', sinceMs: WALL, untilMs: WALL + 5_000 });
-  coverage.look(at(9_000));
+  coverage.noticeStandstill(at(9_000));
   expect(coverage.due(at(9_000))).toEqual([]);
   // The stream has shown it of the first time only.
   coverage.sure(present(unsure));
@@ -155,6 +155,6 @@ test('with a stream, a time that the run before was not sure of stays open', () 
 
 test('a host without a public port misses nothing there', () => {
   const coverage = new Coverage(at(0), true);
-  coverage.look(at(5_000));
+  coverage.noticeStandstill(at(5_000));
   expect([coverage.due(at(5_000)), coverage.unsure]).toEqual([[], null]);
 });

@@ -143,8 +143,8 @@ function judgeTotalMove(
   if (total === null) return null;
   // A restored level is a new row.
   const shown = before?.goneAtMs === null ? before : undefined;
-  const heldQty = shown === undefined || isInTotal(shown) ? old : shown.qty;
-  const moveQty = after.qty - heldQty;
+  const countedQty = shown === undefined || isInTotal(shown) ? old : shown.qty;
+  const moveQty = after.qty - countedQty;
   if (moveQty === 0 && shown?.qty === after.qty) return null;
   const isExplained = moveQty === 0 || moveQty === after.qty - (shown?.qty ?? 0);
   return { oldQty: total, newQty: total + moveQty, isExplained };

@@ -1,5 +1,5 @@
 import { ChangeFeed } from '../feed/change-feed.ts';
-import { HeldAnswers } from '../feed/held-answers.ts';
+import { LongAnswers } from '../feed/long-answers.ts';
 import { TrustFeed } from '../feed/trust-feed.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { changesRoutes } from './changes.ts';
@@ -25,12 +25,13 @@ export function createApi(deps: OpsDeps): ApiRouter {
       reader,
       feed: new ChangeFeed(deps),
       trust: new TrustFeed(deps),
-      held: new HeldAnswers(deps),
+      longAnswers: new LongAnswers(deps),
     }),
   );
   api.route('/', historyRoutes(reader));
   api.route('/', openReadsRoutes(reader));
-  api.route('/', runsRoutes({ ...deps, held: new HeldAnswers(deps) }));
+  // With a limit of their own, which followers of the feed cannot use up.
+  api.route('/', runsRoutes({ ...deps, longAnswers: new LongAnswers(deps) }));
 
   let document: object | null = null;
   // Made on request, since it would slow down each start.

@@ -4,7 +4,7 @@ import type { MirrorReader } from '../../mirror/mirror.ts';
 import { nextOf, whyStartOver } from '../feed/change-feed.ts';
 import type { ChangeFeed, StartOver } from '../feed/change-feed.ts';
 import { followChanges } from '../feed/follow-changes.ts';
-import type { HeldAnswers } from '../feed/held-answers.ts';
+import type { LongAnswers } from '../feed/long-answers.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { TrustFeed } from '../feed/trust-feed.ts';
 import { answers, apiRouter, EVENTS, flagParameter, withRefusals, type ApiRouter } from './router.ts';
@@ -88,10 +88,10 @@ interface ChangesDeps {
   readonly reader: MirrorReader;
   readonly feed: ChangeFeed;
   readonly trust: TrustFeed;
-  readonly held: HeldAnswers;
+  readonly longAnswers: LongAnswers;
 }
 
-export function changesRoutes({ reader, feed, trust, held }: ChangesDeps): ApiRouter {
+export function changesRoutes({ reader, feed, trust, longAnswers }: ChangesDeps): ApiRouter {
   const app = apiRouter();
   app.openapi(changes, async (c) => {
     const {
@@ -104,10 +104,10 @@ export function changesRoutes({ reader, feed, trust, held }: ChangesDeps): ApiRo
     let at = after;
     let page = await reader.ask('changesAfter', { after, limit });
     if (waitSeconds > 0 && page.changes.length === 0 && whyStartOver({ after, epoch }, page) === null) {
-      const release = held.hold(c);
-      if (release === null) return held.tooMany(c);
+      const release = longAnswers.hold(c);
+      if (release === null) return longAnswers.tooMany(c);
       at = nextOf(page);
-      await untilChange(feed, at, waitSeconds * 1_000, held.endOf(c)).finally(release);
+      await untilChange(feed, at, waitSeconds * 1_000, longAnswers.endOf(c)).finally(release);
       page = await reader.ask('changesAfter', { after: at, limit });
     }
     const startOver = whyStartOver({ after: at, epoch }, page);
@@ -124,7 +124,7 @@ export function changesRoutes({ reader, feed, trust, held }: ChangesDeps): ApiRo
     const page = await reader.ask('changesAfter', { after: from, limit: 1 });
     const startOver = whyStartOver({ after: from, epoch }, page);
     if (startOver !== null) return refuse(c, startOver);
-    return held.stream(c, (signal) =>
+    return longAnswers.stream(c, (signal) =>
       followChanges({ feed, trust, from: page, after: from ?? page.keptAfterSeq, signal }),
     );
   });

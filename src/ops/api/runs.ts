@@ -5,7 +5,7 @@ import type { Run } from '../../core/runs.ts';
 import { mayAllowRemovals } from '../access/sign-in.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
 import { sentEvent } from '../feed/follow-changes.ts';
-import type { HeldAnswers } from '../feed/held-answers.ts';
+import type { LongAnswers } from '../feed/long-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { viewRun } from '../shared/run-view.ts';
 import { runShape } from '../shared/shapes.ts';
@@ -100,10 +100,10 @@ const resync = createRoute({
 const PROGRESS_EVERY_MS = 500;
 
 interface RunsDeps extends Pick<OpsDeps, 'reader' | 'operator' | 'token' | 'watch'> {
-  readonly held: HeldAnswers;
+  readonly longAnswers: LongAnswers;
 }
 
-export function runsRoutes({ reader, operator, token, watch, held }: RunsDeps): ApiRouter {
+export function runsRoutes({ reader, operator, token, watch, longAnswers }: RunsDeps): ApiRouter {
   const app = apiRouter();
   const runOf = async (text: string): Promise<Run | null> => {
     const id = /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
@@ -131,7 +131,7 @@ export function runsRoutes({ reader, operator, token, watch, held }: RunsDeps): 
     const { id } = c.req.valid('param');
     const first = await runOf(id);
     if (first === null) return c.json(unknownRun(id), 404);
-    return held.stream(c, (signal) => progress({ reader, first, watch }, signal));
+    return longAnswers.stream(c, (signal) => progress({ reader, first, watch }, signal));
   });
 
   app.openapi(resync, async (c) => {

@@ -1,11 +1,11 @@
-/** Streams and long polls. A client that stops reading is disconnected by `src/platform/listen.ts`. */
+/** Answers that stay open: streams and long polls. A client that stops reading is disconnected by `src/platform/listen.ts`. */
 import { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
 import type { Logger } from '../../platform/log.ts';
 import { errorBody } from '../shared/api-error.ts';
 import { addressOf, type OpsEnv } from '../shared/env.ts';
 
-interface HeldAnswersDeps {
+interface LongAnswersDeps {
   readonly stopping: AbortSignal;
   readonly log: Logger;
 }
@@ -13,11 +13,12 @@ interface HeldAnswersDeps {
 /** Per client, so that one that leaks connections does not affect others. */
 const MOST = 100;
 
-export class HeldAnswers {
-  readonly #deps: HeldAnswersDeps;
+export class LongAnswers {
+  readonly #deps: LongAnswersDeps;
+  /** Open answers, by the client's address. */
   readonly #open = new Map<string, number>();
 
-  constructor(deps: HeldAnswersDeps) {
+  constructor(deps: LongAnswersDeps) {
     this.#deps = deps;
   }
 
@@ -27,10 +28,10 @@ export class HeldAnswers {
     const open = this.#open.get(client) ?? 0;
     if (open >= MOST) return null;
     this.#open.set(client, open + 1);
-    let isHeld = true;
+    let isOpen = true;
     return () => {
-      if (!isHeld) return;
-      isHeld = false;
+      if (!isOpen) return;
+      isOpen = false;
       const left = (this.#open.get(client) ?? 0) - 1;
       if (left > 0) this.#open.set(client, left);
       else this.#open.delete(client);
