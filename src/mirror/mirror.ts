@@ -5,6 +5,7 @@
 import { EARLIEST_MS } from '../core/limits.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import { Requests, type Asked } from '../sqlite/worker.ts';
+import { QueryTurns } from './query-turns.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
 import type { QueryCalls } from './reader/serve-queries.ts';
 import type { NewEpoch, StartOptions } from './start.ts';
@@ -69,6 +70,7 @@ export class Mirror {
   readonly #listeners = new Set<ApplyListener>();
   readonly #opened = Promise.withResolvers<void>();
   readonly #tried = Promise.withResolvers<void>();
+  readonly #turns = new QueryTurns();
   #phase: Phase = { name: 'failed', timer: null };
   #position = NOWHERE;
   /** Kept until the first successful transaction, because some faults show only at a commit. */
@@ -144,9 +146,13 @@ export class Mirror {
     ...args: QueryArgs<N> extends undefined ? [] : [QueryArgs<N>]
   ): Promise<QueryResult<N>> {
     if (this.#fault === null) await this.#tried.promise;
+    return (await this.#turns.take(name, () => this.#query(name, args[0]))) as QueryResult<N>;
+  }
+
+  async #query(name: QueryName, args: unknown): Promise<unknown> {
     const threads = this.#serving();
     try {
-      return (await threads.query.call('query', { name, args: args[0] })) as QueryResult<N>;
+      return await threads.query.call('query', { name, args });
     } catch (error) {
       if (error instanceof SqliteFault && error.kind === 'damaged') {
         this.#fail({ threads, error, isDamage: true });

@@ -109,6 +109,31 @@ test('restarts both threads after one fails, with pauses doubling up to a minute
   expect(faults).toEqual([DISK.message, null, 'the mirror’s query thread has ended: out of memory']);
 });
 
+test('asks for due reads before everything that readers have asked', async () => {
+  const mirror = start();
+  opens();
+  const answers = Array.from({ length: 50 }, () => mirror.ask('status'));
+  await vi.waitUntil(() => present(querying[0]).posted.length > 0);
+  const verify = { limit: 0, dueBeforeMs: T0 };
+  const due = mirror.ask('nextReads', { nowMs: T0, limit: 1, exclude: [], fairBeforeMs: null, verify });
+  const { posted, tell } = present(querying[0]);
+  const asked = (): string[] => posted.map((each) => (each.name === 'query' ? each.args.name : each.name));
+  let isDue = false;
+  void due.then(() => (isDue = true));
+  for (let n = 0; !isDue; n += 1) {
+    await vi.waitUntil(() => posted.length > n);
+    tell({ id: present(posted[n]).id, value: null });
+    await vi.advanceTimersByTimeAsync(0);
+  }
+  expect(asked().indexOf('nextReads')).toBeLessThan(3);
+  for (let n = 3; n < 51; n += 1) {
+    await vi.waitUntil(() => posted.length > n);
+    tell({ id: present(posted[n]).id, value: null });
+  }
+  await Promise.all(answers);
+  expect(asked().filter((name) => name === 'status')).toHaveLength(50);
+});
+
 test('refuses calls with the fault while it has failed', async () => {
   const mirror = start();
   const asked = mirror.ask('status');
