@@ -98,7 +98,7 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
     ['gaps_total{event="opened"}', 1],
     ['gaps_total{event="proved"}', 1],
     ['dead_letters_total', 1],
-    ['drift_total{cause="gap"}', 1],
+    ['drift_total{reason="gap"}', 1],
     ['repair_seconds_sum', 40],
     ['service_requests_total{endpoint="/v1/product/detail",status="429"}', 1],
     ['service_requests_total{endpoint="/v1/product/detail",status="none"}', 1],

@@ -5,15 +5,17 @@ import { causeWords } from '../shared/words.ts';
 import { apiRouter, endOf, flagParameter, listEnd, newestFirst, reading, type ApiRouter } from './router.ts';
 import { changeSchema, instant, type Change } from './rows.ts';
 
+const EXPLAINED_REASONS = DRIFT_REASONS.map((reason) => `${reason} (${causeWords(reason)})`).join(', ');
+
 const drift = reading('/api/drift', {
   operationId: 'drift',
   summary: 'Differences that reads found and corrected',
-  description: `Newest first. \`reason\` is the probable cause: ${DRIFT_REASONS.map((reason) => `${reason} (${causeWords(reason)})`).join(', ')}.`,
+  description: `Newest first. \`reason\` says how each probably arose: ${EXPLAINED_REASONS}.`,
   query: {
     reason: z
       .enum(DRIFT_REASONS, `must be one of ${DRIFT_REASONS.join(', ')}`)
       .optional()
-      .openapi({ description: 'Only this cause.' }),
+      .openapi({ description: 'Only this reason.' }),
     ...newestFirst,
   },
   answer: z.object({ drift: z.array(changeSchema), ...listEnd }),

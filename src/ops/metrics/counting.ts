@@ -21,8 +21,8 @@ export function createCounting(registry: Registry) {
   });
   const drift = new Counter({
     name: 'stock_mirror_drift_total',
-    help: 'Differences from the store that reads found and corrected, by probable cause.',
-    labelNames: ['cause'],
+    help: 'Differences from the store that reads found and corrected, by probable reason.',
+    labelNames: ['reason'],
     registers,
   });
   const deadLetters = new Counter({
@@ -46,7 +46,7 @@ export function createCounting(registry: Registry) {
   deliveries.inc({ answer: '204', reason: '' }, 0);
   for (const reason of ['not_stored', 'no_room']) deliveries.inc({ answer: '503', reason }, 0);
   for (const event of ['opened', 'closed', 'proved']) gaps.inc({ event }, 0);
-  for (const cause of DRIFT_REASONS) drift.inc({ cause }, 0);
+  for (const reason of DRIFT_REASONS) drift.inc({ reason }, 0);
   return {
     deliveries,
     requests: new Counter({
@@ -62,7 +62,7 @@ export function createCounting(registry: Registry) {
         gaps.inc({ event: 'proved' });
         repairSeconds.observe(Math.max(0, nowMs - fact.gap.openedAtMs) / 1_000);
       } else if (fact.kind === 'met') repairSeconds.observe(Math.max(0, fact.ageMs) / 1_000);
-      else if (fact.kind === 'drift') drift.inc({ cause: fact.reason });
+      else if (fact.kind === 'drift') drift.inc({ reason: fact.reason });
       else if (fact.kind === 'dead_letter') deadLetters.inc();
     },
   };
