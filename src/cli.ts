@@ -1,10 +1,10 @@
 import { createProgram } from './cli/program.ts';
-import { outliveOutput, runProgram } from './cli/run.ts';
+import { tolerateClosedOutput, runProgram } from './cli/run.ts';
 import { commandsFor } from './cli/verbs.ts';
 import { beginEntry } from './platform/entry.ts';
 
 beginEntry();
-outliveOutput();
+tolerateClosedOutput();
 const args = process.argv.slice(2);
 const exitCode = await runProgram(createProgram(await commandsFor(args)), args);
 // Set, not called: process.exit() would lose output that is still on its way to a pipe.

@@ -8,7 +8,7 @@ import { visible } from '../platform/visible.ts';
 import { EXIT } from './shared/exit-codes.ts';
 
 /** Lets a command finish although its output is closed or full. Call once, before anything is printed. */
-export function outliveOutput(): void {
+export function tolerateClosedOutput(): void {
   let isLost = false;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // A reader such as `head` has closed the pipe: no failure.
