@@ -76,7 +76,7 @@ export class Mirror {
   /** Kept until the first successful transaction, because some faults show only at a commit. */
   #fault: SqliteFault | null = null;
   /** The last failure was damage: the next opening checks the whole file. */
-  #isSuspect = false;
+  #wasDamaged = false;
   #pauseMs = FIRST_PAUSE_MS;
 
   constructor(threads: MirrorThreads, events: MirrorEvents, now: () => number) {
@@ -204,7 +204,7 @@ export class Mirror {
   #start(): void {
     const threads: Threads = {
       apply: new Requests(
-        this.#threads.apply({ nowMs: this.#now(), isSuspect: this.#isSuspect }),
+        this.#threads.apply({ nowMs: this.#now(), wasDamaged: this.#wasDamaged }),
         (event: ApplyEvent) => this.#take(threads, event),
       ),
       query: new Requests(this.#threads.query(), () => undefined),
@@ -223,7 +223,7 @@ export class Mirror {
     switch (event.type) {
       case 'opened':
         this.#phase = { name: 'serving', threads, openedAtMs: performance.now() };
-        this.#isSuspect = false;
+        this.#wasDamaged = false;
         this.#position = event.position;
         this.#opened.resolve();
         this.#tried.resolve();
@@ -252,7 +252,7 @@ export class Mirror {
     const hasWorked = phase.name === 'serving' && performance.now() - phase.openedAtMs > RECOVERED_MS;
     if (hasWorked) this.#pauseMs = FIRST_PAUSE_MS;
     this.#phase = { name: 'failed', timer: null };
-    this.#isSuspect ||= isDamage;
+    this.#wasDamaged ||= isDamage;
     if (this.#fault?.message !== error.message) {
       this.#fault = error;
       this.#events.onFault(error);

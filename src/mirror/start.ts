@@ -45,7 +45,7 @@ export interface StartOptions {
   /** Own clock, epoch ms. */
   readonly nowMs: number;
   /** The last opening failed with damage: the whole file is checked. */
-  readonly isSuspect: boolean;
+  readonly wasDamaged: boolean;
 }
 
 /** @throws SqliteFault if the file is locked, unreachable, another program's, or without room. */
@@ -115,11 +115,11 @@ function continueEpoch(db: Db, options: StartOptions): void {
  * @param isUsed the file, or one before it at this path, was a mirror's.
  * @returns why the file cannot be used. @throws SqliteFault if it may be usable later, or is another program's.
  */
-function openFound(path: string, { isSuspect }: StartOptions, isUsed: boolean): Db | string {
+function openFound(path: string, { wasDamaged }: StartOptions, isUsed: boolean): Db | string {
   let db: Db | null = null;
   try {
     db = openWriter(path);
-    const verdict = isSuspect ? db.pragma('integrity_check(1)', { simple: true }) : 'ok';
+    const verdict = wasDamaged ? db.pragma('integrity_check(1)', { simple: true }) : 'ok';
     if (verdict !== 'ok') throw new SqliteFault('damaged', `${path} is damaged: ${String(verdict)}`);
     return db;
   } catch (error) {

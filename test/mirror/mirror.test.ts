@@ -38,7 +38,7 @@ type Query = Scripted<Parameters<QueryThread['post']>[0], Reply<never>>;
 const DISK: PlainError = { kind: 'cannot_commit', message: 'the disk has failed' };
 const POSITION = { inboxSeq: 3, inputSeq: 9, changeSeq: 5, trustedAfterMs: 0 };
 
-let applying: { readonly thread: Apply; readonly isSuspect: boolean }[];
+let applying: { readonly thread: Apply; readonly wasDamaged: boolean }[];
 let querying: Query[];
 let faults: (string | null)[];
 let nowMs: number;
@@ -50,9 +50,9 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 const threads = {
-  apply: ({ isSuspect }: { readonly isSuspect: boolean }): ApplyThread => {
+  apply: ({ wasDamaged }: { readonly wasDamaged: boolean }): ApplyThread => {
     const thread: Apply = new Scripted();
-    applying.push({ thread, isSuspect });
+    applying.push({ thread, wasDamaged });
     return thread;
   },
   query: (): QueryThread => {
@@ -212,7 +212,7 @@ test('checks the whole file only at the start after damage', async () => {
   await pause();
   fails(DISK, true);
   await pause();
-  expect(applying.map(({ isSuspect }) => isSuspect)).toEqual([false, true, false, true]);
+  expect(applying.map(({ wasDamaged }) => wasDamaged)).toEqual([false, true, false, true]);
 });
 
 test('calls listeners before the callers of a transaction', async () => {

@@ -89,11 +89,11 @@ interface Life extends StartedMirror {
   end(): void;
 }
 
-function live(path: string, isSuspect = false, nowMs = T0): Life {
+function live(path: string, wasDamaged = false, nowMs = T0): Life {
   const inboxDb = openForWriting(inboxPath(path));
   let started: StartedMirror;
   try {
-    started = startMirror(path, inboxDb, { nowMs, isSuspect });
+    started = startMirror(path, inboxDb, { nowMs, wasDamaged });
   } catch (error) {
     inboxDb.close();
     throw error;
@@ -213,7 +213,7 @@ test('finds an inbox that was replaced by an older copy and has grown since', ()
   inboxDb.exec('DELETE FROM inbox WHERE seq > 1');
   const later = ['c', 'd'].map((id) => ({ body: delivery(id, item()), arrivedAtMs: T0 + 5 }));
   new InboxWriter(unlocked(inboxDb)).append(appended(later));
-  const { db, newEpoch } = startMirror(path, inboxDb, { nowMs: T0, isSuspect: false });
+  const { db, newEpoch } = startMirror(path, inboxDb, { nowMs: T0, wasDamaged: false });
   expect(newEpoch?.why).toBe('the inbox was replaced by an older copy');
   expect(mirrorPosition(db).inboxSeq).toBe(3);
   db.close();
@@ -277,12 +277,12 @@ const KILLED: readonly [string, (path: string, nowMs: number) => void][] = [
     'began an epoch',
     (path, nowMs) => {
       rmSync(path);
-      startMirror(path, openedInbox(path), { nowMs, isSuspect: false }).db.close();
+      startMirror(path, openedInbox(path), { nowMs, wasDamaged: false }).db.close();
     },
   ],
   [
     'continued',
-    (path, nowMs) => startMirror(path, openedInbox(path), { nowMs, isSuspect: false }).db.close(),
+    (path, nowMs) => startMirror(path, openedInbox(path), { nowMs, wasDamaged: false }).db.close(),
   ],
 ];
 
@@ -345,7 +345,7 @@ test('continues the epoch that a killed start began', () => {
   const { path } = filled();
   const [old = { epoch: '', changeSeq: 0 }] = [readHandedOut(path) ?? undefined];
   rmSync(path);
-  const killed = startMirror(path, openedInbox(path), { nowMs: T0, isSuspect: false });
+  const killed = startMirror(path, openedInbox(path), { nowMs: T0, wasDamaged: false });
   killed.db.close();
   expect(readHandedOut(path)).toEqual({
     epoch: killed.newEpoch?.epoch,
@@ -430,7 +430,7 @@ test.each<[string, string, (page: Buffer) => unknown]>([
 
 test('saves what a deleted write-ahead log holds', () => {
   const { path } = filled();
-  const own = openOwnMirror(path, { nowMs: T0, isSuspect: false });
+  const own = openOwnMirror(path, { nowMs: T0, wasDamaged: false });
   own.db.exec('UPDATE service_state SET alive_at_ms = 7');
   rmSync(`${path}-wal`);
   expect(() => own.check()).toThrow('another program deleted');
@@ -440,7 +440,7 @@ test('saves what a deleted write-ahead log holds', () => {
 
 test('finds a running mirror damaged once its file has shrunk', () => {
   const { path } = filled();
-  const own = openOwnMirror(path, { nowMs: T0, isSuspect: false });
+  const own = openOwnMirror(path, { nowMs: T0, wasDamaged: false });
   onTestFinished(() => own.close({ isOrderly: false }));
   own.check();
   own.db.exec('CREATE TABLE growth AS SELECT zeroblob(100000); DROP TABLE growth');
