@@ -1,5 +1,6 @@
 import { UNASKED } from '../../core/reasons.ts';
 import type { Db } from '../../sqlite/open.ts';
+import { transact } from '../../sqlite/transact.ts';
 import { STATE, STATE_CAUSE } from './state.ts';
 import {
   LEVEL_TRUSTED,
@@ -189,10 +190,10 @@ export function createViews(db: Db): void {
   const made = db
     .prepare<[string], string>(`SELECT sql FROM sqlite_master WHERE type = 'view' AND name = ?`)
     .pluck();
-  db.transaction(() => {
+  transact(db, () => {
     for (const [name, select] of Object.entries(VIEWS)) {
       const sql = `CREATE VIEW ${name} AS${select}`;
       if (made.get(name) !== sql) db.exec(`DROP VIEW IF EXISTS ${name}; ${sql}`);
     }
-  })();
+  });
 }

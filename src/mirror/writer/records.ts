@@ -17,14 +17,20 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
     db,
     columnsOf(db, 'runs'),
     (columns) => `
-      INSERT INTO runs (kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done,
-        total, done, drift, failed)
+      INSERT INTO runs (
+        kind, state, started_at_ms, read_after_ms, product_ids_json, list_offset, list_done, total, done, drift, failed
+      )
       VALUES (@run, 'running', @atMs, @readAfterMs, @productIds, 0, @listDone, @total, 0, 0, 0)
       RETURNING ${columns}`,
   );
   const endRun = db.prepare(
-    `UPDATE runs SET state = iif(@error IS NULL, 'done', 'failed'), finished_at_ms = @atMs, error = @error,
-       list_offset = 0, list_last_id = NULL, list_done = 1
+    `UPDATE runs SET
+       state = iif(@error IS NULL, 'done', 'failed'),
+       finished_at_ms = @atMs,
+       error = @error,
+       list_offset = 0,
+       list_last_id = NULL,
+       list_done = 1
      WHERE id = @runId AND started_at_ms = @startedAtMs AND state = 'running'`,
   );
   // In the transaction of the correction, so that a finished run has counted every difference.
@@ -41,19 +47,34 @@ export function prepareRecords(db: Db): (input: Input, ruled: readonly Fact[]) =
     });
     return row === undefined ? [] : [{ kind: 'run_begun', run: runOf(row) }];
   };
+  const noteDrift = (ruled: readonly Fact[]): void => {
+    const drift = ruled.filter(({ kind }) => kind === 'drift').length;
+    if (drift > 0) countDrift.run(drift);
+  };
   return (input, ruled) => {
-    if (input.kind === 'read') {
-      clearFailure.run(input.productId);
-      endUnasked.run(input.productId);
-      const drift = ruled.filter(({ kind }) => kind === 'drift').length;
-      if (drift > 0) countDrift.run(drift);
-    } else if (input.kind === 'run_begun') return begin(input);
-    else if (input.kind === 'run_ended') {
-      endRun.run(input);
-      if (input.fullSync) synced.run(input.atMs);
-    } else if (input.kind === 'given_up') {
-      failRead(input);
+    switch (input.kind) {
+      case 'read':
+        clearFailure.run(input.productId);
+        endUnasked.run(input.productId);
+        noteDrift(ruled);
+        return [];
+      case 'run_begun':
+        return begin(input);
+      case 'run_ended':
+        endRun.run(input);
+        if (input.fullSync) synced.run(input.atMs);
+        return [];
+      case 'given_up':
+        failRead(input);
+        return [];
+      case 'delivery':
+      case 'listed':
+      case 'request_reads':
+      case 'bundles_due':
+      case 'missed':
+      case 'lookup_missed':
+      case 'allow_removals':
+        return [];
     }
-    return [];
   };
 }
