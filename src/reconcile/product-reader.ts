@@ -45,7 +45,13 @@ export async function readProduct(
   return facts;
 }
 
+/** The mirror is closed, or its disk is full. Only `cannot_commit` concerns the answer itself. */
+export function isFaultOfMirror(error: unknown): boolean {
+  return error instanceof SqliteFault && error.kind !== 'cannot_commit';
+}
+
 /**
+ * Call it for errors that are no fault of the mirror. @throws SqliteFault
  * @param answeredAtMs of the store's last answer.
  * @returns true if the read waits for a schedule or an operator.
  */
@@ -56,8 +62,6 @@ export async function recordFailure(
   answeredAtMs: number,
 ): Promise<boolean> {
   const kind = error instanceof ServiceError ? error.kind : null;
-  // The mirror is closed, or its disk is full. Only `cannot_commit` concerns the answer itself.
-  if (error instanceof SqliteFault && error.kind !== 'cannot_commit') throw error;
   // These hold back every read and are not the product's fault.
   if (kind === 'aborted' || kind === 'credentials' || kind === 'rate_limited') return false;
   const { databases, now, random } = deps;

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PRIORITY } from '../core/reasons.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
-import { readProduct, recordFailure, type ReadingDeps } from './product-reader.ts';
+import { isFaultOfMirror, readProduct, recordFailure, type ReadingDeps } from './product-reader.ts';
 import type { Verification } from './verification.ts';
 
 interface QueueDeps extends ReadingDeps {
@@ -121,6 +121,12 @@ export class ReadQueue {
       }
     } catch (error) {
       if (this.#isStopped()) return;
+      if (isFaultOfMirror(error)) {
+        // The product stays due. The fault is logged once, by its owner.
+        log.debug({ productId, err: error }, 'the answer could not be stored, and is read again');
+        this.#heldUntilMs = performance.now() + DATABASE_TROUBLE_MS;
+        return;
+      }
       log[levelOf(error)]({ productId, err: error }, 'a product could not be read from the store');
       try {
         const isParked = await recordFailure(

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ReadQueue } from '../../src/reconcile/read-queue.ts';
 import { beginCatalogueRun } from '../../src/reconcile/runs.ts';
 import { SqliteFault } from '../../src/sqlite/errors.ts';
@@ -254,7 +254,9 @@ test('records no failure of a product for refused credentials', async () => {
   expect(service.asked.length).toBeLessThanOrEqual(2);
 });
 
-test('records no failure of a product for a mirror that is opened again', async () => {
+test('reports no failure of a product for a mirror that is opened again', async () => {
+  const reported = vi.spyOn(log, 'error');
+  onTestFinished(() => reported.mockRestore());
   const { eventually, now, databases, service, queue, failures } = setUp();
   const [id] = service.ids;
   await databases.requestReads(now() - 10_000, 'not_stored', { productIds: [present(id)] });
@@ -268,7 +270,7 @@ test('records no failure of a product for a mirror that is opened again', async 
   };
   queue.start();
   await eventually(() => failing === 0, { what: 'three answers are refused' });
-  expect(failures()).toEqual([]);
+  expect([failures(), reported.mock.calls]).toEqual([[], []]);
   await eventually(() => databases.rows('SELECT 1 FROM due_reads').length === 0, { what: 'it is read' });
   await queue.stop();
 });
