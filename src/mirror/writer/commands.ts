@@ -64,9 +64,11 @@ export function prepareCommands(db: Db, inbox: Db) {
   // An ended run stays as its input left it; in a new file, another run may have the number.
   const THIS_RUN = `id = @id AND started_at_ms = @startedAtMs AND state = 'running'`;
   const ofRun = (set: string) => db.prepare(`UPDATE runs SET ${set} WHERE ${THIS_RUN}`);
-  const checkpoint = ofRun(
-    'list_offset = @listOffset, list_last_id = @listLastId, list_done = @listDone, total = max(total, @total)',
-  );
+  const checkpoint = ofRun(`
+    list_offset = @listOffset,
+    list_last_id = @listLastId,
+    list_done = @listDone,
+    total = max(total, @total)`);
   const retryFailures = db.prepare(RETRY_FAILURES);
   const pruneChanges = db
     .prepare<[Prune], number>(

@@ -6,7 +6,10 @@ import type { Db } from '../../sqlite/open.ts';
 
 /** Retries everything that waits, once and without delay. */
 export const RETRY_FAILURES = `
-  UPDATE due_reads SET attempts = 0, retry_at_ms = 0, parked = 0
+  UPDATE due_reads SET
+    attempts = 0,
+    retry_at_ms = 0,
+    parked = 0
   WHERE failed_at_ms IS NOT NULL`;
 
 /** A read that nothing has asked for is due again as well; any later answer ends the row. */
@@ -30,7 +33,13 @@ const FAIL = `
 
 export const FORGET_FAILURES = `
   UPDATE due_reads SET
-    attempts = 0, faults = 0, retry_at_ms = 0, parked = 0, given_up = 0, failed_at_ms = NULL, last_error = NULL
+    attempts = 0,
+    faults = 0,
+    retry_at_ms = 0,
+    parked = 0,
+    given_up = 0,
+    failed_at_ms = NULL,
+    last_error = NULL
   WHERE failed_at_ms IS NOT NULL`;
 
 /** Run it with `FORGET_FAILURES`, unless a request has taken the row over. */
