@@ -3,11 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
-import {
-  InboxWriter,
-  type Append,
-  type Arrival,
-} from '../../src/receiver/inbox-writer.ts';
+import { InboxWriter, type Append, type Arrival } from '../../src/receiver/inbox-writer.ts';
 import { openForWriting, type OpenInbox } from '../../src/receiver/open-inbox.ts';
 import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { attachInbox } from '../../src/mirror/reader/serve-queries.ts';

@@ -98,7 +98,11 @@ const OF_VARIANT = query(
     select(getTableColumns(changes))
       .from(changes)
       .where(
-        and(eq(SHARE, params.share), eq(changes.variantId, params.variantId), lt(changes.seq, params.beforeSeq)),
+        and(
+          eq(SHARE, params.share),
+          eq(changes.variantId, params.variantId),
+          lt(changes.seq, params.beforeSeq),
+        ),
       )
       .orderBy(desc(changes.seq))
       .limit(params.limit),

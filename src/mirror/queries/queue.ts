@@ -118,7 +118,9 @@ const behindBarrier = (instant: SQLiteColumn, sorted: typeof asc) =>
   query((params: Params<BarrierRoom>) =>
     select(untried(params))
       .from(products)
-      .where(and(isNull(products.goneAtMs), lt(instant, params.barrierMs), isFree(products.productId, params)))
+      .where(
+        and(isNull(products.goneAtMs), lt(instant, params.barrierMs), isFree(products.productId, params)),
+      )
       .orderBy(sorted(instant))
       .limit(params.limit),
   );
