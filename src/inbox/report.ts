@@ -118,6 +118,13 @@ export interface StreamReport {
   readonly unpublishedSinceMs: number | null;
   /** The last delivery that the servers refuse for good; null if there was none since the start. */
   readonly setAside: SetAside | null;
+  /** Another host that listens now has a proof of its way in. */
+  readonly isProven: boolean;
+  /**
+   * Epoch ms, own clock. When another host last showed that it had accepted a webhook of the store, since this one's start;
+   * null if none did.
+   */
+  readonly acceptedAtMs: number | null;
 }
 
 /** Other mirrors read the variants of this delivery instead. */

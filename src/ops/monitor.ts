@@ -130,11 +130,10 @@ export class Monitor {
       clockAheadMs: this.clockAheadMs,
       status: () => sampler?.last?.status ?? null,
       isReady,
-      hasStream,
     });
     createStateGauges(this.registry, now, () => ({
       sample: sampler?.last ?? null,
-      lastDeliveryAtMs: watch.lastDeliveryAtMs,
+      lastAcceptedAtMs: watch.lastAcceptedAtMs,
       mirror: watch.current,
     }));
     if (hasStream) createStreamGauges(this.registry, now, () => this.#report?.stream ?? null);

@@ -12,6 +12,7 @@ import { OwnClock, READING_EVERY_MS } from '../platform/own-clock.ts';
 import { plainError, type PlainError, type SqliteFault } from '../sqlite/errors.ts';
 import { explained } from '../sqlite/explain.ts';
 import { variantIdsOf } from '../store-api/variant-ids.ts';
+import type { WayIn } from '../stream/stream-inbox.ts';
 import { Coverage, type Opening, type PassedSocket } from './coverage.ts';
 import type { Arrival, Heartbeat, InboxWriter } from './inbox-writer.ts';
 import { Reporting } from './reporting.ts';
@@ -97,6 +98,12 @@ export class Receiver {
 
   get inbox(): InboxWriter {
     return this.#deps.inbox;
+  }
+
+  /** What this host tells the others of a stream. */
+  get wayIn(): WayIn {
+    const { provenSecret, acceptedCount } = this.#reporting;
+    return { isProven: provenSecret !== null, accepted: acceptedCount };
   }
 
   share(stream: SharedStream): void {

@@ -40,6 +40,10 @@ export class Reporting implements WebhookObserver {
     this.#now = now;
   }
 
+  get acceptedCount(): number {
+    return this.#accepted.count;
+  }
+
   accepted({ tookMs, isTest }: { readonly tookMs: number; readonly isTest: boolean }): void {
     if (!isTest) {
       this.#accepted = { count: this.#accepted.count + 1, lastAtMs: this.#now() };

@@ -36,6 +36,7 @@ export function shareStream(receiver: Receiver, { connect, isConsumed, log }: Sh
     isConsumed,
     coverage,
     look: () => receiver.noticeStandstill(),
+    wayIn: () => receiver.wayIn,
     now,
     log,
   });

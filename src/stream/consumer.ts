@@ -44,6 +44,11 @@ export class Consumer {
     this.behindSinceMs = deps.now();
   }
 
+  /** All messages up to this one are in the inbox. */
+  get streamSeq(): number {
+    return this.#position.streamSeq;
+  }
+
   /** A host has published a message with this number. */
   published(seq: number): void {
     this.#knownSeq = Math.max(this.#knownSeq, seq);

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import { missedBody, type Missed } from '../inbox/missed.ts';
 import type { Engine, LastMessage } from './engine.ts';
-import type { StreamCoverage, StreamInbox } from './stream-inbox.ts';
+import type { StreamCoverage, StreamInbox, WayIn } from './stream-inbox.ts';
 
 interface HeartbeatsDeps {
   readonly inbox: Pick<StreamInbox, 'append' | 'hostId' | 'lastSeq'>;
@@ -22,6 +22,7 @@ interface HeartbeatsDeps {
   };
   /** Age of the oldest row that is not in the stream; 0 if there is none. */
   readonly backlogMs: () => number;
+  readonly wayIn: () => WayIn;
   readonly onMissed: (missed: Missed) => void;
   readonly onError: (error: unknown) => void;
 }
@@ -40,6 +41,9 @@ const heartbeatSchema = z.object({
   stream_seq: z.number(),
   /** The port is about to close. */
   is_closed: z.boolean(),
+  /** See `WayIn`. What may have been missed before the proof is in the stream. */
+  is_proven: z.boolean().default(false),
+  accepted: z.number().default(0),
   /**
    * The last start heard of each other host. The sender was listening when it heard of it, and everything that no receiver
    * may have received before is in the stream.
@@ -64,6 +68,8 @@ export class Heartbeats {
   readonly #starts = new Map<string, string>();
   #wake = Promise.withResolvers<void>();
   #isClosed = false;
+  /** The last row when this run first had a proof; null while it has none. */
+  #provenSeq: number | null = null;
 
   constructor(deps: HeartbeatsDeps) {
     this.#deps = deps;
@@ -111,7 +117,13 @@ export class Heartbeats {
   /** Starts that were published before this host could hear them. */
   async #findStarts(engine: Engine): Promise<void> {
     await engine.prepare();
-    for (const { subject, body } of await engine.last('start.*')) this.started(hostOf(subject), body);
+    for (const { subject, body } of await engine.last('start.*')) {
+      try {
+        this.started(hostOf(subject), body);
+      } catch (error) {
+        this.#deps.onError(error);
+      }
+    }
   }
 
   async #beat(engine: Engine): Promise<void> {
@@ -121,11 +133,15 @@ export class Heartbeats {
   }
 
   async #publish(engine: Engine, isClosed: boolean): Promise<void> {
-    const { inbox, publisher, backlogMs } = this.#deps;
+    const { inbox, publisher, backlogMs, wayIn } = this.#deps;
+    const { isProven, accepted } = wayIn();
+    if (isProven) this.#provenSeq ??= inbox.lastSeq;
     const heartbeat: HeartbeatMessage = {
       backlog_ms: backlogMs(),
       stream_seq: publisher.streamSeq,
       is_closed: isClosed,
+      is_proven: this.#provenSeq !== null && publisher.publishedSeq >= this.#provenSeq,
+      accepted,
       starts: Object.fromEntries(this.#starts),
     };
     await engine.publish(`heartbeat.${inbox.hostId}`, jsonOf(heartbeat));
@@ -143,7 +159,7 @@ export class Heartbeats {
     await engine.publish(`start.${inbox.hostId}`, jsonOf({ id: startId }));
     const [start] = await engine.last(`start.${inbox.hostId}`);
     if (start === undefined) throw new Error('the stream has lost the message that it has just stored');
-    const heartbeats = await lastHeartbeats(engine);
+    const heartbeats = await this.#lastHeartbeats(engine);
     const others = heartbeats.filter(({ hostId }) => hostId !== inbox.hostId);
     const mayAnswer = others.some(({ atMs, isClosed }) => !isClosed && start.atMs - atMs < SILENT_MS);
     if (!mayAnswer || !(await this.#isAnswered(engine, startId, signal))) {
@@ -166,23 +182,29 @@ export class Heartbeats {
     const { hostId } = this.#deps.inbox;
     for (let waitedMs = 0; waitedMs < ANSWER_MS; waitedMs += POLL_MS) {
       await wait(POLL_MS, undefined, { ref: false, signal });
-      const heartbeats = await lastHeartbeats(engine);
+      const heartbeats = await this.#lastHeartbeats(engine);
       if (heartbeats.some(({ starts }) => starts[hostId] === startId)) return true;
     }
     return false;
+  }
+
+  /** A host whose heartbeat is not understood counts as one that does not listen: it must not hold up the others. */
+  async #lastHeartbeats(engine: Engine) {
+    return (await engine.last('heartbeat.*')).flatMap(({ subject, body, atMs }: LastMessage) => {
+      try {
+        const { is_closed: isClosed, starts } = readHeartbeat(body);
+        return [{ hostId: hostOf(subject), atMs, isClosed, starts }];
+      } catch (error) {
+        this.#deps.onError(error);
+        return [];
+      }
+    });
   }
 
   /** Before the first heartbeat, which ends the proof that something is missing: a kill in between must not hide it. */
   async #untilPublished(seq: number, signal: AbortSignal): Promise<void> {
     while (this.#deps.publisher.publishedSeq < seq) await wait(POLL_MS, undefined, { ref: false, signal });
   }
-}
-
-async function lastHeartbeats(engine: Engine) {
-  return (await engine.last('heartbeat.*')).map(({ subject, body, atMs }: LastMessage) => {
-    const { is_closed: isClosed, starts } = readHeartbeat(body);
-    return { hostId: hostOf(subject), atMs, isClosed, starts };
-  });
 }
 
 const hostOf = (subject: string): string => subject.slice(subject.indexOf('.') + 1);

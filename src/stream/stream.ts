@@ -6,9 +6,10 @@ import { messageOf } from '../platform/thrown.ts';
 import { Connection } from './connection.ts';
 import { Consumer } from './consumer.ts';
 import type { Engine } from './engine.ts';
+import { HeardHosts } from './heard-hosts.ts';
 import { Heartbeats, readHeartbeat } from './heartbeats.ts';
 import { Publisher } from './publisher.ts';
-import type { StreamCoverage, StreamInbox } from './stream-inbox.ts';
+import type { StreamCoverage, StreamInbox, WayIn } from './stream-inbox.ts';
 
 interface StreamDeps {
   /** Connects once; rejects when no server is reached. */
@@ -19,13 +20,13 @@ interface StreamDeps {
   readonly coverage: StreamCoverage;
   /** Notices a standstill of the process. */
   readonly look: () => void;
+  readonly wayIn: () => WayIn;
   /** Epoch ms, own clock. */
   readonly now: () => number;
   readonly log: Logger;
 }
 
-/** With a second each for the report and for the mirror's decision, no reader trusts older values for more than 10 s. */
-const SILENT_MS = 7_000;
+/** As long as a silence of all hosts may last (src/stream/heard-hosts.ts). */
 const BACKLOG_MS = 7_000;
 
 export class Stream {
@@ -39,13 +40,12 @@ export class Stream {
   readonly #engine = Promise.withResolvers<Engine>();
   #failure: string | null = null;
   #setAside: SetAside | null = null;
-  #heardAtMs: number;
-  readonly #heard = new Map<string, { readonly atMs: number; readonly backlogMs: number }>();
+  readonly #hosts: HeardHosts;
 
   constructor(deps: StreamDeps) {
-    const { inbox, isConsumed, coverage, look, now, log } = deps;
+    const { inbox, isConsumed, coverage, look, wayIn, now, log } = deps;
     this.#deps = deps;
-    this.#heardAtMs = now();
+    this.#hosts = new HeardHosts(inbox.hostId, now());
     const warn = createLimitedLog((fields) =>
       log.warn(fields, 'the stream cannot be used; it is tried again'),
     );
@@ -70,6 +70,7 @@ export class Stream {
       ...shared,
       coverage,
       look,
+      wayIn,
       publisher: this.#publisher,
       backlogMs: () => {
         const { oldestAtMs } = this.#publisher;
@@ -101,19 +102,22 @@ export class Stream {
 
   report(): StreamReport {
     const nowMs = this.#deps.now();
-    const waiting = [this.#publisher.oldestAtMs, this.#consumer?.behindSinceMs ?? null];
-    for (const { atMs, backlogMs } of this.#heard.values()) {
-      if (nowMs - atMs < SILENT_MS && backlogMs > 0) waiting.push(atMs - backlogMs);
-    }
+    const waiting = [
+      this.#publisher.oldestAtMs,
+      this.#consumer?.behindSinceMs ?? null,
+      ...this.#hosts.backlogsSinceMs(nowMs),
+    ];
     const sinceMs = Math.min(...waiting.filter((atMs) => atMs !== null));
     return {
-      silentSinceMs: nowMs - this.#heardAtMs >= SILENT_MS ? this.#heardAtMs : null,
+      silentSinceMs: this.#hosts.silentSinceMs(nowMs),
       failure: this.#failure,
       backlogSinceMs: nowMs - sinceMs >= BACKLOG_MS ? sinceMs : null,
       hasCaughtUp: this.#consumer?.hasCaughtUp !== false && this.#deps.coverage.unsure === null,
       unpublishedRows: Math.max(0, this.#deps.inbox.lastSeq - this.#publisher.publishedSeq),
       unpublishedSinceMs: this.#publisher.oldestAtMs,
       setAside: this.#setAside,
+      isProven: this.#hosts.isProven(nowMs, this.#consumer?.streamSeq ?? 0),
+      acceptedAtMs: this.#hosts.acceptedAtMs,
     };
   }
 
@@ -133,10 +137,9 @@ export class Stream {
         this.#heartbeats.started(hostId, body);
         return;
       }
-      const { backlog_ms: backlogMs, stream_seq: streamSeq } = readHeartbeat(body);
-      this.#heardAtMs = this.#deps.now();
-      this.#heard.set(hostId, { atMs: this.#heardAtMs, backlogMs });
-      this.#consumer?.published(streamSeq);
+      const heartbeat = readHeartbeat(body);
+      this.#hosts.heard(hostId, heartbeat, this.#deps.now());
+      this.#consumer?.published(heartbeat.stream_seq);
       this.#failure = null;
     } catch (error) {
       this.#onError(error);

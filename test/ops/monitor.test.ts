@@ -5,10 +5,10 @@ import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { delivery, detail, item, readInput, T0 } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newDatabases } from '../reconcile/mirror.ts';
-import { heartbeat, refused, REPORT } from './reported.ts';
+import { heartbeat, refused, REPORT, STREAM } from './reported.ts';
 import { valueOf } from './metrics/exposition.ts';
 
-function watched(now: () => number = Date.now, hasStream = false) {
+function watched(now: () => number = Date.now) {
   const monitor = new Monitor();
   const databases = newDatabases();
   const operator: { blocked: Operator['blocked']; verificationBound: null } = {
@@ -16,7 +16,7 @@ function watched(now: () => number = Date.now, hasStream = false) {
     verificationBound: null,
   };
   const sampler = new StateSampler({ reader: databases.reader, now, log });
-  const watch = monitor.watch({ databases, sampler, operator, hasStream, now, log });
+  const watch = monitor.watch({ databases, sampler, operator, hasStream: false, now, log });
   onTestFinished(async () => {
     await sampler.stop();
     watch.stop();
@@ -116,17 +116,31 @@ test('counts gaps, differences, dead letters, repairs and requests to the store'
   expect(await value('stock_mirror_database_bytes')).toBeGreaterThan(0);
 });
 
-test.each([
-  ['only the store’s webhooks to this host', false, 60],
-  ['what comes through the stream too', true, 1],
-])('takes for the last delivery %s', async (_, hasStream, ageS) => {
+test('takes the last webhook that this host or another one has accepted, and no test delivery', async () => {
   let nowMs = T0;
-  const { databases, monitor, sampler, value } = watched(() => nowMs, hasStream);
-  monitor.receive(heartbeat(T0, { accepted: { count: 1, lastAtMs: T0 } }));
+  const { databases, monitor, sampler, watch, value } = watched(() => nowMs);
+  const age = () => value('stock_mirror_last_delivery_age_seconds');
+  const receive = (accepted: number | null, elsewhere: number | null) =>
+    monitor.receive(
+      heartbeat(nowMs, {
+        runId: String(accepted),
+        accepted: { count: accepted === null ? 0 : 1, lastAtMs: accepted },
+        stream: { ...STREAM, acceptedAtMs: elsewhere },
+      }),
+    );
+  receive(T0, null);
   nowMs += 60_000;
   await databases.deliver(delivery('a', item()), nowMs - 1_000);
   await sampler.status();
-  expect(await value('stock_mirror_last_delivery_age_seconds')).toBe(ageS);
+  expect(await age()).toBe(60);
+  receive(T0, T0 + 20_000);
+  expect(await age()).toBe(40);
+  receive(T0 + 30_000, T0 + 20_000);
+  expect(await age()).toBe(30);
+  await watch.state.beat(nowMs);
+  receive(null, null);
+  await sampler.status();
+  expect(await age()).toBe(30);
 });
 
 test('shows a cause in state and metric while its reason lasts', async () => {

@@ -5,6 +5,7 @@ import {
   COMMIT_BOUNDS_SECONDS,
   type ReceiverReport,
   type RefusalReason,
+  type StreamReport,
 } from '../../src/inbox/report.ts';
 import type { Monitor } from '../../src/ops/monitor.ts';
 
@@ -22,6 +23,19 @@ export const REPORT: ReceiverReport = {
   commitError: null,
   lastSeq: 0,
   stream: null,
+};
+
+/** A stream in which nothing is wrong, and no other host has a proof. */
+export const STREAM: StreamReport = {
+  silentSinceMs: null,
+  failure: null,
+  backlogSinceMs: null,
+  hasCaughtUp: true,
+  unpublishedRows: 0,
+  unpublishedSinceMs: null,
+  setAside: null,
+  isProven: false,
+  acceptedAtMs: null,
 };
 
 /** @param atMs the heartbeat's, by both clocks. */

@@ -23,7 +23,6 @@ export function unwatched(
     now: Date.now,
     clockAheadMs: () => null,
     verification: () => null,
-    hasStream: false,
     status: () => state.last?.status ?? null,
     isReady: () => true,
   });

@@ -1,4 +1,4 @@
-/** Hosts of one stream, with real receivers and inboxes but no port, on virtual time. */
+/** Hosts of one stream, with real receivers and inboxes but no socket, on virtual time. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
@@ -9,10 +9,12 @@ import { openInboxWriter, type InboxWriter } from '../../src/receiver/inbox-writ
 import { Receiver } from '../../src/receiver/receiver.ts';
 import type { SharedStream } from '../../src/receiver/shared-stream.ts';
 import { shareStream } from '../../src/receiver/share-stream.ts';
+import { signBody, TEST_HEADER } from '../../src/store-api/signature.ts';
 import type { Engine } from '../../src/stream/engine.ts';
 import { newPath, T0 } from '../mirror/mirror-file.ts';
 import { present } from '../shared/present.ts';
 import { HOSTS, installGlobals } from '../simulation/globals.ts';
+import { incomingOf } from '../simulation/incoming.ts';
 import { newLife, VirtualTime, type Life } from '../simulation/virtual-time.ts';
 import { MemoryServers } from './memory-engine.ts';
 
@@ -45,6 +47,14 @@ type Port = 'own' | 'passed';
 
 const INODE = 7;
 
+type Fetch = (request: Request, bindings: unknown) => Response | Promise<Response>;
+
+interface Posted {
+  readonly secret?: string;
+  /** By `stock-mirror send`. */
+  readonly isTest?: boolean;
+}
+
 export class Host {
   readonly #machines: Machines;
   readonly #role: Role;
@@ -60,6 +70,9 @@ export class Host {
   /** Whether a connection is made. */
   connecting = (): boolean => true;
   isDiskFull = false;
+  /** The webhook secret, from the next start on. */
+  secret = 'secret';
+  #fetch: Fetch | null = null;
 
   constructor(machines: Machines, role: Role) {
     this.#machines = machines;
@@ -108,8 +121,11 @@ export class Host {
             host: '127.0.0.1',
             port: 0,
             passed: port === 'own' ? null : { fd: 3, inode: INODE, wasQueueFull: false },
-            secrets: ['of no port'],
-            listen: () => Promise.resolve({ host: '', port: 0, stop: () => Promise.resolve() }),
+            secrets: [this.secret],
+            listen: (app) => {
+              this.#fetch = app.fetch as Fetch;
+              return Promise.resolve({ host: '', port: 0, stop: () => Promise.resolve() });
+            },
           },
     );
     stream.start();
@@ -140,6 +156,16 @@ export class Host {
       isFromStream: false,
     }));
     await Promise.all(arrivals.map((arrival) => receiver.append([arrival])));
+  }
+
+  /** A webhook reaches the public port. @returns the answer's status. */
+  async post(id: string, { secret = this.secret, isTest = false }: Posted = {}): Promise<number> {
+    const sent = body(id);
+    const headers = new Headers({ 'x-service-signature': signBody(secret, sent) });
+    if (isTest) headers.set(TEST_HEADER, '1');
+    const request = new Request('http://127.0.0.1/webhooks', { method: 'POST', headers });
+    const { status } = await present(this.#fetch)(request, { incoming: incomingOf(request, sent) });
+    return status;
   }
 
   /** kill -9 */

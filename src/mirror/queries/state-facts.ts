@@ -25,7 +25,6 @@ const FACTS = query((params: Params<{ nowMs: number | null }>) =>
     epoch: serviceState.epoch,
     trustedAfterMs: mirrorState.trustedAfterMs,
     products: liveCounts.products,
-    lastDeliveryAtMs: mirrorState.lastDeliveryAtMs,
     hasFullSync: flag(isNotNull(serviceState.lastFullSyncAtMs)),
     /** A live product was not read since the last downtime or epoch, and its reads are not given up. */
     hasUnread: existsIn(

@@ -7,7 +7,7 @@ import type { SampledState } from '../state/state-sampler.ts';
 
 export interface Shown {
   readonly sample: SampledState | null;
-  readonly lastDeliveryAtMs: number | null;
+  readonly lastAcceptedAtMs: number | null;
   readonly mirror: Verdict;
 }
 
@@ -66,7 +66,7 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
     age(status.last_full_sync_at),
   );
   gauge('last_delivery_age_seconds', 'Time since the last authentic delivery; NaN: none yet.', (at) =>
-    age(at.lastDeliveryAtMs),
+    age(at.lastAcceptedAtMs),
   );
   counted(
     'seconds_behind',

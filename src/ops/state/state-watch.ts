@@ -34,10 +34,8 @@ export interface StateWatchDeps {
   readonly clockAheadMs: () => number | null;
   /** null if nothing is verified by schedule. */
   readonly verification: () => VerificationBound | null;
-  /** Deliveries of other hosts come through a stream. */
-  readonly hasStream: boolean;
   /** The last sample. */
-  readonly status: () => Pick<Status, 'pending_reads' | 'last_delivery_at'> | null;
+  readonly status: () => Pick<Status, 'pending_reads' | 'last_accepted_at'> | null;
   /** The receiver lives, and everything that was in the stream at the start is in the inbox. */
   readonly isReady: () => boolean;
 }
@@ -67,7 +65,6 @@ export class StateWatch {
   /** The last one written; null before the first. */
   #decision: Decision | null = null;
   #file: StateFacts | null = null;
-  readonly #startedAtMs: number;
   /** Known with the first heartbeat, before which nothing is live. */
   #wayIn: ProcessFacts['wayIn'] = { isProven: true, refused: null };
   readonly #since = new Map<CauseCode, number>();
@@ -80,7 +77,6 @@ export class StateWatch {
     this.#history = new DeliveryHistory(nowMs);
     this.#receiverAliveAtMs = nowMs;
     this.#awaited = { seq: 0, atMs: nowMs };
-    this.#startedAtMs = nowMs;
   }
 
   get current(): Verdict {
@@ -96,13 +92,9 @@ export class StateWatch {
     return this.#dated(this.#decide(this.#deps.now(), this.#file, this.#withoutHeartbeat(null)));
   }
 
-  /** Own clock; null if none was accepted. */
-  get lastDeliveryAtMs(): number | null {
-    const own = this.#report?.accepted.lastAtMs ?? null;
-    const applied = this.#deps.status()?.last_delivery_at ?? null;
-    // Other receivers' deliveries come through the stream. Without one, tests by `send` must not hide a silence.
-    if (own === null || (this.#deps.hasStream && (applied ?? 0) > own)) return applied;
-    return own;
+  /** When a webhook of the store was last accepted, here or at another host of the stream; own clock, null if unknown. */
+  get lastAcceptedAtMs(): number | null {
+    return this.#acceptedAtMs() ?? this.#deps.status()?.last_accepted_at ?? null;
   }
 
   /** @param status as just read, or the error that prevented it. Its state is the one that SQL shows. */
@@ -120,8 +112,8 @@ export class StateWatch {
     const nowMs = now();
     const file = await reader.ask('stateFacts', { nowMs });
     this.#file = file;
-    const acceptedAtMs = this.#acceptedAtMs(file);
-    this.#wayIn = { isProven: this.#isProven(file), refused: await this.#refusedOfStore(reader) };
+    const acceptedAtMs = this.#acceptedAtMs();
+    this.#wayIn = { isProven: this.#isProven(), refused: await this.#refusedOfStore(reader) };
     const decided = this.#decide(nowMs, file, { isReady: isReady(), lateSinceMs: null, error: null });
     const { epoch, trustedAfterMs } = file;
     const written = await writer.command('alive', {
@@ -188,20 +180,22 @@ export class StateWatch {
     this.#logged = next.state;
   }
 
-  /** The last webhook of the store since the start; with a stream also those of other hosts. */
-  #acceptedAtMs({ lastDeliveryAtMs }: StateFacts): number | null {
+  /** null if none was accepted since the receiver's start. */
+  #acceptedAtMs(): number | null {
     const own = this.#report?.accepted.lastAtMs ?? null;
-    const isOfStream = this.#deps.hasStream && (lastDeliveryAtMs ?? 0) >= this.#startedAtMs;
-    return isOfStream ? Math.max(own ?? 0, lastDeliveryAtMs ?? 0) : own;
+    const others = this.#report?.stream?.acceptedAtMs ?? null;
+    return own === null || others === null ? (own ?? others) : Math.max(own, others);
   }
 
   /** Whether webhooks of the store arrive. */
-  #isProven({ lastDeliveryAtMs }: StateFacts): boolean {
+  #isProven(): boolean {
     // Until the first heartbeat, the mirror is not ready anyway.
-    if (this.#report === null || this.#report.provenSecret !== null) return true;
-    if (!this.#deps.hasStream || lastDeliveryAtMs === null) return false;
-    // Webhooks that other hosts accepted; a host with a port may have another secret since the last of them.
-    return this.#report.listeningSinceMs === null || lastDeliveryAtMs >= this.#startedAtMs;
+    if (this.#report === null) return true;
+    const { provenSecret, listeningSinceMs, stream } = this.#report;
+    if (provenSecret !== null) return true;
+    if (stream === null) return false;
+    // A host with a port may have another secret than the others, whose proofs may be of an earlier time.
+    return listeningSinceMs === null ? stream.isProven : stream.acceptedAtMs !== null;
   }
 
   async #refusedOfStore(reader: MirrorReader): Promise<RefusedRequests | null> {
@@ -245,7 +239,7 @@ export class StateWatch {
   #facts(nowMs: number, error: SqliteFault | null): Omit<ProcessFacts, keyof HeartbeatFacts> {
     // Downtime is not silence.
     const listeningSinceMs = this.#report?.listeningSinceMs ?? nowMs;
-    const silentSinceMs = Math.max(this.lastDeliveryAtMs ?? 0, listeningSinceMs);
+    const silentSinceMs = Math.max(this.lastAcceptedAtMs ?? 0, listeningSinceMs);
     return {
       receiver: {
         lastGoodAtMs: this.#receiverAliveAtMs,

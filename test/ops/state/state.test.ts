@@ -16,6 +16,7 @@ import {
 } from '../../../src/ops/state/state.ts';
 import type { Blocked } from '../../../src/ops/state/store-cause.ts';
 import type { PlainError } from '../../../src/sqlite/errors.ts';
+import { STREAM } from '../reported.ts';
 import { WELL_FILE, wellAt } from './well.ts';
 
 type Facts = Parameters<typeof stateOf>[0];
@@ -43,16 +44,7 @@ const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>
   });
 const stream = (over: Partial<ProcessFacts['stream']>) =>
   own({
-    stream: {
-      silentSinceMs: null,
-      failure: null,
-      backlogSinceMs: null,
-      hasCaughtUp: true,
-      unpublishedRows: 0,
-      unpublishedSinceMs: null,
-      setAside: null,
-      ...over,
-    },
+    stream: { ...STREAM, ...over },
   });
 const verified = (products: number, maxReadsPerSecond: number): Partial<Facts> => ({
   ...file({ products }),

@@ -1,18 +1,19 @@
 /** Proof that webhooks arrive (docs/operating.md#proof-of-the-way-in). */
 import { expect, test } from 'vitest';
-import type { ReceiverReport } from '../../../src/inbox/report.ts';
+import type { ReceiverReport, StreamReport } from '../../../src/inbox/report.ts';
 import { Reporting } from '../../../src/receiver/reporting.ts';
 import { secretFingerprint, WayInProof } from '../../../src/receiver/way-in-proof.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import { OF_THE_STORE, type RefusedRequests } from '../../../src/ops/state/way-in.ts';
 import { delivery, detail, item, readInput, T0 } from '../../mirror/mirror-file.ts';
 import { log, newDatabases, type DirectDatabases } from '../../reconcile/mirror.ts';
-import { heartbeat } from '../reported.ts';
+import { heartbeat, STREAM } from '../reported.ts';
 
 interface Process {
   readonly accept: () => void;
   readonly refuse: (reason: RefusedRequests['reason'], variantId: string) => void;
-  readonly shown: () => Promise<string>;
+  /** @param stream what the other hosts have shown; null: there are none. */
+  readonly shown: (stream?: Partial<StreamReport> | null) => Promise<string>;
 }
 
 interface Inbox {
@@ -23,7 +24,7 @@ interface Inbox {
 function processOver(
   databases: DirectDatabases,
   secret: string | null,
-  { hasStream = false, inbox = { provenSecret: null } }: { hasStream?: boolean; inbox?: Inbox } = {},
+  { inbox = { provenSecret: null } }: { inbox?: Inbox } = {},
 ): Process {
   const monitor = new Monitor();
   const operator = { blocked: null, verificationBound: null };
@@ -31,7 +32,7 @@ function processOver(
     databases,
     sampler: null,
     operator,
-    hasStream,
+    hasStream: true,
     now: Date.now,
     log,
   });
@@ -39,8 +40,8 @@ function processOver(
   const proof = secret === null ? null : new WayInProof([secret], 'inbox');
   reporting.provenSecret = proof?.kept(inbox.provenSecret) ?? null;
   reporting.listeningSinceMs = secret === null ? null : Date.now();
-  const shown = async (): Promise<string> => {
-    const report: ReceiverReport = reporting.report(0, null);
+  const shown: Process['shown'] = async (stream = null) => {
+    const report: ReceiverReport = reporting.report(0, stream && { ...STREAM, ...stream });
     monitor.receive(heartbeat(Date.now(), report));
     await watch.state.beat(Date.now());
     const [row] = databases.rows<{ state: string; cause: string | null; trusted: number }>(
@@ -137,23 +138,28 @@ test('a variant that no read has shown is not known', async () => {
   expect(await shown()).toBe(UNPROVEN);
 });
 
-test('a host without a public port is proven by a delivery of the stream', async () => {
-  const databases = await filled();
-  const { shown } = processOver(databases, null, { hasStream: true });
-  expect(await shown()).toBe(UNPROVEN);
-  await databases.deliver(delivery('a', item({ id: '999' })), Date.now() + 1_000);
-  expect(await shown()).toBe(LIVE);
-  expect(await processOver(databases, null, { hasStream: true }).shown()).toBe(LIVE);
+test('a host without a public port is proven while another host has a proof', async () => {
+  const { shown } = processOver(await filled(), null);
+  expect(await shown({})).toBe(UNPROVEN);
+  expect(await shown({ isProven: true })).toBe(LIVE);
+  expect(await shown({ isProven: false })).toBe(UNPROVEN);
 });
 
-test('a host with a port is proven by the deliveries of other hosts since its start', async () => {
-  const databases = await filled();
-  await databases.deliver(delivery('a', item({ id: '999' })), Date.now() - 1_000);
-  const { shown } = processOver(databases, 'secret', { hasStream: true });
-  expect(await shown()).toBe(UNPROVEN);
-  await databases.deliver(delivery('b', item({ id: '999' })), Date.now() + 1_000);
-  expect(await shown()).toBe(LIVE);
+test('a host with a port is proven by webhooks that other hosts have accepted since its start', async () => {
+  const { shown } = processOver(await filled(), 'secret');
+  expect(await shown({ isProven: true })).toBe(UNPROVEN);
+  expect(await shown({ acceptedAtMs: Date.now() })).toBe(LIVE);
 });
+
+test.each([null, 'secret'])(
+  'a delivery of the stream proves nothing, because it may be a test (secret: %s)',
+  async (secret) => {
+    const databases = await filled();
+    const { shown } = processOver(databases, secret);
+    await databases.deliver(delivery('a', item({ id: '999' })), Date.now() + 1_000);
+    expect(await shown({})).toBe(UNPROVEN);
+  },
+);
 
 test('while one secret replaces another, a proof counts for the secret that signed', () => {
   const [old, present] = ['old', 'present'].map((secret) => secretFingerprint(secret, 'inbox'));

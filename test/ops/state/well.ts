@@ -26,7 +26,6 @@ export const WELL_FILE: StateFacts = {
   epoch: '0a1b2c3d4e5f6071',
   trustedAfterMs: EARLIEST_MS,
   products: 100,
-  lastDeliveryAtMs: null,
   hasFullSync: true,
   hasUnread: false,
   isReadOverdue: false,
