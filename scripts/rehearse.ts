@@ -1,7 +1,8 @@
 /**
- * `npm run rehearse`: upgrades of a receiver and a mirror that run as two processes, each alone, both, and back to the version
- * before; then a backup and a Litestream copy, each restored on another host. Webhooks arrive all the time. Nothing that was
- * answered may be lost, and after each step the mirror must equal the store again. Takes two to four minutes.
+ * `npm run rehearse`: upgrades of a receiver and a mirror that run as two processes, each alone, both, and
+ * back to the version before; then a backup and a Litestream copy, each restored on another host. Webhooks
+ * arrive all the time. Nothing that was answered may be lost, and after each step the mirror must equal the
+ * store again. Takes two to four minutes.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

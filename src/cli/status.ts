@@ -114,7 +114,10 @@ async function look(config: LocalConfig): Promise<Answer> {
 
 const LOOK_EVERY_MS = 500;
 
-/** @returns null when interrupted. While the mirror does not answer or its file is missing, it may still be starting. */
+/**
+ * @returns null when interrupted. While the mirror does not answer or its file is missing, it may still be
+ * starting.
+ */
 async function waitUntilAtRest(config: LocalConfig, { timeout }: StatusOptions): Promise<Answer | null> {
   const interrupted = interruptible();
   const untilMs = performance.now() + (timeout ?? Number.POSITIVE_INFINITY) * 1_000;

@@ -71,8 +71,8 @@ export interface Variant {
    */
   readonly totalHiMs: number;
   /**
-   * Latest arrival of a delivery that touched the variant or a level of it. It never falls, also when the clock steps back:
-   * a read that may have missed a delivery of a level may have missed it in the total.
+   * Latest arrival of a delivery that touched the variant or a level of it. It never falls, also when the
+   * clock steps back: a read that may have missed a delivery of a level may have missed it in the total.
    */
   readonly eventAtMs: number;
   readonly missingAtMs: number | null;

@@ -64,7 +64,10 @@ export interface StreamPosition {
   readonly streamSeq: number;
 }
 
-/** The receiver's last heartbeat. All fields but the inbox's id and those about the stream are null before the first one. */
+/**
+ * The receiver's last heartbeat. All fields but the inbox's id and those about the stream are null before the
+ * first one.
+ */
 export interface ReceiverRow extends StreamPosition {
   readonly inboxId: string;
   /** Every row up to this one is in the stream, or came from it. */

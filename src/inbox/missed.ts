@@ -17,7 +17,8 @@ export function missedBody({ why, sinceMs, untilMs, variantIds }: Missed): Buffe
 }
 
 /**
- * A body that this version does not understand counts as the one that asks for most, a `stream_gap`: everything is read.
+ * A body that this version does not understand counts as the one that asks for most, a `stream_gap`:
+ * everything is read.
  * @param atMs `untilMs` then.
  */
 export function readMissed(body: Uint8Array, atMs: number): Missed {

@@ -62,13 +62,13 @@ export interface ReceiverReport {
   /** Differs after each start of the receiver: counts begin at 0 again. */
   readonly runId: string;
   /**
-   * Fingerprint of the webhook secret with which a webhook of the store was accepted, in this run or an earlier one; null
-   * if none was accepted with a secret that still counts.
+   * Fingerprint of the webhook secret with which a webhook of the store was accepted, in this run or an
+   * earlier one; null if none was accepted with a secret that still counts.
    */
   readonly provenSecret: string | null;
   /**
-   * Epoch ms, own clock; since then the port was open without a break that may have lost a delivery. null if this host has
-   * no public port.
+   * Epoch ms, own clock; since then the port was open without a break that may have lost a delivery. null if
+   * this host has no public port.
    */
   readonly listeningSinceMs: number | null;
   /** Authentic deliveries answered 204, without those of `stock-mirror send`. */

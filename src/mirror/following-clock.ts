@@ -1,6 +1,7 @@
 /**
- * The mirror's clock follows the receiver's and is never ahead of it (docs/architecture.md#own-clock). Reads are stamped by
- * this clock and deliveries by the receiver's. A read therefore never seems to be sent later after a delivery than it was.
+ * The mirror's clock follows the receiver's and is never ahead of it (docs/architecture.md#own-clock). Reads
+ * are stamped by this clock and deliveries by the receiver's. A read therefore never seems to be sent later
+ * after a delivery than it was.
  */
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import type { HostTime } from '../platform/host-time.ts';
@@ -37,8 +38,10 @@ export class FollowingClock {
   };
 
   /**
-   * Takes over the receiver's last reading. Call it about once a second. @param reading null while the inbox cannot be read.
-   * @returns by how much the clock stepped back: 0 unless the receiver's clock was wrong, or began behind this one.
+   * Takes over the receiver's last reading. Call it about once a second. @param reading null while the inbox
+   * cannot be read.
+   * @returns by how much the clock stepped back: 0 unless the receiver's clock was wrong, or began behind
+   * this one.
    */
   follow(reading: ClockReading | null): number {
     if (reading !== null && this.#isOfThisBoot(reading)) this.#add(reading);
@@ -63,8 +66,9 @@ export class FollowingClock {
   }
 
   /**
-   * The least that the receiver's clock may show: with the lowest base of the last `REPLICA_LAG_MS`, because a clock that was
-   * set ahead makes earlier deliveries look older than they are, and as if it had slewed back since each reading.
+   * The least that the receiver's clock may show: with the lowest base of the last `REPLICA_LAG_MS`, because
+   * a clock that was set ahead makes earlier deliveries look older than they are, and as if it had slewed
+   * back since each reading.
    */
   #reachedMs(): number {
     if (this.#bases.length === 0) return this.#alone.now();

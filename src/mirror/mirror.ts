@@ -126,8 +126,8 @@ export class Mirror {
   }
 
   /**
-   * Resolves once the input is applied and on disk. @throws SqliteFault; if a thread failed at that moment, the input may
-   * have been applied.
+   * Resolves once the input is applied and on disk. @throws SqliteFault; if a thread failed at that moment,
+   * the input may have been applied.
    */
   async append(input: NewInput): Promise<AppliedInput> {
     const { apply } = this.#serving();

@@ -1,4 +1,7 @@
-/** Deletes old rows of the mirror every hour, in small transactions, and releases those of the inbox to the receiver. */
+/**
+ * Deletes old rows of the mirror every hour, in small transactions, and releases those of the inbox to the
+ * receiver.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../platform/log.ts';
 import type { Mirror } from './mirror.ts';

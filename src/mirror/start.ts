@@ -1,6 +1,6 @@
 /**
- * Opens the mirror next to its inbox: at every start, and as the only recovery (docs/architecture.md#start). new-epoch.ts
- * decides; this file does.
+ * Opens the mirror next to its inbox: at every start, and as the only recovery (docs/architecture.md#start).
+ * new-epoch.ts decides; this file does.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
@@ -165,8 +165,8 @@ interface EpochFrom {
 }
 
 /**
- * Everything is read again, so the mirror continues at the inbox's end: rows before it would add nothing. The first mirror
- * applies what its receiver took while it was being opened, unless by a clock that was ahead.
+ * Everything is read again, so the mirror continues at the inbox's end: rows before it would add nothing. The
+ * first mirror applies what its receiver took while it was being opened, unless by a clock that was ahead.
  */
 function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
   const { nowMs, changeSeq } = from;

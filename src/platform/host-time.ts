@@ -46,7 +46,8 @@ export function hostTime({ wallMs, monotonicMs, uptimeMs }: SystemClocks = SYSTE
       const isApart = Math.abs(baseMs - wallBaseMs) >= APART_MS;
       if (nowMs - checkedAtMs < UPTIME_EVERY_MS && !isApart) return nowMs + suspendedMs;
       wallBaseMs = baseMs;
-      // Read before the monotonic clock: a thread that pauses in between finds less, and never a suspension that was none.
+      // Read before the monotonic clock: a thread that pauses in between finds less, and never a suspension
+      // that was none.
       const upMs = uptimeMs();
       checkedAtMs = monotonicMs();
       suspendedMs = Math.max(suspendedMs, upMs - checkedAtMs);

@@ -141,8 +141,9 @@ export async function listen(app: App, { host, port, fd }: Address, timeouts = T
 }
 
 /**
- * Gives the server each connection at its first byte. Proxies open connections ahead of requests, and Node would time the
- * first request from the connection: a webhook sent after `headersTimeout` would be answered 408.
+ * Gives the server each connection at its first byte. Proxies open connections ahead of requests, and Node
+ * would time the first request from the connection: a webhook sent after `headersTimeout` would be answered
+ * 408.
  * @returns the connections that have sent nothing.
  */
 function holdSilent(server: Server, idleMs: number): ReadonlySet<Socket> {

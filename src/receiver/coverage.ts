@@ -41,8 +41,8 @@ interface Commit extends Pick<Opening, 'wallMs' | 'sinceBootMs'> {
   /** The run ends: a doubt no longer waits for its pause. */
   readonly isLast?: boolean;
   /**
-   * With the first webhook since the first start, or since the secret last changed: nothing showed until now that webhooks
-   * reach this host.
+   * With the first webhook since the first start, or since the secret last changed: nothing showed until now
+   * that webhooks reach this host.
    */
   readonly isFirstProof?: boolean;
 }
@@ -93,8 +93,8 @@ export class Coverage {
   }
 
   /**
-   * With a stream: this host did not listen at times since then, and only the stream shows whether another receiver did.
-   * null if there is no such time.
+   * With a stream: this host did not listen at times since then, and only the stream shows whether another
+   * receiver did. null if there is no such time.
    */
   get unsure(): Missed | null {
     return this.#unsure;

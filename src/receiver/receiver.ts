@@ -1,6 +1,6 @@
 /**
- * The half that must never fail: verifies webhooks, appends them to the inbox and answers once they are on disk. It does
- * not know the mirror, which learns everything from the inbox (docs/architecture.md#receiver).
+ * The half that must never fail: verifies webhooks, appends them to the inbox and answers once they are on
+ * disk. It does not know the mirror, which learns everything from the inbox (docs/architecture.md#receiver).
  */
 import type { Missed } from '../inbox/missed.ts';
 import { reportOf } from '../inbox/inbox-view.ts';
@@ -127,8 +127,8 @@ export class Receiver {
   }
 
   /**
-   * Resolves once all rows are on disk, in one transaction with the position. @throws SqliteFault if they are not. Then the
-   * next position must not be beyond them, so the stream's rows wait for each other.
+   * Resolves once all rows are on disk, in one transaction with the position. @throws SqliteFault if they are
+   * not. Then the next position must not be beyond them, so the stream's rows wait for each other.
    */
   append(
     arrivals: readonly Arrival[],

@@ -1,6 +1,6 @@
 /**
- * Shows that webhooks arrive, and with which secret (docs/operating.md#proof-of-the-way-in). The inbox keeps a fingerprint of
- * that secret in the receiver's report.
+ * Shows that webhooks arrive, and with which secret (docs/operating.md#proof-of-the-way-in). The inbox keeps
+ * a fingerprint of that secret in the receiver's report.
  */
 import { scryptSync } from 'node:crypto';
 

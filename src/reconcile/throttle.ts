@@ -43,7 +43,10 @@ const TURN_CHECK_MS = 20;
 /** Share of a second's requests that may be sent at once. */
 const BURST_SECONDS = 0.1;
 
-/** Instants are by the monotonic clock unless they say that they are of the epoch: the own clock may step back by hours. */
+/**
+ * Instants are by the monotonic clock unless they say that they are of the epoch: the own clock may step back
+ * by hours.
+ */
 export class Throttle {
   readonly #deps: ThrottleDeps;
   /** Additive increase, multiplicative decrease. Rounded down, the limit of requests in flight. */

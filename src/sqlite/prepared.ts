@@ -6,8 +6,8 @@ import type { Db } from './open.ts';
 export type Columns<Row> = { readonly [Name in keyof Row]-?: string };
 
 /**
- * Prepares a statement whose rows are objects. The compiler checks the names of the columns against the type of the rows,
- * and SQLite checks the expressions against the tables.
+ * Prepares a statement whose rows are objects. The compiler checks the names of the columns against the type
+ * of the rows, and SQLite checks the expressions against the tables.
  * @param text receives the list of columns, for SELECT or RETURNING.
  */
 export function prepareRows<P extends unknown[], Row>(

@@ -1,6 +1,7 @@
 /**
- * Queries that drizzle builds from the schema: it checks the names, and the types of the rows follow from them.
- * better-sqlite3 runs the text like any other statement, because drizzle's driver would copy each row, and cannot iterate.
+ * Queries that drizzle builds from the schema: it checks the names, and the types of the rows follow from
+ * them. better-sqlite3 runs the text like any other statement, because drizzle's driver would copy each row,
+ * and cannot iterate.
  */
 import type { Statement } from 'better-sqlite3';
 import type { Placeholder as PlaceholderOf, SQL, SQLWrapper } from 'drizzle-orm';
@@ -84,7 +85,10 @@ class Dialect extends SQLiteSyncDialect {
   }
 }
 
-/** Values are written into the text, because SQLite uses a partial index only if it sees the values of its condition. */
+/**
+ * Values are written into the text, because SQLite uses a partial index only if it sees the values of its
+ * condition.
+ */
 function textOf(built: SQLWrapper): string {
   return new Dialect().sqlToQuery(built.getSQL().inlineParams()).sql;
 }

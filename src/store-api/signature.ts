@@ -22,9 +22,9 @@ export function verifySignature(
 }
 
 /**
- * @returns the first of `secrets` that signed exactly these bytes (docs/store-api.md#signature); null if none did. Every
- * secret is tried, so that the time does not show which one matched. An empty one matches nothing, since anyone could
- * sign with it.
+ * @returns the first of `secrets` that signed exactly these bytes (docs/store-api.md#signature); null if none
+ * did. Every secret is tried, so that the time does not show which one matched. An empty one matches nothing,
+ * since anyone could sign with it.
  * @param header the value of `X-Service-Signature`: exactly 64 lowercase hex digits.
  */
 export function signingSecret(

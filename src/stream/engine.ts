@@ -30,8 +30,8 @@ export interface Engine {
   hear(listener: (kind: 'heartbeat' | 'start', hostId: string, body: Uint8Array) => void): void;
   log(): Promise<Log>;
   /**
-   * The messages of the log from `fromSeq` on, in order. It ends when the signal aborts, and when the servers that deliver
-   * them fall silent: read again then.
+   * The messages of the log from `fromSeq` on, in order. It ends when the signal aborts, and when the servers
+   * that deliver them fall silent: read again then.
    */
   read(fromSeq: number, signal: AbortSignal): AsyncIterable<LogMessage>;
   close(): Promise<void>;

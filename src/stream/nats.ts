@@ -24,8 +24,8 @@ const RECONNECT_MS = 500;
 /** A pull lasts this long at most. Two of the server's heartbeats missed, each after half of it, end a reading. */
 const PULL_MS = 3_000;
 /**
- * The server sends so many ahead, of 1 MB each at most. A limit of bytes would be refilled by what was taken, and the server
- * refuses a pull into which its next message does not fit: that would end the reading.
+ * The server sends so many ahead, of 1 MB each at most. A limit of bytes would be refilled by what was taken,
+ * and the server refuses a pull into which its next message does not fit: that would end the reading.
  */
 const PULL_MESSAGES = 64;
 /** The server forgets a consumer that has not pulled for so long. */

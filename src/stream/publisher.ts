@@ -94,7 +94,10 @@ export class Publisher {
     }
   }
 
-  /** Mirrors read the variants of a body that the servers refuse for good, or everything if even their list is too long. */
+  /**
+   * Mirrors read the variants of a body that the servers refuse for good, or everything if even their list is
+   * too long.
+   */
   async #publishInstead(engine: Engine, row: Row): Promise<number> {
     const { hostId } = this.#deps.inbox;
     const publish = (missed: Missed): Promise<number> =>

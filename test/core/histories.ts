@@ -337,7 +337,10 @@ const rightOnceAllHasArrived: Watch = (service, nowMs, facts) => {
   if (arrived) neverSilentlyWrong(service, nowMs, facts);
 };
 
-/** When a stock level's last change has been merged, or the last read has shown it, the level is right or under suspicion. */
+/**
+ * When a stock level's last change has been merged, or the last read has shown it, the level is right or
+ * under suspicion.
+ */
 const neverSilentlyWrong: Watch = (service, nowMs) => {
   for (const level of service.levels) {
     const past = level.changes.filter((change) => change.trueAtMs <= nowMs);

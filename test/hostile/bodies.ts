@@ -1,4 +1,7 @@
-/** Malformed webhook bodies: fields removed, retyped, repeated or added, then bytes cut, flipped or prefixed. Built as text, since JSON text can say more than its values. */
+/**
+ * Malformed webhook bodies: fields removed, retyped, repeated or added, then bytes cut, flipped or prefixed.
+ * Built as text, since JSON text can say more than its values.
+ */
 import fc from 'fast-check';
 
 const T = 1_790_000_000_000;

@@ -205,7 +205,10 @@ export function beats(
 
 type RefusedRead = Extract<NewInput, { kind: 'given_up' }>;
 
-/** The store refused the read of a product, which is not retried before a schedule, a run or an operator requests it. */
+/**
+ * The store refused the read of a product, which is not retried before a schedule, a run or an operator
+ * requests it.
+ */
 export function refusedRead(productId: string, over: Partial<RefusedRead> = {}): RefusedRead {
   return {
     kind: 'given_up',

@@ -87,7 +87,10 @@ export class Fleet {
     return present(among[this.#turn % among.length]);
   }
 
-  /** A new mirror takes no delivery from before its first connection: the others start once both mirrors have theirs. */
+  /**
+   * A new mirror takes no delivery from before its first connection: the others start once both mirrors have
+   * theirs.
+   */
   begin(): void {
     const [second, ...others] = this.receivers;
     void present(second).start();

@@ -1,6 +1,6 @@
 /**
- * Runs the real service on virtual time, and kills it anywhere. A machine runs one process at a time: the whole service,
- * or one half of it, next to a second machine that has the same disk and runs the other half.
+ * Runs the real service on virtual time, and kills it anywhere. A machine runs one process at a time: the
+ * whole service, or one half of it, next to a second machine that has the same disk and runs the other half.
  */
 import type { Platform, RunningService } from '../../src/app/platform.ts';
 import { startService } from '../../src/app/service.ts';

@@ -196,7 +196,8 @@ export function play(props: Props, { scene, a, b, c }: SceneDeed): void {
         [2_500 + jitter(500), () => ask([from.id])],
       ]);
     },
-    // Known from webhooks alone: two errors cancel each other out in its total, until a late change seems to close a gap.
+    // Known from webhooks alone: two errors cancel each other out in its total, until a late change seems to
+    // close a gap.
     untold_burst: () => {
       const at = target(stocked.filter(({ levels }) => levels.length === 1));
       perform([

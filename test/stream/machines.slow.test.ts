@@ -1,7 +1,7 @@
 /**
- * Two receivers and two mirrors as processes over three NATS servers, while each kind of process is killed or stopped and
- * a port is cut. MACHINES_RATE (deliveries per second), MACHINES_SECONDS (the least duration of the traffic) and MACHINES_WRONG_MS
- * (how long a trusted row may be wrong) make it harder.
+ * Two receivers and two mirrors as processes over three NATS servers, while each kind of process is killed or
+ * stopped and a port is cut. MACHINES_RATE (deliveries per second), MACHINES_SECONDS (the least duration of
+ * the traffic) and MACHINES_WRONG_MS (how long a trusted row may be wrong) make it harder.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, type TestContext } from 'vitest';
@@ -216,8 +216,8 @@ function startLoad(
 }
 
 /**
- * Compares the trusted rows of each mirror with the store once a second. A row is wrong if the store has not had its quantity
- * for `WRONG_MS`: changes on their way make every row a little late.
+ * Compares the trusted rows of each mirror with the store once a second. A row is wrong if the store has not
+ * had its quantity for `WRONG_MS`: changes on their way make every row a little late.
  */
 function watchTrust(test: Owner, sandbox: Sandbox, mirrors: readonly { readonly databasePath: string }[]) {
   /** When each level last had each quantity; monotonic. */

@@ -30,8 +30,9 @@ const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Sets every instant after `afterMs` to `nowMs`: it was stamped by a clock that was ahead. The bounds between store time
- * and own time, which were learnt with that clock, are forgotten. Does nothing else while no instant is in the future.
+ * Sets every instant after `afterMs` to `nowMs`: it was stamped by a clock that was ahead. The bounds between
+ * store time and own time, which were learnt with that clock, are forgotten. Does nothing else while no
+ * instant is in the future.
  */
 export function bringInstantsBack(db: Db, afterMs: number, nowMs: number): void {
   const clockMs = db.prepare<[], number | null>('SELECT clock_ms FROM service_state').pluck().get() ?? null;

@@ -257,9 +257,10 @@ export const deliveries = sqliteTable('deliveries', {
 });
 
 /**
- * `MirrorStateRow` of core/model.ts. The apply thread writes the whole row at the end of each transaction that changed it,
- * as the rules decided. Besides, the start rule (src/mirror/start.ts) sets `change_seq`, `inbox_seq` and
- * `trusted_after_ms` when an epoch begins, and the offsets after the clock was ahead (instants.ts).
+ * `MirrorStateRow` of core/model.ts. The apply thread writes the whole row at the end of each transaction
+ * that changed it, as the rules decided. Besides, the start rule (src/mirror/start.ts) sets `change_seq`,
+ * `inbox_seq` and `trusted_after_ms` when an epoch begins, and the offsets after the clock was ahead
+ * (instants.ts).
  */
 export const mirrorState = sqliteTable(
   'mirror_state',
@@ -311,8 +312,8 @@ export const productStockLevels = sqliteTable('product_stock_levels', {
  * - `epoch`, `inbox_id`: the start rule, when an epoch begins
  * - `alive_at_ms`: the main thread's heartbeat, each second; null when an epoch begins
  * - `clock_ms`: the heartbeat, and the start rule, because a kill may leave rows before the first heartbeat
- * - `state`, `state_cause`: the heartbeat; also the start and an orderly stop, and the trigger `mirror_state_barrier`, which
- *   ends `live` with each new barrier
+ * - `state`, `state_cause`: the heartbeat; also the start and an orderly stop, and the trigger
+ *   `mirror_state_barrier`, which ends `live` with each new barrier
  * - `accepted_at_ms`: the heartbeat, from the receiver's report
  * - `inbox_row_at_ms`: each transaction that applied rows of the inbox, and the start rule
  * - `inbox_prunable_seq`, `pruned_change_seq`: the command `prune`; a new epoch sets the first to 0
@@ -331,7 +332,10 @@ export const serviceState = sqliteTable(
     lastFullSyncAtMs: integer('last_full_sync_at_ms'),
     /** The last pruned number, 0 if none: a consumer below it would miss changes. */
     prunedChangeSeq: integer('pruned_change_seq').notNull().default(0),
-    /** Decided by the main thread, written with each heartbeat; `stale` from the opening of the file until the first. */
+    /**
+     * Decided by the main thread, written with each heartbeat; `stale` from the opening of the file until the
+     * first.
+     */
     state: text('state').$type<MirrorState>().notNull().default('stale'),
     /** The first cause of that state; null if it is `live`. */
     stateCause: text('state_cause').default('starting'),

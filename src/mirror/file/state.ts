@@ -4,8 +4,9 @@ export type MirrorState = (typeof MIRROR_STATES)[number];
 export const OUTCOME_SEPARATOR = '|';
 
 /**
- * The heartbeat is written every second. An older one counts as none, and so does one as far in the future: the wall clock
- * was set back after the process had ended, and its heartbeat would look young for as long as the step.
+ * The heartbeat is written every second. An older one counts as none, and so does one as far in the future:
+ * the wall clock was set back after the process had ended, and its heartbeat would look young for as long as
+ * the step.
  */
 export const HEARTBEAT_VALID_MS = 10_000;
 

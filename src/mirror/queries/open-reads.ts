@@ -53,7 +53,10 @@ const readsWhere = (condition: SQL) =>
       failedAtMs: dueReads.failedAtMs,
       lastError: dueReads.lastError,
       attempts: dueReads.attempts,
-      /** Earliest retry; null if the store refused the read: only a schedule, a run or an operator's request tries again. */
+      /**
+       * Earliest retry; null if the store refused the read: only a schedule, a run or an operator's request
+       * tries again.
+       */
       retryAtMs: sql<number | null>`iif(${dueReads.parked} = 1, null, ${dueReads.retryAtMs})`,
     })
       .from(dueReads)

@@ -64,8 +64,8 @@ const isRetryAwaited = (params: Params<Now>) =>
 const isRowDecisive = (params: Params<Now>) => or(eq(dueReadRows.held, 0), isRetryAwaited(params));
 
 /**
- * Once a read has failed, the product's row in `due_reads` says when it is read. A request that is not due yet, or held,
- * keeps no other reason waiting.
+ * Once a read has failed, the product's row in `due_reads` says when it is read. A request that is not due
+ * yet, or held, keeps no other reason waiting.
  */
 const isFree = (productId: SQLiteColumn, params: Params<Now>) =>
   and(

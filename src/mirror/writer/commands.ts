@@ -77,8 +77,8 @@ export function prepareCommands(db: Db, inbox: Db) {
     )
     .pluck();
   const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
-  // Up to the first younger one, although a later one may have arrived earlier: ids stay consecutive, so that their number
-  // is known without counting.
+  // Up to the first younger one, although a later one may have arrived earlier: ids stay consecutive, so that
+  // their number is known without counting.
   const pruneDeadLetters = db.prepare<[Prune]>(`
     WITH oldest AS (SELECT id, arrived_at_ms FROM dead_letters ORDER BY id LIMIT @limit)
     DELETE FROM dead_letters

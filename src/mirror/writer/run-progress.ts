@@ -40,7 +40,10 @@ interface ProgressArgs {
   readonly nowMs: number;
 }
 
-/** @returns a function that counts what a run has read, stores it, and returns what is left; null if the run has ended. */
+/**
+ * @returns a function that counts what a run has read, stores it, and returns what is left; null if the run
+ * has ended.
+ */
 export function prepareProgress(db: Db): (args: ProgressArgs) => Remaining | null {
   const find = prepareRows<[number], RunRow>(
     db,

@@ -1,4 +1,7 @@
-/** Answers that stay open: streams and long polls. A client that stops reading is disconnected by `src/platform/listen.ts`. */
+/**
+ * Answers that stay open: streams and long polls. A client that stops reading is disconnected by
+ * `src/platform/listen.ts`.
+ */
 import { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
 import type { Logger } from '../../platform/log.ts';

@@ -1,6 +1,6 @@
 /**
- * Each way in which a delivery may be missed (docs/architecture.md#what-may-have-been-missed), provoked from outside: it
- * is a row of the inbox, SQL, API and page show it, and reads repair what was lost.
+ * Each way in which a delivery may be missed (docs/architecture.md#what-may-have-been-missed), provoked from
+ * outside: it is a row of the inbox, SQL, API and page show it, and reads repair what was lost.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -6,7 +6,10 @@ interface Row {
   readonly kind: string;
 }
 
-/** @param db the connection that is about to commit. @returns what is wrong with the order of its new rows; null if nothing. */
+/**
+ * @param db the connection that is about to commit. @returns what is wrong with the order of its new rows;
+ * null if nothing.
+ */
 export function misorderedRows(db: Db, afterSeq: number): string | null {
   const rows = db
     .prepare<[number], Row>('SELECT seq, kind FROM inbox WHERE seq > ? ORDER BY seq')

@@ -4,7 +4,10 @@ import type { Db } from '../../../src/sqlite/open.ts';
 
 const CHORE_SOON = 'bundles_due_at_ms IS NOT NULL';
 
-/** @param isAwaited whether the search for the variant must have ended, and its gaps, whose product only the search finds. */
+/**
+ * @param isAwaited whether the search for the variant must have ended, and its gaps, whose product only the
+ * search finds.
+ */
 export function isSettled(db: Db, isAwaited: (variantId: string) => boolean): boolean {
   const pending = prepared<[], number>(
     db,

@@ -125,8 +125,8 @@ const STRETCHES: Readonly<Record<StockOrder['by'], readonly Stretch[]>> = {
 const KEYS_AT_ONCE = 500;
 
 /**
- * Reads the keys after `from`, some at a time. Those of removed variants are among them, and by change each variant has a
- * key for each of its stock levels: `isLatestChange` finds the one that counts.
+ * Reads the keys after `from`, some at a time. Those of removed variants are among them, and by change each
+ * variant has a key for each of its stock levels: `isLatestChange` finds the one that counts.
  */
 export function* keysAfter(
   db: Db,

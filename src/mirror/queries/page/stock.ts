@@ -55,7 +55,10 @@ export interface StockPage {
   readonly variants: readonly StockVariant[];
   readonly previous: string | null;
   readonly next: string | null;
-  /** The search stopped at its limit: the next page in its direction continues, though fewer were found than requested. */
+  /**
+   * The search stopped at its limit: the next page in its direction continues, though fewer were found than
+   * requested.
+   */
   readonly isPartial: boolean;
 }
 
