@@ -66,7 +66,8 @@ export function openMirror({
         if (newEpoch !== null && newEpoch.why !== null) {
           log.warn(
             newEpoch,
-            'a new epoch has begun: consumers of the change feed start over, and every product is read; until then its rows are suspect',
+            'a new epoch has begun: consumers of the change feed start over, ' +
+              'and every product is read; until then its rows are suspect',
           );
         }
         const names = Object.fromEntries(config.warehouseNames);

@@ -13,7 +13,8 @@ export async function requireNats(): ReturnType<typeof loadNats> {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     const problem = 'needs packages that are not installed';
     const remedy =
-      'Run `npm install @nats-io/transport-node@3 @nats-io/jetstream@3`, with `--global` if stock-mirror is installed so.';
+      'Run `npm install @nats-io/transport-node@3 @nats-io/jetstream@3`, ' +
+      'with `--global` if stock-mirror is installed so.';
     throw new ConfigError([{ name: 'STREAM_URL', problem, remedy }]);
   }
 }

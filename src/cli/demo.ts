@@ -278,7 +278,8 @@ class Story {
 /** @param isAtRest no read was due when the values were compared. */
 export function judge({ differences, values, leftOut }: Comparison, isAtRest: boolean) {
   const lines = [
-    `${values} stock levels, totals and products compared with the store's; left out: ${leftOut} levels of resold products, which only webhooks report`,
+    `${values} stock levels, totals and products compared with the store's; left out: ` +
+      `${leftOut} levels of resold products, which only webhooks report`,
     ...differences.slice(0, DIFFERENCES_SHOWN).map((line) => colours.red(line)),
   ];
   if (differences.length > DIFFERENCES_SHOWN)
@@ -286,7 +287,8 @@ export function judge({ differences, values, leftOut }: Comparison, isAtRest: bo
   const isEqual = differences.length === 0 && isAtRest;
   const verdict = isEqual
     ? 'equal. The mirror has exactly the store’s values.'
-    : `${isAtRest ? 'different' : 'unfinished. The mirror still has products to read'}: ${counted(differences.length, 'difference')}.`;
+    : `${isAtRest ? 'different' : 'unfinished. The mirror still has products to read'}: ` +
+      `${counted(differences.length, 'difference')}.`;
   lines.push(colours.bold((isEqual ? colours.green : colours.red)(`VERDICT: ${verdict}`)));
   return { text: lines.join('\n'), exitCode: isEqual ? EXIT.done : EXIT.failed };
 }

@@ -227,7 +227,10 @@ function openHere(config: Config): OpenMirror {
 function summaryOf(run: RunView): string {
   const ended = run.state === 'done' ? 'done' : `failed: ${run.error ?? 'see the log'}`;
   const missing = run.failed > 0 ? `, ${run.failed} could not be read (see the log)` : '';
-  return `run ${run.run_id} ${ended}: ${counted(run.done, 'product')} read, ${counted(run.drift, 'difference')} corrected${missing}`;
+  return (
+    `run ${run.run_id} ${ended}: ${counted(run.done, 'product')} read, ` +
+    `${counted(run.drift, 'difference')} corrected${missing}`
+  );
 }
 
 function addressOf({ ops }: LocalConfig): string {

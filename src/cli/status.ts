@@ -144,7 +144,9 @@ function isAtRest(status: Status, { role }: LocalConfig): boolean {
 async function askServer(config: LocalConfig): Promise<Status | string> {
   const { ops } = config;
   const file = config.role === 'receiver' ? 'inbox' : 'database';
-  const silence = `a process holds the ${file} but does not answer at ${ops.host}:${ops.port}: check OPS_HOST and OPS_PORT`;
+  const silence =
+    `a process holds the ${file} but does not answer at ${ops.host}:${ops.port}: ` +
+    'check OPS_HOST and OPS_PORT';
   try {
     return (await statusOfOwn(config)) ?? silence;
   } catch (error) {
@@ -157,7 +159,8 @@ function readFile(path: string, { isHeld }: { readonly isHeld: boolean }): Statu
   if (!isThere(path)) {
     if (ifReadable(() => isDatabaseLocked(inboxPath(path)), false)) {
       throw new Error(
-        `no mirror runs, and ${path} does not exist, but a receiver holds ${inboxPath(path)}: if this host only receives, set ROLE=receiver to see its state`,
+        `no mirror runs, and ${path} does not exist, but a receiver holds ${inboxPath(path)}: ` +
+          'if this host only receives, set ROLE=receiver to see its state',
       );
     }
     throw new Error(

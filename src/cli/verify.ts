@@ -156,7 +156,8 @@ function readerOf(
     const { store_id: storeId } = answer.product;
     if (mirrored !== undefined && storeId !== mirrored) {
       throw new Error(
-        `the credentials belong to store ${storeId}, but this mirror holds store ${mirrored}: correct SERVICE_CLIENT_ID or DATABASE_PATH`,
+        `the credentials belong to store ${storeId}, but this mirror holds store ${mirrored}: ` +
+          'correct SERVICE_CLIENT_ID or DATABASE_PATH',
       );
     }
     return { before, answer: snapshotOf(answer.product, ''), after };
@@ -169,7 +170,9 @@ export function isEqual({ drift, undecided, unread }: Verdict): boolean {
 
 export function describe(verdict: Verdict, names: ReadonlyMap<string, string>): string {
   const { products, totals, levels, drift, undecided, unread } = verdict;
-  const compared = `${counted(products, 'product')}, ${counted(totals, 'total')} and ${counted(levels, 'stock level')} compared`;
+  const compared =
+    `${counted(products, 'product')}, ${counted(totals, 'total')} and ` +
+    `${counted(levels, 'stock level')} compared`;
   const lines = [
     ...drift.map((value) => `${colours.red('differs')}  ${describeDifference(value, names)}`),
     ...undecided.map((value) => `${colours.yellow('undecided')} ${describeDifference(value, names)}`),
@@ -196,7 +199,8 @@ export function describe(verdict: Verdict, names: ReadonlyMap<string, string>): 
 function describeDifference(value: DifferingValue, names: ReadonlyMap<string, string>): string {
   const { what, product_id: product, variant_id: variant, warehouse_id: warehouse, sku } = value;
   if (what === 'product') {
-    return `product ${product}: ${value.only_in === 'mirror' ? 'the store no longer has it' : 'the mirror does not have it'}`;
+    const fault = value.only_in === 'mirror' ? 'the store no longer has it' : 'the mirror does not have it';
+    return `product ${product}: ${fault}`;
   }
   const name = names.get(warehouse ?? '');
   const id = what === 'total' ? variant : `${variant}/${warehouse}${name === undefined ? '' : ` (${name})`}`;

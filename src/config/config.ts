@@ -131,7 +131,8 @@ function read(given: Partial<Sources>) {
 }
 
 const SERVICE_LINK =
-  'Kubernetes sets this variable for a Service of that name: set enableServiceLinks: false in the pod, or rename the Service.';
+  'Kubernetes sets this variable for a Service of that name: set enableServiceLinks: ' +
+  'false in the pod, or rename the Service.';
 
 /** A rule over several variables is skipped if one that it needs is wrong. */
 function checkTogether(values: Partial<Values>): ConfigProblem[] {
@@ -180,9 +181,12 @@ function readPassed(env: Readonly<Record<string, string | undefined>>): {
   if (forPid !== String(process.pid)) {
     const ofAnother = {
       name: 'LISTEN_PID',
-      problem: `is ${JSON.stringify(forPid)}, the id of another process: the sockets that LISTEN_FDS names are not used, and webhooks sent to them wait in vain`,
+      problem:
+        `is ${JSON.stringify(forPid)}, the id of another process: ` +
+        'the sockets that LISTEN_FDS names are not used, and webhooks sent to them wait in vain',
       remedy:
-        'Start the program itself, not through npm or a shell that stays: `exec` replaces a shell. If no socket is meant for it, unset LISTEN_PID and LISTEN_FDS.',
+        'Start the program itself, not through npm or a shell that stays: ' +
+        '`exec` replaces a shell. If no socket is meant for it, unset LISTEN_PID and LISTEN_FDS.',
     };
     return { passed: {}, problems: [], warnings: [ofAnother] };
   }

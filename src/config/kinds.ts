@@ -79,7 +79,8 @@ export const schedule = kind('minute hour day month weekday, such as `*/15 * * *
 });
 
 export const warehouseNames = kind(
-  '`ID=NAME` with commas between several, such as `11=Bangkok,12=Chiang Mai`: each id once, of digits, each name of 1 to 60 characters',
+  '`ID=NAME` with commas between several, such as `11=Bangkok,12=Chiang Mai`: each id once, ' +
+    'of digits, each name of 1 to 60 characters',
   (text): ReadonlyMap<string, string> | undefined => {
     const names = new Map<string, string>();
     for (const entry of text.split(',')) {

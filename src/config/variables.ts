@@ -38,7 +38,8 @@ export const VARIABLES = {
   VERIFY_WITHIN_HOURS: preset(
     '2',
     is.wholeNumber(1, 720),
-    'Every product is read at least this often, by [scheduled reads](architecture.md#schedule); they take at most a fifth of `SERVICE_MAX_RPS`',
+    'Every product is read at least this often, by [scheduled reads](architecture.md#schedule); ' +
+      'they take at most a fifth of `SERVICE_MAX_RPS`',
   ),
   RESYNC_CRON: preset('0 3 * * *', is.schedule, 'When the whole catalogue is read'),
   WAREHOUSE_NAMES: optional(
@@ -68,7 +69,8 @@ export const VARIABLES = {
   ROLE: preset(
     'both',
     is.role,
-    'A `receiver` only takes webhooks; a `mirror` runs next to a receiver with the same `DATABASE_PATH`, or takes them from the stream',
+    'A `receiver` only takes webhooks; a `mirror` runs next to a receiver with the same ' +
+      '`DATABASE_PATH`, or takes them from the stream',
   ),
   LOG_LEVEL: preset('info', is.logLevel, 'Log output: JSON, readable text on a terminal'),
 };

@@ -70,7 +70,9 @@ export function explained(path: string, cause: unknown): SqliteFault {
   const code = sqliteCode(cause) ?? systemCode(cause);
   const found = Object.entries(TROUBLES).find(([start]) => code?.startsWith(start) === true);
   if (found === undefined) {
-    const message = `${path} cannot be used: ${messageOf(cause)}. If this happens again, install stock-mirror again, or report it.`;
+    const message =
+      `${path} cannot be used: ${messageOf(cause)}. If this happens again, ` +
+      'install stock-mirror again, or report it.';
     return new SqliteFault('cannot_commit', message, { cause });
   }
   const { kind, what, remedy } = found[1];

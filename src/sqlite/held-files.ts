@@ -19,7 +19,8 @@ export function holdFiles(paths: readonly string[], save: () => void): HeldFiles
       if (gone === undefined) return;
       save();
       throw new Error(
-        `another program deleted, moved or replaced ${gone.path} while the mirror had it open: do so only while the mirror is stopped`,
+        `another program deleted, moved or replaced ${gone.path} while the mirror had it open: ` +
+          'do so only while the mirror is stopped',
       );
     },
     left: () => held.filter((file) => file.inode !== undefined && isLeft(file)).map(({ path }) => path),

@@ -47,7 +47,10 @@ export async function checkStore({ service, database }: Config): Promise<Finding
 function remedyFor({ kind }: ServiceError, baseUrl: string): string | null {
   if (kind === 'credentials') return 'If the store was at fault, `stock-mirror resync` tries once more';
   if (kind !== 'unavailable') return null;
-  return `Check that this machine can reach ${baseUrl}; if it uses a private CA, set NODE_EXTRA_CA_CERTS to its certificate`;
+  return (
+    `Check that this machine can reach ${baseUrl}; if it uses a private CA, ` +
+    'set NODE_EXTRA_CA_CERTS to its certificate'
+  );
 }
 
 function checkClock(aheadMs: number): Finding {

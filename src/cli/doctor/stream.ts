@@ -59,7 +59,9 @@ export function judgeStream(
       found.push(fail(`the stream ${config.name} is kept in memory`, remedy));
     }
     if (config.num_replicas < REPLICAS) {
-      const message = `the stream ${config.name} has ${config.num_replicas} of ${REPLICAS} replicas: the loss of a server can lose deliveries`;
+      const message =
+        `the stream ${config.name} has ${config.num_replicas} of ${REPLICAS} replicas: ` +
+        'the loss of a server can lose deliveries';
       found.push(
         warn(message, `run a cluster of ${REPLICAS} servers, then \`${edit} --replicas ${REPLICAS}\``),
       );
@@ -67,7 +69,9 @@ export function judgeStream(
   }
   const { max_age: maxAgeNs } = log.config;
   if (maxAgeNs > 0 && maxAgeNs < KEPT_MS * 1e6) {
-    const message = `the stream ${name} keeps messages for ${(maxAgeNs / DAY_NS).toFixed(1)} days: a mirror that is away for longer reads everything`;
+    const message =
+      `the stream ${name} keeps messages for ${(maxAgeNs / DAY_NS).toFixed(1)} days: ` +
+      'a mirror that is away for longer reads everything';
     found.push(warn(message, `\`nats stream edit ${name} --max-age 7d\``));
   }
   return found.length > 0 ? found : [ok(`server ${serverVersion}, ${REPLICAS} replicas on disk`)];

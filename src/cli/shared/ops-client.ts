@@ -63,7 +63,9 @@ export function opsClient({ host, port, token, readToken }: Config['ops']): OpsC
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
       if ((cause as NodeJS.ErrnoException).code === 'ECONNREFUSED') return null;
-      const message = `${base} does not answer: if OPS_HOST and OPS_PORT are those of the mirror, see its log or restart it`;
+      const message =
+        `${base} does not answer: if OPS_HOST and OPS_PORT are those of the mirror, ` +
+        'see its log or restart it';
       throw new NoAnswerError(message, { cause });
     }
     const json = parseJson(text);
@@ -91,7 +93,8 @@ export async function statusOfOwn(
   const own = lockIdOf(database.path);
   if (own !== null && own === status.lock_id) return status;
   throw new OtherMirrorError(
-    `the mirror at ${baseUrlOf(ops)} has the file ${status.database ?? 'of another path'}, not ${database.path}: correct DATABASE_PATH, or OPS_HOST and OPS_PORT`,
+    `the mirror at ${baseUrlOf(ops)} has the file ${status.database ?? 'of another path'}, ` +
+      `not ${database.path}: correct DATABASE_PATH, or OPS_HOST and OPS_PORT`,
   );
 }
 
@@ -105,7 +108,8 @@ function refusal(base: string, status: number, json: unknown): Error {
   }
   if (status === 401) {
     return new WrongTokenError(
-      `the mirror at ${base} requires its OPS_TOKEN, or OPS_READ_TOKEN for commands that only read: give this command the same value`,
+      `the mirror at ${base} requires its OPS_TOKEN, ` +
+        'or OPS_READ_TOKEN for commands that only read: give this command the same value',
     );
   }
   const message = `the mirror at ${base} refused the request: ${data.error_description}`;

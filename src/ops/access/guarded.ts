@@ -30,7 +30,9 @@ const refuseForeignHost: Guard = async (c, next) => {
   const host = hostOf(c);
   if (!isForeignHost(host, null)) return next();
   return refused(c, {
-    reason: `Without OPS_TOKEN, only requests to 127.0.0.1, [::1] or localhost are answered, and the Host header is ${host}.`,
+    reason:
+      'Without OPS_TOKEN, only requests to 127.0.0.1, [::1] or localhost are answered, ' +
+      `and the Host header is ${host}.`,
     remedy:
       'Open the page at 127.0.0.1 or localhost, from another host over ssh -L; or set OPS_TOKEN and ' +
       'restart the mirror.',
@@ -49,14 +51,18 @@ const refuseCrossSite: Guard = async (c, next) => {
     c,
     site === undefined
       ? {
-          reason: `Requests from other sites are refused: the Origin header is ${origin}, and the Host header is ${host}.`,
+          reason:
+            `Requests from other sites are refused: the Origin header is ${origin}, ` +
+            `and the Host header is ${host}.`,
           remedy:
             'If both are this mirror, the proxy between them replaces the Host header. Let it pass ' +
             'the header unchanged; in nginx, next to proxy_pass:',
           lines: ['proxy_set_header Host $http_host;', 'proxy_set_header X-Forwarded-Proto $scheme;'],
         }
       : {
-          reason: `Requests from other sites are refused: the Origin header is ${origin ?? 'missing'}, and the browser calls it ${site}.`,
+          reason:
+            `Requests from other sites are refused: the Origin header is ${origin ?? 'missing'}, ` +
+            `and the browser calls it ${site}.`,
           remedy: 'Open the mirror’s page itself, and send the form there.',
           lines: [],
         },

@@ -76,7 +76,14 @@ const stream = createRoute({
   path: '/api/changes/stream',
   operationId: 'changesStream',
   summary: 'Changes as they are made, as server-sent events',
-  description: `The stream begins with an event \`epoch\` with {epoch, last_seq}; then each change is an event \`change\` with its number as id. An event \`trust\` with {state, cause, as_of, untrusted, untrusted_count} is sent at the start, whenever it changes, at most once a second, and every 10 s. An id without an event only moves the number forward. A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. A reader that was too slow gets an event \`gone\`, which means start over, and the stream ends. A client that reads nothing for 90 s is disconnected. ${CONTRACT}`,
+  description:
+    `The stream begins with an event \`epoch\` with {epoch, last_seq}; ` +
+    `then each change is an event \`change\` with its number as id. An event \`trust\` with {state, ` +
+    'cause, as_of, untrusted, untrusted_count} is sent at the start, whenever it changes, ' +
+    'at most once a second, and every 10 s. An id without an event only moves the number forward. ' +
+    `A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. ` +
+    `A reader that was too slow gets an event \`gone\`, which means start over, ` +
+    `and the stream ends. A client that reads nothing for 90 s is disconnected. ${CONTRACT}`,
   request: {
     query: z.strictObject(position),
     headers: z.object({ 'last-event-id': seqParameter('The id of the last event.').optional() }),

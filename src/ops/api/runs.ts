@@ -58,7 +58,8 @@ const resync = createRoute({
   summary: 'Reads the whole catalogue again, or named products',
   description:
     'A request for the whole catalogue joins an equally urgent run that is under way, and returns it with `joined`: true. ' +
-    'The joined run does not repeat earlier reads. To compare every product as of now, request another run after its end.',
+    'The joined run does not repeat earlier reads. To compare every product as of now, ' +
+    'request another run after its end.',
   request: {
     query: request.query,
     body: {

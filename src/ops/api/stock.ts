@@ -39,7 +39,9 @@ const page = { epoch: epochSchema, last_seq: lastSeqSchema, ...listEnd };
 const sellable = reading('/api/sellable', {
   operationId: 'sellable',
   summary: 'What can be sold, and whether to trust it',
-  description: `The rows of the view mirror_sellable, by variant and warehouse. Each unit is in one row: a variant has rows of its warehouses, or one row of its total. ${PAGING}`,
+  description:
+    'The rows of the view mirror_sellable, by variant and warehouse. Each unit is in one row: ' +
+    `a variant has rows of its warehouses, or one row of its total. ${PAGING}`,
   query: {
     ...named,
     variant_id: z

@@ -15,7 +15,9 @@ export function createCounting(registry: Registry) {
   }).set({ version: packageJson.version, node_version: process.version }, 1);
   const gaps = new Counter({
     name: 'stock_mirror_gaps_total',
-    help: 'Gaps in the chain of old and new quantities: opened, closed by a late delivery, or proved to be a lost delivery.',
+    help:
+      'Gaps in the chain of old and new quantities: opened, closed by a late delivery, ' +
+      'or proved to be a lost delivery.',
     labelNames: ['event'],
     registers,
   });

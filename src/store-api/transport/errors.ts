@@ -103,7 +103,10 @@ function remedy(init: ServiceErrorInit): string {
   if (mayHaveOrdered(init) && init.externalOrderId !== undefined)
     return `The order may have been created: repeat it only with the external_order_id ${init.externalOrderId}.`;
   if (mayHaveOrdered(init))
-    return 'The order may have been created: repeat it only with the same external_order_id; without one, look for it in the store first.';
+    return (
+      'The order may have been created: repeat it only with the same external_order_id; ' +
+      'without one, look for it in the store first.'
+    );
   switch (kind) {
     case 'rejected':
       if (code === 'quota_exceeded') return "The store's owner must extend the order quota.";
@@ -116,7 +119,10 @@ function remedy(init: ServiceErrorInit): string {
     case 'unauthorized':
       return 'A new token was refused too: check that the base URL and the credentials belong together.';
     case 'credentials':
-      return 'Correct the client id or secret: until then, or until an operator lifts the lockout, no token is requested.';
+      return (
+        'Correct the client id or secret: until then, or until an operator lifts the lockout, ' +
+        'no token is requested.'
+      );
     case 'contract':
       return 'Check the base URL and any proxy on the way; if both are right, report the request id to the store.';
     case 'aborted':
