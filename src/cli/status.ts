@@ -51,7 +51,7 @@ export function createCommand(): Command {
   const command = new Command('status')
     .option('--json', 'print it as JSON')
     .option('--wait', 'wait until the state is live and no read is pending')
-    .option('--timeout <seconds>', 'wait at most so long', decimal(0, 1e6))
+    .option('--timeout <seconds>', 'how long to wait at most', decimal(0, 1e6))
     .action(async (options: StatusOptions, command: Command) => {
       if (options.timeout !== undefined && options.wait !== true) {
         command.error('error: --timeout needs --wait');

@@ -26,7 +26,7 @@ export function causeView(cause: Cause, { nowMs, commandOf }: Shown): Html {
     <p>${marked(message)} ${list === undefined ? '' : html`<a href="${list}">See the list</a>`}</p>
     <p class="row quiet">
       <code>${code}</code> <span>${severity}</span> <span>who can end it: ${OWNER_WORDS[owner]}</span>
-      ${since === null ? '' : html`<span>since ${ago(since, nowMs)}</span>`}
+      ${since === null ? '' : html`<span>began ${ago(since, nowMs)}</span>`}
     </p>
   </article>`;
 }

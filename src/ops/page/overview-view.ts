@@ -41,10 +41,9 @@ export function unreadableView({ causes }: Verdict, shown: Pick<Overview, 'nowMs
 
 function answerView({ mirror, status: { levels, suspect_count: suspects } }: Overview): Html {
   const { state } = mirror;
-  const current =
-    suspects === 0
-      ? `${count(levels, 'stock level')}, all current.`
-      : `Suspect: ${quantity(suspects)} of ${count(levels, 'stock level')}. The others are current.`;
+  const isNoneCurrent = suspects === levels;
+  const current = currentWords(suspects, levels);
+  const notYet = 'Do not rely on these values yet';
   const [answer, reason] = {
     live: [
       suspects === 0 ? 'You can rely on these values' : 'You can rely on all values that are not suspect',
@@ -52,8 +51,8 @@ function answerView({ mirror, status: { levels, suspect_count: suspects } }: Ove
     ],
     catching_up:
       firstCause(mirror) === 'unproven'
-        ? ['Do not rely on these values yet', 'None is trusted until a webhook of the store has arrived.']
-        : ['You can rely on the values that are not suspect', current],
+        ? [notYet, 'None is trusted until a webhook of the store has arrived.']
+        : [isNoneCurrent ? notYet : 'You can rely on the values that are not suspect', current],
     stale: [
       'Do not rely on these values',
       'They may be wrong or out of date until the critical causes below have ended.',
@@ -65,6 +64,13 @@ function answerView({ mirror, status: { levels, suspect_count: suspects } }: Ove
   </article>`;
 }
 
+function currentWords(suspects: number, levels: number): string {
+  if (levels === 0) return 'The mirror has no stock level.';
+  if (suspects === 0) return `${count(levels, 'stock level')}, all current.`;
+  if (suspects === levels) return `All stock levels (${quantity(levels)}) are suspect until they are read.`;
+  return `Suspect: ${quantity(suspects)} of ${count(levels, 'stock level')}. The others are current.`;
+}
+
 function valuesView({ status, lag, nowMs }: Overview): Html {
   const suspects =
     status.suspect_count === 0
@@ -72,7 +78,8 @@ function valuesView({ status, lag, nowMs }: Overview): Html {
       : html`<a href="/stock?suspect=1">${quantity(status.suspect_count)}</a> of ${quantity(status.levels)}`;
   const values: readonly (readonly [name: string, value: Html | string])[] = [
     ['Suspect levels', suspects],
-    ['Pending reads', `${quantity(status.pending_reads)} of ${count(status.products, 'product')}`],
+    ['Products', quantity(status.products)],
+    ['Pending reads', quantity(status.pending_reads)],
     ['Open gaps', quantity(status.open_gaps)],
     ['Unapplied deliveries', quantity(lag.deliveries)],
     ['Last webhook accepted from the store', ago(status.last_accepted_at, nowMs)],

@@ -39,7 +39,8 @@ export function idView(id: string): Html {
 }
 
 export function warehouseView(id: string, names: WarehouseNames): Html {
-  return html`${id}${names.has(id) ? html` <span class="quiet">${names.get(id)}</span>` : ''}`;
+  const name = names.get(id);
+  return name === undefined ? html`${id}` : html`${name} <span class="quiet">${id}</span>`;
 }
 
 export function variantLink({ variantId, sku }: VariantName): Html {
@@ -88,12 +89,12 @@ function columnsOf(headings: readonly Heading[]): readonly Column[] {
 }
 
 function headView(columns: readonly Column[]): Html {
-  return html`<thead>
-    <tr>
+  return html`<thead role="rowgroup">
+    <tr role="row">
       ${columns.map(({ name, look, sorting }) =>
         sorting === null
-          ? html`<th scope="col" ${look}>${name}</th>`
-          : html`<th scope="col" ${look} aria-sort="${sorting.now}">
+          ? html`<th scope="col" role="columnheader" ${look}>${name}</th>`
+          : html`<th scope="col" role="columnheader" ${look} aria-sort="${sorting.now}">
               <a href="${sorting.to}" title="${sorting.title}">${name}</a>
             </th>`,
       )}
@@ -103,20 +104,23 @@ function headView(columns: readonly Column[]): Html {
 
 function cellView(cell: Cell, column: Column | undefined, rows = 1): Html {
   const span = rows === 1 ? '' : raw(`rowspan="${rows}"`);
-  return html`<td data-label="${column?.name}" ${column?.look} ${span}>${cell}</td>`;
+  return html`<td role="cell" data-label="${column?.name}" ${column?.look} ${span}>${cell}</td>`;
 }
 
-/** @param none shown instead of a table without rows. */
+/**
+ * The roles keep it a table for screen readers on a phone, where its rows are no table rows to the style sheet.
+ * @param none shown instead of a table without rows.
+ */
 export function table(columns: readonly Heading[], rows: readonly Row[], none: string): Html {
   if (rows.length === 0) return html`<p class="quiet">${none}</p>`;
   const heads = columnsOf(columns);
-  return html`<table>
+  return html`<table role="table">
     ${headView(heads)}
-    <tbody>
+    <tbody role="rowgroup">
       ${rows.map(
         ({ id, cells: [head, ...others] }) =>
-          html`<tr id="${id}">
-            <th scope="row">${head}</th>
+          html`<tr id="${id}" role="row">
+            <th scope="row" role="rowheader">${head}</th>
             ${others.map((cell, at) => cellView(cell, heads[at + 1]))}
           </tr>`,
       )}
@@ -136,15 +140,15 @@ interface Group {
 export function groupedTable(columns: readonly Heading[], groups: readonly Group[], none: string): Html {
   if (groups.length === 0) return html`<p class="quiet">${none}</p>`;
   const heads = columnsOf(columns);
-  return html`<table class="grouped">
+  return html`<table class="grouped" role="table">
     ${headView(heads)}
     ${groups.map(
       ({ head, shared, rows }) =>
-        html`<tbody>
+        html`<tbody role="rowgroup">
           ${rows.map(
             ({ id, cells }, at) =>
-              html`<tr id="${id}">
-                ${at === 0 ? html`<th scope="rowgroup" rowspan="${rows.length}">${head}</th>` : ''}
+              html`<tr id="${id}" role="row">
+                ${at === 0 ? html`<th scope="rowgroup" rowspan="${rows.length}" role="rowheader">${head}</th>` : ''}
                 ${at === 0 ? shared.map((cell, index) => cellView(cell, heads[index + 1], rows.length)) : ''}
                 ${cells.map((cell, index) => cellView(cell, heads[index + 1 + shared.length]))}
               </tr>`,

@@ -86,11 +86,11 @@ export function stockView(page: StockPage, search: StockSearch, shown: Shown): H
       first: { by: 'sku', isFalling: false },
     }),
     sortedBy(search, {
-      name: '#Last change',
+      name: '#Change no.',
       title: 'Sort by the number of the last change (change_seq)',
       first: { by: 'changed', isFalling: true },
     }),
-    ...['Warehouse', '#To sell', '#On hand', '#Reserved', 'Evidence'],
+    ...['Warehouse', '#To sell', '#On hand', '#Reserved', 'Source and age'],
   ];
   return html`<article>
     <header>
@@ -162,9 +162,9 @@ function rowsOf(
   { warehouseId, suspect, empty }: StockSearch,
   { names, nowMs }: Shown,
 ) {
-  const row = (where: Html | string, values: readonly (Html | string)[], evidence: Html, id = '') => ({
+  const row = (where: Html | string, values: readonly (Html | string)[], source: Html, id = '') => ({
     id: `level-${variant.variantId}${id}`,
-    cells: [where, ...values, evidence],
+    cells: [where, ...values, source],
   });
   const rows = variant.levels
     .filter((level) => warehouseId === '' || level.warehouseId === warehouseId)
@@ -173,18 +173,18 @@ function rowsOf(
     .map((level) =>
       row(
         warehouseView(level.warehouseId, names),
-        [quantity(level.qty), ...atHand(level, nowMs)],
-        evidenceView(level, nowMs),
+        [html`${doubtView(level)}${quantity(level.qty)}`, ...atHand(level, nowMs)],
+        sourceView(level, nowMs),
         `-${level.warehouseId}`,
       ),
     );
   if (warehouseId !== '' || (variant.total === null && variant.levels.length > 0)) return rows;
   const { availableQty, total } = variant;
   if ((suspect && !variant.suspect) || (empty && (availableQty ?? 0) > 0)) return rows;
-  const evidence = { ...variant, whyNot: total?.whyNot ?? null };
-  const seen =
-    availableQty === null ? html`${suspicion(evidence)}not read yet` : evidenceView(evidence, nowMs);
-  return [row(KINDS[variant.kind] ?? variant.kind, [quantity(availableQty), '–', '–'], seen), ...rows];
+  const doubt = doubtView({ ...variant, whyNot: total?.whyNot ?? null });
+  const values = [html`${doubt}${quantity(availableQty)}`, '–', '–'];
+  const seen = availableQty === null ? html`not read yet` : sourceView(variant, nowMs);
+  return [row(TOTALS[variant.kind] ?? variant.kind, values, seen), ...rows];
 }
 
 /** Only reads show them, so they are greyed once a webhook has changed the quantity. */
@@ -196,29 +196,34 @@ function atHand(level: StockLevelRow, nowMs: number): readonly (Html | string)[]
   return values.map((value) => html`<span class="quiet" title="${age}">${value}</span>`);
 }
 
-const KINDS: Readonly<Record<string, string>> = {
-  own: 'none',
-  pulled: 'none: another seller’s stock',
-  bundle: 'none: bundle',
-  assembled: 'none: assembled',
+/** Names of the row that has the total of a variant, not the stock of one warehouse. */
+const TOTALS: Readonly<Record<string, string>> = {
+  own: 'total',
+  pulled: 'total (another seller’s stock)',
+  bundle: 'total (bundle)',
+  assembled: 'total (assembled)',
 };
 
 const UNVERIFIABLE = 'no read shows the quantity of this warehouse: use the total';
 
-function suspicion({ suspect, whyNot = null }: Pick<Evidence, 'suspect' | 'whyNot'>): Html | '' {
+type Doubted = Pick<StockVariant, 'suspect'> & Partial<Pick<StockLevelRow, 'whyNot'>>;
+
+/** Placed before the quantity that may be wrong. */
+export function doubtView({ suspect, whyNot = null }: Doubted): Html | '' {
   if (whyNot === null) return suspect ? html`<span class="state odd">suspect</span> ` : '';
   const why = whyNot === 'unverifiable' ? UNVERIFIABLE : WHY_NOT[whyNot];
   return html`<span class="state odd" title="${why}">${suspect ? 'suspect' : 'not trusted'}</span> `;
 }
 
-type Evidence = Pick<StockVariant, 'asOfMs' | 'verifiedAtMs' | 'suspect'> &
-  Partial<Pick<StockLevelRow, 'source' | 'whyNot'>>;
+interface Sourced extends Pick<StockVariant, 'asOfMs' | 'verifiedAtMs'> {
+  /** Omitted for the total of a variant, which has several. */
+  readonly source?: StockLevelRow['source'];
+}
 
 export const verification = (atMs: number | null, nowMs: number): Html =>
   atMs === null ? html`never verified` : html`verified ${ago(atMs, nowMs)}`;
 
-export function evidenceView(evidence: Evidence, nowMs: number): Html {
-  const { source = 'as of', asOfMs, verifiedAtMs } = evidence;
+export function sourceView({ source, asOfMs, verifiedAtMs }: Sourced, nowMs: number): Html {
   const verified = verifiedAtMs === asOfMs ? '' : html`, ${verification(verifiedAtMs, nowMs)}`;
-  return html`${suspicion(evidence)}${source} ${ago(asOfMs, nowMs)}${verified}`;
+  return html`${source ?? 'as of'} ${ago(asOfMs, nowMs)}${verified}`;
 }

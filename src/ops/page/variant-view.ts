@@ -6,12 +6,18 @@ import type { Html } from '../../web/html.ts';
 import { causeName, reasonWords, warehouseText, type WarehouseNames } from '../shared/words.ts';
 import { actorView } from './deliveries-view.ts';
 import { ago, idView, instant, marked, pager, quantity, signed, table, warehouseView } from './parts.ts';
-import { evidenceView, verification } from './stock-view.ts';
+import { doubtView, sourceView, verification } from './stock-view.ts';
 
 interface Shown {
   readonly names: WarehouseNames;
   readonly nowMs: number;
   readonly beforeSeq: number | null;
+}
+
+interface ShownLevel {
+  readonly qty: number | null;
+  readonly doubt: Html | '';
+  readonly source: Html;
 }
 
 export function variantTitle({ variant }: VariantView): string {
@@ -89,26 +95,36 @@ function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
 
 function levelsView({ variant, lastRead }: VariantView, { names, nowMs }: Shown): Html {
   const read = new Map(lastRead?.levels?.map((level) => [level.warehouseId, level.qty]) ?? []);
-  const row = (id: string | null, qty: number | null, evidence: Html) => {
+  const row = (id: string | null, { doubt, qty, source }: ShownLevel) => {
     const shown = read.get(id);
     const moved = typeof shown === 'number' && qty !== null && shown !== qty ? signed(qty - shown) : '';
     return {
       id: `level-${id ?? 'total'}`,
       cells: [
         id === null ? 'Total' : warehouseView(id, names),
-        html`<b>${quantity(qty)}</b>`,
+        html`${doubt}<b>${quantity(qty)}</b>`,
         shown === undefined
           ? '–'
           : html`${quantity(shown)} ${moved === '' ? '' : html`<span class="quiet">${moved} since</span>`}`,
-        evidence,
+        source,
       ],
     };
   };
   return html`${table(
-      ['Warehouse', '#Mirror', '#Last read', 'Evidence'],
+      ['Warehouse', '#Mirror', '#Last read', 'Source and age'],
       [
-        ...variant.levels.map((level) => row(level.warehouseId, level.qty, evidenceView(level, nowMs))),
-        row(null, variant.availableQty, verification(variant.verifiedAtMs, nowMs)),
+        ...variant.levels.map((level) =>
+          row(level.warehouseId, {
+            doubt: doubtView(level),
+            qty: level.qty,
+            source: sourceView(level, nowMs),
+          }),
+        ),
+        row(null, {
+          doubt: doubtView({ suspect: variant.suspect, whyNot: variant.total?.whyNot ?? null }),
+          qty: variant.availableQty,
+          source: verification(variant.verifiedAtMs, nowMs),
+        }),
       ],
       '',
     )}

@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<Reason | typeof UNASKED, string>> = {
   not_stored: 'a delivery about it could not be stored',
   bundle: 'the stock of a component changed',
   listed: 'the catalogue lists it, and it was never read',
-  stale: 'its last read is the oldest',
+  stale: 'its last read failed',
 };
 
 export function reasonWords(reason: string): string {
