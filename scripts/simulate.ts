@@ -83,8 +83,8 @@ async function tellStory(plan: Plan, outcome: Pick<Outcome, 'faults'>): Promise<
   const short = await shrink(plan, wayOf(outcome) ?? '', () => performance.now() > untilMs);
   const { steps, ...setting } = short;
   console.log(`\nthe same with ${steps.length} of ${plan.steps.length} steps, ${JSON.stringify(setting)}:`);
-  for (const { atMs, deed } of steps)
-    console.log(`  ${(atMs / 1_000).toFixed(3)} s  ${JSON.stringify(deed)}`);
+  for (const { atMs, action } of steps)
+    console.log(`  ${(atMs / 1_000).toFixed(3)} s  ${JSON.stringify(action)}`);
   for (const fault of (await runPlan(short)).faults.slice(0, 3)) console.log(`  FAULT ${fault}`);
 }
 

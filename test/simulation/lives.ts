@@ -56,35 +56,35 @@ export class Lives {
     this.#openSocket();
   }
 
-  perform(deed: LifeDeed): void {
+  perform(action: LifeDeed): void {
     const { time, count } = this.#options;
-    switch (deed.do) {
+    switch (action.do) {
       case 'life': {
-        const isBoot = deed.end === 'power_cut' || deed.end === 'reboot';
-        const machines = this.#machines(isBoot ? 'both' : deed.half);
+        const isBoot = action.end === 'power_cut' || action.end === 'reboot';
+        const machines = this.#machines(isBoot ? 'both' : action.half);
         if (!this.#areUp(machines)) return;
         for (const machine of machines) this.#isDown.add(machine);
-        count(`life: ${deed.end}`);
-        if (machines.length < this.#machines('both').length) count(`life of one half: ${deed.half}`);
-        void this.#end(deed, machines).then(() =>
-          time.after(1, WORLD, () => this.#whileDown(deed, machines, { isBoot })),
+        count(`life: ${action.end}`);
+        if (machines.length < this.#machines('both').length) count(`life of one half: ${action.half}`);
+        void this.#end(action, machines).then(() =>
+          time.after(1, WORLD, () => this.#whileDown(action, machines, { isBoot })),
         );
         return;
       }
       case 'half_stands_still': {
-        const machines = this.#machines(deed.half);
+        const machines = this.#machines(action.half);
         if (!this.#areUp(machines)) return;
         count('one half stands still');
-        for (const machine of machines) machine.standStill(deed.forMs);
+        for (const machine of machines) machine.standStill(action.forMs);
         return;
       }
       case 'suspend_machine':
         if (!this.#areUp(this.#machines('both'))) return;
         count('the machine is suspended');
-        for (const machine of this.#machines('both')) machine.suspend(deed.forMs);
+        for (const machine of this.#machines('both')) machine.suspend(action.forMs);
         return;
       case 'set_wall_clock':
-        this.#setClock(deed.byMs);
+        this.#setClock(action.byMs);
         return;
       case 'keep_copy': {
         if (!this.#areUp(this.#machines('both'))) return;
@@ -97,7 +97,7 @@ export class Lives {
       }
       case 'files_while_running': {
         if (!this.#areUp(this.#machines('both'))) return;
-        const { of, how } = deed;
+        const { of, how } = action;
         this.#damage({ of, how, at: 0 });
         this.#helpLater();
       }
@@ -215,9 +215,9 @@ export class Lives {
     receiver.webhookSecrets = [service.network.webhookSecret, previous];
   }
 
-  #damage(deed: FileDeed): void {
+  #damage(action: FileDeed): void {
     const { time, count, onFiles } = this.#options;
-    const { of, how, at } = deed;
+    const { of, how, at } = action;
     const names = DISKS.filter((name) => of === 'both' || of === name);
     if (how === 'older' || how === 'backup') {
       const copy = this.#copy;
@@ -237,7 +237,7 @@ export class Lives {
         { of: names, isCopy: false },
       );
     }
-    this.#damaged = deed;
+    this.#damaged = action;
     count(`files: ${how} ${of}`);
   }
 

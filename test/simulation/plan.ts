@@ -40,7 +40,7 @@ export interface SceneDeed {
   readonly c: number;
 }
 
-export type Deed =
+export type Action =
   | SceneDeed
   | LifeDeed
   | {
@@ -82,7 +82,7 @@ export type Deed =
 
 interface Step {
   readonly atMs: number;
-  readonly deed: Deed;
+  readonly action: Action;
 }
 
 /**
@@ -139,20 +139,20 @@ function drawLives(seed: number): Plan {
   const operateFor = (forMs: number): void => {
     const count = Math.min(40, Math.ceil((forMs / 1_000) * random.pick([0.5, 2, 4])));
     for (let i = 0; i < count; i += 1)
-      steps.push({ atMs: atMs + random.int(0, forMs), deed: drawOperation(random, weather, 'short') });
+      steps.push({ atMs: atMs + random.int(0, forMs), action: drawOperation(random, weather, 'short') });
     atMs += forMs;
   };
   const rounds = random.int(2, 8);
   for (let round = 0; round < rounds; round += 1) {
     operateFor(random.int(500, 10_000));
-    const deed = drawDeed(random, weather, 'short');
-    steps.push({ atMs, deed });
-    operateFor(random.pick([300, 3_000, troubledMs(deed)]));
+    const action = drawDeed(random, weather, 'short');
+    steps.push({ atMs, action });
+    operateFor(random.pick([300, 3_000, troubledMs(action)]));
     // Another trouble before the first one has been overcome.
     if (random.chance(0.3))
-      steps.push({ atMs: atMs + random.int(0, 8_000), deed: drawDeed(random, weather, 'short') });
+      steps.push({ atMs: atMs + random.int(0, 8_000), action: drawDeed(random, weather, 'short') });
     // Quiet, so that no later webhook shows what is missing.
-    atMs += random.int(1_000, 5_000) + (random.chance(0.8) ? QUIET_MS : 0) + troubledMs(deed);
+    atMs += random.int(1_000, 5_000) + (random.chance(0.8) ? QUIET_MS : 0) + troubledMs(action);
   }
   return {
     seed,
@@ -180,8 +180,8 @@ function drawLives(seed: number): Plan {
 const QUIET_MS = 18_000;
 const LONGEST_TROUBLE_MS = 120_000;
 
-function troubledMs(deed: Deed): number {
-  const forMs = 'downMs' in deed ? deed.downMs : 'forMs' in deed ? deed.forMs : 0;
+function troubledMs(action: Action): number {
+  const forMs = 'downMs' in action ? action.downMs : 'forMs' in action ? action.forMs : 0;
   return Math.min(LONGEST_TROUBLE_MS, forMs);
 }
 
@@ -193,17 +193,17 @@ function drawHistory(seed: number, kind: Kind): Plan {
   const count = random.int(40, length === 'long' ? 250 : 350);
   const steps: Step[] = [];
   for (let i = 0; i < count; i += 1) {
-    const deed = drawDeed(random, weather, length);
+    const action = drawDeed(random, weather, length);
     const at = random.int(0, activeMs);
-    steps.push({ atMs: at, deed });
+    steps.push({ atMs: at, action });
     // Rules fail most often on changes of one instant.
-    if (deed.do === 'operation' && random.chance(weather.bursts)) {
+    if (action.do === 'operation' && random.chance(weather.bursts)) {
       const more = random.int(1, 4);
       for (let j = 0; j < more; j += 1) {
         const again = drawOperation(random, weather, length);
-        const near = random.chance(0.5) ? { a: deed.a, b: deed.b } : {};
+        const near = random.chance(0.5) ? { a: action.a, b: action.b } : {};
         const atMs = Math.min(activeMs, at + random.pick([0, 0, 1, 30, 400, 1_900]));
-        steps.push({ atMs, deed: { ...again, ...near } });
+        steps.push({ atMs, action: { ...again, ...near } });
       }
     }
   }
@@ -215,7 +215,7 @@ function drawHistory(seed: number, kind: Kind): Plan {
   steps.sort((a, b) => a.atMs - b.atMs);
   const isDateAlone = dateAheadMs === 600_000 && store.chance(0.7);
   const isPlain =
-    scenes.some(({ deed }) => deed.do === 'scene' && NEEDS_PLAIN.has(deed.scene)) && store.chance(0.7);
+    scenes.some(({ action }) => action.do === 'scene' && NEEDS_PLAIN.has(action.scene)) && store.chance(0.7);
   const startMs = 1_790_000_000_000 + random.int(0, 86_400_000);
   const products = random.pick([2, 5, 5, 12, 12, 30, 60]);
   const serviceOffsetMs = random.pick([0, 0, 0, random.int(-5_000, 5_000), random.int(-600_000, 600_000)]);
@@ -242,10 +242,10 @@ function drawHistory(seed: number, kind: Kind): Plan {
     instantReads: random.chance(0.8),
     activeMs,
     steps: steps.filter(
-      ({ deed }) =>
-        !(leavesOutWarehouses && isUnlisted(deed)) &&
-        !((isDateAlone || isPlain) && setsClock(deed)) &&
-        !(isPlain && hides(deed)),
+      ({ action }) =>
+        !(leavesOutWarehouses && isUnlisted(action)) &&
+        !((isDateAlone || isPlain) && setsClock(action)) &&
+        !(isPlain && hides(action)),
     ),
   };
 }
@@ -268,19 +268,19 @@ export const SCENE_NAMES = Object.keys(SCENES) as Scene[];
 const NEEDS_PLAIN: ReadonlySet<Scene> = new Set(['moved', 'untold_burst', 'hidden_level']);
 const HIDING: readonly ReadFault[] = ['first_variant', 'all_not_found', 'empty_list', 'refused', 'nonsense'];
 
-function hides(deed: Deed): boolean {
-  if (deed.do === 'scene') return deed.scene === 'odd_details';
-  return deed.do === 'restore' || (deed.do === 'reads' && HIDING.includes(deed.fault));
+function hides(action: Action): boolean {
+  if (action.do === 'scene') return action.scene === 'odd_details';
+  return action.do === 'restore' || (action.do === 'reads' && HIDING.includes(action.fault));
 }
 
-function isUnlisted(deed: Deed): boolean {
-  return deed.do === 'operation' && deed.what === 'remove_warehouse';
+function isUnlisted(action: Action): boolean {
+  return action.do === 'operation' && action.what === 'remove_warehouse';
 }
 
 /** With other wrong clocks it takes hours to detect a wrong Date. */
-function setsClock(deed: Deed): boolean {
-  if (deed.do === 'scene') return deed.scene === 'clock_back' || deed.scene === 'node_ahead';
-  return ['mirror_clock', 'service_clock', 'future', 'stand_still'].includes(deed.do);
+function setsClock(action: Action): boolean {
+  if (action.do === 'scene') return action.scene === 'clock_back' || action.scene === 'node_ahead';
+  return ['mirror_clock', 'service_clock', 'future', 'stand_still'].includes(action.do);
 }
 
 type Length = 'short' | 'long';
@@ -296,7 +296,7 @@ interface Weather {
   readonly troubleShare: number;
 }
 
-type Trouble = readonly [weight: number, draw: (random: Random, length: Length) => Deed];
+type Trouble = readonly [weight: number, draw: (random: Random, length: Length) => Action];
 
 const standStill = (weight: number): Trouble => [
   weight,
@@ -411,7 +411,7 @@ function drawScenes(random: Random, activeMs: number, leavesOutWarehouses: boole
     const scene = random.pick(kinds);
     return {
       atMs: random.int(0, Math.max(0, activeMs - SCENES[scene])),
-      deed: {
+      action: {
         do: 'scene',
         scene,
         a: random.int(0, 1_000_000),
@@ -426,7 +426,7 @@ function drawDown(random: Random): number {
   return random.pick([1, random.int(1, 4_000), random.int(4_000, 6_000), random.int(6_000, 60_000)]);
 }
 
-function drawReads(random: Random): Deed {
+function drawReads(random: Random): Action {
   // Longer than the mass-removal guard's hour.
   if (random.chance(0.08)) {
     return { do: 'reads', fault: 'all_not_found', probability: 1, forMs: random.int(40_000, 150_000) };
@@ -450,7 +450,7 @@ function drawReads(random: Random): Deed {
   };
 }
 
-function drawDeed(random: Random, weather: Weather, length: Length): Deed {
+function drawDeed(random: Random, weather: Weather, length: Length): Action {
   const total = weather.troubles.reduce((sum, [weight]) => sum + weight, 0);
   if (total === 0 || !random.chance(weather.troubleShare)) return drawOperation(random, weather, length);
   let at = random.next() * total;
@@ -461,7 +461,7 @@ function drawDeed(random: Random, weather: Weather, length: Length): Deed {
   return drawOperation(random, weather, length);
 }
 
-type OperationDeed = Extract<Deed, { do: 'operation' }>;
+type OperationDeed = Extract<Action, { do: 'operation' }>;
 
 function drawOperation(random: Random, weather: Weather, length: Length): OperationDeed {
   const what: Operation = random.chance(weather.structure)

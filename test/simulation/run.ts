@@ -11,7 +11,7 @@ import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { type Db } from '../../src/sqlite/open.ts';
 import { present } from '../shared/present.ts';
 import { createCarriers } from './carriers.ts';
-import { createDoer, type Stage } from './deeds.ts';
+import { createPerformer, type Stage } from './actions.ts';
 import { DISKS, onVirtualTime } from './disk.ts';
 import type { EpochClocks } from './journal.ts';
 import { Fleet } from './fleet.ts';
@@ -109,7 +109,7 @@ class Run {
   readonly #mail: Mail;
   readonly #fleet: Fleet | null;
   readonly #stage: Stage;
-  readonly #doer;
+  readonly #performer;
   readonly #answered = new Answered((what) => this.#fault(what));
   readonly #consumer = new Consumer((what) => this.#fault(what));
   readonly #guard = new GuardWatch((what) => this.#fault(what));
@@ -286,6 +286,7 @@ class Run {
     this.#stage = {
       time,
       globals,
+      // The name belongs to the seeds: another one would draw other stories.
       random: stream('deeds'),
       service: this.#service,
       machine: this.#machine,
@@ -317,7 +318,7 @@ class Run {
       isCut: false,
       backup: null,
     };
-    this.#doer = createDoer(this.#stage);
+    this.#performer = createPerformer(this.#stage);
   }
 
   get #machines(): ReadonlySet<Machine> {
@@ -389,8 +390,8 @@ class Run {
       for (const machine of this.#machines) void machine.start();
       for (const step of plan.steps) {
         time.at(plan.startMs + step.atMs, WORLD, () => {
-          this.#trace(JSON.stringify(step.deed));
-          this.#doer.perform(step.deed);
+          this.#trace(JSON.stringify(step.action));
+          this.#performer.perform(step.action);
         });
       }
       this.#sampleAgain();
@@ -424,7 +425,7 @@ class Run {
   /** At rest and after reading every product the mirror equals the store. */
   async #comeToRest(): Promise<void> {
     this.#trace('quiet from here on');
-    this.#doer.calm();
+    this.#performer.calm();
     this.#fleet?.calm();
     for (const machine of this.#machines) machine.cancelKill();
     await this.#settleWebhooks();

@@ -13,7 +13,7 @@ test.each([6, 9])('keeps every promise through the life cycles of story %i', asy
   expect(faults).toEqual([]);
 });
 
-const alone = (deed: SceneDeed, over: Partial<Plan> = {}): Plan => ({
+const alone = (action: SceneDeed, over: Partial<Plan> = {}): Plan => ({
   ...drawPlan(1),
   products: 12,
   nodeSkewMs: 0,
@@ -24,7 +24,7 @@ const alone = (deed: SceneDeed, over: Partial<Plan> = {}): Plan => ({
   resyncCron: null,
   maxConcurrency: 8,
   activeMs: 90_000,
-  steps: [{ atMs: 20_000, deed }],
+  steps: [{ atMs: 20_000, action }],
   ...over,
 });
 

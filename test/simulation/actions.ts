@@ -7,7 +7,7 @@ import { DISKS, type DiskCopy, type DiskFault, type DiskName } from './disk.ts';
 import type { Lives } from './lives.ts';
 import type { Machine } from './machine.ts';
 import { PLAIN, type Mail } from './mail.ts';
-import { STRUCTURE, type Deed, type DetailFault, type Operation, type ReadFault } from './plan.ts';
+import { STRUCTURE, type Action, type DetailFault, type Operation, type ReadFault } from './plan.ts';
 import { play } from './scenes.ts';
 import type { StoreSide } from './store-side.ts';
 import { WORLD, type VirtualTime } from './virtual-time.ts';
@@ -30,14 +30,14 @@ export interface Stage {
   readonly side: StoreSide;
   readonly onTouched: (productId: string | null) => void;
   readonly onBackUp: () => void;
-  readonly onRestore: (restore: () => void, of: Extract<Deed, { do: 'restore' }>['of']) => void;
+  readonly onRestore: (restore: () => void, of: Extract<Action, { do: 'restore' }>['of']) => void;
   readonly mistakes: Map<ReadFault, Mistake>;
   isCut: boolean;
   backup: { readonly files: DiskCopy; readonly atMs: number } | null;
 }
 
-export function createDoer(stage: Stage): {
-  readonly perform: (deed: Deed) => void;
+export function createPerformer(stage: Stage): {
+  readonly perform: (action: Action) => void;
   readonly calm: () => void;
 } {
   const { time, service, machine, mail, count } = stage;
@@ -85,40 +85,40 @@ export function createDoer(stage: Stage): {
     isOver: () => isOver,
   };
 
-  const perform = (deed: Deed): void => {
-    switch (deed.do) {
+  const perform = (action: Action): void => {
+    switch (action.do) {
       case 'operation':
-        mail.nextFate = deed.fate;
+        mail.nextFate = action.fate;
         try {
-          operate(service, deed.what, deed);
-          if (STRUCTURE.includes(deed.what)) stage.onTouched(null);
-          count(`operation: ${deed.what}`);
+          operate(service, action.what, action);
+          if (STRUCTURE.includes(action.what)) stage.onTouched(null);
+          count(`operation: ${action.what}`);
         } catch (error) {
           if (!(error instanceof OperationError)) throw error;
         }
         mail.nextFate = PLAIN;
         return;
       case 'future': {
-        mail.nextFate = deed.fate;
-        service.clock.offsetMs += deed.aheadMs;
+        mail.nextFate = action.fate;
+        service.clock.offsetMs += action.aheadMs;
         try {
-          operate(service, 'add', { a: deed.a, b: 0, c: deed.b });
-          count(deed.aheadMs > 300_000 ? 'future-dated timestamp' : 'timestamp ahead');
+          operate(service, 'add', { a: action.a, b: 0, c: action.b });
+          count(action.aheadMs > 300_000 ? 'future-dated timestamp' : 'timestamp ahead');
         } catch (error) {
           if (!(error instanceof OperationError)) throw error;
         }
-        service.clock.offsetMs -= deed.aheadMs;
+        service.clock.offsetMs -= action.aheadMs;
         mail.nextFate = PLAIN;
         return;
       }
       case 'reads':
-        distort(deed.fault, deed.probability, deed.forMs);
+        distort(action.fault, action.probability, action.forMs);
         return;
       case 'cut':
         count('no way to the service');
         during(
           'cut',
-          deed.forMs,
+          action.forMs,
           () => (stage.isCut = true),
           () => (stage.isCut = false),
         );
@@ -131,7 +131,7 @@ export function createDoer(stage: Stage): {
         count('credentials refused');
         during(
           'channel',
-          deed.forMs,
+          action.forMs,
           () => {
             service.oauth.channelExpired = true;
             service.oauth.expireAllTokens();
@@ -141,54 +141,54 @@ export function createDoer(stage: Stage): {
         return;
       case 'kill':
         if (!machine.isRunning) return;
-        count(deed.effects === null ? 'kill' : 'kill between two effects');
-        if (deed.effects === null) machine.kill();
-        else machine.killAfter(deed.effects);
-        restart(deed.downMs + (deed.effects ?? 0));
+        count(action.effects === null ? 'kill' : 'kill between two effects');
+        if (action.effects === null) machine.kill();
+        else machine.killAfter(action.effects);
+        restart(action.downMs + (action.effects ?? 0));
         return;
       case 'stop':
         if (!machine.isRunning) return;
         count('orderly stop');
-        void machine.stop().then(() => restart(deed.downMs));
+        void machine.stop().then(() => restart(action.downMs));
         return;
       case 'stand_still':
         count('the process stands still');
-        machine.standStill(deed.forMs);
+        machine.standStill(action.forMs);
         return;
       case 'disk':
         during(
-          `disk ${deed.of}`,
-          deed.forMs,
-          () => setFault(machine, deed.of, deed.fault),
-          () => setFault(machine, deed.of, null),
+          `disk ${action.of}`,
+          action.forMs,
+          () => setFault(machine, action.of, action.fault),
+          () => setFault(machine, action.of, null),
         );
         return;
       case 'slow_disk':
         count('slow disk');
         during(
-          `slow disk ${deed.of}`,
-          deed.forMs,
-          () => setSlowness(stage, deed.of, deed.commitMs),
-          () => setSlowness(stage, deed.of, 0),
+          `slow disk ${action.of}`,
+          action.forMs,
+          () => setSlowness(stage, action.of, action.commitMs),
+          () => setSlowness(stage, action.of, 0),
         );
         return;
       case 'mirror_clock':
-        count(deed.byMs < 0 ? "mirror's clock set back" : "mirror's clock set forward");
-        stage.globals.wallOffsetMs += deed.byMs;
+        count(action.byMs < 0 ? "mirror's clock set back" : "mirror's clock set forward");
+        stage.globals.wallOffsetMs += action.byMs;
         return;
       case 'service_clock':
-        count(deed.byMs < 0 ? "service's clock set back" : "service's clock set forward");
-        service.clock.offsetMs += deed.byMs;
+        count(action.byMs < 0 ? "service's clock set back" : "service's clock set forward");
+        service.clock.offsetMs += action.byMs;
         return;
       case 'resync': {
-        count(deed.products === null ? 'operator reads everything' : 'operator reads products');
-        ask(service.truth.products.slice(0, deed.products ?? 0).map((product) => product.id));
+        count(action.products === null ? 'operator reads everything' : 'operator reads products');
+        ask(service.truth.products.slice(0, action.products ?? 0).map((product) => product.id));
         return;
       }
       case 'scene':
         try {
-          play(props, deed);
-          count(`scene: ${deed.scene}`);
+          play(props, action);
+          count(`scene: ${action.scene}`);
         } catch (error) {
           if (!(error instanceof OperationError)) throw error;
         }
@@ -199,13 +199,13 @@ export function createDoer(stage: Stage): {
       case 'set_wall_clock':
       case 'keep_copy':
       case 'files_while_running':
-        stage.lives.perform(deed);
+        stage.lives.perform(action);
         return;
       case 'unknown_event':
         mail.sendUnknownEvent();
         return;
       case 'replay':
-        mail.replay(deed.back);
+        mail.replay(action.back);
         return;
       case 'back_up':
         if (!machine.isRunning) return;
@@ -214,14 +214,14 @@ export function createDoer(stage: Stage): {
         return;
       case 'restore':
         // The inbox notes issued numbers within a second, so no older copy fits.
-        if (deed.of === 'nothing') count('the mirror is lost');
+        if (action.of === 'nothing') count('the mirror is lost');
         else if (!machine.isRunning || stage.backup === null || time.nowMs < stage.backup.atMs + 3_000)
           return;
-        else count(deed.of === 'mirror' ? 'restored mirror' : `restored backup (${deed.of})`);
+        else count(action.of === 'mirror' ? 'restored mirror' : `restored backup (${action.of})`);
         machine.kill();
         time.after(1, WORLD, () => {
-          stage.onRestore(() => restoreFiles(stage, deed.of), deed.of);
-          restart(deed.downMs);
+          stage.onRestore(() => restoreFiles(stage, action.of), action.of);
+          restart(action.downMs);
         });
     }
   };
