@@ -109,6 +109,7 @@ export const MISSED_WHYS = [
   'stood_still',
   'kept_socket',
   'unproven',
+  'refused',
   'not_stored',
   'stream_gap',
   'cut_off',

@@ -44,7 +44,25 @@ export interface RefusalCount {
   readonly lastAtMs: number;
   /** The last one's method and path, protocol, or parser's code; null if it showed none of them. */
   readonly seen: string | null;
-  /** Variants that the latest of them named: a few, newest last. A request without the secret can name any. */
+}
+
+/** Why a request is refused that the store itself may have sent. */
+export const STORE_REFUSALS = [
+  'wrong_signature',
+  'missing_signature',
+  'malformed_signature',
+  'wrong_address',
+] as const satisfies readonly RefusalReason[];
+
+/** Refused requests that name variants. Anyone can name any: the mirror knows which are the store's. */
+export interface RefusedWebhooks {
+  readonly reason: (typeof STORE_REFUSALS)[number];
+  readonly count: number;
+  /** Epoch ms, own clock: when the first of them came. */
+  readonly sinceMs: number;
+  /** See `RefusalCount`. */
+  readonly seen: string | null;
+  /** Variants that the latest of them named: a few, newest last. */
   readonly variantIds: readonly string[];
 }
 
@@ -74,6 +92,11 @@ export interface ReceiverReport {
   /** Authentic deliveries answered 204, without those of `stock-mirror send`. */
   readonly accepted: { readonly count: number; readonly lastAtMs: number | null };
   readonly refused: Readonly<Partial<Record<RefusalReason, RefusalCount>>>;
+  /**
+   * Refused since a webhook of the store was last accepted, in this run or an earlier one; and until the inbox says that
+   * they may have been missed.
+   */
+  readonly refusedWebhooks: readonly RefusedWebhooks[];
   /** Answers 204 and 503 to authentic deliveries. */
   readonly answers: Durations;
   /** The slowest answer since the last report, in ms; null if there was none. */
@@ -125,6 +148,8 @@ export interface StreamReport {
    * null if none did.
    */
   readonly acceptedAtMs: number | null;
+  /** See `ReceiverReport`; of all hosts that listen. */
+  readonly refusedWebhooks: readonly RefusedWebhooks[];
 }
 
 /** Other mirrors read the variants of this delivery instead. */

@@ -6,6 +6,7 @@
  */
 import type { MissedWhy } from '../core/input.ts';
 import type { Missed } from '../inbox/missed.ts';
+import type { RefusedWebhooks } from '../inbox/report.ts';
 
 /** The run before, as its last heartbeat in the inbox describes it. */
 export interface LastRun {
@@ -45,6 +46,8 @@ interface Commit extends Pick<Opening, 'wallMs' | 'sinceBootMs'> {
    * that webhooks reach this host.
    */
   readonly isFirstProof?: boolean;
+  /** Requests that were refused before a webhook was accepted. */
+  readonly refused?: readonly Pick<RefusedWebhooks, 'variantIds'>[];
 }
 
 /** How long connections wait in a socket that nothing serves: longer, and clients and the kernel give up. */
@@ -55,6 +58,8 @@ const STANDSTILL_MS = 2_000;
 const MOST_VARIANTS = 10_000;
 /** Strangers can cause `cut_off` and `turned_away`, and must not order reads at will. */
 const DOUBT_EVERY_MS = 15 * 60_000;
+/** Strangers can cause `refused`, and must not fill the inbox. Until it is written, the mirror trusts nothing. */
+const REFUSED_EVERY_MS = 5 * 60_000;
 
 /** @returns the time between two runs in which deliveries may have been missed; null if there is none. */
 export function missedBetweenRuns(last: LastRun, now: Opening): Missed | null {
@@ -82,6 +87,7 @@ export class Coverage {
   #notStored: NotStored | null = null;
   #doubt: Missed | null = null;
   #doubtWrittenAtMs = Number.NEGATIVE_INFINITY;
+  #refusedWrittenAtMs = Number.NEGATIVE_INFINITY;
   #isListening = false;
   #unsure: Missed | null = null;
 
@@ -155,9 +161,20 @@ export class Coverage {
   }
 
   /** Rows to write before any delivery. */
-  due({ wallMs, sinceBootMs, isLast = false, isFirstProof = false }: Commit): readonly Missed[] {
+  due({
+    wallMs,
+    sinceBootMs,
+    isLast = false,
+    isFirstProof = false,
+    refused = [],
+  }: Commit): readonly Missed[] {
     const due = [...this.#wholeTimes];
     if (isFirstProof) due.push({ why: 'unproven', sinceMs: null, untilMs: wallMs, variantIds: null });
+    const mayTellRefused = isLast || sinceBootMs - this.#refusedWrittenAtMs >= REFUSED_EVERY_MS;
+    if (refused.length > 0 && mayTellRefused) {
+      const variantIds = [...new Set(refused.flatMap((each) => each.variantIds))];
+      due.push({ why: 'refused', sinceMs: null, untilMs: wallMs, variantIds });
+    }
     if (this.#notStored !== null) due.push(this.#notStored.missed);
     const mayDoubt = isLast || sinceBootMs - this.#doubtWrittenAtMs >= DOUBT_EVERY_MS;
     if (this.#doubt !== null && mayDoubt) due.push(this.#doubt);
@@ -169,6 +186,7 @@ export class Coverage {
     if (rows.length === 0) return;
     this.#wholeTimes = this.#wholeTimes.filter((missed) => !rows.includes(missed));
     if (this.#notStored !== null && rows.includes(this.#notStored.missed)) this.#notStored = null;
+    if (rows.some(({ why }) => why === 'refused')) this.#refusedWrittenAtMs = sinceBootMs;
     if (this.#doubt === null || !rows.includes(this.#doubt)) return;
     this.#doubt = null;
     this.#doubtWrittenAtMs = sinceBootMs;

@@ -102,8 +102,12 @@ export class Receiver {
 
   /** What this host tells the others of a stream. */
   get wayIn(): WayIn {
-    const { provenSecret, acceptedCount } = this.#reporting;
-    return { isProven: provenSecret !== null, accepted: acceptedCount };
+    const { provenSecret, acceptedCount, refusedRequests } = this.#reporting;
+    return {
+      isProven: provenSecret !== null,
+      accepted: acceptedCount,
+      refused: refusedRequests.all,
+    };
   }
 
   share(stream: SharedStream): void {
@@ -182,7 +186,12 @@ export class Receiver {
     this.#passed = passed;
     this.#reporting.listeningSinceMs = this.#clock.now();
     this.#proof = new WayInProof(secrets, inbox.lastRun.inboxId);
-    this.#reporting.provenSecret = this.#proof.kept(reportOf(inbox.lastRun)?.provenSecret ?? null);
+    const last = reportOf(inbox.lastRun);
+    this.#reporting.provenSecret = this.#proof.kept(last?.provenSecret ?? null);
+    // Without a kept proof, everything is read once a webhook is accepted.
+    if (this.#reporting.provenSecret !== null) {
+      this.#reporting.refusedRequests.continue(last?.refusedWebhooks ?? []);
+    }
     this.#coverage.opened(inbox.lastRun, {
       ...this.#instant(),
       bootId: this.#deps.host.bootId,
@@ -223,7 +232,8 @@ export class Receiver {
     const { inbox } = this.#deps;
     this.noticeStandstill();
     const taken = this.#waiting.take();
-    const provenBefore = this.#reporting.provenSecret;
+    const { provenSecret: provenBefore, refusedRequests } = this.#reporting;
+    const { followed } = refusedRequests;
     const provenSecret = this.#proof?.after(provenBefore, taken) ?? null;
     // A new proof is written with its delivery, so that a kill after the answer does not lose it.
     const isBeating = this.#isHeartbeatDue || isLast || provenSecret !== provenBefore;
@@ -231,11 +241,18 @@ export class Receiver {
     const instant = this.#instant();
     this.#isHeartbeatDue = false;
     const isFirstProof = provenBefore === null && provenSecret !== null;
-    const missed = this.#coverage.due({ ...instant, isLast, isFirstProof });
+    const missed = this.#coverage.due({
+      ...instant,
+      isLast,
+      isFirstProof,
+      // A row about them comes with a report that does not name them any more.
+      refused: isBeating ? followed : [],
+    });
     if (taken.length === 0 && missed.length === 0 && !isBeating) return;
     const startedMs = performance.now();
-    // The heartbeat's report shows it.
+    // The heartbeat's report shows both.
     this.#reporting.provenSecret = provenSecret;
+    if (missed.some(({ why }) => why === 'refused')) refusedRequests.followed = [];
     try {
       inbox.append({
         missed,
@@ -246,6 +263,7 @@ export class Receiver {
       });
     } catch (cause) {
       this.#reporting.provenSecret = provenBefore;
+      refusedRequests.followed = followed;
       this.#failed(taken, explained(inbox.path, cause), performance.now() - startedMs);
       return;
     }

@@ -10,14 +10,8 @@ import {
   type StreamReport,
 } from '../inbox/report.ts';
 import type { PlainError } from '../sqlite/errors.ts';
-import { variantIdsOf } from '../store-api/variant-ids.ts';
+import { RefusedRequests } from './refused-requests.ts';
 import type { Refusal, WebhookObserver } from './webhook-app.ts';
-
-/** Enough to see whether refused requests are about variants of the store. */
-const VARIANTS_SHOWN = 20;
-/** Bodies whose variants are looked at between two reports: strangers can send any number. */
-const BODIES_LOOKED_AT = 10;
-const MAX_LOOKED_AT_BYTES = 64 << 10;
 
 /** Requests without a complete body or with a wrong signature took no commit. */
 const WITH_COMMIT: ReadonlySet<RefusalReason> = new Set(['not_stored', 'late']);
@@ -31,13 +25,14 @@ export class Reporting implements WebhookObserver {
   #accepted: ReceiverReport['accepted'] = { count: 0, lastAtMs: null };
   #commitError: PlainError | null = null;
   #slowestMs: number | null = null;
-  #bodiesLookedAt = 0;
   listeningSinceMs: number | null = null;
   /** See `ReceiverReport`. */
   provenSecret: string | null = null;
+  readonly refusedRequests: RefusedRequests;
 
   constructor(now: () => number) {
     this.#now = now;
+    this.refusedRequests = new RefusedRequests(now);
   }
 
   get acceptedCount(): number {
@@ -47,21 +42,21 @@ export class Reporting implements WebhookObserver {
   accepted({ tookMs, isTest }: { readonly tookMs: number; readonly isTest: boolean }): void {
     if (!isTest) {
       this.#accepted = { count: this.#accepted.count + 1, lastAtMs: this.#now() };
-      // Only later ones may show that the store is refused.
-      this.#forgetVariants();
+      this.refusedRequests.accepted();
     }
     this.#answered(tookMs);
   }
 
-  refused({ reason, status, tookMs, seen, body }: Refusal): void {
+  refused(refusal: Refusal): void {
+    const { reason, status, tookMs, seen } = refusal;
     const before = this.#refused[reason];
     this.#refused[reason] = {
       status,
       count: (before?.count ?? 0) + 1,
       lastAtMs: this.#now(),
       seen: seen ?? null,
-      variantIds: [...(before?.variantIds ?? []), ...this.#variantsOf(body)].slice(-VARIANTS_SHOWN),
     };
+    this.refusedRequests.refused(refusal);
     if (WITH_COMMIT.has(reason)) this.#answered(tookMs);
   }
 
@@ -78,6 +73,7 @@ export class Reporting implements WebhookObserver {
       provenSecret: this.provenSecret,
       accepted: this.#accepted,
       refused: { ...this.#refused },
+      refusedWebhooks: this.refusedRequests.all,
       answers: this.#answers.counts(),
       slowestMs: this.#slowestMs,
       commits: this.#commits.counts(),
@@ -90,26 +86,12 @@ export class Reporting implements WebhookObserver {
   /** Call it once the last report is on disk: resets the values that cover the time since then. */
   written(): void {
     this.#slowestMs = null;
-    this.#bodiesLookedAt = 0;
+    this.refusedRequests.lookAgain();
   }
 
   #answered(tookMs: number): void {
     this.#answers.add(tookMs);
     this.#slowestMs = Math.max(this.#slowestMs ?? 0, tookMs);
-  }
-
-  #forgetVariants(): void {
-    for (const [reason, refusal] of Object.entries(this.#refused)) {
-      if (refusal.variantIds.length === 0) continue;
-      this.#refused[reason as RefusalReason] = { ...refusal, variantIds: [] };
-    }
-  }
-
-  #variantsOf(body: Uint8Array | undefined): readonly string[] {
-    if (body === undefined || body.byteLength > MAX_LOOKED_AT_BYTES) return [];
-    if (this.#bodiesLookedAt >= BODIES_LOOKED_AT) return [];
-    this.#bodiesLookedAt += 1;
-    return (variantIdsOf(body) ?? []).slice(0, VARIANTS_SHOWN);
   }
 }
 

@@ -1,13 +1,24 @@
-/** What the heartbeats of the stream's hosts have shown since this host started. */
+/** What the heartbeats of the stream's hosts have shown since this host started. All instants: epoch ms, own clock. */
+import type { RefusedWebhooks } from '../inbox/report.ts';
 import type { HeartbeatMessage } from './heartbeats.ts';
 
-interface Heard {
-  /** Epoch ms, own clock, like all instants here. */
+interface HeardHost {
   readonly atMs: number;
   readonly backlogMs: number;
+  readonly isClosed: boolean;
+  /** null before the first that counts. */
+  readonly wayIn: HeardWayIn | null;
+  /** Counts once the messages before it are here: they say what may have been missed. null: none waits. */
+  readonly waiting: HeardWayIn | null;
+}
+
+interface HeardWayIn {
+  readonly atMs: number;
+  /** The last message before it. */
+  readonly streamSeq: number;
+  readonly isProven: boolean;
   readonly accepted: number;
-  /** A proof counts once the messages up to this one are here: they say what may have been missed. null: no proof. */
-  readonly provenFromSeq: number | null;
+  readonly refused: readonly RefusedWebhooks[];
 }
 
 /** With a second each for the report and for the mirror's decision, no reader trusts older values for more than 10 s. */
@@ -15,7 +26,7 @@ const SILENT_MS = 7_000;
 
 export class HeardHosts {
   readonly #ownId: string;
-  readonly #hosts = new Map<string, Heard>();
+  readonly #hosts = new Map<string, HeardHost>();
   #lastAtMs: number;
   #acceptedAtMs: number | null = null;
 
@@ -25,22 +36,41 @@ export class HeardHosts {
     this.#lastAtMs = startedAtMs;
   }
 
+  heard(hostId: string, heartbeat: HeartbeatMessage, atMs: number): void {
+    const before = this.#hosts.get(hostId);
+    const { backlog_ms: backlogMs, is_closed: isClosed, stream_seq: streamSeq } = heartbeat;
+    const waiting = before?.waiting ?? null;
+    this.#lastAtMs = atMs;
+    this.#hosts.set(hostId, {
+      atMs,
+      backlogMs,
+      isClosed,
+      wayIn: before?.wayIn ?? null,
+      // A lower number is that of a stream that was created again.
+      waiting: waiting === null || streamSeq < waiting.streamSeq ? wayInOf(heartbeat, atMs) : waiting,
+    });
+  }
+
+  /** The messages up to this one are here. */
+  read(streamSeq: number): void {
+    for (const [hostId, host] of this.#hosts) {
+      const { waiting, wayIn } = host;
+      if (waiting === null || waiting.streamSeq > streamSeq) continue;
+      this.#hosts.set(hostId, {
+        ...host,
+        wayIn: { ...waiting, refused: dated(waiting, wayIn) },
+        waiting: null,
+      });
+      if (hostId === this.#ownId || wayIn === null) continue;
+      // A new run of that host counts from 0.
+      const counted = waiting.accepted < wayIn.accepted ? 0 : wayIn.accepted;
+      if (waiting.accepted > counted) this.#acceptedAtMs = waiting.atMs;
+    }
+  }
+
   /** When another host last showed that it had accepted a webhook of the store; null if none did. */
   get acceptedAtMs(): number | null {
     return this.#acceptedAtMs;
-  }
-
-  heard(hostId: string, heartbeat: HeartbeatMessage, atMs: number): void {
-    const { backlog_ms: backlogMs, stream_seq: streamSeq, accepted } = heartbeat;
-    const before = this.#hosts.get(hostId);
-    const isProven = heartbeat.is_proven && !heartbeat.is_closed;
-    const provenFromSeq = isProven ? Math.min(streamSeq, before?.provenFromSeq ?? Infinity) : null;
-    this.#lastAtMs = atMs;
-    this.#hosts.set(hostId, { atMs, backlogMs, accepted, provenFromSeq });
-    if (before === undefined || hostId === this.#ownId) return;
-    // A new run of that host counts from 0.
-    const counted = accepted < before.accepted ? 0 : before.accepted;
-    if (accepted > counted) this.#acceptedAtMs = atMs;
   }
 
   /** No host was heard since then; null if one was heard lately. */
@@ -55,14 +85,36 @@ export class HeardHosts {
       .map(({ atMs, backlogMs }) => atMs - backlogMs);
   }
 
-  /** Whether a host that listens has a proof. @param readSeq the messages up to this one are here. */
-  isProven(nowMs: number, readSeq: number): boolean {
-    return this.#present(nowMs).some(
-      ({ provenFromSeq }) => provenFromSeq !== null && provenFromSeq <= readSeq,
-    );
+  /** Whether a host that listens has a proof of its way in. */
+  isProven(nowMs: number): boolean {
+    return this.#present(nowMs).some(({ isClosed, wayIn }) => !isClosed && wayIn?.isProven === true);
   }
 
-  #present(nowMs: number): Heard[] {
+  /** What the hosts that were heard lately have refused. */
+  refused(nowMs: number): RefusedWebhooks[] {
+    return this.#present(nowMs).flatMap(({ wayIn }) => wayIn?.refused ?? []);
+  }
+
+  #present(nowMs: number): HeardHost[] {
     return [...this.#hosts.values()].filter(({ atMs }) => nowMs - atMs < SILENT_MS);
   }
+}
+
+function wayInOf({ stream_seq: streamSeq, way_in: wayIn }: HeartbeatMessage, atMs: number): HeardWayIn {
+  const { is_proven: isProven, accepted, refused } = wayIn;
+  return {
+    atMs,
+    streamSeq,
+    isProven,
+    accepted,
+    refused: refused.map(({ variant_ids: variantIds, ...each }) => ({ ...each, variantIds, sinceMs: atMs })),
+  };
+}
+
+/** Refusals that were heard of before keep the instant. */
+function dated({ refused }: HeardWayIn, before: HeardWayIn | null): RefusedWebhooks[] {
+  return refused.map((each) => {
+    const earlier = before?.refused.find(({ reason }) => reason === each.reason);
+    return { ...each, sinceMs: earlier?.sinceMs ?? each.sinceMs };
+  });
 }

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import { missedBody, type Missed } from '../inbox/missed.ts';
+import { STORE_REFUSALS } from '../inbox/report.ts';
 import type { Engine, LastMessage } from './engine.ts';
 import type { StreamCoverage, StreamInbox, WayIn } from './stream-inbox.ts';
 
@@ -35,15 +36,32 @@ const ANSWER_MS = 3_000;
 const POLL_MS = 100;
 const CLOSING_MS = 500;
 
+const wayInSchema = z.object({
+  is_proven: z.boolean(),
+  accepted: z.number(),
+  refused: z.array(
+    z.object({
+      reason: z.enum(STORE_REFUSALS),
+      count: z.number(),
+      seen: z.string().nullable(),
+      variant_ids: z.array(z.string()),
+    }),
+  ),
+});
+
+type WayInMessage = z.infer<typeof wayInSchema>;
+
+/** The sender does not say. */
+const NOT_KNOWN: WayInMessage = { is_proven: false, accepted: 0, refused: [] };
+
 const heartbeatSchema = z.object({
   backlog_ms: z.number(),
   /** The last message that this host has published; 0 if none is known. */
   stream_seq: z.number(),
   /** The port is about to close. */
   is_closed: z.boolean(),
-  /** See `WayIn`. What may have been missed before the proof is in the stream. */
-  is_proven: z.boolean().default(false),
-  accepted: z.number().default(0),
+  /** See `WayIn`. What may have been missed before is in the stream. */
+  way_in: wayInSchema.default(NOT_KNOWN),
   /**
    * The last start heard of each other host. The sender was listening when it heard of it, and everything that no receiver
    * may have received before is in the stream.
@@ -68,8 +86,10 @@ export class Heartbeats {
   readonly #starts = new Map<string, string>();
   #wake = Promise.withResolvers<void>();
   #isClosed = false;
-  /** The last row when this run first had a proof; null while it has none. */
-  #provenSeq: number | null = null;
+  /** What other hosts may know of the way in here. */
+  #wayIn = NOT_KNOWN;
+  /** Takes its place once the rows before it are in the stream. */
+  #nextWayIn: { readonly afterSeq: number; readonly wayIn: WayIn } | null = null;
 
   constructor(deps: HeartbeatsDeps) {
     this.#deps = deps;
@@ -133,18 +153,26 @@ export class Heartbeats {
   }
 
   async #publish(engine: Engine, isClosed: boolean): Promise<void> {
-    const { inbox, publisher, backlogMs, wayIn } = this.#deps;
-    const { isProven, accepted } = wayIn();
-    if (isProven) this.#provenSeq ??= inbox.lastSeq;
+    const { inbox, publisher, backlogMs } = this.#deps;
     const heartbeat: HeartbeatMessage = {
       backlog_ms: backlogMs(),
       stream_seq: publisher.streamSeq,
       is_closed: isClosed,
-      is_proven: this.#provenSeq !== null && publisher.publishedSeq >= this.#provenSeq,
-      accepted,
+      way_in: this.#publishedWayIn(),
       starts: Object.fromEntries(this.#starts),
     };
     await engine.publish(`heartbeat.${inbox.hostId}`, jsonOf(heartbeat));
+  }
+
+  /** The rows before a change of the way in say what may have been missed, so they are published before it. */
+  #publishedWayIn(): WayInMessage {
+    const { inbox, publisher, wayIn } = this.#deps;
+    this.#nextWayIn ??= { afterSeq: inbox.lastSeq, wayIn: wayIn() };
+    if (publisher.publishedSeq >= this.#nextWayIn.afterSeq) {
+      this.#wayIn = wayInMessage(this.#nextWayIn.wayIn);
+      this.#nextWayIn = null;
+    }
+    return this.#wayIn;
   }
 
   /**
@@ -208,3 +236,14 @@ export class Heartbeats {
 }
 
 const hostOf = (subject: string): string => subject.slice(subject.indexOf('.') + 1);
+
+const wayInMessage = ({ isProven, accepted, refused }: WayIn): WayInMessage => ({
+  is_proven: isProven,
+  accepted,
+  refused: refused.map(({ reason, count, seen, variantIds }) => ({
+    reason,
+    count,
+    seen,
+    variant_ids: [...variantIds],
+  })),
+});

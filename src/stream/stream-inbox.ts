@@ -1,6 +1,7 @@
 /** The part of its host's receiver that the stream needs. */
 import type { InboxRow, InboxRowKind, StreamPosition } from '../inbox/inbox-file.ts';
 import type { Missed } from '../inbox/missed.ts';
+import type { RefusedWebhooks } from '../inbox/report.ts';
 
 export interface NewRow {
   readonly kind: InboxRowKind;
@@ -41,4 +42,6 @@ export interface WayIn {
   readonly isProven: boolean;
   /** How many this run has accepted, without those of `stock-mirror send`. */
   readonly accepted: number;
+  /** See `ReceiverReport.refusedWebhooks`. */
+  readonly refused: readonly RefusedWebhooks[];
 }

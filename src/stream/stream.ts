@@ -102,6 +102,7 @@ export class Stream {
 
   report(): StreamReport {
     const nowMs = this.#deps.now();
+    this.#hosts.read(this.#consumer?.streamSeq ?? 0);
     const waiting = [
       this.#publisher.oldestAtMs,
       this.#consumer?.behindSinceMs ?? null,
@@ -116,8 +117,9 @@ export class Stream {
       unpublishedRows: Math.max(0, this.#deps.inbox.lastSeq - this.#publisher.publishedSeq),
       unpublishedSinceMs: this.#publisher.oldestAtMs,
       setAside: this.#setAside,
-      isProven: this.#hosts.isProven(nowMs, this.#consumer?.streamSeq ?? 0),
+      isProven: this.#hosts.isProven(nowMs),
       acceptedAtMs: this.#hosts.acceptedAtMs,
+      refusedWebhooks: this.#hosts.refused(nowMs),
     };
   }
 

@@ -36,7 +36,7 @@ const one = (id: string, qty = 5) => [{ id, levels: { 1: qty } }];
 test('counts deliveries by answer and reason and times authentic ones, over restarts of the receiver', async () => {
   const { monitor, value } = watched(() => T0);
   expect(await value('stock_mirror_deliveries_total{answer="503",reason="not_stored"}')).toBe(0);
-  const refusal = { status: 401, count: 1, lastAtMs: T0, seen: null, variantIds: [] };
+  const refusal = { status: 401, count: 1, lastAtMs: T0, seen: null };
   const answers = { buckets: [0, 0, 1, ...REPORT.answers.buckets.slice(3)], sumSeconds: 0.003 };
   const accepted = (count: number) => ({ accepted: { count, lastAtMs: T0 } });
   monitor.receive(heartbeat(T0, { ...accepted(1), refused: { wrong_signature: refusal }, answers }));
@@ -67,7 +67,7 @@ test('a mirror that starts next to a running receiver takes its earlier answers 
   });
   onTestFinished(() => watch.stop());
   const refusal = (count: number) => ({
-    wrong_signature: { status: 401, count, lastAtMs: T0, seen: null, variantIds: [] },
+    wrong_signature: { status: 401, count, lastAtMs: T0, seen: null },
   });
   const accepted = (count: number) => ({ count, lastAtMs: T0 });
   monitor.receive(heartbeat(T0, { accepted: accepted(100_000), refused: refusal(50) }));

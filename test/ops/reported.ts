@@ -17,6 +17,7 @@ export const REPORT: ReceiverReport = {
   provenSecret: null,
   accepted: { count: 0, lastAtMs: null },
   refused: {},
+  refusedWebhooks: [],
   answers: none(ANSWER_BOUNDS_SECONDS),
   slowestMs: null,
   commits: none(COMMIT_BOUNDS_SECONDS),
@@ -36,6 +37,7 @@ export const STREAM: StreamReport = {
   setAside: null,
   isProven: false,
   acceptedAtMs: null,
+  refusedWebhooks: [],
 };
 
 /** @param atMs the heartbeat's, by both clocks. */
@@ -71,7 +73,6 @@ export function refused(
       count,
       lastAtMs: atMs,
       seen: null,
-      variantIds: [],
     },
   ]);
   monitor.receive(heartbeat(atMs, { refused: Object.fromEntries(refusals) as ReceiverReport['refused'] }));

@@ -132,6 +132,22 @@ test('requests that strangers can cut off or crowd out are written once in 15 mi
   expect(write(15 * 60_000 + 2, true)).toEqual(['cut_off']);
 });
 
+test('refused webhooks that others followed are written at once, then once in 5 minutes, and at a stop', () => {
+  const coverage = running(true);
+  const refused = [{ variantIds: ['7', '8'] }, { variantIds: ['8', '9'] }];
+  const write = (ms: number, isLast = false) => {
+    const due = coverage.due({ ...at(ms), isLast, refused });
+    coverage.written(due, LAST + ms);
+    return due;
+  };
+  const row = { why: 'refused', sinceMs: null, variantIds: ['7', '8', '9'] };
+  expect(coverage.due({ ...at(0), refused: [] })).toEqual([]);
+  expect(write(0)).toEqual([{ ...row, untilMs: WALL }]);
+  expect(write(5 * 60_000 - 1)).toEqual([]);
+  expect(write(5 * 60_000)).toHaveLength(1);
+  expect(write(5 * 60_000 + 1, true)).toHaveLength(1);
+});
+
 test('with a stream, only the stream shows whether another receiver listened', () => {
   const coverage = running(true);
   expect(coverage.unsure).toBeNull();

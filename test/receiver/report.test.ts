@@ -61,7 +61,8 @@ test.each([
       pieces: [other],
     });
     await reported(receiver, { accepted: 0, [reason]: 2 });
-    expect(receiver.report().refused[reason]).toMatchObject({ status: 401, variantIds: ['7', '8'] });
+    expect(receiver.report().refused[reason]).toMatchObject({ status: 401 });
+    expect(receiver.report().refusedWebhooks).toMatchObject([{ reason, count: 1, variantIds: ['7', '8'] }]);
   },
 );
 
@@ -91,7 +92,8 @@ test.each(['/webhooks/', '/', '/webhook?key=1'])(
     await send(port, { method: 'POST', path, headers, pieces: [body] });
     await reported(receiver, { accepted: 0, wrong_address: 1 });
     const seen = `POST ${path.split('?')[0]}`;
-    expect(receiver.report().refused.wrong_address).toMatchObject({ status: 404, seen, variantIds: ['100'] });
+    expect(receiver.report().refused.wrong_address).toMatchObject({ status: 404, seen });
+    expect(receiver.report().refusedWebhooks).toMatchObject([{ seen, variantIds: ['100'] }]);
     expect(log).toContainEqual(expect.objectContaining({ wrong_address: 1, seen }));
   },
 );
@@ -214,4 +216,42 @@ test('webhooks that could not be stored before the first one that could add one 
   expect((await receiver.post(delivery('d', item()))).status).toBe(204);
   const whys = receiver.missed().map(({ why }) => why);
   expect(whys.filter((why) => why === 'unproven')).toHaveLength(1);
+});
+
+test('refused webhooks are named until one is accepted, and then may have been missed', async () => {
+  const receiver = await startReceiver();
+  const { post } = receiver;
+  const refuse = (id: string) =>
+    post(delivery(`refused ${id}`, item({ id })), { 'x-service-signature': 'a'.repeat(64) });
+  const rows = () => receiver.missed().filter(({ why }) => why === 'refused');
+  const named = () => receiver.report().refusedWebhooks.flatMap(({ variantIds }) => variantIds);
+  expect((await post(delivery('proof', item()))).status).toBe(204);
+  await refuse('7');
+  await eventually(() => named().length > 0, { what: 'they are reported' });
+  expect(named()).toEqual(['7']);
+  // A test of the operator is not the store's.
+  await post(delivery('test', item()), { 'x-stock-mirror-test': '1' });
+  await refuse('8');
+  await eventually(() => named().length > 1, { what: 'both are reported' });
+  expect(rows()).toEqual([]);
+  await post(delivery('a', item({ id: '9' })));
+  await eventually(() => rows().length > 0, { what: 'the row is written' });
+  expect(rows()).toMatchObject([{ variantIds: ['7', '8'] }]);
+  expect(named()).toEqual([]);
+});
+
+test('what a run has refused is still open in the next one, unless its secret was replaced', async () => {
+  const first = await startReceiver();
+  await first.post(delivery('a', item()));
+  await first.post(delivery('b', item({ id: '7' })), { 'x-service-signature': 'a'.repeat(64) });
+  await first.stop();
+  const next = await startReceiver({ path: first.path, secrets: ['whsec_next', SECRET] });
+  expect(next.report().refusedWebhooks).toMatchObject([{ variantIds: ['7'] }]);
+  expect(next.missed().map(({ why }) => why)).not.toContain('refused');
+  const body = delivery('c', item());
+  await next.post(body, { 'x-service-signature': signBody('whsec_next', Buffer.from(body)) });
+  await next.stop();
+  expect(next.missed().at(-1)).toMatchObject({ why: 'refused', variantIds: ['7'] });
+  const replaced = await startReceiver({ path: first.path, secrets: ['whsec_third'] });
+  expect(replaced.report()).toMatchObject({ provenSecret: null, refusedWebhooks: [] });
 });

@@ -143,3 +143,24 @@ test('a heartbeat of a version that does not speak of proofs is heard, and prove
     acceptedAtMs: null,
   });
 });
+
+test('mirrors hear what a receiver has refused, until the stream says what may have been missed', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  await receiver.post('a');
+  expect(await receiver.post('b', { secret: 'of another time' })).toBe(401);
+  const atMs = Date.now();
+  await machines.pass(3_000);
+  const [refused] = mirror.report.refusedWebhooks;
+  expect(refused).toMatchObject({ reason: 'wrong_signature', count: 1, variantIds: ['100'] });
+  expect(refused?.sinceMs).toBeGreaterThanOrEqual(atMs);
+  await machines.pass(10_000);
+  expect(mirror.report.refusedWebhooks).toEqual([refused]);
+  receiver.refuses = (subject) => subject === 'missed';
+  await receiver.post('c');
+  await machines.pass(5_000);
+  expect(mirror.report.refusedWebhooks).toHaveLength(1);
+  receiver.refuses = () => false;
+  await machines.pass(10_000);
+  expect(mirror.whys).toContain('refused');
+  expect(mirror.report.refusedWebhooks).toEqual([]);
+});

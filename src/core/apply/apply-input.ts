@@ -77,6 +77,10 @@ function applyMissed(work: UnitOfWork, { why, variantIds, atMs }: MissedInput): 
       if (variantIds === null || variantIds.length === 0) raiseBarrier(work, atMs);
       else for (const variantId of variantIds) work.requestVariantRead(variantId, 'not_stored');
       return;
+    case 'refused':
+      // Strangers can cause it too, but do not know the store's variants. It names only some of those that were refused.
+      if (variantIds === null || variantIds.some((id) => isShown(work, id))) raiseBarrier(work, atMs);
+      return;
     case 'first_start':
     case 'port_closed':
     case 'killed':
@@ -86,6 +90,12 @@ function applyMissed(work: UnitOfWork, { why, variantIds, atMs }: MissedInput): 
     case 'stream_gap':
       raiseBarrier(work, atMs);
   }
+}
+
+/** A read has shown the variant. */
+function isShown(work: UnitOfWork, variantId: string): boolean {
+  const variant = work.tables.variant(variantId);
+  return variant !== undefined && variant.productId !== null && variant.goneAtMs === null;
 }
 
 /** Makes every product suspect until a read that was sent a replica's lag later. */

@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import { SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import type { ReceiverRow } from '../../inbox/inbox-file.ts';
-import type { NewAnswers, ReceiverReport } from '../../inbox/report.ts';
+import type { NewAnswers, ReceiverReport, RefusedWebhooks } from '../../inbox/report.ts';
 import { HEARTBEAT_VALID_MS } from '../../mirror/file/state.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
@@ -16,13 +16,7 @@ import { DeliveryHistory } from './silence.ts';
 import { asWritten, firstCause, stateOf, type ProcessFacts, type Verdict } from './state.ts';
 import type { Blocked } from './store-cause.ts';
 import type { VerificationBound } from './verification-cause.ts';
-import {
-  lookLikeTheStore,
-  misdirectedIn,
-  refusedSince,
-  turnedAwayIn,
-  type RefusedRequests,
-} from './way-in.ts';
+import { lookLikeTheStore, misdirectedIn, turnedAwayIn } from './way-in.ts';
 
 export interface StateWatchDeps {
   /** null, as `writer`, if this host only receives. */
@@ -198,12 +192,19 @@ export class StateWatch {
     return listeningSinceMs === null ? stream.isProven : stream.acceptedAtMs !== null;
   }
 
-  async #refusedOfStore(reader: MirrorReader): Promise<RefusedRequests | null> {
-    const refused = this.#report === null ? [] : refusedSince(this.#report);
+  async #refusedOfStore(reader: MirrorReader): Promise<RefusedWebhooks | null> {
+    const own = this.#report?.refusedWebhooks ?? [];
+    const refused = [...own, ...(this.#report?.stream?.refusedWebhooks ?? [])];
+    if (refused.length === 0) return null;
     const variantIds = refused.flatMap((each) => each.variantIds);
-    if (variantIds.length === 0) return null;
     const known = new Set(await reader.ask('knownVariants', { variantIds }));
-    return lookLikeTheStore(refused, (id) => known.has(id));
+    const found = lookLikeTheStore(refused, (id) => known.has(id));
+    if (found !== null) return found;
+    // Later requests of strangers may have displaced the variants that showed it.
+    const shown = this.#wayIn.refused;
+    return (
+      refused.find(({ reason, sinceMs }) => reason === shown?.reason && sinceMs === shown.sinceMs) ?? null
+    );
   }
 
   /** Judges the heartbeat by the rule of SQL readers, and knows a fault at once. */

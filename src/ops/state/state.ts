@@ -4,10 +4,10 @@ import type { MirrorState as State } from '../../mirror/file/state.ts';
 import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { counted, duration } from '../../platform/amounts.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
-import type { StreamReport } from '../../inbox/report.ts';
+import type { RefusedWebhooks, StreamReport } from '../../inbox/report.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause, type CauseCode } from './causes.ts';
 import { storeCause, type Blocked } from './store-cause.ts';
-import type { Misdirected, RefusedRequests, TurnedAway } from './way-in.ts';
+import type { Misdirected, TurnedAway } from './way-in.ts';
 import { verificationCause, type VerificationBound } from './verification-cause.ts';
 
 /** The state that every reader shows, with the reasons for it. */
@@ -37,8 +37,8 @@ export interface ProcessFacts {
   readonly wayIn: {
     /** A webhook was accepted since the first start, and since the secret last changed. */
     readonly isProven: boolean;
-    /** Requests that look like the store's, since the last accepted one. */
-    readonly refused: RefusedRequests | null;
+    /** Requests that look like the store's, since one was last accepted. */
+    readonly refused: RefusedWebhooks | null;
   };
   readonly turnedAway: TurnedAway | null;
   readonly misdirected: Misdirected | null;
@@ -212,7 +212,9 @@ function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
   if (own.silentSinceMs !== null) yield causeOf('silence', own.silentSinceMs);
   if (own.isMirror && !own.wayIn.isProven) yield causeOf('unproven', null);
   const { refused } = own.wayIn;
-  if (refused !== null) yield causeOf('webhooks_refused', null, { refused: refusedWords(refused) });
+  if (refused !== null) {
+    yield causeOf('webhooks_refused', refused.sinceMs, { refused: refusedWords(refused) });
+  }
   if (own.badSignatures !== null && refused?.reason !== 'wrong_signature') {
     const { wrong, right } = own.badSignatures;
     yield causeOf('bad_signatures', null, { wrong: String(wrong), right: String(right) });
@@ -234,7 +236,7 @@ function* verificationCauses({ products }: StateFacts, { verification }: Process
   if (cause !== null) yield cause;
 }
 
-function refusedWords({ reason, count, seen }: RefusedRequests): string {
+function refusedWords({ reason, count, seen }: RefusedWebhooks): string {
   const requests = counted(count, 'request');
   switch (reason) {
     case 'wrong_signature':

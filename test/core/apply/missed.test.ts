@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { UnitOfWork } from '../../../src/core/apply/unit-of-work.ts';
 import { MISSED_WHYS, type MissedWhy } from '../../../src/core/input.ts';
 import { EARLIEST_MS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
-import { kinds, Mirror, missedAt, mirrorAfterRead, T0, VARIANT } from '../builders.ts';
+import { change, kinds, Mirror, missedAt, mirrorAfterRead, T0, VARIANT } from '../builders.ts';
 
 const AT = T0 + 60_000;
 
@@ -15,6 +15,7 @@ const EFFECTS: Readonly<Record<MissedWhy, Effect>> = {
   stood_still: 'everything is suspect',
   kept_socket: 'everything is suspect',
   unproven: 'everything is suspect',
+  refused: 'everything is suspect',
   not_stored: 'everything is suspect',
   stream_gap: 'everything is suspect',
   cut_off: 'a tick at once',
@@ -36,6 +37,17 @@ test('deliveries that were not stored, of known variants, request reads of these
   expect(mirror.reason()).toBe('not_stored');
   expect(mirror.tables.variant('999')?.lookupAtMs).toBe(AT);
   expect(mirror.tables.state().trustedAfterMs).toBe(EARLIEST_MS);
+});
+
+test('refused webhooks make everything suspect if they name a variant that a read has shown', () => {
+  const mirror = mirrorAfterRead();
+  mirror.applyInput({ ...missedAt(AT), why: 'refused', variantIds: ['999'] });
+  expect(mirror.tables.variant('999')).toBeUndefined();
+  mirror.deliver(AT, change({ variantId: '999', old: 2, new: 1 }));
+  mirror.applyInput({ ...missedAt(AT), why: 'refused', variantIds: ['999'] });
+  expect(mirror.tables.state().trustedAfterMs).toBe(EARLIEST_MS);
+  mirror.applyInput({ ...missedAt(AT), why: 'refused', variantIds: ['999', VARIANT] });
+  expect(mirror.tables.state().trustedAfterMs).toBe(AT + REPLICA_LAG_MS);
 });
 
 test('deliveries that were not stored and named no variant make everything suspect', () => {

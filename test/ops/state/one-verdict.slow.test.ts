@@ -152,6 +152,8 @@ async function startFaces() {
 
   const reporting = new Reporting(now);
   const beat = (): Promise<void> => {
+    // As in a heartbeat of the receiver, with a row of the inbox.
+    reporting.refusedRequests.followed = [];
     monitor.receive(heartbeat(nowMs, reporting.report(0, null)));
     reporting.written();
     return watch.state.beat(Date.now() + AHEAD_MS);

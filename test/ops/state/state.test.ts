@@ -58,11 +58,10 @@ const fault = (kind: PlainError['kind'], message = 'why.') =>
 const UNPROVEN = { isProven: false, refused: null };
 const REFUSED = {
   reason: 'wrong_signature' as const,
-  status: 401,
   count: 2,
-  lastAtMs: NOW,
-  variantIds: ['100'],
+  sinceMs: NOW,
   seen: null,
+  variantIds: ['100'],
 };
 const IO = { kind: 'cannot_commit', message: 'I/O' } as const;
 

@@ -1,17 +1,18 @@
 /** Proof that webhooks arrive (docs/operating.md#proof-of-the-way-in). */
 import { expect, test } from 'vitest';
-import type { ReceiverReport, StreamReport } from '../../../src/inbox/report.ts';
+import { STORE_REFUSALS, type ReceiverReport, type StreamReport } from '../../../src/inbox/report.ts';
 import { Reporting } from '../../../src/receiver/reporting.ts';
 import { secretFingerprint, WayInProof } from '../../../src/receiver/way-in-proof.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
-import { OF_THE_STORE, type RefusedRequests } from '../../../src/ops/state/way-in.ts';
 import { delivery, detail, item, readInput, T0 } from '../../mirror/mirror-file.ts';
 import { log, newDatabases, type DirectDatabases } from '../../reconcile/mirror.ts';
 import { heartbeat, STREAM } from '../reported.ts';
 
 interface Process {
   readonly accept: () => void;
-  readonly refuse: (reason: RefusedRequests['reason'], variantId: string) => void;
+  readonly refuse: (reason: (typeof STORE_REFUSALS)[number], ...variantIds: readonly string[]) => void;
+  /** The inbox says what may have been missed. */
+  readonly noteMissed: () => void;
   /** @param stream what the other hosts have shown; null: there are none. */
   readonly shown: (stream?: Partial<StreamReport> | null) => Promise<string>;
 }
@@ -55,14 +56,17 @@ function processOver(
       reporting.provenSecret = inbox.provenSecret;
       reporting.accepted({ tookMs: 1, isTest: false });
     },
-    refuse: (reason, variantId) =>
+    refuse: (reason, ...variantIds) =>
       reporting.refused({
         reason,
         status: 401,
         tookMs: 1,
         seen: 'POST /',
-        body: delivery('x', item({ id: variantId })),
+        body: delivery('x', ...variantIds.map((id) => item({ id }))),
       }),
+    noteMissed: () => {
+      reporting.refusedRequests.followed = [];
+    },
     shown,
   };
 }
@@ -105,10 +109,10 @@ test('another secret must be proven too', async () => {
   expect(await processOver(databases, 'secret', { inbox }).shown()).toBe(UNPROVEN);
 });
 
-test.each(OF_THE_STORE)(
+test.each(STORE_REFUSALS)(
   'refused requests (%s) make the mirror stale if they name its variants, until one is accepted',
   async (reason) => {
-    const { accept, refuse, shown } = processOver(await filled(), 'secret');
+    const { accept, refuse, noteMissed, shown } = processOver(await filled(), 'secret');
     refuse(reason, '7');
     expect(await shown()).toBe(UNPROVEN);
     refuse(reason, '100');
@@ -116,6 +120,8 @@ test.each(OF_THE_STORE)(
     refuse(reason, '7');
     expect(await shown()).toBe(REFUSING);
     accept();
+    expect(await shown()).toBe(REFUSING);
+    noteMissed();
     expect(await shown()).toBe(LIVE);
     refuse(reason, '7');
     expect(await shown()).toBe(LIVE);
@@ -123,6 +129,34 @@ test.each(OF_THE_STORE)(
     expect(await shown()).toBe(REFUSING);
   },
 );
+
+test('requests of strangers that name many variants do not hide that the store is refused', async () => {
+  const { accept, refuse, noteMissed, shown } = processOver(await filled(), 'secret');
+  const many = Array.from({ length: 20 }, (_, at) => String(7_000 + at));
+  accept();
+  refuse('wrong_signature', '100');
+  expect(await shown()).toBe(REFUSING);
+  refuse('wrong_signature', ...many);
+  refuse('missing_signature', ...many);
+  expect(await shown()).toBe(REFUSING);
+  accept();
+  refuse('wrong_signature', ...many);
+  noteMissed();
+  expect(await shown()).toBe(LIVE);
+});
+
+test('what other hosts of the stream have refused counts too', async () => {
+  const { accept, shown } = processOver(await filled(), 'secret');
+  accept();
+  const refused = (id: string) => ({
+    refusedWebhooks: [
+      { reason: 'wrong_signature' as const, count: 1, sinceMs: T0, seen: null, variantIds: [id] },
+    ],
+  });
+  expect(await shown(refused('7'))).toBe(LIVE);
+  expect(await shown(refused('100'))).toBe(REFUSING);
+  expect(await shown({})).toBe(LIVE);
+});
 
 test('a test delivery proves nothing', () => {
   const reporting = new Reporting(Date.now);

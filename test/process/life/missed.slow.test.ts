@@ -238,6 +238,23 @@ const CASES: readonly Case[] = [
     },
   },
   {
+    name: 'a webhook that is accepted after others went to a wrong address',
+    why: 'refused',
+    shown: EVERYTHING,
+    provoke: async (scene) => {
+      const { sandbox } = scene;
+      const mirror = await started(scene);
+      const [lost, next] = plainVariants(sandbox, 2);
+      sandbox.webhookUrl = `${mirror.webhookUrl}/`;
+      sandbox.operations.add({ ...lost, by: 11 });
+      await eventually(() => statusOf(mirror.databasePath).state === 'stale', { what: 'it is stale' });
+      scene.holdReads();
+      sandbox.webhookUrl = mirror.webhookUrl;
+      sandbox.operations.add({ ...next, by: 11 });
+      return { mirror };
+    },
+  },
+  {
     name: 'a stream without a receiver',
     why: 'stream_gap',
     shown: EVERYTHING,
