@@ -15,6 +15,7 @@ import {
   idView,
   instant,
   millis,
+  numeric,
   pager,
   quantity,
   signed,
@@ -96,7 +97,7 @@ export function deliveryView(delivery: WholeDelivery, names: WarehouseNames): Ht
     <article aria-labelledby="items-title">
       <header><h2 id="items-title">Items</h2></header>
       ${table(
-        ['SKU', 'Warehouse', '#Old → new', '#Change', 'Reason', 'By', 'Effect'],
+        ['SKU', 'Warehouse', numeric('Old → new'), numeric('Change'), 'Reason', 'By', 'Effect'],
         (items ?? []).map((item, at) => itemRow(item, at, names)),
         items === null ? 'The body is too large: its items are not shown.' : 'No item was understood.',
       )}

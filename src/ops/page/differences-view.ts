@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { driftBefore } from '../../mirror/queries/changes.ts';
 import type { Html } from '../../web/html.ts';
 import { causeName, causeWords, type WarehouseNames } from '../shared/words.ts';
-import { instant, pager, quantity, signed, table, variantLink, warehouseView } from './parts.ts';
+import { instant, numeric, pager, quantity, signed, table, variantLink, warehouseView } from './parts.ts';
 
 export const DIFFERENCES_SHOWN = 100;
 
@@ -20,7 +20,16 @@ export function differencesView(
     </header>
     <p>Reads found that the mirror differed from the store, and corrected these quantities.</p>
     ${table(
-      ['Found', 'SKU', 'Name', 'Warehouse', '#From', '#To', '#Change', 'Probable reason'],
+      [
+        'Found',
+        'SKU',
+        'Name',
+        'Warehouse',
+        numeric('From'),
+        numeric('To'),
+        numeric('Change'),
+        'Probable reason',
+      ],
       rows.map((row) => differenceRow(row, names)),
       isFirst ? 'No read has found a difference.' : 'There are no more; old ones are pruned.',
     )}

@@ -8,7 +8,7 @@ import { reasonWords } from '../shared/words.ts';
 import { firstCause, type Verdict } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
-import { ago, count, facts, marked, quantity, table } from './parts.ts';
+import { ago, count, facts, marked, numeric, quantity, table } from './parts.ts';
 import { plotsView } from './plots-view.ts';
 import { runningView } from './runs-view.ts';
 
@@ -111,7 +111,7 @@ function requestsView({ pending, nowMs }: Overview): Html | '' {
       <span class="quiet">${pending.isPartial ? 'the most urgent' : ''}</span>
     </header>
     ${table(
-      ['Reason', '#Products', 'Suspect', 'Oldest'],
+      ['Reason', numeric('Products'), 'Suspect', 'Oldest'],
       pending.groups.map(({ reason, products, isSuspect, sinceMs }) => ({
         id: `requests-${reason}-${isSuspect}`,
         cells: [reasonWords(reason), quantity(products), isSuspect ? 'yes' : 'no', ago(sinceMs, nowMs)],

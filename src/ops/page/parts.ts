@@ -68,8 +68,19 @@ interface Sorting {
   readonly title: string;
 }
 
-/** `#` before a name: right-aligned. */
-type Heading = string | { readonly name: string; readonly sorting: Sorting };
+interface ColumnHeading {
+  readonly name: string;
+  /** Right-aligned. */
+  readonly isNumeric?: boolean;
+  readonly sorting?: Sorting;
+}
+
+type Heading = string | ColumnHeading;
+
+/** The heading of a column of numbers. */
+export function numeric(name: string): ColumnHeading {
+  return { name, isNumeric: true };
+}
 
 interface Column {
   readonly name: string;
@@ -79,12 +90,10 @@ interface Column {
 
 function columnsOf(headings: readonly Heading[]): readonly Column[] {
   return headings.map((heading) => {
-    const { name, sorting } = typeof heading === 'string' ? { name: heading, sorting: null } : heading;
-    return {
-      name: name.replace('#', ''),
-      look: name.startsWith('#') ? raw('class="quantity"') : '',
-      sorting,
-    };
+    const { name, isNumeric, sorting }: ColumnHeading =
+      typeof heading === 'string' ? { name: heading } : heading;
+    const look = isNumeric === true ? raw('class="quantity"') : '';
+    return { name, look, sorting: sorting ?? null };
   });
 }
 

@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import type { Html } from '../../web/html.ts';
 import { MEASURES, type Measure, type Minute } from '../state/timeline.ts';
-import { instant, millis, quantity, table } from './parts.ts';
+import { instant, millis, numeric, quantity, table } from './parts.ts';
 
 interface Series {
   readonly label: string;
@@ -110,13 +110,13 @@ function pointsView(points: readonly (readonly Minute[])[], times: readonly numb
     ${table(
       [
         'From',
-        '#Committed per minute',
-        '#Refused per minute',
-        '#Slowest answer, ms',
-        '#Proven lost',
-        '#Requests per second',
-        '#Suspect levels',
-        '#Pending reads',
+        numeric('Committed per minute'),
+        numeric('Refused per minute'),
+        numeric('Slowest answer, ms'),
+        numeric('Proven lost'),
+        numeric('Requests per second'),
+        numeric('Suspect levels'),
+        numeric('Pending reads'),
       ],
       rows,
       'Nothing is recorded yet.',

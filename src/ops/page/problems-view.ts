@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { OpenReadKind, openReads } from '../../mirror/queries/open-reads.ts';
 import type { Status } from '../../mirror/queries/status.ts';
 import type { Html } from '../../web/html.ts';
-import { ago, count, instant, marked, pager, quantity, table } from './parts.ts';
+import { ago, count, instant, marked, numeric, pager, quantity, table } from './parts.ts';
 
 type OpenReadPage = ReturnType<typeof openReads>;
 type OpenRead = OpenReadPage['reads'][number];
@@ -113,7 +113,7 @@ export function failingView(page: OpenReadPage, shown: Shown): Html {
     </header>
     <p>The last read of these products failed. Webhooks still change their quantities.</p>
     ${table(
-      ['Product', 'Failed', 'Error', '#Attempts', 'Next attempt', 'Retry'],
+      ['Product', 'Failed', 'Error', numeric('Attempts'), 'Next attempt', 'Retry'],
       reads.map((read) => ({
         id: `failing-${read.productId}`,
         cells: [

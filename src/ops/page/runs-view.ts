@@ -3,7 +3,7 @@ import type { Run } from '../../core/runs.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import { runName } from '../shared/words.ts';
-import { ago, count, facts, instant, pager, quantity, table } from './parts.ts';
+import { ago, count, facts, instant, numeric, pager, quantity, table } from './parts.ts';
 
 export const RUNS_SHOWN = 50;
 
@@ -15,7 +15,7 @@ export function runsView(found: readonly Run[], isFirst: boolean, nowMs: number)
       <form method="post" action="/page/resync"><button>Read the whole catalogue</button></form>
     </header>
     ${table(
-      ['Run', 'State', 'Started', '#Took', '#Read', '#Corrected', '#Failed'],
+      ['Run', 'State', 'Started', numeric('Took'), numeric('Read'), numeric('Corrected'), numeric('Failed')],
       runs.map((run) => runRow(run, nowMs)),
       'There are none.',
     )}

@@ -6,7 +6,7 @@ import { WHY_NOT } from '../../mirror/file/suspicion.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import type { WarehouseNames } from '../shared/words.ts';
-import { ago, groupedTable, pager, quantity, variantLink, warehouseView } from './parts.ts';
+import { ago, groupedTable, numeric, pager, quantity, variantLink, warehouseView } from './parts.ts';
 
 interface StockSearch {
   readonly text: string;
@@ -57,8 +57,14 @@ function addressOf({ text, warehouseId, suspect, empty, order }: StockSearch, pl
 }
 
 /** A heading whose link sorts, then reverses, then restores the order of ids. */
-function sortedBy(search: StockSearch, heading: { name: string; title: string; first: StockOrder }) {
-  const { name, title, first } = heading;
+interface SortedHeading {
+  readonly name: string;
+  readonly isNumeric: boolean;
+  readonly title: string;
+  readonly first: StockOrder;
+}
+
+function sortedBy(search: StockSearch, { name, isNumeric, title, first }: SortedHeading) {
   const { order } = search;
   const isSorted = order.by === first.by;
   const reversed = { ...first, isFalling: !first.isFalling };
@@ -66,6 +72,7 @@ function sortedBy(search: StockSearch, heading: { name: string; title: string; f
   const now = order.isFalling ? ('descending' as const) : ('ascending' as const);
   return {
     name,
+    isNumeric,
     sorting: { to: addressOf({ ...search, order: next }), now: isSorted ? now : ('none' as const), title },
   };
 }
@@ -82,15 +89,21 @@ export function stockView(page: StockPage, search: StockSearch, shown: Shown): H
   const headings = [
     sortedBy(search, {
       name: 'Variant',
+      isNumeric: false,
       title: 'Sort by SKU',
       first: { by: 'sku', isFalling: false },
     }),
     sortedBy(search, {
-      name: '#Change no.',
+      name: 'Change no.',
+      isNumeric: true,
       title: 'Sort by the number of the last change (change_seq)',
       first: { by: 'changed', isFalling: true },
     }),
-    ...['Warehouse', '#To sell', '#On hand', '#Reserved', 'Source and age'],
+    'Warehouse',
+    numeric('To sell'),
+    numeric('On hand'),
+    numeric('Reserved'),
+    'Source and age',
   ];
   return html`<article>
     <header>

@@ -5,7 +5,18 @@ import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
 import { causeName, reasonWords, warehouseText, type WarehouseNames } from '../shared/words.ts';
 import { actorView } from './deliveries-view.ts';
-import { ago, idView, instant, marked, pager, quantity, signed, table, warehouseView } from './parts.ts';
+import {
+  ago,
+  idView,
+  instant,
+  marked,
+  numeric,
+  pager,
+  quantity,
+  signed,
+  table,
+  warehouseView,
+} from './parts.ts';
 import { doubtView, sourceView, verification } from './stock-view.ts';
 
 interface Shown {
@@ -111,7 +122,7 @@ function levelsView({ variant, lastRead }: VariantView, { names, nowMs }: Shown)
     };
   };
   return html`${table(
-      ['Warehouse', '#Mirror', '#Last read', 'Source and age'],
+      ['Warehouse', numeric('Mirror'), numeric('Last read'), 'Source and age'],
       [
         ...variant.levels.map((level) =>
           row(level.warehouseId, {
@@ -143,7 +154,7 @@ function historyView({ variant, changes, hasMore }: VariantView, { names, before
   return html`<article id="history" aria-labelledby="history-title">
     <header><h2 id="history-title">History</h2></header>
     ${table(
-      ['Recorded', 'Warehouse', '#From', '#To', '#Change', 'Reason', 'By'],
+      ['Recorded', 'Warehouse', numeric('From'), numeric('To'), numeric('Change'), 'Reason', 'By'],
       changes.map((change) => changeRow(change, names)),
       'No changes; those older than RETENTION_DAYS are pruned.',
     )}
