@@ -38,9 +38,10 @@ export interface Refusal {
   readonly body?: Uint8Array;
 }
 
-interface Came {
-  /** Monotonic; when the request's headers were here. */
-  readonly cameMs: number;
+interface RequestFacts {
+  /** Monotonic; when the request's headers had arrived. */
+  readonly startedMs: number;
+  /** `stock-mirror send` sent it. */
   readonly isTest: boolean;
 }
 
@@ -66,7 +67,7 @@ const ANSWERS = {
 type Outcome = keyof typeof ANSWERS;
 
 /** Nothing shows that the store sent it. */
-interface Unproven {
+interface Unverified {
   readonly reason: 'missing_signature' | 'malformed_signature' | 'wrong_signature';
   readonly body: Uint8Array | null;
 }
@@ -89,11 +90,11 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
   const commit = async (
     { bytes, release }: HeldBody,
     secret: string,
-    { cameMs, isTest }: Came,
+    { startedMs, isTest }: RequestFacts,
   ): Promise<Outcome | null> => {
     try {
       await append(bytes, isTest ? null : secret);
-      return performance.now() - cameMs > ANSWER_WITHIN_MS ? 'late' : null;
+      return performance.now() - startedMs > ANSWER_WITHIN_MS ? 'late' : null;
     } catch {
       // The receiver has reported the fault, and notes that the delivery was missed.
       return 'not_stored';
@@ -103,23 +104,26 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
   };
 
   /** @returns null once the delivery is on disk and the answer in time, else why not. */
-  const receive = async (incoming: IncomingMessage, came: Came): Promise<Outcome | Unproven | null> => {
+  const receive = async (
+    incoming: IncomingMessage,
+    facts: RequestFacts,
+  ): Promise<Outcome | Unverified | null> => {
     const signature = signatureOf(incoming);
     if (signature === null || !SIGNATURE.test(signature)) {
       // A proxy may have altered the header. The variants of the body show whether the request is the store's.
       const reason = signature === null ? 'missing_signature' : 'malformed_signature';
-      return { reason, body: await readUnproven(incoming) };
+      return { reason, body: await readUnverified(incoming) };
     }
     const body = await bodies.read(incoming);
     if (typeof body === 'string') return body;
     const secret = signingSecret(secrets, body.bytes, signature);
-    if (secret !== null) return commit(body, secret, came);
+    if (secret !== null) return commit(body, secret, facts);
     body.release();
     return { reason: 'wrong_signature', body: body.bytes };
   };
 
   /** @returns null if it did not arrive whole: without a right signature, nothing shows that it was the store's. */
-  const readUnproven = async (incoming: IncomingMessage): Promise<Uint8Array | null> => {
+  const readUnverified = async (incoming: IncomingMessage): Promise<Uint8Array | null> => {
     const body = await bodies.read(incoming).catch(() => 'cut_off' as const);
     if (typeof body === 'string') return null;
     body.release();
@@ -128,19 +132,19 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
 
   app.post('/webhooks', async (c) => {
     // The deadline starts at the request's headers, not at its last byte.
-    const cameMs = performance.now();
+    const startedMs = performance.now();
     const { incoming } = c.env;
     const isTest = incoming.headers[TEST_HEADER] !== undefined;
     let outcome;
     try {
-      outcome = await receive(incoming, { cameMs, isTest });
+      outcome = await receive(incoming, { startedMs, isTest });
     } catch (cause) {
       // Without the whole body, no signature can be checked: it may have been the store's.
       log.debug({ err: cause }, 'a webhook was cut off');
-      refused({ reason: 'cut_off', status: 0, tookMs: performance.now() - cameMs });
+      refused({ reason: 'cut_off', status: 0, tookMs: performance.now() - startedMs });
       return c.json(error('server_error', 'the request was cut off'), 500);
     }
-    const tookMs = performance.now() - cameMs;
+    const tookMs = performance.now() - startedMs;
     if (outcome === null) {
       observer.accepted({ tookMs, isTest });
       return c.body(null, 204);
@@ -168,7 +172,7 @@ export function createWebhookApp({ append, canCommit, secrets, observer, log }: 
     const isTest = incoming.headers[TEST_HEADER] !== undefined;
     if (!isTest && SIGNATURE.test(signatureOf(incoming) ?? '')) {
       const seen = `${c.req.method} ${c.req.path.replace(/[^\x21-\x7e]/g, '?').slice(0, MAX_SHOWN)}`;
-      const body = await readUnproven(incoming);
+      const body = await readUnverified(incoming);
       refused({
         reason: 'wrong_address',
         status: 404,

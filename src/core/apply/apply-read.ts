@@ -21,6 +21,7 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const read = readContext(work, input, before);
   const standing = tables.readRequest(input.productId);
   const product = before === undefined ? undefined : answered(before, input, standing);
+  // The pauses of the requests below follow from this count.
   if (product !== undefined && product.conflictReads !== before?.conflictReads) tables.putProduct(product);
   if (standing !== undefined) {
     if (!read.superseded) settleReadRequest(work, standing, read);

@@ -155,6 +155,7 @@ export class SqliteTables implements Tables {
   }
 
   variantsOf(productId: string): Variant[] {
+    // The statement sees only written rows.
     write(this.#unwrittenVariants, this.#variants);
     return this.#sql.variantsOf.all(productId).map(variantOf);
   }
@@ -262,6 +263,7 @@ export class SqliteTables implements Tables {
   }
 
   shownProductCount(atMost: number): number {
+    // As in `missingCount`, the statement sees only written rows.
     this.#writeAll();
     return this.#sql.shownProductCount.get(atMost) ?? 0;
   }
