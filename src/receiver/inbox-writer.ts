@@ -1,5 +1,6 @@
 /** The only connection that writes the inbox. */
 import { hash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import {
   inboxEnds,
   readReceiver,
@@ -73,6 +74,11 @@ export class InboxWriter {
 
   get path(): string {
     return this.#db.name;
+  }
+
+  /** Differs in a copy of the file, which may serve another host. */
+  get inode(): string {
+    return String(statSync(this.path, { bigint: true }).ino);
   }
 
   /** Commits all rows or none; bodies that are already in the inbox are skipped. @throws SqliteError */

@@ -185,7 +185,7 @@ export class Receiver {
     this.#listener = await open(app, { host, port, fd: passed?.fd });
     this.#passed = passed;
     this.#reporting.listeningSinceMs = this.#clock.now();
-    this.#proof = new WayInProof(secrets, inbox.lastRun.inboxId);
+    this.#proof = new WayInProof(secrets, `${inbox.lastRun.inboxId} ${inbox.inode}`);
     const last = reportOf(inbox.lastRun);
     this.#reporting.provenSecret = this.#proof.kept(last?.provenSecret ?? null);
     // Without a kept proof, everything is read once a webhook is accepted.

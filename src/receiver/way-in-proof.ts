@@ -12,11 +12,11 @@ export class WayInProof {
   /** By secret, the present one first. */
   readonly #fingerprints: ReadonlyMap<string, string>;
 
-  /** @param secrets the present one first. */
-  constructor(secrets: readonly [string, ...string[]], inboxId: string) {
+  /** @param secrets the present one first. @param inbox identifies its file: in a copy, no proof counts. */
+  constructor(secrets: readonly [string, ...string[]], inbox: string) {
     const fingerprints = secrets.map((secret): [string, string] => [
       secret,
-      secretFingerprint(secret, inboxId),
+      secretFingerprint(secret, inbox),
     ]);
     this.#fingerprints = new Map(fingerprints);
   }
@@ -40,6 +40,6 @@ export class WayInProof {
 }
 
 /** @returns a text from which a reader of the file cannot guess the secret; the same for both, always the same. */
-export function secretFingerprint(secret: string, inboxId: string): string {
-  return scryptSync(secret, inboxId, BYTES, { N: COST }).toString('hex');
+export function secretFingerprint(secret: string, inbox: string): string {
+  return scryptSync(secret, inbox, BYTES, { N: COST }).toString('hex');
 }
