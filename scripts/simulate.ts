@@ -42,7 +42,7 @@ const program = new Command('npm run simulate --')
   )
   .option('--seeds <n>', 'how many seeds', count, 200)
   .option('--from <seed>', 'the first of them', count, 1)
-  .option('--minutes <m>', 'begin no further seed after so long', count, 60)
+  .option('--minutes <m>', 'begin no further seed after this time', count, 60)
   .option('--processes <n>', 'how many at once', count, availableParallelism())
   .option('--seed <seed>', 'only this one; when it fails, its story is made as short as possible', count)
   .addOption(

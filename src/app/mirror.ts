@@ -135,7 +135,7 @@ export function openMirror({
   };
 }
 
-/** Where the receiver's clock stands; null before its first heartbeat, or while the inbox cannot be read. */
+/** The last reading of the receiver's clock; null before its first heartbeat, or while the inbox cannot be read. */
 function clockOf(files: DatabaseFiles): ClockReading | null {
   const inbox = new InboxView(() => files.openInbox());
   try {

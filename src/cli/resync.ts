@@ -189,7 +189,7 @@ async function resyncHere(
   try {
     await databases.mirror.tried;
     if (databases.mirror.fault !== null) throw databases.mirror.fault;
-    // Before the start, which begins a run of its own if none covers the last downtime.
+    // Before the start, which begins another run if none covers the last downtime.
     const { id, joined } = await reconciler.resync(options.product ?? null, {
       allowRemovals: options.allowRemovals === true,
     });

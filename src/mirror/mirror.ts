@@ -33,7 +33,7 @@ export type MirrorWriter = Pick<Mirror, 'append' | 'command' | 'onApplied' | 'fa
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** After working for so long, a failure is a new one. */
+/** A failure after this time of work is a new one: the pauses begin with the shortest. */
 const RECOVERED_MS = 60_000;
 
 interface Threads {

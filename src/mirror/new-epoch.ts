@@ -5,7 +5,7 @@ import type { Db } from '../sqlite/open.ts';
 import { prepareRows } from '../sqlite/prepared.ts';
 import type { HandedOut } from './numbers-note.ts';
 
-/** Where the mirror's file stands. */
+/** The position of the mirror's file in its inbox and in its feed. */
 export interface MirrorPosition extends HandedOut {
   /** The inbox that it follows; null before its first start. */
   readonly inboxId: string | null;
@@ -26,7 +26,7 @@ export interface InboxPosition extends InboxEnds {
   readonly latestUnappliedAtMs: number | null;
 }
 
-/** The clock of a process stands at most this far behind the one before it; if further, that one was wrong. */
+/** The clock of a process is at most this far behind the one before it; if further, that one was wrong. */
 export const CLOCK_BACK_MS = 30_000;
 
 /** @returns why a new epoch begins, or null if the mirror continues. */

@@ -19,7 +19,7 @@ export function select<F extends Fields>(fields: F) {
   return new QueryBuilder().select(Object.fromEntries(named) as unknown as F);
 }
 
-/** What `select` has built. */
+/** The query that `select` has built. */
 export interface Built<Row> extends SQLWrapper {
   readonly _: { readonly result: readonly Row[] };
 }

@@ -14,7 +14,7 @@ export interface NatsOptions {
   readonly caFile: string | null;
 }
 
-/** A server that hangs, or is cut off, is left after two pings without an answer. */
+/** After two pings without an answer, the server hangs or is cut off, and the client connects to another. */
 const PING_MS = 2_000;
 const REQUEST_MS = 3_000;
 /** Room for the headers of a message in `max_payload`. */
@@ -24,11 +24,11 @@ const RECONNECT_MS = 500;
 /** A pull lasts this long at most. Two of the server's heartbeats missed, each after half of it, end a reading. */
 const PULL_MS = 3_000;
 /**
- * The server sends so many ahead, of 1 MB each at most. A limit of bytes would be refilled by what was taken,
+ * Messages that the server sends ahead, of 1 MB each at most. A limit of bytes would be refilled by what was taken,
  * and the server refuses a pull into which its next message does not fit: that would end the reading.
  */
 const PULL_MESSAGES = 64;
-/** The server forgets a consumer that has not pulled for so long. */
+/** The server deletes a consumer that has not pulled for this time. */
 const FORGOTTEN_AFTER_MS = 30_000;
 const DAY_MS = 24 * 60 * 60_000;
 /** How long a mirror may be away. */

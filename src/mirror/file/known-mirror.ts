@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import { SqliteFault } from '../../sqlite/errors.ts';
 import { knownSchemaVersion, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 
-/** "smmr". It stands in the header of the file, where a damaged file still shows whose it is. */
+/** "smmr", in the header of the file: a damaged file still shows whose it is. */
 export const MIRROR_APPLICATION_ID = 0x736d6d72;
 /** Offset of the application id in the header of an SQLite file. */
 const ID_OFFSET = 68;

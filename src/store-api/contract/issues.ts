@@ -7,7 +7,7 @@ interface Wording {
   readonly within?: readonly PropertyKey[];
   /** The word for a key of the checked value; by default `field`. */
   readonly key?: 'field' | 'parameter';
-  /** Names the whole checked value; by default, a problem of the whole stands alone. */
+  /** Names the whole checked value; by default, a problem of the whole is shown without a name. */
   readonly whole?: string;
 }
 

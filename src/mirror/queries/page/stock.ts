@@ -163,7 +163,7 @@ export function findStock(db: Db, search: StockSearch): StockPage {
 }
 
 interface Found {
-  /** One more than the page shows, if there are so many. */
+  /** At most one more than the page shows. */
   readonly found: readonly StockKey[];
   /** The last key that was examined, if the search stopped at its limit. */
   readonly stoppedAt: StockKey | undefined;
