@@ -74,6 +74,7 @@ export function createCommand(): Command {
   return explained(command, {
     notes: `
 It needs no settings of the store. Exit code 0: a mirror runs, and its state is live; with --wait, no read is pending either.
+While stock changes all the time, some reads are always pending: then use --timeout.
 With ROLE=receiver it shows the receiver's state, and --wait waits until that is live.`,
     examples: [
       { what: 'the state of the mirror', run: 'stock-mirror status' },
