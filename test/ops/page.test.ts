@@ -407,7 +407,7 @@ test('escapes names and loads nothing from other sites', async () => {
   expect(named.length).toBeGreaterThan(2);
 });
 
-test('labels every input, and gives every table a head', async () => {
+test('labels every input, and gives every table a head and roles', async () => {
   const databases = newDatabases();
   const ops = await startOps(databases);
   await read(databases);
@@ -421,7 +421,11 @@ test('labels every input, and gives every table a head', async () => {
     const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => present(id));
     expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
     for (const [, names] of page.matchAll(/aria-labelledby="([^"]+)"/g)) expect(ids).toContain(names);
-    for (const [table] of page.matchAll(/<table[^]*?<\/table>/g)) expect(table).toContain('<th scope="col"');
+    for (const [table] of page.matchAll(/<table[^]*?<\/table>/g)) {
+      expect(table).toContain('<th scope="col"');
+      const withoutRole = [...table.matchAll(/<(?:table|thead|tbody|tr|th|td)\b(?![^>]*\srole=)[^>]*>/g)];
+      expect(withoutRole.map(String)).toEqual([]);
+    }
   }
 });
 
