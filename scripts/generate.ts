@@ -6,9 +6,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { plain } from '../src/config/kinds.ts';
-import { isSecret, VARIABLES, VARIABLE_NAMES } from '../src/config/variables.ts';
+import {
+  isSecret,
+  VARIABLE_NAMES,
+  VARIABLES,
+  type Variable,
+  type VariableName,
+} from '../src/config/variables.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, CAUSES, type CauseRow } from '../src/ops/state/causes.ts';
-import type { Variable, VariableName } from '../src/config/variables.ts';
 
 const WIDTH = 118;
 const BEGIN = 'begin: written by npm run generate';

@@ -1,6 +1,5 @@
 import { inspect } from 'node:util';
-import { CommanderError } from 'commander';
-import type { Command } from 'commander';
+import { CommanderError, type Command } from 'commander';
 import { ConfigError, formatConfigError } from '../config/error.ts';
 import { sqliteCode, SqliteFault } from '../sqlite/errors.ts';
 import { explained } from '../sqlite/explain.ts';

@@ -21,8 +21,7 @@ import { explained } from './shared/explained.ts';
 import { openMirrorFile } from './shared/mirror-file.ts';
 import { decimal } from './shared/flags.ts';
 import { interruptible } from './shared/interrupt.ts';
-import type { stateSchema } from './shared/ops-client.ts';
-import { OtherMirrorError, statusOfOwn, WrongTokenError } from './shared/ops-client.ts';
+import { OtherMirrorError, statusOfOwn, WrongTokenError, type stateSchema } from './shared/ops-client.ts';
 import { readReceiverState } from './status/receiver.ts';
 
 type Status = z.infer<typeof stateSchema>;

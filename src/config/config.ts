@@ -7,8 +7,15 @@ import { Secret } from '../platform/secret.ts';
 import { ConfigError, type ConfigProblem } from './error.ts';
 import { plain } from './kinds.ts';
 import { readTexts, type Sources } from './texts.ts';
-import { isSecret, remedyFor, VARIABLE_NAMES, VARIABLES } from './variables.ts';
-import type { Values, Variable, VariableName } from './variables.ts';
+import {
+  isSecret,
+  remedyFor,
+  VARIABLE_NAMES,
+  VARIABLES,
+  type Values,
+  type Variable,
+  type VariableName,
+} from './variables.ts';
 
 export { ConfigError, formatConfigError } from './error.ts';
 export { SETTABLE_NAMES } from './variables.ts';

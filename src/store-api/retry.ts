@@ -1,6 +1,5 @@
 /** For programs that call the store now and then (docs/store-api.md#errors, 4). The mirror paces its own reads. */
-import { fullJitterMs } from './backoff.ts';
-import type { BackoffPolicy } from './backoff.ts';
+import { fullJitterMs, type BackoffPolicy } from './backoff.ts';
 import { sentOrderSchema } from './contract/order-schemas.ts';
 import type { ServiceClient } from './client.ts';
 import { checkRequest, type CallOptions } from './endpoints/call.ts';

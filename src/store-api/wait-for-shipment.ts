@@ -1,8 +1,7 @@
 import type { CallOptions } from './endpoints/call.ts';
 import type { ServiceClient } from './client.ts';
 import { ORDER_DETAIL_ENDPOINT } from './endpoints/orders.ts';
-import { ServiceError } from './transport/errors.ts';
-import type { ServiceErrorInit } from './transport/errors.ts';
+import { ServiceError, type ServiceErrorInit } from './transport/errors.ts';
 import type { Order } from './contract/order-schemas.ts';
 
 export interface WaitOptions extends Pick<CallOptions, 'signal'> {

@@ -1,20 +1,35 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { MirrorReader } from '../../mirror/mirror.ts';
-import { nextOf, whyStartOver } from '../feed/change-feed.ts';
-import type { ChangeFeed, StartOver } from '../feed/change-feed.ts';
+import { nextOf, whyStartOver, type ChangeFeed, type StartOver } from '../feed/change-feed.ts';
 import { followChanges } from '../feed/follow-changes.ts';
 import type { LongAnswers } from '../feed/long-answers.ts';
 import type { OpsEnv } from '../shared/env.ts';
 import type { TrustFeed } from '../feed/trust-feed.ts';
-import { answers, apiRouter, EVENTS, flagParameter, withRefusals, type ApiRouter } from './router.ts';
-import { limitParameter, seqParameter, wholeNumber } from './router.ts';
+import {
+  answers,
+  apiRouter,
+  EVENTS,
+  flagParameter,
+  limitParameter,
+  seqParameter,
+  wholeNumber,
+  withRefusals,
+  type ApiRouter,
+} from './router.ts';
 import { changeSchema, epochSchema, lastSeqSchema, trustSchema, type Change } from './rows.ts';
 
 const MAX_WAIT_S = 60;
 
-const CONTRACT = `Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice. Keep \`epoch\` and \`next\` of each answer, and send both with the next request.
-Start over (read all of /api/sellable, then continue from its \`last_seq\`) when the answer is 409 \`epoch_changed\`: the mirror's history has restarted; 410 \`pruned\`: the next changes are older than RETENTION_DAYS and were deleted; 410 \`ahead\`: the mirror has not issued this number yet. A consumer that does not send \`epoch\` must compare it itself.`;
+const CONTRACT = [
+  'Numbers only grow, in commit order, so a consumer misses nothing and sees nothing twice.',
+  'Keep `epoch` and `next` of each answer, and send both with the next request.\n' +
+    'Start over (read all of /api/sellable, then continue from its `last_seq`) when the answer is',
+  "409 `epoch_changed`: the mirror's history has restarted;",
+  '410 `pruned`: the next changes are older than RETENTION_DAYS and were deleted;',
+  '410 `ahead`: the mirror has not issued this number yet.',
+  'A consumer that does not send `epoch` must compare it itself.',
+].join(' ');
 
 const startOverSchema = z
   .object({

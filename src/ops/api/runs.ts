@@ -10,8 +10,18 @@ import type { OpsDeps } from '../shared/operator.ts';
 import { viewRun } from '../shared/run-view.ts';
 import { runShape } from '../shared/shapes.ts';
 import { HOLD_READS } from '../state/causes.ts';
-import { answers, apiRouter, endOf, EVENTS, listEnd, newestFirst, NOT_FOUND, reading } from './router.ts';
-import { withRefusals, type ApiRouter } from './router.ts';
+import {
+  answers,
+  apiRouter,
+  endOf,
+  EVENTS,
+  listEnd,
+  newestFirst,
+  NOT_FOUND,
+  reading,
+  withRefusals,
+  type ApiRouter,
+} from './router.ts';
 
 const runSchema = z.object(runShape).openapi('Run');
 

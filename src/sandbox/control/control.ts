@@ -1,5 +1,4 @@
-import { Hono } from 'hono';
-import type { Context } from 'hono';
+import { Hono, type Context } from 'hono';
 import type { ApiEnv } from '../api/api.ts';
 import { parseJsonBody, readBody } from '../api/request-body.ts';
 import type { DeliveryRecord } from '../network/deliveries.ts';

@@ -3,8 +3,7 @@ import type { Clock } from '../world/clock.ts';
 import type { DeliveryLog, DeliveryRecord } from './deliveries.ts';
 import type { Random } from '../world/random.ts';
 import type { Transmitter } from './transmit.ts';
-import { seal } from './webhooks.ts';
-import type { Delivery } from './webhooks.ts';
+import { seal, type Delivery } from './webhooks.ts';
 
 export interface Range {
   readonly min: number;

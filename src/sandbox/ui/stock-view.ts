@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
 import { searchForm } from '../../web/frame.ts';
 import type { Html } from '../../web/html.ts';
-import { available, sellable } from '../world/model.ts';
-import type { Product, StockLevel, Variant } from '../world/model.ts';
+import { available, sellable, type Product, type StockLevel, type Variant } from '../world/model.ts';
 import type { Truth } from '../world/truth.ts';
 
 const PRODUCTS_SHOWN = 12;

@@ -1,6 +1,5 @@
 import type { Clock } from './clock.ts';
-import { available } from './model.ts';
-import type { StockLevel, Variant } from './model.ts';
+import { available, type StockLevel, type Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
 /** One change as a webhook shows it. */

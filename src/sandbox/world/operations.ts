@@ -1,12 +1,9 @@
 import { OperationError } from '../shared/errors.ts';
 import type { Clock } from './clock.ts';
-import { stockLevel } from './catalogue.ts';
-import type { Factory, VariantSpec } from './catalogue.ts';
+import { stockLevel, type Factory, type VariantSpec } from './catalogue.ts';
 import type { Ids } from './ids.ts';
-import { actorOf, Ledger } from './ledger.ts';
-import type { Origin, SentItem } from './ledger.ts';
-import { available } from './model.ts';
-import type { Kind, StockLevel, Variant } from './model.ts';
+import { actorOf, Ledger, type Origin, type SentItem } from './ledger.ts';
+import { available, type Kind, type StockLevel, type Variant } from './model.ts';
 import { createOrderOperations } from './orders.ts';
 import type { Random } from './random.ts';
 import { levelToTakeFrom, requireLevel, requireProduct, requireVariant } from './targets.ts';

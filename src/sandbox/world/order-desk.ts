@@ -1,5 +1,4 @@
-import { ApiError, OperationError } from '../shared/errors.ts';
-import type { Access } from '../shared/errors.ts';
+import { ApiError, OperationError, type Access } from '../shared/errors.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';

@@ -3,8 +3,7 @@ import type { createOrderRequestSchema, ShippingType } from '../../store-api/con
 import { OperationError } from '../shared/errors.ts';
 import type { Ids } from './ids.ts';
 import type { Ledger, Movement, SentItem } from './ledger.ts';
-import { available } from './model.ts';
-import type { StockLevel, Variant } from './model.ts';
+import { available, type StockLevel, type Variant } from './model.ts';
 import { levelToTakeFrom, requireVariant } from './targets.ts';
 import type { Truth } from './truth.ts';
 

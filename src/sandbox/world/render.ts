@@ -1,5 +1,4 @@
-import { available, sellable, totals } from './model.ts';
-import type { Product, Variant } from './model.ts';
+import { available, sellable, totals, type Product, type Variant } from './model.ts';
 
 export const STORE_ID = '719000000000000001';
 const PRICE_TIER_ID = '719000000000000002';

@@ -1,6 +1,5 @@
 import { OperationError } from '../shared/errors.ts';
-import { available } from './model.ts';
-import type { StockLevel, Variant } from './model.ts';
+import { available, type StockLevel, type Variant } from './model.ts';
 import type { Truth } from './truth.ts';
 
 export class InsufficientStock extends OperationError {

@@ -1,7 +1,6 @@
 import type { Timers } from './clock.ts';
 import type { SentItem } from './ledger.ts';
-import { available } from './model.ts';
-import type { Variant } from './model.ts';
+import { available, type Variant } from './model.ts';
 import type { Operations } from './operations.ts';
 import type { Random } from './random.ts';
 import { OperationError } from '../shared/errors.ts';

@@ -1,7 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { Ids } from './ids.ts';
-import { available, sellable } from './model.ts';
-import type { Product, Variant } from './model.ts';
+import { available, sellable, type Product, type Variant } from './model.ts';
 import { renderProduct, type RenderedProduct } from './render.ts';
 
 const KEEP_MS = 5_000;

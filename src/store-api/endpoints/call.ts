@@ -1,9 +1,7 @@
 import type { z } from 'zod';
 import { describeIssues } from '../contract/issues.ts';
-import { readAnswer } from '../transport/answer.ts';
-import type { Answer } from '../transport/answer.ts';
-import { ServiceError } from '../transport/errors.ts';
-import type { AnswerTimes } from '../transport/errors.ts';
+import { readAnswer, type Answer } from '../transport/answer.ts';
+import { ServiceError, type AnswerTimes } from '../transport/errors.ts';
 import type { TokenProvider } from '../token/token.ts';
 import type { Transport } from '../transport/transport.ts';
 

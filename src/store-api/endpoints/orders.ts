@@ -1,12 +1,16 @@
-import { addressListRequestSchema, addressListResponseSchema } from '../contract/order-schemas.ts';
 import {
+  addressListRequestSchema,
+  addressListResponseSchema,
   orderDetailRequestSchema,
   orderResponseSchema,
   sentOrderSchema,
   shippingTypes,
+  type AddressListRequest,
+  type AddressListResponse,
+  type CreateOrderRequest,
+  type Order,
+  type OrderDetailRequest,
 } from '../contract/order-schemas.ts';
-import type { AddressListRequest, AddressListResponse } from '../contract/order-schemas.ts';
-import type { CreateOrderRequest, Order, OrderDetailRequest } from '../contract/order-schemas.ts';
 import { readOne, type Answered, type Call, type CallOptions, type NotFound } from './call.ts';
 
 export const ADDRESS_LIST_ENDPOINT = '/v1/store/address/list';

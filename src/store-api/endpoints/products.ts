@@ -1,6 +1,12 @@
-import { productDetailRequestSchema, productDetailResponseSchema } from '../contract/schemas.ts';
-import { productListRequestSchema, productListResponseSchema } from '../contract/schemas.ts';
-import type { ProductDetail, ProductListRequest, ProductListResponse } from '../contract/schemas.ts';
+import {
+  productDetailRequestSchema,
+  productDetailResponseSchema,
+  productListRequestSchema,
+  productListResponseSchema,
+  type ProductDetail,
+  type ProductListRequest,
+  type ProductListResponse,
+} from '../contract/schemas.ts';
 import { readOne, type Answered, type Call, type CallOptions, type NotFound } from './call.ts';
 
 export const PRODUCT_LIST_ENDPOINT = '/v1/product/list';

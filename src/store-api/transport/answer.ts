@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
-import { ServiceError } from './errors.ts';
-import type { AnswerTimes, ServiceErrorInit } from './errors.ts';
+import { ServiceError, type AnswerTimes, type ServiceErrorInit } from './errors.ts';
 import { retryAfterMs } from './http-date.ts';
 import { describeIssues } from '../contract/issues.ts';
 import { errorResponseSchema } from '../contract/schemas.ts';

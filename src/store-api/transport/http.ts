@@ -3,8 +3,7 @@ import { unzip, type ZlibOptions } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../../platform/thrown.ts';
 import { withDefaults, type Overrides } from '../defaults.ts';
-import { ServiceError } from './errors.ts';
-import type { ServiceErrorInit } from './errors.ts';
+import { ServiceError, type ServiceErrorInit } from './errors.ts';
 import { parseHttpDateMs } from './http-date.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type {
-  Input,
-  ProductSnapshot,
-  StockChange,
-  Unreadable,
-  VariantSnapshot,
+import {
+  MISSED_WHYS,
+  type Input,
+  type ProductSnapshot,
+  type StockChange,
+  type Unreadable,
+  type VariantSnapshot,
 } from '../../../src/core/input.ts';
 import { applyInput } from '../../../src/core/apply/apply-input.ts';
 import type { Fact } from '../../../src/core/apply/fact.ts';
@@ -17,7 +18,6 @@ import { columnsOf, type RowIn, type TableName } from '../../../src/mirror/file/
 import { prepareRows } from '../../../src/sqlite/prepared.ts';
 import { MemoryTables } from '../../core/memory-tables.ts';
 import { T0, writerDb } from '../mirror-file.ts';
-import { MISSED_WHYS } from '../../../src/core/input.ts';
 
 const productIds = fc.constantFrom('10', '11', '12', '9');
 const variantIds = fc.constantFrom('100', '101', '102', '110', '90');
