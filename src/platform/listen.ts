@@ -66,10 +66,13 @@ interface Address {
   readonly port: number;
   /** A listening descriptor instead of host and port, closed at the stop. */
   readonly fd?: number | undefined;
+  /** Prefix of the variables that set host and port. */
+  readonly prefix?: '' | 'OPS_';
 }
 
 /** @throws Error naming the address. */
-export async function listen(app: App, { host, port, fd }: Address, timeouts = TIMEOUTS): Promise<Listener> {
+export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promise<Listener> {
+  const { host, fd } = at;
   const { fetch, onUnread } = app;
   const server = createAdaptorServer({
     fetch,
@@ -119,7 +122,7 @@ export async function listen(app: App, { host, port, fd }: Address, timeouts = T
     for (const [socket, requests] of underWay) if (requests === 0) socket.end();
     for (const socket of silent) socket.end();
   };
-  const address = await bind(server, host, port, fd);
+  const address = await bind(server, at);
   return {
     host: fd === undefined ? host : address.address,
     port: address.port,
@@ -196,17 +199,19 @@ function protocolOf(start: string): string | null {
   return start.startsWith('PROXY ') || start.startsWith('\r\n\r\n\0\r\nQUIT\n') ? 'the PROXY protocol' : null;
 }
 
-const UNKNOWN_HOST = 'the host name is not known: correct it, or set an IP address';
+const UNKNOWN_HOST = 'the host name is not known: correct {}HOST, or set it to an IP address';
+/** By the code of the system; {} is the prefix of the variables. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program uses the port: stop it, or set another port',
-  EADDRNOTAVAIL: 'this machine has no such address: set one that it has, or 0.0.0.0 for all of them',
-  EAFNOSUPPORT: 'this machine has no addresses of this kind (IPv6 is off): set an IPv4 address',
-  EACCES: 'this user may not use the port: set one above 1023, or grant CAP_NET_BIND_SERVICE',
+  EADDRINUSE: 'another program uses the port: stop it, or set another {}PORT',
+  EADDRNOTAVAIL:
+    'this machine has no such address: set {}HOST to one that it has, or to 0.0.0.0 for all of them',
+  EAFNOSUPPORT: 'this machine has no addresses of this kind (IPv6 is off): set {}HOST to an IPv4 address',
+  EACCES: 'this user may not use the port: set {}PORT to one above 1023, or grant CAP_NET_BIND_SERVICE',
   ENOTFOUND: UNKNOWN_HOST,
   EAI_AGAIN: UNKNOWN_HOST,
 };
 
-async function bind(server: Server, host: string, port: number, fd?: number): Promise<AddressInfo> {
+async function bind(server: Server, { host, port, fd, prefix = '' }: Address): Promise<AddressInfo> {
   try {
     // For a descriptor, Node ignores the option `backlog`.
     server.listen(fd === undefined ? { host, port } : { fd }, BACKLOG);
@@ -217,13 +222,14 @@ async function bind(server: Server, host: string, port: number, fd?: number): Pr
     throw new Error('it is no TCP socket');
   } catch (cause) {
     const { code = '' } = cause as NodeJS.ErrnoException;
-    const [what, remedy] =
+    const remedy = REMEDIES[code] ?? 'correct {}HOST or {}PORT';
+    const [what, words] =
       fd === undefined
-        ? [authorityOf({ host, port }), REMEDIES[code] ?? 'correct the address or the port']
+        ? [authorityOf({ host, port }), remedy.replaceAll('{}', prefix)]
         : [
             `descriptor ${fd}, which LISTEN_FDS names`,
             'let a socket unit with ListenStream=<address>:<port> start the mirror',
           ];
-    throw new Error(`cannot listen on ${what}: ${remedy}`, { cause });
+    throw new Error(`cannot listen on ${what}: ${words}`, { cause });
   }
 }

@@ -20,7 +20,7 @@ test('exits 0 on SIGTERM and 1 on a database or port in use, like main.ts', asyn
 
   const elsewhere = await run(withEnv(home, { DATABASE_PATH: './other.db' }), 'serve');
   expect(elsewhere.code).toBe(1);
-  expect(elsewhere.stderr).toMatch(/^error: cannot listen on 127\.0\.0\.1:\d+/);
+  expect(elsewhere.stderr).toMatch(/^error: cannot listen on 127\.0\.0\.1:\d+: .* set another OPS_PORT\b/);
 
   server.signal('SIGTERM');
   expect((await server.ended).code).toBe(0);

@@ -38,21 +38,21 @@ async function slowApp(timeouts?: Parameters<typeof listen>[2]) {
   return { listener, get, arrived: arrived.promise, answer: answer.resolve, seen: () => seen };
 }
 
-test('names a port that is in use', async () => {
+test.each(['', 'OPS_'] as const)('names a port that is in use, and %sPORT', async (prefix) => {
   const { listener } = await slowApp();
   onTestFinished(() => listener.stop(0));
-  await expect(listen(new Hono(), { ...LOOPBACK, port: listener.port })).rejects.toThrow(
-    `cannot listen on 127.0.0.1:${listener.port}: another program uses the port`,
+  await expect(listen(new Hono(), { ...LOOPBACK, port: listener.port, prefix })).rejects.toThrow(
+    `cannot listen on 127.0.0.1:${listener.port}: another program uses the port: stop it, or set another ${prefix}PORT`,
   );
 });
 
 test.each([
   // Reserved for documents (RFC 5737).
-  { host: '192.0.2.1', port: 0, words: 'this machine has no such address' },
-  { host: 'no-such-host.invalid', port: 0, words: 'the host name is not known' },
+  { host: '192.0.2.1', port: 0, words: 'this machine has no such address: set HOST to' },
+  { host: 'no-such-host.invalid', port: 0, words: 'the host name is not known: correct HOST' },
   ...(process.getuid?.() === 0
     ? []
-    : [{ host: '127.0.0.1', port: 1, words: 'this user may not use the port' }]),
+    : [{ host: '127.0.0.1', port: 1, words: 'this user may not use the port: set PORT to' }]),
 ])('names the reason that it cannot listen on $host:$port', async ({ host, port, words }) => {
   await expect(listen(new Hono(), { host, port })).rejects.toThrow(
     `cannot listen on ${host}:${port}: ${words}`,
