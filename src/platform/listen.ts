@@ -19,7 +19,7 @@ export interface Unread {
    * - `no_room`: a connection beyond `MAX_CONNECTIONS`.
    * - `wrong_protocol`: the client spoke another protocol, such as TLS, which `seen` names.
    * - `malformed_request`: Node's parser refused a request that may be a webhook; `seen` is the parser's code.
-   * - `cut_off`: the connection ended, or its time was over, within such a request's headers.
+   * - `cut_off`: the connection ended, or its time was over, within the headers of such a request.
    */
   readonly reason: 'no_room' | 'wrong_protocol' | 'malformed_request' | 'cut_off';
   /** The answer's status. */
@@ -58,6 +58,8 @@ const [, openFiles = Infinity] =
 const MAX_CONNECTIONS = Math.min(4_096, Math.floor(Number(openFiles) / 3));
 /** Queued by the kernel during a restart. Node's default of 511 would shrink the queue of an inherited socket. */
 export const BACKLOG = 4_096;
+/** Of a connection's first bytes, these show whether it sends a webhook. */
+const START_BYTES = 4_096;
 /** How long idle connections stay open at a stop: longer than a request travels. */
 const LINGER_MS = 500;
 
@@ -87,16 +89,24 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
   }) as Server;
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(STALLED_MS);
-  const silent = holdSilent(server, timeouts.idleMs);
+  /** Connections that have sent at least the start of a webhook: the parser shows only the last piece. */
+  const webhookSenders = new WeakSet<Socket>();
+  const silent = holdSilent(server, timeouts.idleMs, (socket, start) => {
+    if (LIKE_A_WEBHOOK.test(start)) webhookSenders.add(socket);
+  });
   /** Requests under way, by connections that have sent at least one. */
   const underWay = new Map<Socket, number>();
   if (onUnread !== undefined) {
     server.on('drop', () => onUnread({ reason: 'no_room', status: 503 }));
     server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket) => {
       const { code = '', rawPacket } = error;
+      const start = rawPacket?.toString('latin1') ?? '';
       // The end of a request under way is reported by its reader.
       const isUnderWay = (underWay.get(socket) ?? 0) > 0;
-      const unread = isUnderWay ? null : unreadOf(rawPacket?.toString('latin1') ?? '', code);
+      // Between two requests, a reset cuts nothing off.
+      const isIdle = code === 'ECONNRESET' && underWay.has(socket);
+      const isLikeAWebhook = LIKE_A_WEBHOOK.test(start) || webhookSenders.has(socket);
+      const unread = isUnderWay || isIdle ? null : unreadOf({ start, code, isLikeAWebhook });
       if (unread !== null) onUnread(unread);
       if (!socket.writable || isUnderWay) socket.destroy();
       else {
@@ -106,9 +116,12 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
     });
   }
   let isStopping = false;
-  server.prependListener('request', ({ headers, socket }, response) => {
-    // The adaptor builds a URL from it and refuses what it cannot parse.
-    if (onUnread !== undefined) headers.host = 'localhost';
+  server.prependListener('request', ({ headers, socket, url }, response) => {
+    if (onUnread !== undefined) {
+      // The adaptor builds a URL from it and refuses what it cannot parse.
+      headers.host = 'localhost';
+      if (url?.startsWith('/webhooks') === true) webhookSenders.add(socket);
+    }
     if (isStopping) response.setHeader('Connection', 'close');
     if (socket.destroyed) return;
     if (!underWay.has(socket)) socket.once('close', () => underWay.delete(socket));
@@ -147,9 +160,14 @@ export async function listen(app: App, at: Address, timeouts = TIMEOUTS): Promis
  * Gives the server each connection at its first byte. Proxies open connections ahead of requests, and Node
  * would time the first request from the connection: a webhook sent after `headersTimeout` would be answered
  * 408.
+ * @param onStart called with the first bytes of a connection.
  * @returns the connections that have sent nothing.
  */
-function holdSilent(server: Server, idleMs: number): ReadonlySet<Socket> {
+function holdSilent(
+  server: Server,
+  idleMs: number,
+  onStart: (socket: Socket, start: string) => void,
+): ReadonlySet<Socket> {
   const silent = new Set<Socket>();
   const [serve, ...others] = server.listeners('connection') as ((socket: Socket) => void)[];
   if (serve === undefined || others.length > 0) throw new Error('Node serves connections in another way');
@@ -162,6 +180,11 @@ function holdSilent(server: Server, idleMs: number): ReadonlySet<Socket> {
     socket.once('readable', () => {
       silent.delete(socket);
       socket.setTimeout(0, destroy).off('error', destroy);
+      const start = socket.readableLength === 0 ? null : (socket.read() as Buffer | null);
+      if (start !== null) {
+        onStart(socket, start.toString('latin1', 0, START_BYTES));
+        socket.unshift(start);
+      }
       serve.call(server, socket);
     });
   });
@@ -183,11 +206,18 @@ const CUT_OFF: ReadonlySet<string> = new Set([
 /** Looks like a webhook, whatever is wrong with it. */
 const LIKE_A_WEBHOOK = /^POST \/webhooks|\bx-service-signature:/i;
 
-/** @param start the bytes at which the parser stopped; empty if it gives none. */
-function unreadOf(start: string, code: string): Unread | null {
+interface Broken {
+  /** The piece at which the parser stopped; empty if it gives none. */
+  readonly start: string;
+  /** The parser's, or the system's. */
+  readonly code: string;
+  readonly isLikeAWebhook: boolean;
+}
+
+function unreadOf({ start, code, isLikeAWebhook }: Broken): Unread | null {
   const protocol = protocolOf(start);
   if (protocol !== null) return { reason: 'wrong_protocol', status: 400, seen: protocol };
-  if (!LIKE_A_WEBHOOK.test(start)) return null;
+  if (!isLikeAWebhook) return null;
   const { status } = BROKEN[code] ?? BAD_REQUEST;
   return { reason: CUT_OFF.has(code) ? 'cut_off' : 'malformed_request', status, seen: code };
 }

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import { expect, onTestFinished, test } from 'vitest';
-import { listen } from '../../src/platform/listen.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { listen, type Unread } from '../../src/platform/listen.ts';
 
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
@@ -185,4 +185,76 @@ test('names a descriptor that is not a listening socket', async () => {
   await expect(listen(new Hono(), { ...LOOPBACK, fd: 9_999 })).rejects.toThrow(
     /^cannot listen on descriptor 9999, which LISTEN_FDS names: /,
   );
+});
+
+describe('a request that may be a webhook, in pieces', () => {
+  const START = 'POST /webhooks HTTP/1.1\r\nHost: x\r\n';
+
+  async function publicListener() {
+    const unread: Unread[] = [];
+    const app = { fetch: () => new Response('ok'), onUnread: (each: Unread) => void unread.push(each) };
+    const timeouts = { headersMs: 500, requestMs: 1_000, idleMs: 60_000, checkEveryMs: 50 };
+    const listener = await listen(app, LOOPBACK, timeouts);
+    onTestFinished(() => listener.stop(0));
+    const { port } = listener;
+    /** After a request of another connection, the listener has read what was sent before it. */
+    const settle = async (): Promise<void> => {
+      const outgoing = request({ port, host: '127.0.0.1', path: '/', agent: false }).end();
+      const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+      incoming.resume();
+      await once(incoming, 'end');
+    };
+    const send = async (text: string): Promise<Socket> => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.on('error', () => undefined);
+      await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+      await settle();
+      return socket;
+    };
+    return { unread, settle, send };
+  }
+
+  test.each<[string, string, (socket: Socket) => unknown]>([
+    ['too long', 'HPE_HEADER_OVERFLOW', (socket) => socket.write(`X-Proxy: ${'x'.repeat(40_000)}\r\n`)],
+    ['malformed', 'HPE_LF_EXPECTED', (socket) => socket.write('X-Proxy: a\rb\r\n')],
+  ])('is reported if its later headers are %s', async (_, code, go) => {
+    const { unread, send } = await publicListener();
+    go(await send(START));
+    await expect
+      .poll(() => unread)
+      .toEqual([{ reason: 'malformed_request', status: expect.any(Number), seen: code }]);
+  });
+
+  test.each<[string, (socket: Socket) => unknown]>([
+    ['ends', (socket) => socket.end()],
+    ['is reset', (socket) => socket.resetAndDestroy()],
+    ['falls silent', () => undefined],
+  ])('is reported as cut off if its connection %s within the headers', async (_, go) => {
+    const { unread, send } = await publicListener();
+    go(await send(START));
+    await expect.poll(() => unread).toMatchObject([{ reason: 'cut_off' }]);
+  });
+
+  test.each<[string, (socket: Socket) => unknown]>([
+    ['ends', (socket) => socket.end()],
+    ['is reset', (socket) => socket.resetAndDestroy()],
+  ])('is not reported if its connection %s after the answer', async (_, go) => {
+    const { unread, send, settle } = await publicListener();
+    const socket = await send(`${START}Content-Length: 0\r\n\r\n`);
+    const closed = once(socket, 'close');
+    go(socket.resume());
+    await closed;
+    await settle();
+    expect(unread).toEqual([]);
+  });
+
+  test('is not reported if nothing shows that it is one', async () => {
+    const { unread, send, settle } = await publicListener();
+    const socket = await send('GET /other HTTP/1.1\r\nHost: x\r\n');
+    const closed = once(socket, 'close');
+    socket.end().resume();
+    await closed;
+    await settle();
+    expect(unread).toEqual([]);
+  });
 });

@@ -255,7 +255,7 @@ function turnedAwayWords({ reason, seen }: TurnedAway): string {
     case 'no_room':
       return 'there were more than 4,096 connections (or a third of the open-file limit), or more than 64 MB of bodies in transfer';
     case 'cut_off':
-      return 'the connection was closed before the whole body had arrived';
+      return 'the connection was closed before the whole request had arrived';
     case 'too_large':
       return 'the body was larger than 1 MB';
     case 'malformed_request':

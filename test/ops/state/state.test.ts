@@ -175,7 +175,7 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
   ],
   ['a small difference', own({ clockAheadMs: -9_999 }), 'live'],
   ['requests turned away', turnedAway('no_room', 14), 'live turned_away', /4,096 connections/],
-  ['a request cut off', turnedAway('cut_off', 1), 'live turned_away', /closed before the whole body/],
+  ['a request cut off', turnedAway('cut_off', 1), 'live turned_away', /closed before the whole request/],
   ['a body too large', turnedAway('too_large', 1), 'live turned_away', /larger than 1 MB/],
   [
     'a malformed request',
@@ -276,6 +276,14 @@ test.each(CAUSE_CODES)('a written state with the cause %s is explained by it fir
     );
   }
 });
+
+test.each(CAUSE_CODES)(
+  'the texts of %s do not lead to a document, which is no link where they are shown',
+  (code) => {
+    const { message, remedy } = causeOf(code, null);
+    expect(`${message} ${remedy}`).not.toMatch(/\.md\b|docs\//);
+  },
+);
 
 test('reports a clock difference after three answers in a row', () => {
   const skew = new ClockSkew();
