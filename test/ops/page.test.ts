@@ -334,6 +334,10 @@ test('lists the differences that reads corrected', async () => {
   expect(words(await show(ops, '/problems/differences'))).toMatch(
     /S-100 Product 1, Variant 100 1 5 9 \+4 Lost last delivery/,
   );
+  const history = words(await show(ops, '/variants/100'));
+  expect(history).toContain('Lost last delivery found by a read');
+  expect(history).toContain('First read');
+  expect(history).not.toContain('First read found by a read');
 });
 
 test('requires a sign-in for pages and forms if a token is set', async () => {

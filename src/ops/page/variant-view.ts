@@ -177,7 +177,8 @@ function changeRow(change: Change, names: WarehouseNames) {
       oldQty === null || newQty === null ? '–' : signed(newQty - oldQty),
       source === 'webhook'
         ? html`<code>${reason ?? 'webhook'}</code> <a href="/deliveries/${inboxSeq}">delivery ${inboxSeq}</a>`
-        : html`${causeName(reason ?? 'read')} <span class="quiet">by a read</span>`,
+        : html`${causeName(reason ?? 'read')}
+          ${reason === 'first_read' ? '' : html`<span class="quiet">found by a read</span>`}`,
       actorView(change),
     ],
   };
