@@ -82,3 +82,18 @@ test('counts deliveries not yet applied as lag', () => {
   made.writer.inbox.append(appended(waiting));
   expect(lag(made.db)).toEqual({ deliveries: 2, sinceMs: T0 + 5 });
 });
+
+test('finds the lag without a look at each waiting row', () => {
+  const made = new DirectWriter();
+  const waiting = Array.from({ length: 100 }, (_, n) => ({
+    body: delivery(String(n), item()),
+    arrivedAtMs: T0 + n,
+  }));
+  made.writer.inbox.append(appended(waiting));
+  let looks = 0;
+  made.db.function('looked_at', (seq: number) => (looks += seq > 0 ? 1 : 0));
+  made.db.exec('CREATE TEMP VIEW inbox AS SELECT * FROM inbox_file.inbox WHERE looked_at(seq)');
+  expect(lag(made.db)).toEqual({ deliveries: 100, sinceMs: T0 });
+  expect(looks).toBeGreaterThan(0);
+  expect(looks).toBeLessThan(5);
+});
