@@ -206,8 +206,11 @@ if (command === 'list') {
     console.log(`${String(id)}: ${String(why)}`);
 } else if (command === 'resend') {
   const again = db.prepare('UPDATE events SET set_aside = NULL WHERE set_aside IS NOT NULL AND id = ?');
-  for (const id of ids)
-    console.log(`${id}: ${again.run(id).changes === 0 ? 'not set aside' : 'is sent again'}`);
+  // At once, so that those of one level are sent in their order.
+  db.exec('BEGIN IMMEDIATE');
+  const lines = ids.map((id) => `${id}: ${again.run(id).changes === 0 ? 'not set aside' : 'is sent again'}`);
+  db.exec('COMMIT');
+  for (const line of lines) console.log(line);
 } else {
   if (url === undefined || secret === undefined) throw new Error('set PUSH_URL and PUSH_SECRET');
   /** While a secret is replaced there are two, separated by a space: the receiver accepts either signature. */
