@@ -1,7 +1,9 @@
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { present } from '../../shared/present.ts';
 import { holdNext } from '../../sandbox/harness.ts';
 import {
+  databaseOf,
   detailsRead,
   differencesOf,
   eventually,
@@ -88,3 +90,37 @@ test('continues the same run after kill -9', async () => {
   expect(detailsRead(sandbox) - atStart).toBeLessThan(2 * 60);
   expect(differencesOf(home, sandbox)).toEqual([]);
 });
+
+test.each(['answers', 'is away at first'])(
+  'reads everything although a killed run has read it already, if the store %s',
+  async (how) => {
+    const products = 20;
+    const sandbox = await startService({ products });
+    const home = await homeOf(sandbox);
+    const server = await startServer(home, sandbox);
+    await untilQuiet(home);
+    server.signal('SIGTERM');
+    await server.ended;
+    expect((await run(home, 'resync')).code).toBe(0);
+    // As kill -9 leaves it after the last read.
+    const mirror = new Database(databaseOf(home));
+    const { changes } = mirror
+      .prepare(`UPDATE runs SET state = 'running', finished_at_ms = NULL WHERE kind = 'operator'`)
+      .run();
+    mirror.close();
+    expect(changes).toBe(1);
+
+    const atStart = detailsRead(sandbox);
+    const isAway = how !== 'answers';
+    if (isAway) sandbox.reads.intercept = () => Promise.resolve({ status: 503, body: {} });
+    const command = start(home, 'resync', '--json');
+    if (isAway) {
+      await untilPrinted(command, /waiting: The store/);
+      sandbox.reads.intercept = null;
+    }
+    const { code, stdout } = await command.ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ state: 'done', done: products, total: products });
+    expect(detailsRead(sandbox) - atStart).toBeGreaterThanOrEqual(products);
+  },
+);
