@@ -33,14 +33,15 @@ test.skipIf(lacksCaddy !== '')(`one proxy leads each store to its own mirror${la
     }),
   );
   const folder = temporaryFolder(t);
-  const site = `http://127.0.0.1:${await freePort()}`;
+  const sitePort = await freePort();
+  const site = `http://127.0.0.1:${sitePort}`;
   const config = read('Caddyfile')
     .replace('shop|outlet', stores.map(({ HOST }) => HOST.replaceAll('.', '\\.')).join('|'))
     .replace(':8787', `:${port}`)
-    .replace('{\n', '{\n\tadmin off\n');
+    .replace('{\n', `{\n\tadmin off\n\thttp_port ${sitePort}\n\thttps_port ${await freePort()}\n`);
   writeFileSync(join(folder, 'Caddyfile'), config);
   const caddy = spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')], {
-    env: { PATH: process.env['PATH'], HOME: folder, WEBHOOK_HOST: site },
+    env: { PATH: process.env['PATH'], HOME: folder, WEBHOOK_HOST: 'http://127.0.0.1' },
     stdio: 'ignore',
   });
   const ended = once(caddy, 'exit');
@@ -67,6 +68,10 @@ test.skipIf(lacksCaddy !== '')(`one proxy leads each store to its own mirror${la
     expect(await statusOf(`/${HOST}/api/status`)).toBe(404);
   }
   expect(await statusOf('/webhooks')).toBe(404);
+  // As a webhook for a name that leads here but is not the site's: a 2xx would count as delivered.
+  expect((await fetch(`http://localhost:${sitePort}/webhooks`, { method: 'POST', body: '{}' })).status).toBe(
+    421,
+  );
 });
 
 const lacksShell = lacking('sqlite3');

@@ -83,6 +83,27 @@ test('knows a receiver that runs without a mirror', async () => {
   expect(named(await examine(home), 'mirror')).toMatchObject({ status: 'ok' });
 });
 
+test('warns of a socket that was passed to another process, as the server does at its start', async () => {
+  const sandbox = await startService({ products: 1 });
+  const home = await homeOf(sandbox, {
+    PORT: String(await freePort()),
+    LISTEN_PID: '1',
+    LISTEN_FDS: '1',
+    LISTEN_FDNAMES: 'webhooks',
+  });
+  const server = await startServer(home, sandbox);
+  const words = 'LISTEN_PID is "1", the id of another process';
+  expect(server.stdout).toContain(JSON.stringify(`configuration: ${words}`).slice(1, -1));
+  const { checks } = await examine(home);
+  expect(checks).toContainEqual(
+    expect.objectContaining({
+      name: 'configuration',
+      status: 'warn',
+      message: expect.stringContaining(words) as string,
+    }),
+  );
+});
+
 test('exits 2 for a wrong configuration, with a check per problem', async () => {
   const home = await homeOf(await startService({ products: 1 }));
   const report = await examine(withEnv(home, { SERVICE_BASE_URL: '', RETENTION_DAYS: 'x' }));
