@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { DeliveryHistory } from '../../src/ops/state/silence.ts';
 import { StateSampler } from '../../src/ops/state/state-sampler.ts';
 import { Timeline, type TimelineDeps } from '../../src/ops/state/timeline.ts';
+import { delivery, detail, item, readInput } from '../mirror/mirror-file.ts';
 import { eventually } from '../process/wait.ts';
 import { log, newDatabases, type DirectDatabases } from '../reconcile/mirror.ts';
 
@@ -29,6 +30,22 @@ test('counts answers and the slowest one per minute', () => {
     { deliveries: 2, refused: 1, slowestMs: 44 },
     { refused: 1, slowestMs: 800 },
   ]);
+});
+
+test('counts deliveries that were proven lost, not the values that reads corrected', async () => {
+  const databases = newDatabases();
+  const { timeline } = timelineOf(databases, T0);
+  timeline.start();
+  const read = (qty: number, sentAtMs: number) =>
+    databases.writer.append(readInput('10', detail('10', [{ id: '100', levels: { 1: qty } }]), { sentAtMs }));
+  await read(5, T0);
+  const later = item({ old: 2, new: 1, update_time: T0 + 20_000 });
+  await databases.deliver(delivery('a', later), T0 + 20_000);
+  await read(8, T0 + 50_000);
+  await read(9, T0 + 90_000);
+  expect(databases.rows('SELECT 1 FROM mirror_changes WHERE source = ?', 'read')).toHaveLength(3);
+  expect(timeline.minutes().at(-1)).toEqual({ lost: 1 });
+  await timeline.stop();
 });
 
 test('keeps the minutes over a restart', async () => {

@@ -1,6 +1,8 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { checkProcess } from '../../../src/cli/doctor/mirror.ts';
 import { createCommand } from '../../../src/cli/status.ts';
+import { loadConfig } from '../../../src/config/config.ts';
 import { HELD_MS } from '../../../src/core/limits.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
@@ -10,9 +12,12 @@ import type { SqliteFault } from '../../../src/sqlite/errors.ts';
 import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
 import { newPath } from '../../mirror/mirror-file.ts';
 import { newDatabases, type DirectDatabases } from '../../reconcile/mirror.ts';
+import { REQUIRED_SETTINGS } from '../../shared/required-settings.ts';
 import { startOps, type Ops } from '../harness.ts';
-import { refused } from '../reported.ts';
+import { heartbeat, refused } from '../reported.ts';
 import { valueOf } from '../metrics/exposition.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
 
 interface Facts {
   nowMs: number;
@@ -169,4 +174,36 @@ test('a start and a late heartbeat have one cause on every face', async () => {
   await vi.waitFor(async () => expect(await shownFirst()).toEqual(everywhere('no_heartbeat')), {
     timeout: 60_000,
   });
+});
+
+test('shows when a webhook of the store was last accepted, and who can end a cause', async () => {
+  const mirror = await startMirror();
+  const { ops, monitor, facts, beat, path } = mirror;
+  const env = { ...REQUIRED_SETTINGS, DATABASE_PATH: path, OPS_PORT: String(ops.port) };
+  const config = loadConfig({ env, cwd: '/nowhere' });
+  const shown = async () => {
+    const page = (await ops.ask('/')).text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+    const findings = (await checkProcess(config)).map(({ message }) => message).join('\n');
+    const command = await printed(mirror);
+    return {
+      accepted: [
+        /last webhook accepted from the store +(.*)/.exec(command)?.[1],
+        /Last webhook accepted from the store (.*?) *Last delivery/.exec(page)?.[1],
+        /last webhook accepted from the store: (.*)/.exec(findings)?.[1],
+      ],
+      owners: [
+        /first_read \(.*who can end it: (.*?)\):/.exec(command)?.[1],
+        / first_read .*?Who can end it: (the mirror itself)/i.exec(page)?.[1],
+      ],
+    };
+  };
+  monitor.receive(heartbeat(facts.nowMs));
+  await beat();
+  expect(await shown()).toEqual({
+    accepted: ['never', 'never', 'never'],
+    owners: ['the mirror itself', 'the mirror itself'],
+  });
+  monitor.receive(heartbeat(facts.nowMs, { accepted: { count: 1, lastAtMs: facts.nowMs - 3 * DAY_MS } }));
+  await beat();
+  expect((await shown()).accepted).toEqual(['3 days ago', '3 days ago', '3 days ago']);
 });
