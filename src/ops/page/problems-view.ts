@@ -77,8 +77,8 @@ function decisionView(reads: readonly OpenRead[], { asksToken, problem }: Decisi
     <article aria-labelledby="keep-title" class="good">
       <header><h2 id="keep-title">They should be there</h2></header>
       <p>
-        Correct the store: its filter, its permissions or its data. Then read these products again. What the
-        store shows again is no longer held.
+        Correct the store: its filter, its permissions or its data. Then read these products again. Those that
+        the store shows again are no longer held.
       </p>
       ${rereadForm(reads)}
     </article>
