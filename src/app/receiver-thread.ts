@@ -8,7 +8,7 @@ import type {
 } from '../receiver/receiver-thread.ts';
 import type { ReceiverEvents, RunningReceiver } from '../receiver/run-receiver.ts';
 
-export interface StartingReceiver {
+interface StartingReceiver {
   /** Resolves once webhooks are received. @throws SqliteFault if they cannot be. */
   running(events: ReceiverEvents): Promise<RunningReceiver>;
 }

@@ -149,7 +149,7 @@ export interface RunBegunInput extends InputBase {
   readonly productIds: readonly string[] | null;
 }
 
-export interface RunEndedInput extends InputBase {
+interface RunEndedInput extends InputBase {
   readonly kind: 'run_ended';
   readonly runId: number;
   /** Identifies the run together with its id, which another run may have in a new file. */
@@ -174,7 +174,7 @@ export interface ReadFailure {
   readonly error: string;
 }
 
-export interface GivenUpInput extends InputBase, ReadFailure {
+interface GivenUpInput extends InputBase, ReadFailure {
   readonly kind: 'given_up';
 }
 

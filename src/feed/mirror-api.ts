@@ -10,7 +10,7 @@ import {
 import { FeedError, StartOver } from './errors.ts';
 import type { Position, SellableRow } from './model.ts';
 
-export interface PresentRows {
+interface PresentRows {
   readonly rows: readonly SellableRow[];
   /** Epoch ms, mirror's clock; 0 if no variant was named. */
   readonly asOfMs: number;

@@ -37,7 +37,7 @@ export interface Append {
   readonly heartbeat: Heartbeat | null;
 }
 
-export type UnpublishedRow = InboxRow & {
+type UnpublishedRow = InboxRow & {
   /** The same for the same body, whoever publishes it. */
   readonly id: string;
 };

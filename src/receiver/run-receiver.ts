@@ -25,7 +25,7 @@ export interface ReceiverSettings {
   readonly stream: StreamSettings | null;
 }
 
-export interface StreamSettings extends Omit<NatsOptions, 'password'> {
+interface StreamSettings extends Omit<NatsOptions, 'password'> {
   readonly password: string | null;
   /** A mirror on this host needs what other receivers publish. */
   readonly isConsumed: boolean;

@@ -11,7 +11,7 @@ import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
 import { BUNDLE, SimulatedService, type Plan, type StepPlan, type Watch } from './simulated-service.ts';
 
-export interface Property {
+interface Property {
   readonly name: string;
   /** @throws Error with the smallest history found that breaks it. */
   readonly check: (options: { readonly numRuns: number; readonly seed?: number }) => void;

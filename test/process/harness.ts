@@ -381,7 +381,7 @@ export async function resync(mirror: RunningMirror, body: Json = {}): Promise<Js
   return answer['joined'] === true ? resync(mirror, body) : ended;
 }
 
-export async function untilRunEnds(mirror: RunningMirror, runId: number): Promise<Json> {
+async function untilRunEnds(mirror: RunningMirror, runId: number): Promise<Json> {
   return eventually(
     async () => {
       const { body } = await mirror.get(`/api/runs/${runId}`);

@@ -238,7 +238,7 @@ export function createPerformer(stage: Stage): {
   };
 }
 
-export function operate(
+function operate(
   { operations, truth }: SimulatedService,
   what: Operation,
   { a, b, c }: { readonly a: number; readonly b: number; readonly c: number },

@@ -1,5 +1,4 @@
-/** Runs the store's threads on the simulation's thread; messages take virtual time. */
-import { asError } from '../../src/platform/thrown.ts';
+/** Runs the mirror's threads on the simulation's thread; messages take virtual time. */
 import type { Owner, Thread } from '../../src/platform/thread.ts';
 import { present } from '../shared/present.ts';
 import type { Life, VirtualTime } from './virtual-time.ts';
@@ -37,7 +36,7 @@ export function startFakeThread<In, Out>(
       onMessage(message);
     } catch (error) {
       closed = true;
-      tell(() => onEnd(asError(error)));
+      tell(() => onEnd(error instanceof Error ? error : new Error(String(error))));
       return;
     }
     work();

@@ -32,7 +32,7 @@ export interface Settings {
 export type Half = 'both' | 'receiver' | 'mirror';
 
 /** `reboot`: an orderly stop, after which the kernel and its sockets end as well. */
-export type End = 'stop' | 'kill' | 'power_cut' | 'reboot';
+type End = 'stop' | 'kill' | 'power_cut' | 'reboot';
 
 const SOCKET_ROOMS = [null, null, 4, 16, 4_096];
 

@@ -23,7 +23,7 @@ interface LivesOptions {
   readonly onCopy: () => void;
 }
 
-export interface FileChange {
+interface FileChange {
   readonly of: readonly DiskName[];
   /** Whether the files are as they were when the copy was kept; otherwise their content is lost. */
   readonly isCopy: boolean;

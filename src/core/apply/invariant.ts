@@ -1,5 +1,5 @@
 /** A defect of the merge rules. The input that uncovers it is not applied (mirror/writer/applier.ts). */
-export class BrokenInvariant extends Error {
+class BrokenInvariant extends Error {
   override readonly name = 'BrokenInvariant';
 }
 

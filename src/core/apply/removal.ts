@@ -12,7 +12,7 @@ import { assertSighted, removeLevel, removeOrSearch } from './remove-rows.ts';
 import { writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
-export interface AbsentLevels {
+interface AbsentLevels {
   readonly seen: VariantSnapshot;
   readonly absent: readonly AbsentLevel[];
 }

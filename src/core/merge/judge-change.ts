@@ -28,7 +28,7 @@ export type Doubt =
   | GapDoubt;
 
 /** The mirror before the change. */
-export interface ChangedRows {
+interface ChangedRows {
   readonly state: MirrorStateRow;
   readonly level: StockLevel | undefined;
   readonly variant: Variant;

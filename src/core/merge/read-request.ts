@@ -13,7 +13,7 @@ import {
 import type { Product, ReadRequest } from '../model.ts';
 import { REASONS, type Reason } from '../reasons.ts';
 
-export interface NewRequest {
+interface NewRequest {
   readonly productId: string;
   readonly reason: Reason;
   readonly madeAtMs: number;

@@ -45,7 +45,7 @@ export function guardCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing'
 }
 
 /** One read's answer about the rows of one kind that its product had before. */
-export interface ReadCount {
+interface ReadCount {
   readonly before: number;
   readonly missing: number;
   /** Several rows that nothing takes away together: variants of a product, or warehouses. */

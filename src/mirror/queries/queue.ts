@@ -186,7 +186,7 @@ function firstOfEach(reads: Iterable<DueRead>, limit: number): DueRead[] {
   return [...first.values()];
 }
 
-export interface NextReads {
+interface NextReads {
   /** Most urgent first. */
   readonly due: readonly DueRead[];
   /** Nothing asks for these; the schedule verifies them. */
@@ -280,7 +280,7 @@ const VERIFICATION_COUNTS = query((params: Params<{ readBeforeMs: number }>) =>
   }).from(liveCounts),
 );
 
-export type VerificationCounts = Readonly<RowOf<typeof VERIFICATION_COUNTS>>;
+type VerificationCounts = Readonly<RowOf<typeof VERIFICATION_COUNTS>>;
 
 export function verificationCounts(db: Db, args: { readonly readBeforeMs: number }): VerificationCounts {
   return VERIFICATION_COUNTS.one(db, args);

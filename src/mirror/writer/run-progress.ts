@@ -3,7 +3,7 @@ import { onlyRow, plannedOnce, prepareRows, type Columns } from '../../sqlite/pr
 import { runOf, type RunRow } from '../file/run-row.ts';
 import { columnsOf } from '../file/statements.ts';
 
-export interface Remaining {
+interface Remaining {
   readonly unread: number;
   /** Products whose reads are given up and not about to be retried. */
   readonly parked: number;

@@ -21,7 +21,7 @@ export interface Operator {
   readonly readsUnderWay: number;
 }
 
-export interface DatabaseIdentity {
+interface DatabaseIdentity {
   readonly path: string;
   readonly lockId: string | null;
 }
