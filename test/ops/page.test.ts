@@ -334,6 +334,17 @@ test('lists the differences that reads corrected', async () => {
   expect(words(await show(ops, '/problems/differences'))).toMatch(
     /S-100 Product 1, Variant 100 1 5 9 \+4 Lost last delivery/,
   );
+  for (const [total, secondsAgo] of [
+    [6, 60],
+    [4, 30],
+  ] as const) {
+    const bundle = detail('2', [{ id: '200', levels: null, total, more: { product_bundle_id: '9' } }]);
+    await databases.writer.append(readInput('2', bundle, { sentAtMs: Date.now() - secondsAgo * 1_000 }));
+  }
+  expect(words(await show(ops, '/problems/differences'))).not.toContain('Derived');
+  expect(words(await show(ops, '/problems/differences?derived=1'))).toMatch(
+    /Variant 200 total 6 4 −2 Derived .*\+4 Lost last delivery/,
+  );
   const history = words(await show(ops, '/variants/100'));
   expect(history).toContain('Lost last delivery found by a read');
   expect(history).toContain('First read');

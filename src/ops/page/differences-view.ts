@@ -8,17 +8,31 @@ export const DIFFERENCES_SHOWN = 100;
 
 type Found = ReturnType<typeof driftBefore>;
 
-export function differencesView(
-  { rows, hasMore }: Found,
-  { names, isFirst }: { readonly names: WarehouseNames; readonly isFirst: boolean },
-): Html {
-  const here = '/problems/differences';
+const HERE = '/problems/differences';
+
+interface Shown {
+  readonly names: WarehouseNames;
+  readonly isFirst: boolean;
+  /** Whether the totals of bundles are listed, too. They are no faults, and may be most of all differences. */
+  readonly withDerived: boolean;
+}
+
+export function differencesView({ rows, hasMore }: Found, { names, isFirst, withDerived }: Shown): Html {
+  const first = withDerived ? `${HERE}?derived=1` : HERE;
   return html`<article>
     <header>
       <h1>Corrected differences</h1>
       <a href="/api/drift">as JSON</a>
     </header>
-    <p>Reads found that the mirror differed from the store, and corrected these quantities.</p>
+    <p>
+      Reads found that the mirror differed from the store, and corrected these quantities. Totals of bundles,
+      which change without a webhook, are
+      ${
+        withDerived
+          ? html`listed too: <a href="${HERE}">leave them out</a>`
+          : html`left out: <a href="${HERE}?derived=1">list them, too</a>`
+      }.
+    </p>
     ${table(
       [
         'Found',
@@ -34,8 +48,8 @@ export function differencesView(
       isFirst ? 'No read has found a difference.' : 'There are no more; old ones are pruned.',
     )}
     ${pager({
-      first: isFirst ? null : here,
-      next: hasMore ? `${here}?before=${rows.at(-1)?.seq}` : null,
+      first: isFirst ? null : first,
+      next: hasMore ? `${first}${withDerived ? '&' : '?'}before=${rows.at(-1)?.seq}` : null,
     })}
   </article>`;
 }

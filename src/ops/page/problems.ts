@@ -46,11 +46,13 @@ export function problemPages(deps: ProblemsDeps, show: ShowPage): Hono<OpsEnv> {
   app.get('/problems/differences', async (c) => {
     const text = c.req.query('before') ?? '';
     const before = /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER;
+    const withDerived = c.req.query('derived') !== undefined;
+    const reasons = DRIFT_REASONS.filter((reason) => withDerived || reason !== 'derived');
     const [found, counts] = await Promise.all([
-      reader.ask('driftBefore', { before, reasons: DRIFT_REASONS, limit: DIFFERENCES_SHOWN }),
+      reader.ask('driftBefore', { before, reasons, limit: DIFFERENCES_SHOWN }),
       state.status(),
     ]);
-    const shown = { names, isFirst: before === Number.MAX_SAFE_INTEGER };
+    const shown = { names, isFirst: before === Number.MAX_SAFE_INTEGER, withDerived };
     const main = html`${problemsNav('/problems/differences', counts)} ${differencesView(found, shown)}`;
     return show(c, { title: 'Corrected differences', at: PROBLEMS_LINK, main });
   });

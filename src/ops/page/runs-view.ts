@@ -54,7 +54,7 @@ export function runView(run: Run, nowMs: number, isBlocked: boolean): Html {
     [
       'Corrected',
       html`${count(run.drift, 'difference')}
-      ${run.drift > 0 ? html`<a href="/problems/differences">all differences</a>` : ''}`,
+      ${run.drift > 0 ? html`<a href="/problems/differences?derived=1">all differences</a>` : ''}`,
     ],
     ['Failed', count(run.failed, 'product')],
   ];
