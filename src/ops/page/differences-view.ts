@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { driftBefore } from '../../mirror/queries/changes.ts';
 import type { Html } from '../../web/html.ts';
-import { causeName, causeWords, type WarehouseNames } from '../shared/words.ts';
+import { readReasonName, readReasonWords, type WarehouseNames } from '../shared/words.ts';
 import { instant, numeric, pager, quantity, signed, table, variantLink, warehouseView } from './parts.ts';
 
 export const DIFFERENCES_SHOWN = 100;
@@ -67,7 +67,7 @@ function differenceRow(row: Found['rows'][number], names: WarehouseNames) {
       quantity(oldQty),
       html`<b>${quantity(newQty)}</b>`,
       oldQty === null || newQty === null ? '–' : signed(newQty - oldQty),
-      html`${causeName(reason)} <span class="quiet">${causeWords(reason)}</span>`,
+      html`${readReasonName(reason)} <span class="quiet">${readReasonWords(reason)}</span>`,
     ],
   };
 }

@@ -4,7 +4,7 @@ import type { PendingReads } from '../../mirror/queries/overview.ts';
 import type { Lag, Status } from '../../mirror/queries/status.ts';
 import type { CommandOf } from '../../platform/own-command.ts';
 import type { Html } from '../../web/html.ts';
-import { reasonWords } from '../shared/words.ts';
+import { requestReasonWords } from '../shared/words.ts';
 import { firstCause, type Verdict } from '../state/state.ts';
 import type { Minute } from '../state/timeline.ts';
 import { causeView } from './cause-view.ts';
@@ -114,7 +114,12 @@ function requestsView({ pending, nowMs }: Overview): Html | '' {
       ['Reason', numeric('Products'), 'Suspect', 'Oldest'],
       pending.groups.map(({ reason, products, isSuspect, sinceMs }) => ({
         id: `requests-${reason}-${isSuspect}`,
-        cells: [reasonWords(reason), quantity(products), isSuspect ? 'yes' : 'no', ago(sinceMs, nowMs)],
+        cells: [
+          requestReasonWords(reason),
+          quantity(products),
+          isSuspect ? 'yes' : 'no',
+          ago(sinceMs, nowMs),
+        ],
       })),
       '',
     )}

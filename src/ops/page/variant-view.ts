@@ -3,7 +3,7 @@ import type { Change } from '../../core/model.ts';
 import type { VariantView } from '../../mirror/queries/page/variant.ts';
 import { duration } from '../../platform/amounts.ts';
 import type { Html } from '../../web/html.ts';
-import { causeName, reasonWords, warehouseText, type WarehouseNames } from '../shared/words.ts';
+import { readReasonName, requestReasonWords, warehouseText, type WarehouseNames } from '../shared/words.ts';
 import { actorView } from './deliveries-view.ts';
 import {
   ago,
@@ -86,7 +86,7 @@ function openView(view: VariantView, { names, nowMs }: Shown): Html | '' {
     const isHeld = readRequest.held === 1;
     lines.push(
       html`Its product ${isHeld ? 'is kept until you allow removals' : 'will be read'}, because
-      ${reasonWords(readRequest.reason)}; requested ${ago(readRequest.firstMadeAtMs, nowMs)}.`,
+      ${requestReasonWords(readRequest.reason)}; requested ${ago(readRequest.firstMadeAtMs, nowMs)}.`,
     );
   }
   if (failure !== null)
@@ -177,7 +177,7 @@ function changeRow(change: Change, names: WarehouseNames) {
       oldQty === null || newQty === null ? '–' : signed(newQty - oldQty),
       source === 'webhook'
         ? html`<code>${reason ?? 'webhook'}</code> <a href="/deliveries/${inboxSeq}">delivery ${inboxSeq}</a>`
-        : html`${causeName(reason ?? 'read')}
+        : html`${readReasonName(reason ?? 'read')}
           ${reason === 'first_read' ? '' : html`<span class="quiet">found by a read</span>`}`,
       actorView(change),
     ],

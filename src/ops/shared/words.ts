@@ -3,7 +3,8 @@ import type { ReadReason } from '../../core/drift-reasons.ts';
 import type { Reason, UNASKED } from '../../core/reasons.ts';
 import type { RunKind } from '../../core/runs.ts';
 
-const REASONS: Readonly<Record<Reason | typeof UNASKED, string>> = {
+/** Reasons of read requests. */
+const REQUEST_REASON_WORDS: Readonly<Record<Reason | typeof UNASKED, string>> = {
   operator: 'an operator requested it',
   unmapped: 'a webhook named an unknown variant of it',
   conflict: 'deliveries and reads contradict each other',
@@ -17,11 +18,12 @@ const REASONS: Readonly<Record<Reason | typeof UNASKED, string>> = {
   stale: 'its last read failed',
 };
 
-export function reasonWords(reason: string): string {
-  return found(REASONS, reason) ?? reason;
+export function requestReasonWords(reason: string): string {
+  return found(REQUEST_REASON_WORDS, reason) ?? reason;
 }
 
-const CAUSES: Readonly<Record<ReadReason, { readonly name: string; readonly words: string }>> = {
+/** Probable reasons of changes that a read made. */
+const READ_REASON_WORDS: Readonly<Record<ReadReason, { readonly name: string; readonly words: string }>> = {
   gap: { name: 'Lost delivery', words: 'a later change proved that an earlier one never arrived' },
   lost_tail: { name: 'Lost last delivery', words: 'a read found it, since no later change arrived' },
   downtime: { name: 'Downtime', words: 'it changed while the mirror was down' },
@@ -32,12 +34,12 @@ const CAUSES: Readonly<Record<ReadReason, { readonly name: string; readonly word
   first_read: { name: 'First read', words: 'it was new to the mirror' },
 };
 
-export function causeName(cause: string): string {
-  return found(CAUSES, cause)?.name ?? cause;
+export function readReasonName(reason: string): string {
+  return found(READ_REASON_WORDS, reason)?.name ?? reason;
 }
 
-export function causeWords(cause: string): string {
-  return found(CAUSES, cause)?.words ?? '';
+export function readReasonWords(reason: string): string {
+  return found(READ_REASON_WORDS, reason)?.words ?? '';
 }
 
 const RUNS: Readonly<Record<RunKind, string>> = {
