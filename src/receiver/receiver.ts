@@ -188,8 +188,8 @@ export class Receiver {
     this.#proof = new WayInProof(secrets, `${inbox.lastRun.inboxId} ${inbox.inode}`);
     const last = reportOf(inbox.lastRun);
     this.#reporting.provenSecret = this.#proof.kept(last?.provenSecret ?? null);
-    // Without a kept proof, everything is read once a webhook is accepted.
-    if (this.#reporting.provenSecret !== null) {
+    // Alone and without a kept proof, this host is unproven until everything is read. Others of a stream may be proven.
+    if (this.#reporting.provenSecret !== null || this.#stream !== null) {
       this.#reporting.refusedRequests.continue(last?.refusedWebhooks ?? []);
     }
     this.#coverage.opened(inbox.lastRun, {

@@ -164,3 +164,21 @@ test('mirrors hear what a receiver has refused, until the stream says what may h
   expect(mirror.whys).toContain('refused');
   expect(mirror.report.refusedWebhooks).toEqual([]);
 });
+
+test('mirrors hear of refused webhooks until the receiver accepts one with its corrected secret', async () => {
+  const [machines, one, two, mirror] = await running('receiver', 'receiver', 'mirror');
+  await two.post('a');
+  expect(await one.post('b', { secret: 'that one lacks' })).toBe(401);
+  await machines.pass(3_000);
+  await Promise.all([one.stop(), machines.pass(1_000)]);
+  one.secret = 'that one lacks';
+  await one.start();
+  await machines.pass(10_000);
+  // No missed time: the other receiver listened.
+  expect(mirror.whys.at(-1)).toBe('unproven');
+  expect(mirror.report).toMatchObject({ isProven: true, refusedWebhooks: [{ variantIds: ['100'] }] });
+  expect(await one.post('c')).toBe(204);
+  await machines.pass(10_000);
+  expect(mirror.whys.slice(-2)).toEqual(['unproven', 'refused']);
+  expect(mirror.report.refusedWebhooks).toEqual([]);
+});
