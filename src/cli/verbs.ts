@@ -22,10 +22,13 @@ const VERBS: Readonly<Record<string, readonly [summary: string, load: Load]>> = 
     () => import('./doctor.ts'),
   ],
   export: [
-    'write the stock levels, or the change feed, as CSV or as JSON lines',
+    'write what can be sold, or the change feed, as CSV or as JSON lines',
     () => import('./export.ts'),
   ],
-  backup: ['copy the mirror to FILE while it runs: checked, and on disk', () => import('./backup.ts')],
+  backup: [
+    'copy the mirror to FILE while it runs, checked and on disk; or put a copy back (--restore)',
+    () => import('./backup.ts'),
+  ],
   send: [
     'post a correctly signed test webhook to the mirror, and show the answer and the time it took',
     () => import('./send.ts'),
