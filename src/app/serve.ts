@@ -11,6 +11,8 @@ import { receiverSettings } from './receiver-settings.ts';
 
 const STOP_WITHIN_MS = 4_500;
 const LAST_WORDS_MS = 100;
+/** prom-client's default of 10 ms wakes an idle process a hundred times a second. */
+const EVENT_LOOP_SAMPLE_EVERY_MS = 100;
 /** Opening a large mirror may take longer, but deliveries need only the inbox. */
 const START_WITHIN_SECONDS = 60;
 const START_NOTICE_SECONDS = 10;
@@ -79,7 +81,10 @@ export async function runService(): Promise<number> {
     await endStart(starting, log);
     return service;
   }
-  collectDefaultMetrics({ register: service.metrics });
+  collectDefaultMetrics({
+    register: service.metrics,
+    eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_EVERY_MS,
+  });
   log.info(
     {
       kind: 'listening',
