@@ -10,7 +10,7 @@ export const BASELINE = join(import.meta.dirname, 'baseline.ts');
 
 /** The options with which `deploy` starts the mirror. */
 const DEPLOYED = {
-  NODE_OPTIONS: '--max-semi-space-size=16 --max-old-space-size=2000',
+  NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=2000',
   MALLOC_ARENA_MAX: '2',
   MALLOC_TRIM_THRESHOLD_: '1048576',
 };

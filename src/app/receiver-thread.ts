@@ -8,6 +8,12 @@ import type {
 } from '../receiver/receiver-thread.ts';
 import type { ReceiverEvents, RunningReceiver } from '../receiver/run-receiver.ts';
 
+/**
+ * The requests of 256 connections end before V8 promotes their objects to its old generation. With 8 MB, a delivery
+ * costs a sixth more processor.
+ */
+const YOUNG_GENERATION_MB = 24;
+
 interface StartingReceiver {
   /** Resolves once webhooks are received. @throws SqliteFault if they cannot be. */
   running(events: ReceiverEvents): Promise<RunningReceiver>;
@@ -18,6 +24,7 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
   const thread = startThread<ReceiverThreadRequest, ReceiverThreadEvent>(
     'receiver/receiver-thread',
     settings,
+    YOUNG_GENERATION_MB,
   );
   return {
     running: ({ onCommit, onDeath, onTrouble }) => {

@@ -20,14 +20,21 @@ export interface Owner<In, Out> {
 }
 
 /** By default, V8 lets each thread's young generation grow to 50 MB. */
-const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 8 };
+const YOUNG_GENERATION_MB = 4;
 
-/** @param program `folder/name-thread`. The operating system shows the thread as `name` (`top -H`). */
-export function startThread<In, Out>(program: string, options: object): Thread<In, Out> {
+/**
+ * @param program `folder/name-thread`. The operating system shows the thread as `name` (`top -H`).
+ * @param youngGenerationMb the limit of V8's heap for new objects.
+ */
+export function startThread<In, Out>(
+  program: string,
+  options: object,
+  youngGenerationMb = YOUNG_GENERATION_MB,
+): Thread<In, Out> {
   const worker = new Worker(programFile(program), {
     name: basename(program, '-thread'),
     workerData: options,
-    resourceLimits: RESOURCE_LIMITS,
+    resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
   });
   let failure: Error | null = null;
   worker.on('error', (error: Error) => (failure = error));
