@@ -9,7 +9,7 @@ import type { Listener } from '../platform/listen.ts';
 import { lockIdOf } from '../sqlite/lock.ts';
 import { commandsOfThisProcess } from '../platform/own-command.ts';
 import type { Logger } from '../platform/log.ts';
-import type { TokenFile } from '../store-api/token/token-file.ts';
+import type { ServiceConnectionOptions } from '../store-api/client.ts';
 import { Connection } from '../stream/connection.ts';
 import { shareLockout } from '../stream/lockout.ts';
 import { hasCaughtUp, startHeartbeat } from './heartbeat.ts';
@@ -42,7 +42,6 @@ async function startMirrorHost(
   onDeath: (error: Error) => void,
   platform: Platform,
 ): Promise<RunningService> {
-  const { stream: streamOptions, retentionDays, warehouseNames } = config;
   const monitor = new Monitor({ runsReceiver: runsReceiver(config) });
   const loading = platform.loadOps();
   loading.catch(() => undefined);
@@ -55,25 +54,9 @@ async function startMirrorHost(
         onDeath,
       })
     : null;
-  const connection =
-    streamOptions === null
-      ? null
-      : new Connection(
-          () => platform.connectStream(streamOptions),
-          (error) => log.debug({ err: error }, 'the stream cannot be reached for shared credentials'),
-        );
-  const mirror = openMirror({
-    config,
-    log,
-    platform,
-    monitor,
-    ...(connection === null
-      ? {}
-      : {
-          shareTokenState: (file: TokenFile, fingerprint: string) =>
-            shareLockout(file, fingerprint, () => connection.engine),
-        }),
-  });
+  const lockouts = sharedLockouts(config.stream, platform, log);
+  const { share: shareTokenState } = lockouts;
+  const mirror = openMirror({ config, log, platform, monitor, shareTokenState });
   const { databases, reconciler, now } = mirror;
   const { reader, writer } = databases;
   arrived = () => databases.mirror.arrived();
@@ -83,7 +66,7 @@ async function startMirrorHost(
   const watch = monitor.watch({
     databases,
     sampler,
-    hasStream: streamOptions !== null,
+    hasStream: config.stream !== null,
     operator: reconciler,
     now,
     log,
@@ -112,7 +95,7 @@ async function startMirrorHost(
     watch.stop();
     await timeline.stop();
     await mirror.close();
-    await connection?.stop();
+    await lockouts.stop();
     await receiver?.close();
     clearTimeout(tooLong);
   };
@@ -120,23 +103,14 @@ async function startMirrorHost(
   try {
     const { createOpsApp } = await loading;
     const app = createOpsApp({
+      ...optionsOfOps(config),
       reader,
       writer,
       operator: reconciler,
-      token: config.ops.token?.reveal() ?? null,
-      readToken: config.ops.readToken?.reveal() ?? null,
       metrics: monitor.registry,
       state: sampler,
       watch: watch.state,
       timeline,
-      warehouseNames,
-      commandOf: commandsOfThisProcess(),
-      database: {
-        path: config.database.path,
-        get lockId() {
-          return lockIdOf(config.database.path);
-        },
-      },
       now,
       log,
       stopping: stopping.signal,
@@ -147,6 +121,7 @@ async function startMirrorHost(
     sampler.start();
     reconciler.start();
     const { clockAheadMs } = monitor;
+    const { retentionDays } = config;
     void prunePeriodically(
       { mirror: databases.mirror, now, clockAheadMs, log, retentionDays },
       stopping.signal,
@@ -161,4 +136,43 @@ async function startMirrorHost(
     await stop(0);
     throw error;
   }
+}
+
+interface SharedLockouts {
+  /** undefined without a stream. */
+  readonly share: ServiceConnectionOptions['shareTokenState'];
+  stop(): Promise<void>;
+}
+
+/** Mirrors that share a stream also share a refusal of their credentials. */
+function sharedLockouts(
+  stream: Config['stream'],
+  { connectStream }: Pick<Platform, 'connectStream'>,
+  log: Logger,
+): SharedLockouts {
+  if (stream === null) return { share: undefined, stop: () => Promise.resolve() };
+  const connection = new Connection(
+    () => connectStream(stream),
+    (error) => log.debug({ err: error }, 'the stream cannot be reached for shared credentials'),
+  );
+  return {
+    share: (file, fingerprint) => shareLockout(file, fingerprint, () => connection.engine),
+    stop: () => connection.stop(),
+  };
+}
+
+function optionsOfOps({ ops, database, warehouseNames }: Config) {
+  return {
+    token: ops.token?.reveal() ?? null,
+    readToken: ops.readToken?.reveal() ?? null,
+    warehouseNames,
+    commandOf: commandsOfThisProcess(),
+    database: {
+      path: database.path,
+      // Read when asked: the lock's file is created when the mirror is opened.
+      get lockId() {
+        return lockIdOf(database.path);
+      },
+    },
+  };
 }
