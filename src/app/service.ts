@@ -45,6 +45,7 @@ async function startMirrorHost(
   const monitor = new Monitor({ runsReceiver: runsReceiver(config) });
   const loading = platform.loadOps();
   loading.catch(() => undefined);
+  // Does nothing until there is a mirror, which reads the inbox when it is opened.
   let arrived = (): void => undefined;
   // The receiver creates the inbox. It listens before anything is read: a change that a read misses must arrive here.
   const receiver = runsReceiver(config)

@@ -114,11 +114,7 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     write(
       `  the store   ${colours.cyan(`${sandbox.baseUrl}/`)}\n  the mirror  ${colours.cyan(sandbox.mirrorUrl)}\n`,
     );
-    const { ops } = mirror;
-    const isRead = await comesToRest(ops, wait, ['catching_up']);
-    // Until a webhook has arrived, nothing shows that the store reaches the mirror, and its state is not `live`.
-    changeOneQuantity(sandbox);
-    if (!isRead || !(await comesToRest(ops, wait))) throw new Error('the first read did not finish in time');
+    await untilLive(mirror.ops, sandbox, wait);
     story.say(
       `the mirror has read every product: ${counted(story.compare().differences.length, 'difference')}`,
     );
@@ -150,11 +146,7 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
     await sandbox.network.flush();
     story.say(colours.bold('stock has stopped changing, and the network works again'));
     story.say('a resync starts, because no later webhook can reveal the loss of the last ones');
-    let isAtRest = false;
-    // A request may join a run that began before the store stopped.
-    for (let joined = true; joined; isAtRest = await comesToRest(mirror.ops, wait)) {
-      joined = (await mirror.ops.post('/api/resync', {}, resyncSchema))?.joined === true;
-    }
+    const isAtRest = await resync(mirror.ops, wait);
     const { text, exitCode } = judge(story.compare(), isAtRest);
     write(`\n${story.totals()}\n${text}`);
     const isWatched = process.stdout.isTTY && process.stdin.isTTY && !runsUnattended();
@@ -175,6 +167,25 @@ async function demo({ seed, products, rate, seconds }: DemoOptions): Promise<num
   }
 }
 
+type Wait = (ms: number) => Promise<void>;
+
+async function untilLive(ops: OpsClient, sandbox: Sandbox, wait: Wait): Promise<void> {
+  const isRead = await comesToRest(ops, wait, ['catching_up']);
+  // Until a webhook has arrived, nothing shows that the store reaches the mirror, and its state is not `live`.
+  changeOneQuantity(sandbox);
+  if (!isRead || !(await comesToRest(ops, wait))) throw new Error('the first read did not finish in time');
+}
+
+/** @returns whether the mirror came to rest after a run that began now. */
+async function resync(ops: OpsClient, wait: Wait): Promise<boolean> {
+  for (;;) {
+    const run = await ops.post('/api/resync', {}, resyncSchema);
+    const isAtRest = await comesToRest(ops, wait);
+    // A request may join a run that began before the store stopped.
+    if (run?.joined !== true) return isAtRest;
+  }
+}
+
 function changeOneQuantity({ truth, operations }: Sandbox): void {
   // The bundles of a component would be read some seconds later.
   const variant = truth.variants.find(
@@ -190,7 +201,7 @@ function changeOneQuantity({ truth, operations }: Sandbox): void {
 
 async function comesToRest(
   ops: OpsClient,
-  wait: (ms: number) => Promise<void>,
+  wait: Wait,
   states: readonly string[] = ['live'],
 ): Promise<boolean> {
   const isAtRest = async (): Promise<boolean> => {
