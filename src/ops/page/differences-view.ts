@@ -30,7 +30,7 @@ export function differencesView({ rows, hasMore }: Found, { names, isFirst, with
       ${
         withDerived
           ? html`listed too: <a href="${HERE}">leave them out</a>`
-          : html`left out: <a href="${HERE}?derived=1">list them, too</a>`
+          : html`left out: <a href="${HERE}?derived=1">list them</a>`
       }.
     </p>
     ${table(
