@@ -25,7 +25,7 @@ const LAST_READ_ERROR = scalar(
     .limit(1),
 );
 
-/** Ids are consecutive (src/mirror/writer/commands.ts). */
+/** Ids are consecutive (src/mirror/writer/prune.ts). */
 const DEAD_LETTERS = sql<number>`coalesce(
   ${scalar(select({ id: max(deadLetters.id) }).from(deadLetters))}
   - ${scalar(select({ id: min(deadLetters.id) }).from(deadLetters))} + 1,

@@ -1,19 +1,13 @@
 import type { Run } from '../../core/runs.ts';
-import type { InboxRow } from '../../inbox/inbox-file.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { onlyRow, prepareRows } from '../../sqlite/prepared.ts';
 import type { MirrorState } from '../file/state.ts';
 import { prepareFailure, RETRY_FAILURES } from './failures.ts';
+import { preparePrune } from './prune.ts';
 import { prepareProgress } from './run-progress.ts';
 
 /** Plots show one day; unusual silence is judged by eight. */
 const MINUTES_KEPT = 8 * 24 * 60;
-
-/** At most `limit` of the oldest rows of each kind that are older than `beforeMs`, own clock. */
-interface Prune {
-  readonly beforeMs: number;
-  readonly limit: number;
-}
 
 export interface WrittenState {
   readonly state: MirrorState;
@@ -70,63 +64,6 @@ export function prepareCommands(db: Db, inbox: Db) {
     list_done = @listDone,
     total = max(total, @total)`);
   const retryFailures = db.prepare(RETRY_FAILURES);
-  const pruneChanges = db
-    .prepare<[Prune], number>(
-      `DELETE FROM changes WHERE recorded_at_ms < @beforeMs
-         AND seq IN (SELECT seq FROM changes ORDER BY seq LIMIT @limit) RETURNING seq`,
-    )
-    .pluck();
-  const notePruned = db.prepare('UPDATE service_state SET pruned_change_seq = max(pruned_change_seq, ?)');
-  // Up to the first younger one, although a later one may have arrived earlier: ids stay consecutive, so that
-  // their number is known without counting.
-  const pruneDeadLetters = db.prepare<[Prune]>(`
-    WITH oldest AS (SELECT id, arrived_at_ms FROM dead_letters ORDER BY id LIMIT @limit)
-    DELETE FROM dead_letters
-    WHERE id <= (SELECT max(id) FROM oldest)
-      AND id < coalesce((SELECT min(id) FROM oldest WHERE arrived_at_ms >= @beforeMs), id + 1)`);
-  // The last catalogue run that is done stays: it shows that everything was read after the barrier.
-  const pruneRuns = db.prepare<[Prune]>(
-    `DELETE FROM runs WHERE finished_at_ms < @beforeMs
-       AND id IN (SELECT id FROM runs ORDER BY id LIMIT @limit)
-       AND id NOT IN (
-         SELECT id FROM runs WHERE state = 'done' AND product_ids_json IS NULL AND kind <> 'search'
-         ORDER BY read_after_ms DESC LIMIT 1
-       )`,
-  );
-  const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');
-  const firstInboxSeq = inbox.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck();
-  const prunable = prepareRows<[], { readonly prunableSeq: number; readonly inboxSeq: number }>(
-    db,
-    {
-      prunableSeq: 'service_state.inbox_prunable_seq',
-      inboxSeq: 'mirror_state.inbox_seq',
-    },
-    (columns) => `SELECT ${columns} FROM service_state, mirror_state`,
-  );
-  const inboxAfter = prepareRows<[number, number], Pick<InboxRow, 'seq' | 'arrivedAtMs'>>(
-    inbox,
-    {
-      seq: 'seq',
-      arrivedAtMs: 'arrived_at_ms',
-    },
-    (columns) => `SELECT ${columns} FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?`,
-  );
-  const putPrunable = db.prepare<[number]>('UPDATE service_state SET inbox_prunable_seq = ?');
-  /** Lets the receiver delete applied rows; a row that is not applied, or the last applied one, is never among them. */
-  const releaseInbox = ({ beforeMs, limit }: Prune): number => {
-    const at = prunable.get();
-    if (at === undefined) return 0;
-    let upToSeq = at.prunableSeq;
-    let released = 0;
-    for (const { seq, arrivedAtMs } of inboxAfter.iterate(at.prunableSeq, limit)) {
-      if (arrivedAtMs >= beforeMs || seq >= at.inboxSeq) break;
-      upToSeq = seq;
-      released += 1;
-    }
-    if (released > 0) putPrunable.run(upToSeq);
-    return released;
-  };
-
   return {
     alive: (args: Heartbeat): WrittenState => onlyRow(alive, args),
     noteMinute: (at: { minute: number; values: Readonly<Record<string, number>> }): void => {
@@ -142,18 +79,7 @@ export function prepareCommands(db: Db, inbox: Db) {
     progressRun: prepareProgress(db),
     failRead: prepareFailure(db),
     retryFailures: (): void => void retryFailures.run(),
-    /** @returns how many rows of each kind were deleted, or released for the receiver to delete. */
-    prune: (args: Prune) => {
-      const changes = pruneChanges.all(args);
-      if (changes.length > 0) notePruned.run(Math.max(...changes));
-      return {
-        changes: changes.length,
-        deadLetters: pruneDeadLetters.run(args).changes,
-        runs: pruneRuns.run(args).changes,
-        deliveries: pruneDeliveries.run(firstInboxSeq.get() ?? 0).changes,
-        inboxRows: releaseInbox(args),
-      };
-    },
+    prune: preparePrune(db, inbox),
   };
 }
 
