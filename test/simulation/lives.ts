@@ -243,7 +243,9 @@ export class Lives {
 
   #helpLater(): void {
     this.#options.time.after(OPERATOR_MS, WORLD, () => {
-      if (this.#isDown.size === 0) this.#help();
+      // Nobody works on a suspended machine.
+      if (this.#machines('both').some((machine) => machine.isSuspended)) this.#helpLater();
+      else if (this.#isDown.size === 0) this.#help();
     });
   }
 

@@ -717,12 +717,18 @@ class Run {
     this.#time.after(SAMPLE_EVERY_MS, WORLD, () => this.#sampleAgain());
   }
 
+  #checkTrusted(db: Db): void {
+    // Nobody reads on a suspended machine.
+    if (this.#machine.isSuspended) this.#trusted.unread();
+    else this.#trusted.check(db, this.#service, this.#time.nowMs);
+  }
+
   #sample(db: Db): void {
     if (isAllApplied(db)) this.#isHealing = false;
     if (!this.#isHealing) this.#seen.check(db, this.#service);
     this.#checkMoved(db);
     this.#wrongness.sample(db, this.#service, SAMPLE_EVERY_MS);
-    if (this.#plan.kind === 'lives') this.#trusted.check(db, this.#service, this.#time.nowMs);
+    if (this.#plan.kind === 'lives') this.#checkTrusted(db);
     // Nodes with different clocks leave the order unknown; an answered delivery may not be applied yet.
     if (this.#plan.nodeSkewMs === 0 && isAllApplied(db) && this.#isDrained())
       this.#delivered.checkLevels(db, this.#service);

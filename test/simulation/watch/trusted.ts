@@ -36,6 +36,10 @@ export class Trusted {
     for (const item of items) this.#reached.add(item);
   }
 
+  unread(): void {
+    this.#wrongSinceMs.clear();
+  }
+
   check(db: Db, { truth }: SimulatedService, nowMs: number): void {
     const held = trustedRows(db);
     const wrong = new Map<string, string>();
