@@ -7,7 +7,13 @@ import {
   readWindow,
   type OffsetFloor,
 } from '../../../src/core/merge/clock-bounds.ts';
-import { DATE_CONTRADICTIONS, EARLIEST_MS, LATEST_MS, OFFSET_WINDOW_MS } from '../../../src/core/limits.ts';
+import {
+  DATE_CONTRADICTIONS,
+  EARLIEST_MS,
+  LATEST_MS,
+  OFFSET_WINDOW_MS,
+  PROMPT_MS,
+} from '../../../src/core/limits.ts';
 import { T0 } from '../builders.ts';
 
 const UNKNOWN: OffsetFloor = { offsetWindowStartMs: 0, offsetFloorMs: null, offsetFloorPreviousMs: null };
@@ -102,6 +108,18 @@ describe('the window of a read', () => {
   test('the tighter of both lower bounds counts', () => {
     expect(readWindow({ ...read, serverDateMs: T0 }, -50).loMs).toBe(T0 + 100 - 1_050 - 2_000);
     expect(readWindow({ ...read, serverDateMs: T0 }, -900).loMs).toBe(T0 + 100 - 1_400 - 2_000);
+  });
+
+  test('a Date that was dropped bounds nothing: the arrivals do, on both sides', () => {
+    const ahead = { ...read, serverDateMs: T0 + 600_000 };
+    expect(readWindow(ahead, -50, DATE_CONTRADICTIONS)).toEqual({
+      loMs: T0 + 100 - 50 - 1_000 - 2_000,
+      hiMs: T0 + 400 - 50 + PROMPT_MS + 1_000,
+      ceilingMs: PROMPT_MS - 50,
+      dateContradictions: DATE_CONTRADICTIONS,
+      contradicts: false,
+    });
+    expect(readWindow(ahead, -50, DATE_CONTRADICTIONS - 1)).toMatchObject({ ceilingMs: 600_900 });
   });
 
   test('bounds up to the skew between nodes apart do not contradict', () => {

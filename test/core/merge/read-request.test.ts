@@ -120,6 +120,8 @@ test('pauses overtaken conflict reads for up to 32 s and settled ones for up to 
     Array.from({ length: 100 }).reduce<number>((reads) => countOf(outcome, reads), 0);
   expect(conflictPauseMs(after100('overtaken'))).toBe(32_000);
   expect(conflictPauseMs(after100('met'))).toBe(15 * 60_000);
+  // Also after contradictions that had made the pauses long.
+  expect(conflictPauseMs(after100('met'), 'overtaken')).toBe(30_000);
   expect(countOf('overtaken', 9)).toBe(9);
   expect(countOf('met', 9, 2 * conflictPauseMs(9))).toBe(1);
 });
