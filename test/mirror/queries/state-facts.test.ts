@@ -1,4 +1,6 @@
 /** The state that follows from the file (docs/operating.md#states). */
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { isIsolated } from '../../../src/core/runs.ts';
 import { stateFacts } from '../../../src/mirror/queries/state-facts.ts';
@@ -6,7 +8,8 @@ import { status } from '../../../src/mirror/queries/status.ts';
 import { stateOf } from '../../../src/ops/state/state.ts';
 import { wellAt } from '../../ops/state/well.ts';
 import { missedAt } from '../../core/builders.ts';
-import { beats, delivery, detail, DirectWriter, item, T0, values } from '../mirror-file.ts';
+import { openBoth } from '../direct-writer.ts';
+import { beats, delivery, detail, DirectWriter, item, newPath, T0, values } from '../mirror-file.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -96,6 +99,24 @@ describe('mirror_status shows', () => {
     expect(shown(writer)).toEqual(['live ']);
     beats(writer.db, Date.now() - 11_000);
     expect(shown(writer)).toEqual(['stale no_heartbeat']);
+  });
+
+  test('stale to a reader with immutable=1, which ignores the write-ahead log', () => {
+    const writer = new DirectWriter(openBoth(newPath()));
+    const { db } = writer;
+    beats(db, Date.now() - 60_000);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    beats(db, Date.now());
+    const shownWith = (option: string): unknown => {
+      const url = pathToFileURL(db.name);
+      url.searchParams.set(...(option.split('=') as [string, string]));
+      const reader = new DatabaseSync(url, { readOnly: true });
+      const row = reader.prepare('SELECT state FROM mirror_status').get();
+      reader.close();
+      return row?.['state'];
+    };
+    expect([shownWith('immutable=1'), shownWith('mode=ro')]).toEqual(['stale', 'live']);
+    db.close();
   });
 
   test('the state of the last heartbeat', () => {
