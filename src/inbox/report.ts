@@ -113,6 +113,8 @@ export interface ReceiverReport {
 /** Answers that are new in a report. */
 export interface NewAnswers {
   readonly accepted: number;
+  /** By other hosts of the stream. */
+  readonly acceptedElsewhere: number;
   readonly refused: Readonly<Partial<Record<RefusalReason, number>>>;
 }
 
@@ -124,7 +126,11 @@ export function answersSince(before: ReceiverReport | null, report: ReceiverRepo
     const known = reason as RefusalReason;
     refused[known] = count - (counted?.refused[known]?.count ?? 0);
   }
-  return { accepted: report.accepted.count - (counted?.accepted.count ?? 0), refused };
+  return {
+    accepted: report.accepted.count - (counted?.accepted.count ?? 0),
+    acceptedElsewhere: (report.stream?.acceptedCount ?? 0) - (counted?.stream?.acceptedCount ?? 0),
+    refused,
+  };
 }
 
 export interface StreamReport {
@@ -148,6 +154,8 @@ export interface StreamReport {
    * null if none did.
    */
   readonly acceptedAtMs: number | null;
+  /** How many webhooks of the store other hosts have accepted since this one's start. */
+  readonly acceptedCount: number;
   /** See `ReceiverReport`; of all hosts that listen. */
   readonly refusedWebhooks: readonly RefusedWebhooks[];
 }

@@ -89,7 +89,7 @@ export class Monitor {
       this.#counting.deliveries.inc({ answer: String(status), reason }, more);
     }
     this.#plotted?.answered({
-      deliveries: answers.accepted,
+      deliveries: answers.accepted + answers.acceptedElsewhere,
       refused: Object.values(answers.refused).reduce((sum, more) => sum + more, 0),
       slowestMs: next.slowestMs,
     });

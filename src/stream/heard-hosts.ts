@@ -29,6 +29,7 @@ export class HeardHosts {
   readonly #hosts = new Map<string, HeardHost>();
   #lastAtMs: number;
   #acceptedAtMs: number | null = null;
+  #acceptedCount = 0;
 
   /** @param startedAtMs no heartbeat can be heard before. */
   constructor(ownId: string, startedAtMs: number) {
@@ -64,13 +65,20 @@ export class HeardHosts {
       if (hostId === this.#ownId || wayIn === null) continue;
       // A new run of that host counts from 0.
       const counted = waiting.accepted < wayIn.accepted ? 0 : wayIn.accepted;
-      if (waiting.accepted > counted) this.#acceptedAtMs = waiting.atMs;
+      if (waiting.accepted === counted) continue;
+      this.#acceptedAtMs = waiting.atMs;
+      this.#acceptedCount += waiting.accepted - counted;
     }
   }
 
   /** When another host last showed that it had accepted a webhook of the store; null if none did. */
   get acceptedAtMs(): number | null {
     return this.#acceptedAtMs;
+  }
+
+  /** How many webhooks of the store other hosts have accepted since this one's start. */
+  get acceptedCount(): number {
+    return this.#acceptedCount;
   }
 
   /** No host was heard since then; null if one was heard lately. */

@@ -119,6 +119,7 @@ export class Stream {
       setAside: this.#setAside,
       isProven: this.#hosts.isProven(nowMs),
       acceptedAtMs: this.#hosts.acceptedAtMs,
+      acceptedCount: this.#hosts.acceptedCount,
       refusedWebhooks: this.#hosts.refused(nowMs),
     };
   }

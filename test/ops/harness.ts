@@ -82,7 +82,11 @@ export async function startOps(
   if (isProven) {
     const accepted = { count: 1, lastAtMs: Date.now() };
     const report = { ...REPORT, accepted, provenSecret: 'proven' };
-    watched.watch.received(heartbeat(Date.now(), report), report, { accepted: 1, refused: {} });
+    watched.watch.received(heartbeat(Date.now(), report), report, {
+      accepted: 1,
+      acceptedElsewhere: 0,
+      refused: {},
+    });
   }
   // A reader that fails has no state to write.
   const beat = (): Promise<void> =>

@@ -31,6 +31,8 @@ function watched(now: () => number = Date.now) {
   };
 }
 
+const HOUR_MS = 60 * 60_000;
+
 const one = (id: string, qty = 5) => [{ id, levels: { 1: qty } }];
 
 test('counts deliveries by answer and reason and times authentic ones, over restarts of the receiver', async () => {
@@ -141,6 +143,44 @@ test('takes the last webhook that this host or another one has accepted, and no 
   receive(null, null);
   await sampler.status();
   expect(await age()).toBe(30);
+});
+
+test('a host without a port notices that the store has fallen silent at the others', () => {
+  let nowMs = T0;
+  const { monitor, watch } = watched(() => nowMs);
+  const isSilent = () => watch.state.current.causes.some(({ code }) => code === 'silence');
+  const hear = (): void => monitor.receive(heartbeat(nowMs, { stream: STREAM }));
+  hear();
+  nowMs += 11 * HOUR_MS;
+  hear();
+  expect(isSilent()).toBe(false);
+  // With no earlier day to compare.
+  nowMs += HOUR_MS;
+  hear();
+  expect(isSilent()).toBe(true);
+});
+
+test('a host without a port compares a silence with what the others accepted on earlier days', () => {
+  let nowMs = T0;
+  const { monitor, watch } = watched(() => nowMs);
+  const isSilent = () => watch.state.current.causes.some(({ code }) => code === 'silence');
+  let acceptedCount = 0;
+  let acceptedAtMs = T0;
+  const hear = (isBusy: boolean): void => {
+    if (isBusy) {
+      acceptedCount += 10;
+      acceptedAtMs = nowMs;
+    }
+    monitor.receive(heartbeat(nowMs, { stream: { ...STREAM, acceptedCount, acceptedAtMs } }));
+  };
+  for (let hour = 0; hour < 25; hour += 0.1) {
+    hear(true);
+    nowMs += 0.1 * HOUR_MS;
+  }
+  expect(isSilent()).toBe(false);
+  nowMs += HOUR_MS;
+  hear(false);
+  expect(isSilent()).toBe(true);
 });
 
 test('shows a cause in state and metric while its reason lasts', async () => {

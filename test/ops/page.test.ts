@@ -98,7 +98,7 @@ test('says that no value is trusted while webhooks are unproven', async () => {
   await read(databases);
   databases.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
   const watched = unwatched(databases);
-  watched.watch.received(heartbeat(Date.now()), REPORT, { accepted: 0, refused: {} });
+  watched.watch.received(heartbeat(Date.now()), REPORT, { accepted: 0, acceptedElsewhere: 0, refused: {} });
   await watched.watch.beat(Date.now());
   const page = words(await show(await startOps(databases, watched), '/'));
   expect(page).toContain('Do not rely on these values yet None is trusted until a webhook');

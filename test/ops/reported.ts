@@ -37,6 +37,7 @@ export const STREAM: StreamReport = {
   setAside: null,
   isProven: false,
   acceptedAtMs: null,
+  acceptedCount: 0,
   refusedWebhooks: [],
 };
 

@@ -76,11 +76,13 @@ test('a test delivery proves nothing to other hosts, and a webhook of the store 
     expect(host.report).toMatchObject({ isProven: false, acceptedAtMs: null });
   }
   await receiver.post('a');
+  await receiver.post('b');
   const acceptedAtMs = Date.now();
   await machines.pass(2_000);
   for (const host of [mirror, both]) {
     expect(host.report.isProven).toBe(true);
     expect(host.report.acceptedAtMs).toBeGreaterThanOrEqual(acceptedAtMs);
+    expect(host.report.acceptedCount).toBe(2);
   }
 });
 

@@ -49,6 +49,7 @@ export class StateWatch {
   readonly #signatures = new Signatures();
   #row: ReceiverRow | null = null;
   #report: ReceiverReport | null = null;
+  readonly #startedAtMs: number;
   /** Own clock; while no heartbeat was read, the start of this process. */
   #receiverAliveAtMs: number;
   /** Why the receiver of this process cannot commit. */
@@ -68,6 +69,7 @@ export class StateWatch {
   constructor(deps: StateWatchDeps) {
     const nowMs = deps.now();
     this.#deps = deps;
+    this.#startedAtMs = nowMs;
     this.#history = new DeliveryHistory(nowMs);
     this.#receiverAliveAtMs = nowMs;
     this.#awaited = { seq: 0, atMs: nowMs };
@@ -124,13 +126,12 @@ export class StateWatch {
   }
 
   /** The receiver's last heartbeat and report, and the answers of the time since the one before. */
-  received(row: ReceiverRow, report: ReceiverReport, { accepted, refused }: NewAnswers): void {
+  received(row: ReceiverRow, report: ReceiverReport, answers: NewAnswers): void {
+    const { accepted, acceptedElsewhere, refused } = answers;
     const nowMs = this.#deps.now();
     const wrong = refused.wrong_signature ?? 0;
-    if (accepted > 0) {
-      this.#history.count(nowMs, accepted);
-      this.#signatures.count(true, nowMs, accepted);
-    }
+    if (accepted + acceptedElsewhere > 0) this.#history.count(nowMs, accepted + acceptedElsewhere);
+    if (accepted > 0) this.#signatures.count(true, nowMs, accepted);
     if (wrong > 0) this.#signatures.count(false, nowMs, wrong);
     this.#row = row;
     this.#report = report;
@@ -238,8 +239,9 @@ export class StateWatch {
   }
 
   #facts(nowMs: number, error: SqliteFault | null): Omit<ProcessFacts, keyof HeartbeatFacts> {
-    // Downtime is not silence.
-    const listeningSinceMs = this.#report?.listeningSinceMs ?? nowMs;
+    // Downtime is not silence. Without a public port, this host hears of the webhooks that others accept.
+    const hearsSinceMs = this.#report === null ? nowMs : this.#startedAtMs;
+    const listeningSinceMs = this.#report?.listeningSinceMs ?? hearsSinceMs;
     const silentSinceMs = Math.max(this.lastAcceptedAtMs ?? 0, listeningSinceMs);
     return {
       receiver: {
