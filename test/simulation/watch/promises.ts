@@ -21,6 +21,8 @@ interface Ended {
 interface KeptDetail extends SeenDetail {
   /** The instant in the log of inputs, which keeps the stamps of a clock that was ahead. */
   readonly stampedAtMs: number;
+  /** How often the clock had stepped back before: stamps are in order only between two steps. */
+  readonly clockSteps: number;
 }
 
 /** An answer that the mirror has judged, unlike one that it lost with a process or a file. */
@@ -98,6 +100,7 @@ export class Promises {
   readonly #details = new Map<string, KeptDetail[]>();
   #log: Db | null = null;
   #checkedSeq = 0;
+  #clockSteps = 0;
   removals = 0;
 
   readonly #onGone: (db: Db, gone: Gone) => void;
@@ -123,13 +126,14 @@ export class Promises {
 
   sawDetail(productId: string, detail: SeenDetail): void {
     const details = this.#details.get(productId) ?? [];
-    details.push({ ...detail, stampedAtMs: detail.sentAtMs });
+    details.push({ ...detail, stampedAtMs: detail.sentAtMs, clockSteps: this.#clockSteps });
     this.#details.set(productId, details);
   }
 
   /** If the clock in the file was wrong, all instants after the present become the present, as in the file. */
   onNewEpoch({ clockMs, nowMs }: EpochClocks): void {
     if (clockMs === null || clockMs <= nowMs + CLOCK_BACK_MS) return;
+    this.#clockSteps += 1;
     for (const [productId, details] of this.#details) {
       const brought = details.map((detail) => ({ ...detail, sentAtMs: Math.min(detail.sentAtMs, nowMs) }));
       this.#details.set(productId, brought);
@@ -199,7 +203,9 @@ export class Promises {
           return seq === null || seq > removingSeq ? [] : [{ ...detail, seq }];
         }),
       )
-      .toSorted((a, b) => a.sentAtMs - b.sentAtMs || a.stampedAtMs - b.stampedAtMs);
+      .toSorted(
+        (a, b) => a.sentAtMs - b.sentAtMs || a.clockSteps - b.clockSteps || a.stampedAtMs - b.stampedAtMs,
+      );
   }
 
   #checkRemoval(gone: Gone, details: readonly LoggedDetail[]): void {
