@@ -150,9 +150,9 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'operator',
     message:
-      'Requests that name variants of this store are refused, and none has been accepted since: {refused}. The store’s webhooks are lost, and values miss changes.',
+      'Requests that name variants of this store are refused: {refused}. The store’s webhooks are lost, and values miss changes.',
     remedy:
-      'If they are signed with another secret, set SERVICE_WEBHOOK_SECRET to the one in the store’s app settings and restart the mirror. If their signature is missing or malformed, the proxy must pass X-Service-Signature and the body unchanged. If their address is wrong, correct the webhook URL in the store, or the path that the proxy forwards: it must end with /webhooks, without a slash. Once a webhook is accepted, every product is read again.',
+      'If they are signed with another secret, set SERVICE_WEBHOOK_SECRET to the one in the store’s app settings and restart the mirror. If their signature is missing or malformed, the proxy must pass X-Service-Signature and the body unchanged. If their address is wrong, correct the webhook URL in the store, or the path that the proxy forwards: it must end with /webhooks, without a slash. Once a webhook is accepted after them, at most 5 minutes later, every product is read again.',
     alertAfter: '0s',
   },
   silence: {
