@@ -33,8 +33,6 @@ export function nextStep(
   facts: SearchFacts,
   { nowMs, pagedFromMs }: { readonly nowMs: number; readonly pagedFromMs: number },
 ): Step | null {
-  // It shows every product anyway.
-  if (facts.isFirstRead) return null;
   if (facts.hasConclusion) return 'conclude';
   const isPaged = facts.isPageRead || nowMs >= pagedFromMs + PAGE_READS_MS;
   const isListDue = facts.isConfirming || nowMs >= facts.searchedAtMs + listPauseMs(facts.products);

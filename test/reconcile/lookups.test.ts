@@ -28,7 +28,6 @@ describe('the next step', () => {
     readAllFromMs: NOW - 48 * HOUR,
     oldestReadMs: NOW - HOUR,
     isListing: false,
-    isFirstRead: false,
     isPageRead: true,
     isConfirming: false,
     hasConclusion: false,
@@ -67,7 +66,6 @@ describe('the next step', () => {
     ['concludes as soon as it can', { ...UNLISTED, hasConclusion: true }, 0, 'conclude'],
     ['is to read all after a day', { earliestMs: NOW - 24 * HOUR }, NOW, 'all'],
     ['reads all at most once a day', { earliestMs: NOW - 24 * HOUR, readAllFromMs: NOW - HOUR }, NOW, null],
-    ['is left to the first read', { ...UNLISTED, isFirstRead: true, hasConclusion: true }, NOW, null],
   ])('%s', (_, over, pagedFromMs, step) => {
     expect(nextStep({ ...DONE, ...over }, { nowMs: NOW, pagedFromMs })).toBe(step);
   });

@@ -103,18 +103,22 @@ const OLDEST_READ = queryColumn(() =>
     .limit(1),
 );
 
-/** @returns null if no variant is searched for. `lookup_at_ms` of a variant is the instant since when it is. */
+/**
+ * @returns null if no variant is searched for, or if a first read shows every product anyway: it may meet any number of
+ * unknown variants. `lookup_at_ms` of a variant is the instant since when it is searched for.
+ */
 export function searchFacts(db: Db, { nowMs }: { readonly nowMs: number }) {
   return db.transaction(() => {
     if (FIRST_SOUGHT.get(db, { nowMs }) === undefined) return null;
-    const starts = RUNS.one(db);
+    const { isFirstRead, ...starts } = RUNS.one(db);
+    if (isFirstRead === 1) return null;
     /** The oldest last read of a product. Without products, none is left to be read. */
     const oldestReadMs = OLDEST_READ.get(db) ?? LATEST_MS;
     const { listedFromMs } = starts;
     const { earliestMs, latestMs, ...sought } = SOUGHT.one(db, { nowMs, listedFromMs, oldestReadMs });
     if (earliestMs === null || latestMs === null) return null;
     return {
-      ...withBooleans(starts, 'isListing', 'isFirstRead'),
+      ...withBooleans(starts, 'isListing'),
       ...withBooleans(sought, 'isPageRead', 'isConfirming', 'hasConclusion'),
       earliestMs,
       latestMs,

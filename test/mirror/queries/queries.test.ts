@@ -58,3 +58,17 @@ test('counts the remaining reads of a scan and of a run of named products', () =
   writer.read('11', detail('11', one('110')), T0 + 200_000);
   expect(left(named)).toEqual({ total: 3, unread: 0, parked: 0 });
 });
+
+test('does not look at each unknown variant while a first read shows their products anyway', () => {
+  const writer = new DirectWriter();
+  const { db } = writer;
+  const unknown = Array.from({ length: 100 }, (_, n) => item({ id: String(1_000 + n) }));
+  writer.deliver(delivery('unknown', ...unknown), T0);
+  writer.beginRun({ run: 'initial' });
+  let looks = 0;
+  db.function('looked_at', (variantId: string) => (looks += variantId === '' ? 0 : 1));
+  db.exec('CREATE TEMP VIEW variants AS SELECT * FROM main.variants WHERE looked_at(variant_id)');
+  expect(queries.searchFacts(db, { nowMs: T0 + 60_000 })).toBeNull();
+  expect(looks).toBeGreaterThan(0);
+  expect(looks).toBeLessThan(5);
+});
