@@ -195,7 +195,7 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
     'refused webhooks of the store',
     own({ wayIn: { isProven: true, refused: REFUSED }, badSignatures: { wrong: 8, right: 0 } }),
     'stale webhooks_refused',
-    /none has been accepted since: 2 requests, signed with another secret, or changed on the way\./,
+    /are refused: 2 requests, signed with another secret, or changed on the way\./,
   ],
   [
     'webhooks of the store elsewhere',
