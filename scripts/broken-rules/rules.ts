@@ -54,7 +54,7 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
     changes: [
       {
         file: 'src/inbox/mirror-position.ts',
-        from: 'return found ?? null;',
+        from: 'return prunableSeq ?? null;',
         to: 'return Number.MAX_SAFE_INTEGER;',
       },
     ],

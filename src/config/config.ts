@@ -83,26 +83,26 @@ function sourcesOf({ env = process.env, cwd = process.cwd(), readFile }: Partial
 }
 
 /** @returns values and settings that are complete only if `problems` is empty, except for absent values. */
-function read(given: Partial<Sources>) {
-  const sources = sourcesOf(given);
+function read(from: Partial<Sources>) {
+  const sources = sourcesOf(from);
   const { texts, problems, warnings } = readTexts(sources);
   const { passed, problems: ofPassed, warnings: aboutPassed } = readPassed(sources.env);
   problems.push(...ofPassed);
   warnings.push(...aboutPassed);
-  const found: Partial<Record<VariableName, unknown>> = {};
+  const parsed: Partial<Record<VariableName, unknown>> = {};
   for (const name of VARIABLE_NAMES) {
     const { kind, unset }: Variable = VARIABLES[name];
     const text = texts.has(name) ? texts.get(name) : unset;
     const remedy = text?.startsWith('tcp:') === true ? SERVICE_LINK : remedyFor(name);
     if (text === undefined) problems.push({ name, problem: 'is missing', remedy, isAbsent: true });
-    if (text === null && !texts.has(name)) found[name] = null;
+    if (text === null && !texts.has(name)) parsed[name] = null;
     if (typeof text !== 'string') continue;
-    found[name] = kind.parse(text);
+    parsed[name] = kind.parse(text);
     const quoted = kind.shown === 'quoted' ? `${JSON.stringify(text)}, ` : '';
-    if (found[name] === undefined)
+    if (parsed[name] === undefined)
       problems.push({ name, problem: `is ${quoted}not ${plain(kind.accepts)}`, remedy });
   }
-  const values = found as unknown as Values;
+  const values = parsed as unknown as Values;
   problems.push(...checkTogether(values));
   const webhook: Endpoint = { host: values.HOST, port: values.PORT, ...passed.webhooks };
   const ops: Endpoint = { host: values.OPS_HOST, port: values.OPS_PORT, ...passed.ops };

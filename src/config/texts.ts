@@ -48,12 +48,12 @@ export function readTexts({ env, cwd, readFile }: Sources) {
   }
   const dotenv = parseEnv(isUtf16 ? '' : (dotenvText ?? ''));
   // The environment overrides `.env`, even with an empty value.
-  const given: NodeJS.Dict<string> = { ...dotenv, ...env };
+  const variables: NodeJS.Dict<string> = { ...dotenv, ...env };
   /** Unset and empty variables are not in the map. null if set, and already reported as wrong. */
   const texts = new Map<VariableName, string | null>();
   for (const name of VARIABLE_NAMES) {
-    const text = given[name] ?? '';
-    const file = isSecret(name) ? (given[`${name}_FILE`] ?? '') : '';
+    const text = variables[name] ?? '';
+    const file = isSecret(name) ? (variables[`${name}_FILE`] ?? '') : '';
     if (file !== '' && text !== '') {
       texts.set(name, null);
       problems.push({ name, problem: `and ${name}_FILE are both set`, remedy: 'Keep one of the two.' });

@@ -6,13 +6,13 @@ export function prunableSeqOf(databasePath: string, inboxId: string): number | n
   let db;
   try {
     db = openReader(databasePath);
-    const found = db
+    const prunableSeq = db
       .prepare<[string], number>(
         'SELECT inbox_prunable_seq FROM service_state WHERE inbox_id = ? AND is_backup = 0',
       )
       .pluck()
       .get(inboxId);
-    return found ?? null;
+    return prunableSeq ?? null;
   } catch {
     // No mirror yet, or one that is being replaced or upgraded: nothing is pruned until it can say.
     return null;

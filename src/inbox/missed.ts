@@ -22,10 +22,10 @@ export function missedBody({ why, sinceMs, untilMs, variantIds }: Missed): Buffe
  * @param atMs `untilMs` then.
  */
 export function readMissed(body: Uint8Array, atMs: number): Missed {
-  const found = parsed(body);
-  const why = MISSED_WHYS.find((known) => known === found['why']);
+  const fields = parsed(body);
+  const why = MISSED_WHYS.find((each) => each === fields['why']);
   if (why === undefined) return { why: 'stream_gap', sinceMs: null, untilMs: atMs, variantIds: null };
-  const { since, until, variant_ids: ids } = found;
+  const { since, until, variant_ids: ids } = fields;
   return {
     why,
     sinceMs: typeof since === 'number' ? since : null,

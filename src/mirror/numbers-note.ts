@@ -16,9 +16,9 @@ export function numbersPath(databasePath: string): string {
 /** null if nothing was ever handed out, or the note cannot be read. */
 export function readHandedOut(databasePath: string): HandedOut | null {
   try {
-    const found: unknown = JSON.parse(readFileSync(numbersPath(databasePath), 'utf8'));
-    if (typeof found !== 'object' || found === null) return null;
-    const { epoch, change_seq: changeSeq } = found as Readonly<Record<string, unknown>>;
+    const json: unknown = JSON.parse(readFileSync(numbersPath(databasePath), 'utf8'));
+    if (typeof json !== 'object' || json === null) return null;
+    const { epoch, change_seq: changeSeq } = json as Readonly<Record<string, unknown>>;
     return typeof epoch === 'string' && Number.isSafeInteger(changeSeq)
       ? { epoch, changeSeq: changeSeq as number }
       : null;

@@ -44,7 +44,7 @@ export function startThread<In, Out>(
   return {
     post: (message, handOver) => worker.postMessage(message, handOver),
     onMessage: (listener) => void worker.on('message', listener),
-    onEnd: (given) => void ended.promise.then(given),
+    onEnd: (listener) => void ended.promise.then(listener),
     stop: () => worker.terminate(),
   };
 }

@@ -22,18 +22,18 @@ export class VariantCache {
   readonly #variants = new Map<string, CachedVariant>();
 
   of(variantId: string): CachedVariant {
-    let found = this.#variants.get(variantId);
-    if (found === undefined) {
-      found = {
+    let cached = this.#variants.get(variantId);
+    if (cached === undefined) {
+      cached = {
         slot: { row: undefined, stored: undefined },
         isKnown: false,
         levels: new Map(),
         hasAllLevels: false,
         gaps: null,
       };
-      this.#variants.set(variantId, found);
+      this.#variants.set(variantId, cached);
     }
-    return found;
+    return cached;
   }
 
   /** Bounds the memory. Call only while no row is unwritten. */

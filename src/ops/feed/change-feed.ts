@@ -43,8 +43,8 @@ export class ChangeFeed {
   }
 
   after(seq: number): Promise<FeedPage> {
-    const known = this.#pages.get(seq);
-    if (known !== undefined) return known;
+    const shared = this.#pages.get(seq);
+    if (shared !== undefined) return shared;
     const page = this.#reader.ask('changesAfter', { after: seq, limit: PAGE_ROWS });
     if (this.#pages.size >= PAGES_KEPT) this.#pages.clear();
     this.#pages.set(seq, page);
