@@ -20,9 +20,10 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const before = tables.product(input.productId);
   const read = readContext(work, input, before);
   const standing = tables.readRequest(input.productId);
-  const product = before === undefined ? undefined : answered(before, input, standing);
+  // Also a 404 for an unknown product is kept: a read that overlaps it may show the product as it was before.
+  const product = answered(before ?? unreadProduct(input.productId), input, standing);
   // The pauses of the requests below follow from this count.
-  if (product !== undefined && product.conflictReads !== before?.conflictReads) tables.putProduct(product);
+  if (before !== undefined && product.conflictReads !== before.conflictReads) tables.putProduct(product);
   if (standing !== undefined) {
     if (!read.superseded) settleReadRequest(work, standing, read);
     else postpone(work, standing, before?.readAtMs ?? 0);
@@ -31,13 +32,11 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const inConflict =
     standing !== undefined && (isConflict(standing.reason) || standing.reason === 'dead_letter');
   if (input.snapshot !== null) {
-    const present = product ?? answered(unreadProduct(input.productId), input, standing);
-    applyPresent(work, { input, snapshot: input.snapshot, product: present, inConflict, read });
-  } else if (product === undefined) work.report({ kind: 'not_found', productId: input.productId });
-  else {
+    applyPresent(work, { input, snapshot: input.snapshot, product, inConflict, read });
+  } else {
     applyAbsentProduct(work, product, read);
   }
-  if (read.superseded && product !== undefined) applySuperseded(work, input, product);
+  if (read.superseded) applySuperseded(work, input, product);
 
   settleGaps(work, input.productId, read);
 }

@@ -151,7 +151,7 @@ export function applyAbsentProduct(work: UnitOfWork, product: Product, read: Rea
     return;
   }
   if (product.detailJson === null) {
-    // Only a list has named it: no reader has seen it.
+    // No reader has seen it: at most a list has named it.
     work.report({ kind: 'not_found', productId });
     tables.putProduct({ ...answered, goneAtMs: work.input.atMs });
     return;

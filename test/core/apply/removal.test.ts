@@ -249,6 +249,16 @@ test('removes a product known only from a list with the first 404, without the g
   expect(mirror.reason('1000')).toBe('listed');
 });
 
+test('reads an unknown product again if its 404 may be newer than the answer that shows it', () => {
+  const mirror = new Mirror();
+  mirror.read(null, { sentAtMs: FIRST, productId: 'p7' });
+  expect(mirror.tables.liveCount('product')).toBe(0);
+  mirror.read(productSnapshot([variantSnapshot({ 1: 5 })]), { sentAtMs: FIRST + S, productId: 'p7' });
+  expect(mirror.reason('p7')).toBe('conflict');
+  mirror.read(null, { sentAtMs: FIRST + 4 * S, productId: 'p7' });
+  expect(mirror.reason('p7')).toBe('confirm_removal');
+});
+
 describe('a product that returns, with a variant whose warehouses no read shows', () => {
   const reported = (availableQty: number) =>
     productSnapshot([variantSnapshot(null, { kind: 'pulled', availableQty })]);
