@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { runsUnattended } from '../config/config.ts';
-import type { Fact } from '../core/apply/fact.ts';
 import { counted } from '../platform/amounts.ts';
 import { faultsSchema, readFaults, setFaults } from '../sandbox/control/faults.ts';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
-import { compareWithTruth, type Comparison } from './demo/compare.ts';
-import { DATABASE, startMirror, type LogLine, type MirrorProcess } from './demo/mirror-process.ts';
+import type { Comparison } from './demo/compare.ts';
+import { DATABASE, startMirror, type MirrorProcess } from './demo/mirror-process.ts';
+import { Story, write } from './demo/story.ts';
 import { colours } from './shared/colours.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
@@ -34,7 +34,6 @@ const LOOK_EVERY_MS = 200;
 const SUMMARY_EVERY_MS = 5_000;
 /** Changes per second after the verdict: slow enough to watch a single loss. */
 const CALM_RATE = 1;
-const EXAMPLES = 3;
 const DIFFERENCES_SHOWN = 20;
 
 const BAD_NETWORK: z.output<typeof faultsSchema> = {
@@ -222,70 +221,6 @@ async function comesToRest(
   return false;
 }
 
-class Story {
-  examples = EXAMPLES;
-  readonly #sandbox: Sandbox;
-  readonly #databasePath: string;
-  readonly #startedMs = performance.now();
-  /** Left out of the comparison: only webhooks report their levels, and one may be lost. */
-  readonly #pulled: ReadonlySet<string>;
-  readonly #counts = { gap_closed: 0, gap_proved: 0, drift: 0 };
-
-  constructor(sandbox: Sandbox, databasePath: string) {
-    this.#sandbox = sandbox;
-    this.#databasePath = databasePath;
-    const { levels } = sandbox.truth.snapshot();
-    this.#pulled = new Set(levels.filter(({ kind }) => kind === 'pulled').map((level) => level.variantId));
-  }
-
-  get ageMs(): number {
-    return performance.now() - this.#startedMs;
-  }
-
-  compare(): Comparison {
-    return compareWithTruth(this.#databasePath, this.#sandbox.truth, this.#pulled);
-  }
-
-  say(text: string): void {
-    write(`${colours.dim(`${(this.ageMs / 1_000).toFixed(1).padStart(5)} s`)}  ${text}`);
-  }
-
-  log(line: LogLine): void {
-    if (line.level === 'error' || line.level === 'fatal') this.say(`${colours.red(line.level)}  ${line.msg}`);
-    const fact = line as unknown as Fact;
-    // A bundle's total follows its components without a webhook: no repair.
-    if (fact.kind === 'drift' && fact.reason === 'derived') return;
-    if (fact.kind === 'gap_closed' || fact.kind === 'gap_proved' || fact.kind === 'drift') {
-      this.#counts[fact.kind] += 1;
-    }
-    if (fact.kind !== 'gap_proved' || this.examples === 0) return;
-    this.examples -= 1;
-    const { variantId, fromQty, toQty, openedAtMs } = fact.gap;
-    const name = this.#sandbox.truth.variant(variantId)?.product.name ?? `variant ${variantId}`;
-    const seconds = ((Date.now() - openedAtMs) / 1_000).toFixed(1);
-    this.say(
-      `${colours.red('lost')} a webhook of ${name}, ${fromQty} → ${toQty}. ${colours.cyan('Found:')} the next one began at ` +
-        `${toQty}, the mirror had ${fromQty}. ${colours.green('Repaired')} by a read ${seconds} s later`,
-    );
-  }
-
-  summary(): string {
-    const { values, certain, differences } = this.compare();
-    // Rounded down, so that 100 % means all.
-    const percent = Math.floor((1_000 * certain) / values) / 10;
-    return `${this.totals()}; now ${differences.length} of ${values} values are wrong, ${percent}% are not suspect`;
-  }
-
-  totals(): string {
-    const { answered, lost, failed, timeout } = this.#sandbox.deliveries.counts;
-    const { gap_closed: late, gap_proved: proved, drift } = this.#counts;
-    return (
-      `${answered + lost + failed + timeout} webhooks: ${lost} lost, ${failed + timeout} not answered; ` +
-      `gaps: ${late} closed by late webhooks, ${proved} proven lost; ${counted(drift, 'value')} repaired`
-    );
-  }
-}
-
 /** @param isAtRest no read was due when the values were compared. */
 export function judge({ differences, values, leftOut }: Comparison, isAtRest: boolean) {
   const lines = [
@@ -302,8 +237,4 @@ export function judge({ differences, values, leftOut }: Comparison, isAtRest: bo
       `${counted(differences.length, 'difference')}.`;
   lines.push(colours.bold((isEqual ? colours.green : colours.red)(`VERDICT: ${verdict}`)));
   return { text: lines.join('\n'), exitCode: isEqual ? EXIT.done : EXIT.failed };
-}
-
-function write(text: string): void {
-  process.stdout.write(`${text}\n`);
 }
