@@ -131,6 +131,14 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
   await databases.writer.append(readInput('2', other, { sentAtMs: Date.now() - 100_000 }));
   databases.change('UPDATE service_state SET last_full_sync_at_ms = ?', Date.now());
   expect(await overview()).toContain('You can rely on these values 2 stock levels, all current.');
+  const waiting = `
+    INSERT INTO due_reads (product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms, not_before_ms)
+    VALUES ('2', 'derived', 3, 0, 0, 0, 0)`;
+  databases.change(waiting);
+  expect(await overview()).toContain(
+    'You can rely on all values that are not suspect 2 stock levels, all current.',
+  );
+  databases.change("DELETE FROM due_reads WHERE product_id = '2'");
 
   await change(databases, 'b', 1, { old: 9, new: 8 });
   await expect.poll(overview).toContain('Suspect: 1 of 2 stock levels. The others are current.');

@@ -39,14 +39,17 @@ export function unreadableView({ causes }: Verdict, shown: Pick<Overview, 'nowMs
     ${causes.map((cause) => causeView(cause, shown))}`;
 }
 
-function answerView({ mirror, status: { levels, suspect_count: suspects } }: Overview): Html {
+function answerView({ mirror, status }: Overview): Html {
   const { state } = mirror;
+  const { levels, suspect_count: suspects, pending_reads: reads } = status;
+  // The total of a bundle that waits for a read is no stock level, and is suspect too.
+  const isAllCurrent = suspects === 0 && reads === 0;
   const isNoneCurrent = suspects === levels;
   const current = currentWords(suspects, levels);
   const notYet = 'Do not rely on these values yet';
   const [answer, reason] = {
     live: [
-      suspects === 0 ? 'You can rely on these values' : 'You can rely on all values that are not suspect',
+      isAllCurrent ? 'You can rely on these values' : 'You can rely on all values that are not suspect',
       current,
     ],
     catching_up:
