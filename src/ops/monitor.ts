@@ -178,11 +178,16 @@ export class ClockSkew {
     if (this.#latest.length > ANSWERS_COMPARED) this.#latest.shift();
   }
 
-  /** Least difference; positive: this machine is ahead. null if the answers are too few or disagree. */
+  /**
+   * Least difference; positive: this machine is ahead; 0 if an answer shows that they may agree. null if the answers are
+   * too few, or some say ahead and some behind.
+   */
   get aheadMs(): number | null {
     if (this.#latest.length < ANSWERS_COMPARED) return null;
-    const [first = 0] = this.#latest;
-    if (!this.#latest.every((each) => Math.sign(each) === Math.sign(first))) return null;
-    return Math.sign(first) * Math.min(...this.#latest.map(Math.abs));
+    const least = Math.min(...this.#latest);
+    const most = Math.max(...this.#latest);
+    if (this.#latest.some((each) => each === 0)) return 0;
+    if (least < 0 && most > 0) return null;
+    return least > 0 ? least : most;
   }
 }
