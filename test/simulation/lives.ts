@@ -44,6 +44,8 @@ export class Lives {
   readonly #options: LivesOptions;
   readonly #disk: Disk;
   readonly #isDown = new Set<Machine>();
+  /** Between a power cut, or an end of the system, and the next boot. */
+  isMachineOff = false;
   #sockets = 0;
   #copy: { readonly files: DiskCopy; readonly atMs: number } | null = null;
   #isSecretReplaced = false;
@@ -173,11 +175,13 @@ export class Lives {
     const { time, globals, receiver, count } = this.#options;
     if (files !== null) this.#damage(files);
     if (wallStepMs !== 0) this.#setClock(wallStepMs);
+    this.isMachineOff = isBoot;
     if (isBoot) this.#closeSocket();
     else if (isSocketNew && machines.includes(receiver)) this.#openSocket();
     if (settings !== null) this.#set(settings, machines);
     time.after(downMs, WORLD, () => {
       if (isBoot) {
+        this.isMachineOff = false;
         globals.bootedAtMs = time.nowMs;
         this.#openSocket({ isInodeEqual });
       }

@@ -718,8 +718,8 @@ class Run {
   }
 
   #checkTrusted(db: Db): void {
-    // Nobody reads on a suspended machine.
-    if (this.#machine.isSuspended) this.#trusted.unread();
+    // Nobody reads on a machine that is suspended or off.
+    if (this.#machine.isSuspended || this.#stage.lives.isMachineOff) this.#trusted.unread();
     else this.#trusted.check(db, this.#service, this.#time.nowMs);
   }
 
