@@ -14,6 +14,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { compareWithTruth } from '../../src/cli/demo/compare.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openBoth } from '../mirror/direct-writer.ts';
+import { restoreDatabase } from '../../src/mirror/file/backup.ts';
 import { openReader } from '../../src/sqlite/open.ts';
 import { present } from '../shared/present.ts';
 import {
@@ -162,9 +163,13 @@ describe('of a stopped mirror', () => {
     const before = statSync(path).ino;
     const reader = openReader(path);
     reader.prepare('SELECT 1 FROM mirror_status').get();
-    const restored = run(home, 'backup', '--restore', 'brief.db');
-    setTimeout(() => reader.close(), 1_500);
-    expect(await restored).toMatchObject({ code: 0, stderr: '' });
+    // It has found the file in use by the time that it returns its promise.
+    const restored = restoreDatabase(join(home.folder, 'brief.db'), path, {
+      onProgress: () => undefined,
+      interrupted: new AbortController().signal,
+    });
+    reader.close();
+    expect(await restored).toMatchObject({ path });
     expect(statSync(path).ino).not.toBe(before);
   });
 
