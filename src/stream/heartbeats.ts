@@ -51,7 +51,7 @@ const wayInSchema = z.object({
 
 type WayInMessage = z.infer<typeof wayInSchema>;
 
-/** The sender does not say. */
+/** Before the first that is published. */
 const NOT_KNOWN: WayInMessage = { is_proven: false, accepted: 0, refused: [] };
 
 const heartbeatSchema = z.object({
@@ -61,7 +61,7 @@ const heartbeatSchema = z.object({
   /** The port is about to close. */
   is_closed: z.boolean(),
   /** See `WayIn`. What may have been missed before is in the stream. */
-  way_in: wayInSchema.default(NOT_KNOWN),
+  way_in: wayInSchema,
   /**
    * The last start heard of each other host. The sender was listening when it heard of it, and everything that no receiver
    * may have received before is in the stream.

@@ -132,20 +132,6 @@ test('a host whose messages are not understood holds up no other one', async () 
   expect(mirror.isCurrent).toBe(true);
 });
 
-test('a heartbeat of a version that does not speak of proofs is heard, and proves nothing', async () => {
-  const [machines, mirror] = await running('mirror');
-  expect(mirror.report.silentSinceMs).not.toBeNull();
-  const older = { backlog_ms: 0, stream_seq: 0, is_closed: false, starts: {} };
-  await machines.servers.connect().publish('heartbeat.older', json(older));
-  await machines.pass(1_000);
-  expect(mirror.report).toMatchObject({
-    silentSinceMs: null,
-    failure: null,
-    isProven: false,
-    acceptedAtMs: null,
-  });
-});
-
 test('mirrors hear what a receiver has refused, until the stream says what may have been missed', async () => {
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
   await receiver.post('a');
