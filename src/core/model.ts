@@ -151,7 +151,7 @@ export interface Change {
   readonly requestId: string | null;
 }
 
-/** The only row of `mirror_state`: what the rules keep besides levels, variants, products, requests and gaps. */
+/** The only row of `mirror_state`: the rules' facts about the whole mirror. */
 export interface MirrorStateRow {
   /** Inputs applied so far. */
   readonly appliedSeq: number;

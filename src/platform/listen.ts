@@ -58,7 +58,7 @@ const [, openFiles = Infinity] =
 const MAX_CONNECTIONS = Math.min(4_096, Math.floor(Number(openFiles) / 3));
 /** Queued by the kernel during a restart. Node's default of 511 would shrink the queue of an inherited socket. */
 export const BACKLOG = 4_096;
-/** Of a connection's first bytes, these show whether it sends a webhook. */
+/** How much of a connection's first piece is searched for the start of a webhook. */
 const START_BYTES = 4_096;
 /** How long idle connections stay open at a stop: longer than a request travels. */
 const LINGER_MS = 500;

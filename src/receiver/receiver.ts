@@ -100,7 +100,7 @@ export class Receiver {
     return this.#deps.inbox;
   }
 
-  /** What this host tells the others of a stream. */
+  /** Published to the other hosts of a stream. */
   get wayIn(): WayIn {
     const { provenSecret, acceptedCount, refusedRequests } = this.#reporting;
     return {

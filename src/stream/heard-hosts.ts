@@ -1,4 +1,4 @@
-/** What the heartbeats of the stream's hosts have shown since this host started. All instants: epoch ms, own clock. */
+/** Keeps the last heartbeat of each host of the stream, since this host started. All instants: epoch ms, own clock. */
 import type { RefusedWebhooks } from '../inbox/report.ts';
 import type { HeartbeatMessage } from './heartbeats.ts';
 
@@ -98,7 +98,7 @@ export class HeardHosts {
     return this.#present(nowMs).some(({ isClosed, wayIn }) => !isClosed && wayIn?.isProven === true);
   }
 
-  /** What the hosts that were heard lately have refused. */
+  /** Webhooks refused by the hosts that were heard within `SILENT_MS`. */
   refused(nowMs: number): RefusedWebhooks[] {
     return this.#present(nowMs).flatMap(({ wayIn }) => wayIn?.refused ?? []);
   }

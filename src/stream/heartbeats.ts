@@ -60,7 +60,7 @@ const heartbeatSchema = z.object({
   stream_seq: z.number(),
   /** The port is about to close. */
   is_closed: z.boolean(),
-  /** See `WayIn`. What may have been missed before is in the stream. */
+  /** `WayIn` of the sender. Every row that says what it may have missed before is already in the stream. */
   way_in: wayInSchema,
   /**
    * The last start heard of each other host. The sender was listening when it heard of it, and everything that no receiver

@@ -30,7 +30,7 @@ export function createApi(deps: OpsDeps): ApiRouter {
   );
   api.route('/', historyRoutes(reader));
   api.route('/', openReadsRoutes(reader));
-  // With a limit of their own, which followers of the feed cannot use up.
+  // A second limit: followers of the feed cannot keep an operator from waiting for a run.
   api.route('/', runsRoutes({ ...deps, longAnswers: new LongAnswers(deps) }));
 
   let document: object | null = null;
