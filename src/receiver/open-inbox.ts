@@ -8,6 +8,7 @@ import { explain, useWal } from '../sqlite/explain.ts';
 import { holdFiles } from '../sqlite/held-files.ts';
 import { lockDatabase } from '../sqlite/lock.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../sqlite/open.ts';
+import { refuseCutFile } from '../sqlite/refuse-cut-file.ts';
 import { transact } from '../sqlite/transact.ts';
 
 export interface OpenInbox {
@@ -54,6 +55,7 @@ export function openForWriting(path: string): Db {
       }
       chmodSync(path, 0o600);
       useWal(db);
+      refuseCutFile(db);
       // FULL: a commit returns once it is on disk; macOS needs fullfsync for that.
       db.pragma('synchronous = FULL');
       db.pragma('fullfsync = ON');

@@ -35,10 +35,10 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error)?.startsWith('SQLITE_BUSY') === true;
 }
 
-/** The file itself is at fault: the same access would fail again. */
+/** The file itself is at fault: the same access would fail again. A short read meets a page that is not there. */
 export function isDamage(error: unknown): boolean {
   if (error instanceof SqliteFault && error.kind === 'damaged') return true;
-  return /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '');
+  return /^SQLITE_(?:CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(sqliteCode(error) ?? '');
 }
 
 /** Errors lose their class between threads. */

@@ -21,6 +21,12 @@ const NO_SHARED_MEMORY: Trouble = {
   remedy: 'set DATABASE_PATH to a file on a local disk, not on NFS, CIFS or 9p',
 };
 
+const DAMAGED: Trouble = {
+  kind: 'damaged',
+  what: 'is damaged',
+  remedy: 'stop the mirror, then move the file away: the next start reads everything from the store',
+};
+
 const NOT_WRITABLE: Trouble = {
   kind: 'unreachable',
   what: 'is not writable for this user',
@@ -36,11 +42,8 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     what: 'is not a SQLite database',
     remedy: 'move it away, or set DATABASE_PATH to another file',
   },
-  SQLITE_CORRUPT: {
-    kind: 'damaged',
-    what: 'is damaged',
-    remedy: 'stop the mirror, then move the file away: the next start reads everything from the store',
-  },
+  SQLITE_CORRUPT: DAMAGED,
+  SQLITE_IOERR_SHORT_READ: DAMAGED,
   SQLITE_FULL: NO_ROOM,
   ENOSPC: NO_ROOM,
   // A full disk, seen from the database's shared memory.

@@ -5,6 +5,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  truncateSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -133,10 +134,13 @@ describe('of a stopped mirror', () => {
     const path = databaseOf(home);
     expect((await run(home, 'backup', 'good.db')).code).toBe(0);
     writeFileSync(join(home.folder, 'other.db'), 'something else');
+    copyFileSync(join(home.folder, 'good.db'), join(home.folder, 'cut.db'));
+    truncateSync(join(home.folder, 'cut.db'), statSync(path).size - 1_000);
     const before = statSync(path).ino;
     for (const [args, code, message] of [
       [['--restore', 'nowhere.db'], 1, 'nowhere.db does not exist'],
       [['--restore', 'other.db'], 1, 'other.db is not a SQLite database'],
+      [['--restore', 'cut.db'], 1, 'cut.db is damaged'],
       [['--restore', 'mirror.db'], 1, 'belongs to the mirror that would be replaced'],
       [['--restore', 'mirror.inbox.db'], 1, 'belongs to the mirror that would be replaced'],
       [['--restore', 'good.db', 'more.db'], 2, 'name one file'],

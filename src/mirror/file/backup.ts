@@ -14,11 +14,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { inboxPath } from '../../inbox/inbox-file.ts';
 import { isOneOf, refuseTarget, removeDatabase, removeSides } from '../../sqlite/database-files.ts';
-import { isBusy, isDamage, sqliteCode, SqliteFault } from '../../sqlite/errors.ts';
+import { isBusy, isDamage, SqliteFault } from '../../sqlite/errors.ts';
 import { explain, explained, systemCode } from '../../sqlite/explain.ts';
 import { lockDatabase } from '../../sqlite/lock.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { prepareRows } from '../../sqlite/prepared.ts';
+import { refuseCutFile } from '../../sqlite/refuse-cut-file.ts';
 import { refuseFolder, refuseNoMirror } from './known-mirror.ts';
 
 interface BackupOptions {
@@ -163,7 +164,10 @@ async function copy(from: string, draft: string, options: CopyOptions): Promise<
 }
 
 function positionIn(source: Db, from: string): Position {
-  explain(from, () => refuseNoMirror(from, source));
+  explain(from, () => {
+    refuseCutFile(source);
+    refuseNoMirror(from, source);
+  });
   const position = prepareRows<[], Position>(
     source,
     {
@@ -200,7 +204,7 @@ function firstProblem(copy: Db): string | null {
     const found = copy.pragma('integrity_check(1)', { simple: true });
     return found === 'ok' ? null : String(found);
   } catch (error) {
-    if (sqliteCode(error)?.startsWith('SQLITE_CORRUPT') !== true) throw error;
+    if (!isDamage(error)) throw error;
     return (error as Error).message;
   }
 }

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { explain, useWal } from '../../sqlite/explain.ts';
 import { migrate, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
+import { refuseCutFile } from '../../sqlite/refuse-cut-file.ts';
 import { MIRROR_APPLICATION_ID, refuseFolder } from './known-mirror.ts';
 import { createViews } from './views.ts';
 
@@ -22,6 +23,7 @@ export function openWriter(path: string): Db {
       refuseUnknownSchema(path, db);
       // FULL: change numbers that readers have seen are on disk; on macOS, only fullfsync does that.
       useWal(db);
+      refuseCutFile(db);
       db.pragma('synchronous = FULL');
       db.pragma('fullfsync = ON');
       db.pragma('foreign_keys = ON');

@@ -59,6 +59,14 @@ const CASES: readonly Case[] = [
     words: /^error: \S+mirror\.inbox\.db is damaged \(SQLITE_CORRUPT\w*\): [^\n]*move the file away[^\n]*\n$/,
   },
   {
+    name: 'cut within its last page',
+    happen: (file) => {
+      truncateSync(file, statSync(file).size - 1_000);
+      return () => renameSync(file, `${file}.damaged`);
+    },
+    words: /^error: \S+mirror\.inbox\.db is damaged[^\n]*move the file away[^\n]*\n$/,
+  },
+  {
     name: 'of another program',
     happen: (file) => {
       rmSync(file);
