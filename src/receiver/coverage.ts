@@ -119,7 +119,10 @@ export class Coverage {
       });
     }
     const missed = missedBetweenRuns(last, now);
-    if (missed !== null) this.#didNotListen(missed);
+    if (missed === null) return;
+    // With a stream, too: this host may replace one whose disk was lost with deliveries that it had not published.
+    if (missed.why === 'first_start') this.#wholeTimes.push(missed);
+    else this.#didNotListen(missed);
   }
 
   /**

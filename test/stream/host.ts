@@ -58,7 +58,7 @@ interface Posted {
 export class Host {
   readonly #machines: Machines;
   readonly #role: Role;
-  readonly #path = newPath();
+  #path = newPath();
   #inbox: InboxWriter | null = null;
   #receiver: Receiver | null = null;
   #stream: SharedStream | null = null;
@@ -173,6 +173,12 @@ export class Host {
     this.#life.end();
     this.#inbox?.close();
     this.#inbox = null;
+  }
+
+  /** kill -9, and the loss of its disk. */
+  lose(): void {
+    this.kill();
+    this.#path = newPath();
   }
 
   /** In order. */

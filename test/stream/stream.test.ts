@@ -154,7 +154,7 @@ test('a gap of one mirror is not published', async () => {
   await other.start();
   await machines.pass(MINUTE);
   expect(other.whys).toContain('stream_gap');
-  expect(missed()).toEqual([]);
+  expect(missed()).toEqual(['first_start']);
   expect(receiver.whys).toEqual(['first_start']);
 });
 
@@ -298,6 +298,22 @@ test('the restart of one receiver of two is no missed time', async () => {
     await machines.pass(10_000);
   }
   expect(missed()).toEqual([]);
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test('a receiver with an empty folder is missed time: it may replace one with unpublished deliveries', async () => {
+  const [machines, one, two, mirror] = await running('receiver', 'receiver', 'mirror');
+  const missed = added(mirror);
+  one.refuses = (subject) => subject === 'deliveries';
+  await one.receive('lost');
+  one.lose();
+  await machines.pass(4_000);
+  await one.start();
+  await machines.pass(2_000);
+  expect(missed()).toEqual(['first_start']);
+  expect(mirror.ids).toEqual([]);
+  await two.receive('a');
+  await machines.pass(10_000);
   expect(mirror.isCurrent).toBe(true);
 });
 
