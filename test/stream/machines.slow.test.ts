@@ -1,8 +1,9 @@
 /**
- * Two receivers and two mirrors as processes over three NATS servers, while each kind of process is killed or
- * stopped and a port is cut. MACHINES_RATE (deliveries per second), MACHINES_SECONDS (the least duration of
+ * Two receivers and three mirrors as processes over three NATS servers, while each kind of process is killed or
+ * stopped, disks are lost and a port is cut. MACHINES_RATE (deliveries per second), MACHINES_SECONDS (the least duration of
  * the traffic) and MACHINES_WRONG_MS (how long a trusted row may be wrong) make it harder.
  */
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, type TestContext } from 'vitest';
 import { bodyHash } from '../../src/receiver/inbox-writer.ts';
@@ -31,6 +32,8 @@ const timeout = 300_000 + 2_000 * LEAST_SECONDS;
 const LEVELS: number = 100;
 /** Longer than a standstill and a gap in the heartbeats that count. */
 const HELD_MS = 4_000;
+/** Longer than a host may be silent. */
+const HELD_LONG_MS = 15_000;
 const NO_QUORUM_MS = 15_000;
 const TICK_MS = 10;
 const WATCHED_EVERY_MS = 1_000;
@@ -41,12 +44,15 @@ const skipped = lacking();
 
 interface Machines {
   readonly cluster: NatsCluster;
-  readonly receiver: Victim;
+  readonly receiver: Host;
   /** Receiver and mirror. */
-  readonly both: Victim;
-  readonly mirror: Victim;
+  readonly both: Host;
+  readonly mirror: Host;
+  readonly load: Load;
 }
 
+type Host = Awaited<ReturnType<typeof startHost>>;
+type Load = ReturnType<typeof startLoad>;
 type Faults = Readonly<Record<string, () => Promise<void>>>;
 
 test.skipIf(skipped !== '')(
@@ -58,6 +64,31 @@ test.skipIf(skipped !== '')(
       'a receiver with a mirror stands still': () => held(both),
       'a mirror is killed': () => killed(mirror),
       'a mirror stands still': () => held(mirror),
+    })),
+);
+
+test.skipIf(skipped !== '')(
+  `keeps every answered delivery on every mirror while hosts stand still for long or lose their disks${skipped}`,
+  { timeout },
+  (t) =>
+    keepsAll(t, ({ receiver, mirror, load }) => ({
+      'a receiver stands still for long': () => held(receiver, HELD_LONG_MS),
+      'a mirror stands still for long': () => held(mirror, HELD_LONG_MS),
+      'the disk of a receiver is lost': async () => {
+        await receiver.kill();
+        load.excuse(receiver.inbox.unpublished());
+        receiver.loseDisk();
+        await sleep(HELD_MS);
+        await receiver.start();
+      },
+      'the disk of a mirror is lost': async () => {
+        await mirror.kill();
+        mirror.loseDisk();
+        await mirror.start();
+        await untilLive(mirror);
+        // A new mirror begins at the end of the stream, and reads everything.
+        mirror.inbox.begin(load.acknowledged());
+      },
     })),
 );
 
@@ -98,15 +129,14 @@ async function keepsAll(t: TestContext, faultsOf: (machines: Machines) => Faults
   // The receivers have proven their way in before the mirrors without a port began to read the stream.
   for (const each of mirrors) await untilLive(each);
 
-  const inboxes = mirrors.map(inboxOf);
   const trust = watchTrust(t, sandbox, mirrors);
   const report: Record<string, object> = {};
   const load = startLoad(t, sandbox, [receiver, both], trust.note);
   const deadline = performance.now() + LEAST_SECONDS * 1_000;
   do {
-    for (const [what, fault] of Object.entries(faultsOf({ cluster, receiver, both, mirror }))) {
+    for (const [what, fault] of Object.entries(faultsOf({ cluster, receiver, both, mirror, load }))) {
       await fault();
-      for (const inbox of inboxes) {
+      for (const { inbox } of mirrors) {
         await inbox.untilAll(load.acknowledged(), `everything arrives after: ${what}`);
       }
       report[what] = load.report();
@@ -116,7 +146,7 @@ async function keepsAll(t: TestContext, faultsOf: (machines: Machines) => Faults
   await t.annotate(JSON.stringify({ ...report, 'the end': load.report(), trusted: trust.report() }));
   expect(trust.wrong()).toEqual([]);
 
-  for (const inbox of mirrors.map(inboxOf)) await inbox.untilAll(load.acknowledged(), 'everything arrives');
+  for (const { inbox } of mirrors) await inbox.untilAll(load.acknowledged(), 'everything arrives');
   // No read of everything: a delivery that was lost shows in the next one of its level.
   for (const each of mirrors) await untilEqual(each, sandbox);
 }
@@ -129,12 +159,18 @@ async function startHost(
   const start = (): Promise<RunningMirror> =>
     startMirror(test, sandbox, { folder, env: { ...cluster.env, ROLE: role } });
   let running = await start();
+  const { databasePath } = running;
   return {
-    databasePath: running.databasePath,
+    databasePath,
+    inbox: inboxOf(databasePath),
     /** Each start takes another port. */
     webhookUrl: () => running.webhookUrl,
     start: async () => void (running = await start()),
     kill: () => running.kill(),
+    loseDisk: () => {
+      rmSync(folder, { recursive: true });
+      mkdirSync(folder);
+    },
     signal: (name: NodeJS.Signals) => running.signal(name),
   };
 }
@@ -151,9 +187,9 @@ async function killed(process: Victim): Promise<void> {
   await process.start();
 }
 
-async function held(process: Victim): Promise<void> {
+async function held(process: Pick<Victim, 'signal'>, forMs = HELD_MS): Promise<void> {
   process.signal('SIGSTOP');
-  await sleep(HELD_MS);
+  await sleep(forMs);
   process.signal('SIGCONT');
 }
 
@@ -202,6 +238,8 @@ function startLoad(
   return {
     report: () => ({ ...outcomes, slowestMs: Math.round(slowestMs) }),
     acknowledged: (): string[] => [...acknowledged],
+    /** They were lost with the only disk that had them. */
+    excuse: (hashes: readonly string[]): void => hashes.forEach((hash) => acknowledged.delete(hash)),
     /** Ends with an acknowledged delivery of each level, which shows whether one before it was lost. */
     stop: async (): Promise<void> => {
       clearInterval(timer);
@@ -236,6 +274,8 @@ function watchTrust(test: Owner, sandbox: Sandbox, mirrors: readonly { readonly 
     sandbox.truth.variants.forEach(note);
     const nowMs = performance.now();
     for (const { databasePath } of mirrors) {
+      // A mirror that lost its disk has not begun again.
+      if (!existsSync(databasePath)) continue;
       const trusted = rows<{ readonly key: string; readonly qty: number }>(
         databasePath,
         `SELECT variant_id || ' ' || warehouse_id AS key, available_qty AS qty FROM mirror_sellable
@@ -264,8 +304,8 @@ function watchTrust(test: Owner, sandbox: Sandbox, mirrors: readonly { readonly 
 }
 
 /** Reads only new rows, since it delays the sender. */
-function inboxOf({ databasePath }: { readonly databasePath: string }) {
-  const found = new Set<string>();
+function inboxOf(databasePath: string) {
+  let found = new Set<string>();
   let lastSeq = 0;
   const sql = 'SELECT seq, lower(hex(body_hash)) AS hash FROM inbox WHERE seq > ? ORDER BY seq';
   const lacks = (hashes: readonly string[]): string[] => {
@@ -275,5 +315,21 @@ function inboxOf({ databasePath }: { readonly databasePath: string }) {
     }
     return hashes.filter((hash) => !found.has(hash));
   };
-  return { untilAll: (hashes: readonly string[], what: string) => untilNone(() => lacks(hashes), { what }) };
+  return {
+    untilAll: (hashes: readonly string[], what: string) => untilNone(() => lacks(hashes), { what }),
+    /** The file is a new one, and need not have these. */
+    begin: (hashes: readonly string[]): void => {
+      found = new Set(hashes);
+      lastSeq = 0;
+    },
+    /** Deliveries that no other host may have. */
+    unpublished: (): string[] =>
+      inboxRows<{ hash: string }>(
+        databasePath,
+        `SELECT lower(hex(body_hash)) AS hash
+         FROM inbox
+         WHERE from_stream = 0 AND body_hash IS NOT NULL
+           AND seq > (SELECT published_seq FROM receiver)`,
+      ).map(({ hash }) => hash),
+  };
 }
