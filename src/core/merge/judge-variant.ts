@@ -5,7 +5,7 @@ import { absentLevels, isListedOnce, judgeAbsence, type AbsenceVerdict } from '.
 import { judgeTotal, type TotalVerdict } from './judge-total.ts';
 import { isConcurrent, judgeLevel, type LevelVerdict, type ReadContext } from './merge-read.ts';
 import { unmappedVariant } from './unknown.ts';
-import { isTotalOnly } from './unlisted-levels.ts';
+import { isReadWithoutLevels, isTotalOnly } from './unlisted-levels.ts';
 
 /** The mirror before the answer. */
 export interface VariantRows {
@@ -77,11 +77,10 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
   // A concurrent read neither restores a tombstone nor creates a
   // variant that a later read may have shown to be gone.
   if (concurrent && (variant === undefined || isPerhapsStillGone(variant, read))) {
-    const isShownHere = variant !== undefined && !read.superseded;
-    const mapped = isShownHere ? { ...variant, productId: product.productId, lookupAtMs: null } : null;
-    return { kind: 'unproven', variant: mapped };
+    const mapped: Variant = { ...base, productId: product.productId, lookupAtMs: null };
+    return { kind: 'unproven', variant: read.superseded ? null : mapped };
   }
-  const ownership = judgeOwner(rows, read);
+  const ownership = judgeOwner(base, rows, read);
   if (!ownership.isOwn) return { kind: 'elsewhere', overlapping: ownership.overlapping };
 
   const described = read.superseded ? base : describe(base, seen, product.productId);
@@ -92,7 +91,6 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
   const explainedQty = shown.reduce((sum, level) => sum + explained(level), 0);
   const total = judgeTotal(described, seen, explainedQty, read);
   const after = total.variant;
-  const isBack = base.goneAtMs !== null && after.goneAtMs === null;
   const isRedescribed = isShownDifferently(base, after);
   const isNewToProduct = base.productId !== product.productId && !read.superseded && concurrent;
   const movesLevel = shown.some(({ overwritten }) => overwritten !== null && overwritten.oldQty !== null);
@@ -104,7 +102,7 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
     overlapping: ownership.overlapping,
     levels: shown,
     absent: absentLevels(levels, seen).map((level) => ({ level, verdict: judgeAbsence(level, read) })),
-    restored: seen.levels === null && isBack ? levels.filter((level) => returnsWith(level, base, after)) : [],
+    restored: seen.levels === null ? levels.filter((level) => returnsWith(level, base, after)) : [],
     total,
     // The request for what came meanwhile belongs to another product, or was a search that ends here.
     doubt: gravest([
@@ -114,13 +112,12 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
     ]),
     isUnexplained: seen.levels === null && !total.isTrusted,
     isRedescribed,
-    isChanged: isRedescribed || explainedQty !== 0 || !isSame(base, after, SHOWN_VALUES),
+    isChanged: isRedescribed || !isSame(base, after, SHOWN_VALUES),
     // On-hand and reserved quantities, which no webhook carries, have their own instant.
     differs:
       shown.some(differsFromRead) ||
       isRedescribed ||
-      isShownAgain(base, after) ||
-      !isSame(base, after, VALUES_OF_READS),
+      !isSame(base, after, ['missingAtMs', ...VALUES_OF_READS]),
     movesBundles: movesLevel || movesTotal(rows, after),
     isOvertakenBundle: isOvertakenBundle(rows, after, read),
   };
@@ -137,8 +134,8 @@ function isOvertakenBundle(
   after: Variant,
   read: ReadContext,
 ): boolean {
-  if (after.kind !== 'bundle' || variant?.kind === 'bundle' || lastDeliveryAtMs === null) return false;
-  return read.sentAtMs < lastDeliveryAtMs + REPLICA_LAG_MS;
+  if (after.kind !== 'bundle' || variant?.kind === 'bundle') return false;
+  return read.sentAtMs < (lastDeliveryAtMs ?? EARLIEST_MS) + REPLICA_LAG_MS;
 }
 
 interface Ownership {
@@ -148,23 +145,24 @@ interface Ownership {
 }
 
 /** Two products may show a variant: the later sent answer decides. */
-function judgeOwner({ variant, product, owner, atMs }: VariantRows, read: ReadContext): Ownership {
-  const { productId } = product;
-  const ownerId = variant?.productId ?? null;
-  if (variant === undefined || ownerId === null || ownerId === productId || read.superseded) {
+function judgeOwner(
+  { goneAtMs, missingAtMs }: Variant,
+  { product, owner, atMs }: VariantRows,
+  read: ReadContext,
+): Ownership {
+  if (owner === undefined || read.superseded) {
     return { isOwn: true, movedFrom: null, overlapping: [] };
   }
-  const isShownThere = variant.goneAtMs === null && variant.missingAtMs === null;
-  const isLater = !isShownThere || owner === undefined || read.sentAtMs >= owner.readAtMs;
+  const isShownThere = goneAtMs === null && missingAtMs === null;
+  const isLater = !isShownThere || read.sentAtMs >= owner.readAtMs;
   const isOverlapping =
     isShownThere &&
-    owner !== undefined &&
     read.sentAtMs < owner.readUntilMs + REPLICA_LAG_MS &&
     owner.readAtMs < atMs + REPLICA_LAG_MS;
   return {
     isOwn: isLater,
-    movedFrom: isLater ? ownerId : null,
-    overlapping: isOverlapping ? [productId, ownerId] : [],
+    movedFrom: isLater ? owner.productId : null,
+    overlapping: isOverlapping ? [product.productId, owner.productId] : [],
   };
 }
 
@@ -207,10 +205,9 @@ const SHOWN_VALUES = [...VALUES_OF_READS, 'onHand', 'reservedQty'] as const;
  * are shown instead of its total or no longer are.
  */
 function isShownDifferently(before: Variant, after: Variant): boolean {
-  const isOnlyTotal = ({ totalHiMs }: Variant): boolean => totalHiMs > EARLIEST_MS;
   return (
     !isSame(before, after, ['productId', 'name', 'sku', 'allowNegativeStock', 'kind']) ||
-    isOnlyTotal(before) !== isOnlyTotal(after)
+    isReadWithoutLevels(before) !== isReadWithoutLevels(after)
   );
 }
 
@@ -218,15 +215,9 @@ function isSame(before: Variant, after: Variant, keys: readonly (keyof Variant)[
   return keys.every((key) => before[key] === after[key]);
 }
 
-export function isShownAgain(
-  before: { readonly missingAtMs: number | null } | undefined,
-  after: { readonly missingAtMs: number | null },
-): boolean {
-  return before !== undefined && before.missingAtMs !== null && after.missingAtMs === null;
-}
-
+/** The read set the level's quantity, or ended its pending removal. */
 function differsFromRead({ before, level, overwritten }: LevelVerdict): boolean {
-  return overwritten !== null || (level !== null && isShownAgain(before, level));
+  return overwritten !== null || before?.missingAtMs !== level?.missingAtMs;
 }
 
 function explained({ level, overwritten }: LevelVerdict): number {

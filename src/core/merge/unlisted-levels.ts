@@ -13,6 +13,11 @@ export function isTotalOnly({ kind }: Pick<Variant, 'kind'>): boolean {
   return kind === 'pulled' || kind === 'bundle';
 }
 
+/** The last read of the total did not show every level. */
+export function isReadWithoutLevels({ totalHiMs }: Pick<Variant, 'totalHiMs'>): boolean {
+  return totalHiMs > EARLIEST_MS;
+}
+
 /** Branches after which another value may be the level's last. */
 const ORDER_UNCERTAIN: ReadonlySet<ChangeBranch> = new Set([
   '2 stale, yet follows',
@@ -31,7 +36,7 @@ export function mayBeInTotal(
 
 /** Two such changes can cancel out in a total, so no read settles the level; its next change does. */
 export function leavesLevelOpen(variant: Variant, { branch, requestRead }: ChangeOutcome): boolean {
-  const isInTotalOnly = isTotalOnly(variant) || variant.totalHiMs > EARLIEST_MS;
+  const isInTotalOnly = isTotalOnly(variant) || isReadWithoutLevels(variant);
   return isInTotalOnly && requestRead && ORDER_UNCERTAIN.has(branch);
 }
 

@@ -69,7 +69,12 @@ test.each<[when: string, known: Partial<VariantRows>, read: Partial<ReadContext>
     {},
     'unproven',
   ],
-  ['removed long ago and touched just before', { variant: variant({ ...late, goneAtMs: T0 }) }, {}, 'shown'],
+  [
+    'removed 2 s before and touched since',
+    { variant: variant({ ...late, goneAtMs: SENT - 2_000 }) },
+    {},
+    'shown',
+  ],
   ['removed, and a later answer is known', { variant: variant({ goneAtMs: T0 }) }, newer, 'unproven'],
 ])('a variant that is %s', (_, known, read, kind) => {
   expect(judge(known, seen(), read).kind).toBe(kind);
@@ -99,6 +104,12 @@ describe('a variant of another product', () => {
       { movedFrom: OTHER, overlapping: [PRODUCT, OTHER] },
     ],
     [
+      'whose answer was sent at the same instant',
+      { owner: owner({ readAtMs: SENT, readUntilMs: SENT }) },
+      {},
+      { movedFrom: OTHER, overlapping: [PRODUCT, OTHER] },
+    ],
+    [
       'whose overlapping answer was sent later',
       { owner: owner({ ...near, readAtMs: SENT + 1 }) },
       {},
@@ -116,7 +127,12 @@ describe('a variant of another product', () => {
       {},
       { movedFrom: OTHER, overlapping: [] },
     ],
-    ['that is unknown', { owner: undefined }, {}, { movedFrom: OTHER, overlapping: [] }],
+    [
+      'that showed it until it was removed',
+      { owner: owner({ ...near, readAtMs: SENT + 1 }), variant: { ...elsewhere, goneAtMs: T0 } },
+      {},
+      { movedFrom: OTHER, overlapping: [] },
+    ],
     [
       'read earlier, by a superseded answer',
       { owner: owner(near) },
@@ -239,12 +255,36 @@ describe('what an answer changes', () => {
     ],
     ['a level', {}, variantSnapshot({ 1: 4 }), { isChanged: true, differs: true, movesBundles: true }],
     ['its presence', { variant: variant({ missingAtMs: T0 }) }, seen(), { isChanged: false, differs: true }],
+    [
+      'the presence of a level',
+      { levels: [stockLevel({ missingAtMs: T0 })] },
+      seen(),
+      { isChanged: false, differs: true, movesBundles: false },
+    ],
+    [
+      'its product',
+      { variant: variant({ productId: OTHER }), owner: { ...product(), productId: OTHER } },
+      seen(),
+      { movedFrom: OTHER, isRedescribed: true, isChanged: true, differs: true },
+    ],
+    [
+      'a total without warehouses',
+      { variant: variant({ totalHiMs: T0 }) },
+      variantSnapshot(null, { availableQty: 4 }),
+      { isRedescribed: false, isChanged: true, differs: true, movesBundles: true },
+    ],
     ['its number of bundles', {}, seen({ bundledByCount: 1 }), { isChanged: false, movesBundles: true }],
     [
-      'two levels in opposite directions',
-      { levels: [stockLevel(), stockLevel({ warehouseId: '2', qty: 0 })] },
-      variantSnapshot({ 1: 4, 2: 1 }),
-      { differs: true, movesBundles: true },
+      'two of three levels, in opposite directions',
+      {
+        levels: [
+          stockLevel(),
+          stockLevel({ warehouseId: '2', qty: 0 }),
+          stockLevel({ warehouseId: '3', qty: 0 }),
+        ],
+      },
+      variantSnapshot({ 1: 4, 2: 1, 3: 0 }),
+      { isRedescribed: false, isChanged: false, differs: true, movesBundles: true },
     ],
     [
       'all, as its first read',
@@ -256,6 +296,24 @@ describe('what an answer changes', () => {
   ])('%s', (_, known, shown, expected) => {
     expect(shownBy(known, shown)).toMatchObject(expected);
   });
+});
+
+test('changes nothing by a superseded answer that shows what a later one omitted', () => {
+  const known = {
+    variant: variant({ missingAtMs: T0 }),
+    levels: [stockLevel({ missingAtMs: T0 })],
+  };
+  const verdict = shownBy(known, variantSnapshot({ 1: 5, 2: 0 }), newer);
+  expect(verdict).toMatchObject({ after: known.variant, differs: false, doubt: 'conflict' });
+  expect(verdict.levels).toMatchObject([{ level: { missingAtMs: T0 } }, { level: null }]);
+});
+
+test.each<[when: string, shown: VariantSnapshot, moved: ShownVariant['total']['moved']]>([
+  ['moves with a level', variantSnapshot({ 1: 4 }), null],
+  ['grows by a new level', variantSnapshot({ 1: 5, 2: 3 }), null],
+  ['moves further than its levels', variantSnapshot({ 1: 4 }, { availableQty: 3 }), { oldQty: 5, newQty: 3 }],
+])('a total that %s moves in the feed only if no level explains it', (_, shown, moved) => {
+  expect(shownBy({}, shown).total.moved).toEqual(moved);
 });
 
 test.each<[when: string, known: Partial<VariantRows>, shown: VariantSnapshot, doubt: ShownVariant['doubt']]>([
@@ -310,5 +368,6 @@ test.each([
     expect(verdict.restored).toEqual(isRestored ? levels : []);
     expect(verdict.isUnexplained).toBe(true);
     expect(shownBy({ variant: before, levels }, seen()).restored).toEqual([]);
+    expect(shownBy({ levels }, shown).restored).toEqual([]);
   },
 );
