@@ -19,7 +19,7 @@ const COUNTER = {
 export function atStake({ input, state, tables }: UnitOfWork, kind: Removable): AtStake {
   const removedInWindow = removalWindow(state, input.atMs)[COUNTER[kind]];
   const live = tables.liveCount(kind);
-  const missing = tables.missingCount(kind, guardCountsTo({ live, removedInWindow }));
+  const missing = tables.missingCount(kind, guardCountsTo(live));
   const shown = kind === 'product' ? tables.shownProductCount(missing + 1) : live;
   return { live, shown, missing, removedInWindow };
 }

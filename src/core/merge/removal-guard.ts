@@ -5,6 +5,7 @@
 import type { ProductSnapshot, VariantSnapshot } from '../input.ts';
 import { GUARD_ROWS, GUARD_SHARE, GUARD_WINDOW_MS } from '../limits.ts';
 import type { MirrorStateRow, StockLevel, Variant } from '../model.ts';
+import { absentLevels } from './judge-absence.ts';
 
 type RemovalCount = Pick<
   MirrorStateRow,
@@ -39,9 +40,9 @@ export function guardHolds({ live, shown, missing, removedInWindow }: AtStake): 
   return atStake > GUARD_ROWS && atStake > before * GUARD_SHARE;
 }
 
-/** Where counting missing rows may stop: beyond this, the guard holds anyway. */
-export function guardCountsTo({ live, removedInWindow }: Omit<AtStake, 'missing' | 'shown'>): number {
-  return Math.max(GUARD_ROWS, Math.floor((live + removedInWindow) * GUARD_SHARE)) + 1;
+/** Where counting missing rows may stop: from here on the guard holds, whatever was removed in the window. */
+export function guardCountsTo(live: number): number {
+  return Math.max(GUARD_ROWS, Math.floor(live * GUARD_SHARE)) + 1;
 }
 
 /** One read's answer about the rows of one kind that its product had before. */
@@ -85,20 +86,10 @@ export function countVariants(
 export function countLevels(
   listed: readonly { readonly seen: VariantSnapshot; readonly levels: readonly StockLevel[] }[],
 ): ReadCount {
-  let before = 0;
-  let missing = 0;
-  const emptied = new Set<string>();
-  for (const { seen, levels } of listed) {
-    const shown = new Set(seen.levels?.map(({ warehouseId }) => warehouseId));
-    for (const { warehouseId, goneAtMs } of levels) {
-      if (goneAtMs !== null) continue;
-      before += 1;
-      if (shown.has(warehouseId)) continue;
-      missing += 1;
-      emptied.add(warehouseId);
-    }
-  }
-  return { before, missing, missingGroups: emptied.size };
+  const live = listed.flatMap(({ levels }) => levels.filter(({ goneAtMs }) => goneAtMs === null));
+  const missing = listed.flatMap(({ seen, levels }) => absentLevels(levels, seen));
+  const warehouseIds = new Set(missing.map(({ warehouseId }) => warehouseId));
+  return { before: live.length, missing: missing.length, missingGroups: warehouseIds.size };
 }
 
 /** Stock without a warehouse: an own product's total is the sum of its warehouses. */

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { GUARD_WINDOW_MS } from '../../../src/core/limits.ts';
 import {
+  contradictsItself,
+  countLevels,
   guardCountsTo,
   guardHolds,
   readHolds,
   removalWindow,
 } from '../../../src/core/merge/removal-guard.ts';
-import { T0 } from '../builders.ts';
+import { stockLevel, T0, variantSnapshot } from '../builders.ts';
 
 test.each([
   { when: 'few of few', live: 21, missing: 20, removed: 0, holds: false },
@@ -25,7 +27,7 @@ test.each([
 ])('$when: holds $holds', ({ live, shown = live, missing, removed, holds }) => {
   const count = { live, removedInWindow: removed };
   expect(guardHolds({ ...count, shown, missing })).toBe(holds);
-  const counted = Math.min(missing, guardCountsTo(count));
+  const counted = Math.min(missing, guardCountsTo(live));
   expect(guardHolds({ ...count, shown: Math.min(shown, counted + 1), missing: counted })).toBe(holds);
 });
 
@@ -36,7 +38,7 @@ test('counts removals of each kind for an hour', () => {
     variantRemovalsInWindow: 8,
     levelRemovalsInWindow: 9,
   };
-  expect(removalWindow(count, T0 + GUARD_WINDOW_MS - 1)).toBe(count);
+  for (const atMs of [T0, T0 + GUARD_WINDOW_MS - 1]) expect(removalWindow(count, atMs)).toBe(count);
   const none = { removalsInWindow: 0, variantRemovalsInWindow: 0, levelRemovalsInWindow: 0 };
   const later = T0 + GUARD_WINDOW_MS;
   expect(removalWindow(count, later)).toEqual({ removalWindowStartMs: later, ...none });
@@ -51,4 +53,59 @@ test.each([
   { when: 'two of three', before: 3, missing: 2, missingGroups: 2, holds: false },
 ])('one read that leaves out $when: holds $holds', ({ before, missing, missingGroups, holds }) => {
   expect(readHolds({ before, missing, missingGroups })).toBe(holds);
+});
+
+const inWarehouses = (...warehouseIds: readonly string[]) =>
+  warehouseIds.map((warehouseId) => stockLevel({ warehouseId }));
+
+test.each([
+  {
+    when: 'one of two warehouses',
+    listed: [{ seen: variantSnapshot({ 1: 5 }), levels: inWarehouses('1', '2') }],
+    count: { before: 2, missing: 1, missingGroups: 1 },
+  },
+  {
+    when: 'all warehouses of one variant',
+    listed: [{ seen: variantSnapshot({}), levels: inWarehouses('1', '2') }],
+    count: { before: 2, missing: 2, missingGroups: 2 },
+  },
+  {
+    when: 'one warehouse of several variants',
+    listed: [
+      { seen: variantSnapshot({}), levels: inWarehouses('1') },
+      { seen: variantSnapshot({}), levels: inWarehouses('1') },
+    ],
+    count: { before: 2, missing: 2, missingGroups: 1 },
+  },
+  {
+    when: 'a warehouse that was removed before',
+    listed: [{ seen: variantSnapshot({}), levels: [...inWarehouses('1'), stockLevel({ goneAtMs: T0 })] }],
+    count: { before: 1, missing: 1, missingGroups: 1 },
+  },
+  {
+    when: 'nothing, and shows a new warehouse',
+    listed: [{ seen: variantSnapshot({ 1: 5, 2: 5 }), levels: inWarehouses('1') }],
+    count: { before: 1, missing: 0, missingGroups: 0 },
+  },
+])('counts the levels of one read that leaves out $when', ({ listed, count }) => {
+  expect(countLevels(listed)).toEqual(count);
+});
+
+test.each([
+  { when: 'no warehouse', seen: variantSnapshot({}, { availableQty: 5 }), contradicts: true },
+  { when: 'no warehouse', seen: variantSnapshot({}, { availableQty: -1 }), contradicts: true },
+  { when: 'no warehouse and no stock', seen: variantSnapshot({}), contradicts: false },
+  { when: 'a warehouse', seen: variantSnapshot({ 1: 5 }), contradicts: false },
+  {
+    when: 'warehouses that are omitted',
+    seen: variantSnapshot(null, { availableQty: 5 }),
+    contradicts: false,
+  },
+  {
+    when: 'no warehouse, as a pulled variant',
+    seen: variantSnapshot({}, { kind: 'pulled', availableQty: 5 }),
+    contradicts: false,
+  },
+])('an answer of $seen.availableQty with $when contradicts itself: $contradicts', ({ seen, contradicts }) => {
+  expect(contradictsItself(seen)).toBe(contradicts);
 });
