@@ -147,6 +147,14 @@ describe('derived totals', () => {
     expect([mirror.total('200'), mirror.reason('20')]).toEqual([3, null]);
   });
 
+  test('a product that only a list has named is not read as a bundle', () => {
+    const mirror = withBundle();
+    mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: ['30'], lookup: false });
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
+    expect(mirror.tables.readRequest('30')).toMatchObject({ reason: 'listed', madeAtMs: T0 + S });
+  });
+
   test('a component corrected by a read makes bundles due too', () => {
     const mirror = withBundle();
     mirror.read(of({ bundledByCount: 1 }), { sentAtMs: AT });
