@@ -1,7 +1,7 @@
 /**
  * Rows that a read does not show (docs/architecture.md#removals): sighted once, confirmed by a second read.
  */
-import { REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import { isConcurrent, type ReadContext } from './merge-read.ts';
 import { isTotalOnly } from './unlisted-levels.ts';
@@ -22,15 +22,8 @@ export function judgeAbsence(
   read: ReadContext,
 ): AbsenceVerdict {
   if (isConcurrent(row, read)) return { kind: 'contested' };
-  const missingAtMs = row.missingAtMs ?? read.sentAtMs;
   // A clock that was set back must neither shorten the wait nor make it endless.
-  if (read.sentAtMs < missingAtMs) {
-    return {
-      kind: 'sighted',
-      missingAtMs: read.sentAtMs,
-      confirmAtMs: read.sentAtMs + REMOVAL_CONFIRM_MS,
-    };
-  }
+  const missingAtMs = Math.min(row.missingAtMs ?? read.sentAtMs, read.sentAtMs);
   const confirmAtMs = missingAtMs + REMOVAL_CONFIRM_MS;
   if (read.sentAtMs >= confirmAtMs) return { kind: 'confirmed', missingAtMs };
   return { kind: 'sighted', missingAtMs, confirmAtMs };
@@ -58,5 +51,5 @@ export function isListedOnce({ onHandAsOfMs }: StockLevel): boolean {
  * be seen: it may live in another product, so it is searched for instead of removed.
  */
 export function isNamedSince({ eventAtMs, verifiedAtMs }: Variant): boolean {
-  return verifiedAtMs === null || eventAtMs + REPLICA_LAG_MS > verifiedAtMs;
+  return eventAtMs + REPLICA_LAG_MS > (verifiedAtMs ?? EARLIEST_MS);
 }

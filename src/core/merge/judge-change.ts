@@ -1,7 +1,7 @@
 import type { StockChange } from '../input.ts';
 import { EARLIEST_MS, MOVED_LOOKUP_MS } from '../limits.ts';
 import type { Gap, MirrorStateRow, StockLevel, Variant } from '../model.ts';
-import type { ChangeBranch, ChangeContext, ChangeOutcome, DeliveryTiming } from './change-outcome.ts';
+import type { ChangeBranch, ChangeContext, DeliveryTiming } from './change-outcome.ts';
 import {
   isAhead,
   isFutureDated,
@@ -12,7 +12,7 @@ import {
 } from './clock-bounds.ts';
 import { isOutOfOrder, judgeGap, observeLateness, type GapDoubt, type GapVerdict } from './judge-gap.ts';
 import { mergeChange } from './merge-change.ts';
-import { hasMoved, isBeingLookedUp } from './tombstone.ts';
+import { hasMoved } from './tombstone.ts';
 import { isInTotal, isTotalOnly, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
 
 /** The reasons to read the variant's product. */
@@ -93,14 +93,15 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   if (isOpen && (outcome.gap !== null || branch === '3 duplicate')) doubts.push('level open');
   if (gap.kind === 'doubtful') doubts.push(gap.doubt);
 
-  const isWeighed = before !== undefined && branch === '4a seen by the read' && !ahead;
+  // This branch keeps the quantity that the read showed.
+  const isWeighed = branch === '4a seen by the read' && !ahead;
   return {
     branch,
     level: staysOpen ? { ...outcome.level, unexplainedAtMs: atMs } : outcome.level,
     variant: {
       ...variant,
       eventAtMs: Math.max(variant.eventAtMs, atMs),
-      lookupAtMs: judgeLookup(rows, outcome, change, {
+      lookupAtMs: judgeLookup(rows, change, {
         atMs,
         futureDated,
         ahead,
@@ -115,7 +116,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
     total,
     latenessMs,
     dateContradictions: isWeighed
-      ? weighDate(bounds, before, change, atMs).dateContradictions
+      ? weighDate(bounds, outcome.level, change, atMs).dateContradictions
       : state.dateContradictions,
     offset,
   };
@@ -145,26 +146,24 @@ function judgeTotalMove(
   const shown = before?.goneAtMs === null ? before : undefined;
   const countedQty = shown === undefined || isInTotal(shown) ? old : shown.qty;
   const moveQty = after.qty - countedQty;
-  if (moveQty === 0 && shown?.qty === after.qty) return null;
-  const isExplained = moveQty === 0 || moveQty === after.qty - (shown?.qty ?? 0);
+  if (moveQty === 0) return null;
+  const isExplained = moveQty === after.qty - (shown?.qty ?? 0);
   return { oldQty: total, newQty: total + moveQty, isExplained };
 }
 
 /** @returns when to search the catalogue for the variant; null if no search is needed. */
 function judgeLookup(
   { variant, levels }: ChangedRows,
-  { branch, level }: ChangeOutcome,
   change: StockChange,
   context: Pick<ChangeContext, 'atMs' | 'futureDated' | 'ahead'> & { readonly isDoubted: boolean },
 ): number | null {
   if (variant.lookupAtMs !== null) return variant.lookupAtMs;
   if (context.isDoubted && variant.productId === null) return context.atMs;
-  if (branch !== 'gone, uncertain' || !hasMoved(variant, [...levels(), level], change, context)) return null;
-  return context.atMs + MOVED_LOOKUP_MS;
+  return hasMoved(variant, levels, change, context) ? context.atMs + MOVED_LOOKUP_MS : null;
 }
 
 /** The doubts ask for a read of the variant's product; a variant without one is searched for instead. */
 export function asksForRead({ doubts }: ChangeVerdict, before: Variant): boolean {
-  // The catalogue is being searched for a variant whose old product was already read.
-  return doubts.length > 0 && before.productId !== null && !isBeingLookedUp(before);
+  // A removed variant that is being searched for keeps its old product, whose read cannot settle the doubts.
+  return doubts.length > 0 && before.productId !== null && before.lookupAtMs === null;
 }

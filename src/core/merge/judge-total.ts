@@ -32,7 +32,7 @@ export function judgeTotal(
   if (read.superseded || (concurrent && oldQty !== null && oldQty !== newQty)) {
     return { variant, moved: null, isTrusted: true, isDoubted };
   }
-  const isExplained = newQty - (oldQty ?? 0) === explainedQty && (oldQty !== null || seen.levels !== null);
+  const isExplained = seen.levels !== null && newQty - (oldQty ?? 0) === explainedQty;
   return {
     variant: {
       ...variant,

@@ -1,5 +1,6 @@
 /** Changes that name removed rows (docs/architecture.md#removals). Reads that show them: merge-read.ts. */
 import type { StockChange } from '../input.ts';
+import { EARLIEST_MS } from '../limits.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import { withEvent, withValue, type ChangeContext, type ChangeOutcome } from './change-outcome.ts';
 
@@ -8,7 +9,7 @@ import { withEvent, withValue, type ChangeContext, type ChangeOutcome } from './
  * to set it; with constant changes, every read is.
  */
 function isShownSinceRemoval({ goneAtMs, verifiedAtMs }: StockLevel): boolean {
-  return goneAtMs !== null && verifiedAtMs !== null && verifiedAtMs > goneAtMs;
+  return goneAtMs !== null && (verifiedAtMs ?? EARLIEST_MS) > goneAtMs;
 }
 
 type Stamp = Pick<ChangeContext, 'futureDated' | 'ahead'>;
@@ -63,22 +64,17 @@ export function mergeIntoTombstone(
   };
 }
 
-/** A change newer than the removal named it, so reading its old product cannot settle that. */
-export function isBeingLookedUp({ goneAtMs, productId, lookupAtMs }: Variant): boolean {
-  return goneAtMs !== null && productId !== null && lookupAtMs !== null;
-}
-
 /**
  * A change certainly newer than the removal shows that the variant lives, in another product.
- * @param levels all levels of the variant: a new warehouse has no window of its own.
+ * @param levels all levels that the variant had: a new warehouse has no window of its own.
  */
 export function hasMoved(
   variant: Variant,
-  levels: readonly StockLevel[],
+  levels: () => readonly StockLevel[],
   change: StockChange,
   stamp: Stamp,
 ): boolean {
   if (variant.goneAtMs === null) return false;
-  const readHiMs = Math.max(...levels.map((level) => level.readHiMs));
+  const readHiMs = Math.max(...levels().map((level) => level.readHiMs));
   return isNewerThanRemoval({ readHiMs }, change, stamp);
 }
