@@ -1,22 +1,21 @@
 /** One row for each reason to read, and for each thing that a change moves (docs/architecture.md#changes). */
 import { expect, test } from 'vitest';
 import type { StockChange } from '../../../src/core/input.ts';
-import { EARLIEST_MS, GAPS_OF_A_LEVEL, MOVED_LOOKUP_MS } from '../../../src/core/limits.ts';
-import { asksForRead, judgeChange, type Doubt } from '../../../src/core/merge/judge-change.ts';
-import { unmappedVariant } from '../../../src/core/merge/unknown.ts';
-import type { Gap, StockLevel, Variant } from '../../../src/core/model.ts';
-import { change, PRODUCT, stockLevel, T0, VARIANT, WAREHOUSE } from '../builders.ts';
-import { MemoryTables } from '../memory-tables.ts';
-
-const AT = T0 + 60_000;
-const INBOX_SEQ = 7;
-
-const variant = (over: Partial<Variant> = {}): Variant => ({
-  ...unmappedVariant(VARIANT, 'S-100'),
-  productId: PRODUCT,
-  availableQty: 50,
-  ...over,
-});
+import { EARLIEST_MS, GAPS_OF_A_LEVEL } from '../../../src/core/limits.ts';
+import { asksForRead, type Doubt } from '../../../src/core/merge/judge-change.ts';
+import type { Gap, MirrorStateRow } from '../../../src/core/model.ts';
+import { change, stockLevel, T0, VARIANT, WAREHOUSE } from '../builders.ts';
+import {
+  AT,
+  futureDated,
+  INBOX_SEQ,
+  judge,
+  next,
+  sameClocks,
+  stampedAhead,
+  variant,
+  type Known,
+} from './judge-one-change.ts';
 
 const gap = (over: Partial<Gap> = {}): Gap => ({
   variantId: VARIANT,
@@ -29,30 +28,10 @@ const gap = (over: Partial<Gap> = {}): Gap => ({
   ...over,
 });
 
-interface Known {
-  readonly level?: StockLevel | undefined;
-  readonly variant?: Variant;
-  readonly gaps?: readonly Gap[];
-}
-
-function judge(known: Known, delivered: StockChange) {
-  const level = 'level' in known ? known.level : stockLevel();
-  return judgeChange(
-    {
-      state: new MemoryTables().state(),
-      level,
-      variant: known.variant ?? variant(),
-      gaps: () => known.gaps ?? [],
-      levels: () => (level === undefined ? [] : [level]),
-    },
-    delivered,
-    { inboxSeq: INBOX_SEQ, atMs: AT },
-  );
-}
-
-const next = change({ old: 5, new: 4, updateTimeMs: AT });
 const broken = change({ old: 6, new: 4, updateTimeMs: AT });
 const late = change({ old: 5, new: 8, updateTimeMs: T0 - 1 });
+const repeated = change({ old: 4, new: 5 });
+const lateReturn = change({ old: 3, new: 5, updateTimeMs: T0 - 1 });
 
 test.each<[rule: string, known: Known, delivered: StockChange, doubts: readonly Doubt[]]>([
   ['a change that follows', {}, next, []],
@@ -69,6 +48,26 @@ test.each<[rule: string, known: Known, delivered: StockChange, doubts: readonly 
     next,
     ['perhaps in the total'],
   ],
+  ['a repeated change, which moves no total', { variant: variant({ totalHiMs: AT }) }, repeated, []],
+  [
+    'a change stamped ahead, of a level that a read has shown',
+    { state: sameClocks, level: stockLevel({ readHiMs: T0 }) },
+    stampedAhead,
+    ['order unknown'],
+  ],
+  ['a change stamped ahead, of a level that no read has shown', { state: sameClocks }, stampedAhead, []],
+  [
+    'a change stamped ahead, of a total that was read without levels',
+    { state: sameClocks, variant: variant({ totalHiMs: T0 }) },
+    stampedAhead,
+    ['perhaps in the total'],
+  ],
+  [
+    'a change that follows in a level that lacks a part of its total',
+    { level: stockLevel({ unexplainedAtMs: T0 }) },
+    next,
+    [],
+  ],
   [
     'a broken chain of a level that lacks a part of its total',
     { level: stockLevel({ unexplainedAtMs: T0 }) },
@@ -78,7 +77,7 @@ test.each<[rule: string, known: Known, delivered: StockChange, doubts: readonly 
   [
     'a repeated change of a level that lacks a part of its total',
     { level: stockLevel({ unexplainedAtMs: T0 }) },
-    change({ old: 4, new: 5 }),
+    repeated,
     ['level open'],
   ],
   ['a broken chain', {}, broken, []],
@@ -101,6 +100,18 @@ test.each<[rule: string, known: Known, delivered: StockChange, doubts: readonly 
     ['order unknown', 'no gap fits'],
   ],
   ['a late change that closes a gap', { gaps: [gap()] }, late, ['order unknown']],
+  [
+    'a late change that the last read saw, leading to the quantity',
+    { level: stockLevel({ readLoMs: T0 }) },
+    lateReturn,
+    [],
+  ],
+  [
+    'a late change that the last read may have missed, leading to the quantity',
+    { level: stockLevel({ readLoMs: T0 - 1 }) },
+    lateReturn,
+    ['no gap fits'],
+  ],
 ])('%s: reads for %j', (_, known, delivered, doubts) => {
   const verdict = judge(known, delivered);
   expect(verdict.doubts).toEqual(doubts);
@@ -145,6 +156,13 @@ test.each<[rule: string, known: Known, delivered: StockChange, total: object | n
     broken,
     { oldQty: 50, newQty: 48, isExplained: false },
   ],
+  [
+    'contains that loss, though the quantity of the level stays',
+    { level: stockLevel({ unexplainedAtMs: T0 }) },
+    change({ old: 6, new: 5, updateTimeMs: AT }),
+    { oldQty: 50, newQty: 49, isExplained: false },
+  ],
+  ['stays if a new level starts with `old` = `new`', { level: undefined }, change({ old: 5, new: 5 }), null],
   ['stays if the quantity stays', {}, change({ old: 6, new: 5, updateTimeMs: AT }), null],
   ['stays unknown', { variant: variant({ availableQty: null }) }, next, null],
   ['stays if the change is not applied', {}, late, null],
@@ -152,48 +170,10 @@ test.each<[rule: string, known: Known, delivered: StockChange, total: object | n
   const verdict = judge(known, delivered);
   expect(verdict.total).toEqual(total);
   const before = known.variant ?? variant();
-  expect(verdict.variant.availableQty).toBe(verdict.total?.newQty ?? before.availableQty);
-});
-
-const gone = stockLevel({ goneAtMs: T0 + 1_000, readLoMs: T0, readHiMs: T0 + 2_000 });
-
-test.each<[rule: string, known: Known, delivered: StockChange, lookupAtMs: number | null]>([
-  ['without a product', { variant: variant({ productId: null }) }, next, null],
-  ['without a product, in doubt', { variant: variant({ productId: null }), level: undefined }, next, AT],
-  [
-    'that is being searched for',
-    { variant: variant({ productId: null, lookupAtMs: T0 }), level: undefined },
-    next,
-    T0,
-  ],
-  [
-    'removed, after a newer change',
-    { variant: variant({ goneAtMs: T0 }), level: gone },
-    next,
-    AT + MOVED_LOOKUP_MS,
-  ],
-  [
-    'removed, after a change in the window of the read',
-    { variant: variant({ goneAtMs: T0 }), level: gone },
-    change({ old: 5, new: 4, updateTimeMs: T0 + 2_000 }),
-    null,
-  ],
-])('a variant %s is searched for at %s', (_, known, delivered, lookupAtMs) => {
-  expect(judge(known, delivered).variant).toMatchObject({ lookupAtMs, eventAtMs: AT });
-});
-
-test('does not read the old product of a removed variant that is being searched for', () => {
-  const known = variant({ goneAtMs: T0, lookupAtMs: T0 });
-  const verdict = judge({ variant: known, level: gone }, next);
-  expect([verdict.doubts, asksForRead(verdict, known)]).toEqual([['order unknown'], false]);
-});
-
-test.each([
-  ['pulled', 'gone, shown again', 4],
-  ['own', 'gone, uncertain', 5],
-] as const)('a removed level of a variant of the kind %s: %s', (kind, branch, qty) => {
-  const verdict = judge({ variant: variant({ kind }), level: gone }, next);
-  expect(verdict).toMatchObject({ branch, level: { qty, onHandAsOfMs: null } });
+  expect(verdict.variant).toMatchObject({
+    availableQty: verdict.total?.newQty ?? before.availableQty,
+    asOfMs: total === null ? before.asOfMs : delivered.updateTimeMs,
+  });
 });
 
 test('leaves a level open if a total without levels hides the order of its changes', () => {
@@ -205,8 +185,26 @@ test('leaves a level open if a total without levels hides the order of its chang
 
 test('learns the clocks only from stamps that are not ahead', () => {
   expect(judge({}, next).offset.offsetFloorMs).toBe(0);
-  const ahead = change({ old: 5, new: 4, updateTimeMs: AT + 400_000 });
-  expect(judge({}, ahead).offset.offsetFloorMs).toBeNull();
-  expect(judge({}, ahead).level.eventTimeMs).toBe(T0);
-  expect(judge({ level: undefined }, ahead).level.eventTimeMs).toBe(EARLIEST_MS);
+  expect(judge({}, futureDated).offset.offsetFloorMs).toBeNull();
+  expect(judge({}, futureDated).level.eventTimeMs).toBe(T0);
+  expect(judge({ level: undefined }, futureDated).level.eventTimeMs).toBe(EARLIEST_MS);
+});
+
+test.each<[when: string, state: Partial<MirrorStateRow>, latenessMs: number]>([
+  ['by the promptest delivery of the hour', { offsetFloorMs: 5_000, offsetWindowStartMs: AT }, 3_000],
+  ['before any stamp that is not ahead', sameClocks, 1_500],
+])('learns how late a change out of order is %s', (_, state, latenessMs) => {
+  const level = stockLevel({ eventTimeMs: AT + 4_000 });
+  expect(judge({ state, level }, change({ old: 7, new: 6, updateTimeMs: AT + 2_000 })).latenessMs).toBe(
+    latenessMs,
+  );
+});
+
+test('weighs the Date only by a change that, by this Date, the last read saw', () => {
+  const state = { dateContradictions: 1 };
+  const readAtMs = AT - 5_000;
+  const seen = judge({ state, level: stockLevel({ readAtMs, readLoMs: AT + 1 }) }, next);
+  expect([seen.branch, seen.dateContradictions]).toEqual(['4a seen by the read', 2]);
+  const follows = judge({ state, level: stockLevel({ readAtMs, readLoMs: AT }) }, next);
+  expect([follows.branch, follows.dateContradictions]).toEqual(['4c follows', 1]);
 });
