@@ -220,8 +220,13 @@ function differsFromRead({ before, level, overwritten }: LevelVerdict): boolean 
   return overwritten !== null || before?.missingAtMs !== level?.missingAtMs;
 }
 
-function explained({ level, overwritten }: LevelVerdict): number {
-  return level === null || overwritten === null ? 0 : level.qty - (overwritten.oldQty ?? 0);
+/** How far the read moves the sum of the variant's live levels. */
+function explained({ before, level }: LevelVerdict): number {
+  return liveQty(level) - liveQty(before);
+}
+
+function liveQty(level: StockLevel | null | undefined): number {
+  return level?.goneAtMs === null ? level.qty : 0;
 }
 
 /** Removed with the variant, not before it, and not by a change of its kind. */
