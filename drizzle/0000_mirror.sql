@@ -233,6 +233,7 @@ CREATE INDEX `variants_product` ON `variants` (`product_id`);--> statement-break
 CREATE INDEX `variants_sku` ON `variants` (`sku`);--> statement-breakpoint
 CREATE INDEX `variants_change_seq` ON `variants` (`change_seq`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_sold_as_total` ON `variants` (`change_seq`) WHERE sold_as_total = 1 AND gone_at_ms IS NULL;--> statement-breakpoint
+CREATE INDEX `variants_sold_as_total_id` ON `variants` (`variant_id`) WHERE sold_as_total = 1 AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_lookup` ON `variants` (`lookup_at_ms`) WHERE lookup_at_ms IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `variants_missing` ON `variants` (`missing_at_ms`) WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE TABLE `warehouse_names` (

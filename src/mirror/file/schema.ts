@@ -94,9 +94,13 @@ export const variants = sqliteTable(
     index('variants_change_seq')
       .on(t.changeSeq)
       .where(sql`gone_at_ms IS NULL`),
-    // A follower of `mirror_sellable` by number would otherwise examine every variant after its position.
+    // Who reads `mirror_sellable` in the order of numbers, or page by page in that of ids, would otherwise examine every
+    // variant after the position.
     index('variants_sold_as_total')
       .on(t.changeSeq)
+      .where(sql`sold_as_total = 1 AND gone_at_ms IS NULL`),
+    index('variants_sold_as_total_id')
+      .on(t.variantId)
       .where(sql`sold_as_total = 1 AND gone_at_ms IS NULL`),
     index('variants_lookup')
       .on(t.lookupAtMs)
