@@ -4,7 +4,9 @@ import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { plannedOnce } from '../../src/sqlite/prepared.ts';
 import { beat, createLargeMirror, productId, skuOf, variantId, variantsOf } from './large-mirror.ts';
 
-type Shape = 'key' | 'SKU' | 'number';
+const SHAPES = ['key', 'SKU', 'number', 'page'] as const;
+
+type Shape = (typeof SHAPES)[number];
 
 interface Measured {
   /** Processor time of `mirror_sellable` divided by that of `mirror_stock`. */
@@ -18,9 +20,10 @@ const CONDITIONS: Readonly<Record<Shape, string>> = {
   key: 'variant_id = ? AND warehouse_id = ?',
   SKU: 'sku = ?',
   number: 'change_seq > ? ORDER BY change_seq LIMIT 1000',
+  page: 'variant_id >= ? ORDER BY variant_id, warehouse_id LIMIT 1000',
 };
 const ROUNDS = 5;
-const PER_ROUND: Readonly<Record<Shape, number>> = { key: 2_000, SKU: 2_000, number: 20 };
+const PER_ROUND: Readonly<Record<Shape, number>> = { key: 2_000, SKU: 2_000, number: 20, page: 20 };
 const TRUST_ROUNDS = 20;
 
 export function measureReaders(path: string, levels: number): Measured {
@@ -31,6 +34,7 @@ export function measureReaders(path: string, levels: number): Measured {
     const args = (shape: Shape, i: number): readonly unknown[] => {
       const variant = (i * 7_919) % variantsOf(levels);
       if (shape === 'key') return [variantId(variant), '702'];
+      if (shape === 'page') return [variantId(variant)];
       if (shape === 'SKU') return [skuOf(variant)];
       return [(i * 7_919_000) % (levels - 1_000)];
     };
@@ -42,9 +46,9 @@ export function measureReaders(path: string, levels: number): Measured {
       for (let i = 0; i < PER_ROUND[shape]; i += 1) query.all(...args(shape, i));
       return processorUs(used) / PER_ROUND[shape];
     };
-    const ratios = { key: 0, SKU: 0, number: 0 };
-    const stockUs = { key: 0, SKU: 0, number: 0 };
-    for (const shape of ['key', 'SKU', 'number'] as const) {
+    const ratios = { key: 0, SKU: 0, number: 0, page: 0 };
+    const stockUs = { key: 0, SKU: 0, number: 0, page: 0 };
+    for (const shape of SHAPES) {
       const rounds: { readonly stock: number; readonly ratio: number }[] = [];
       // The first round warms up.
       for (let round = 0; round <= ROUNDS; round += 1) {
