@@ -1,42 +1,51 @@
 import { describe, expect, test } from 'vitest';
 import {
+  isAhead,
   isFutureDated,
   lowWatermarkMs,
   observeArrival,
   offsetFloorMs,
   readWindow,
+  weighDate,
   type OffsetFloor,
 } from '../../../src/core/merge/clock-bounds.ts';
 import {
   DATE_CONTRADICTIONS,
   EARLIEST_MS,
   LATEST_MS,
+  LONG_AFTER_READ_MS,
   OFFSET_WINDOW_MS,
   PROMPT_MS,
 } from '../../../src/core/limits.ts';
-import { T0 } from '../builders.ts';
+import { change, T0 } from '../builders.ts';
 
 const UNKNOWN: OffsetFloor = { offsetWindowStartMs: 0, offsetFloorMs: null, offsetFloorPreviousMs: null };
 
 describe('the lower bound of the offset', () => {
   test.each<[number | null, number | null, number | null]>([
     [null, null, null],
-    [5, null, 5],
-    [null, 5, 5],
-    [5, 7, 7],
-    [7, 5, 7],
+    [-5, null, -5],
+    [null, -5, -5],
+    [-7, -5, -5],
+    [-5, -7, -5],
   ])('of this window %s and the one before %s is %s', (offsetFloor, previous, floor) => {
     expect(
       offsetFloorMs({ offsetWindowStartMs: 0, offsetFloorMs: offsetFloor, offsetFloorPreviousMs: previous }),
     ).toBe(floor);
   });
 
-  test('rises with a prompter arrival and stays with a later one', () => {
+  test('rises with a prompter arrival and stays with any other', () => {
     const first = observeArrival(UNKNOWN, T0 - 300, T0);
     expect(first).toEqual({ offsetWindowStartMs: T0, offsetFloorMs: -300, offsetFloorPreviousMs: null });
     const prompter = observeArrival(first, T0 + 950, T0 + 1_000);
     expect(prompter.offsetFloorMs).toBe(-50);
     expect(observeArrival(prompter, T0 + 1_000, T0 + 2_000)).toBe(prompter);
+    expect(observeArrival(prompter, T0 + 1_950, T0 + 2_000)).toBe(prompter);
+  });
+
+  test('is learnt again within its window after it was forgotten', () => {
+    const forgotten = { ...UNKNOWN, offsetWindowStartMs: T0 };
+    expect(observeArrival(forgotten, T0 + 700, T0 + 1_000).offsetFloorMs).toBe(-300);
   });
 
   test('outlives its window by one more, then is forgotten', () => {
@@ -50,6 +59,13 @@ describe('the lower bound of the offset', () => {
       offsetFloorPreviousMs: 0,
     });
     expect(observeArrival(first, T0, T0 + 2 * OFFSET_WINDOW_MS).offsetFloorPreviousMs).toBeNull();
+  });
+
+  test('several changes of one delivery open one window', () => {
+    const before = observeArrival(UNKNOWN, T0 - 50, T0);
+    const arrivedAtMs = T0 + OFFSET_WINDOW_MS;
+    const first = observeArrival(before, arrivedAtMs - 300, arrivedAtMs);
+    expect(observeArrival(first, arrivedAtMs - 400, arrivedAtMs).offsetFloorPreviousMs).toBe(-50);
   });
 
   test('a clock that was set back opens a new window', () => {
@@ -74,6 +90,49 @@ test.each<[string, number | null, number | null, number, boolean]>([
 ])('a future-dated change: %s', (_name, ...[offsetCeilingMs, floor, updateTimeMs, futureDated]) => {
   const known = { ...UNKNOWN, offsetFloorMs: floor, offsetCeilingMs };
   expect(isFutureDated(updateTimeMs, T0, known)).toBe(futureDated);
+});
+
+test.each<[string, number | null, number, boolean]>([
+  ['no answer had a Date', null, T0 + 60_000, false],
+  ['at most the skew between nodes', -300, T0 - 300 + 1_000, false],
+  ['1 ms more', -300, T0 - 300 + 1_001, true],
+])('a change stamped ahead of its arrival: %s', (_name, offsetCeilingMs, updateTimeMs, ahead) => {
+  expect(isAhead(updateTimeMs, T0, { offsetCeilingMs })).toBe(ahead);
+});
+
+describe('weighs a change that predates a read of 5 by its Date', () => {
+  const bounds = { ...UNKNOWN, offsetFloorMs: -50, dateContradictions: 1 };
+  const level = { qty: 5, readAtMs: T0 };
+  const PROMPT = -50 - 1_000;
+  const LATE = PROMPT - 1;
+  const SOON = LONG_AFTER_READ_MS - 1;
+
+  test.each<[verdict: string, old: number, to: number, stampMs: number, afterReadMs: number, count: number]>([
+    ['prompt and from the value read: came after the read', 5, 4, PROMPT, SOON, 2],
+    ['prompt but from another value: no proof', 6, 4, PROMPT, SOON, 1],
+    ['not prompt: no proof', 5, 4, LATE, SOON, 1],
+    ['to the value read: the read saw it', 6, 5, LATE, SOON, 0],
+    ['to the value read, promptly: the read saw it', 6, 5, PROMPT, SOON, 0],
+    ['to the value read, late, long after the read: the read saw it', 6, 5, LATE, LONG_AFTER_READ_MS, 0],
+    ['to the value read, promptly, long after the read: no proof', 6, 5, PROMPT, LONG_AFTER_READ_MS, 1],
+  ])('%s', (...[, old, to, stampMs, afterReadMs, dateContradictions]) => {
+    const arrivedAtMs = T0 + afterReadMs;
+    const weighed = change({ old, new: to, updateTimeMs: arrivedAtMs + stampMs });
+    expect(weighDate(bounds, level, weighed, arrivedAtMs)).toEqual({ dateContradictions });
+  });
+
+  test('no change is prompt while nothing is known about arrivals', () => {
+    const prompt = change({ old: 5, new: 4, updateTimeMs: T0 });
+    expect(weighDate({ ...bounds, offsetFloorMs: null }, level, prompt, T0)).toEqual({
+      dateContradictions: 1,
+    });
+  });
+
+  test('the count ends at the one that drops the Date', () => {
+    const dropped = { ...bounds, dateContradictions: DATE_CONTRADICTIONS };
+    const prompt = change({ old: 5, new: 4, updateTimeMs: T0 });
+    expect(weighDate(dropped, level, prompt, T0)).toEqual({ dateContradictions: DATE_CONTRADICTIONS });
+  });
 });
 
 describe('the window of a read', () => {
@@ -122,15 +181,33 @@ describe('the window of a read', () => {
     expect(readWindow(ahead, -50, DATE_CONTRADICTIONS - 1)).toMatchObject({ ceilingMs: 600_900 });
   });
 
+  // The floor of -50 allows answers 2 s ahead of it, and the clock of their node 1 s more.
+  const AGREES_UP_TO = read.receivedAtMs - 50 + PROMPT_MS + 1_000;
+  test.each<[string, number | null, number | null, number]>([
+    ['agrees with the arrivals', AGREES_UP_TO, -50, 0],
+    ['is still 1 ms too far ahead of them', AGREES_UP_TO + 1, -50, DATE_CONTRADICTIONS],
+    ['is omitted', null, -50, DATE_CONTRADICTIONS],
+    ['cannot be compared with any arrival', T0, null, DATE_CONTRADICTIONS],
+  ])('a Date that was dropped and %s', (_name, serverDateMs, floorMs, dateContradictions) => {
+    const window = readWindow({ ...read, serverDateMs }, floorMs, DATE_CONTRADICTIONS);
+    expect(window.dateContradictions).toBe(dateContradictions);
+  });
+
   test('bounds up to the skew between nodes apart do not contradict', () => {
     expect(readWindow({ ...read, serverDateMs: T0 }, 1_900).contradicts).toBe(false);
   });
 
-  test.each([
+  test('arrivals alone contradict nothing, however far the clocks are apart', () => {
+    expect(readWindow(read, 3_600_000).contradicts).toBe(false);
+  });
+
+  const SET_BACK = { ...read, receivedAtMs: read.sentAtMs - 1 };
+  test.each<[string, Parameters<typeof readWindow>[0], number | null, number?]>([
     ['bounds further apart', { ...read, serverDateMs: T0 }, 1_901],
-    ['an own clock set back under way', { ...read, receivedAtMs: read.sentAtMs - 1 }, null],
-  ])('%s contradict: not bounded', (_name, contradictory, floor) => {
-    expect(readWindow(contradictory, floor)).toMatchObject({
+    ['an own clock set back under way', SET_BACK, null],
+    ['an own clock set back while the Date was dropped', SET_BACK, -50, DATE_CONTRADICTIONS],
+  ])('%s contradict: not bounded', (_name, contradictory, floor, contradictions) => {
+    expect(readWindow(contradictory, floor, contradictions)).toMatchObject({
       loMs: EARLIEST_MS,
       hiMs: LATEST_MS,
       contradicts: true,
