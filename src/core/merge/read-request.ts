@@ -4,7 +4,6 @@ import {
   CONFLICT_PAUSE_MIN_MS,
   CONFLICT_READS,
   CONFLICT_ROW_MS,
-  EARLIEST_MS,
   HELD_MS,
   OVERTAKEN_PAUSE_MAX_MS,
   OVERTAKEN_READS,
@@ -60,7 +59,7 @@ export function isConflict(reason: Reason): reason is 'conflict' | 'overtaken' {
   return reason === 'conflict' || reason === 'overtaken';
 }
 
-export function conflictPauseMs(reads: number, reason: 'conflict' | 'overtaken' = 'conflict'): number {
+export function conflictPauseMs(reads: number, reason: 'conflict' | 'overtaken'): number {
   if (reads < CONFLICT_READS) return 0;
   // Nothing contradicts an overtaken read: once the changes stop, the next one settles it.
   const longestMs = reason === 'overtaken' ? OVERTAKEN_PAUSE_MAX_MS : CONFLICT_PAUSE_MAX_MS;
@@ -71,7 +70,7 @@ export function conflictPauseMs(reads: number, reason: 'conflict' | 'overtaken' 
 export function pauseEndsAtMs(product: Product, reason: Reason, atMs: number): number {
   const pauseMs = isConflict(reason) ? conflictPauseMs(product.conflictReads, reason) : 0;
   // The clock may have been set back since the last read.
-  return pauseMs === 0 ? EARLIEST_MS : Math.min(product.readUntilMs, atMs) + pauseMs;
+  return Math.min(product.readUntilMs, atMs) + pauseMs;
 }
 
 /** @returns the reads for conflicts in a row after `read`, which came while `standing` did. */

@@ -7,6 +7,7 @@ import {
   conflictReadsAfter,
   isMet,
   mergeRequests,
+  pauseEndsAtMs,
 } from '../../../src/core/merge/read-request.ts';
 import { unreadProduct } from '../../../src/core/merge/unknown.ts';
 import { PRODUCT, T0 } from '../builders.ts';
@@ -61,6 +62,15 @@ describe('a new request', () => {
     expect(mergeRequests(standing, request('dead_letter')).reason).toBe('conflict');
   });
 
+  test.each<[standing: Reason, added: Reason, reason: Reason]>([
+    ['overtaken', 'conflict', 'conflict'],
+    ['conflict', 'overtaken', 'conflict'],
+    ['overtaken', 'derived', 'overtaken'],
+    ['derived', 'conflict', 'derived'],
+  ])('of the same priority, %s before %s: %s', (standing, added, reason) => {
+    expect(mergeRequests(mergeRequests(undefined, request(standing)), request(added)).reason).toBe(reason);
+  });
+
   test('that is older than the open one does not move it back', () => {
     const standing = mergeRequests(undefined, request('derived', T0 + 500));
     expect(mergeRequests(standing, request('derived', T0))).toMatchObject({
@@ -104,24 +114,70 @@ describe('a read meets a request', () => {
   });
 });
 
-test('pauses overtaken conflict reads for up to 32 s and settled ones for up to 15 minutes', () => {
-  const countOf = (
-    outcome: 'met' | 'overtaken',
-    conflictReads = 0,
-    afterMs = conflictPauseMs(conflictReads),
+test.each<[reads: number, conflict: number, overtaken: number]>([
+  [2, 0, 0],
+  [3, 4_000, 4_000],
+  [5, 16_000, 16_000],
+  [6, 32_000, 30_000],
+  [99, 15 * 60_000, 30_000],
+])('after %i conflicts in a row, pauses %i ms, or %i ms if changes overtook them', (reads, ...pauses) => {
+  expect([conflictPauseMs(reads, 'conflict'), conflictPauseMs(reads, 'overtaken')]).toEqual(pauses);
+});
+
+describe('the pause after a product’s conflicts', () => {
+  const product = { ...unreadProduct(PRODUCT), readUntilMs: T0, conflictReads: 9 };
+
+  test.each<[Reason, endsAtMs: number]>([
+    ['conflict', T0 + 256_000],
+    ['overtaken', T0 + 30_000],
+    ['derived', T0],
+  ])('delays a request for the reason %s', (reason, endsAtMs) => {
+    expect(pauseEndsAtMs(product, reason, T0 + 1_000)).toBe(endsAtMs);
+  });
+
+  test('begins now if the clock was set back since the last answer', () => {
+    expect(pauseEndsAtMs(product, 'conflict', T0 - 3_600_000)).toBe(T0 - 3_600_000 + 256_000);
+  });
+});
+
+describe('counts conflicts in a row after a read', () => {
+  const MET_MS = 2_000;
+  const OVERTAKEN_MS = 1_999;
+  const product = { ...unreadProduct(PRODUCT), readAtMs: T0, readUntilMs: T0 + 50 };
+
+  /** @param sentAfterMs after the last answer. */
+  const countAfter = (
+    reads: number,
+    reason: Reason | null,
+    sentAfterMs: number,
+    madeBeforeMs = MET_MS,
   ): number => {
-    const product = { ...unreadProduct('1'), conflictReads, readAtMs: T0, readUntilMs: T0 };
-    const sentAtMs = T0 + 3_000 + afterMs;
-    const madeAtMs = outcome === 'met' ? sentAtMs - 2_000 : sentAtMs - 1_999;
-    const standing = mergeRequests(undefined, request('conflict', madeAtMs));
-    return conflictReadsAfter(product, standing, { sentAtMs });
+    const sentAtMs = product.readUntilMs + sentAfterMs;
+    const standing =
+      reason === null ? undefined : mergeRequests(undefined, request(reason, sentAtMs - madeBeforeMs));
+    return conflictReadsAfter({ ...product, conflictReads: reads }, standing, { sentAtMs });
   };
-  const after100 = (outcome: 'met' | 'overtaken'): number =>
-    Array.from({ length: 100 }).reduce<number>((reads) => countOf(outcome, reads), 0);
-  expect(conflictPauseMs(after100('overtaken'))).toBe(32_000);
-  expect(conflictPauseMs(after100('met'))).toBe(15 * 60_000);
-  // Also after contradictions that had made the pauses long.
-  expect(conflictPauseMs(after100('met'), 'overtaken')).toBe(30_000);
-  expect(countOf('overtaken', 9)).toBe(9);
-  expect(countOf('met', 9, 2 * conflictPauseMs(9))).toBe(1);
+
+  test.each<[when: string, reads: number, reason: Reason | null, sentAfterMs: number, count: number]>([
+    ['nothing requested it', 4, null, 60_000, 3],
+    ['nothing requested it, and there were none', 0, null, 60_000, 0],
+    ['another reason requested it', 4, 'derived', 60_000, 3],
+    ['the pause is over', 4, 'conflict', 8_000, 5],
+    ['the pause is not over', 4, 'conflict', 7_999, 4],
+    ['twice the pause is over', 9, 'conflict', 512_000 - 50, 1],
+    ['twice the pause is not over', 9, 'conflict', 512_000 - 51, 10],
+    ['a minute is over, which is more than twice the pause', 4, 'conflict', 60_000 - 50, 1],
+    ['a minute is not over', 4, 'conflict', 60_000 - 51, 5],
+    ['changes overtook the last one', 5, 'overtaken', 30_000, 6],
+    ['changes overtook the last one, at the longest pause', 6, 'overtaken', 30_000, 6],
+  ])('%s: %i, %s, %i ms after the last read', (...[, reads, reason, sentAfterMs, count]) => {
+    expect(countAfter(reads, reason, sentAfterMs)).toBe(count);
+  });
+
+  test('a conflict that changes overtook lengthens no pause beyond 32 s', () => {
+    expect(countAfter(5, 'conflict', 16_000, OVERTAKEN_MS)).toBe(6);
+    expect(countAfter(6, 'conflict', 32_000, OVERTAKEN_MS)).toBe(6);
+    // Also after contradictions that had made the pauses long.
+    expect(countAfter(9, 'conflict', 256_000, OVERTAKEN_MS)).toBe(9);
+  });
 });
