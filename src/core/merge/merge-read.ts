@@ -140,7 +140,7 @@ function agreed(level: StockLevel, seen: LevelSnapshot, read: ReadContext): Stoc
   return {
     ...withOnHand(level, seen, read),
     readHiMs: Math.max(level.readHiMs, read.hiMs),
-    verifiedAtMs: level.verifiedAtMs === null ? read.sentAtMs : Math.max(level.verifiedAtMs, read.sentAtMs),
+    verifiedAtMs: Math.max(level.verifiedAtMs ?? read.sentAtMs, read.sentAtMs),
     missingAtMs: missingAfter(level, read),
   };
 }

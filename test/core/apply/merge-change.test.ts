@@ -31,7 +31,10 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     ['it is future-dated', stockLevel(), [5, 6, -1, 'future-dated'], [5, 0], 'read'],
     ['as after a clock set back', readAround(0, 9), [5, 6, -1], [5, 0], 'read'],
   ],
-  '3 duplicate': [['the same again', stockLevel(), [4, 5, 0], [5, 0, 4, 1]]],
+  '3 duplicate': [
+    ['the same again', stockLevel(), [4, 5, 0], [5, 0, 4, 1]],
+    ['the same again, future-dated', stockLevel(), [4, 5, 0, 'future-dated'], [5, 0, 4, 1]],
+  ],
   '3 seen by the read': [
     ['the read agrees with it', readAround(1, 9), [4, 5, 0], [5, 0, 4, 1]],
     ['the read shows another value', readAround(1, 9), [5, 6, 0], [5, 0, 4, 1], 'read'],
@@ -48,10 +51,18 @@ const ROWS: Record<ChangeBranch, readonly Row[]> = {
     ['at the upper end of the window', readAround(-9, 0), [5, 7, 0], [7, 0, 4, 2], 'apply, read'],
     ['at the lower end of the window', readAround(0, 0), [5, 7, 0], [7, 0, 4, 2], 'apply, read'],
     ['two are known there already', stockLevel({ eventCount: 2 }), [5, 7, 0], [7, 0, 4, 3], 'apply, read'],
+    [
+      'two are known there, and it starts like the first',
+      stockLevel({ eventCount: 2, qty: 4 }),
+      [4, 6, 0],
+      [6, 0, 4, 3],
+      'apply, read',
+    ],
   ],
   '3 precedes': [['it ends where the known one starts', stockLevel(), [2, 4, 0], [5, 0, 2, 2]]],
   '3 order unknown': [
     ['neither end fits', stockLevel(), [8, 9, 0], [5, 0, 4, 2], 'read'],
+    ['it ends like the known one but starts elsewhere', stockLevel(), [3, 5, 0], [5, 0, 4, 2], 'read'],
     ['both ends fit: A→B and B→A', stockLevel(), [5, 4, 0], [5, 0, 4, 2], 'read'],
     ['the same again after another one', stockLevel({ eventCount: 2 }), [4, 5, 0], [5, 0, 4, 3], 'read'],
     ['again after a read took it back', readAround(-1, 9, { qty: 4 }), [4, 5, 0], [4, 0, 4, 2], 'read'],

@@ -55,6 +55,7 @@ const ROWS: Record<LevelBranch, readonly Row[]> = {
       3,
       { then: { qty: 3, ...isRead, verifiedAtMs: SENT, eventTimeMs: EARLIEST_MS, ...window }, old: null },
     ],
+    ['it holds nothing', undefined, 0, { then: { qty: 0, ...isRead }, old: null }],
   ],
   'superseded, unknown level': [
     ['a later read did not show it', undefined, 3, { then: null, asks: 'conflict' }, superseded],
