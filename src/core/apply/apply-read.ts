@@ -1,10 +1,10 @@
 /** Writes what is decided about the answer of a read (docs/architecture.md#reads). */
 import type { ProductSnapshot, ReadInput, VariantSnapshot } from '../input.ts';
-import { EARLIEST_MS, OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
+import { OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../limits.ts';
 import { offsetFloorMs, readWindow } from '../merge/clock-bounds.ts';
 import type { ShownVariant } from '../merge/judge-variant.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
-import { afterRead, conflictReadsAfter, isConflict, isMet, pauseEndsAtMs } from '../merge/read-request.ts';
+import { afterRead, conflictReadsAfter, isConflict, isMet } from '../merge/read-request.ts';
 import { unreadProduct } from '../merge/unknown.ts';
 import type { Product, ReadRequest } from '../model.ts';
 import { applyVariant, type Answer } from './apply-variant.ts';
@@ -22,22 +22,22 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
   const standing = tables.readRequest(input.productId);
   // Also a 404 for an unknown product is kept: a read that overlaps it may show the product as it was before.
   const product = answered(before ?? unreadProduct(input.productId), input, standing);
-  // The pauses of the requests below follow from this count.
-  if (before !== undefined && product.conflictReads !== before.conflictReads) tables.putProduct(product);
+  // The requests below count their pauses from this answer.
+  tables.putProduct(product);
   if (standing !== undefined) {
-    if (!read.superseded) settleReadRequest(work, standing, read);
-    else postpone(work, standing, before?.readAtMs ?? 0);
+    if (read.superseded) postpone(work, standing, product.readAtMs);
+    else settleReadRequest(work, standing, read);
   }
 
   const inConflict =
     standing !== undefined && (isConflict(standing.reason) || standing.reason === 'dead_letter');
   if (input.snapshot !== null) {
     applyPresent(work, { input, snapshot: input.snapshot, product, inConflict, read });
+  } else if (read.superseded) {
+    applySupersededAbsence(work, input, product);
   } else {
     applyAbsentProduct(work, product, read);
   }
-  if (read.superseded) applySuperseded(work, input, product);
-
   settleGaps(work, input.productId, read);
 }
 
@@ -55,11 +55,8 @@ function readContext(work: UnitOfWork, input: ReadInput, product: Product | unde
     work.report({ kind: 'clock_contradiction' });
     work.state = { ...work.state, offsetFloorMs: null, offsetFloorPreviousMs: null };
   }
-  const { ceilingMs, dateContradictions } = window;
-  if (ceilingMs !== null) {
-    work.state = { ...work.state, offsetCeilingMs: ceilingMs };
-    work.setDateContradictions(dateContradictions);
-  }
+  work.state = { ...work.state, offsetCeilingMs: window.ceilingMs ?? work.state.offsetCeilingMs };
+  work.setDateContradictions(window.dateContradictions);
   return {
     sentAtMs: input.sentAtMs,
     loMs: window.loMs,
@@ -69,15 +66,15 @@ function readContext(work: UnitOfWork, input: ReadInput, product: Product | unde
   };
 }
 
-/**
- * A read sent earlier may have been sampled later. Its rows
- * are judged one by one; a 404 requests another read.
- */
-function applySuperseded(work: UnitOfWork, input: ReadInput, product: Product): void {
-  work.tables.putProduct(product);
+/** A 404 to a read sent earlier may be newer than the product that the mirror shows. */
+function applySupersededAbsence(work: UnitOfWork, input: ReadInput, product: Product): void {
   const isEarlier = input.receivedAtMs + REPLICA_LAG_MS <= product.readAtMs;
-  if (input.snapshot !== null || product.goneAtMs !== null || isEarlier) return;
-  work.requestRead(product.productId, 'conflict', { atMs: Math.max(input.atMs, product.readUntilMs) });
+  if (product.goneAtMs === null && !isEarlier) requestSettlingRead(work, product);
+}
+
+/** The order of two answers is unknown: the next read must be sent a replica's lag after both. */
+function requestSettlingRead(work: UnitOfWork, { productId, readUntilMs }: Product): void {
+  work.requestRead(productId, 'conflict', { atMs: readUntilMs });
 }
 
 /** The answer may have been sampled at any time until its receipt. */
@@ -93,9 +90,7 @@ function answered(product: Product, input: ReadInput, standing: ReadRequest | un
 function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadContext): void {
   const rest = afterRead(standing, read);
   if (rest !== null) {
-    const product = work.tables.product(rest.productId);
-    const endsAtMs =
-      product === undefined ? EARLIEST_MS : pauseEndsAtMs(product, rest.reason, work.input.atMs);
+    const endsAtMs = work.pauseEndsAtMs(rest.productId, rest.reason);
     const pausedUntilMs = Math.min(endsAtMs, work.input.atMs + OVERTAKEN_PAUSE_MAX_MS);
     work.tables.putReadRequest({ ...rest, notBeforeMs: Math.max(rest.notBeforeMs, pausedUntilMs) });
     return;
@@ -111,7 +106,7 @@ function settleReadRequest(work: UnitOfWork, standing: ReadRequest, read: ReadCo
 
 /** The next read must be sent after the latest one, even if the host's clock was set back. */
 function postpone(work: UnitOfWork, standing: ReadRequest, readAtMs: number): void {
-  if (standing.notBeforeMs < readAtMs) work.tables.putReadRequest({ ...standing, notBeforeMs: readAtMs });
+  work.tables.putReadRequest({ ...standing, notBeforeMs: Math.max(standing.notBeforeMs, readAtMs) });
 }
 
 interface PresentProduct {
@@ -142,10 +137,9 @@ function applyPresent(
     verdict.kind === 'shown' ? [{ seen, ...verdict }] : [],
   );
   const isShownAgain = product.missingAtMs !== null || product.goneAtMs !== null;
-  // The order of two overlapping answers is unknown, and the
-  // merged one may be the older: read again without overlap.
+  // The merged one of two overlapping answers may be the older.
   if (read.overlaps && (renamed || isShownAgain || shown.some(({ differs }) => differs))) {
-    work.requestRead(productId, 'conflict', { atMs: Math.max(input.atMs, product.readUntilMs) });
+    requestSettlingRead(work, product);
   }
   writeAbsences(work, { productId, snapshot, absences: shown, read });
   for (const { seen, ...verdict } of shown) assertSum(seen, verdict, read);

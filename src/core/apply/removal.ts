@@ -141,7 +141,6 @@ function removeVariants(work: UnitOfWork, shown: ShownProduct, confirmed: readon
 }
 
 export function applyAbsentProduct(work: UnitOfWork, product: Product, read: ReadContext): void {
-  if (read.superseded) return;
   const { tables } = work;
   const { productId } = product;
   const answered: Product = { ...product, readAtMs: read.sentAtMs };

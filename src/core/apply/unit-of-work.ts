@@ -55,13 +55,13 @@ export class UnitOfWork {
     made: { readonly atMs?: number; readonly notBeforeMs?: number } = {},
   ): void {
     const standing = this.tables.readRequest(productId);
-    const notBeforeMs = made.notBeforeMs ?? this.#pauseEndsAtMs(productId, reason);
+    const notBeforeMs = made.notBeforeMs ?? this.pauseEndsAtMs(productId, reason);
     const madeAtMs = made.atMs ?? this.input.atMs;
     this.tables.putReadRequest(mergeRequests(standing, { productId, reason, madeAtMs, notBeforeMs }));
     if (standing === undefined) this.report({ kind: 'read_requested', productId, reason });
   }
 
-  #pauseEndsAtMs(productId: string, reason: Reason): number {
+  pauseEndsAtMs(productId: string, reason: Reason): number {
     const product = isConflict(reason) ? this.tables.product(productId) : undefined;
     return product === undefined ? EARLIEST_MS : pauseEndsAtMs(product, reason, this.input.atMs);
   }
@@ -76,7 +76,6 @@ export class UnitOfWork {
       eventAtMs: Math.max(variant.eventAtMs, this.input.atMs),
       lookupAtMs: isSearched ? this.input.atMs : variant.lookupAtMs,
     });
-    if (isSearched) this.report({ kind: 'unmapped', variantId });
     if (variant.productId !== null) this.requestRead(variant.productId, reason);
   }
 

@@ -65,6 +65,13 @@ describe('details without warehouses', () => {
     expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).not.toBeNull();
   });
 
+  test('a late change that contradicts its level, and that the total may hold, asks for it as a conflict', () => {
+    const mirror = known();
+    mirror.read(totalOnly(5), { sentAtMs: AT + S });
+    deliver(mirror, AT + 3 * S, { old: 5, new: 7, updateTimeMs: AT - 90 * S });
+    expect(mirror.reason()).toBe('conflict');
+  });
+
   test('once the warehouses are listed, their own windows count', () => {
     const mirror = known();
     mirror.read(totalOnly(5), { sentAtMs: AT + S });
@@ -168,6 +175,13 @@ describe('two reads that may have been answered in the other order', () => {
     const { variants, levels } = mirror.tables;
     const goneAtMs = [...variants.values(), ...levels.values()].map((row) => row.goneAtMs);
     expect(goneAtMs.some((atMs) => atMs !== null)).toBe(true);
+  });
+
+  test('the removal of a product without variants', () => {
+    const mirror = mirrorAfterRead(productSnapshot([]));
+    for (const sentAtMs of [AT - 30 * S, AT]) mirror.read(null, { sentAtMs });
+    mirror.read(productSnapshot([]), { sentAtMs: AT + S });
+    expect(mirror.reason()).toBe('conflict');
   });
 
   test('a name', () => {

@@ -65,12 +65,20 @@ test('a request about a variant not yet mapped is as young as the delivery that 
   expect(mirror.tables.readRequest('10')).toMatchObject({ madeAtMs: T0 + 500, notBeforeMs: T0 + 2_500 });
 });
 
+test('the read that meets a request reports the age of its first cause', () => {
+  const mirror = mirrorAfterRead();
+  for (const atMs of [T0 + 10 * S, T0 + 20 * S]) mirror.requestReads(atMs, 'conflict', ['10']);
+  const facts = mirror.read(single(5), { sentAtMs: T0 + 60 * S });
+  expect(facts).toContainEqual({ kind: 'met', productId: '10', reason: 'conflict', ageMs: 50 * S });
+});
+
 test('a read of another store is not merged and settles nothing', () => {
   const mirror = mirrorAfterRead();
   mirror.requestReads(T0 + 10 * S, 'operator', ['10']);
   const facts = mirror.read({ ...single(99), storeId: '2' }, { sentAtMs: T0 + 60 * S });
   expect(facts).toEqual([{ kind: 'wrong_store', expected: '1', found: '2' }]);
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'operator']);
+  expect(mirror.tables.state().storeId).toBe('1');
 });
 
 test('makes the window endless after the store’s clock was set back and learns its bounds again', () => {
@@ -81,6 +89,12 @@ test('makes the window endless after the store’s clock was set back and learns
   expect(mirror.tables.state()).toMatchObject({ offsetFloorMs: null, offsetFloorPreviousMs: null });
   mirror.deliver(T0 + 99 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 99 * S }));
   expect([mirror.qty(), mirror.reason()]).toEqual([3, 'conflict']);
+});
+
+test('a read whose answer has no Date keeps the bound of the one before', () => {
+  const mirror = mirrorAfterRead();
+  mirror.read(single(5), { sentAtMs: T0 + 60 * S, serverDateMs: null });
+  expect(mirror.tables.state().offsetCeilingMs).toBe(S);
 });
 
 test('a downtime makes what was not read since untrusted, and names the cause of its drift', () => {

@@ -2,13 +2,25 @@
 import { expect, test } from 'vitest';
 import { OVERTAKEN_PAUSE_MAX_MS, REPLICA_LAG_MS } from '../../../src/core/limits.ts';
 import { present } from '../../shared/present.ts';
-import { change, Mirror, PRODUCT, productSnapshot, T0, variantSnapshot } from '../builders.ts';
+import {
+  change,
+  Mirror,
+  mirrorAfterRead,
+  PRODUCT,
+  productSnapshot,
+  single,
+  T0,
+  variantSnapshot,
+} from '../builders.ts';
 
 const HOUR = 3_600_000;
 const TOOK_MS = 50;
 const STEP_MS = 50;
 /** A request is met 2 s after its cause at the earliest, and that read may be overtaken once more. */
 const LONGEST_MS = OVERTAKEN_PAUSE_MAX_MS + 2 * REPLICA_LAG_MS;
+
+/** The first ones follow each other more closely. */
+const READS_AN_HOUR = HOUR / OVERTAKEN_PAUSE_MAX_MS + 10;
 
 /** The same numbers each time (mulberry32). */
 function randomOf(seed: number): () => number {
@@ -76,8 +88,60 @@ function measure(changesPerSecond: number, seed: number): Measured {
 
 test.each([0.1, 0.4, 2])('is read again within half a minute at %d changes a second', (rate) => {
   for (const seed of [1, 2, 3]) {
-    const { longestPauseMs, settledAfterMs } = measure(rate, seed);
+    const { reads, longestPauseMs, settledAfterMs } = measure(rate, seed);
+    expect(reads).toBeLessThanOrEqual(READS_AN_HOUR);
     expect(longestPauseMs).toBeLessThanOrEqual(LONGEST_MS);
     expect(settledAfterMs).toBeLessThanOrEqual(LONGEST_MS);
   }
+});
+
+const S = 1_000;
+
+/** The mirror after reads for conflicts in a row, each as soon as it was due. */
+function afterConflictReads(count: number): { readonly mirror: Mirror; readonly lastMs: number } {
+  const mirror = mirrorAfterRead();
+  let lastMs = T0;
+  for (let i = 0; i < count; i += 1) {
+    mirror.requestReads(lastMs, 'conflict', [PRODUCT]);
+    lastMs = present(mirror.tables.readRequest(PRODUCT)).notBeforeMs;
+    mirror.read(single(5), { sentAtMs: lastMs });
+  }
+  expect(mirror.tables.product(PRODUCT)?.conflictReads).toBe(count);
+  return { mirror, lastMs };
+}
+
+test.each([
+  [0, 2 * S],
+  [2, 2 * S],
+  [3, 4 * S],
+  [4, 8 * S],
+  [10, 512 * S],
+  [11, 900 * S],
+])('after %d reads for conflicts, the next conflict waits %d ms', (count, pauseMs) => {
+  const { mirror, lastMs } = afterConflictReads(count);
+  mirror.requestReads(lastMs, 'conflict', [PRODUCT]);
+  expect(mirror.tables.readRequest(PRODUCT)?.notBeforeMs).toBe(lastMs + pauseMs);
+});
+
+test.each([
+  [0, S],
+  [2, 4 * S],
+  [3, 8 * S],
+  [5, 30 * S],
+  [6, 30 * S],
+  [11, 30 * S],
+])('after %d reads for conflicts, one that a change overtakes is repeated after %d ms', (count, pauseMs) => {
+  const { mirror, lastMs } = afterConflictReads(count);
+  mirror.requestReads(lastMs, 'conflict', [PRODUCT]);
+  const dueMs = present(mirror.tables.readRequest(PRODUCT)).notBeforeMs;
+  mirror.requestReads(dueMs - S, 'conflict', [PRODUCT]);
+  mirror.read(single(5), { sentAtMs: dueMs });
+  expect(mirror.tables.readRequest(PRODUCT)?.notBeforeMs).toBe(dueMs + pauseMs);
+});
+
+test('a read that comes too early for a request does not bring it forward', () => {
+  const { mirror, lastMs } = afterConflictReads(4);
+  mirror.requestReads(lastMs, 'conflict', [PRODUCT]);
+  mirror.read(single(5), { sentAtMs: lastMs + S });
+  expect(mirror.tables.readRequest(PRODUCT)?.notBeforeMs).toBe(lastMs + 9 * S);
 });
