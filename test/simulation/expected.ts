@@ -22,7 +22,6 @@ const FACTS: Record<
   met: true,
   loss_suspected: true,
   drift: true,
-  unmapped: true,
   dead_letter: true,
   missing: true,
   removed: true,

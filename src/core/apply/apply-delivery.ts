@@ -31,8 +31,6 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   writeGap(work, verdict.gap);
   writeChange(work, { input, change, level, verdict });
   if (asksForRead(verdict, variant)) work.requestVariantRead(variantId, reasonOf(verdict));
-  if (verdict.variant.lookupAtMs !== null && variant.lookupAtMs === null && variant.productId === null)
-    work.report({ kind: 'unmapped', variantId });
   if (verdict.total !== null && variant.kind !== 'own' && variant.productId !== null)
     work.requestRead(variant.productId, 'derived');
   noteComponent(work, variant);
@@ -44,16 +42,14 @@ function reasonOf({ doubts }: ChangeVerdict): 'conflict' | 'overtaken' {
 }
 
 function writeClocks(work: UnitOfWork, { offset, latenessMs, dateContradictions }: ChangeVerdict): void {
-  if (offset !== work.state || latenessMs !== work.state.latenessMs) {
-    const { offsetWindowStartMs, offsetFloorMs, offsetFloorPreviousMs } = offset;
-    work.state = {
-      ...work.state,
-      offsetWindowStartMs,
-      offsetFloorMs,
-      offsetFloorPreviousMs,
-      latenessMs,
-    };
-  }
+  const { offsetWindowStartMs, offsetFloorMs, offsetFloorPreviousMs } = offset;
+  work.state = {
+    ...work.state,
+    offsetWindowStartMs,
+    offsetFloorMs,
+    offsetFloorPreviousMs,
+    latenessMs,
+  };
   work.setDateContradictions(dateContradictions);
 }
 

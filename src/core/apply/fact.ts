@@ -39,7 +39,6 @@ export type Fact =
   | { readonly kind: 'met'; readonly productId: string; readonly reason: Reason; readonly ageMs: number }
   /** Deliveries about unknown products may be lost. */
   | { readonly kind: 'loss_suspected' }
-  | { readonly kind: 'unmapped'; readonly variantId: string }
   | { readonly kind: 'dead_letter'; readonly variantId: string | null; readonly problem: string }
   | {
       readonly kind: 'missing' | 'removed' | 'contested';

@@ -24,7 +24,6 @@ export function removeOrSearch(work: UnitOfWork, variant: Variant, read: ReadCon
     removeVariant(work, variant, read);
     return;
   }
-  work.report({ kind: 'unmapped', variantId: variant.variantId });
   renumberLevels(work, variant.variantId);
   work.tables.putVariant({
     ...variant,

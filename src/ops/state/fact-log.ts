@@ -99,7 +99,6 @@ function lineOf(fact: Fact): Line {
     case 'read_requested':
     case 'met':
     case 'loss_suspected':
-    case 'unmapped':
     case 'missing':
     case 'contested':
     case 'not_found':

@@ -105,8 +105,7 @@ describe('missing from its product and named by a webhook before the second read
     const mirror = mirrorOf();
     mirror.read(without, { sentAtMs: T0 + MINUTE, productId: OLD });
     mirror.deliver(namedAtMs, news(5, namedAtMs));
-    const facts = mirror.read(without, { sentAtMs: T0 + 2 * MINUTE, productId: OLD });
-    expect(facts).toContainEqual({ kind: 'unmapped', variantId: '100' });
+    mirror.read(without, { sentAtMs: T0 + 2 * MINUTE, productId: OLD });
     return mirror;
   }
 
@@ -145,6 +144,22 @@ describe('shown by both products', () => {
     expect(owner(mirror)).toBe(NEW);
     mirror.read(WITH(9), { sentAtMs: T0 + MINUTE, productId: OLD });
     expect([owner(mirror), mirror.qty(), mirror.reason(OLD)]).toEqual([NEW, 5, null]);
+  });
+
+  test('is reported once as moved', () => {
+    const mirror = mirrorOf();
+    mirror.read(TAKER(), { sentAtMs: T0 + MINUTE, productId: NEW });
+    mirror.read(TAKER(), { sentAtMs: T0 + 2 * MINUTE, productId: NEW });
+    expect(mirror.facts.filter(({ kind }) => kind === 'moved')).toEqual([
+      { kind: 'moved', variantId: '100', fromProductId: OLD, toProductId: NEW },
+    ]);
+  });
+
+  test('within a replica’s lag, belongs to the later one until both are read again', () => {
+    const mirror = mirrorOf();
+    mirror.read(WITH(), { sentAtMs: T0 + MINUTE, productId: OLD });
+    mirror.read(TAKER(), { sentAtMs: T0 + MINUTE + S, productId: NEW });
+    expect([owner(mirror), mirror.reason(OLD), mirror.reason(NEW)]).toEqual([NEW, 'conflict', 'conflict']);
   });
 
   test.each([

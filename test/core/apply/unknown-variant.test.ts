@@ -6,7 +6,7 @@ const S = 1_000;
 function unmapped(): Mirror {
   const mirror = new Mirror();
   const facts = mirror.deliver(T0, change({ old: 5, new: 4, updateTimeMs: T0 }));
-  expect(kinds(facts)).toEqual(['change', 'unmapped']);
+  expect(kinds(facts)).toEqual(['change']);
   return mirror;
 }
 
@@ -81,4 +81,15 @@ test('is looked up when a read of it is requested', () => {
   expect(mirror.tables.variant('100')?.lookupAtMs).toBe(T0);
   mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0 + S });
   expect(mirror.reason()).toBe('conflict');
+});
+
+test('named less than 2 s after its removal, is mapped by a read at once and restored by the next one', () => {
+  const mirror = unmapped();
+  for (const sentAtMs of [T0 + 2 * S, T0 + 32 * S]) missed(mirror, sentAtMs);
+  mirror.deliver(T0 + 33 * S, change({ old: 5, new: 4, updateTimeMs: T0 + 33 * S }));
+  mirror.read(single(4), { sentAtMs: T0 + 34 * S });
+  expect(mirror.tables.variant('100')).toMatchObject({ productId: '10', lookupAtMs: null });
+  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([null, null, 'conflict']);
+  mirror.read(single(4), { sentAtMs: T0 + 36 * S });
+  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([4, 4, null]);
 });
