@@ -40,8 +40,7 @@ export function applyInput(tables: Tables, input: Input, report: (fact: Fact) =>
     case 'run_begun':
     case 'run_ended':
     case 'given_up':
-      // Recorded by mirror/writer/records.ts.
-      break;
+    // Recorded by mirror/writer/records.ts.
   }
   work.close();
 }

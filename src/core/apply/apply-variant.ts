@@ -24,13 +24,13 @@ export function applyVariant(work: UnitOfWork, answer: Answer, seen: VariantSnap
   const { tables, input } = work;
   const { productId } = answer.product;
   const variant = tables.variant(seen.variantId);
-  const ownerId = variant?.productId ?? null;
+  const ownerId = variant?.productId ?? productId;
   const verdict = judgeVariant(
     {
       variant,
       levels: tables.stockLevelsOf(seen.variantId),
       product: answer.product,
-      owner: ownerId === null || ownerId === productId ? undefined : tables.product(ownerId),
+      owner: ownerId === productId ? undefined : tables.product(ownerId),
       atMs: input.atMs,
       lastDeliveryAtMs: work.state.lastDeliveryAtMs,
     },
@@ -74,18 +74,6 @@ function writeVariant(work: UnitOfWork, answer: Answer, seen: VariantSnapshot, v
   work.tables.putVariant({ ...after, changeSeq });
 }
 
-function rowOf(seen: VariantSnapshot, { requestId }: Answer) {
-  return {
-    variantId: seen.variantId,
-    sku: seen.sku,
-    source: 'read',
-    orderId: null,
-    userId: null,
-    updateTimeMs: null,
-    requestId,
-  } as const;
-}
-
 function writeJudgedLevel(
   work: UnitOfWork,
   answer: Answer,
@@ -94,24 +82,14 @@ function writeJudgedLevel(
 ): void {
   work.report({ kind: 'level', branch, variantId: seen.variantId, warehouseId });
   if (level === null) return;
-  const newQty = level.qty;
   if (overwritten === null) {
     const isRevalued = before?.onHand !== level.onHand || before.reservedQty !== level.reservedQty;
     writeLevel(work, before, isRevalued ? { ...level, changeSeq: work.nextChangeSeq() } : level);
     return;
   }
   const { oldQty } = overwritten;
-  const reason = oldQty === null ? null : driftReason(work, answer, seen, warehouseId);
-  const changeSeq = work.appendChange({
-    ...rowOf(seen, answer),
-    warehouseId,
-    oldQty,
-    newQty,
-    reason: reason ?? (before === undefined ? 'first_read' : 'restored'),
-  });
+  const changeSeq = appendRead(work, answer, seen, { before, warehouseId, oldQty, newQty: level.qty });
   writeLevel(work, before, { ...level, changeSeq });
-  if (oldQty === null || reason === null) return;
-  reportDrift(work, answer, seen, { reason, warehouseId, oldQty, newQty });
 }
 
 /** The feed shows a total's movement only where the levels do not explain it. */
@@ -122,18 +100,7 @@ function writeTotal(
   { before, total }: ShownVariant,
 ): void {
   if (total.moved === null) return;
-  const { oldQty, newQty } = total.moved;
-  const reason = oldQty === null ? null : driftReason(work, answer, seen, null);
-  const isRestored = before !== undefined && before.goneAtMs !== null;
-  work.appendChange({
-    ...rowOf(seen, answer),
-    warehouseId: null,
-    oldQty,
-    newQty,
-    reason: reason ?? (isRestored ? 'restored' : 'first_read'),
-  });
-  if (oldQty === null || reason === null) return;
-  reportDrift(work, answer, seen, { reason, warehouseId: null, oldQty, newQty });
+  appendRead(work, answer, seen, { before, warehouseId: null, ...total.moved });
 }
 
 function writeRestored(
@@ -143,12 +110,12 @@ function writeRestored(
   { restored }: ShownVariant,
 ): void {
   for (const level of restored) {
-    const changeSeq = work.appendChange({
-      ...rowOf(seen, answer),
-      warehouseId: level.warehouseId,
+    const { warehouseId, qty } = level;
+    const changeSeq = appendRead(work, answer, seen, {
+      before: level,
+      warehouseId,
       oldQty: null,
-      newQty: level.qty,
-      reason: 'restored',
+      newQty: qty,
     });
     writeLevel(work, level, { ...level, goneAtMs: null, missingAtMs: null, changeSeq });
   }
@@ -161,6 +128,47 @@ function suspectLevels(work: UnitOfWork, variantId: string): void {
   }
 }
 
+interface ReadQty {
+  /** The row before the read. */
+  readonly before: { readonly goneAtMs: number | null } | undefined;
+  /** null for the variant's total. */
+  readonly warehouseId: string | null;
+  /** null if the row is new or restored. */
+  readonly oldQty: number | null;
+  readonly newQty: number;
+}
+
+/** @returns the number of the feed's row for a quantity that the read set. */
+function appendRead(
+  work: UnitOfWork,
+  answer: Answer,
+  seen: VariantSnapshot,
+  { before, warehouseId, oldQty, newQty }: ReadQty,
+): number {
+  const { variantId } = seen;
+  const { productId } = answer.product;
+  const isRestored = before !== undefined && before.goneAtMs !== null;
+  let reason: string = isRestored ? 'restored' : 'first_read';
+  if (oldQty !== null) {
+    const drift = driftReason(work, answer, seen, warehouseId);
+    work.report({ kind: 'drift', reason: drift, productId, variantId, warehouseId, oldQty, newQty });
+    reason = drift;
+  }
+  return work.appendChange({
+    variantId,
+    sku: seen.sku,
+    warehouseId,
+    oldQty,
+    newQty,
+    source: 'read',
+    reason,
+    orderId: null,
+    userId: null,
+    updateTimeMs: null,
+    requestId: answer.requestId,
+  });
+}
+
 /** @param warehouseId null for the variant's total. */
 function driftReason(
   { tables }: UnitOfWork,
@@ -168,25 +176,10 @@ function driftReason(
   seen: VariantSnapshot,
   warehouseId: string | null,
 ): DriftReason {
-  if (warehouseId === null && seen.kind === 'bundle') return 'derived';
+  // Without a webhook, it moves with its components.
+  if (seen.kind === 'bundle') return 'derived';
   const gaps = tables.gapsOf(seen.variantId);
   if (gaps.some((gap) => warehouseId === null || gap.warehouseId === warehouseId)) return 'gap';
   if (inDowntime) return 'downtime';
   return inConflict ? 'conflict' : 'lost_tail';
-}
-
-interface Drift {
-  readonly reason: DriftReason;
-  readonly warehouseId: string | null;
-  readonly oldQty: number;
-  readonly newQty: number;
-}
-
-function reportDrift(
-  { report }: UnitOfWork,
-  { product }: Answer,
-  { variantId }: VariantSnapshot,
-  drift: Drift,
-): void {
-  report({ kind: 'drift', productId: product.productId, variantId, ...drift });
 }

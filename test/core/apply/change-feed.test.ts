@@ -1,7 +1,16 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { VariantSnapshot } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
-import { T0, change, mirrorAfterRead, productSnapshot, single, variantSnapshot } from '../builders.ts';
+import {
+  T0,
+  Mirror,
+  change,
+  level,
+  mirrorAfterRead,
+  productSnapshot,
+  single,
+  variantSnapshot,
+} from '../builders.ts';
 
 const S = 1_000;
 const AT = T0 + 60 * S;
@@ -62,4 +71,63 @@ test('gives a stock level and its variant the number of their change', () => {
   const { seq } = present(mirror.rows().at(-1));
   expect(present(mirror.tables.stockLevel('100', '1')).changeSeq).toBe(seq);
   expect(present(mirror.tables.variant('100')).changeSeq).toBe(seq);
+});
+
+test.each([
+  ['on-hand', { onHand: 9 }],
+  ['reserved', { reservedQty: 4 }],
+])('gives a stock level whose %s quantity a read changes a new number, without a row', (_, over) => {
+  const mirror = mirrorAfterRead();
+  const { changeSeq } = mirror.tables.state();
+  mirror.read(
+    productSnapshot([variantSnapshot({}, { availableQty: 5, onHand: 5, levels: [level(5, over)] })]),
+    {
+      sentAtMs: AT,
+    },
+  );
+  expect(mirror.tables.stockLevel('100', '1')).toMatchObject({ ...over, changeSeq: changeSeq + 1 });
+  expect(mirror.tables.changes).toHaveLength(1);
+});
+
+test('numbers only the stock level while a variant has no total', () => {
+  const mirror = new Mirror();
+  mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+  expect([mirror.tables.stockLevel('100', '1')?.changeSeq, mirror.tables.variant('100')?.changeSeq]).toEqual([
+    1, 0,
+  ]);
+});
+
+describe('a product of which one variant is missing and one removed', () => {
+  const variants = ['100', '101', '102'].map((variantId) => variantSnapshot({ 1: 5 }, { variantId }));
+  const shown = (count: number, name = 'Tea') => productSnapshot(variants.slice(0, count), { name });
+  const rows = [
+    ['100', true],
+    ['101', true],
+    ['102', false],
+  ] as const;
+
+  function partlyMissing(): Mirror {
+    const mirror = mirrorAfterRead(shown(3));
+    for (const sentAtMs of [AT, AT + 30 * S]) mirror.read(shown(2), { sentAtMs });
+    mirror.read(shown(1), { sentAtMs: AT + 60 * S });
+    return mirror;
+  }
+
+  test('gives each row that shows its new name one new number', () => {
+    const mirror = partlyMissing();
+    const { changeSeq } = mirror.tables.state();
+    mirror.read(shown(1, 'New'), { sentAtMs: AT + 70 * S });
+    for (const [variantId, isNew] of rows) {
+      expect(present(mirror.tables.variant(variantId)).changeSeq > changeSeq).toBe(isNew);
+      expect(present(mirror.tables.stockLevel(variantId, '1')).changeSeq > changeSeq).toBe(isNew);
+    }
+    expect(mirror.tables.state().changeSeq).toBe(changeSeq + 4);
+  });
+
+  test('gives no row a new number while the name stays', () => {
+    const mirror = partlyMissing();
+    const { changeSeq } = mirror.tables.state();
+    mirror.read(shown(1), { sentAtMs: AT + 70 * S });
+    expect(mirror.tables.state().changeSeq).toBe(changeSeq);
+  });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { gapGraceMs, observeLateness } from '../../../src/core/merge/judge-gap.ts';
 import type { StockChange } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
-import { T0, change, kinds, mirrorAfterRead, single } from '../builders.ts';
+import { T0, change, kinds, mirrorAfterRead, productSnapshot, single, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;
 const AT = T0 + 60 * S;
@@ -73,6 +73,17 @@ describe('late deliveries close it, the value staying', () => {
     const gap = present(mirror.tables.gapsOf('100')[0]);
     expect(gap.dueAtMs - gap.openedAtMs).toBeGreaterThan(4_900);
   });
+});
+
+test('late deliveries of another warehouse do not close it', () => {
+  const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 5 })]));
+  mirror.deliver(AT + 50, link(1));
+  mirror.deliver(AT + 51, { ...link(2), warehouseId: '2' });
+  mirror.deliver(AT + 52, { ...link(0), warehouseId: '2' });
+  expect(mirror.gaps()).toEqual([
+    { fromQty: 5, toQty: 4 },
+    { fromQty: 4, toQty: 3 },
+  ]);
 });
 
 test('one that comes in the middle of a longer break cannot be placed: the product is read', () => {

@@ -27,6 +27,16 @@ test('rejects a level whose event time would fall', () => {
   expect(tables.stockLevel('100', '1')?.qty).toBe(9);
 });
 
+test('rejects an answer after which a total would not be the sum of its levels', () => {
+  const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 7 })]));
+  // A delivery touched the level, and by a defect not its variant.
+  mirror.tables.putStockLevel(stockLevel({ qty: 4, eventAtMs: T0 + MINUTE }));
+  const answer = productSnapshot([variantSnapshot({ 1: 5, 2: 7 })]);
+  expect(() => mirror.read(answer, { sentAtMs: T0 + MINUTE })).toThrow(
+    'a total is the sum of its levels: 100: 12 instead of 11',
+  );
+});
+
 test('accepts an answer that contradicts itself: its total is not the sum of its levels', () => {
   const mirror = mirrorAfterRead();
   const odd = productSnapshot([variantSnapshot({ 1: 5 }, { availableQty: 7 })]);

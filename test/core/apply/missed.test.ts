@@ -50,6 +50,13 @@ test('refused webhooks make everything suspect if they name a variant that a rea
   expect(mirror.tables.state().trustedAfterMs).toBe(AT + REPLICA_LAG_MS);
 });
 
+test('refused webhooks that name only a removed variant make nothing suspect', () => {
+  const mirror = mirrorAfterRead();
+  for (const sentAtMs of [T0 + 10_000, T0 + 40_000]) mirror.read(null, { sentAtMs });
+  mirror.applyInput({ ...missedAt(AT), why: 'refused', variantIds: [VARIANT] });
+  expect(mirror.tables.state().trustedAfterMs).toBe(EARLIEST_MS);
+});
+
 test('deliveries that were not stored and named no variant make everything suspect', () => {
   const mirror = mirrorAfterRead();
   mirror.applyInput({ ...missedAt(AT), why: 'not_stored', variantIds: [] });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { VariantSnapshot } from '../../../src/core/input.ts';
+import { unreadProduct } from '../../../src/core/merge/unknown.ts';
 import { T0, Mirror, change, mirrorAfterRead, productSnapshot, variantSnapshot } from '../builders.ts';
 
 const S = 1_000;
@@ -114,11 +115,39 @@ describe('a total', () => {
   });
 });
 
+test('a total that a read moved alone makes the levels suspect that are shown, not a removed one', () => {
+  const mirror = mirrorAfterRead(of({}));
+  for (const sentAtMs of [AT, AT + 30 * S]) mirror.read(of({}, { 1: 5 }), { sentAtMs });
+  mirror.read(of({ availableQty: 9 }, null), { sentAtMs: AT + 60 * S });
+  expect(mirror.tables.stockLevelsOf('100')).toMatchObject([
+    { warehouseId: '1', unexplainedAtMs: AT + 60 * S },
+    { warehouseId: '2', unexplainedAtMs: null },
+  ]);
+});
+
 describe('derived totals', () => {
   test.each(['pulled', 'bundle', 'assembled'] as const)('a %s variant that moves is read again', (kind) => {
     const mirror = mirrorAfterRead(of({ kind }));
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     expect(mirror.reason()).toBe('derived');
+  });
+
+  test('a change that is not applied to a pulled variant asks for nothing', () => {
+    const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 9 }, null));
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    mirror.read(of({ kind: 'pulled', availableQty: 8 }, null), { sentAtMs: AT + 10 * S });
+    expect(mirror.reason()).toBeNull();
+    mirror.deliver(AT + 11 * S, change({ old: 5, new: 4, updateTimeMs: AT }));
+    expect([mirror.total(), mirror.reason()]).toEqual([8, null]);
+  });
+
+  test('a pulled variant that moves while its product is unknown is searched for alone', () => {
+    const mirror = mirrorAfterRead(of({ kind: 'pulled', availableQty: 9 }, null));
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    for (const sentAtMs of [AT + 10 * S, AT + 40 * S]) mirror.read(null, { sentAtMs });
+    expect(mirror.tables.variant('100')).toMatchObject({ productId: null, lookupAtMs: AT + 40 * S });
+    mirror.deliver(AT + 60 * S, change({ old: 4, new: 3, updateTimeMs: AT + 60 * S }));
+    expect([mirror.total(), mirror.tables.readRequests.size]).toEqual([7, 0]);
   });
 
   /** Product 10 is a component, product 20 a bundle of it. */
@@ -153,6 +182,29 @@ describe('derived totals', () => {
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
     mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
     expect(mirror.tables.readRequest('30')).toMatchObject({ reason: 'listed', madeAtMs: T0 + S });
+  });
+
+  test('products with a bundle among their variants are due, and no others', () => {
+    const mirror = withBundle();
+    const mixed = [variantSnapshot({ 1: 5 }, { variantId: '300' }), ...bundle(3).variants];
+    mirror.read(productSnapshot(mixed), { sentAtMs: AT, productId: '20' });
+    mirror.read(productSnapshot([]), { sentAtMs: AT, productId: '30' });
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
+    expect([mirror.reason('10'), mirror.reason('20'), mirror.reason('30')]).toEqual([null, 'bundle', null]);
+  });
+
+  test.each([
+    [150, 15 * S],
+    [200, 20 * S],
+    [6_000, 600 * S],
+    [7_000, 600 * S],
+  ])('%d products with bundles are read %d ms after a change of a component', (count, delayMs) => {
+    const mirror = mirrorAfterRead(of({ bundledByCount: 1 }));
+    for (let i = 0; i < count; i += 1) {
+      mirror.tables.putProduct({ ...unreadProduct(`p${i}`), hasBundle: true });
+    }
+    mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + delayMs);
   });
 
   test('a component corrected by a read makes bundles due too', () => {
