@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest';
-import { isIsolated } from '../../src/core/runs.ts';
+import { isGivenUp, isIsolated } from '../../src/core/runs.ts';
 
 test.each([
+  { parked: true, faults: 0, givenUp: true },
+  { parked: false, faults: 10, givenUp: true },
+  { parked: false, faults: 9, givenUp: false },
+])('a product with parked $parked and $faults faults is given up: $givenUp', ({ givenUp, ...read }) => {
+  expect(isGivenUp(read)).toBe(givenUp);
+});
+
+test.each([
+  [0, 0, true],
   [1, 2, true],
   [1, 10_000, true],
   [2, 39, false],

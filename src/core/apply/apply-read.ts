@@ -136,7 +136,8 @@ function applyPresent(
   const shown = verdicts.flatMap(({ seen, verdict }) =>
     verdict.kind === 'shown' ? [{ seen, ...verdict }] : [],
   );
-  const isShownAgain = product.missingAtMs !== null || product.goneAtMs !== null;
+  // A removed product is missing too, or has no name yet if only a list has named it.
+  const isShownAgain = product.missingAtMs !== null;
   // The merged one of two overlapping answers may be the older.
   if (read.overlaps && (renamed || isShownAgain || shown.some(({ differs }) => differs))) {
     requestSettlingRead(work, product);

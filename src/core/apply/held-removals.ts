@@ -1,7 +1,9 @@
 /** Removals that wait for an operator, and the counts by which the mass-removal guard decides that. */
 import { HELD_MS } from '../limits.ts';
+import type { ReadContext } from '../merge/merge-read.ts';
 import { guardCountsTo, removalWindow, type AtStake } from '../merge/removal-guard.ts';
 import type { Removable } from './fact.ts';
+import { assertSighted, type Sighted } from './remove-rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 export function isAllowed({ input, state }: UnitOfWork): boolean {
@@ -24,12 +26,7 @@ export function atStake({ input, state, tables }: UnitOfWork, kind: Removable): 
   return { live, shown, missing, removedInWindow };
 }
 
-export function hold(
-  work: UnitOfWork,
-  what: Removable,
-  productId: string,
-  rows: readonly { readonly missingAtMs: number | null }[],
-): void {
+export function hold(work: UnitOfWork, what: Removable, productId: string, rows: readonly Sighted[]): void {
   if (rows.length === 0) return;
   work.report({ kind: 'removals_held', what, productId, missing: atStake(work, what).missing });
   for (const { missingAtMs } of rows) {
@@ -40,7 +37,8 @@ export function hold(
   }
 }
 
-export function countRemoval(work: UnitOfWork, kind: Removable): void {
+export function countRemoval(work: UnitOfWork, kind: Removable, row: Sighted, read: ReadContext): void {
+  assertSighted(row, read);
   const counter = COUNTER[kind];
   const window = removalWindow(work.state, work.input.atMs);
   work.state = { ...work.state, ...window, [counter]: window[counter] + 1 };

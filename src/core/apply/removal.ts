@@ -1,6 +1,6 @@
 /** Writes what is decided about rows that a read does not show (merge/judge-absence.ts). */
 import type { ProductSnapshot, VariantSnapshot } from '../input.ts';
-import { EARLIEST_MS, REMOVAL_CONFIRM_MS } from '../limits.ts';
+import { EARLIEST_MS } from '../limits.ts';
 import { judgeAbsence, type AbsenceVerdict } from '../merge/judge-absence.ts';
 import type { AbsentLevel } from '../merge/judge-variant.ts';
 import type { ReadContext } from '../merge/merge-read.ts';
@@ -8,7 +8,7 @@ import { contradictsItself, countLevels, countVariants, judgeRemovals } from '..
 import type { Product, StockLevel, Variant } from '../model.ts';
 import type { Removable } from './fact.ts';
 import { atStake, countRemoval, hold, isAllowed } from './held-removals.ts';
-import { assertSighted, removeLevel, removeOrSearch } from './remove-rows.ts';
+import { removeLevel, removeOrSearch } from './remove-rows.ts';
 import { writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -28,8 +28,8 @@ interface ShownProduct {
 export function writeAbsences(work: UnitOfWork, shown: ShownProduct): void {
   const levels = markLevels(work, shown);
   const variants = markVariants(work, shown);
-  if (levels.length > 0) removeLevels(work, shown, levels);
-  if (variants.length > 0) removeVariants(work, shown, variants);
+  removeLevels(work, shown, levels);
+  removeVariants(work, shown, variants);
 }
 
 interface ConfirmedLevel {
@@ -69,7 +69,7 @@ function markVariants(work: UnitOfWork, { productId, snapshot, read }: ShownProd
     reportAbsence(work, 'variant', variant.variantId, verdict);
     switch (verdict.kind) {
       case 'contested':
-        if (variant.lookupAtMs === null) work.requestRead(productId, 'conflict');
+        work.requestRead(productId, 'conflict');
         break;
       case 'sighted':
         work.tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
@@ -95,11 +95,12 @@ function requestRemovalCheck(
 ): void {
   work.requestRead(productId, 'confirm_removal', {
     atMs: sighted.missingAtMs,
-    notBeforeMs: Math.min(sighted.confirmAtMs, work.input.atMs + REMOVAL_CONFIRM_MS),
+    notBeforeMs: sighted.confirmAtMs,
   });
 }
 
 function removeLevels(work: UnitOfWork, shown: ShownProduct, confirmed: readonly ConfirmedLevel[]): void {
+  if (confirmed.length === 0) return;
   const { productId, snapshot, read } = shown;
   const listed = snapshot.variants
     .filter(({ levels }) => levels !== null)
@@ -113,20 +114,21 @@ function removeLevels(work: UnitOfWork, shown: ShownProduct, confirmed: readonly
     held.map(({ level }) => level),
   );
   const removed = confirmed.filter((row) => !held.includes(row));
-  for (const { level } of removed) {
-    assertSighted(level, read);
+  for (const { seen, level } of removed) {
+    countRemoval(work, 'level', level, read);
     work.report({ kind: 'removed', what: 'level', id: idOf(level) });
-    removeLevel(work, level, read);
-    countRemoval(work, 'level');
+    removeLevel(work, level, seen.sku, read);
   }
   // Without levels, a variant is sold by its total, whose row must have a new number.
-  for (const variantId of new Set(removed.map(({ level }) => level.variantId))) {
-    const variant = work.tables.variant(variantId);
-    if (variant !== undefined) work.tables.putVariant({ ...variant, changeSeq: work.nextChangeSeq() });
+  const reduced = new Set(removed.map(({ level }) => level.variantId));
+  for (const variant of work.tables.variantsOf(productId)) {
+    if (!reduced.has(variant.variantId)) continue;
+    work.tables.putVariant({ ...variant, changeSeq: work.nextChangeSeq() });
   }
 }
 
 function removeVariants(work: UnitOfWork, shown: ShownProduct, confirmed: readonly Variant[]): void {
+  if (confirmed.length === 0) return;
   const { productId, snapshot, read } = shown;
   const live = work.tables.variantsOf(productId).filter(({ goneAtMs }) => goneAtMs === null);
   if (judgeRemovals(atStake(work, 'variant'), countVariants(live, snapshot)) && !isAllowed(work)) {
@@ -134,9 +136,8 @@ function removeVariants(work: UnitOfWork, shown: ShownProduct, confirmed: readon
     return;
   }
   for (const variant of confirmed) {
-    assertSighted(variant, read);
+    countRemoval(work, 'variant', variant, read);
     removeOrSearch(work, variant, read);
-    countRemoval(work, 'variant');
   }
 }
 
@@ -174,11 +175,10 @@ export function applyAbsentProduct(work: UnitOfWork, product: Product, read: Rea
         hold(work, 'product', productId, [product]);
         return;
       }
-      assertSighted(product, read);
+      countRemoval(work, 'product', product, read);
       work.report({ kind: 'removed', what: 'product', id: productId });
       for (const variant of variants) removeOrSearch(work, variant, read);
       tables.putProduct({ ...answered, goneAtMs: work.input.atMs });
-      countRemoval(work, 'product');
   }
 }
 

@@ -8,10 +8,9 @@ import { assertInvariant } from './invariant.ts';
 import { renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
-export function assertSighted(
-  { missingAtMs }: { readonly missingAtMs: number | null },
-  read: ReadContext,
-): void {
+export type Sighted = Pick<StockLevel, 'missingAtMs'>;
+
+export function assertSighted({ missingAtMs }: Sighted, read: Pick<ReadContext, 'sentAtMs'>): void {
   assertInvariant(
     missingAtMs !== null && read.sentAtMs - missingAtMs >= REMOVAL_CONFIRM_MS,
     'a removal is preceded by a sighting',
@@ -48,7 +47,7 @@ function removeVariant(work: UnitOfWork, variant: Variant, read: ReadContext): v
   const { tables } = work;
   work.report({ kind: 'removed', what: 'variant', id: variant.variantId });
   for (const level of tables.stockLevelsOf(variant.variantId)) {
-    if (level.goneAtMs === null) removeLevel(work, level, read);
+    if (level.goneAtMs === null) removeLevel(work, level, variant.sku, read);
   }
   const tombstone: Variant = {
     ...variant,
@@ -70,7 +69,12 @@ function removeVariant(work: UnitOfWork, variant: Variant, read: ReadContext): v
   tables.putVariant({ ...tombstone, changeSeq });
 }
 
-export function removeLevel(work: UnitOfWork, level: StockLevel, read: ReadContext): void {
+export function removeLevel(
+  work: UnitOfWork,
+  level: StockLevel,
+  sku: string | null,
+  read: ReadContext,
+): void {
   const { tables } = work;
   for (const gap of tables.gapsOf(level.variantId)) {
     if (gap.warehouseId === level.warehouseId) tables.deleteGap(gap);
@@ -79,7 +83,7 @@ export function removeLevel(work: UnitOfWork, level: StockLevel, read: ReadConte
     ...REMOVED,
     variantId: level.variantId,
     warehouseId: level.warehouseId,
-    sku: tables.variant(level.variantId)?.sku ?? null,
+    sku,
     oldQty: level.qty,
   });
   const isLater = read.loMs > level.readLoMs;

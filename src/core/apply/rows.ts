@@ -1,15 +1,16 @@
 /** Writers that decide nothing: rows of levels and gaps, with the invariants that every judge must keep. */
-import { REPLICA_LAG_MS } from '../limits.ts';
+import { EARLIEST_MS, REPLICA_LAG_MS } from '../limits.ts';
 import type { GapVerdict } from '../merge/judge-gap.ts';
 import type { StockLevel } from '../model.ts';
 import { assertInvariant } from './invariant.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
 export function writeLevel(work: UnitOfWork, before: StockLevel | undefined, level: StockLevel): void {
+  const beforeMs = before?.eventTimeMs ?? EARLIEST_MS;
   assertInvariant(
-    before === undefined || level.eventTimeMs >= before.eventTimeMs,
+    level.eventTimeMs >= beforeMs,
     'the event time never falls',
-    () => `${level.variantId}/${level.warehouseId}, ${before?.eventTimeMs} to ${level.eventTimeMs}`,
+    () => `${level.variantId}/${level.warehouseId}, ${beforeMs} to ${level.eventTimeMs}`,
   );
   work.tables.putStockLevel(level);
 }

@@ -81,7 +81,6 @@ export class UnitOfWork {
 
   setDateContradictions(dateContradictions: number): void {
     const before = this.state.dateContradictions;
-    if (before === dateContradictions) return;
     this.state = { ...this.state, dateContradictions };
     const isDropped = dateContradictions >= DATE_CONTRADICTIONS;
     if (isDropped !== before >= DATE_CONTRADICTIONS) this.report({ kind: 'date', isDropped });

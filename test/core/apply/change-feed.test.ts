@@ -97,7 +97,7 @@ test('numbers only the stock level while a variant has no total', () => {
   ]);
 });
 
-describe('a product of which one variant is missing and one removed', () => {
+describe('a product of which one variant is missing, and one and a warehouse are removed', () => {
   const variants = ['100', '101', '102'].map((variantId) => variantSnapshot({ 1: 5 }, { variantId }));
   const shown = (count: number, name = 'Tea') => productSnapshot(variants.slice(0, count), { name });
   const rows = [
@@ -107,7 +107,7 @@ describe('a product of which one variant is missing and one removed', () => {
   ] as const;
 
   function partlyMissing(): Mirror {
-    const mirror = mirrorAfterRead(shown(3));
+    const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 6 }), ...variants.slice(1)]));
     for (const sentAtMs of [AT, AT + 30 * S]) mirror.read(shown(2), { sentAtMs });
     mirror.read(shown(1), { sentAtMs: AT + 60 * S });
     return mirror;
@@ -121,6 +121,7 @@ describe('a product of which one variant is missing and one removed', () => {
       expect(present(mirror.tables.variant(variantId)).changeSeq > changeSeq).toBe(isNew);
       expect(present(mirror.tables.stockLevel(variantId, '1')).changeSeq > changeSeq).toBe(isNew);
     }
+    // Not the removed warehouse of the first one.
     expect(mirror.tables.state().changeSeq).toBe(changeSeq + 4);
   });
 
@@ -130,4 +131,25 @@ describe('a product of which one variant is missing and one removed', () => {
     mirror.read(shown(1), { sentAtMs: AT + 70 * S });
     expect(mirror.tables.state().changeSeq).toBe(changeSeq);
   });
+});
+
+test('a level that the answer with a new name omits keeps its new number while it is missing', () => {
+  const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 6 })]));
+  const { changeSeq } = mirror.tables.state();
+  mirror.read({ ...single(5), name: 'New' }, { sentAtMs: AT });
+  const missing = present(mirror.tables.stockLevel('100', '2'));
+  expect(missing).toMatchObject({ qty: 6, missingAtMs: AT });
+  expect(missing.changeSeq).toBeGreaterThan(changeSeq);
+});
+
+test('a variant whose level is removed gets a new number, and the other variants do not', () => {
+  const other = variantSnapshot({ 1: 7 }, { variantId: '101' });
+  const mirror = mirrorAfterRead(productSnapshot([variantSnapshot({ 1: 5, 2: 6 }), other]));
+  const without = productSnapshot([variantSnapshot({ 1: 5 }, { availableQty: 11 }), other]);
+  mirror.read(without, { sentAtMs: AT });
+  const { changeSeq } = mirror.tables.state();
+  mirror.read(without, { sentAtMs: AT + 30 * S });
+  expect(mirror.rows('100', '2').at(-1)).toMatchObject({ newQty: null, sku: 'S-100' });
+  expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(changeSeq);
+  expect(present(mirror.tables.variant('101')).changeSeq).toBeLessThanOrEqual(changeSeq);
 });

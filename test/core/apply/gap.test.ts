@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gapGraceMs, observeLateness } from '../../../src/core/merge/judge-gap.ts';
+import type { Gap } from '../../../src/core/model.ts';
 import type { StockChange } from '../../../src/core/input.ts';
 import { present } from '../../shared/present.ts';
 import { T0, change, kinds, mirrorAfterRead, productSnapshot, single, variantSnapshot } from '../builders.ts';
@@ -65,6 +66,15 @@ describe('late deliveries close it, the value staying', () => {
     expect([mirror.gaps(), mirror.qty(), mirror.reason()]).toEqual([[], 3, null]);
   });
 
+  test('and are reported', () => {
+    const mirror = mirrorAfterRead();
+    mirror.deliver(AT + 50, link(1));
+    expect(mirror.deliver(AT + 51, link(0))).toContainEqual({
+      kind: 'gap_closed',
+      gap: expect.objectContaining({ fromQty: 5, toQty: 4 }) as Gap,
+    });
+  });
+
   test('they are learnt from: the next gap waits longer', () => {
     const mirror = mirrorAfterRead();
     mirror.deliver(AT + 3, link(1));
@@ -103,6 +113,16 @@ describe('the read that answers a gap', () => {
     expect(facts).toContainEqual(expect.objectContaining(drift));
     expect(kinds(facts)).toContain('gap_proved');
     expect([mirror.qty(), mirror.gaps(), mirror.reason('10')]).toEqual([2, [], null]);
+  });
+
+  test('proves it also if it removes another level of the variant', () => {
+    const both = (levels: Record<string, number>) => productSnapshot([variantSnapshot(levels)]);
+    const mirror = mirrorAfterRead(both({ 1: 5, 2: 6 }));
+    mirror.read(both({ 1: 5 }), { sentAtMs: AT });
+    mirror.deliver(AT + 9 * S, change({ old: 4, new: 3, updateTimeMs: AT + 9 * S }));
+    const facts = mirror.read(both({ 1: 3 }), { sentAtMs: AT + 30 * S });
+    expect(kinds(facts)).toEqual(expect.arrayContaining(['removed', 'gap_proved']));
+    expect(mirror.gaps()).toEqual([]);
   });
 
   test('must have been sent 2 s after it was opened', () => {

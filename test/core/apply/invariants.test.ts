@@ -1,12 +1,16 @@
 /** Inputs and writers that would break what must always hold (docs/architecture.md#invariants). */
 import { expect, test } from 'vitest';
-import { writeLevel } from '../../../src/core/apply/rows.ts';
+import { countRemoval } from '../../../src/core/apply/held-removals.ts';
+import { assertSighted } from '../../../src/core/apply/remove-rows.ts';
+import { writeGap, writeLevel } from '../../../src/core/apply/rows.ts';
 import { UnitOfWork } from '../../../src/core/apply/unit-of-work.ts';
+import type { Gap } from '../../../src/core/model.ts';
 import {
   change,
   missedAt,
   mirrorAfterRead,
   productSnapshot,
+  readContext,
   stockLevel,
   T0,
   VARIANT,
@@ -16,13 +20,51 @@ import {
 
 const MINUTE = 60_000;
 
-test('rejects a level whose event time would fall', () => {
+function unitOfWork({ tables } = mirrorAfterRead()): UnitOfWork {
+  return new UnitOfWork(tables, missedAt(T0), () => undefined);
+}
+
+test('rejects a removal without a sighting at least 30 s before', () => {
+  const read = { sentAtMs: T0 };
+  assertSighted({ missingAtMs: T0 - 30_000 }, read);
+  expect(() => assertSighted({ missingAtMs: T0 - 29_999 }, read)).toThrow(
+    `a removal is preceded by a sighting: first missing at ${T0 - 29_999}, removed by a read sent at ${T0}`,
+  );
+  const unsighted = { missingAtMs: null };
+  expect(() => countRemoval(unitOfWork(), 'level', unsighted, readContext())).toThrow(
+    'a removal is preceded by a sighting',
+  );
+});
+
+test('rejects a gap that the read after its grace would not meet', () => {
+  const gap: Gap = {
+    variantId: VARIANT,
+    warehouseId: '1',
+    inboxSeq: 1,
+    openedAtMs: T0,
+    dueAtMs: T0 + 2_000,
+    fromQty: 5,
+    toQty: 4,
+  };
+  const mirror = mirrorAfterRead();
+  writeGap(unitOfWork(mirror), { kind: 'opened', gap });
+  expect(mirror.gaps()).toHaveLength(1);
+  const early = { ...gap, dueAtMs: T0 + 1_999 };
+  expect(() => writeGap(unitOfWork(), { kind: 'opened', gap: early })).toThrow(
+    `a read after the grace of a gap meets it: opened at ${T0}, due at ${T0 + 1_999}`,
+  );
+});
+
+test('rejects a level whose event time would fall, and names it', () => {
   const { tables } = mirrorAfterRead();
   const work = new UnitOfWork(tables, missedAt(T0), () => undefined);
   const before = stockLevel();
   writeLevel(work, before, { ...before, qty: 9 });
   expect(() => writeLevel(work, before, { ...before, eventTimeMs: T0 - 1 })).toThrow(
-    'the event time never falls',
+    expect.objectContaining({
+      name: 'BrokenInvariant',
+      message: `the event time never falls: 100/1, ${T0} to ${T0 - 1}`,
+    }),
   );
   expect(tables.stockLevel('100', '1')?.qty).toBe(9);
 });

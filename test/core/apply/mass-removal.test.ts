@@ -114,6 +114,18 @@ describe('one read', () => {
     expect([liveVariants(mirror), mirror.tables.heldProducts()]).toEqual([503, ['p0-']]);
   });
 
+  test('that shows none of several warehouses of a variant removes none', () => {
+    const mirror = twice(detailOf(1, 2), detailOf(1, 2, { variants: 1, warehouses: 0 }));
+    expect([liveLevels(mirror), mirror.tables.heldProducts()]).toEqual([502, ['p0-']]);
+  });
+
+  test('that leaves out the last variant after another one is ordinary: two of them remove it', () => {
+    const mirror = twice(detailOf(2, 1), detailOf(2, 1, { variants: 1, warehouses: 1 }));
+    const none = detailOf(2, 1, { variants: 0, warehouses: 0 });
+    for (const sentAtMs of [SECOND + 60 * S, SECOND + 90 * S]) readAll(mirror, 1, none, sentAtMs);
+    expect([liveVariants(mirror), mirror.tables.heldProducts()]).toEqual([500, []]);
+  });
+
   test('that leaves out over 20 and half of the variants removes none', () => {
     const mirror = twice(detailOf(42, 1), detailOf(42, 1, { variants: 20, warehouses: 1 }));
     expect([liveVariants(mirror), mirror.tables.heldProducts()]).toEqual([542, ['p0-']]);

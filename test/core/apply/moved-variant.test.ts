@@ -122,6 +122,21 @@ describe('missing from its product and named by a webhook before the second read
     expect([mirror.qty(), mirror.total(), owner(mirror), mirror.reason(NEW)]).toEqual([4, 4, NEW, null]);
   });
 
+  test('gives its rows new numbers, because they show the product no longer', () => {
+    const mirror = named();
+    const { seq } = present(mirror.rows().at(-1));
+    expect(present(mirror.tables.stockLevel('100', '1')).changeSeq).toBeGreaterThan(seq);
+    expect(present(mirror.tables.variant('100')).changeSeq).toBeGreaterThan(seq);
+  });
+
+  test('is not looked up again for a change that the last read of it saw', () => {
+    const mirror = named();
+    for (const sentAtMs of [T0 + 3 * MINUTE, T0 + 4 * MINUTE])
+      mirror.applyInput({ kind: 'lookup_missed', atMs: sentAtMs, sentAtMs, variantIds: ['100'] });
+    mirror.deliver(T0 + 5 * MINUTE, news(5, T0 - 10 * S));
+    expect(mirror.tables.variant('100')).toMatchObject({ goneAtMs: T0 + 4 * MINUTE, lookupAtMs: null });
+  });
+
   test('is removed after two full scans', () => {
     const mirror = named();
     for (const sentAtMs of [T0 + 3 * MINUTE, T0 + 4 * MINUTE]) {

@@ -68,6 +68,7 @@ test('a request about a variant not yet mapped is as young as the delivery that 
 test('the read that meets a request reports the age of its first cause', () => {
   const mirror = mirrorAfterRead();
   for (const atMs of [T0 + 10 * S, T0 + 20 * S]) mirror.requestReads(atMs, 'conflict', ['10']);
+  expect(kinds(mirror.facts).filter((kind) => kind === 'read_requested')).toHaveLength(1);
   const facts = mirror.read(single(5), { sentAtMs: T0 + 60 * S });
   expect(facts).toContainEqual({ kind: 'met', productId: '10', reason: 'conflict', ageMs: 50 * S });
 });

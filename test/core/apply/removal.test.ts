@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { HELD_MS } from '../../../src/core/limits.ts';
 import { present } from '../../shared/present.ts';
 import {
   T0,
@@ -39,7 +38,9 @@ describe.each(MISSING)(
     test('is read again and removed after 30 s', () => {
       const mirror = mirrorAfterRead(WHOLE);
       const before = mirror.qty(variantId, warehouseId);
-      expect(mirror.read(left, { sentAtMs: FIRST })).toContainEqual({ kind: 'missing', what, id });
+      const sighted = mirror.read(left, { sentAtMs: FIRST });
+      expect(sighted).toContainEqual({ kind: 'missing', what, id });
+      expect(kinds(sighted)).not.toContain('contested');
       expect(mirror.qty(variantId, warehouseId)).toBe(before);
       expect(mirror.tables.readRequest('10')).toMatchObject({
         reason: 'confirm_removal',
@@ -47,8 +48,14 @@ describe.each(MISSING)(
       });
       const facts = mirror.read(left, { sentAtMs: SECOND });
       expect(facts).toContainEqual({ kind: 'removed', what, id });
+      expect(kinds(facts)).not.toContain('removals_held');
       expect([mirror.qty(variantId, warehouseId), mirror.total(variantId)]).toEqual([null, total]);
       expect(mirror.reason()).toBeNull();
+      expect(mirror.tables.state()).toMatchObject({
+        removalsInWindow: what === 'product' ? 1 : 0,
+        variantRemovalsInWindow: what === 'variant' ? 1 : 0,
+        levelRemovalsInWindow: what === 'level' ? 1 : 0,
+      });
       expect(mirror.rows(variantId, warehouseId).at(-1)).toMatchObject({
         oldQty: before,
         newQty: null,
@@ -79,6 +86,7 @@ describe.each(MISSING)(
       mirror.deliver(SECOND, change({ variantId, warehouseId, old, new: 1, updateTimeMs: SECOND }));
       const facts = mirror.read(left, { sentAtMs: SECOND });
       expect(facts).toContainEqual({ kind: 'contested', what, id });
+      expect(kinds(facts)).not.toContain('missing');
       expect(mirror.qty(variantId, warehouseId)).toBe(1);
       expect(mirror.tables.readRequest('10')).toBeDefined();
     });
@@ -108,6 +116,52 @@ test('suspects an empty warehouse that a newer delivery named, though the total 
   expect(mirror.reason()).toBeNull();
   mirror.read(WITHOUT_LEVEL, { sentAtMs: FIRST + S });
   expect([mirror.qty('100', '2'), mirror.total('100'), mirror.reason()]).toEqual([0, 5, 'conflict']);
+});
+
+test('does not take a 404 right after a delivery for a sighting', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  mirror.deliver(FIRST, change({ old: 5, new: 4, updateTimeMs: FIRST }));
+  mirror.read(NOT_FOUND, { sentAtMs: FIRST + S });
+  expect(mirror.tables.product('10')).toMatchObject({ missingAtMs: null, readAtMs: FIRST + S });
+  expect(mirror.reason()).toBe('conflict');
+});
+
+test('removes a removed product no second time, and restores it by no older answer', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  for (const sentAtMs of [FIRST, SECOND]) mirror.read(NOT_FOUND, { sentAtMs });
+  const { changes } = mirror.tables;
+  const rows = changes.length;
+  expect(mirror.read(NOT_FOUND, { sentAtMs: SECOND + 60 * S })).toEqual([]);
+  expect(changes).toHaveLength(rows);
+  mirror.read(WHOLE, { sentAtMs: SECOND + 59 * S, receivedAtMs: SECOND + 61 * S });
+  expect([mirror.qty(), mirror.total(), mirror.reason()]).toEqual([null, null, 'conflict']);
+});
+
+test('a row that was removed before its product or variant is not removed again with it', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  const only = productSnapshot([variantSnapshot({ 1: 5 })]);
+  for (const sentAtMs of [FIRST, SECOND]) mirror.read(only, { sentAtMs });
+  const { goneAtMs } = present(mirror.tables.variant('101'));
+  expect(goneAtMs).toBe(SECOND);
+  for (const sentAtMs of [SECOND + 60 * S, SECOND + 90 * S]) mirror.read(NOT_FOUND, { sentAtMs });
+  expect(mirror.total()).toBeNull();
+  const removed = mirror.tables.changes.filter(({ reason }) => reason === 'removed');
+  expect(removed.map(({ variantId, warehouseId, oldQty }) => [variantId, warehouseId, oldQty])).toEqual([
+    ['100', '2', 6],
+    ['101', '1', 7],
+    ['101', null, 7],
+    ['100', '1', 5],
+    ['100', null, 5],
+  ]);
+  expect(mirror.tables.variant('101')?.goneAtMs).toBe(goneAtMs);
+});
+
+test('reads the old product for a change that may be older than the removal, and searches for nothing', () => {
+  const mirror = mirrorAfterRead(WHOLE);
+  for (const sentAtMs of [FIRST, SECOND]) mirror.read(WITHOUT_VARIANT, { sentAtMs });
+  mirror.deliver(SECOND + S, change({ variantId: '101', old: 7, new: 8, updateTimeMs: SECOND + 900 }));
+  expect(mirror.reason()).toBe('conflict');
+  expect(mirror.tables.variant('101')?.lookupAtMs).toBeNull();
 });
 
 test('does not restore a touched tombstone by a read of a lagging replica', () => {
@@ -167,72 +221,6 @@ test('removes nothing by an older 404 merged after a newer answer', () => {
   expect([mirror.qty(), mirror.reason()]).toEqual([5, 'conflict']);
 });
 
-describe('the guard', () => {
-  /** 60 products, of which the first `missing` have been sighted missing. */
-  function mirrorMissing(missing: number): Mirror {
-    const mirror = new Mirror();
-    for (let i = 0; i < 60; i += 1) {
-      const snapshot = productSnapshot([variantSnapshot({ 1: 1 }, { variantId: `v${i}` })]);
-      mirror.read(snapshot, { sentAtMs: T0, productId: `p${i}` });
-    }
-    for (let i = 0; i < missing; i += 1) mirror.read(null, { sentAtMs: FIRST, productId: `p${i}` });
-    return mirror;
-  }
-  const confirm = (mirror: Mirror, count: number, sentAtMs = SECOND): void => {
-    for (let i = 0; i < count; i += 1) mirror.read(null, { sentAtMs, productId: `p${i}` });
-  };
-
-  test('allows the removal of 20 products', () => {
-    const mirror = mirrorMissing(20);
-    confirm(mirror, 20);
-    expect(mirror.tables.liveCount('product')).toBe(40);
-  });
-
-  test('holds 21 for the operator', () => {
-    const mirror = mirrorMissing(21);
-    confirm(mirror, 21);
-    expect(mirror.tables.liveCount('product')).toBe(60);
-    expect(mirror.tables.heldProducts()).toHaveLength(21);
-    expect(mirror.facts).toContainEqual({
-      kind: 'removals_held',
-      what: 'product',
-      productId: 'p0',
-      missing: 21,
-    });
-    expect(mirror.tables.readRequest('p0')).toMatchObject({ notBeforeMs: HELD_MS, isSuspect: true });
-  });
-
-  test('holds the last product that any read has shown', () => {
-    const mirror = new Mirror();
-    const productIds = ['p0', 'p1', 'p2'];
-    for (const [i, productId] of productIds.entries()) {
-      mirror.read(productSnapshot([variantSnapshot({ 1: 1 }, { variantId: `v${i}` })]), {
-        sentAtMs: T0,
-        productId,
-      });
-    }
-    mirror.applyInput({ kind: 'listed', atMs: T0 + S, productIds: [...productIds, 'p3'], lookup: false });
-    for (const sentAtMs of [FIRST, SECOND]) {
-      for (const productId of productIds) mirror.read(null, { sentAtMs, productId });
-    }
-    expect(mirror.tables.heldProducts()).toEqual(productIds);
-    expect(mirror.tables.liveCount('product')).toBe(4);
-  });
-
-  test('ends with an operator’s request, which reads the held products', () => {
-    const mirror = mirrorMissing(21);
-    confirm(mirror, 21);
-    mirror.applyInput({ kind: 'allow_removals', atMs: SECOND + S, untilMs: SECOND + 60 * S });
-    expect(mirror.tables.readRequest('p0')).toMatchObject({
-      reason: 'operator',
-      notBeforeMs: SECOND + 3 * S,
-    });
-    confirm(mirror, 21, SECOND + 3 * S);
-    expect(mirror.tables.liveCount('product')).toBe(39);
-    expect(mirror.tables.readRequests.size).toBe(0);
-  });
-});
-
 test('removes a product known only from a list with the first 404, without the guard', () => {
   const mirror = mirrorAfterRead();
   const productIds = Array.from({ length: 40 }, (_, n) => String(1_000 + n));
@@ -289,49 +277,5 @@ describe('a product that returns, with a variant whose warehouses no read shows'
     expect([mirror.qty('100', '1'), mirror.total('100')]).toEqual([3, 7]);
     expect(mirror.tables.stockLevel('100', '1')?.unexplainedAtMs).toBeNull();
     expect(mirror.rows('100', '1').at(-1)).toMatchObject({ oldQty: 4, newQty: 3, source: 'webhook' });
-  });
-});
-
-describe('the warehouses of a variant whose kind changes', () => {
-  const OF = (kind: 'own' | 'bundle' | 'pulled', levels: Record<string, number> | null) =>
-    productSnapshot([
-      variantSnapshot(levels, { kind, availableQty: 11 }),
-      variantSnapshot({ 1: 7 }, { variantId: '101' }),
-    ]);
-  const quantities = (mirror: Mirror) => [mirror.qty('100', '1'), mirror.qty('100', '2'), mirror.total()];
-
-  test.each(['bundle', 'pulled'] as const)('from own to %s are removed by two reads', (kind) => {
-    const mirror = mirrorAfterRead(OF('own', { 1: 5, 2: 6 }));
-    mirror.read(OF(kind, null), { sentAtMs: FIRST });
-    expect(quantities(mirror)).toEqual([5, 6, 11]);
-    expect(mirror.reason()).toBe('confirm_removal');
-    mirror.read(OF(kind, null), { sentAtMs: SECOND });
-    expect(quantities(mirror)).toEqual([null, null, 11]);
-    expect(mirror.reason()).toBeNull();
-  });
-
-  test.each(['bundle', 'pulled'] as const)('from %s to own are those that the detail lists', (kind) => {
-    const mirror = mirrorAfterRead(OF(kind, null));
-    mirror.deliver(T0 + S, change({ warehouseId: '2', old: 7, new: 6, updateTimeMs: T0 + S }));
-    mirror.read(OF('own', { 1: 11 }), { sentAtMs: FIRST });
-    mirror.read(OF('own', { 1: 11 }), { sentAtMs: SECOND });
-    expect(quantities(mirror)).toEqual([11, null, 11]);
-    expect(mirror.reason()).toBeNull();
-  });
-
-  test('to pulled stay if only a webhook named them, and return with a newer one', () => {
-    const mirror = mirrorAfterRead(OF('own', { 1: 5, 2: 6 }));
-    for (const sentAtMs of [FIRST, SECOND]) mirror.read(OF('pulled', null), { sentAtMs });
-    const atMs = SECOND + 10 * S;
-    mirror.deliver(atMs, change({ warehouseId: '2', old: 6, new: 4, updateTimeMs: atMs }));
-    expect(mirror.qty('100', '2')).toBe(4);
-    for (const sentAtMs of [atMs + 60 * S, atMs + 120 * S]) mirror.read(OF('pulled', null), { sentAtMs });
-    expect(mirror.qty('100', '2')).toBe(4);
-  });
-
-  test('of a kind that lists warehouses stay if the detail omits them', () => {
-    const mirror = mirrorAfterRead(OF('own', { 1: 5, 2: 6 }));
-    for (const sentAtMs of [FIRST, SECOND]) mirror.read(OF('own', null), { sentAtMs });
-    expect(quantities(mirror)).toEqual([5, 6, 11]);
   });
 });

@@ -50,6 +50,27 @@ test('becomes a tombstone after two misses 30 s apart', () => {
   expect([mirror.qty(), mirror.tables.variant('100')?.lookupAtMs]).toEqual([null, null]);
 });
 
+test('has no gaps and no row of a total in the feed once it is removed', () => {
+  const mirror = unmapped();
+  mirror.deliver(T0 + S, change({ old: 9, new: 8, updateTimeMs: T0 + S }));
+  mirror.deliver(T0 + S, change({ warehouseId: '2', old: 9, new: 8, updateTimeMs: T0 + S }));
+  expect(mirror.gaps()).toHaveLength(1);
+  for (const sentAtMs of [T0 + 3 * S, T0 + 33 * S]) missed(mirror, sentAtMs);
+  expect(mirror.gaps()).toEqual([]);
+  expect(mirror.rows().at(-1)).toMatchObject({ oldQty: 8, newQty: null, reason: 'removed', sku: 'S-100' });
+  expect(mirror.rows('100', null)).toEqual([]);
+});
+
+test('a miss of a variant that was found meanwhile, or that is not known at all, changes nothing', () => {
+  const mirror = mirrorAfterRead();
+  const before = mirror.tables.variant('100');
+  for (const sentAtMs of [T0 + 9 * S, T0 + 90 * S]) {
+    mirror.applyInput({ kind: 'lookup_missed', atMs: sentAtMs, sentAtMs, variantIds: ['999', '100'] });
+  }
+  expect(mirror.tables.variant('100')).toEqual(before);
+  expect(mirror.tables.variant('999')).toBeUndefined();
+});
+
 test('ignores the miss of a scan that began less than 2 s after its last delivery', () => {
   const mirror = unmapped();
   missed(mirror, T0 + 2 * S - 1);
@@ -77,8 +98,9 @@ test('comes back after its removal although it changes at every read', () => {
 
 test('is looked up when a read of it is requested', () => {
   const mirror = new Mirror();
-  mirror.requestReads(T0, 'not_stored', [], ['100']);
-  expect(mirror.tables.variant('100')?.lookupAtMs).toBe(T0);
+  for (const atMs of [T0, T0 + 500]) mirror.requestReads(atMs, 'not_stored', [], ['100']);
+  expect(mirror.tables.variant('100')).toMatchObject({ lookupAtMs: T0, eventAtMs: T0 + 500 });
+  expect(mirror.tables.readRequests.size).toBe(0);
   mirror.read(single(4), { sentAtMs: T0 - S, receivedAtMs: T0 + S });
   expect(mirror.reason()).toBe('conflict');
 });
