@@ -1,4 +1,7 @@
-/** Processor time that trust adds to SQL queries, and that the feed needs to compute it, in a large mirror. */
+/** Processor time that trust adds to SQL queries, and that queries of the program need, in a large mirror. */
+import { findStock, stockFacets } from '../../src/mirror/queries/page/stock.ts';
+import { verificationCounts } from '../../src/mirror/queries/queue.ts';
+import { stockRows } from '../../src/mirror/queries/stock.ts';
 import { trust } from '../../src/mirror/queries/trust.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { plannedOnce } from '../../src/sqlite/prepared.ts';
@@ -14,7 +17,28 @@ interface Measured {
   readonly stockUs: Readonly<Record<Shape, number>>;
   /** Trust of all rows: with no suspect row, with 100 products to be read, with 2,000, and while all are suspect. */
   readonly trustMs: Readonly<Record<'none' | 'some' | 'many' | 'all', number>>;
+  /** Each in one call. */
+  readonly queriesMs: Readonly<Record<keyof typeof LONGEST, number>>;
 }
+
+/** The queries of the program that examine most rows. */
+const LONGEST = {
+  verificationCounts: (db: Db) => verificationCounts(db, { readBeforeMs: Date.now() }),
+  'stockRows of an unknown warehouse': (db: Db) =>
+    stockRows(db, { after: { variantId: '', warehouseId: '' }, limit: 1_000, warehouseId: 'none' }),
+  'findStock without a hit': (db: Db) =>
+    findStock(db, {
+      text: 'none',
+      warehouseId: null,
+      suspect: false,
+      empty: true,
+      order: { by: 'sku', isFalling: false },
+      after: null,
+      before: null,
+      limit: 50,
+    }),
+  stockFacets: (db: Db) => stockFacets(db),
+} satisfies Readonly<Record<string, (db: Db) => unknown>>;
 
 const CONDITIONS: Readonly<Record<Shape, string>> = {
   key: 'variant_id = ? AND warehouse_id = ?',
@@ -60,11 +84,25 @@ export function measureReaders(path: string, levels: number): Measured {
       ratios[shape] = median(rounds.map(({ ratio }) => ratio));
       stockUs[shape] = median(rounds.map(({ stock }) => stock));
     }
-    return { ratios, stockUs, trustMs: measureTrust(writer, reader) };
+    const queriesMs = measureQueries(reader);
+    return { ratios, stockUs, trustMs: measureTrust(writer, reader), queriesMs };
   } finally {
     reader.close();
     writer.close();
   }
+}
+
+function measureQueries(reader: Db): Measured['queriesMs'] {
+  const measured = Object.entries(LONGEST).map(([name, query]): [string, number] => {
+    query(reader);
+    const rounds = Array.from({ length: ROUNDS }, () => {
+      const used = process.cpuUsage();
+      query(reader);
+      return processorUs(used) / 1_000;
+    });
+    return [name, median(rounds)];
+  });
+  return Object.fromEntries(measured) as Measured['queriesMs'];
 }
 
 function measureTrust(writer: Db, reader: Db): Measured['trustMs'] {
