@@ -6,7 +6,7 @@ import type { ShownVariant } from '../merge/judge-variant.ts';
 import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import { afterRead, conflictReadsAfter, isConflict, isMet } from '../merge/read-request.ts';
 import { unreadProduct } from '../merge/unknown.ts';
-import type { Product, ReadRequest } from '../model.ts';
+import type { Product, ReadRequest, Variant } from '../model.ts';
 import { applyVariant, type Answer } from './apply-variant.ts';
 import { assertInvariant } from './invariant.ts';
 import { applyAbsentProduct, writeAbsences } from './removal.ts';
@@ -29,16 +29,18 @@ export function applyRead(work: UnitOfWork, input: ReadInput): void {
     else settleReadRequest(work, standing, read);
   }
 
+  const kept = tables.variantsOf(input.productId);
   const inConflict =
     standing !== undefined && (isConflict(standing.reason) || standing.reason === 'dead_letter');
   if (input.snapshot !== null) {
-    applyPresent(work, { input, snapshot: input.snapshot, product, inConflict, read });
+    applyPresent(work, { input, snapshot: input.snapshot, product, kept, inConflict, read });
   } else if (read.superseded) {
     applySupersededAbsence(work, input, product);
   } else {
     applyAbsentProduct(work, product, read);
   }
-  settleGaps(work, input.productId, read);
+  const shown = input.snapshot?.variants ?? [];
+  settleGaps(work, input.productId, new Set([...kept, ...shown].map(({ variantId }) => variantId)), read);
 }
 
 function isOwnStore(work: UnitOfWork, storeId: string): boolean {
@@ -113,13 +115,15 @@ interface PresentProduct {
   readonly input: ReadInput;
   readonly snapshot: ProductSnapshot;
   readonly product: Product;
+  /** Its variants before this answer. */
+  readonly kept: readonly Variant[];
   readonly inConflict: boolean;
   readonly read: ReadContext;
 }
 
 function applyPresent(
   work: UnitOfWork,
-  { input, snapshot, product, inConflict, read }: PresentProduct,
+  { input, snapshot, product, kept, inConflict, read }: PresentProduct,
 ): void {
   const { tables } = work;
   const { productId } = product;
@@ -134,16 +138,16 @@ function applyPresent(
   };
   const verdicts = snapshot.variants.map((seen) => ({ seen, verdict: applyVariant(work, answer, seen) }));
   const shown = verdicts.flatMap(({ seen, verdict }) =>
-    verdict.kind === 'shown' ? [{ seen, ...verdict }] : [],
+    verdict.kind === 'shown' ? [{ seen, verdict }] : [],
   );
   // A removed product is missing too, or has no name yet if only a list has named it.
   const isShownAgain = product.missingAtMs !== null;
   // The merged one of two overlapping answers may be the older.
-  if (read.overlaps && (renamed || isShownAgain || shown.some(({ differs }) => differs))) {
+  if (read.overlaps && (renamed || isShownAgain || shown.some(({ verdict }) => verdict.differs))) {
     requestSettlingRead(work, product);
   }
-  writeAbsences(work, { productId, snapshot, absences: shown, read });
-  for (const { seen, ...verdict } of shown) assertSum(seen, verdict, read);
+  writeAbsences(work, { productId, snapshot, kept, absences: shown, read });
+  for (const { seen, verdict } of shown) assertSum(seen, verdict, read);
   if (read.superseded) return;
   if (renamed) {
     renumberAbsent(work, productId, new Set(snapshot.variants.map(({ variantId }) => variantId)));
@@ -185,9 +189,16 @@ function renumberAbsent(work: UnitOfWork, productId: string, shown: ReadonlySet<
 }
 
 /** A gap still open when a read answers it proves a loss. */
-function settleGaps(work: UnitOfWork, productId: string, read: ReadContext): void {
+function settleGaps(
+  work: UnitOfWork,
+  productId: string,
+  variantIds: ReadonlySet<string>,
+  read: ReadContext,
+): void {
   const { tables } = work;
-  for (const { variantId } of tables.variantsOf(productId)) {
+  for (const variantId of variantIds) {
+    // An answer may also list a variant of another product.
+    if (tables.variant(variantId)?.productId !== productId) continue;
     for (const gap of tables.gapsOf(variantId)) {
       if (!isMet({ madeAtMs: gap.openedAtMs }, read)) continue;
       tables.deleteGap(gap);

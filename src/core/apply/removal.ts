@@ -14,12 +14,14 @@ import type { UnitOfWork } from './unit-of-work.ts';
 
 interface AbsentLevels {
   readonly seen: VariantSnapshot;
-  readonly absent: readonly AbsentLevel[];
+  readonly verdict: { readonly absent: readonly AbsentLevel[] };
 }
 
 interface ShownProduct {
   readonly productId: string;
   readonly snapshot: ProductSnapshot;
+  /** The product's variants before this answer, which changes only those that it lists. */
+  readonly kept: readonly Variant[];
   readonly absences: readonly AbsentLevels[];
   readonly read: ReadContext;
 }
@@ -39,8 +41,8 @@ interface ConfirmedLevel {
 
 function markLevels(work: UnitOfWork, { productId, absences }: ShownProduct): ConfirmedLevel[] {
   const confirmed: ConfirmedLevel[] = [];
-  for (const { seen, absent } of absences) {
-    for (const { level: judged, verdict } of absent) {
+  for (const { seen, verdict: shown } of absences) {
+    for (const { level: judged, verdict } of shown.absent) {
       // The same answer may have given it a new change number meanwhile.
       const level = work.tables.stockLevel(judged.variantId, judged.warehouseId) ?? judged;
       reportAbsence(work, 'level', idOf(level), verdict);
@@ -60,10 +62,10 @@ function markLevels(work: UnitOfWork, { productId, absences }: ShownProduct): Co
   return confirmed;
 }
 
-function markVariants(work: UnitOfWork, { productId, snapshot, read }: ShownProduct): Variant[] {
+function markVariants(work: UnitOfWork, { productId, snapshot, kept, read }: ShownProduct): Variant[] {
   const shown = new Set(snapshot.variants.map(({ variantId }) => variantId));
   const confirmed: Variant[] = [];
-  for (const variant of work.tables.variantsOf(productId)) {
+  for (const variant of kept) {
     if (variant.goneAtMs !== null || shown.has(variant.variantId)) continue;
     const verdict = judgeAbsence(variant, read);
     reportAbsence(work, 'variant', variant.variantId, verdict);
@@ -100,6 +102,7 @@ function requestRemovalCheck(
 }
 
 function removeLevels(work: UnitOfWork, shown: ShownProduct, confirmed: readonly ConfirmedLevel[]): void {
+  if (confirmed.length === 0) return;
   if (confirmed.length === 0) return;
   const { productId, snapshot, read } = shown;
   const listed = snapshot.variants

@@ -38,8 +38,8 @@ export class SqliteTables implements Tables {
   #unwrittenVariants: Slot<Variant>[] = [];
   /** When products were last read or named by a delivery; written to `evidence_at_ms`. */
   #evidence = new Map<string, number>();
-  /** The last product looked up: a read needs it several times. */
-  #product: Product | null = null;
+  /** The last product looked up, unwritten: a read needs and changes it several times. */
+  #product: Slot<Product> | null = null;
 
   constructor(db: Db) {
     this.#sql = prepareTables(db);
@@ -87,6 +87,7 @@ export class SqliteTables implements Tables {
   #writeAll(): void {
     write(this.#unwrittenLevels, this.#levels);
     write(this.#unwrittenVariants, this.#variants);
+    this.#writeProduct();
   }
 
   state(): MirrorStateRow {
@@ -177,29 +178,47 @@ export class SqliteTables implements Tables {
   }
 
   product(productId: string): Product | undefined {
-    if (this.#product?.productId === productId) return this.#product;
-    const row = this.#sql.product.get(productId);
-    if (row === undefined) return undefined;
-    const detailJson = this.#sql.detail.get(productId) ?? null;
-    this.#product = { ...row, hasBundle: row.hasBundle === 1, detailJson };
+    return this.#productSlot(productId).row;
+  }
+
+  #productSlot(productId: string): Slot<Product> {
+    if (this.#product?.row?.productId === productId) return this.#product;
+    this.#writeProduct();
+    const found = this.#sql.product.get(productId);
+    const row =
+      found === undefined
+        ? undefined
+        : {
+            ...found,
+            hasBundle: found.hasBundle === 1,
+            detailJson: this.#sql.detail.get(productId) ?? null,
+          };
+    this.#product = { row, stored: row };
     return this.#product;
   }
 
   putProduct(product: Product): void {
-    const stored = this.product(product.productId);
-    const { detailJson, ...row } = product;
-    if (product.readAtMs !== stored?.readAtMs) this.#noteEvidence(product.productId, product.readAtMs);
-    this.#liveRows.note('product', stored, product);
-    if (stored === undefined) this.#products.insert(row);
-    else this.#products.update(stored, row);
-    // A product once read keeps its detail.
-    if (detailJson !== null && detailJson !== stored?.detailJson) {
-      this.#sql.putDetail.run({ productId: product.productId, detailJson });
-    }
-    this.#product = { ...row, detailJson: detailJson ?? stored?.detailJson ?? null };
-    if (stored?.hasBundle !== product.hasBundle || stored.goneAtMs !== product.goneAtMs) {
+    const slot = this.#productSlot(product.productId);
+    const before = slot.row;
+    if (product.readAtMs !== before?.readAtMs) this.#noteEvidence(product.productId, product.readAtMs);
+    this.#liveRows.note('product', before, product);
+    if (before?.hasBundle !== product.hasBundle || before.goneAtMs !== product.goneAtMs) {
       this.#bundleCount = null;
     }
+    // A product once read keeps its detail.
+    slot.row = { ...product, detailJson: product.detailJson ?? before?.detailJson ?? null };
+  }
+
+  #writeProduct(): void {
+    const slot = this.#product;
+    if (slot === null || slot.row === undefined || slot.row === slot.stored) return;
+    const { detailJson, ...row } = slot.row;
+    if (slot.stored === undefined) this.#products.insert(row);
+    else this.#products.update(slot.stored, row);
+    if (detailJson !== null && detailJson !== slot.stored?.detailJson) {
+      this.#sql.putDetail.run({ productId: row.productId, detailJson });
+    }
+    slot.stored = slot.row;
   }
 
   #noteEvidence(productId: string, atMs: number): void {
@@ -246,10 +265,12 @@ export class SqliteTables implements Tables {
   }
 
   bundleProducts(): string[] {
+    this.#writeProduct();
     return this.#sql.bundleProducts.all();
   }
 
   bundleProductCount(): number {
+    this.#writeProduct();
     this.#bundleCount ??= this.#sql.bundleCount.get(-1) ?? 0;
     return this.#bundleCount;
   }
