@@ -103,7 +103,6 @@ function requestRemovalCheck(
 
 function removeLevels(work: UnitOfWork, shown: ShownProduct, confirmed: readonly ConfirmedLevel[]): void {
   if (confirmed.length === 0) return;
-  if (confirmed.length === 0) return;
   const { productId, snapshot, read } = shown;
   const listed = snapshot.variants
     .filter(({ levels }) => levels !== null)
