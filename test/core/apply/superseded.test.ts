@@ -4,6 +4,7 @@ import {
   T0,
   VARIANT,
   branches,
+  change,
   mirrorAfterRead,
   productSnapshot,
   single,
@@ -87,4 +88,13 @@ test('an answer to a read sent at the same instant as the latest is not supersed
   mirror.read({ ...single(6), name: 'New' }, { sentAtMs: AT, receivedAtMs: AT + S });
   expect(mirror.tables.product('10')?.name).toBe('New');
   expect([mirror.qty(), mirror.reason()]).toEqual([6, 'conflict']);
+});
+
+test('an answer ends no gap of a variant that belongs to another product', () => {
+  const mirror = mirrorAfterRead();
+  mirror.deliver(AT, change({ old: 4, new: 3, updateTimeMs: AT }));
+  mirror.read(productSnapshot([]), { sentAtMs: AT + 10 * S, productId: '20' });
+  mirror.read(single(3), { sentAtMs: AT + 5 * S, receivedAtMs: AT + 11 * S, productId: '20' });
+  expect(mirror.tables.variant(VARIANT)?.productId).toBe('10');
+  expect(mirror.gaps()).toHaveLength(1);
 });
