@@ -186,11 +186,10 @@ export class Coverage {
 
   /** The rows that `due` returned are on disk. */
   written(rows: readonly Missed[], sinceBootMs: number): void {
-    if (rows.length === 0) return;
     this.#wholeTimes = this.#wholeTimes.filter((missed) => !rows.includes(missed));
-    if (this.#notStored !== null && rows.includes(this.#notStored.missed)) this.#notStored = null;
+    if (rows.some((row) => row === this.#notStored?.missed)) this.#notStored = null;
     if (rows.some(({ why }) => why === 'refused')) this.#refusedWrittenAtMs = sinceBootMs;
-    if (this.#doubt === null || !rows.includes(this.#doubt)) return;
+    if (!rows.some((row) => row === this.#doubt)) return;
     this.#doubt = null;
     this.#doubtWrittenAtMs = sinceBootMs;
   }

@@ -58,6 +58,30 @@ function running(isShared = false): Coverage {
   return coverage;
 }
 
+const KILLED: LastRun = { ...STOPPED, isStopped: false };
+const NONE: LastRun = { ...STOPPED, aliveAtMs: null };
+
+test.each([
+  { after: 'a run that kept the port open', last: STOPPED, isShared: false, due: [], unsure: null },
+  { after: 'a kill', last: KILLED, isShared: false, due: ['killed'], unsure: null },
+  { after: 'a kill, with a stream', last: KILLED, isShared: true, due: [], unsure: 'killed' },
+  { after: 'no run', last: NONE, isShared: false, due: ['first_start'], unsure: null },
+  // It may replace a host whose disk was lost with deliveries that it had not published.
+  { after: 'no run, with a stream', last: NONE, isShared: true, due: ['first_start'], unsure: null },
+])('a start after $after', ({ last, isShared, due, unsure }) => {
+  const coverage = isShared ? new Coverage(at(0), true) : new Coverage(at(0));
+  coverage.opened(last, { ...NOW, ...at(0) });
+  expect(coverage.due(at(0)).map(({ why }) => why)).toEqual(due);
+  expect(coverage.unsure?.why ?? null).toBe(unsure);
+});
+
+test('the time that a start takes before its port is open is no standstill', () => {
+  const coverage = new Coverage(at(0));
+  coverage.opened(STOPPED, { ...NOW, ...at(5_000) });
+  expect(coverage.noticeStandstill(at(6_000))).toBe(0);
+  expect(coverage.due(at(6_000))).toEqual([]);
+});
+
 test('a process that could not read its socket for more than 2 s stood still', () => {
   const coverage = running();
   expect(coverage.noticeStandstill(at(2_000))).toBe(0);
@@ -79,6 +103,23 @@ test('everything stays due until it is written', () => {
   ]);
   coverage.written(due, LAST + 5_200);
   expect(coverage.due(at(5_200))).toEqual([]);
+});
+
+test('what is noticed while other rows are written stays due', () => {
+  const coverage = running();
+  coverage.noticeStandstill(at(5_000));
+  const first = coverage.due(at(5_000));
+  coverage.noticeStandstill(at(9_000));
+  coverage.notStored(['1'], WALL);
+  coverage.doubt('cut_off', WALL);
+  coverage.written(first, LAST + 9_000);
+  const refused = [{ variantIds: ['7'] }];
+  const left = coverage.due({ ...at(9_000), refused });
+  expect(left.map(({ why }) => why)).toEqual(['stood_still', 'refused', 'not_stored', 'cut_off']);
+  coverage.written(left, LAST + 9_000);
+  coverage.doubt('cut_off', WALL);
+  // They were written with the others, and wait for their pauses now.
+  expect(coverage.due({ ...at(9_001), refused })).toEqual([]);
 });
 
 test('with the first proof, everything before it may have been missed', () => {
@@ -113,6 +154,21 @@ test.each<[string, (coverage: Coverage) => void]>([
   note(coverage);
   coverage.notStored(['1'], WALL);
   expect(coverage.due(at(0))).toMatchObject([{ why: 'not_stored', variantIds: null }]);
+});
+
+test('10,000 variants that were not stored are named', () => {
+  const coverage = running();
+  const variantIds = Array.from({ length: 10_000 }, (_, n) => String(n));
+  coverage.notStored(variantIds, WALL);
+  expect(coverage.due(at(0))).toMatchObject([{ why: 'not_stored', variantIds }]);
+});
+
+test('requests that could not be read make one row, from the first to the last of them', () => {
+  const coverage = running();
+  coverage.doubt('cut_off', WALL);
+  coverage.doubt('turned_away', WALL + 5);
+  const missed = { why: 'cut_off', sinceMs: WALL, untilMs: WALL + 5, variantIds: null };
+  expect(coverage.due(at(5))).toEqual([missed]);
 });
 
 test('requests that strangers can cut off or crowd out are written once in 15 minutes, and at a stop', () => {
@@ -166,7 +222,8 @@ test('with a stream, only the stream shows whether another receiver listened', (
 test('with a stream, a time that the run before was not sure of stays open', () => {
   const coverage = new Coverage(at(0), true);
   coverage.opened({ ...STOPPED, unsureSinceMs: WALL - 7 }, { ...NOW, ...at(0) });
-  expect(coverage.unsure?.sinceMs).toBe(WALL - 7);
+  const unsure = { why: 'killed', sinceMs: WALL - 7, untilMs: WALL, variantIds: null };
+  expect(coverage.unsure).toEqual(unsure);
 });
 
 test('a host without a public port misses nothing there', () => {
