@@ -9,7 +9,14 @@ import { present } from '../shared/present.ts';
 import { ASKING_FOR_READ } from './branches.ts';
 import { MemoryTables } from './memory-tables.ts';
 import { plans, type Misfortune } from './plans.ts';
-import { BUNDLE, SimulatedService, type Plan, type StepPlan, type Watch } from './simulated-service.ts';
+import {
+  BUNDLE,
+  COMPONENT,
+  SimulatedService,
+  type Plan,
+  type StepPlan,
+  type Watch,
+} from './simulated-service.ts';
 
 interface Property {
   readonly name: string;
@@ -143,7 +150,7 @@ export const PROPERTIES: readonly Property[] = [
     'the total of a bundle is right or about to be read, whatever comes late or is lost of its components',
     plans({ bundles: true, losses: true, duplicates: true }),
     (plan) => {
-      const service = new SimulatedService(plan, bundleNeverSilentlyWrong).run();
+      const service = new SimulatedService(plan, bundleNeverSilentlyWrong()).run();
       service.drain(service.productIds.length * 12);
     },
   ),
@@ -420,27 +427,39 @@ const neverRemovedIfNamed: Watch = (service, nowMs, facts) => {
   }
 };
 
-/** As long as each change of the component is merged, or was shown by a read that was not its first. */
-const bundleNeverSilentlyWrong: Watch = (service, nowMs) => {
-  const { mirror, levels, merged, shownMs, plan } = service;
-  const { tables } = mirror;
-  const components = levels.filter(({ variantId }) => variantId === '100');
-  const isDelivered = components.every(({ productId, changes }) =>
-    changes.every(
-      (change) =>
-        change.trueAtMs > nowMs ||
-        merged.has(change) ||
-        (plan.knownBefore && change.trueAtMs <= (shownMs.get(productId) ?? -Infinity)),
-    ),
-  );
-  const isKnown = tables.product('10')?.detailJson !== undefined && tables.product('10')?.detailJson !== null;
-  const total = mirror.total(BUNDLE.variantId);
-  if (!isDelivered || !isKnown || total === null) return;
-  const isDue =
-    tables.state().bundlesDueAtMs !== null || tables.readRequest(BUNDLE.productId)?.isSuspect === true;
-  // The component itself is read first, and a difference makes its bundles due.
-  const isComponentSuspect = components.some((level) => service.isSuspect(level));
-  const truth = service.bundleQtyAt(nowMs);
-  if (total !== truth && !isDue && !isComponentSuspect)
-    throw new Error(`the bundle's total is silently ${total}, not ${truth}`);
-};
+/**
+ * As long as each change of the component is merged, or was shown by a read that was not its first and that moved the
+ * component's total: changes that cancel each other out are not seen in a read.
+ */
+function bundleNeverSilentlyWrong(): Watch {
+  const { productId, variantId } = COMPONENT;
+  let shownBeforeMs = -Infinity;
+  let totalBefore: number | null = null;
+  let seenMs = -Infinity;
+  return (service, nowMs) => {
+    const { mirror, levels, merged, plan } = service;
+    const { tables } = mirror;
+    const components = levels.filter((level) => level.variantId === variantId);
+    const shownMs = service.shownMs.get(productId) ?? -Infinity;
+    const componentTotal = mirror.total(variantId);
+    if (shownMs > shownBeforeMs && componentTotal !== totalBefore) seenMs = shownMs;
+    shownBeforeMs = shownMs;
+    totalBefore = componentTotal;
+    const isDelivered = components.every(({ changes }) =>
+      changes.every(
+        (change) =>
+          change.trueAtMs > nowMs || merged.has(change) || (plan.knownBefore && change.trueAtMs <= seenMs),
+      ),
+    );
+    const detailJson = tables.product(productId)?.detailJson ?? null;
+    const total = mirror.total(BUNDLE.variantId);
+    if (!isDelivered || detailJson === null || total === null) return;
+    const isDue =
+      tables.state().bundlesDueAtMs !== null || tables.readRequest(BUNDLE.productId)?.isSuspect === true;
+    // The component itself is read first, and a difference makes its bundles due.
+    const isComponentSuspect = components.some((level) => service.isSuspect(level));
+    const truth = service.bundleQtyAt(nowMs);
+    if (total !== truth && !isDue && !isComponentSuspect)
+      throw new Error(`the bundle's total is silently ${total}, not ${truth}`);
+  };
+}

@@ -94,7 +94,7 @@ const PLACES = [
 
 const MOVING = '101';
 const MOVES_TO = '20';
-const COMPONENT = '100';
+export const COMPONENT = { productId: '10', variantId: '100' } as const;
 export const BUNDLE = { productId: '30', variantId: '300' } as const;
 
 export type Watch = (service: SimulatedService, nowMs: number, facts: readonly Fact[]) => void;
@@ -133,7 +133,7 @@ export class SimulatedService {
   }
 
   bundleQtyAt(trueMs: number): number {
-    const components = this.levels.filter(({ variantId }) => variantId === COMPONENT);
+    const components = this.levels.filter(({ variantId }) => variantId === COMPONENT.variantId);
     return components.reduce((sum, level) => sum + (this.qtyAt(level, trueMs) ?? 0), 0);
   }
 
@@ -170,7 +170,7 @@ export class SimulatedService {
       const availableQty = levels.reduce((sum, l) => sum + l.availableQty, 0);
       const { unlisted } = this.plan;
       const reported = unlisted === null ? { levels } : { kind: unlisted };
-      const bundledByCount = this.plan.hasBundle && variantId === COMPONENT ? 1 : 0;
+      const bundledByCount = this.plan.hasBundle && variantId === COMPONENT.variantId ? 1 : 0;
       variants.push({ ...variantSnapshot(null), variantId, availableQty, bundledByCount, ...reported });
     }
     return productSnapshot(variants);
