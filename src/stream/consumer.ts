@@ -31,8 +31,10 @@ export class Consumer {
   #position: StreamPosition;
   /** The stream has seemed to end before the position since then. */
   #isShortSinceMs: number | null = null;
-  /** A message with this number is in the stream. */
-  #knownSeq = 0;
+  /** Each host's last message is in the stream with this number. */
+  readonly #published = new Map<string, number>();
+  /** Messages after the last one taken when it was sent. */
+  #left = 0;
   /** Epoch ms, own clock. Messages have been waiting since then; null if none is known to wait. */
   behindSinceMs: number | null;
   /** Everything that was in the log when this host started is here. */
@@ -49,10 +51,18 @@ export class Consumer {
     return this.#position.streamSeq;
   }
 
-  /** A host has published a message with this number. */
-  published(seq: number): void {
-    this.#knownSeq = Math.max(this.#knownSeq, seq);
+  /** This is the number of the host's last message in the stream; 0 if it has published none there. */
+  published(hostId: string, seq: number): void {
+    const before = this.#published.get(hostId) ?? 0;
+    this.#published.set(hostId, seq);
     if (seq > this.#position.streamSeq) this.behindSinceMs ??= this.#deps.now();
+    // The number was one of a stream that was deleted.
+    if (seq < before && this.hasCaughtUp && this.#isAtEnd()) this.#caughtUp();
+  }
+
+  /** No message is known that is not here. */
+  #isAtEnd(): boolean {
+    return this.#left === 0 && this.#position.streamSeq >= Math.max(0, ...this.#published.values());
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -79,7 +89,8 @@ export class Consumer {
       throw new Error(`the stream ends at ${log.lastSeq}, before the position ${streamSeq} of this host`);
     }
     if (isLost(this.#position, log)) {
-      this.#knownSeq = 0;
+      this.#published.clear();
+      this.#left = 0;
       await this.#append([this.#gap()], { streamId: log.id, streamSeq: log.lastSeq });
     }
     if (this.#position.streamSeq >= log.lastSeq) this.#caughtUp();
@@ -99,16 +110,16 @@ export class Consumer {
     const { streamId } = this.#position;
     const rows: NewRow[] = [];
     let { streamSeq } = this.#position;
-    let left = 0;
     for (const message of messages) {
       if (message.seq > streamSeq + 1) rows.push(this.#gap());
       const row = this.#rowOf(message);
       if (row !== null) rows.push(row);
-      ({ seq: streamSeq, left } = message);
+      streamSeq = message.seq;
+      this.#left = message.left;
     }
-    if (left > 0) this.behindSinceMs ??= this.#deps.now();
+    if (this.#left > 0) this.behindSinceMs ??= this.#deps.now();
     await this.#append(rows, { streamId, streamSeq });
-    if (left === 0 && streamSeq >= this.#knownSeq) this.#caughtUp();
+    if (this.#isAtEnd()) this.#caughtUp();
   }
 
   /** @returns null for this host's own `missed` rows. Its own deliveries are recognised by their hash. */

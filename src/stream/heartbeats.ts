@@ -20,6 +20,7 @@ interface HeartbeatsDeps {
     /** Every row up to this one is in the stream. */
     readonly publishedSeq: number;
     readonly streamSeq: number;
+    forgetNumber(): void;
   };
   /** Age of the oldest row that is not in the stream; 0 if there is none. */
   readonly backlogMs: () => number;
@@ -91,6 +92,9 @@ export class Heartbeats {
   /** Takes its place once the rows before it are in the stream. */
   #nextWayIn: { readonly afterSeq: number; readonly wayIn: WayIn } | null = null;
 
+  /** null before the first heartbeat. */
+  #logId: string | null = null;
+
   constructor(deps: HeartbeatsDeps) {
     this.#deps = deps;
   }
@@ -147,9 +151,17 @@ export class Heartbeats {
   }
 
   async #beat(engine: Engine): Promise<void> {
+    await this.#lookAtLog(engine);
     // A standstill that is noticed only now must not be denied.
     this.#deps.look();
     if (this.#deps.coverage.unsure === null && !this.#isClosed) await this.#publish(engine, false);
+  }
+
+  /** The number of this host's last message counts only in the log that has it. */
+  async #lookAtLog(engine: Engine): Promise<void> {
+    const { id } = await engine.log();
+    if (this.#logId !== null && id !== this.#logId) this.#deps.publisher.forgetNumber();
+    this.#logId = id;
   }
 
   async #publish(engine: Engine, isClosed: boolean): Promise<void> {

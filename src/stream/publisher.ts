@@ -29,14 +29,23 @@ export class Publisher {
   readonly #deps: PublisherDeps;
   #arrived = Promise.withResolvers<void>();
   publishedSeq: number;
-  /** The highest number in the stream of the last flight; 0 if this run has published nothing. */
-  streamSeq = 0;
+  #streamSeq = 0;
   /** When the oldest row that waits arrived; null if none is known to wait. */
   oldestAtMs: number | null = null;
 
   constructor(deps: PublisherDeps) {
     this.#deps = deps;
     this.publishedSeq = deps.inbox.publishedSeq;
+  }
+
+  /** The highest number in the stream of the last flight; 0 if this run has published nothing there. */
+  get streamSeq(): number {
+    return this.#streamSeq;
+  }
+
+  /** The stream was deleted and created again. */
+  forgetNumber(): void {
+    this.#streamSeq = 0;
   }
 
   arrived(): void {
@@ -76,7 +85,7 @@ export class Publisher {
       }
       streamSeq = Math.max(streamSeq, ack.value);
     }
-    if (rows.length > 0) this.streamSeq = streamSeq;
+    if (rows.length > 0) this.#streamSeq = streamSeq;
     this.publishedSeq = upToSeq;
     this.oldestAtMs = null;
   }

@@ -142,7 +142,7 @@ export class Stream {
       }
       const heartbeat = readHeartbeat(body);
       this.#hosts.heard(hostId, heartbeat, this.#deps.now());
-      this.#consumer?.published(heartbeat.stream_seq);
+      this.#consumer?.published(hostId, heartbeat.stream_seq);
       this.#failure = null;
     } catch (error) {
       this.#onError(error);

@@ -182,6 +182,23 @@ test.each<[string, (machines: Machines) => void]>([
   expect(mirror.isCurrent).toBe(true);
 });
 
+test('a stream that is created again under running hosts is one gap, after which the mirror is current', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  const missed = added(mirror);
+  await receiver.receive('a', 'b');
+  await machines.pass(MINUTE);
+  machines.servers.recreate();
+  await machines.pass(MINUTE);
+  expect(missed()).toEqual(['stream_gap']);
+  // Although nothing is published that would replace the numbers of the old stream.
+  expect(mirror.isCurrent).toBe(true);
+  await receiver.receive('c');
+  await machines.pass(MINUTE);
+  expect(mirror.ids).toEqual(['a', 'b', 'c']);
+  expect(mirror.isCurrent).toBe(true);
+  expect(missed()).toEqual(['stream_gap']);
+});
+
 test('messages that are dropped after a mirror has looked at the stream are a gap', async () => {
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
   const missed = added(mirror);
