@@ -6,16 +6,19 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { broken, BROKEN_RULES, type BrokenRule } from './broken-rules/rules.ts';
+import { positiveNumber } from './number-option.ts';
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '40' },
-    minutes: { type: 'string', default: '3' },
-    only: { type: 'string' },
-  },
-});
+const { seeds, minutes, only } = new Command('npm run broken-rules --')
+  .description(
+    'Breaks rules of receiving, one at a time in a copy of the program; the simulation must see each.',
+  )
+  .option('--seeds <n>', 'of the simulation, for each rule', positiveNumber, 40)
+  .option('--minutes <m>', 'begin no further seed of a rule after this time', positiveNumber, 3)
+  .option('--only <text>', 'only rules whose name contains the text')
+  .parse()
+  .opts<{ seeds: number; minutes: number; only?: string }>();
 const ROOT = join(import.meta.dirname, '..');
 const COPIED = ['src', 'test', 'scripts', 'drizzle', 'package.json', 'vitest.config.ts', 'tsconfig.json'];
 
@@ -36,7 +39,7 @@ function seenIn(folder: string, { test }: BrokenRule): string | null {
     test === undefined
       ? [
           'scripts/simulate.ts',
-          ...['--kind', 'lives', '--seeds', values.seeds, '--minutes', values.minutes, '--first-failure'],
+          ...['--kind', 'lives', '--seeds', String(seeds), '--minutes', String(minutes), '--first-failure'],
         ]
       : ['node_modules/vitest/vitest.mjs', 'run', test];
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
@@ -46,7 +49,7 @@ function seenIn(folder: string, { test }: BrokenRule): string | null {
 
 let unseen = 0;
 for (const rule of BROKEN_RULES) {
-  if (values.only !== undefined && !rule.name.includes(values.only)) continue;
+  if (only !== undefined && !rule.name.includes(only)) continue;
   const folder = copyProgram(rule);
   try {
     const seen = seenIn(folder, rule);

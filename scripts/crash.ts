@@ -7,20 +7,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { crash, type CrashReport } from './crash/run.ts';
+import { numberFromZero, positiveNumber } from './number-option.ts';
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '50' },
-    seed: { type: 'string', default: String(Date.now() % 1e6) },
-    rate: { type: 'string', default: '400' },
-    products: { type: 'string', default: '80' },
-  },
-});
-const [kills, seed, rate, products] = [values.kills, values.seed, values.rate, values.products].map(
-  Number,
-) as [number, number, number, number];
+const { kills, seed, rate, products } = new Command('npm run crash --')
+  .description('Kills the mirror at seeded instants while webhooks arrive, and looks for what was lost.')
+  .option('--kills <n>', 'how many', positiveNumber, 50)
+  .option('--seed <seed>', 'kills at the same instants again', numberFromZero, Date.now() % 1e6)
+  .option('--rate <n>', 'webhooks per second', positiveNumber, 400)
+  .option('--products <n>', 'products of the store', positiveNumber, 80)
+  .parse()
+  .opts<{ kills: number; seed: number; rate: number; products: number }>();
 const command = `npm run crash -- --kills ${kills} --seed ${seed} --rate ${rate} --products ${products}`;
 const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-crash-'));
 function print(report: CrashReport): void {

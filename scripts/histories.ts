@@ -1,6 +1,7 @@
 /** `npm run histories`: random histories against the properties of the merge rules (test/core/histories.ts). */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { PROPERTIES } from '../test/core/histories.ts';
+import { numberFromZero, positiveNumber } from './number-option.ts';
 
 interface Options {
   readonly count: number;
@@ -12,20 +13,19 @@ interface Options {
 const AT_ONCE = 1_000;
 const NEWS_EVERY_MS = 10_000;
 
-function positive(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('give a positive number');
-  return value;
-}
-
 const program = new Command('npm run histories --')
   .description(
     'Draws random histories of a store and its deliveries, and checks the properties of the merge rules on each.',
   )
-  .option('--count <histories>', 'how many histories, shared equally among the properties', positive, 100_000)
-  .option('--minutes <minutes>', 'ends earlier after this time', positive, 4)
+  .option(
+    '--count <histories>',
+    'how many histories, shared equally among the properties',
+    positiveNumber,
+    100_000,
+  )
+  .option('--minutes <minutes>', 'ends earlier after this time', positiveNumber, 4)
   .option('--only <text>', 'only properties whose name contains the text')
-  .option('--seed <seed>', 'draws the same histories again', Number)
+  .option('--seed <seed>', 'draws the same histories again', numberFromZero)
   .action(run);
 
 function run({ count, minutes, only = '', seed = Date.now() % 2 ** 31 }: Options): void {

@@ -2,11 +2,12 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { ENOUGH_SEEDS, neverHappened } from '../test/simulation/expected.ts';
 import { drawPlan, type Kind, type Plan } from '../test/simulation/plan.ts';
 import { runPlan, type Outcome } from '../test/simulation/run.ts';
 import { shrink, wayOf } from '../test/simulation/shrink.ts';
+import { numberFromZero } from './number-option.ts';
 
 interface Options {
   readonly seeds: number;
@@ -30,21 +31,19 @@ const SHRINK_MS = 120_000;
 const NEWS_EVERY_MS = 10_000;
 const FAILURES_SHOWN = 10;
 
-function count(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError('give a number');
-  return value;
-}
-
 const program = new Command('npm run simulate --')
   .description(
     'Runs the real code against a simulated store, network, disk and clock; each seed is a different story.',
   )
-  .option('--seeds <n>', 'how many seeds', count, 200)
-  .option('--from <seed>', 'the first of them', count, 1)
-  .option('--minutes <m>', 'begin no further seed after this time', count, 60)
-  .option('--processes <n>', 'how many at once', count, availableParallelism())
-  .option('--seed <seed>', 'only this one; when it fails, its story is made as short as possible', count)
+  .option('--seeds <n>', 'how many seeds', numberFromZero, 200)
+  .option('--from <seed>', 'the first of them', numberFromZero, 1)
+  .option('--minutes <m>', 'begin no further seed after this time', numberFromZero, 60)
+  .option('--processes <n>', 'how many at once', numberFromZero, availableParallelism())
+  .option(
+    '--seed <seed>',
+    'only this one; when it fails, its story is made as short as possible',
+    numberFromZero,
+  )
   .addOption(
     new Option(
       '--kind <kind>',
