@@ -156,10 +156,15 @@ export class Receiver {
     if (this.#listener !== null && this.#passed === null) await this.#stream?.closing();
     await this.#listener?.stop(graceMs);
     if (this.#timer !== null) clearInterval(this.#timer);
+    this.#commitWaiting();
     await this.#stream?.stop();
-    while (!this.#waiting.isEmpty) this.#commit();
+    this.#commitWaiting();
     // With everything that may have been missed, so that the next start may trust a socket that stays open.
     if (this.#lastCommit !== 'none yet') this.#commit(true);
+  }
+
+  #commitWaiting(): void {
+    while (!this.#waiting.isEmpty) this.#commit();
   }
 
   /** Call it after the stop, once no reader has the inbox open: the last one to close it removes its log. */

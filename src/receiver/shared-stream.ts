@@ -11,6 +11,6 @@ export interface SharedStream {
   readonly arrived: () => void;
   /** The port is about to close. */
   readonly closing: () => Promise<void>;
-  /** The port is closed, and nothing is appended any more. */
+  /** The port is closed, and nothing is received any more: publishes the rest, if it takes no longer than a second. */
   readonly stop: () => Promise<void>;
 }

@@ -1,4 +1,5 @@
 /** This host's part in the stream that several mirrors share (docs/architecture.md#several-machines). */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { SetAside, StreamReport } from '../inbox/report.ts';
 import type { Missed } from '../inbox/missed.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
@@ -28,6 +29,9 @@ interface StreamDeps {
 
 /** As long as a silence of all hosts may last (src/stream/heard-hosts.ts). */
 const BACKLOG_MS = 7_000;
+/** A stop takes at most 5 s in all. */
+const REST_MS = 1_000;
+const POLL_MS = 20;
 
 export class Stream {
   readonly #deps: StreamDeps;
@@ -129,9 +133,20 @@ export class Stream {
     return this.#connection?.engine === null ? Promise.resolve() : this.#heartbeats.close();
   }
 
+  /** Nothing is received any more. */
   async stop(): Promise<void> {
+    if (this.#connection?.engine !== null) await this.#publishRest();
     this.#stopping.abort();
     await this.#connection?.stop();
+  }
+
+  /** This host may not start again. Rows that are not published in time wait in its inbox. */
+  async #publishRest(): Promise<void> {
+    const { inbox } = this.#deps;
+    for (let waitedMs = 0; waitedMs < REST_MS; waitedMs += POLL_MS) {
+      if (this.#publisher.publishedSeq >= inbox.lastSeq) return;
+      await wait(POLL_MS, undefined, { ref: false });
+    }
   }
 
   #hear(kind: 'heartbeat' | 'start', hostId: string, body: Uint8Array): void {

@@ -334,6 +334,31 @@ test('a receiver with an empty folder is missed time: it may replace one with un
   expect(mirror.isCurrent).toBe(true);
 });
 
+test('a receiver that stops in order has published everything, so that it need not come back', async () => {
+  const [machines, receiver, other, mirror] = await running('receiver', 'receiver', 'mirror');
+  const missed = added(mirror);
+  const received = receiver.receive('a', 'b', 'c');
+  await Promise.all([received, receiver.stop(), machines.pass(5_000)]);
+  await other.receive('d');
+  await machines.pass(MINUTE);
+  expect(mirror.ids).toEqual(['a', 'b', 'c', 'd']);
+  expect(missed()).toEqual([]);
+});
+
+test('a receiver stops in time although the servers are away', async () => {
+  const [machines, receiver, mirror] = await running('receiver', 'mirror');
+  machines.servers.isAway = true;
+  await receiver.receive('a');
+  const startedAtMs = Date.now();
+  const stopped = receiver.stop().then(() => Date.now());
+  await machines.pass(5_000);
+  expect((await stopped) - startedAtMs).toBeLessThan(4_000);
+  machines.servers.isAway = false;
+  await receiver.start();
+  await machines.pass(10_000);
+  expect(mirror.ids).toEqual(['a']);
+});
+
 test('two receivers that stop in order and start again at once leave missed time, however short', async () => {
   const [machines, one, two, mirror] = await running('receiver', 'receiver', 'mirror');
   const missed = added(mirror);
