@@ -429,7 +429,7 @@ class Run {
     this.#fleet?.calm();
     for (const machine of this.#machines) machine.cancelKill();
     await this.#settleWebhooks();
-    await this.#waitFor('the machine to wake', LONGEST_SLEEP_MS, () => !this.#machine.isSuspended, 1_000);
+    await this.#waitFor('the machine to wake', LONGEST_SLEEP_MS, () => !this.#isAsleep(), 1_000);
     if (!(await this.#waitFor('a running process', 120_000, () => this.#runs()))) return;
     const beforeMs = this.#aliveAtMs();
     if (!(await this.#waitFor('a heartbeat', 120_000, () => this.#aliveAtMs() !== beforeMs))) return;
@@ -525,7 +525,13 @@ class Run {
     return this.#fleet?.isDrained() ?? true;
   }
 
+  #isAsleep(): boolean {
+    return this.#machine.isSuspended || this.#stage.lives.isMachineOff;
+  }
+
   #runs(): boolean {
+    // Nothing starts on a machine that is off, and its boot would move the clock of a process that runs.
+    if (this.#isAsleep()) return false;
     for (const machine of this.#machines) if (machine.life === null) void machine.start();
     return [...this.#machines].every((machine) => machine.isRunning);
   }
@@ -719,7 +725,7 @@ class Run {
 
   #checkTrusted(db: Db): void {
     // Nobody reads on a machine that is suspended or off.
-    if (this.#machine.isSuspended || this.#stage.lives.isMachineOff) this.#trusted.unread();
+    if (this.#isAsleep()) this.#trusted.unread();
     else this.#trusted.check(db, this.#service, this.#time.nowMs);
   }
 
