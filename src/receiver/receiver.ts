@@ -156,6 +156,8 @@ export class Receiver {
     if (this.#listener !== null && this.#passed === null) await this.#stream?.closing();
     await this.#listener?.stop(graceMs);
     if (this.#timer !== null) clearInterval(this.#timer);
+    // The time that the stream takes is no standstill.
+    this.noticeStandstill();
     this.#commitWaiting();
     await this.#stream?.stop();
     this.#commitWaiting();

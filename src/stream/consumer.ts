@@ -31,7 +31,7 @@ export class Consumer {
   #position: StreamPosition;
   /** The stream has seemed to end before the position since then. */
   #isShortSinceMs: number | null = null;
-  /** Each host's last message is in the stream with this number. */
+  /** No message of this host in the stream has a higher number. */
   readonly #published = new Map<string, number>();
   /** Messages after the last one taken when it was sent. */
   #left = 0;
@@ -51,7 +51,7 @@ export class Consumer {
     return this.#position.streamSeq;
   }
 
-  /** This is the number of the host's last message in the stream; 0 if it has published none there. */
+  /** The host's last message in the stream has at most this number, which falls only with a stream created again. */
   published(hostId: string, seq: number): void {
     const before = this.#published.get(hostId) ?? 0;
     this.#published.set(hostId, seq);

@@ -20,7 +20,7 @@ interface HeartbeatsDeps {
     /** Every row up to this one is in the stream. */
     readonly publishedSeq: number;
     readonly streamSeq: number;
-    forgetNumber(): void;
+    beginLog(lastSeq: number): void;
   };
   /** Age of the oldest row that is not in the stream; 0 if there is none. */
   readonly backlogMs: () => number;
@@ -57,7 +57,7 @@ const NOT_KNOWN: WayInMessage = { is_proven: false, accepted: 0, refused: [] };
 
 const heartbeatSchema = z.object({
   backlog_ms: z.number(),
-  /** The last message that this host has published; 0 if none is known. */
+  /** No message that this host has published has a higher number; 0 if none is known. */
   stream_seq: z.number(),
   /** The port is about to close. */
   is_closed: z.boolean(),
@@ -117,6 +117,7 @@ export class Heartbeats {
         this.#deps.look();
         const { unsure } = this.#deps.coverage;
         if (unsure !== null) await this.#settle(engine, unsure, signal);
+        await this.#untilPublished(this.#firstRow, signal);
         await this.#beat(engine);
       } catch (error) {
         if (!signal.aborted) this.#deps.onError(error);
@@ -126,9 +127,15 @@ export class Heartbeats {
     }
   }
 
+  /** The first row of an inbox tells of its first start; 0 if there is none. */
+  get #firstRow(): number {
+    return Math.min(1, this.#deps.inbox.lastSeq);
+  }
+
   /** Call it before the port closes: time that is not covered begins no later than the port closes. */
   async close(): Promise<void> {
-    const isCovered = this.#deps.coverage.unsure === null;
+    const { coverage, publisher } = this.#deps;
+    const isCovered = coverage.unsure === null && publisher.publishedSeq >= this.#firstRow;
     this.#isClosed = true;
     this.#wake.resolve();
     if (!isCovered) return;
@@ -157,10 +164,15 @@ export class Heartbeats {
     if (this.#deps.coverage.unsure === null && !this.#isClosed) await this.#publish(engine, false);
   }
 
-  /** The number of this host's last message counts only in the log that has it. */
+  /**
+   * The number of this host's last message counts only in the log that has it. A new run does not know it, and must not
+   * tell mirrors a lower one.
+   */
   async #lookAtLog(engine: Engine): Promise<void> {
-    const { id } = await engine.log();
-    if (this.#logId !== null && id !== this.#logId) this.#deps.publisher.forgetNumber();
+    const { id, lastSeq } = await engine.log();
+    const { publisher } = this.#deps;
+    if (this.#logId === null) publisher.beginLog(Math.max(lastSeq, publisher.streamSeq));
+    else if (id !== this.#logId) publisher.beginLog(lastSeq);
     this.#logId = id;
   }
 

@@ -38,14 +38,14 @@ export class Publisher {
     this.publishedSeq = deps.inbox.publishedSeq;
   }
 
-  /** The highest number in the stream of the last flight; 0 if this run has published nothing there. */
+  /** The highest number in the stream of the last flight, or of the log before it; 0 if neither is known. */
   get streamSeq(): number {
     return this.#streamSeq;
   }
 
-  /** The stream was deleted and created again. */
-  forgetNumber(): void {
-    this.#streamSeq = 0;
+  /** @param lastSeq everything that this host has published is in the log by then. */
+  beginLog(lastSeq: number): void {
+    this.#streamSeq = lastSeq;
   }
 
   arrived(): void {

@@ -277,6 +277,24 @@ test('a mirror whose reading is stuck sees from the heartbeats of receivers that
   expect(mirror.isCurrent).toBe(false);
 });
 
+test('a mirror whose reading is stuck stays behind when the receiver of the missing delivery restarts', async () => {
+  const [machines, receiver, , mirror] = await running('receiver', 'receiver', 'mirror');
+  mirror.kill();
+  // eslint-disable-next-line require-yield -- a server that delivers nothing
+  const read = async function* () {
+    await new Promise(() => undefined);
+  };
+  mirror.broken = { read };
+  await mirror.start();
+  await receiver.receive('a');
+  await machines.pass(13_000);
+  expect(mirror.isCurrent).toBe(false);
+  receiver.kill();
+  await receiver.start();
+  await machines.pass(13_000);
+  expect(mirror.isCurrent).toBe(false);
+});
+
 test('the restart of the only receiver is missed time for every mirror, also for one that is away', async () => {
   const [machines, receiver, mirror, away] = await running('receiver', 'mirror', 'mirror');
   const missed = [mirror, away].map(added);
@@ -410,6 +428,26 @@ test('a passed socket that stayed open makes the restart of the only receiver no
   expect(missed()).toEqual([]);
 });
 
+test('a stop that waits for hanging servers is no standstill', async () => {
+  const { machines, receiver, missed } = await runningOnPassedSocket();
+  await receiver.stop();
+  receiver.broken = {
+    log: () => new Promise(() => undefined),
+    close: () => wait(100),
+  };
+  receiver.refuses = (subject) => subject === 'deliveries';
+  await receiver.start('passed');
+  await machines.pass(5_000);
+  await receiver.receive('a');
+  await machines.pass(990);
+  await Promise.all([receiver.stop(), machines.pass(1_300)]);
+  receiver.broken = {};
+  receiver.refuses = () => false;
+  await receiver.start('passed');
+  await machines.pass(10_000);
+  expect(missed()).toEqual([]);
+});
+
 test('a restart while the servers are away is missed time, also after a second one with an open socket', async () => {
   const { machines, receiver, missed } = await runningOnPassedSocket();
   machines.servers.isAway = true;
@@ -478,6 +516,25 @@ test('sends no heartbeat before missed time is in the stream, so that a kill in 
   await machines.pass(10_000);
   expect(missed()).toContain('killed');
   expect(mirror.report.silentSinceMs).toBeNull();
+});
+
+test('sends no heartbeat before its first start is in the stream, and does not cover for another receiver', async () => {
+  const [machines, one, two, mirror] = await running('receiver', 'receiver', 'mirror');
+  const missed = added(mirror);
+  one.kill();
+  two.lose();
+  await machines.pass(MINUTE);
+  two.refuses = (subject) => subject === 'missed';
+  await two.start();
+  await machines.pass(5_000);
+  expect(mirror.isCurrent).toBe(false);
+  await Promise.all([two.stop(), machines.pass(2_000)]);
+  expect(mirror.isCurrent).toBe(false);
+  await two.start();
+  await machines.pass(5_000);
+  await one.start();
+  await machines.pass(5_000);
+  expect(missed()).toEqual(['stream_gap']);
 });
 
 test('a mirror shows the backlog of a receiver whose heartbeats arrive', async () => {

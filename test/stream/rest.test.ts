@@ -1,0 +1,39 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { Stream } from '../../src/stream/stream.ts';
+import { MemoryServers } from './memory-engine.ts';
+
+const COMMIT_MS = 50;
+
+test('a stop waits for the rest of the rows no longer because commits keep the thread busy', async () => {
+  const servers = new MemoryServers({ now: Date.now });
+  const row = { seq: 1, kind: 'delivery', body: Buffer.from('{}'), arrivedAtMs: 0, id: '1' } as const;
+  const stream = new Stream({
+    connect: () =>
+      Promise.resolve({ ...servers.connect(), publish: () => new Promise<number>(() => undefined) }),
+    inbox: {
+      hostId: 'host',
+      position: { streamId: null, streamSeq: 0 },
+      publishedSeq: 0,
+      lastSeq: 1,
+      append: () => Promise.resolve(),
+      unpublished: () => ({ rows: [row], upToSeq: 1 }),
+    },
+    isConsumed: false,
+    coverage: { unsure: null, sure: () => undefined },
+    look: () => undefined,
+    wayIn: () => ({ isProven: false, accepted: 0, refused: [] }),
+    now: Date.now,
+    log: pino({ level: 'silent' }),
+  });
+  stream.start(false);
+  await new Promise(setImmediate);
+  const busy = setInterval(() => {
+    const untilMs = performance.now() + COMMIT_MS;
+    while (performance.now() < untilMs);
+  }, 5);
+  const startedMs = performance.now();
+  await stream.stop();
+  clearInterval(busy);
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+});
