@@ -114,8 +114,8 @@ export async function instances(bench: Bench): Promise<Row> {
     question: 'g',
     what: `${counts.join(', ')} idle instances of 1,000 products: memory of each; processor of all`,
     result: `PSS ${shown('pssMb')} MB, RSS ${shown('rssMb')} MB; ${shown('percent')} % of a core`,
-    target: '≤ 140 MB each',
-    met: each <= 140,
+    target: '≤ 120 MB each',
+    met: each <= 120,
     fails: false,
     values,
   };
