@@ -193,7 +193,10 @@ async function held(process: Pick<Victim, 'signal'>, forMs = HELD_MS): Promise<v
   process.signal('SIGCONT');
 }
 
-/** Spreads deliveries over the receivers in turn, as a balancer without health checks. */
+/**
+ * Spreads deliveries over the receivers in turn, as a balancer without health checks. The changes of one level go to each
+ * receiver in turn, too: the next one shows that one was lost at a receiver that failed.
+ */
 function startLoad(
   test: Owner,
   sandbox: Sandbox,
@@ -223,7 +226,8 @@ function startLoad(
   network.concurrency = 1_000;
   let sent = 0;
   const send = (level: (typeof levels)[number]): void => {
-    network.webhookUrl = present(receivers[sent % receivers.length]).webhookUrl();
+    const round = Math.floor(sent / levels.length);
+    network.webhookUrl = present(receivers[(sent + round) % receivers.length]).webhookUrl();
     note(level.variantId);
     operations.add({ ...level, by: sent % 3 === 0 ? -1 : 1 });
     note(level.variantId);
