@@ -186,6 +186,7 @@ export class Coverage {
 
   /** The rows that `due` returned are on disk. */
   written(rows: readonly Missed[], sinceBootMs: number): void {
+    if (rows.length === 0) return;
     this.#wholeTimes = this.#wholeTimes.filter((missed) => !rows.includes(missed));
     if (rows.some((row) => row === this.#notStored?.missed)) this.#notStored = null;
     if (rows.some(({ why }) => why === 'refused')) this.#refusedWrittenAtMs = sinceBootMs;
