@@ -12,8 +12,7 @@ export function refuseCutFile(db: Db): void {
   const pageBytes = db.pragma('page_size', { simple: true }) as number;
   if (sizeOf(db.name) % pageBytes === 0) return;
   // A loss of power can cut a page that a checkpoint was adding: the write-ahead log still has all of it.
-  if (db.readonly && sizeOf(`${db.name}-wal`) > 0) return;
-  if (!db.readonly) db.pragma('wal_checkpoint(PASSIVE)');
+  if (isLogLeft(db)) return;
   const bytes = sizeOf(db.name);
   const wholeBytes = pageBytes * (db.pragma('page_count', { simple: true }) as number);
   if (bytes >= wholeBytes) return;
@@ -21,6 +20,16 @@ export function refuseCutFile(db: Db): void {
     'damaged',
     `${db.name} is damaged: it ends after ${bytes} of ${wholeBytes} bytes: move the file away, or use another copy.`,
   );
+}
+
+/** The write-ahead log may hold pages that are not in the file: a reader keeps it, or this connection cannot write. */
+function isLogLeft(db: Db): boolean {
+  if (db.readonly) return sizeOf(`${db.name}-wal`) > 0;
+  const [done] = db.pragma('wal_checkpoint(PASSIVE)') as {
+    readonly log: number;
+    readonly checkpointed: number;
+  }[];
+  return done !== undefined && done.checkpointed < done.log;
 }
 
 function sizeOf(path: string): number {
