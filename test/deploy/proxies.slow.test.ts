@@ -143,7 +143,7 @@ for (const name of PROXIES) {
         faultMs: 3_000,
       });
       expect({ answeredAndLost, refusedSignatures }).toEqual({ answeredAndLost: 0, refusedSignatures: 0 });
-      expect(Math.max(...phases.map(({ answered }) => answered))).toBeGreaterThan(0);
+      expect(phases[0]?.answered).toBeGreaterThan(0);
     });
   });
 }

@@ -3,6 +3,7 @@ import { openInboxWriter } from '../../../src/receiver/inbox-writer.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
 import {
   eventually,
+  memoryFolder,
   notKept,
   plainVariants,
   startBoth,
@@ -47,7 +48,8 @@ const GROUPS = 300;
 const GROUP = 200;
 
 test('logs no failure at a stop while a backlog is applied and products are read', async (t) => {
-  const { sandbox, mirror } = await startBoth(t);
+  // A disk that stalls for seconds would hold up the stop.
+  const { sandbox, mirror } = await startBoth(t, {}, { folder: memoryFolder(t) });
   await mirror.stop();
   const levels = plainVariants(sandbox, 5);
   const inbox = openInboxWriter(mirror.databasePath);
@@ -76,11 +78,7 @@ test('logs no failure at a stop while a backlog is applied and products are read
 
   const again = await startMirror(t, sandbox, { folder: mirror.folder });
   await again.stop();
-  // On a busy machine, the stop may take too long, which it says.
-  const failures = again.log.filter(
-    ({ level, cause, msg }) =>
-      level === 'error' && cause === undefined && !String(msg).startsWith('draining took too long'),
-  );
+  const failures = again.log.filter(({ level, cause }) => level === 'error' && cause === undefined);
   expect(failures).toEqual([]);
   await untilAtRest(await startMirror(t, sandbox, { folder: mirror.folder }), sandbox);
 });
