@@ -127,7 +127,7 @@ export class Heartbeats {
     }
   }
 
-  /** The first row of an inbox tells of its first start; 0 if there is none. */
+  /** The number of the inbox's first row, which is about the first start; 0 before it is written. */
   get #firstRow(): number {
     return Math.min(1, this.#deps.inbox.lastSeq);
   }

@@ -724,7 +724,7 @@ class Run {
   }
 
   #checkTrusted(db: Db): void {
-    // Nobody reads on a machine that is suspended or off.
+    // No program reads the mirror while its machine is suspended or off.
     if (this.#isAsleep()) this.#trusted.unread();
     else this.#trusted.check(db, this.#service, this.#time.nowMs);
   }

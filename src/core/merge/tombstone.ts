@@ -66,7 +66,7 @@ export function mergeIntoTombstone(
 
 /**
  * A change certainly newer than the removal shows that the variant lives, in another product.
- * @param levels all levels that the variant had: a new warehouse has no window of its own.
+ * @param levels all levels that the variant had, because a level in a new warehouse has no read of its own.
  */
 export function hasMoved(
   variant: Variant,

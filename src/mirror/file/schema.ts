@@ -94,8 +94,8 @@ export const variants = sqliteTable(
     index('variants_change_seq')
       .on(t.changeSeq)
       .where(sql`gone_at_ms IS NULL`),
-    // Who reads `mirror_sellable` in the order of numbers, or page by page in that of ids, would otherwise examine every
-    // variant after the position.
+    // `mirror_sellable` is read in the order of numbers, and in pages in the order of ids. Without these two indexes, a
+    // query would examine every variant after its position.
     index('variants_sold_as_total')
       .on(t.changeSeq)
       .where(sql`sold_as_total = 1 AND gone_at_ms IS NULL`),
