@@ -270,8 +270,10 @@ export class SqliteTables implements Tables {
   }
 
   bundleProductCount(): number {
-    this.#writeProduct();
-    this.#bundleCount ??= this.#sql.bundleCount.get(-1) ?? 0;
+    if (this.#bundleCount === null) {
+      this.#writeProduct();
+      this.#bundleCount = this.#sql.bundleCount.get(-1) ?? 0;
+    }
     return this.#bundleCount;
   }
 
