@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { queryObjects } from 'node:v8';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createHttpTransport } from '../../src/store-api/transport/http.ts';
@@ -43,6 +44,18 @@ describe('an incomplete answer is unavailable', () => {
     });
     expect(await failureOf(listed)).toMatchObject({ kind: 'unavailable' });
   });
+});
+
+test('an answered request keeps nothing until its deadline', async () => {
+  const { service, client } = await connected();
+  service.answer(LIST, (response) => sendJson(response, 200, page));
+  const { signal } = new AbortController();
+  const signals = async (requests: number): Promise<number> => {
+    for (let request = 0; request < requests; request += 1) await client.listProducts({}, { signal });
+    return queryObjects(AbortSignal, { format: 'count' });
+  };
+  const before = await signals(1);
+  expect(await signals(100)).toBeLessThan(before + 50);
 });
 
 describe('an answer that is not the service’s', () => {

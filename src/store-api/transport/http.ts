@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { unzip, type ZlibOptions } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { startDeadline } from '../../platform/deadline.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { withDefaults, type Overrides } from '../defaults.ts';
 import { ServiceError, type ServiceErrorInit } from './errors.ts';
@@ -79,7 +80,7 @@ export function createHttpTransport(options: HttpTransportOptions) {
     if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted before it was sent' });
 
     const sentAtMs = options.now();
-    const late = AbortSignal.timeout(limits.deadlineMs);
+    const deadline = startDeadline(limits.deadlineMs, signal);
     try {
       const answer = await agent.request({
         origin: base.origin,
@@ -87,7 +88,7 @@ export function createHttpTransport(options: HttpTransportOptions) {
         method: 'POST',
         headers: headersOf(request, options.userAgent),
         body: request.body,
-        signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+        signal: deadline.signal,
       });
       const bytes = await answer.body.bytes();
       const receivedAtMs = options.now();
@@ -98,10 +99,12 @@ export function createHttpTransport(options: HttpTransportOptions) {
       return { status: answer.statusCode, headers, body, sentAtMs, receivedAtMs, serverDateMs };
     } catch (error) {
       if (signal?.aborted) throw fail({ kind: 'aborted', description: 'aborted while in flight' });
-      if (!late.aborted) throw fail(describe(error, limits, base.at));
+      if (!deadline.isOver()) throw fail(describe(error, limits, base.at));
       const description = `no whole answer from ${base.at} within ${limits.deadlineMs} ms`;
       const cause = Object.assign(new Error('timeout'), { code: 'ERR_DEADLINE' });
       throw fail({ kind: 'unavailable', description, cause });
+    } finally {
+      deadline.release();
     }
   };
 
