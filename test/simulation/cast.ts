@@ -1,0 +1,431 @@
+/** All that takes part in a run: the store, the machines, the ways between them, and what watches them. */
+import { createService, type SimulatedService } from '../../src/sandbox/sandbox.ts';
+import type { Transmitter } from '../../src/sandbox/network/transmit.ts';
+import type { Delivery } from '../../src/sandbox/network/webhooks.ts';
+import { createRandom } from '../../src/sandbox/world/random.ts';
+import type { Db } from '../../src/sqlite/open.ts';
+import { present } from '../shared/present.ts';
+import { createPerformer, type Stage } from './actions.ts';
+import { createCarriers } from './carriers.ts';
+import { Fleet } from './fleet.ts';
+import type { installGlobals } from './globals.ts';
+import type { EpochClocks } from './journal.ts';
+import { Lives } from './lives.ts';
+import { Machine } from './machine.ts';
+import { Mail } from './mail.ts';
+import { Observer, oldestDue } from './observer.ts';
+import type { Plan } from './plan.ts';
+import type { Report } from './report.ts';
+import { StoreSide } from './store-side.ts';
+import { WORLD, type VirtualTime } from './virtual-time.ts';
+import { Waiting } from './waiting.ts';
+import { Answered } from './watch/answered.ts';
+import { Calls } from './watch/calls.ts';
+import { Consumer } from './watch/consumer.ts';
+import { Delivered } from './watch/delivered.ts';
+import { GuardWatch } from './watch/guard.ts';
+import { Promises } from './watch/promises.ts';
+import { Seen } from './watch/seen.ts';
+import { Trusted } from './watch/trusted.ts';
+
+interface CastOptions {
+  readonly plan: Plan;
+  readonly time: VirtualTime;
+  readonly globals: ReturnType<typeof installGlobals>;
+  readonly report: Report;
+}
+
+type Carriers = Parameters<typeof createCarriers>[0];
+type Ways = Omit<Carriers, 'random' | 'machine'>;
+type Host = Omit<
+  ConstructorParameters<typeof Machine>[0],
+  'role' | 'random' | 'transport' | 'log' | 'onOpen' | 'onEnded'
+>;
+
+const SLOWEST_ANSWER_MS = 1_000;
+const FAIR_AGE_MS = 20 * 60_000;
+/** What the store says too late, wrongly or not at all: a movement need not show. */
+const HIDING = [
+  ...['first_variant', 'all_not_found', 'empty_list', 'refused', 'nonsense'].map(
+    (fault) => `reads: ${fault}`,
+  ),
+  'timestamp ahead',
+  'future-dated timestamp',
+  'restored backup (inbox)',
+  "service's clock set back",
+  "service's clock set forward",
+];
+
+export class Cast {
+  readonly plan: Plan;
+  readonly time: VirtualTime;
+  readonly report: Report;
+  readonly waiting: Waiting;
+  readonly service: SimulatedService;
+  /** Runs the mirror, and the receiver unless that is a process of its own. */
+  readonly machine: Machine;
+  readonly receiver: Machine;
+  readonly fleet: Fleet | null;
+  readonly mail: Mail;
+  readonly stage: Stage;
+  readonly performer: ReturnType<typeof createPerformer>;
+  readonly inFlight: () => number;
+  readonly observer = new Observer(() => this.machine.disk.databasePath);
+  /** From a restored or lost file until the inbox is applied. */
+  isHealing = false;
+
+  readonly answered: Answered;
+  readonly consumer: Consumer;
+  readonly guard: GuardWatch;
+  readonly promises: Promises;
+  readonly calls: Calls;
+  readonly seen: Seen;
+  readonly delivered: Delivered;
+  readonly trusted: Trusted;
+  readonly #side: StoreSide;
+  readonly #globals: ReturnType<typeof installGlobals>;
+
+  constructor({ plan, time, globals, report }: CastOptions) {
+    this.plan = plan;
+    this.time = time;
+    this.report = report;
+    this.waiting = new Waiting(time, report);
+    this.#globals = globals;
+    const { fault } = report;
+    this.answered = new Answered(fault);
+    this.consumer = new Consumer(fault);
+    this.guard = new GuardWatch(fault);
+    this.seen = new Seen(fault, () => time.nowMs, !plan.leavesOutWarehouses);
+    this.trusted = new Trusted(fault);
+    this.promises = new Promises(
+      fault,
+      (db, gone) => this.guard.removed(db, gone),
+      (productId, sentAtMs) => this.seen.merged(productId, sentAtMs),
+    );
+    this.calls = new Calls(fault, (productId, detail) => {
+      this.promises.sawDetail(productId, detail);
+      const { sampledAtMs, sentAtMs, isTrue } = detail;
+      this.seen.answered({ productId, sentAtMs, sampledAtMs, isTrue });
+    });
+    this.delivered = new Delivered(
+      fault,
+      () => plan.dateAheadMs > 0 && report.has("service's clock set forward"),
+    );
+
+    const ways = this.#ways();
+    const carriers = createCarriers({
+      ...ways,
+      random: this.#random('carriers'),
+      machine: () => this.machine,
+    });
+    const fleet = plan.kind === 'stream' ? this.#openFleet() : null;
+    this.fleet = fleet;
+    const incoming = createCarriers({
+      ...ways,
+      random: this.#random('incoming'),
+      machine: () => fleet?.next() ?? this.receiver,
+    });
+    this.inFlight = incoming.inFlight;
+    this.mail = new Mail(
+      time,
+      fleet === null ? incoming.transmitter : this.#noticingLosses(incoming.transmitter),
+      () => this.service.webhookSecret,
+      report.count,
+    );
+    this.service = this.#openService();
+    this.#side = new StoreSide(time, this.service, () => this.stage.mistakes.size > 0);
+    const host = this.#host();
+    if (fleet !== null) this.#openHosts(fleet, host, ways);
+    this.machine = new Machine({
+      ...host,
+      role: plan.isSplit ? 'mirror' : 'both',
+      ...fleet?.watched(() => globals.wallOffsetMs),
+      random: this.#random('machine'),
+      transport: carriers.transport,
+      log: (line) => report.trace(`mirror: ${line}`),
+      onOpen: ({ db }, epoch) => {
+        this.promises.watch(db, this.machine.disk.journal.db);
+        if (epoch !== null) this.#onNewEpoch(db, epoch);
+      },
+      onEnded: () => this.calls.died(),
+      onFailure: plan.kind === 'lives' ? () => this.stage.lives.failed(this.machine) : null,
+    });
+    this.receiver = plan.isSplit
+      ? new Machine({
+          ...host,
+          role: 'receiver',
+          disk: this.machine.disk,
+          random: this.#random('receiver'),
+          transport: carriers.transport,
+          log: (line) => report.trace(`receiver: ${line}`),
+          onOpen: () => undefined,
+          onEnded: () => undefined,
+          onFailure: () => this.stage.lives.failed(this.receiver),
+        })
+      : this.machine;
+    this.machine.instantReads = plan.instantReads;
+    this.machine.disk.onFault = fault;
+    this.machine.disk.onCommitted = (db) => this.promises.check(db);
+    this.stage = this.#openStage();
+    this.performer = createPerformer(this.stage);
+  }
+
+  get machines(): ReadonlySet<Machine> {
+    return new Set([this.receiver, this.machine]);
+  }
+
+  isAsleep(): boolean {
+    return this.machine.isSuspended || this.stage.lives.isMachineOff;
+  }
+
+  /** Every answered delivery is in the mirror's inbox. */
+  isDrained(): boolean {
+    return this.fleet?.isDrained() ?? true;
+  }
+
+  checkMoved(db: Db): void {
+    const isHiding = HIDING.some((what) => this.report.has(what));
+    if (!isHiding && this.plan.nodeSkewMs === 0) this.delivered.checkMoved(db, this.service, this.time.nowMs);
+  }
+
+  /** @param keepAt a folder for the files of the mirror. */
+  end(keepAt: string | undefined): void {
+    const { disk } = this.machine;
+    this.observer.close();
+    this.stage.lives.end();
+    this.fleet?.end();
+    for (const machine of this.machines) machine.kill();
+    disk.closeAll();
+    if (keepAt !== undefined) disk.keepAt(keepAt);
+    disk.remove();
+  }
+
+  #random(label: string): () => number {
+    return createRandom(this.plan.seed, label).next;
+  }
+
+  #ways(): Ways {
+    const { time, plan } = this;
+    return {
+      time,
+      service: () => this.service,
+      side: () => this.#side,
+      isCut: () => this.stage.isCut,
+      dateAheadMs: plan.dateAheadMs,
+      leavesOutWarehouses: plan.leavesOutWarehouses,
+      onReached: (delivery) => {
+        this.trusted.reached(delivery.items);
+        this.delivered.reached(delivery);
+      },
+      onAnswered: (delivery, status, ms) => {
+        if (status === 204) this.delivered.answered(delivery.items);
+        this.#forProductsOf(delivery.items, (productId) => this.seen.delivered(productId));
+        const misleading = delivery.items.filter((item) => this.delivered.passesForLast(item));
+        this.#forProductsOf(misleading, (productId) => this.seen.forget(productId));
+        this.#onAnswered(delivery, status, ms);
+      },
+      onCall: (call) => this.calls.onCall(call, () => this.#oldestDue()),
+    };
+  }
+
+  #openService(): SimulatedService {
+    const { plan, time } = this;
+    const service = createService(
+      {
+        seed: plan.seed,
+        products: plan.products,
+        now: () => time.nowMs,
+        timers: {
+          setTimeout: (action, ms) => time.after(ms, WORLD, action),
+          clearTimeout: (handle) => {
+            if (handle !== undefined) (handle as { cancelled: boolean }).cancelled = true;
+          },
+        },
+        webhookUrl: 'http://127.0.0.1:8787/webhooks',
+        clockOffsetMs: plan.serviceOffsetMs,
+      },
+      this.mail,
+    );
+    service.clock.nodeSkewMs = plan.nodeSkewMs;
+    service.reads.latencyMs = { min: 0, max: plan.readLatencyMs };
+    service.network.intercept = (delivery) => {
+      this.delivered.happened(delivery.items);
+      this.trusted.happened(delivery.items);
+      this.#forProductsOf(delivery.items, (productId) => this.seen.touched(productId));
+      const isReadable = this.mail.nextFate.mangling !== 'broken_json';
+      const verdict = this.mail.route(delivery);
+      if (verdict === 'lose' || !isReadable) this.delivered.lost(delivery.items);
+      return verdict;
+    };
+    return service;
+  }
+
+  #host(): Host {
+    const { plan, time, service } = this;
+    return {
+      time,
+      globals: this.#globals,
+      credentials: {
+        clientId: service.clientId,
+        clientSecret: service.clientSecret,
+        webhookSecrets: [service.webhookSecret] as const,
+      },
+      settings: {
+        reconcileCron: plan.reconcileCron,
+        verifyWithinHours: 2,
+        resyncCron: plan.resyncCron,
+        maxConcurrency: plan.maxConcurrency,
+        maxRps: plan.maxRps,
+        retentionDays: 30,
+      },
+      onFailure: null,
+      onFault: this.report.fault,
+    };
+  }
+
+  #openHosts(fleet: Fleet, host: Host, ways: Ways): void {
+    fleet.open((at) => {
+      const { transport } = createCarriers({
+        ...ways,
+        random: this.#random(`host ${at}`),
+        machine: () => present(fleet.receivers[at]),
+        onCall: () => undefined,
+      });
+      return {
+        ...host,
+        random: this.#random(`receiver ${at}`),
+        transport,
+        log: (line) => this.report.trace(`host ${at}: ${line}`),
+        onOpen: () => undefined,
+        onEnded: () => undefined,
+      };
+    });
+  }
+
+  #openStage(): Stage {
+    const { time, report, calls } = this;
+    const stage: Stage = {
+      time,
+      globals: this.#globals,
+      // The name belongs to the seeds: another one would draw other stories.
+      random: this.#random('deeds'),
+      service: this.service,
+      machine: this.machine,
+      receiver: this.receiver,
+      lives: this.#openLives(),
+      mail: this.mail,
+      count: report.count,
+      readLatencyMs: this.plan.readLatencyMs,
+      onWord: () => calls.wordSent(),
+      onWordAnswered: () => calls.wordAnswered(),
+      side: this.#side,
+      onTouched: (productId) => this.#onTouched(productId),
+      onBackUp: () => {
+        const files = this.machine.disk.backUp();
+        if (files === null) return;
+        stage.backup = { files, atMs: time.nowMs };
+        this.answered.backUp();
+      },
+      onRestore: (restore, of) => {
+        this.#replaceFiles(restore);
+        if (of !== 'inbox') return;
+        this.answered.restore();
+        this.delivered.restore();
+      },
+      mistakes: new Map(),
+      isCut: false,
+      backup: null,
+    };
+    return stage;
+  }
+
+  #openLives(): Lives {
+    return new Lives({
+      time: this.time,
+      globals: this.#globals,
+      receiver: this.receiver,
+      mirror: this.machine,
+      service: this.service,
+      socketRoom: this.plan.socketRoom,
+      count: this.report.count,
+      onCopy: () => this.answered.backUp(),
+      onFiles: (change, { of, isCopy }) => {
+        this.#replaceFiles(change);
+        if (!of.includes('inbox')) return;
+        if (isCopy) this.answered.restore();
+        else this.answered.lose(this.receiver.life, this.time.nowMs);
+        this.delivered.restore();
+      },
+    });
+  }
+
+  #replaceFiles(change: () => void): void {
+    this.observer.close();
+    change();
+    this.isHealing = true;
+    this.seen.restore();
+  }
+
+  #openFleet(): Fleet {
+    const { seed, startMs, activeMs } = this.plan;
+    return new Fleet({ time: this.time, seed, untilMs: startMs + activeMs, count: this.report.count });
+  }
+
+  /** While another receiver listens, no downtime follows a delivery that a dying one did not answer. */
+  #noticingLosses(transmitter: Transmitter): Transmitter {
+    return {
+      ...transmitter,
+      transmit: async (delivery, url) => {
+        const outcome = await transmitter.transmit(delivery, url);
+        if (outcome.outcome !== 'answered') this.delivered.lost(delivery.items);
+        return outcome;
+      },
+    };
+  }
+
+  #onNewEpoch(mirror: Db, clocks: EpochClocks): void {
+    this.observer.close();
+    this.promises.onNewEpoch(clocks);
+    this.guard.restore();
+    // A new epoch begins at the end of the inbox: no read shows what only earlier webhooks named.
+    this.answered.forget();
+    this.delivered.onNewEpoch(this.machine.disk.bodiesBefore(mirror));
+    this.seen.restore();
+  }
+
+  #onAnswered(delivery: Delivery, status: number, ms: number): void {
+    const { report, receiver } = this;
+    report.count(`answered ${status}`);
+    const shown = Buffer.from(delivery.body).toString('utf8').slice(15, 40);
+    report.trace(`webhook answered ${status} after ${Math.round(ms)} ms: ${shown}`);
+    // The receiver's thread answers nothing while it waits for the disk.
+    if (ms > SLOWEST_ANSWER_MS + receiver.slowestCommitMs)
+      report.fault(`an answer took ${Math.round(ms)} ms`);
+    if (status === 204) this.answered.add(delivery, receiver.life, this.time.nowMs);
+    else if (status !== 503) report.fault(`an authentic delivery was answered ${status}`);
+  }
+
+  #oldestDue(): string[] {
+    const db = this.observer.open();
+    if (db === null) return [];
+    return oldestDue(db, this.time.nowMs + this.#globals.wallOffsetMs - FAIR_AGE_MS);
+  }
+
+  #forProductsOf(items: Delivery['items'], action: (productId: string) => void): void {
+    for (const { id } of items) {
+      const variant = this.service.truth.variant(id);
+      if (variant === undefined) continue;
+      action(variant.product.id);
+      for (const bundle of variant.bundledBy) action(bundle.product.id);
+    }
+  }
+
+  #onTouched(productId: string | null): void {
+    for (const { id, variants } of this.service.truth.products) {
+      if (productId !== null && productId !== id) continue;
+      this.seen.touched(id);
+      for (const { bundledBy } of variants)
+        for (const { product } of bundledBy) this.seen.touched(product.id);
+    }
+  }
+}

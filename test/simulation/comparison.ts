@@ -1,0 +1,30 @@
+/** The mirror against the store, as far as a mirror can know it. */
+import { compareWithTruth, missedVariants } from '../../src/cli/demo/compare.ts';
+import type { SimulatedService } from '../../src/sandbox/sandbox.ts';
+import type { Cast } from './cast.ts';
+
+const SHOWN = 5;
+
+/** @returns some of the differences, or null if they are equal. */
+export function differences(cast: Cast, databasePath: string): string | null {
+  const found = compareWithTruth(databasePath, { snapshot: () => truthAsDelivered(cast) }, inTheDark(cast));
+  return found.differences.length === 0 ? null : found.differences.slice(0, SHOWN).join('; ');
+}
+
+/** Variants with lost, unordered or forgotten webhooks: no read shows a pulled variant's warehouses. */
+function inTheDark({ plan, service, answered, mail }: Cast): Set<string> {
+  const unordered = plan.nodeSkewMs > 0 ? service.truth.variants.map((variant) => variant.id) : [];
+  return new Set([
+    ...missedVariants(service.deliveries),
+    ...answered.forgotten,
+    ...mail.unreadable,
+    ...unordered,
+  ]);
+}
+
+function truthAsDelivered({ plan, service }: Cast): ReturnType<SimulatedService['truth']['snapshot']> {
+  const truth = service.truth.snapshot();
+  if (!plan.leavesOutWarehouses) return truth;
+  const levels = truth.levels.map((level) => ({ ...level, kind: 'pulled' as const }));
+  return { ...truth, levels };
+}
