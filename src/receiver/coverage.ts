@@ -83,7 +83,7 @@ export class Coverage {
   readonly #isShared: boolean;
   #seenAtMs: number;
   #seenWallMs: number;
-  #wholeTimes: Missed[] = [];
+  #missedTimes: Missed[] = [];
   #notStored: NotStored | null = null;
   #doubt: Missed | null = null;
   #doubtWrittenAtMs = Number.NEGATIVE_INFINITY;
@@ -121,7 +121,7 @@ export class Coverage {
     const missed = missedBetweenRuns(last, now);
     if (missed === null) return;
     // With a stream, too: this host may replace one whose disk was lost with deliveries that it had not published.
-    if (missed.why === 'first_start') this.#wholeTimes.push(missed);
+    if (missed.why === 'first_start') this.#missedTimes.push(missed);
     else this.#didNotListen(missed);
   }
 
@@ -171,10 +171,10 @@ export class Coverage {
     isFirstProof = false,
     refused = [],
   }: Commit): readonly Missed[] {
-    const due = [...this.#wholeTimes];
+    const due = [...this.#missedTimes];
     if (isFirstProof) due.push({ why: 'unproven', sinceMs: null, untilMs: wallMs, variantIds: null });
-    const mayTellRefused = isLast || sinceBootMs - this.#refusedWrittenAtMs >= REFUSED_EVERY_MS;
-    if (refused.length > 0 && mayTellRefused) {
+    const mayWriteRefused = isLast || sinceBootMs - this.#refusedWrittenAtMs >= REFUSED_EVERY_MS;
+    if (refused.length > 0 && mayWriteRefused) {
       const variantIds = [...new Set(refused.flatMap((each) => each.variantIds))];
       due.push({ why: 'refused', sinceMs: null, untilMs: wallMs, variantIds });
     }
@@ -187,7 +187,7 @@ export class Coverage {
   /** The rows that `due` returned are on disk. */
   written(rows: readonly Missed[], sinceBootMs: number): void {
     if (rows.length === 0) return;
-    this.#wholeTimes = this.#wholeTimes.filter((missed) => !rows.includes(missed));
+    this.#missedTimes = this.#missedTimes.filter((missed) => !rows.includes(missed));
     if (rows.some((row) => row === this.#notStored?.missed)) this.#notStored = null;
     if (rows.some(({ why }) => why === 'refused')) this.#refusedWrittenAtMs = sinceBootMs;
     if (!rows.some((row) => row === this.#doubt)) return;
@@ -197,7 +197,7 @@ export class Coverage {
 
   #didNotListen(missed: Missed): void {
     if (!this.#isListening) return;
-    if (!this.#isShared) this.#wholeTimes.push(missed);
+    if (!this.#isShared) this.#missedTimes.push(missed);
     else if (this.#unsure === null) this.#unsure = missed;
     else this.#unsure = { ...missed, sinceMs: this.#unsure.sinceMs };
   }

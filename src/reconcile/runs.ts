@@ -109,16 +109,16 @@ export async function followRun(deps: RunDeps, run: Run): Promise<boolean> {
   const { id, startedAtMs, readAfterMs, productIds } = run;
   const remaining = await databases.writer.command('progressRun', { id, startedAtMs, nowMs: now() });
   if (remaining === null) return true;
-  const { unread, parked, total } = remaining;
-  if (!run.listDone || unread > parked || readAfterMs > now()) return false;
-  const isDone = parked === 0 || (productIds === null && isIsolated(parked, total));
+  const { unread, givenUp, total } = remaining;
+  if (!run.listDone || unread > givenUp || readAfterMs > now()) return false;
+  const isDone = givenUp === 0 || (productIds === null && isIsolated(givenUp, total));
   const error = isDone
     ? await absenceIn(databases, run)
-    : `${parked} products could not be read from the store; see the log and the status`;
+    : `${givenUp} products could not be read from the store; see the log and the status`;
   await endRun(deps, run, error);
   const ended = await databases.reader.ask('runById', { id });
   log.info(
-    { runId: id, kind: run.kind, products: ended?.done, parked, drift: ended?.drift },
+    { runId: id, kind: run.kind, products: ended?.done, givenUp, drift: ended?.drift },
     'the run has ended',
   );
   return true;

@@ -37,7 +37,8 @@ const one = (id: string, qty = 5) => [{ id, levels: { 1: qty } }];
 
 test('counts deliveries by answer and reason and times authentic ones, over restarts of the receiver', async () => {
   const { monitor, value } = watched(() => T0);
-  expect(await value('stock_mirror_deliveries_total{answer="503",reason="not_stored"}')).toBe(0);
+  for (const reason of ['not_stored', 'late', 'no_room'])
+    expect(await value(`stock_mirror_deliveries_total{answer="503",reason="${reason}"}`)).toBe(0);
   const refusal = { status: 401, count: 1, lastAtMs: T0, seen: null };
   const answers = { buckets: [0, 0, 1, ...REPORT.answers.buckets.slice(3)], sumSeconds: 0.003 };
   const accepted = (count: number) => ({ accepted: { count, lastAtMs: T0 } });

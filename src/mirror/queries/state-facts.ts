@@ -45,8 +45,8 @@ const FACTS = query((params: Params<{ nowMs: number | null }>) =>
       ),
     ),
     /** Products whose reads the store refuses, or that failed repeatedly: all of them, and those not removed. */
-    parkedReads: countOf(dueReads, IS_GIVEN_UP),
-    parkedLive: countOf(
+    givenUpReads: countOf(dueReads, IS_GIVEN_UP),
+    givenUpLive: countOf(
       sql`${dueReads} cross join ${products}`,
       and(eq(products.productId, dueReads.productId), IS_GIVEN_UP, isNull(products.goneAtMs)),
     ),

@@ -6,7 +6,7 @@ import { columnsOf } from '../file/statements.ts';
 interface Remaining {
   readonly unread: number;
   /** Products whose reads are given up and not about to be retried. */
-  readonly parked: number;
+  readonly givenUp: number;
   readonly total: number;
 }
 
@@ -18,7 +18,7 @@ const UNREAD_LIVE = 'products.gone_at_ms IS NULL AND products.read_at_ms < @read
 const CATALOGUE: Columns<Remaining> = {
   total: '(SELECT products FROM live_counts)',
   unread: `(SELECT count(*) FROM products WHERE ${UNREAD_LIVE})`,
-  parked: `(
+  givenUp: `(
     SELECT count(*) FROM due_reads CROSS JOIN products ON products.product_id = due_reads.product_id
     WHERE due_reads.failed_at_ms IS NOT NULL AND ${GIVEN_UP} AND ${UNREAD_LIVE}
   )`,
@@ -30,7 +30,7 @@ const UNREAD_NAMED = 'coalesce(products.read_at_ms < @readAfterMs, 1) AND due_re
 const NAMED: Columns<Remaining> = {
   total: 'count(*)',
   unread: `coalesce(sum(${UNREAD_NAMED}), 0)`,
-  parked: `coalesce(sum(${UNREAD_NAMED} AND ${GIVEN_UP}), 0)`,
+  givenUp: `coalesce(sum(${UNREAD_NAMED} AND ${GIVEN_UP}), 0)`,
 };
 
 interface ProgressArgs {
@@ -60,7 +60,7 @@ export function prepareProgress(db: Db): (args: ProgressArgs) => Remaining | nul
     const remaining = remainingOf({ readAfterMs, productIds, nowMs });
     const total = run.listDone ? remaining.total : Math.max(remaining.total, run.total);
     const done = Math.max(0, remaining.total - remaining.unread);
-    const failed = remaining.parked;
+    const failed = remaining.givenUp;
     if (total !== run.total || done !== run.done || failed !== run.failed) {
       store.run({ id, total, done, failed });
     }

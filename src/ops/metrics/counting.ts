@@ -46,7 +46,7 @@ export function createCounting(registry: Registry) {
   });
   // Prometheus sees increases only from a scraped value.
   deliveries.inc({ answer: '204', reason: '' }, 0);
-  for (const reason of ['not_stored', 'no_room']) deliveries.inc({ answer: '503', reason }, 0);
+  for (const reason of ['not_stored', 'late', 'no_room']) deliveries.inc({ answer: '503', reason }, 0);
   for (const event of ['opened', 'closed', 'proved']) gaps.inc({ event }, 0);
   for (const reason of DRIFT_REASONS) drift.inc({ reason }, 0);
   return {

@@ -159,13 +159,13 @@ function isCause(code: string): code is CauseCode {
 }
 
 function* fileCauses(file: StateFacts, pendingReads: number | null): Generator<Cause> {
-  const { heldRemovals, parkedReads, parkedLive, products } = file;
+  const { heldRemovals, givenUpReads, givenUpLive, products } = file;
   if (heldRemovals > 0) yield causeOf('held_removals', null, { products: counted(heldRemovals, 'product') });
   const isCatchingUp = !file.hasFullSync || file.hasUnread;
-  if (!isCatchingUp && !isIsolated(parkedLive, products)) {
-    yield causeOf('refused_products', null, { products: counted(parkedReads, 'product') });
-  } else if (parkedReads > 0) {
-    yield causeOf('parked_reads', null, { products: counted(parkedReads, 'product') });
+  if (!isCatchingUp && !isIsolated(givenUpLive, products)) {
+    yield causeOf('refused_products', null, { products: counted(givenUpReads, 'product') });
+  } else if (givenUpReads > 0) {
+    yield causeOf('parked_reads', null, { products: counted(givenUpReads, 'product') });
   }
   if (isCatchingUp) {
     const waiting = waitingReads(file, pendingReads);

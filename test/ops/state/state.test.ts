@@ -219,10 +219,10 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
     { ...file({ isReadOverdue: true }), ...network('ECONNRESET') },
     'stale reads_overdue store_down',
   ],
-  ['refused products', file({ parkedReads: 6, parkedLive: 6 }), 'stale refused_products', /6 products/],
+  ['refused products', file({ givenUpReads: 6, givenUpLive: 6 }), 'stale refused_products', /6 products/],
   [
     'a refused product',
-    file({ parkedReads: 1, parkedLive: 1 }),
+    file({ givenUpReads: 1, givenUpLive: 1 }),
     'live parked_reads',
     /^1 product cannot be read/,
   ],

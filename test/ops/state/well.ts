@@ -29,7 +29,7 @@ export const WELL_FILE: StateFacts = {
   hasFullSync: true,
   hasUnread: false,
   isReadOverdue: false,
-  parkedReads: 0,
-  parkedLive: 0,
+  givenUpReads: 0,
+  givenUpLive: 0,
   heldRemovals: 0,
 };
