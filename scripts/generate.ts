@@ -1,6 +1,7 @@
 /**
- * Generates `.env.example` and the list in docs/configuration.md from src/config/variables.ts, and the causes in
- * docs/operating.md and the alert rules from src/ops/state/causes.ts.
+ * Generates `.env.example` and the list in docs/configuration.md from src/config/variables.ts, the causes in
+ * docs/operating.md and the alert rules from src/ops/state/causes.ts, and the reasons against trust in
+ * docs/reading-the-mirror.md from src/mirror/file/suspicion.ts.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +14,7 @@ import {
   type Variable,
   type VariableName,
 } from '../src/config/variables.ts';
+import { WHY_NOT } from '../src/mirror/file/suspicion.ts';
 import { CATCHING_UP, CAUSE_CODES, causeOf, CAUSES, type CauseRow } from '../src/ops/state/causes.ts';
 
 const WIDTH = 118;
@@ -89,6 +91,12 @@ function causeTable(): string {
   );
 }
 
+function trustReasons(): string {
+  return Object.entries(WHY_NOT)
+    .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
+    .join('\n');
+}
+
 function causeRules(): string {
   return CAUSE_CODES.flatMap((code) => {
     const { severity, message, remedy } = causeOf(code, null);
@@ -129,4 +137,5 @@ async function writePart(name: string, parser: 'markdown' | 'yaml', part: string
 writeFileSync(root('.env.example'), envExample());
 await writePart('docs/configuration.md', 'markdown', variableList());
 await writePart('docs/operating.md', 'markdown', causeTable());
+await writePart('docs/reading-the-mirror.md', 'markdown', trustReasons());
 await writePart('deploy/prometheus/alerts.yml', 'yaml', causeRules());

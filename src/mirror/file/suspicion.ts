@@ -24,12 +24,17 @@ const UNMAPPED = 'variants.product_id IS NULL';
 /** A component changed, and no webhook says which bundles contain it. */
 const BUNDLE_IS_DUE = `variants.kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirror_state) IS NOT NULL`;
 
-/** Codes of `mirror_sellable.why_not` with their meanings (docs/reading-the-mirror.md#reasons-against-trust). */
+/**
+ * Codes of `mirror_sellable.why_not` with their meanings, for the page; `npm run generate` writes them into
+ * docs/reading-the-mirror.md#reasons-against-trust.
+ */
 export const WHY_NOT = {
-  state: 'the mirror is `stale`, or the way in is `unproven`: see its causes',
+  state: 'the state of the mirror is `stale`, or its cause is `unproven`',
   unknown_product: 'a webhook named the variant, and no read has shown it yet',
-  not_read: 'the product was not read since the first start, a new epoch or downtime',
-  read_due: 'something contradicts the quantity, and a read of the product is due',
+  not_read:
+    'its product was not read since the first start, a new epoch, or a time in which webhooks may have been missed',
+  read_due:
+    'something contradicts the quantity, or a component of the bundle has changed, and a read of its product is due',
   gap: 'a webhook before the last one is late or lost',
   unexplained: 'a read moved the total of the variant, and the warehouse is unknown',
 } as const;
