@@ -93,8 +93,8 @@ const stream = createRoute({
   summary: 'Changes as they are made, as server-sent events',
   description:
     `The stream begins with an event \`epoch\` with {epoch, last_seq}; ` +
-    `then each change is an event \`change\` with its number as id. An event \`trust\` with {state, ` +
-    'cause, as_of, untrusted, untrusted_count} is sent at the start, whenever it changes, ' +
+    `then each change is an event \`change\` with its number as id. An event \`trust\` ` +
+    'with the fields of `Trust` is sent at the start, whenever it changes, ' +
     'at most once a second, and every 10 s. An id without an event only moves the number forward. ' +
     `A reconnecting EventSource sends Last-Event-ID, which takes precedence over \`after\`. ` +
     `A reader that was too slow gets an event \`gone\`, which means start over, ` +

@@ -14,7 +14,8 @@ export const instantOrNull = instant.nullable();
 const suspect = flag.meta({ description: '1: the value may be out of date; a read of it is due.' });
 const source = z.enum(SOURCES).meta({ description: 'A webhook, or a read from the store.' });
 const warehouseName = textOrNull.meta({ description: 'From WAREHOUSE_NAMES; null: it has no name there.' });
-const changeSeq = z.int().meta({ description: 'Grows when a quantity or a name of the row changes.' });
+const changeSeq = (changed: string) =>
+  z.int().meta({ description: `Grows when ${changed} of the row changes.` });
 
 export const whyNot = z.enum(Object.keys(WHY_NOT) as WhyNot[]);
 
@@ -43,7 +44,9 @@ export const sellableRowSchema = z
   .object({
     variant_id: z.string(),
     warehouse_id: textOrNull.meta({
-      description: 'Null: the total of a bundle, a pulled product, or a variant without warehouses.',
+      description:
+        'Null: the total of a bundle, a pulled product, or a variant that has no warehouses ' +
+        'or whose total the store does not divide.',
     }),
     product_id: textOrNull.meta({ description: 'Null until a read shows the product of the variant.' }),
     sku: textOrNull,
@@ -55,7 +58,7 @@ export const sellableRowSchema = z
     trusted: flag.meta({ description: '1: a program may sell this quantity.' }),
     why_not: whyNot.nullable().meta({ description: 'Why it is not trusted; null: it is.' }),
     checked_at: instant.meta({ description: 'The later of the last delivery and the last read.' }),
-    change_seq: changeSeq,
+    change_seq: changeSeq('a quantity, a name or `allow_negative_stock`'),
   })
   .openapi('SellableRow');
 export type SellableRow = z.infer<typeof sellableRowSchema>;
@@ -76,7 +79,7 @@ export const stockRowSchema = z
     on_hand_as_of: instantOrNull,
     verified_at: instantOrNull.meta({ description: 'The last read that confirmed it.' }),
     suspect,
-    change_seq: changeSeq,
+    change_seq: changeSeq('a quantity or a name'),
     warehouse_name: warehouseName,
   })
   .openapi('StockRow');
@@ -100,7 +103,7 @@ export const variantRowSchema = z
     as_of: instant,
     verified_at: instantOrNull,
     suspect,
-    change_seq: changeSeq,
+    change_seq: changeSeq('a quantity, a name or another property'),
   })
   .openapi('VariantRow');
 export type VariantRow = z.infer<typeof variantRowSchema>;

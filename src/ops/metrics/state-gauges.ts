@@ -65,8 +65,10 @@ export function createStateGauges(registry: Registry, now: () => number, shown: 
   counted('last_full_sync_age_seconds', 'Time since the last full read; NaN: none yet.', ({ status }) =>
     age(status.last_full_sync_at),
   );
-  gauge('last_delivery_age_seconds', 'Time since the last authentic delivery; NaN: none yet.', (at) =>
-    age(at.lastAcceptedAtMs),
+  gauge(
+    'last_delivery_age_seconds',
+    'Time since a webhook of the store was last accepted, without those of `stock-mirror send`; NaN: none yet.',
+    (at) => age(at.lastAcceptedAtMs),
   );
   counted(
     'seconds_behind',
