@@ -1,8 +1,8 @@
 /**
- * Decides when deliveries may have been missed; nothing else in the program does
- * (docs/architecture.md#what-may-have-been-missed). What it finds is due until it is written into the inbox, before the
- * next delivery and together with a heartbeat. While it cannot be written, no heartbeat is written either, so a process
- * that ends then is found by the next start.
+ * Decides when deliveries to this host's port may have been missed (docs/architecture.md#what-may-have-been-missed);
+ * src/stream decides it for the stream. What `Coverage` finds is due until it is written into the inbox, before the next
+ * delivery and together with a heartbeat. While it cannot be written, no heartbeat is written either, so a process that
+ * ends then is found by the next start.
  */
 import type { MissedWhy } from '../core/input.ts';
 import type { Missed } from '../inbox/missed.ts';
