@@ -6,7 +6,7 @@ export const OUTCOME_SEPARATOR = '|';
 /**
  * The heartbeat is written every second. An older one counts as none, and so does one as far in the future:
  * the wall clock was set back after the process had ended, and its heartbeat would look young for as long as
- * the step. `SILENT_MS` (src/stream/heard-hosts.ts) is chosen by it: change both.
+ * the step. `SILENT_MS` (src/stream/heard-hosts.ts) was chosen to fit it: change both.
  */
 export const HEARTBEAT_VALID_MS = 10_000;
 
