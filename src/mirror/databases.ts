@@ -25,7 +25,7 @@ export interface Databases {
 
 export function realFiles(path: string): DatabaseFiles {
   return {
-    apply: (options) => startThread('mirror/writer/apply-thread', { path, ...options }),
+    apply: (opening) => startThread('mirror/writer/apply-thread', { path, ...opening }),
     query: () => startThread('mirror/reader/query-thread', { path }),
     openInbox: () => openInboxReader(path),
   };

@@ -8,7 +8,7 @@ import { Requests, type Asked } from '../sqlite/worker.ts';
 import { QueryTurns } from './query-turns.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
 import type { QueryCalls } from './reader/serve-queries.ts';
-import type { NewEpoch, StartOptions } from './start.ts';
+import type { NewEpoch, Opening } from './start.ts';
 import type { AppliedInput, NewInput, Position } from './writer/applier.ts';
 import type { CommandArgs, CommandName, CommandResult } from './writer/commands.ts';
 import type { ApplyCalls, ApplyEvent } from './writer/serve-apply.ts';
@@ -17,7 +17,7 @@ export type ApplyThread = Asked<ApplyCalls, ApplyEvent>;
 export type QueryThread = Asked<QueryCalls, never>;
 
 export interface MirrorThreads {
-  apply(options: StartOptions): ApplyThread;
+  apply(opening: Opening): ApplyThread;
   query(): QueryThread;
 }
 

@@ -24,12 +24,22 @@ export interface InboxPosition extends InboxEnds {
   readonly appliedRowAtMs: number | null;
   /** Latest arrival of the rows that the mirror has not applied; null if it has applied all. */
   readonly latestUnappliedAtMs: number | null;
+  /** Own clock when this was read, epoch ms. Rows may have arrived while the mirror's file was opened. */
+  readonly readAtMs: number;
 }
 
 /** The clock of a process is at most this far behind the one before it; if further, that one was wrong. */
 export const CLOCK_BACK_MS = 30_000;
 
-/** @returns why a new epoch begins, or null if the mirror continues. */
+/** The clock was wrong when it showed `atMs`. */
+export function isAhead(atMs: number | null, nowMs: number): boolean {
+  return atMs !== null && atMs > nowMs + CLOCK_BACK_MS;
+}
+
+/**
+ * @param nowMs own clock before the mirror's file was opened: what the file holds was stamped before.
+ * @returns why a new epoch begins, or null if the mirror continues.
+ */
 export function whyNewEpoch(
   mirror: MirrorPosition,
   inbox: InboxPosition,
@@ -37,9 +47,7 @@ export function whyNewEpoch(
   nowMs: number,
 ): string | null {
   if (mirror.isBackup) return 'the mirror was restored from a backup';
-  if (mirror.clockMs !== null && mirror.clockMs > nowMs + CLOCK_BACK_MS) {
-    return 'the machine’s clock was ahead when the mirror wrote its rows';
-  }
+  if (isAhead(mirror.clockMs, nowMs)) return 'the machine’s clock was ahead when the mirror wrote its rows';
   if (mirror.inboxId === null) return 'the mirror has not been started before';
   if (mirror.inboxId !== inbox.inboxId) return 'the mirror belongs to another inbox';
   if (mirror.inboxSeq > inbox.lastSeq) return 'the inbox is older than the mirror';
@@ -48,18 +56,18 @@ export function whyNewEpoch(
     return 'the inbox was replaced by an older copy';
   }
   // Applied, they would ask for reads at instants that may be hours away.
-  if (areRowsAhead(inbox, nowMs)) return 'the machine’s clock was ahead when the receiver wrote its rows';
+  if (areRowsAhead(inbox)) return 'the machine’s clock was ahead when the receiver wrote its rows';
   if (handedOut === null) return null;
   const isOlder = handedOut.epoch !== mirror.epoch || handedOut.changeSeq > mirror.changeSeq;
   return isOlder ? 'the mirror is older than what its readers have seen' : null;
 }
 
 /** The clock was ahead when the receiver wrote rows that the mirror has not applied. */
-export function areRowsAhead({ latestUnappliedAtMs }: InboxPosition, nowMs: number): boolean {
-  return latestUnappliedAtMs !== null && latestUnappliedAtMs > nowMs + CLOCK_BACK_MS;
+export function areRowsAhead({ latestUnappliedAtMs, readAtMs }: InboxPosition): boolean {
+  return isAhead(latestUnappliedAtMs, readAtMs);
 }
 
-export function inboxPosition(inbox: Db, appliedSeq: number): InboxPosition {
+export function inboxPosition(inbox: Db, appliedSeq: number, now: () => number): InboxPosition {
   const appliedRowAtMs = inbox
     .prepare<[number], number>('SELECT arrived_at_ms FROM inbox WHERE seq = ?')
     .pluck()
@@ -75,6 +83,7 @@ export function inboxPosition(inbox: Db, appliedSeq: number): InboxPosition {
     inboxId,
     appliedRowAtMs: appliedRowAtMs ?? null,
     latestUnappliedAtMs: latestUnappliedAtMs ?? null,
+    readAtMs: now(),
   };
 }
 

@@ -14,7 +14,14 @@ import { transact } from '../sqlite/transact.ts';
 import { bringInstantsBack } from './file/instants.ts';
 import { isMirrorFile } from './file/known-mirror.ts';
 import { openWriter } from './file/open-writer.ts';
-import { areRowsAhead, CLOCK_BACK_MS, inboxPosition, mirrorPosition, whyNewEpoch } from './new-epoch.ts';
+import {
+  areRowsAhead,
+  CLOCK_BACK_MS,
+  inboxPosition,
+  isAhead,
+  mirrorPosition,
+  whyNewEpoch,
+} from './new-epoch.ts';
 import { noteHandedOut, readHandedOut, type HandedOut } from './numbers-note.ts';
 import { FORGET_FAILURES, FORGET_UNASKED } from './writer/failures.ts';
 
@@ -41,11 +48,16 @@ const CLOCK_NOTE_MS = 1_000;
 /** Suffix of the file moved aside; only the newest is kept. */
 export const ASIDE = '.aside';
 
-export interface StartOptions {
-  /** Own clock, epoch ms. */
+export interface Opening {
+  /** Own clock before the file is opened, epoch ms. */
   readonly nowMs: number;
   /** The last opening failed with damage: the whole file is checked. */
   readonly wasDamaged: boolean;
+}
+
+export interface StartOptions extends Opening {
+  /** Own clock, epoch ms: checking or migrating a large file may take minutes. */
+  readonly now: () => number;
 }
 
 /** @throws SqliteFault if the file is locked, unreachable, another program's, or without room. */
@@ -75,7 +87,12 @@ interface Start {
 /** Continues with a sound file, or begins a new epoch in it: its rows are kept, suspect. */
 function startWith(db: Db, { inbox, path, options, handedOut }: Start): StartedMirror {
   const mirror = mirrorPosition(db);
-  const why = whyNewEpoch(mirror, inboxPosition(inbox, mirror.inboxSeq), handedOut, options.nowMs);
+  const why = whyNewEpoch(
+    mirror,
+    inboxPosition(inbox, mirror.inboxSeq, options.now),
+    handedOut,
+    options.nowMs,
+  );
   if (why === null) {
     continueEpoch(db, options);
     return { db, newEpoch: null };
@@ -100,9 +117,9 @@ function startEmpty(
   return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo } };
 }
 
-function continueEpoch(db: Db, options: StartOptions): void {
+function continueEpoch(db: Db, options: Opening): void {
   // Not live on the heartbeat of the run before. A kill before the first heartbeat leaves rows of this clock.
-  db.prepare<[Pick<StartOptions, 'nowMs'>]>(
+  db.prepare<[Pick<Opening, 'nowMs'>]>(
     `
     UPDATE service_state SET
       clock_ms = max(coalesce(clock_ms, @nowMs), @nowMs),
@@ -115,7 +132,7 @@ function continueEpoch(db: Db, options: StartOptions): void {
  * @param isUsed the file, or one before it at this path, was a mirror's.
  * @returns why the file cannot be used. @throws SqliteFault if it may be usable later, or is another program's.
  */
-function openFound(path: string, { wasDamaged }: StartOptions, isUsed: boolean): Db | string {
+function openFound(path: string, { wasDamaged }: Opening, isUsed: boolean): Db | string {
   let db: Db | null = null;
   try {
     db = openWriter(path);
@@ -155,8 +172,7 @@ interface EpochBegin extends HandedOut {
   readonly trustedAfterMs: number;
 }
 
-interface EpochFrom {
-  readonly nowMs: number;
+interface EpochFrom extends Pick<StartOptions, 'nowMs' | 'now'> {
   readonly changeSeq: number;
   /** Clock at the last heartbeat in the kept file; null if there was none. */
   readonly clockMs: number | null;
@@ -169,15 +185,21 @@ interface EpochFrom {
  * first mirror applies what its receiver took while it was being opened, unless by a clock that was ahead.
  */
 function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
-  const { nowMs, changeSeq } = from;
+  const { nowMs, now, changeSeq } = from;
   const { firstSeq, lastSeq } = inboxEnds(inbox);
   const beforeFirstSeq = Math.max(0, firstSeq - 1);
-  const appliesAll = from.isFirst && !areRowsAhead(inboxPosition(inbox, beforeFirstSeq), nowMs);
+  const appliesAll = from.isFirst && !areRowsAhead(inboxPosition(inbox, beforeFirstSeq, now));
   const inboxSeq = appliesAll ? beforeFirstSeq : lastSeq;
-  const { inboxId, appliedRowAtMs } = inboxPosition(inbox, inboxSeq);
-  // A read that was sent before may have been stamped by the kept file's clock, which may be a little ahead.
-  const isClockRight = from.clockMs !== null && from.clockMs <= nowMs + CLOCK_BACK_MS;
-  const readUntilMs = isClockRight ? Math.max(nowMs, (from.clockMs ?? 0) + CLOCK_NOTE_MS) : nowMs;
+  const { inboxId, appliedRowAtMs, readAtMs } = inboxPosition(inbox, inboxSeq, now);
+  const unlessAhead = (atMs: number | null): number =>
+    atMs === null || isAhead(atMs, readAtMs) ? Number.NEGATIVE_INFINITY : atMs;
+  // An answer to a read that was sent before the opening ended may lack a skipped row. The clocks of the kept
+  // file, which may have stamped that read, and of the receiver may be a little ahead.
+  const readUntilMs = Math.max(
+    readAtMs,
+    unlessAhead(from.clockMs) + CLOCK_NOTE_MS,
+    unlessAhead(appliedRowAtMs),
+  );
   return {
     // A new name even for the first: an earlier file may have been deleted with its note.
     epoch: randomBytes(8).toString('hex'),

@@ -47,7 +47,7 @@ function filesOf(db: Db): NonNullable<typeof fresh> {
 
 function createBoth(path: string): Db {
   const inbox = openForWriting(inboxPath(path));
-  const { db } = startMirror(path, inbox, { nowMs: FRESH_MS, wasDamaged: false });
+  const { db } = startMirror(path, inbox, { nowMs: FRESH_MS, now: () => FRESH_MS, wasDamaged: false });
   db.exec(`UPDATE mirror_state SET trusted_after_ms = ${EARLIEST_MS}`);
   attachInbox(db, path);
   inbox.close();

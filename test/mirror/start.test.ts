@@ -19,7 +19,7 @@ import {
   type InboxPosition,
   type MirrorPosition,
 } from '../../src/mirror/new-epoch.ts';
-import { ASIDE, startMirror, type StartedMirror } from '../../src/mirror/start.ts';
+import { ASIDE, startMirror, type StartOptions, type StartedMirror } from '../../src/mirror/start.ts';
 import { openForQueries, serveQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { Applier } from '../../src/mirror/writer/applier.ts';
 import { openOwnMirror } from '../../src/mirror/writer/serve-apply.ts';
@@ -28,7 +28,7 @@ import { backupDatabase } from '../../src/mirror/file/backup.ts';
 import { InboxWriter } from '../../src/receiver/inbox-writer.ts';
 import { openForWriting } from '../../src/receiver/open-inbox.ts';
 import type { Db } from '../../src/sqlite/open.ts';
-import { appended, unlocked } from './direct-writer.ts';
+import { appended, appendTo, unlocked } from './direct-writer.ts';
 import { beats, delivery, detail, item, newPath, readInput, T0, values } from './mirror-file.ts';
 
 const INBOX: InboxPosition = {
@@ -37,6 +37,7 @@ const INBOX: InboxPosition = {
   lastSeq: 20,
   appliedRowAtMs: 7,
   latestUnappliedAtMs: null,
+  readAtMs: T0,
 };
 const MIRROR: MirrorPosition = {
   epoch: 'e',
@@ -89,11 +90,18 @@ interface Life extends StartedMirror {
   end(): void;
 }
 
+/** An opening that takes `tookMs`. */
+const openedAt = (nowMs: number, tookMs = 0): StartOptions => ({
+  nowMs,
+  now: () => nowMs + tookMs,
+  wasDamaged: false,
+});
+
 function live(path: string, wasDamaged = false, nowMs = T0): Life {
   const inboxDb = openForWriting(inboxPath(path));
   let started: StartedMirror;
   try {
-    started = startMirror(path, inboxDb, { nowMs, wasDamaged });
+    started = startMirror(path, inboxDb, { nowMs, now: () => nowMs, wasDamaged });
   } catch (error) {
     inboxDb.close();
     throw error;
@@ -213,7 +221,7 @@ test('finds an inbox that was replaced by an older copy and has grown since', ()
   inboxDb.exec('DELETE FROM inbox WHERE seq > 1');
   const later = ['c', 'd'].map((id) => ({ body: delivery(id, item()), arrivedAtMs: T0 + 5 }));
   new InboxWriter(unlocked(inboxDb)).append(appended(later));
-  const { db, newEpoch } = startMirror(path, inboxDb, { nowMs: T0, wasDamaged: false });
+  const { db, newEpoch } = startMirror(path, inboxDb, openedAt(T0));
   expect(newEpoch?.why).toBe('the inbox was replaced by an older copy');
   expect(mirrorPosition(db).inboxSeq).toBe(3);
   db.close();
@@ -271,19 +279,39 @@ test('begins after such deliveries as the first mirror, too', () => {
   expect(live(path).position.inboxSeq).toBe(2);
 });
 
+const OPENED_IN_MS = 3 * 60_000;
+
+test.each([
+  ['before the end of the opening', -1_000, OPENED_IN_MS + 2_000],
+  ['by a clock a little ahead of it', 1_000, OPENED_IN_MS + 3_000],
+])('trusts no read from before a skipped delivery that arrived %s', (_, afterMs, trustedMs) => {
+  const { path, position } = filled();
+  rmSync(path);
+  appendTo(path, delivery('c', item({ old: 3, new: 2 })), T0 + OPENED_IN_MS + afterMs);
+  const { db } = startMirror(path, openedInbox(path), openedAt(T0, OPENED_IN_MS));
+  onTestFinished(() => void db.close());
+  expect(mirrorPosition(db).inboxSeq).toBe(position.inboxSeq + 1);
+  expect(values(db, 'SELECT trusted_after_ms FROM mirror_state')).toEqual([T0 + trustedMs]);
+});
+
+test('continues with deliveries that arrived while the file was opened for long', () => {
+  const { path } = filled();
+  appendTo(path, delivery('c', item({ old: 3, new: 2 })), T0 + OPENED_IN_MS);
+  const { db, newEpoch } = startMirror(path, openedInbox(path), openedAt(T0, OPENED_IN_MS));
+  onTestFinished(() => void db.close());
+  expect(newEpoch).toBeNull();
+});
+
 /** The first start with a clock, whose run was killed before its first heartbeat. */
 const KILLED: readonly [string, (path: string, nowMs: number) => void][] = [
   [
     'began an epoch',
     (path, nowMs) => {
       rmSync(path);
-      startMirror(path, openedInbox(path), { nowMs, wasDamaged: false }).db.close();
+      startMirror(path, openedInbox(path), openedAt(nowMs)).db.close();
     },
   ],
-  [
-    'continued',
-    (path, nowMs) => startMirror(path, openedInbox(path), { nowMs, wasDamaged: false }).db.close(),
-  ],
+  ['continued', (path, nowMs) => startMirror(path, openedInbox(path), openedAt(nowMs)).db.close()],
 ];
 
 test.each(KILLED)('recognises the clock of a start that %s and was killed at once', (_, start) => {
@@ -345,7 +373,7 @@ test('continues the epoch that a killed start began', () => {
   const { path } = filled();
   const [old = { epoch: '', changeSeq: 0 }] = [readHandedOut(path) ?? undefined];
   rmSync(path);
-  const killed = startMirror(path, openedInbox(path), { nowMs: T0, wasDamaged: false });
+  const killed = startMirror(path, openedInbox(path), openedAt(T0));
   killed.db.close();
   expect(readHandedOut(path)).toEqual({
     epoch: killed.newEpoch?.epoch,
@@ -430,7 +458,7 @@ test.each<[string, string, (page: Buffer) => unknown]>([
 
 test('saves what a deleted write-ahead log holds', () => {
   const { path } = filled();
-  const own = openOwnMirror(path, { nowMs: T0, wasDamaged: false });
+  const own = openOwnMirror(path, openedAt(T0));
   own.db.exec('UPDATE service_state SET alive_at_ms = 7');
   rmSync(`${path}-wal`);
   expect(() => own.check()).toThrow('another program deleted');
@@ -440,7 +468,7 @@ test('saves what a deleted write-ahead log holds', () => {
 
 test('finds a running mirror damaged once its file has shrunk', () => {
   const { path } = filled();
-  const own = openOwnMirror(path, { nowMs: T0, wasDamaged: false });
+  const own = openOwnMirror(path, openedAt(T0));
   onTestFinished(() => own.close({ isOrderly: false }));
   own.check();
   own.db.exec('CREATE TABLE growth AS SELECT zeroblob(100000); DROP TABLE growth');

@@ -301,16 +301,19 @@ export class Machine {
     };
     const reading: ThreadPace = { messageMs: () => random() * 3, workMs: () => random() * 2 };
     const instant: ThreadPace = { messageMs: () => 0, workMs: () => 0 };
+    const host = this.#host();
     return {
       random,
-      host: this.#host(),
+      host,
       runReceiver: (config, log, events) =>
         runReceiver(receiverSettings(config), { ...events, log }, this.#receiverPlatform(process)),
       files: () => ({
         openInbox: () => this.disk.openInboxForReading(user),
-        apply: (options) => {
+        apply: (opening) => {
+          const beganMs = host.sinceBootMs();
+          const now = (): number => opening.nowMs + host.sinceBootMs() - beganMs;
           const thread: ApplyThread = startFakeThread(time, life, applying, (owner: ApplyOwner) =>
-            serveApply(owner, () => this.disk.openMirror(options, user, this.#options.onOpen)),
+            serveApply(owner, () => this.disk.openMirror({ ...opening, now }, user, this.#options.onOpen)),
           );
           return this.#watched({
             ...thread,
