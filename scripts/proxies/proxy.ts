@@ -179,13 +179,13 @@ const PREPARE: Readonly<Record<ProxyName, (options: ProxyOptions) => Prepared>> 
 
   haproxy: ({ configuration, folder, port, certificates, ports, opsPort }) => {
     const path = join(folder, 'haproxy.cfg');
-    const servers = [...ports];
+    const portOf = (server: string): number | undefined => ports[Number(/\d+$/.exec(server)?.[0] ?? 1) - 1];
     writeFileSync(
       path,
       configuration
         .replaceAll(
           /(server receiver\S*) \S+:8787/g,
-          (_found, name: string) => `${name} 127.0.0.1:${servers.shift()}`,
+          (_found, server: string) => `${server} 127.0.0.1:${portOf(server)}`,
         )
         .replaceAll('127.0.0.1:8788', `127.0.0.1:${opsPort}`)
         .replaceAll('bind :443 ', `bind 127.0.0.1:${port} `)

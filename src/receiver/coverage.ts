@@ -90,6 +90,7 @@ export class Coverage {
   #refusedWrittenAtMs = Number.NEGATIVE_INFINITY;
   #isListening = false;
   #unsure: Missed | null = null;
+  #unfit: Missed | null = null;
 
   /** @param isShared other receivers publish to the same stream: what this one misses, they may have received. */
   constructor(now: Pick<Opening, 'wallMs' | 'sinceBootMs'>, isShared = false) {
@@ -127,16 +128,28 @@ export class Coverage {
 
   /**
    * Call it before each commit and each second. @returns for how long the process could not read its socket; 0 if it
-   * could.
+   * could. The clocks of a virtual machine may stand still with it: then only the wall clock, which is set ahead
+   * afterwards, shows the pause.
    */
   noticeStandstill({ wallMs, sinceBootMs }: Pick<Opening, 'wallMs' | 'sinceBootMs'>): number {
-    const silentMs = sinceBootMs - this.#seenAtMs;
+    const silentMs = Math.max(sinceBootMs - this.#seenAtMs, wallMs - this.#seenWallMs);
     const sinceMs = this.#seenWallMs;
     this.#seenAtMs = sinceBootMs;
     this.#seenWallMs = wallMs;
     if (silentMs <= STANDSTILL_MS) return 0;
     this.#didNotListen({ why: 'stood_still', sinceMs, untilMs: wallMs, variantIds: null });
     return silentMs;
+  }
+
+  /**
+   * `/healthz` answered that commits fail. Until it answers again that they succeed, a balancer may refuse deliveries or
+   * send them elsewhere.
+   */
+  saidUnfit(wallMs: number): void {
+    const sinceMs = this.#unfit?.sinceMs ?? wallMs;
+    const missed: Missed = { why: 'not_stored', sinceMs, untilMs: wallMs, variantIds: null };
+    if (this.#isShared) this.#didNotListen(missed);
+    else this.#unfit = missed;
   }
 
   /** @param variantIds those of one delivery answered 503; null if it names none. */
@@ -179,6 +192,7 @@ export class Coverage {
       due.push({ why: 'refused', sinceMs: null, untilMs: wallMs, variantIds });
     }
     if (this.#notStored !== null) due.push(this.#notStored.missed);
+    if (this.#unfit !== null) due.push(this.#unfit);
     const mayDoubt = isLast || sinceBootMs - this.#doubtWrittenAtMs >= DOUBT_EVERY_MS;
     if (this.#doubt !== null && mayDoubt) due.push(this.#doubt);
     return due;
@@ -189,6 +203,7 @@ export class Coverage {
     if (rows.length === 0) return;
     this.#missedTimes = this.#missedTimes.filter((missed) => !rows.includes(missed));
     if (rows.some((row) => row === this.#notStored?.missed)) this.#notStored = null;
+    if (rows.some((row) => row === this.#unfit)) this.#unfit = null;
     if (rows.some(({ why }) => why === 'refused')) this.#refusedWrittenAtMs = sinceBootMs;
     if (!rows.some((row) => row === this.#doubt)) return;
     this.#doubt = null;

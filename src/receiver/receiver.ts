@@ -92,6 +92,11 @@ export class Receiver {
     return this.#clock.now;
   }
 
+  /** The last commit succeeded. */
+  get isStoring(): boolean {
+    return this.#lastCommit === 'good';
+  }
+
   get coverage(): Coverage {
     return this.#coverage;
   }
@@ -181,7 +186,7 @@ export class Receiver {
         const arrivedAtMs = this.#clock.now();
         return this.append([{ kind: 'delivery', body, arrivedAtMs, isFromStream: false }], { secret });
       },
-      canCommit: () => this.#lastCommit === 'good',
+      canCommit: () => this.#isFit(),
       secrets,
       observer: {
         accepted: (answer) => this.#reporting.accepted(answer),
@@ -204,6 +209,12 @@ export class Receiver {
       bootId: this.#deps.host.bootId,
       passedSocket: passed,
     });
+  }
+
+  /** What `/healthz` says. */
+  #isFit(): boolean {
+    if (this.#lastCommit === 'failed') this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));
+    return this.isStoring;
   }
 
   #refused(refusal: Refusal): void {

@@ -36,6 +36,7 @@ export function shareStream(receiver: Receiver, { connect, isConsumed, log }: Sh
     isConsumed,
     coverage,
     look: () => receiver.noticeStandstill(),
+    isStoring: () => receiver.isStoring,
     wayIn: () => receiver.wayIn,
     now,
     log,

@@ -16,6 +16,8 @@ interface HeartbeatsDeps {
   readonly coverage: StreamCoverage;
   /** Notices a standstill of the process. */
   readonly look: () => void;
+  /** The last commit succeeded. Otherwise nothing that arrives is received here. */
+  readonly isStoring: () => boolean;
   readonly publisher: {
     /** Every row up to this one is in the stream. */
     readonly publishedSeq: number;
@@ -115,10 +117,7 @@ export class Heartbeats {
         if (!knowsStarts) await this.#findStarts(engine);
         knowsStarts = true;
         this.#deps.look();
-        const { unsure } = this.#deps.coverage;
-        if (unsure !== null) await this.#settle(engine, unsure, signal);
-        await this.#untilPublished(this.#firstRow, signal);
-        await this.#beat(engine);
+        if (this.#deps.isStoring()) await this.#vouch(engine, signal);
       } catch (error) {
         if (!signal.aborted) this.#deps.onError(error);
       }
@@ -134,8 +133,8 @@ export class Heartbeats {
 
   /** Call it before the port closes: time that is not covered begins no later than the port closes. */
   async close(): Promise<void> {
-    const { coverage, publisher } = this.#deps;
-    const isCovered = coverage.unsure === null && publisher.publishedSeq >= this.#firstRow;
+    const { publisher } = this.#deps;
+    const isCovered = this.#isCovered && publisher.publishedSeq >= this.#firstRow;
     this.#isClosed = true;
     this.#wake.resolve();
     if (!isCovered) return;
@@ -157,11 +156,19 @@ export class Heartbeats {
     }
   }
 
-  async #beat(engine: Engine): Promise<void> {
+  /** Everything that a receiver could receive until now is stored here, or by another one, or its loss is in the stream. */
+  get #isCovered(): boolean {
+    return this.#deps.coverage.unsure === null && this.#deps.isStoring();
+  }
+
+  async #vouch(engine: Engine, signal: AbortSignal): Promise<void> {
+    const { unsure } = this.#deps.coverage;
+    if (unsure !== null) await this.#settle(engine, unsure, signal);
+    await this.#untilPublished(this.#firstRow, signal);
     await this.#lookAtLog(engine);
     // A standstill that is noticed only now must not be denied.
     this.#deps.look();
-    if (this.#deps.coverage.unsure === null && !this.#isClosed) await this.#publish(engine, false);
+    if (this.#isCovered && !this.#isClosed) await this.#publish(engine, false);
   }
 
   /**

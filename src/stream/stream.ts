@@ -21,6 +21,8 @@ interface StreamDeps {
   readonly coverage: StreamCoverage;
   /** Notices a standstill of the process. */
   readonly look: () => void;
+  /** The last commit succeeded. */
+  readonly isStoring: () => boolean;
   readonly wayIn: () => WayIn;
   /** Epoch ms, own clock. */
   readonly now: () => number;
@@ -47,7 +49,7 @@ export class Stream {
   readonly #hosts: HeardHosts;
 
   constructor(deps: StreamDeps) {
-    const { inbox, isConsumed, coverage, look, wayIn, now, log } = deps;
+    const { inbox, isConsumed, coverage, look, isStoring, wayIn, now, log } = deps;
     this.#deps = deps;
     this.#hosts = new HeardHosts(inbox.hostId, now());
     const warn = createLimitedLog((fields) =>
@@ -74,6 +76,7 @@ export class Stream {
       ...shared,
       coverage,
       look,
+      isStoring,
       wayIn,
       publisher: this.#publisher,
       backlogMs: () => {

@@ -90,6 +90,33 @@ test('a process that could not read its socket for more than 2 s stood still', (
   expect(coverage.due(at(4_001))).toEqual([{ why: 'stood_still', ...missed }]);
 });
 
+test('a wall clock that jumps ahead shows that a virtual machine stood still, whose clocks did, too', () => {
+  const coverage = running();
+  const paused = { wallMs: WALL + 602_000, sinceBootMs: LAST + 2_000 };
+  expect(coverage.noticeStandstill(paused)).toBe(602_000);
+  expect(coverage.due(paused)).toMatchObject([
+    { why: 'stood_still', sinceMs: WALL, untilMs: WALL + 602_000 },
+  ]);
+  expect(coverage.noticeStandstill({ wallMs: WALL + 1_000, sinceBootMs: LAST + 3_000 })).toBe(0);
+});
+
+test('deliveries may go elsewhere while /healthz says that none can be stored', () => {
+  const coverage = running();
+  coverage.saidUnfit(WALL + 1_000);
+  coverage.saidUnfit(WALL + 2_000);
+  const due = coverage.due(at(2_500));
+  expect(due).toEqual([
+    { why: 'not_stored', sinceMs: WALL + 1_000, untilMs: WALL + 2_000, variantIds: null },
+  ]);
+  coverage.written(due, LAST + 2_500);
+  expect(coverage.due(at(2_500))).toEqual([]);
+  const shared = running(true);
+  shared.saidUnfit(WALL + 1_000);
+  shared.saidUnfit(WALL + 2_000);
+  expect(shared.due(at(2_500))).toEqual([]);
+  expect(shared.unsure).toMatchObject({ why: 'not_stored', sinceMs: WALL + 1_000, untilMs: WALL + 2_000 });
+});
+
 test('everything stays due until it is written', () => {
   const coverage = running();
   coverage.noticeStandstill(at(5_000));

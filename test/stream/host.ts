@@ -168,6 +168,15 @@ export class Host {
     return status;
   }
 
+  /** @returns the status with which a balancer is told whether to send webhooks here. */
+  async health(): Promise<number> {
+    const request = new Request('http://127.0.0.1/healthz');
+    const { status } = await present(this.#fetch)(request, {
+      incoming: incomingOf(request, new Uint8Array()),
+    });
+    return status;
+  }
+
   /** kill -9 */
   kill(): void {
     this.#life.end();

@@ -105,6 +105,46 @@ test('publishes a delivery again that was not taken, and none of those before it
   expect(machines.servers.log.filter(({ subject }) => subject === 'deliveries')).toHaveLength(2);
 });
 
+test('receivers that cannot store anything do not count as receivers', async () => {
+  const [machines, receiver, other, mirror] = await running('receiver', 'receiver', 'mirror');
+  const missed = added(mirror);
+  receiver.isDiskFull = true;
+  await machines.pass(20_000);
+  expect(mirror.isCurrent).toBe(true);
+  await other.stop();
+  await machines.pass(10_000);
+  expect(mirror.report.silentSinceMs).not.toBeNull();
+  // It must not vouch for the time in which the other one was stopped.
+  await other.start();
+  await machines.pass(10_000);
+  expect(missed()).toEqual(['stream_gap']);
+  receiver.isDiskFull = false;
+  await machines.pass(10_000);
+  expect(missed()).toEqual(['stream_gap']);
+  expect(mirror.isCurrent).toBe(true);
+});
+
+test.each([
+  { others: 'alone', also: 'receiver', whys: ['stream_gap', 'stream_gap'] },
+  { others: 'beside another receiver', also: null, whys: [] },
+] as const)(
+  'a balancer that is told of a full disk may send webhooks elsewhere: $others',
+  async ({ also, whys }) => {
+    const [machines, receiver, other, mirror] = await running('receiver', 'receiver', 'mirror');
+    const missed = added(mirror);
+    const full = also === null ? [receiver] : [receiver, other];
+    for (const host of full) host.isDiskFull = true;
+    await machines.pass(2_000);
+    for (const host of full) expect(await host.health()).toBe(503);
+    await machines.pass(20_000);
+    for (const host of full) host.isDiskFull = false;
+    await machines.pass(10_000);
+    expect(await receiver.health()).toBe(200);
+    expect(missed()).toEqual(whys);
+    expect(mirror.isCurrent).toBe(true);
+  },
+);
+
 test('sets a delivery aside that the servers refuse for good, and lets mirrors read its variants', async () => {
   const [machines, receiver, mirror] = await running('receiver', 'mirror');
   machines.servers.maxBytes = 200;
