@@ -3,7 +3,8 @@ import type { Config } from '../config/config.ts';
 import type { ReceiverSettings } from '../receiver/run-receiver.ts';
 
 /** A host with `ROLE=mirror` has no public port: with a stream, its receiver only takes what others publish. */
-export function receiverSettings({ database, webhook, service, stream, role }: Config): ReceiverSettings {
+export function receiverSettings(config: Config): ReceiverSettings {
+  const { database, webhook, service, stream, role, retentionDays } = config;
   const [secret, ...previous] = service.webhookSecrets;
   return {
     databasePath: database.path,
@@ -13,6 +14,7 @@ export function receiverSettings({ database, webhook, service, stream, role }: C
       stream === null
         ? null
         : { ...stream, password: stream.password?.reveal() ?? null, isConsumed: role !== 'receiver' },
+    retentionDays,
   };
 }
 

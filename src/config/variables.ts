@@ -29,7 +29,11 @@ export const VARIABLES = {
     'Maximum number of requests per second to the store',
   ),
   DATABASE_PATH: preset('./data/stock-mirror.db', is.databaseFile, 'Database file; its folder is created'),
-  RETENTION_DAYS: preset('30', is.wholeNumber(1, 3650), 'Days that deliveries and changes are kept'),
+  RETENTION_DAYS: preset(
+    '30',
+    is.wholeNumber(1, 3650),
+    'Days that deliveries and changes are kept, also by a receiver [without a mirror](several-machines.md#upkeep)',
+  ),
   RECONCILE_CRON: preset(
     '*/15 * * * *',
     is.schedule,

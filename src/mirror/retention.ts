@@ -3,6 +3,7 @@
  * receiver.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import { isClockRight, keptSinceMs } from '../inbox/retention.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Mirror } from './mirror.ts';
 
@@ -16,13 +17,10 @@ interface RetentionDeps {
   readonly retentionDays: number;
 }
 
-const DAY_MS = 24 * 60 * 60_000;
 const EVERY_MS = 60 * 60_000;
 const FIRST_AFTER_MS = 60_000;
 const AT_ONCE = 500;
 const PAUSE_MS = 100;
-/** A machine that booted with a wrong date must not delete its history. */
-const CLOCK_OFF_MS = 60 * 60_000;
 
 /** Runs until the signal. */
 export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal): Promise<void> {
@@ -31,10 +29,8 @@ export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal
     wait(ms, undefined, { signal, ref: false }).catch(() => undefined);
   await pause(FIRST_AFTER_MS);
   while (!signal.aborted) {
-    const aheadMs = clockAheadMs();
-    // Without an answer of the store, nothing shows that the clock is right.
-    const isClockRight = aheadMs !== null && Math.abs(aheadMs) < CLOCK_OFF_MS;
-    if (isClockRight) {
+    const isRight = isClockRight(clockAheadMs());
+    if (isRight) {
       try {
         const rows = await pruneAll(deps, signal);
         if (rows > 0) log.info({ rows, retentionDays }, 'pruned rows older than the retention time');
@@ -42,12 +38,12 @@ export async function prunePeriodically(deps: RetentionDeps, signal: AbortSignal
         if (!signal.aborted) log.warn({ err: error }, 'pruning failed; the next attempt is in an hour');
       }
     }
-    await pause(isClockRight ? EVERY_MS : FIRST_AFTER_MS);
+    await pause(isRight ? EVERY_MS : FIRST_AFTER_MS);
   }
 }
 
 async function pruneAll({ mirror, now, retentionDays }: RetentionDeps, signal: AbortSignal): Promise<number> {
-  const beforeMs = now() - retentionDays * DAY_MS;
+  const beforeMs = keptSinceMs(now(), retentionDays);
   let total = 0;
   for (;;) {
     const rows = await mirror.command('prune', { beforeMs, limit: AT_ONCE });

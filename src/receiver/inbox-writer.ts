@@ -13,6 +13,7 @@ import { missedBody, type Missed } from '../inbox/missed.ts';
 import type { Db } from '../sqlite/open.ts';
 import { prepareRows } from '../sqlite/prepared.ts';
 import { transact } from '../sqlite/transact.ts';
+import { requestTimeMs } from '../store-api/request-time.ts';
 import { lockAndOpen, type OpenInbox } from './open-inbox.ts';
 
 export interface Arrival {
@@ -41,6 +42,13 @@ type UnpublishedRow = InboxRow & {
   /** The same for the same body, whoever publishes it. */
   readonly id: string;
 };
+
+/** Rows that may be deleted. */
+export interface Prunable {
+  readonly upToSeq: number;
+  /** They arrived before it, own clock; Infinity: at any time. */
+  readonly beforeMs: number;
+}
 
 /** Published at once: few enough that a slow stream stores them before they time out. */
 const PUBLISHED_AT_ONCE = 64;
@@ -143,13 +151,17 @@ export class InboxWriter {
     return { rows, upToSeq: this.lastSeq };
   }
 
-  /** Deletes some of the oldest rows up to `upToSeq`. @returns how many. @throws SqliteError */
-  prune(upToSeq: number): number {
+  /**
+   * Deletes some of the oldest rows up to `upToSeq`, and none from the first on that arrived at `beforeMs` or later.
+   * @returns how many. @throws SqliteError
+   */
+  prune({ upToSeq, beforeMs }: Prunable): number {
     let lastSeq: number | null = null;
     let bytes = 0;
     // Numbers continue from the last row, so it stays.
     for (const row of this.#statements.oldest.iterate(Math.min(upToSeq, this.lastSeq - 1))) {
       bytes += row.bytes;
+      if (row.arrivedAtMs >= beforeMs) break;
       if (lastSeq !== null && bytes > PRUNED_BYTES) break;
       lastSeq = row.seq;
     }
@@ -206,10 +218,11 @@ function prepareStatements(db: Db) {
         ORDER BY seq
         LIMIT ${PUBLISHED_AT_ONCE}`,
     ),
-    oldest: prepareRows<[number], { readonly seq: number; readonly bytes: number }>(
+    oldest: prepareRows<[number], Pick<InboxRow, 'seq' | 'arrivedAtMs'> & { readonly bytes: number }>(
       db,
       {
         seq: 'seq',
+        arrivedAtMs: 'arrived_at_ms',
         bytes: 'length(body)',
       },
       (columns) => `SELECT ${columns} FROM inbox WHERE seq <= ? ORDER BY seq LIMIT ${PRUNED_ROWS}`,
@@ -218,17 +231,11 @@ function prepareStatements(db: Db) {
   };
 }
 
-const REQUEST_TIME = Buffer.from('"request_time":');
-const TIME_DIGITS = 13;
 const PREFIX_MS = 100;
 
 /** The tenth of a second of its `request_time`, so that the index grows at its end, and 12 bytes of its SHA-256. */
 export function bodyHash(body: Uint8Array): Buffer {
   const key = hash('sha256', body, 'buffer').subarray(0, 16);
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const start = bytes.indexOf(REQUEST_TIME) + REQUEST_TIME.length;
-  const sentAtMs = Number(bytes.toString('latin1', start, start + TIME_DIGITS));
-  const isKnown = Number.isSafeInteger(sentAtMs) && sentAtMs >= 0;
-  key.writeUInt32BE(isKnown ? Math.floor(sentAtMs / PREFIX_MS) % 2 ** 32 : 0);
+  key.writeUInt32BE(Math.floor((requestTimeMs(body) ?? 0) / PREFIX_MS) % 2 ** 32);
   return key;
 }

@@ -5,12 +5,14 @@
 import type { Missed } from '../inbox/missed.ts';
 import { reportOf } from '../inbox/inbox-view.ts';
 import { DOUBTFUL, isDoubtful } from '../inbox/report.ts';
+import { isClockRight } from '../inbox/retention.ts';
 import type { HostTime } from '../platform/host-time.ts';
 import type { listen, Listener } from '../platform/listen.ts';
 import { createLimitedLog, type Logger } from '../platform/log.ts';
 import { OwnClock, READING_EVERY_MS } from '../platform/own-clock.ts';
 import { plainError, type PlainError, type SqliteFault } from '../sqlite/errors.ts';
 import { explained } from '../sqlite/explain.ts';
+import { requestTimeMs } from '../store-api/request-time.ts';
 import { variantIdsOf } from '../store-api/variant-ids.ts';
 import type { WayIn } from '../stream/stream-inbox.ts';
 import { Coverage, type Opening, type PassedSocket } from './coverage.ts';
@@ -67,6 +69,8 @@ export class Receiver {
   /** null if this host has no public port. */
   #proof: WayInProof | null = null;
   #stream: SharedStream | null = null;
+  /** Arrival of the store's last webhook that agrees with the own clock; null if there was none in this run. */
+  clockRightAtMs: number | null = null;
 
   /** @param isShared a stream carries the deliveries of several receivers; `share` follows. */
   constructor(deps: ReceiverDeps, isShared: boolean) {
@@ -184,6 +188,7 @@ export class Receiver {
     const app = createWebhookApp({
       append: (body, secret) => {
         const arrivedAtMs = this.#clock.now();
+        if (secret !== null) this.#compareClocks(requestTimeMs(body), arrivedAtMs);
         return this.append([{ kind: 'delivery', body, arrivedAtMs, isFromStream: false }], { secret });
       },
       canCommit: () => this.#isFit(),
@@ -215,6 +220,12 @@ export class Receiver {
   #isFit(): boolean {
     if (this.#lastCommit === 'failed') this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));
     return this.isStoring;
+  }
+
+  /** A webhook is the only evidence of the store's clock here: a receiver sends the store no request. */
+  #compareClocks(sentAtMs: number | null, arrivedAtMs: number): void {
+    const aheadMs = sentAtMs === null ? null : arrivedAtMs - sentAtMs;
+    if (isClockRight(aheadMs)) this.clockRightAtMs = arrivedAtMs;
   }
 
   #refused(refusal: Refusal): void {

@@ -1,14 +1,16 @@
 /** Wires the receiver: inbox, public port, pruning, and the stream if there is one. */
 import { prunableSeqOf } from '../inbox/mirror-position.ts';
+import { keptSinceMs } from '../inbox/retention.ts';
 import { hostTime, type HostTime } from '../platform/host-time.ts';
 import { listen } from '../platform/listen.ts';
 import type { Logger } from '../platform/log.ts';
 import { Secret } from '../platform/secret.ts';
 import type { PlainError } from '../sqlite/errors.ts';
+import { isThere } from '../sqlite/is-there.ts';
 import type { Engine } from '../stream/engine.ts';
 import type { NatsOptions } from '../stream/nats.ts';
 import type { PassedSocket } from './coverage.ts';
-import { openInboxWriter, type InboxWriter } from './inbox-writer.ts';
+import { openInboxWriter, type InboxWriter, type Prunable } from './inbox-writer.ts';
 import { passedSocket } from './passed-socket.ts';
 import { pruneInbox } from './prune.ts';
 import { Receiver } from './receiver.ts';
@@ -23,6 +25,8 @@ export interface ReceiverSettings {
   readonly secrets: readonly [string, ...string[]];
   /** null if this is the only machine. */
   readonly stream: StreamSettings | null;
+  /** For the inbox of a host without a mirror: a mirror decides which rows it releases. */
+  readonly retentionDays: number;
 }
 
 interface StreamSettings extends Omit<NatsOptions, 'password'> {
@@ -111,13 +115,20 @@ export async function runReceiver(
           },
     );
     const { inboxId } = inbox.lastRun;
-    const prunableSeq = (): number | null => {
-      const upToSeq = prunableSeqOf(databasePath, inboxId);
+    const prunable = (): Prunable | null => {
       const publishedSeq = stream?.publishedSeq() ?? Infinity;
-      return upToSeq === null ? null : Math.min(upToSeq, publishedSeq);
+      // A mirror that is created here later reads everything, and needs none of these rows.
+      if (settings.stream?.isConsumed === false && !isThere(databasePath)) {
+        const { clockRightAtMs } = receiver;
+        if (clockRightAtMs === null) return null;
+        // Not the present: since then, the clock may have been set wrong.
+        return { upToSeq: publishedSeq, beforeMs: keptSinceMs(clockRightAtMs, settings.retentionDays) };
+      }
+      const upToSeq = prunableSeqOf(databasePath, inboxId);
+      return upToSeq === null ? null : { upToSeq: Math.min(upToSeq, publishedSeq), beforeMs: Infinity };
     };
     stream?.start();
-    void pruneInbox({ inbox, prunableSeq, log }, stopping.signal);
+    void pruneInbox({ inbox, prunable, log }, stopping.signal);
     return {
       webhook: receiver.webhook,
       stop,

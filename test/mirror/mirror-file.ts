@@ -269,7 +269,7 @@ export class DirectWriter {
   prune(beforeMs: number, limit = 100): CommandResult<'prune'> {
     const found = this.command('prune', { beforeMs, limit }) as CommandResult<'prune'>;
     const [upToSeq = 0] = values<number>(this.db, 'SELECT inbox_prunable_seq FROM service_state');
-    this.writer.inbox.prune(upToSeq);
+    this.writer.inbox.prune({ upToSeq, beforeMs: Infinity });
     return found;
   }
 

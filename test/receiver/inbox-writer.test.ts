@@ -27,6 +27,9 @@ const arrival = (id: string, arrivedAtMs = T0): Delivered => ({ body: delivery(i
 const append = (inbox: InboxWriter, ...arrivals: readonly Delivered[]): void =>
   inbox.append(appended(arrivals));
 
+const pruned = (inbox: InboxWriter, upToSeq: number, beforeMs = Infinity): number =>
+  inbox.prune({ upToSeq, beforeMs });
+
 const BEAT: Heartbeat = {
   aliveAtMs: T0 + 1,
   clockMs: T0 + 2,
@@ -144,14 +147,21 @@ test('continues the numbers after a stored commit was reported as failed', () =>
 test('prunes the oldest rows as far as it may, and never the last', () => {
   const { db, inbox, path } = open();
   append(inbox, ...Array.from({ length: 6 }, (_, n) => arrival(`r${n}`, T0 + n)));
-  expect(inbox.prune(2)).toBe(2);
-  expect(inbox.prune(2)).toBe(0);
-  expect(inbox.prune(99)).toBe(3);
+  expect(pruned(inbox, 2)).toBe(2);
+  expect(pruned(inbox, 2)).toBe(0);
+  expect(pruned(inbox, 99)).toBe(3);
   expect(values(db, 'SELECT seq FROM inbox')).toEqual([6]);
   db.close();
   const again = open(path);
   append(again.inbox, arrival('new'));
   expect(values(again.db, 'SELECT seq FROM inbox ORDER BY seq')).toEqual([6, 7]);
+});
+
+test('prunes no row from the first on that is too young, also if a later one is older', () => {
+  const { db, inbox } = open();
+  append(inbox, arrival('a', T0), arrival('b', T0 + 2), arrival('c', T0 + 1), arrival('d', T0 + 3));
+  expect(pruned(inbox, 99, T0 + 2)).toBe(1);
+  expect(values(db, 'SELECT seq FROM inbox ORDER BY seq')).toEqual([2, 3, 4]);
 });
 
 test('prunes little at a time, however large the rows are', () => {
@@ -161,7 +171,7 @@ test('prunes little at a time, however large the rows are', () => {
     arrivedAtMs: T0,
   });
   append(inbox, ...Array.from({ length: 6 }, (_, n) => large(n)));
-  expect([inbox.prune(99), inbox.prune(99), inbox.prune(99)]).toEqual([2, 2, 1]);
+  expect([pruned(inbox, 99), pruned(inbox, 99), pruned(inbox, 99)]).toEqual([2, 2, 1]);
 });
 
 test('publishes what was received here, oldest first and a little at a time, and nothing from the stream', () => {
