@@ -18,7 +18,10 @@ const ROUNDING_MS = 20;
 
 export class FollowingClock {
   readonly #host: HostTime;
-  /** Used until a receiver of this boot has written a reading: no delivery is stamped before. */
+  /**
+   * Used until a receiver of this boot has written a reading: no delivery is stamped before. If the receiver begins
+   * behind it, the reads that it stamped are void (src/mirror/start.ts).
+   */
   readonly #alone: OwnClock;
   /** Oldest first: those that were in force within the last `REPLICA_LAG_MS`. */
   #bases: readonly Base[] = [];

@@ -28,7 +28,10 @@ export interface InboxPosition extends InboxEnds {
   readonly readAtMs: number;
 }
 
-/** The clock of a process is at most this far behind the one before it; if further, that one was wrong. */
+/**
+ * A clock that was further ahead was wrong: its instants become the present. A clock that was less far ahead is
+ * reached soon, so its instants stay, and only its reads are void (src/mirror/start.ts).
+ */
 export const CLOCK_BACK_MS = 30_000;
 
 /** The clock was wrong when it showed `atMs`. */

@@ -94,7 +94,7 @@ function startWith(db: Db, { inbox, path, options, handedOut }: Start): StartedM
     options.nowMs,
   );
   if (why === null) {
-    continueEpoch(db, options);
+    continueEpoch(db, mirror.clockMs, options);
     return { db, newEpoch: null };
   }
   const changeSeq = Math.max(mirror.changeSeq, handedOut?.changeSeq ?? 0) + UNNOTED_CHANGES;
@@ -117,7 +117,14 @@ function startEmpty(
   return { db, newEpoch: { why, epoch: epoch.epoch, changeSeq, movedTo } };
 }
 
-function continueEpoch(db: Db, options: Opening): void {
+function continueEpoch(db: Db, clockMs: number | null, { nowMs }: Opening): void {
+  // The clock stepped back, because the receiver began behind the mirror's: what it writes now seems older than reads
+  // that were sent before.
+  if (clockMs !== null && clockMs > nowMs) {
+    db.prepare<[number]>('UPDATE mirror_state SET trusted_after_ms = max(trusted_after_ms, ?)').run(
+      clockMs + CLOCK_NOTE_MS + REPLICA_LAG_MS,
+    );
+  }
   // Not live on the heartbeat of the run before. A kill before the first heartbeat leaves rows of this clock.
   db.prepare<[Pick<Opening, 'nowMs'>]>(
     `
@@ -125,7 +132,7 @@ function continueEpoch(db: Db, options: Opening): void {
       clock_ms = max(coalesce(clock_ms, @nowMs), @nowMs),
       state = 'stale',
       state_cause = 'starting'`,
-  ).run({ nowMs: options.nowMs });
+  ).run({ nowMs });
 }
 
 /**

@@ -251,6 +251,20 @@ test('sets instants of a clock that was ahead to the present, and suspects every
   life.end();
 });
 
+test('trusts no read that a clock a little ahead stamped, whatever the receiver writes by the right one', () => {
+  const { path } = filled();
+  const ahead = live(path, false, T0 + 18_000);
+  const read = readInput('10', detail('10', [{ id: '100', levels: { 1: 3 } }]), { sentAtMs: T0 + 17_000 });
+  new Applier(ahead.db, openedInbox(path)).step([{ kind: 'input', input: read }]);
+  expect(suspects(ahead.db)).toEqual([0]);
+  ahead.end();
+  const { db, newEpoch } = live(path);
+  expect(newEpoch).toBeNull();
+  expect(suspects(db)).toEqual([1]);
+  // The clock is noted a second late, and a replica lags by two.
+  expect(values(db, 'SELECT trusted_after_ms FROM mirror_state')).toEqual([T0 + 21_000]);
+});
+
 /** Two deliveries that no mirror has applied: the clock stepped back between them. */
 function deliverAhead(path: string): void {
   const inboxDb = openForWriting(inboxPath(path));

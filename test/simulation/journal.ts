@@ -1,4 +1,4 @@
-/** Records every applied input in a table `log`; a new epoch is a row between two inputs. */
+/** Records every applied input in a table `log`; an opening of the mirror is a row between two inputs. */
 import Database from 'better-sqlite3';
 import type { Input } from '../../src/core/input.ts';
 import type { Fact } from '../../src/core/apply/fact.ts';
@@ -42,6 +42,9 @@ export type JournalCopy = readonly {
   readonly payload: Buffer;
 }[];
 
+/** Where an opening is among the inputs: the mirror may continue in a new epoch before the next input. */
+const AT = { epoch: 0.5, continued: 0.75 };
+
 export class Journal {
   readonly db: Db = new Database(':memory:');
   tasks: Task[] = [];
@@ -59,14 +62,20 @@ export class Journal {
   opened(mirror: Db, epoch: EpochClocks | null): void {
     this.#reached = reachedIn(mirror);
     const { inputSeq } = this.#reached;
-    this.db.prepare('DELETE FROM log WHERE seq > ?').run(inputSeq + (epoch === null ? 0.5 : 0));
-    if (epoch === null) return;
+    this.db.prepare('DELETE FROM log WHERE seq > ?').run(inputSeq + (epoch === null ? AT.epoch : 0));
     const state = mirror
-      .prepare<[], object>(
+      .prepare<[], Opening['state']>(
         'SELECT change_seq AS changeSeq, inbox_seq AS inboxSeq, trusted_after_ms AS trustedAfterMs FROM mirror_state',
       )
       .get();
-    this.#insert.run(inputSeq + 0.5, 'epoch', 0, null, Buffer.from(JSON.stringify({ state, ...epoch })));
+    const kind = epoch === null ? 'continued' : 'epoch';
+    this.#insert.run(
+      inputSeq + AT[kind],
+      kind,
+      0,
+      null,
+      Buffer.from(JSON.stringify({ state, clocks: epoch })),
+    );
   }
 
   copy(): JournalCopy {
@@ -111,8 +120,8 @@ export class Journal {
       .all();
     into.transaction(() => {
       for (const row of rows) {
-        if (row.kind === 'epoch') {
-          beginEpoch(into, tables, JSON.parse(row.payload.toString()) as Epoch);
+        if (row.kind in AT) {
+          open(into, tables, JSON.parse(row.payload.toString()) as Opening);
           continue;
         }
         const input = inputOf(row);
@@ -127,15 +136,19 @@ export class Journal {
   }
 }
 
-interface Epoch extends EpochClocks {
+interface Opening {
   readonly state: Partial<MirrorStateRow>;
+  /** null if the mirror continues. */
+  readonly clocks: EpochClocks | null;
 }
 
-/** As the start rule does, so that instants of a clock that was ahead are the same again. */
-function beginEpoch(into: Db, tables: SqliteTables, { state, clockMs, nowMs }: Epoch): void {
+/** As the start rule does, so that barrier, and instants of a clock that was ahead, are the same again. */
+function open(into: Db, tables: SqliteTables, { state, clocks }: Opening): void {
   tables.flush();
-  into.prepare('UPDATE service_state SET clock_ms = ?').run(clockMs);
-  bringInstantsBack(into, nowMs + CLOCK_BACK_MS, nowMs);
+  if (clocks !== null) {
+    into.prepare('UPDATE service_state SET clock_ms = ?').run(clocks.clockMs);
+    bringInstantsBack(into, clocks.nowMs + CLOCK_BACK_MS, clocks.nowMs);
+  }
   tables.reload();
   tables.putState({ ...tables.state(), ...state });
 }

@@ -263,8 +263,8 @@ export const deliveries = sqliteTable('deliveries', {
 /**
  * `MirrorStateRow` of core/model.ts. The apply thread writes the whole row at the end of each transaction
  * that changed it, as the rules decided. Besides, the start rule (src/mirror/start.ts) sets `change_seq`,
- * `inbox_seq` and `trusted_after_ms` when an epoch begins, and the offsets after the clock was ahead
- * (instants.ts).
+ * `inbox_seq` and `trusted_after_ms` when an epoch begins, and after the clock was ahead `trusted_after_ms`, or the
+ * offsets (instants.ts).
  */
 export const mirrorState = sqliteTable(
   'mirror_state',
