@@ -15,7 +15,7 @@ import {
   type VariableName,
 } from '../src/config/variables.ts';
 import { WHY_NOT } from '../src/mirror/file/suspicion.ts';
-import { CATCHING_UP, CAUSE_CODES, causeOf, CAUSES, type CauseRow } from '../src/ops/state/causes.ts';
+import { CAUSE_CODES, causeOf, CAUSES, hasTrait, type CauseRow } from '../src/ops/state/causes.ts';
 
 const WIDTH = 118;
 const BEGIN = 'begin: written by npm run generate';
@@ -82,7 +82,9 @@ function causeTable(): string {
     return `| \`${code}\` (${facts}) | ${message} | ${remedy} |`;
   });
   const table = ['| cause | meaning | remedy |', '| --- | --- | --- |', ...rows].join('\n');
-  const [first, ...others] = [...CATCHING_UP].map((code) => `\`${code}\``).toReversed();
+  const [first, ...others] = CAUSE_CODES.filter((code) => hasTrait(code, 'isCatchingUp'))
+    .map((code) => `\`${code}\``)
+    .toReversed();
   const catchingUp = `${others.toReversed().join(', ')} or ${first}`;
   const states = `The state is \`stale\` while a critical cause holds, else \`catching_up\` while ${catchingUp} does, and otherwise \`live\`.`;
   return `${states}\n\n<!-- prettier-ignore -->\n${table}`.replaceAll(

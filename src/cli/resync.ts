@@ -7,7 +7,7 @@ import { openMirror, type OpenMirror } from '../app/mirror.ts';
 import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
 import { createLog } from '../platform/log.ts';
 import { viewRun } from '../ops/shared/run-view.ts';
-import { HOLD_READS, type Cause, type CauseCode } from '../ops/state/causes.ts';
+import { hasTrait, type Cause, type CauseCode } from '../ops/state/causes.ts';
 import { storeCause } from '../ops/state/store-cause.ts';
 import { inboxPath } from '../inbox/inbox-file.ts';
 import { openInboxWriter } from '../receiver/inbox-writer.ts';
@@ -50,8 +50,6 @@ const MIRROR_AWAY: Hold = {
 const LOOK_EVERY_MS = 300;
 /** Time for a supervisor to restart a killed mirror, whose run then continues. */
 const BACK_WITHIN_MS = 60_000;
-/** Waiting does not end these. */
-const NEEDS_A_PERSON: ReadonlySet<string> = new Set(['credentials', 'wrong_store']);
 
 const CONTINUES =
   'is already under way: products that it has read are not read again. To compare every product as of now, run resync ' +
@@ -131,7 +129,7 @@ async function lookThere(ops: OpsClient, runId: number) {
     const run = await ops.get(`/api/runs/${runId}`, runViewSchema);
     const status = await ops.get('/api/status', stateSchema);
     if (run === null || status === null) return null;
-    return { run, hold: status.causes.find(({ code }) => HOLD_READS.has(code)) ?? null };
+    return { run, hold: status.causes.find(({ code }) => hasTrait(code, 'holdsReads')) ?? null };
   } catch (error) {
     if (error instanceof NoAnswerError) return null;
     throw error;
@@ -166,7 +164,8 @@ export async function follow<S extends FollowedRun>(deps: FollowDeps<S>): Promis
       return run;
     }
     const text = hold && `${hold.message} ${hold.remedy}`;
-    if (hold !== null && NEEDS_A_PERSON.has(hold.code)) throw new Error(text ?? '');
+    const isInVain = hold !== null && hold.code !== 'away' && hasTrait(hold.code, 'needsOperator');
+    if (isInVain) throw new Error(text ?? '');
     if (run !== null && hold === null) progress.show(run);
     if (hold !== null && hold.code !== said) progress.say(`waiting: ${text}`);
     said = hold?.code ?? null;

@@ -17,7 +17,8 @@ import {
   type OrderedRun,
 } from './runs.ts';
 import { scanCatalogue } from './catalogue-scan.ts';
-import { Throttle, type Blocked } from './throttle.ts';
+import { Throttle } from './throttle.ts';
+import type { Blocked } from '../store-api/blocked.ts';
 import { Verification, type VerificationBound } from './verification.ts';
 
 interface ReconcilerDeps extends Omit<ReadingDeps, 'throttle'> {

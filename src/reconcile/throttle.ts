@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fullJitterMs } from '../store-api/backoff.ts';
 import { messageOf } from '../platform/thrown.ts';
+import type { Blocked } from '../store-api/blocked.ts';
 import { ServiceError } from '../store-api/transport/errors.ts';
 
 interface ThrottleDeps {
@@ -15,22 +16,6 @@ interface ThrottleDeps {
   readonly maxRps: number;
   readonly storeAt?: string | undefined;
   readonly onBlocked?: (why: Blocked | null) => void;
-}
-
-export interface Blocked {
-  readonly kind: 'credentials' | 'breaker' | 'rate_limited' | 'wrong_store';
-  readonly message: string;
-  /** Epoch ms; null if it lasts until an operator's request. */
-  readonly untilMs: number | null;
-  /** Epoch ms. */
-  readonly sinceMs: number;
-  readonly at?: string;
-  readonly failure?: {
-    readonly kind: string;
-    readonly status: number | null;
-    /** The network's, such as `ECONNREFUSED`. */
-    readonly code: string | null;
-  };
 }
 
 /** Consecutive failures that open the breaker; then one probe at a time is sent. */

@@ -122,7 +122,12 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   test.each([1280, 400])('decides on held removals with the token typed again, %i px wide', async (width) => {
     const databases = newDatabases();
     await holdRemovals(databases, 24);
-    const blocked = { kind: 'credentials', message: '401 invalid_client', untilMs: null } as const;
+    const blocked = {
+      kind: 'credentials',
+      message: '401 invalid_client',
+      untilMs: null,
+      sinceMs: 0,
+    } as const;
     const orders: boolean[] = [];
     const operator = {
       resync: async (_: readonly string[] | null, { allowRemovals }: { allowRemovals: boolean }) => {

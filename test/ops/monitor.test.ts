@@ -188,7 +188,7 @@ test('shows a cause in state and metric while its reason lasts', async () => {
   const { watch, monitor, sampler, operator, value } = watched();
   watch.start();
   sampler.start();
-  operator.blocked = { kind: 'credentials', message: 'refused', untilMs: null };
+  operator.blocked = { kind: 'credentials', message: 'refused', untilMs: null, sinceMs: 0 };
   refused(monitor, Date.now(), { wrong_signature: 3, missing_signature: 3 });
   const holds = (code: string) => watch.state.current.causes.find((cause) => cause.code === code);
   expect(holds('credentials')).toMatchObject({ severity: 'critical' });

@@ -144,7 +144,7 @@ test('shows whether to rely on the values, and each cause with its remedy', asyn
   await expect.poll(overview).toContain('Suspect: 1 of 2 stock levels. The others are current.');
   expect(await overview()).toMatch(/Suspect levels 1 of 2/);
 
-  blocked = { kind: 'credentials', message, untilMs: null };
+  blocked = { kind: 'credentials', message, untilMs: null, sinceMs: 0 };
   const page = await show(ops, '/');
   expect(words(page)).toMatch(/Stale .*Do not rely on these values .*What to do: .*SERVICE_CLIENT_SECRET/);
   expect(page).toContain('<code>credentials</code>');
@@ -379,7 +379,9 @@ test('escapes names and loads nothing from other sites', async () => {
   const databases = newDatabases();
   const name = '<script>alert(1)</script>"\'&';
   const ops = await startOps(databases, {
-    operator: operatorOf(databases, { blocked: { kind: name, message: name, untilMs: null } }),
+    operator: operatorOf(databases, {
+      blocked: { kind: 'breaker', message: name, untilMs: null, sinceMs: 0 },
+    }),
   });
   const found = detail('1', [{ id: '100', levels: { 1: 5 }, more: { name, sku: name } }], { name });
   await databases.writer.append(readInput('1', found, { sentAtMs: Date.now() - 100_000 }));
@@ -553,7 +555,7 @@ test('sorts the stock by links of its head, which keep the search and the filter
 
 test('shows the command of a remedy as this installation types it, to copy', async () => {
   const databases = newDatabases();
-  const blocked = { kind: 'credentials', message: '401', untilMs: null } as const;
+  const blocked = { kind: 'credentials', message: '401', untilMs: null, sinceMs: 0 } as const;
   const operator = operatorOf(databases, { blocked });
   const commandOf = (command: string) => command.replace('stock-mirror ', 'npm run ');
   const page = await show(await startOps(databases, { operator, commandOf }), '/');

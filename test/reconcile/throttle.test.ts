@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Throttle, type Blocked } from '../../src/reconcile/throttle.ts';
+import { Throttle } from '../../src/reconcile/throttle.ts';
+import type { Blocked } from '../../src/store-api/blocked.ts';
 import { ServiceError } from '../../src/store-api/transport/errors.ts';
 import { present } from '../shared/present.ts';
 import { serviceError } from './mirror.ts';

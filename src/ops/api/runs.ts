@@ -9,7 +9,7 @@ import type { LongAnswers } from '../feed/long-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { viewRun } from '../shared/run-view.ts';
 import { runShape } from '../shared/shapes.ts';
-import { HOLD_READS } from '../state/causes.ts';
+import { hasTrait } from '../state/causes.ts';
 import {
   answers,
   apiRouter,
@@ -164,7 +164,7 @@ interface Followed extends Pick<RunsDeps, 'reader' | 'watch'> {
 async function* progress({ reader, first, watch }: Followed, signal: AbortSignal) {
   let sentCauses = '[]';
   for (let run = first; ; run = (await reader.ask('runById', { id: run.id })) ?? run) {
-    const causes = watch.current.causes.filter(({ code }) => HOLD_READS.has(code));
+    const causes = watch.current.causes.filter(({ code }) => hasTrait(code, 'holdsReads'));
     if (JSON.stringify(causes) !== sentCauses) yield sentEvent('causes', causes);
     sentCauses = JSON.stringify(causes);
     yield sentEvent('run', viewRun(run));

@@ -5,7 +5,7 @@ import type { Run } from '../../core/runs.ts';
 import type { MirrorReader, MirrorWriter } from '../../mirror/mirror.ts';
 import type { StateSource } from '../state/state-sampler.ts';
 import type { StateWatch } from '../state/state-watch.ts';
-import type { Blocked } from '../state/store-cause.ts';
+import type { Blocked } from '../../store-api/blocked.ts';
 import type { VerificationBound } from '../state/verification-cause.ts';
 import type { Timeline } from '../state/timeline.ts';
 import type { WarehouseNames } from './words.ts';

@@ -23,6 +23,14 @@ export interface CauseRow {
   readonly message: string;
   readonly remedy: string;
   readonly alertAfter: string | null;
+  /** With it, the state is `catching_up`, unless a critical one makes it `stale`. */
+  readonly isCatchingUp?: true;
+  /** Runs of reads wait until it ends. */
+  readonly holdsReads?: true;
+  /** The mirror's file cannot be written: readers in SQL see no more than a heartbeat that is late. */
+  readonly isOfFile?: true;
+  /** It does not end by itself, so a command that waits for reads gives up. */
+  readonly needsOperator?: true;
 }
 
 /** Most urgent first. */
@@ -57,6 +65,8 @@ export const CAUSES = {
       'The mirror’s disk is full: {fault}. Values are not updated. If the inbox is on that disk, webhooks are refused with 503, and their products are read from the store later.',
     remedy: 'Free space on the disk that holds DATABASE_PATH. No restart is needed.',
     alertAfter: '1m',
+    holdsReads: true,
+    isOfFile: true,
   },
   cannot_commit: {
     severity: 'critical',
@@ -65,6 +75,7 @@ export const CAUSES = {
       'The inbox cannot be written: {fault}. Webhooks are refused with 503, and values are not updated. The products of refused webhooks are read from the store later.',
     remedy: 'Look for disk errors in the system log. No restart is needed.',
     alertAfter: '10s',
+    holdsReads: true,
   },
   no_receiver: {
     severity: 'critical',
@@ -83,6 +94,8 @@ export const CAUSES = {
     remedy:
       'Find the program with `fuser -v` on the file, and end its transaction. The mirror then catches up.',
     alertAfter: '30s',
+    holdsReads: true,
+    isOfFile: true,
   },
   mirror_failed: {
     severity: 'critical',
@@ -92,6 +105,8 @@ export const CAUSES = {
     remedy:
       'Make the file and its folder writable for the mirror’s user. If the file belongs to another program, move it away or change DATABASE_PATH. The mirror retries, and reads everything again if the file is lost or damaged.',
     alertAfter: '30s',
+    holdsReads: true,
+    isOfFile: true,
   },
   apply_behind: {
     severity: 'critical',
@@ -136,6 +151,8 @@ export const CAUSES = {
     remedy:
       'Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET, or set DATABASE_PATH to a new file for the other store. Then restart the mirror.',
     alertAfter: '0s',
+    holdsReads: true,
+    needsOperator: true,
   },
   credentials: {
     severity: 'critical',
@@ -145,6 +162,8 @@ export const CAUSES = {
     remedy:
       'Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET, and restart the mirror. If the store was at fault, `stock-mirror resync` tries them once more.',
     alertAfter: '0s',
+    holdsReads: true,
+    needsOperator: true,
   },
   webhooks_refused: {
     severity: 'critical',
@@ -152,7 +171,7 @@ export const CAUSES = {
     message:
       'Requests that name variants of this store are refused: {refused}. The store’s webhooks are lost, and values miss changes.',
     remedy:
-      'If they are signed with another secret, set SERVICE_WEBHOOK_SECRET to the one in the store’s app settings and restart the mirror. If their signature is missing or malformed, the proxy must pass X-Service-Signature and the body unchanged. If their address is wrong, correct the webhook URL in the store, or the path that the proxy forwards: it must end with /webhooks, without a slash. Once a webhook is accepted after them, at most 5 minutes later, every product is read again.',
+      'If they are signed with another secret, set SERVICE_WEBHOOK_SECRET to the one in the store’s app settings and restart stock-mirror, or its receiver if that is a process of its own. If their signature is missing or malformed, the proxy must pass X-Service-Signature and the body unchanged. If their address is wrong, correct the webhook URL in the store, or the path that the proxy forwards: it must end with /webhooks, without a slash. Once a webhook is accepted after them, at most 5 minutes later, every product is read again.',
     alertAfter: '0s',
   },
   silence: {
@@ -195,7 +214,7 @@ export const CAUSES = {
     message:
       'Webhooks of the last hour: {wrong} refused, because they were signed with another secret; {right} accepted. If none is accepted, or the secret was replaced in the store, values miss changes. Otherwise another program sends forged webhooks, which change nothing.',
     remedy:
-      'Set SERVICE_WEBHOOK_SECRET to the secret in the store’s app settings and, if it was replaced there, SERVICE_WEBHOOK_SECRET_PREVIOUS to the old one; restart the mirror, then run `stock-mirror resync`.',
+      'Set SERVICE_WEBHOOK_SECRET to the secret in the store’s app settings and, if it was replaced there, SERVICE_WEBHOOK_SECRET_PREVIOUS to the old one. Restart stock-mirror, or its receiver if that is a process of its own, then run `stock-mirror resync`.',
     alertAfter: '0s',
   },
   store_unreachable: {
@@ -206,6 +225,7 @@ export const CAUSES = {
     remedy:
       'Check SERVICE_BASE_URL and this machine’s network, DNS and certificates. The mirror retries at least every 30 s.',
     alertAfter: '10m',
+    holdsReads: true,
   },
   store_down: {
     severity: 'warning',
@@ -215,6 +235,7 @@ export const CAUSES = {
     remedy:
       'Wait: the mirror retries at least every 30 s. If other machines reach the store, check this machine’s network.',
     alertAfter: '10m',
+    holdsReads: true,
   },
   store_slow: {
     severity: 'warning',
@@ -224,6 +245,7 @@ export const CAUSES = {
     remedy:
       'Wait: the mirror retries at least every 30 s. If this happens often, lower SERVICE_MAX_CONCURRENCY.',
     alertAfter: '10m',
+    holdsReads: true,
   },
   not_the_store: {
     severity: 'warning',
@@ -233,6 +255,7 @@ export const CAUSES = {
     remedy:
       'Check SERVICE_BASE_URL, whether the credentials belong to it, and any proxy or sign-in page between this machine and the store.',
     alertAfter: '10m',
+    holdsReads: true,
   },
   rate_limited: {
     severity: 'warning',
@@ -240,6 +263,7 @@ export const CAUSES = {
     message: 'The store{at} has asked for a pause. Webhooks are applied, and reads continue after the pause.',
     remedy: 'Nothing needs to be done. If this happens often, lower SERVICE_MAX_RPS.',
     alertAfter: '30m',
+    holdsReads: true,
   },
   parked_reads: {
     severity: 'warning',
@@ -303,6 +327,7 @@ export const CAUSES = {
     remedy:
       'Change a quantity in the store’s app, and watch it arrive. If it does not arrive within a minute, check the webhook URL, the secret and the event in the store’s app settings, then DNS and the proxy.',
     alertAfter: '1h',
+    isCatchingUp: true,
   },
   first_read: {
     severity: 'warning',
@@ -310,6 +335,7 @@ export const CAUSES = {
     message: 'The first read of the whole catalogue has not finished: {waiting}.',
     remedy: 'Wait while the number of pending reads falls. If it does not fall, look for another cause.',
     alertAfter: '6h',
+    isCatchingUp: true,
   },
   downtime: {
     severity: 'warning',
@@ -318,27 +344,19 @@ export const CAUSES = {
       'Products are being read again, because webhooks may have been missed or a new epoch has begun: {waiting}. Suspect rows may be out of date; the others are right.',
     remedy: 'Wait while the number of pending reads falls. If it does not fall, look for another cause.',
     alertAfter: '1h',
+    isCatchingUp: true,
   },
 } as const satisfies Readonly<Record<string, CauseRow>>;
 
 export type CauseCode = keyof typeof CAUSES;
 export const CAUSE_CODES = Object.keys(CAUSES) as CauseCode[];
 
-export const CATCHING_UP: ReadonlySet<CauseCode> = new Set(['unproven', 'first_read', 'downtime']);
+type Trait = 'isCatchingUp' | 'holdsReads' | 'isOfFile' | 'needsOperator';
 
-export const HOLD_READS: ReadonlySet<CauseCode> = new Set([
-  'disk_full',
-  'cannot_commit',
-  'mirror_locked',
-  'mirror_failed',
-  'wrong_store',
-  'credentials',
-  'store_unreachable',
-  'store_down',
-  'store_slow',
-  'not_the_store',
-  'rate_limited',
-]);
+export function hasTrait(code: CauseCode, trait: Trait): boolean {
+  const row: CauseRow = CAUSES[code];
+  return row[trait] === true;
+}
 
 export interface Cause {
   readonly code: CauseCode;
@@ -350,7 +368,7 @@ export interface Cause {
   readonly remedy: string;
 }
 
-/** Placeholder values for documents and alerts. */
+/** What a placeholder says in documents and alerts, and for a cause of which only the code was stored. */
 const IN_GENERAL: Readonly<Record<string, string>> = {
   at: '',
   how: '',
@@ -364,16 +382,23 @@ const IN_GENERAL: Readonly<Record<string, string>> = {
   why: 'the status says why',
   difference: '10 s or more ahead of or behind',
   arithmetic: '',
+  delivery: '',
 };
 
 export function causeOf(
   code: CauseCode,
   since: number | null,
-  values: Readonly<Record<string, string>> = IN_GENERAL,
+  values: Readonly<Record<string, string>> = {},
 ): Cause {
   const { severity, owner, message, remedy } = CAUSES[code];
-  const filled = message.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+  const filled = message.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? inGeneral(name));
   return { code, severity, since, owner, message: capital(filled), remedy };
+}
+
+function inGeneral(name: string): string {
+  const words = IN_GENERAL[name];
+  if (words === undefined) throw new Error(`there are no general words for {${name}}`);
+  return words;
 }
 
 function capital(text: string): string {

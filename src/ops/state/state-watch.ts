@@ -14,7 +14,7 @@ import { CAUSE_CODES, type CauseCode } from './causes.ts';
 import { Signatures } from './signatures.ts';
 import { DeliveryHistory } from './silence.ts';
 import { asWritten, firstCause, stateOf, type ProcessFacts, type Verdict } from './state.ts';
-import type { Blocked } from './store-cause.ts';
+import type { Blocked } from '../../store-api/blocked.ts';
 import type { VerificationBound } from './verification-cause.ts';
 import { lookLikeTheStore, misdirectedIn, turnedAwayIn } from './way-in.ts';
 

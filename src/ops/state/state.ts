@@ -5,8 +5,9 @@ import type { StateFacts } from '../../mirror/queries/state-facts.ts';
 import { counted, duration } from '../../platform/amounts.ts';
 import type { PlainError } from '../../sqlite/errors.ts';
 import type { RefusedWebhooks, StreamReport } from '../../inbox/report.ts';
-import { CATCHING_UP, CAUSE_CODES, causeOf, type Cause, type CauseCode } from './causes.ts';
-import { storeCause, type Blocked } from './store-cause.ts';
+import { CAUSE_CODES, causeOf, hasTrait, type Cause, type CauseCode } from './causes.ts';
+import type { Blocked } from '../../store-api/blocked.ts';
+import { storeCause } from './store-cause.ts';
 import type { Misdirected, TurnedAway } from './way-in.ts';
 import { verificationCause, type VerificationBound } from './verification-cause.ts';
 
@@ -126,15 +127,13 @@ function judge(causes: readonly Cause[]): Verdict {
 }
 
 const isCritical = ({ severity }: Cause): boolean => severity === 'critical';
-const isCatchingUp = ({ code }: Cause): boolean => CATCHING_UP.has(code);
+const isCatchingUp = ({ code }: Cause): boolean => hasTrait(code, 'isCatchingUp');
 
 /** @returns the first cause of the state; null if it is `live`. */
 export function firstCause({ state, causes }: Verdict): CauseCode | null {
   if (state === 'live') return null;
   return causes.find(state === 'stale' ? isCritical : isCatchingUp)?.code ?? null;
 }
-
-const FAULTS: ReadonlySet<CauseCode> = new Set(['disk_full', 'mirror_locked', 'mirror_failed']);
 
 interface Written {
   readonly state: State;
@@ -148,7 +147,8 @@ export function asWritten({ state, cause }: Written, causes: readonly Cause[]): 
   );
   const first = firstCause({ state, causes: fitting });
   // A fault of the file, which SQL readers cannot know, says why the heartbeat is late.
-  const isExplained = first === cause || (cause === 'no_heartbeat' && first !== null && FAULTS.has(first));
+  const isExplained =
+    first === cause || (cause === 'no_heartbeat' && first !== null && hasTrait(first, 'isOfFile'));
   if (isExplained || cause === null || !isCause(cause)) return { state, causes: fitting };
   const others = fitting.filter(({ code }) => code !== cause);
   return { state, causes: [causeOf(cause, null), ...others] };

@@ -1,19 +1,5 @@
+import type { Blocked } from '../../store-api/blocked.ts';
 import { causeOf, type Cause, type CauseCode } from './causes.ts';
-
-export interface Blocked {
-  readonly kind: string;
-  readonly message: string;
-  /** The time of the next request; null if an operator must act first. */
-  readonly untilMs: number | null;
-  readonly sinceMs?: number;
-  readonly at?: string;
-  /** The last request: the status of its answer, or the network's error code if there was none. */
-  readonly failure?: {
-    readonly kind: string;
-    readonly status: number | null;
-    readonly code: string | null;
-  };
-}
 
 /** Reached, but no answer in time. */
 const SLOW = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ERR_DEADLINE)$/;
@@ -22,7 +8,7 @@ const ON_THE_WAY =
   /^(?:ENOTFOUND|EAI_AGAIN|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|ETIMEDOUT|UND_ERR_(?:CONNECT_TIMEOUT|PRX_|ABORTED)|EPROTO|CERT_|ERR_TLS|ERR_SSL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
 export function storeCause(blocked: Blocked): Cause {
-  const { sinceMs = null, at, failure, message } = blocked;
+  const { sinceMs, at, failure, message } = blocked;
   const status = failure?.status ?? null;
   const reason = failure === undefined ? message : status === null ? failure.code : `it answers ${status}`;
   return causeOf(codeOf(blocked), sinceMs, {
@@ -32,7 +18,18 @@ export function storeCause(blocked: Blocked): Cause {
 }
 
 function codeOf({ kind, failure }: Blocked): CauseCode {
-  if (kind === 'credentials' || kind === 'wrong_store' || kind === 'rate_limited') return kind;
+  switch (kind) {
+    case 'credentials':
+    case 'wrong_store':
+    case 'rate_limited':
+      return kind;
+    case 'breaker':
+      return failedCode(failure);
+  }
+}
+
+/** The breaker is open: the last requests failed. */
+function failedCode(failure: Blocked['failure']): CauseCode {
   if (failure?.kind === 'contract' || failure?.kind === 'unauthorized') return 'not_the_store';
   const code = failure?.code ?? null;
   if (failure?.status === null && code !== null) {

@@ -7,7 +7,7 @@ import { HELD_MS } from '../../../src/core/limits.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import type { CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
-import type { Blocked } from '../../../src/ops/state/store-cause.ts';
+import type { Blocked } from '../../../src/store-api/blocked.ts';
 import type { SqliteFault } from '../../../src/sqlite/errors.ts';
 import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
 import { newPath } from '../../mirror/mirror-file.ts';
@@ -94,6 +94,7 @@ const failing = (code: string): Blocked => ({
   kind: 'breaker',
   message: 'no answer',
   untilMs: null,
+  sinceMs: 0,
   failure: { kind: 'unavailable', status: null, code },
 });
 

@@ -5,7 +5,7 @@ import { Reporting } from '../../../src/receiver/reporting.ts';
 import { Monitor } from '../../../src/ops/monitor.ts';
 import { CAUSES, type CauseCode } from '../../../src/ops/state/causes.ts';
 import { StateSampler } from '../../../src/ops/state/state-sampler.ts';
-import type { Blocked } from '../../../src/ops/state/store-cause.ts';
+import type { Blocked } from '../../../src/store-api/blocked.ts';
 import { lockDatabase, lockIdOf } from '../../../src/sqlite/lock.ts';
 import { missedAt } from '../../core/builders.ts';
 import { delivery, detail, item, newPath, readInput } from '../../mirror/mirror-file.ts';
@@ -175,8 +175,8 @@ async function startFaces() {
       body: delivery('x', item({ id })),
     });
   let requests = 0;
-  const block = (kind: string | null): void => {
-    blocked = kind === null ? null : { kind, message: 'no answer', untilMs: null };
+  const block = (kind: Blocked['kind'] | null): void => {
+    blocked = kind === null ? null : { kind, message: 'no answer', untilMs: null, sinceMs: 0 };
   };
   const happenings: readonly ((random: (below: number) => number) => unknown)[] = [
     beat,

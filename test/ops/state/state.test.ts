@@ -2,7 +2,7 @@ import type { DoubtfulReason } from '../../../src/inbox/report.ts';
 import { expect, test } from 'vitest';
 import type { MirrorState as State } from '../../../src/mirror/file/state.ts';
 import type { StateFacts } from '../../../src/mirror/queries/state-facts.ts';
-import { CAUSE_CODES, CATCHING_UP, causeOf, type CauseCode } from '../../../src/ops/state/causes.ts';
+import { CAUSE_CODES, causeOf, hasTrait, type CauseCode } from '../../../src/ops/state/causes.ts';
 import { ClockSkew } from '../../../src/ops/monitor.ts';
 import { Signatures } from '../../../src/ops/state/signatures.ts';
 import { SlotCounts } from '../../../src/ops/state/slot-counts.ts';
@@ -14,7 +14,7 @@ import {
   type Verdict,
   type ProcessFacts,
 } from '../../../src/ops/state/state.ts';
-import type { Blocked } from '../../../src/ops/state/store-cause.ts';
+import type { Blocked } from '../../../src/store-api/blocked.ts';
 import type { PlainError } from '../../../src/sqlite/errors.ts';
 import { STREAM } from '../reported.ts';
 import { WELL_FILE, wellAt } from './well.ts';
@@ -31,7 +31,7 @@ const file = (over: Partial<StateFacts>): Partial<Facts> => ({ file: { ...WELL_F
 const own = (over: Partial<ProcessFacts>): Partial<Facts> => ({ own: { ...OWN, ...over } });
 const turnedAway = (reason: DoubtfulReason, minutes: number, seen: string | null = null) =>
   own({ turnedAway: { reason, atMs: NOW - minutes * MINUTE, seen } });
-const blocked = (kind: string, failure?: Partial<NonNullable<Blocked['failure']>>) =>
+const blocked = (kind: Blocked['kind'], failure?: Partial<NonNullable<Blocked['failure']>>) =>
   own({
     blocked: {
       kind,
@@ -229,7 +229,7 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
   [
     'two causes: the urgent one first',
     own({
-      blocked: { kind: 'credentials', message: '', untilMs: null },
+      blocked: { kind: 'credentials', message: '', untilMs: null, sinceMs: 0 },
       fault: { kind: 'busy', message: '', sinceMs: 0 },
     }),
     'stale mirror_locked credentials',
@@ -256,7 +256,7 @@ test.each<[string, isHeld: boolean, shown: [State, string | null], expected: str
 
 test.each(CAUSE_CODES)('a written state with the cause %s is explained by it first', (code) => {
   const severity = causeOf(code, null).severity;
-  const state = severity === 'critical' ? 'stale' : CATCHING_UP.has(code) ? 'catching_up' : 'live';
+  const state = severity === 'critical' ? 'stale' : hasTrait(code, 'isCatchingUp') ? 'catching_up' : 'live';
   const written = { state, cause: state === 'live' ? null : code } as const;
   // The causes of another moment.
   for (const others of [
