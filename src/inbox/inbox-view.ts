@@ -1,14 +1,20 @@
 /** The main thread's view of the inbox: the receiver's heartbeat and report, and whether something has arrived. */
 import { readReceiver, type ReceiverRow } from './inbox-file.ts';
 import type { ReceiverReport } from './report.ts';
+import { holdFiles, type HeldFiles } from '../sqlite/held-files.ts';
 import type { Db } from '../sqlite/open.ts';
 
 /** How often a process without the receiver looks for new rows. */
 const LOOK_EVERY_MS = 20;
 
+interface OpenedInbox {
+  readonly db: Db;
+  readonly file: HeldFiles;
+}
+
 export class InboxView {
   readonly #open: () => Db;
-  #db: Db | null = null;
+  #opened: OpenedInbox | null = null;
   #version: unknown = null;
 
   constructor(open: () => Db) {
@@ -38,19 +44,28 @@ export class InboxView {
   }
 
   close(): void {
-    this.#db?.close();
-    this.#db = null;
+    this.#opened?.db.close();
+    this.#opened = null;
+    // The next connection counts versions from the start.
+    this.#version = null;
   }
 
   #read<T>(read: (db: Db) => T): T | null {
     try {
-      this.#db ??= this.#open();
-      return read(this.#db);
+      // SQLite reads on in a file that was deleted, moved or replaced.
+      if (this.#opened?.file.left().length === 0) this.close();
+      this.#opened ??= this.#openAndHold();
+      return read(this.#opened.db);
     } catch {
       // The apply thread reads the same file, and reports what is wrong with it.
       this.close();
       return null;
     }
+  }
+
+  #openAndHold(): OpenedInbox {
+    const db = this.#open();
+    return { db, file: holdFiles([db.name]) };
   }
 }
 

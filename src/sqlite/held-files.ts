@@ -1,16 +1,17 @@
 import { statSync } from 'node:fs';
 
-interface HeldFiles {
+export interface HeldFiles {
   /** @throws Error once a file is gone: later commits would be lost. */
   readonly check: () => void;
+  /** The paths at which the held files still are. */
   readonly left: () => string[];
 }
 
 /**
- * @param paths files that are open now, or will not exist.
+ * @param paths files that are open now or are opened next, or will not exist.
  * @param save what still can be saved once one is gone.
  */
-export function holdFiles(paths: readonly string[], save: () => void): HeldFiles {
+export function holdFiles(paths: readonly string[], save: () => void = () => undefined): HeldFiles {
   const held = paths.map((path) => ({ path, inode: inodeOf(path) }));
   const isLeft = ({ path, inode }: (typeof held)[number]): boolean => inodeOf(path) === inode;
   return {

@@ -4,6 +4,7 @@ import {
   copyFileSync,
   existsSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -478,6 +479,19 @@ test('saves what a deleted write-ahead log holds', () => {
   expect(() => own.check()).toThrow('another program deleted');
   own.close({ isOrderly: false });
   expect(values(new Database(path), 'SELECT alive_at_ms FROM service_state')).toEqual([7]);
+});
+
+test('notices that the inbox was replaced while the mirror was opened', () => {
+  const { path } = filled();
+  const replacement = newPath();
+  openedInbox(replacement).close();
+  const now = (): number => {
+    if (existsSync(inboxPath(replacement))) renameSync(inboxPath(replacement), inboxPath(path));
+    return T0;
+  };
+  const own = openOwnMirror(path, { ...openedAt(T0), now });
+  onTestFinished(() => own.close({ isOrderly: false }));
+  expect(() => own.check()).toThrow('replaced');
 });
 
 test('finds a running mirror damaged once its file has shrunk', () => {

@@ -43,6 +43,8 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
     lock.release();
   };
   try {
+    // Held before it is opened, because the opening of the mirror may take minutes.
+    const inboxFile = holdFiles([inboxPath(path)]);
     const inbox = openInboxReader(path);
     opened.push(inbox);
     const { db: mirror, newEpoch } = startMirror(path, inbox, options);
@@ -60,7 +62,6 @@ export function openOwnMirror(path: string, options: StartOptions): OwnMirror {
       for (const side of sideFiles.left()) rmSync(side, { force: true });
     });
     const checkSize = watchSize(path);
-    const inboxFile = holdFiles([inboxPath(path)], () => undefined);
     const applier = new Applier(mirror, inbox);
     let notedSeq = readHandedOut(path)?.changeSeq;
     return {
