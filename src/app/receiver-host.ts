@@ -35,10 +35,10 @@ export async function startReceiverHost(
   takeReport();
   const timer = setInterval(takeReport, EVERY_MS);
   timer.unref();
-  const stop = async (graceMs?: number): Promise<void> => {
+  const stop = async (): Promise<void> => {
     clearInterval(timer);
     watch.stop();
-    await receiver.stop(graceMs);
+    await receiver.stop();
     inbox.close();
     await receiver.close();
   };
@@ -63,8 +63,7 @@ export async function startReceiverHost(
       },
     };
   } catch (error) {
-    // Requests under way are cut.
-    await stop(0);
+    await stop();
     throw error;
   }
 }

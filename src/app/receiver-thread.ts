@@ -48,9 +48,9 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
             isListening = true;
             listening.resolve({
               webhook: event.webhook,
-              stop: async (graceMs) => {
+              stop: async () => {
                 isStopping = true;
-                thread.post({ type: 'stop', graceMs: graceMs ?? null });
+                thread.post({ type: 'stop' });
                 await stopped.promise;
               },
               close: async () => {

@@ -83,11 +83,11 @@ async function startMirrorHost(
   });
   const stopping = new AbortController();
   let ops: Listener | null = null;
-  const stop = async (graceMs = DRAIN_MS): Promise<void> => {
+  const stop = async (): Promise<void> => {
     stopping.abort();
     // Before the mirror may be closed: otherwise each read under way would fail. `mirror.close` awaits it.
     reconciler.stop().catch(() => undefined);
-    await Promise.all([receiver?.stop(graceMs), ops?.stop(graceMs)]);
+    await Promise.all([receiver?.stop(), ops?.stop(DRAIN_MS)]);
     const tooLong = setTimeout(() => void databases.mirror.close(), LAST_COMMANDS_MS);
     unwatch();
     await heartbeat.stop();
@@ -131,10 +131,9 @@ async function startMirrorHost(
     if (!(await Promise.race([isOpen, wait(MIRROR_WAIT_MS, false, { ref: false })]))) {
       log.warn('the mirror is still being opened; deliveries are accepted meanwhile');
     }
-    return { webhook: receiver?.webhook ?? null, ops, metrics: monitor.registry, stop: () => stop() };
+    return { webhook: receiver?.webhook ?? null, ops, metrics: monitor.registry, stop };
   } catch (error) {
-    // Requests under way are cut.
-    await stop(0);
+    await stop();
     throw error;
   }
 }

@@ -4,9 +4,9 @@ import { ownerOfThread } from '../platform/thread.ts';
 import { plainError, type PlainError } from '../sqlite/errors.ts';
 import { runReceiver, type ReceiverSettings, type RunningReceiver } from './run-receiver.ts';
 
-export type ReceiverThreadRequest =
-  /** `graceMs` null: as long as usual. */
-  { readonly type: 'stop'; readonly graceMs: number | null } | { readonly type: 'close' };
+export interface ReceiverThreadRequest {
+  readonly type: 'stop' | 'close';
+}
 
 export type ReceiverThreadEvent =
   | { readonly type: 'listening'; readonly webhook: RunningReceiver['webhook'] }
@@ -53,7 +53,7 @@ async function answer(request: ReceiverThreadRequest): Promise<void> {
   const receiver = await running;
   switch (request.type) {
     case 'stop':
-      await receiver.stop(request.graceMs ?? undefined);
+      await receiver.stop();
       owner.post({ type: 'stopped' });
       return;
     case 'close':

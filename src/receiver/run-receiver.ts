@@ -79,7 +79,7 @@ export interface RunningReceiver {
   /** null if this host has no public port. */
   readonly webhook: { readonly host: string; readonly port: number } | null;
   /** Stops receiving. The inbox stays open, so that it is closed after its readers. */
-  stop(graceMs?: number): Promise<void>;
+  stop(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -94,9 +94,9 @@ export async function runReceiver(
   const inbox = platform.openInbox(databasePath);
   const receiver = new Receiver({ ...events, ...platform, inbox }, settings.stream !== null);
   const stopping = new AbortController();
-  const stop = async (graceMs?: number): Promise<void> => {
+  const stop = async (): Promise<void> => {
     stopping.abort();
-    await receiver.stop(graceMs);
+    await receiver.stop();
   };
   try {
     const stream =
@@ -138,7 +138,7 @@ export async function runReceiver(
       },
     };
   } catch (error) {
-    await stop(0);
+    await stop();
     receiver.close();
     throw error;
   }

@@ -9,7 +9,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
 import { REAL_RECEIVER, runReceiver } from '../../src/receiver/run-receiver.ts';
 import { openReader } from '../../src/sqlite/open.ts';
-import type { Listener } from '../../src/platform/listen.ts';
+import { listen, type Listener } from '../../src/platform/listen.ts';
 import { delivery, item, newPath, values } from '../mirror/mirror-file.ts';
 import { log } from '../reconcile/mirror.ts';
 import { present } from '../shared/present.ts';
@@ -128,4 +128,31 @@ test('receiver and mirror share a database without a stream', async () => {
   await mirror.stop();
   expect((await post()).status).toBe(204);
   expect((await ask(present(receiver.webhook), '/healthz')).status).toBe(200);
+});
+
+test.each(['receiver', 'both'])('a failed start with ROLE=%s answers requests on their way', async (role) => {
+  const config = loadConfig({ env: environmentOf(newPath(), role), cwd: '/nowhere' });
+  const graces: number[] = [];
+  const watched: typeof listen = async (...at) => {
+    const listener = await listen(...at);
+    const stop = (graceMs: number): Promise<void> => {
+      graces.push(graceMs);
+      return listener.stop(graceMs);
+    };
+    return { ...listener, stop };
+  };
+  const starting = startService(config, log, (error) => expect.unreachable(error.message), {
+    ...REAL,
+    runReceiver: (given, receiverLog, events) =>
+      runReceiver(
+        receiverSettings(given),
+        { ...events, log: receiverLog },
+        { ...REAL_RECEIVER, listen: watched },
+      ),
+    // Of the private listener.
+    listen: () => Promise.reject(new Error('another program uses the port')),
+  });
+  await expect(starting).rejects.toThrow('another program uses the port');
+  // As at an orderly stop: a passed socket is kept, so nothing is written down as missed.
+  expect(graces).toEqual([1_500]);
 });

@@ -91,7 +91,7 @@ export async function startReceiver(options: Options = {}): Promise<StartedRecei
     listen: (app, { host: address, port: given }) => listen(app, { host: address, port: given }),
   });
   let stopped: Promise<void> | null = null;
-  const stop = (): Promise<void> => (stopped ??= receiver.stop(0).then(() => receiver.close()));
+  const stop = (): Promise<void> => (stopped ??= receiver.stop().then(() => receiver.close()));
   onTestFinished(stop);
   const db = openInboxReader(path);
   onTestFinished(() => void db.close());
