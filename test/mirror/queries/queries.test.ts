@@ -49,14 +49,14 @@ test('counts the remaining reads of a scan and of a run of named products', () =
   park(writer, '13');
   const remainingOf = prepareRemaining(writer.db);
   const left = (productIds: readonly string[] | null) => remainingOf({ readAfterMs, productIds, nowMs: T0 });
-  expect(left(null)).toEqual({ total: 3, unread: 2, parked: 1 });
+  expect(left(null)).toEqual({ total: 3, unread: 2, givenUp: 1 });
 
   const named = ['11', '12', '77'];
   writer.requestReads('operator', named, readAfterMs);
-  expect(left(named)).toEqual({ total: 3, unread: 2, parked: 1 });
+  expect(left(named)).toEqual({ total: 3, unread: 2, givenUp: 1 });
   writer.read('77', null, T0 + 200_000);
   writer.read('11', detail('11', one('110')), T0 + 200_000);
-  expect(left(named)).toEqual({ total: 3, unread: 0, parked: 0 });
+  expect(left(named)).toEqual({ total: 3, unread: 0, givenUp: 0 });
 });
 
 test('does not look at each unknown variant while a first read shows their products anyway', () => {
