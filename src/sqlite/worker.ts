@@ -2,7 +2,10 @@
 import type { Owner, Thread } from '../platform/thread.ts';
 import { SqliteFault, type PlainError } from './errors.ts';
 
-export type Calls = Readonly<Record<string, { readonly args: unknown; readonly result: unknown }>>;
+type Call = { readonly args: unknown; readonly result: unknown };
+
+/** At `end`, the thread closes its connections as they are, and ends. */
+export type Calls = Readonly<Record<string, Call>> & { readonly end: Call };
 
 export type Request<C extends Calls> = {
   [N in keyof C & string]: { readonly id: number; readonly name: N; readonly args: C[N]['args'] };
@@ -15,6 +18,9 @@ export type Reply<E> =
 
 export type Asked<C extends Calls, E> = Thread<Request<C>, Reply<E>>;
 export type Answering<C extends Calls, E> = Owner<Request<C>, Reply<E>>;
+
+/** Longer than a query or an opening takes, unless the disk hangs. */
+const ENDS_WITHIN_MS = 10_000;
 
 interface Pending {
   readonly resolve: (value: never) => void;
@@ -62,9 +68,16 @@ export class Requests<C extends Calls, E> {
     });
   }
 
+  /**
+   * Rejects what is asked, and lets the thread close its connections. A thread that is ended within SQLite may take the
+   * whole process with it, so only one that does not end by itself is.
+   */
   async stop(why: SqliteFault): Promise<void> {
     this.#fail(why);
-    await this.#thread.stop();
+    this.#thread.post({ id: this.#nextId++, name: 'end', args: undefined });
+    const timer = setTimeout(() => void this.#thread.stop(), ENDS_WITHIN_MS);
+    await this.exited;
+    clearTimeout(timer);
   }
 
   /** The thread's owner learns of its end before the callers do. */

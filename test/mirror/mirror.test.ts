@@ -10,14 +10,17 @@ import { present } from '../shared/present.ts';
 import { readInput, T0 } from './mirror-file.ts';
 import { missedAt } from '../core/builders.ts';
 
-class Scripted<In, Out> implements Thread<In, Out> {
+class Scripted<In extends { readonly name: string }, Out> implements Thread<In, Out> {
   readonly posted: In[] = [];
-  isStopped = false;
+  /** It does not end by itself. */
+  hangs = false;
+  ended: 'by itself' | 'terminated' | null = null;
   tell: (message: Out) => void = () => undefined;
   end: (cause: Error) => void = () => undefined;
 
   post(message: In): void {
     this.posted.push(message);
+    if (message.name === 'end' && !this.hangs) this.#end('by itself');
   }
   onMessage(listener: (message: Out) => void): void {
     this.tell = listener;
@@ -26,9 +29,12 @@ class Scripted<In, Out> implements Thread<In, Out> {
     this.end = listener;
   }
   stop(): Promise<void> {
-    this.isStopped = true;
-    this.end(new Error('stopped'));
+    this.#end('terminated');
     return Promise.resolve();
+  }
+  #end(how: 'by itself' | 'terminated'): void {
+    this.ended = how;
+    this.end(new Error(how));
   }
 }
 
@@ -98,7 +104,7 @@ test('restarts both threads after one fails, with pauses doubling up to a minute
     const failing = applier();
     fails();
     pauses.push(await pause());
-    expect([failing.isStopped, querying.at(-2)?.isStopped]).toEqual([true, true]);
+    expect([failing.ended, querying.at(-2)?.ended]).toEqual(['by itself', 'by itself']);
   }
   expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000));
   opens();
@@ -107,6 +113,16 @@ test('restarts both threads after one fails, with pauses doubling up to a minute
   querying.at(-1)?.end(new Error('out of memory'));
   expect(await pause()).toBe(1_000);
   expect(faults).toEqual([DISK.message, null, 'the mirror’s query thread has ended: out of memory']);
+});
+
+test('terminates only a thread that does not end by itself: within SQLite, the process would end with it', async () => {
+  start();
+  opens();
+  const [query] = querying;
+  present(query).hangs = true;
+  fails();
+  expect(await pause()).toBe(11_000);
+  expect([present(applying[0]).thread.ended, present(query).ended]).toEqual(['by itself', 'terminated']);
 });
 
 test('asks for due reads before everything that readers have asked', async () => {

@@ -74,6 +74,7 @@ export function startFakeThread<In, Out>(
     onEnd: (listener) => (onEnd = listener),
     stop: () => {
       closed = true;
+      onEnd(new Error('exit code 1'));
       return Promise.resolve();
     },
   };

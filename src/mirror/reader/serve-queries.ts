@@ -8,6 +8,7 @@ import * as queries from './queries.ts';
 export type QueryCalls = {
   query: { args: { readonly name: queries.QueryName; readonly args: unknown }; result: unknown };
   close: { args: undefined; result: undefined };
+  end: { args: undefined; result: undefined };
 };
 
 type Query = (db: Db, args: unknown) => unknown;
@@ -25,7 +26,7 @@ export function serveQueries(owner: Answering<QueryCalls, never>, open: () => Db
   let db: Db | null = null;
   owner.onMessage((request) => {
     const { id } = request;
-    if (request.name === 'close') {
+    if (request.name !== 'query') {
       db?.close();
       owner.post({ id, value: undefined });
       owner.close();

@@ -17,6 +17,7 @@ export type ApplyCalls = {
   input: { args: NewInput; result: AppliedInput };
   command: { args: { readonly name: CommandName; readonly args: unknown }; result: unknown };
   close: { args: undefined; result: undefined };
+  end: { args: undefined; result: undefined };
 };
 
 export type ApplyEvent =
@@ -165,15 +166,19 @@ class ApplyServer {
   }
 
   #fail(error: unknown): void {
+    this.#closeFiles();
+    this.#owner.post({ event: { type: 'failed', error: plainError(error), isDamage: isDamage(error) } });
+    this.#owner.close();
+  }
+
+  #closeFiles(): void {
     clearInterval(this.#checkTimer);
     try {
       this.#own?.close({ isOrderly: false });
     } catch {
-      // Report the first error.
+      // The start rule decides what the file is worth.
     }
     this.#own = null;
-    this.#owner.post({ event: { type: 'failed', error: plainError(error), isDamage: isDamage(error) } });
-    this.#owner.close();
   }
 
   #serve(first: Request<ApplyCalls>): void {
@@ -197,6 +202,10 @@ class ApplyServer {
         return;
       case 'close':
         this.#closing = id;
+        return;
+      case 'end':
+        this.#closeFiles();
+        this.#owner.close();
     }
   }
 
