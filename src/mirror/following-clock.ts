@@ -61,8 +61,10 @@ export class FollowingClock {
   }
 
   #add({ clockMs, sinceBootMs }: ClockReading): void {
-    if (sinceBootMs === this.#bases.at(-1)?.sinceBootMs) return;
-    const bases = [...this.#bases, { baseMs: clockMs - sinceBootMs, sinceBootMs }];
+    const baseMs = clockMs - sinceBootMs;
+    const last = this.#bases.at(-1);
+    if (sinceBootMs === last?.sinceBootMs && baseMs === last.baseMs) return;
+    const bases = [...this.#bases, { baseMs, sinceBootMs }];
     const fromMs = this.#host.sinceBootMs() - REPLICA_LAG_MS;
     // A base is in force until the next reading.
     this.#bases = bases.filter((_, at) => (bases[at + 1]?.sinceBootMs ?? Infinity) > fromMs);

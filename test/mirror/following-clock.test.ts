@@ -59,6 +59,16 @@ test('steps back with the receiver', () => {
   expect(mirror.now()).toBe(receiver.now());
 });
 
+test('steps back with the receiver in the millisecond in which it began', () => {
+  const { host, at } = machine();
+  const receiver = new OwnClock(host, null);
+  const mirror = new FollowingClock(host, receiver.reading());
+  mirror.now();
+  at.wallMs -= DAY_MS;
+  receiver.approach();
+  expect(mirror.follow(receiver.reading())).toBe(DAY_MS);
+});
+
 test('steps back to a receiver that begins behind it', () => {
   const { host, at, pass } = machine();
   const last = { clockMs: WALL + 20_000, sinceBootMs: 1, bootId: 'earlier' };

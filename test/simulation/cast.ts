@@ -407,8 +407,7 @@ export class Cast {
 
   #oldestDue(): string[] {
     const db = this.observer.open();
-    if (db === null) return [];
-    return oldestDue(db, this.time.nowMs + this.#globals.wallOffsetMs - FAIR_AGE_MS);
+    return db === null ? [] : oldestDue(db, FAIR_AGE_MS);
   }
 
   #forProductsOf(items: Delivery['items'], action: (productId: string) => void): void {

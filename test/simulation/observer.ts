@@ -84,16 +84,21 @@ export function aliveAtMs(db: Db): number | null {
   return prepared<[], number | null>(db, 'SELECT alive_at FROM mirror_status').pluck().get() ?? null;
 }
 
-/** Products whose share of the reads is due: read longest ago, before `beforeMs`, and free to be read. */
-export function oldestDue(db: Db, beforeMs: number): string[] {
+/**
+ * Products whose share of the reads is due: read longest ago, `ageMs` ago at least, and free to be read. By the mirror's
+ * clock at its last heartbeat: a wall clock that was set reaches it later.
+ */
+export function oldestDue(db: Db, ageMs: number): string[] {
   const due = prepared<[number], { readonly id: string; readonly atMs: number; readonly hasFailed: number }>(
     db,
     `SELECT product_id AS id, read_at_ms AS atMs,
        EXISTS (
          SELECT 1 FROM due_reads d WHERE d.product_id = p.product_id AND d.failed_at_ms IS NOT NULL
        ) AS hasFailed
-     FROM products p WHERE gone_at_ms IS NULL AND read_at_ms < ? ORDER BY read_at_ms, product_id`,
-  ).all(beforeMs);
+     FROM products p
+     WHERE gone_at_ms IS NULL AND read_at_ms < (SELECT clock_ms FROM service_state) - ?
+     ORDER BY read_at_ms, product_id`,
+  ).all(ageMs);
   const oldest = due.find(({ hasFailed }) => hasFailed === 0);
   if (oldest === undefined) return [];
   return due.filter(({ atMs }) => atMs <= oldest.atMs).map(({ id }) => id);
