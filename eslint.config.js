@@ -26,7 +26,7 @@ const IMPORTS = {
   sandbox: ['store-api/contract', 'web'],
   config: ['platform'],
   // It is published for programs on hosts without a mirror, and knows only the mirror's HTTP API.
-  feed: ['platform'],
+  feed: [],
   app: APP,
   cli: [...APP, 'sandbox'],
 };

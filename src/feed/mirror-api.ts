@@ -1,5 +1,4 @@
 /** Requests to the mirror's private listener (docs/http-api.md). */
-import { startDeadline } from '../platform/deadline.ts';
 import {
   hasReadAll,
   toChangesPage,
@@ -97,10 +96,11 @@ export class MirrorApi {
     query: Query,
     { signal, withinMs = ANSWER_WITHIN_MS }: { readonly signal: AbortSignal; readonly withinMs?: number },
   ): Promise<unknown> {
-    const deadline = startDeadline(withinMs, signal);
-    const text = await this.#ask(path, query, deadline.signal)
-      .then((response) => textOf(response, path))
-      .finally(() => deadline.release());
+    const limit = AbortSignal.timeout(withinMs);
+    const response = await this.#ask(path, query, AbortSignal.any([signal, limit]));
+    const text = await response.text().catch((error: unknown) => {
+      throw new FeedError('unavailable', `${path}: the answer was cut off`, { cause: error });
+    });
     try {
       return JSON.parse(text);
     } catch (error) {
@@ -139,12 +139,6 @@ function parsedOrNull(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-async function textOf(response: Response, path: string): Promise<string> {
-  return response.text().catch((error: unknown) => {
-    throw new FeedError('unavailable', `${path}: the answer was cut off`, { cause: error });
-  });
 }
 
 function short(text: string): string {

@@ -57,7 +57,7 @@ interface Failure {
   readonly threads: Threads;
   readonly error: SqliteFault;
   readonly isDamage: boolean;
-  /** Threads that still work close their files; others are ended. */
+  /** `closeThreads` applies what waits, as at a stop. */
   readonly end?: typeof closeThreads;
 }
 
@@ -78,6 +78,8 @@ export class Mirror {
   /** The last failure was damage: the next opening checks the whole file. */
   #wasDamaged = false;
   #pauseMs = FIRST_PAUSE_MS;
+  /** Resolves once the threads that failed have ended. */
+  #ended = Promise.resolve();
 
   constructor(threads: MirrorThreads, events: MirrorEvents, now: () => number) {
     this.#threads = threads;
@@ -173,7 +175,7 @@ export class Mirror {
     const threads = this.#running();
     if (this.#phase.name === 'failed' && this.#phase.timer !== null) clearTimeout(this.#phase.timer);
     const closed = new SqliteFault('closed', 'the mirror is closed');
-    const done = threads === null ? Promise.resolve() : closeThreads(threads, closed);
+    const done = threads === null ? this.#ended : closeThreads(threads, closed);
     this.#phase = { name: 'closed', done };
     this.#opened.reject(closed);
     this.#tried.resolve();
@@ -258,11 +260,12 @@ export class Mirror {
       this.#events.onFault(error);
     }
     this.#tried.resolve();
-    void this.#startAgain(end(threads, error));
+    this.#ended = end(threads, error);
+    void this.#startAgain();
   }
 
-  async #startAgain(ended: Promise<void>): Promise<void> {
-    await ended;
+  async #startAgain(): Promise<void> {
+    await this.#ended;
     if (this.#phase.name !== 'failed') return;
     const timer = setTimeout(() => this.#start(), this.#pauseMs);
     this.#phase = { name: 'failed', timer };

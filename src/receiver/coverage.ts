@@ -90,7 +90,6 @@ export class Coverage {
   #refusedWrittenAtMs = Number.NEGATIVE_INFINITY;
   #isListening = false;
   #unsure: Missed | null = null;
-  #unfit: Missed | null = null;
 
   /** @param isShared other receivers publish to the same stream: what this one misses, they may have received. */
   constructor(now: Pick<Opening, 'wallMs' | 'sinceBootMs'>, isShared = false) {
@@ -142,14 +141,12 @@ export class Coverage {
   }
 
   /**
-   * `/healthz` answered that commits fail. Until it answers again that they succeed, a balancer may refuse deliveries or
-   * send them elsewhere.
+   * `/healthz` has answered that commits fail, until now. A balancer may have refused deliveries, about anything, or have
+   * sent them elsewhere.
    */
   saidUnfit(wallMs: number): void {
-    const sinceMs = this.#unfit?.sinceMs ?? wallMs;
-    const missed: Missed = { why: 'not_stored', sinceMs, untilMs: wallMs, variantIds: null };
-    if (this.#isShared) this.#didNotListen(missed);
-    else this.#unfit = missed;
+    if (!this.#isShared) this.notStored(null, wallMs);
+    else this.#didNotListen({ why: 'not_stored', sinceMs: wallMs, untilMs: wallMs, variantIds: null });
   }
 
   /** @param variantIds those of one delivery answered 503; null if it names none. */
@@ -192,7 +189,6 @@ export class Coverage {
       due.push({ why: 'refused', sinceMs: null, untilMs: wallMs, variantIds });
     }
     if (this.#notStored !== null) due.push(this.#notStored.missed);
-    if (this.#unfit !== null) due.push(this.#unfit);
     const mayDoubt = isLast || sinceBootMs - this.#doubtWrittenAtMs >= DOUBT_EVERY_MS;
     if (this.#doubt !== null && mayDoubt) due.push(this.#doubt);
     return due;
@@ -203,7 +199,6 @@ export class Coverage {
     if (rows.length === 0) return;
     this.#missedTimes = this.#missedTimes.filter((missed) => !rows.includes(missed));
     if (rows.some((row) => row === this.#notStored?.missed)) this.#notStored = null;
-    if (rows.some((row) => row === this.#unfit)) this.#unfit = null;
     if (rows.some(({ why }) => why === 'refused')) this.#refusedWrittenAtMs = sinceBootMs;
     if (!rows.some((row) => row === this.#doubt)) return;
     this.#doubt = null;

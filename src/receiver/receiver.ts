@@ -61,6 +61,7 @@ export class Receiver {
   readonly #waiting = new WaitingRows();
   #isScheduled = false;
   #isHeartbeatDue = false;
+  #saidUnfit = false;
   #lastCommit: 'good' | 'failed' | 'none yet' = 'none yet';
   #firstHeartbeat = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | null = null;
@@ -69,8 +70,7 @@ export class Receiver {
   /** null if this host has no public port. */
   #proof: WayInProof | null = null;
   #stream: SharedStream | null = null;
-  /** Arrival of the store's last webhook that agrees with the own clock; null if there was none in this run. */
-  clockRightAtMs: number | null = null;
+  #clockRightAtMs: number | null = null;
 
   /** @param isShared a stream carries the deliveries of several receivers; `share` follows. */
   constructor(deps: ReceiverDeps, isShared: boolean) {
@@ -86,7 +86,7 @@ export class Receiver {
     this.#reportFailure = createLimitedLog((fields) =>
       log.error(
         fields,
-        'deliveries could not be committed and were answered 503: their products are read once commits succeed again',
+        'deliveries could not be committed and were answered 503: what they concern is read once commits succeed again',
       ),
     );
   }
@@ -94,6 +94,11 @@ export class Receiver {
   /** Epoch ms, own clock. */
   get now(): () => number {
     return this.#clock.now;
+  }
+
+  /** Arrival of the store's last webhook that agrees with the own clock; null if there was none in this run. */
+  get clockRightAtMs(): number | null {
+    return this.#clockRightAtMs;
   }
 
   /** The last commit succeeded. */
@@ -219,16 +224,18 @@ export class Receiver {
     });
   }
 
-  /** What `/healthz` says. */
+  /** `/healthz` asks. A balancer that heard no sends nothing here until it hears yes. */
   #isFit(): boolean {
-    if (this.#lastCommit === 'failed') this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));
+    const isUnfit = this.#lastCommit === 'failed';
+    if (isUnfit || this.#saidUnfit) this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));
+    this.#saidUnfit = isUnfit;
     return this.isStoring;
   }
 
   /** A webhook is the only evidence of the store's clock here: a receiver sends the store no request. */
   #compareClocks(sentAtMs: number | null, arrivedAtMs: number): void {
     const aheadMs = sentAtMs === null ? null : arrivedAtMs - sentAtMs;
-    if (isClockRight(aheadMs)) this.clockRightAtMs = arrivedAtMs;
+    if (isClockRight(aheadMs)) this.#clockRightAtMs = arrivedAtMs;
   }
 
   #refused(refusal: Refusal): void {
@@ -307,7 +314,7 @@ export class Receiver {
   #succeeded(taken: readonly Waiting[], missed: readonly Missed[], isBeating: boolean): void {
     if (this.#lastCommit === 'failed') {
       this.#deps.onTrouble(null);
-      this.#deps.log.warn('commits succeed again: the products of the refused deliveries are read');
+      this.#deps.log.warn('commits succeed again: what the refused deliveries concern is read');
     }
     this.#lastCommit = 'good';
     if (isBeating) {

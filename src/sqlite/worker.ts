@@ -19,8 +19,8 @@ export type Reply<E> =
 export type Asked<C extends Calls, E> = Thread<Request<C>, Reply<E>>;
 export type Answering<C extends Calls, E> = Owner<Request<C>, Reply<E>>;
 
-/** Longer than a query or an opening takes, unless the disk hangs. */
-const ENDS_WITHIN_MS = 10_000;
+/** Longer than queries take, and openings that do not check or migrate a large file. */
+const ENDS_WITHIN_MS = 60_000;
 
 interface Pending {
   readonly resolve: (value: never) => void;
@@ -70,7 +70,8 @@ export class Requests<C extends Calls, E> {
 
   /**
    * Rejects what is asked, and lets the thread close its connections. A thread that is ended within SQLite may take the
-   * whole process with it, so only one that does not end by itself is.
+   * whole process with it, so only a thread that does not end by itself is
+   * terminated.
    */
   async stop(why: SqliteFault): Promise<void> {
     this.#fail(why);

@@ -8,6 +8,7 @@ import type { Db } from '../../sqlite/open.ts';
 import { query, queryColumn, select, type Params, type RowOf } from '../../sqlite/query.ts';
 import { parseDelivery } from '../../store-api/delivery.ts';
 import { deadLetters, deliveries } from '../file/schema.ts';
+import { requestTimeMs } from '../../store-api/request-time.ts';
 import { OUTCOME_SEPARATOR } from '../file/state.ts';
 
 export interface DeliveredItem extends StockChange {
@@ -120,11 +121,9 @@ export function deliveryAt(db: Db, { seq }: { readonly seq: number }): WholeDeli
   const body = bodyOf(db, seq);
   if (row?.seq !== seq || body === null) return null;
   const head = body.subarray(0, PARSED_ALONE_BYTES);
-  // By pattern, because a body that is not JSON may contain it too.
-  const sent = /"request_time"\s*:\s*(\d{13})\b/.exec(head.toString('latin1'))?.[1];
   return {
     ...viewOf(row, row.bytes > PARSED_ALONE_BYTES ? null : body, ITEMS_SHOWN_ALONE),
-    sentAtMs: sent === undefined ? null : Number(sent),
+    sentAtMs: requestTimeMs(body),
     sha256: hash('sha256', body, 'hex'),
     body: head.toString('utf8'),
     isBodyWhole: head.length === body.length,

@@ -62,7 +62,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'The mirror’s disk is full: {fault}. Values are not updated. If the inbox is on that disk, webhooks are refused with 503, and their products are read from the store later.',
+      'The mirror’s disk is full: {fault}. Values are not updated. If the inbox is on that disk, webhooks are refused with 503, and what they concern is read from the store later.',
     remedy: 'Free space on the disk that holds DATABASE_PATH. No restart is needed.',
     alertAfter: '1m',
     holdsReads: true,
@@ -72,7 +72,7 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'The inbox cannot be written: {fault}. Webhooks are refused with 503, and values are not updated. The products of refused webhooks are read from the store later.',
+      'The inbox cannot be written: {fault}. Webhooks are refused with 503, and values are not updated. What they concern is read from the store later.',
     remedy: 'Look for disk errors in the system log. No restart is needed.',
     alertAfter: '10s',
     holdsReads: true,
