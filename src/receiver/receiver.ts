@@ -70,6 +70,8 @@ export class Receiver {
   /** null if this host has no public port. */
   #proof: WayInProof | null = null;
   #stream: SharedStream | null = null;
+  /** Of the store, the last one. */
+  #lastWebhook: { readonly body: Uint8Array; readonly arrivedAtMs: number } | null = null;
   #clockRightAtMs: number | null = null;
 
   /** @param isShared a stream carries the deliveries of several receivers; `share` follows. */
@@ -96,8 +98,16 @@ export class Receiver {
     return this.#clock.now;
   }
 
-  /** Arrival of the store's last webhook that agrees with the own clock; null if there was none in this run. */
+  /**
+   * Arrival of the store's last webhook, if its time agrees with the own clock, else of an earlier one of which that was
+   * found when this was asked; null if there is none in this run. A receiver sends the store no request, so a webhook is
+   * the only evidence of the store's clock here.
+   */
   get clockRightAtMs(): number | null {
+    if (this.#lastWebhook === null) return null;
+    const { body, arrivedAtMs } = this.#lastWebhook;
+    const sentAtMs = requestTimeMs(body);
+    if (isClockRight(sentAtMs === null ? null : arrivedAtMs - sentAtMs)) this.#clockRightAtMs = arrivedAtMs;
     return this.#clockRightAtMs;
   }
 
@@ -196,7 +206,7 @@ export class Receiver {
     const app = createWebhookApp({
       append: (body, secret) => {
         const arrivedAtMs = this.#clock.now();
-        if (secret !== null) this.#compareClocks(requestTimeMs(body), arrivedAtMs);
+        if (secret !== null) this.#lastWebhook = { body, arrivedAtMs };
         return this.append([{ kind: 'delivery', body, arrivedAtMs, isFromStream: false }], { secret });
       },
       canCommit: () => this.#isFit(),
@@ -230,12 +240,6 @@ export class Receiver {
     if (isUnfit || this.#saidUnfit) this.#coverage.saidUnfit(Math.round(this.#deps.host.wallMs()));
     this.#saidUnfit = isUnfit;
     return this.isStoring;
-  }
-
-  /** A webhook is the only evidence of the store's clock here: a receiver sends the store no request. */
-  #compareClocks(sentAtMs: number | null, arrivedAtMs: number): void {
-    const aheadMs = sentAtMs === null ? null : arrivedAtMs - sentAtMs;
-    if (isClockRight(aheadMs)) this.#clockRightAtMs = arrivedAtMs;
   }
 
   #refused(refusal: Refusal): void {

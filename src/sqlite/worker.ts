@@ -69,9 +69,8 @@ export class Requests<C extends Calls, E> {
   }
 
   /**
-   * Rejects what is asked, and lets the thread close its connections. A thread that is ended within SQLite may take the
-   * whole process with it, so only a thread that does not end by itself is
-   * terminated.
+   * Rejects what is asked, and lets the thread close its connections. Terminating a thread within SQLite may end the whole
+   * process: only a thread that does not end by itself is terminated.
    */
   async stop(why: SqliteFault): Promise<void> {
     this.#fail(why);
