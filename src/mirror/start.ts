@@ -118,8 +118,8 @@ function startEmpty(
 }
 
 function continueEpoch(db: Db, clockMs: number | null, { nowMs }: Opening): void {
-  // The clock stepped back, because the receiver began behind the mirror's: what it writes now seems older than reads
-  // that were sent before.
+  // The clock stepped back, because the receiver began behind the mirror's: its next rows seem older than reads that were
+  // sent before.
   if (clockMs !== null && clockMs > nowMs) {
     db.prepare<[number]>('UPDATE mirror_state SET trusted_after_ms = max(trusted_after_ms, ?)').run(
       clockMs + CLOCK_NOTE_MS + REPLICA_LAG_MS,

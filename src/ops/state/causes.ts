@@ -29,7 +29,7 @@ export interface CauseRow {
   readonly holdsReads?: true;
   /** The mirror's file cannot be written: readers in SQL see no more than a heartbeat that is late. */
   readonly isOfFile?: true;
-  /** It does not end by itself, so a command that waits for reads gives up. */
+  /** A command that waits for reads gives up, because only an operator can end it. */
   readonly needsOperator?: true;
 }
 
