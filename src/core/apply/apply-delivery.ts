@@ -2,6 +2,7 @@
 import type { DeliveryInput, StockChange, Unreadable } from '../input.ts';
 import { asksForRead, judgeChange, type ChangeVerdict } from '../merge/judge-change.ts';
 import { unmappedVariant } from '../merge/unknown.ts';
+import { isTotalOnly } from '../merge/unlisted-levels.ts';
 import type { StockLevel } from '../model.ts';
 import { noteComponent } from './components.ts';
 import { writeGap, writeLevel } from './rows.ts';
@@ -31,8 +32,9 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   writeGap(work, verdict.gap);
   writeChange(work, { input, change, level, verdict });
   if (asksForRead(verdict, variant)) work.requestVariantRead(variantId, reasonOf(verdict));
-  if (verdict.total !== null && variant.kind !== 'own' && variant.productId !== null)
+  if (verdict.total !== null && isTotalOnly(variant) && variant.productId !== null) {
     work.requestRead(variant.productId, 'derived');
+  }
   noteComponent(work, variant);
 }
 

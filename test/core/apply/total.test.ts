@@ -126,10 +126,14 @@ test('a total that a read moved alone makes the levels suspect that are shown, n
 });
 
 describe('derived totals', () => {
-  test.each(['pulled', 'bundle', 'assembled'] as const)('a %s variant that moves is read again', (kind) => {
+  test.each([
+    ['pulled', 'derived'],
+    ['bundle', 'derived'],
+    ['assembled', null],
+  ] as const)('a change of a %s variant requests: %s', (kind, reason) => {
     const mirror = mirrorAfterRead(of({ kind }));
     mirror.deliver(AT, change({ old: 5, new: 4, updateTimeMs: AT }));
-    expect(mirror.reason()).toBe('derived');
+    expect(mirror.reason()).toBe(reason);
   });
 
   test('a change that is not applied to a pulled variant asks for nothing', () => {

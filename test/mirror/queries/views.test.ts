@@ -176,7 +176,7 @@ test('combines webhook and read in one row per variant and warehouse', () => {
       as_of: T0 + 1,
       on_hand_as_of: T0 - 60_000,
       verified_at: T0 - 60_000,
-      suspect: 1,
+      suspect: 0,
       change_seq: expect.any(Number),
       warehouse_name: null,
     },
