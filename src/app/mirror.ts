@@ -42,19 +42,13 @@ export interface OpenMirror {
 interface MirrorOptions {
   readonly config: Config;
   readonly log: Logger;
-  readonly platform?: MirrorPlatform;
-  readonly monitor?: Monitor | null;
-  readonly shareTokenState?: ServiceConnectionOptions['shareTokenState'];
+  readonly platform: MirrorPlatform;
+  readonly monitor: Pick<Monitor, 'onAnswer'>;
+  readonly shareTokenState: ServiceConnectionOptions['shareTokenState'];
 }
 
 /** Opens next to an inbox that exists. Reads begin with `reconciler.start()`. */
-export function openMirror({
-  config,
-  log,
-  platform = REAL_MIRROR,
-  monitor = null,
-  shareTokenState,
-}: MirrorOptions): OpenMirror {
+export function openMirror({ config, log, platform, monitor, shareTokenState }: MirrorOptions): OpenMirror {
   const { service, database, schedules } = config;
   const files = platform.files(database.path);
   const clock = new FollowingClock(platform.host, clockOf(files));
@@ -93,7 +87,7 @@ export function openMirror({
     tokenFilePath: `${database.path}.token`,
     shareTokenState,
     maxConcurrency: service.maxConcurrency,
-    onAnswer: monitor?.onAnswer,
+    onAnswer: monitor.onAnswer,
     onTokenFileError: (error) =>
       log.warn(
         { err: error },

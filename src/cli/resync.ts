@@ -1,18 +1,10 @@
-/** `stock-mirror resync`: a running mirror does the work; without one, this process does (docs/operating.md#run). */
+/** `stock-mirror resync`: asks the running mirror for a run, and shows its progress (docs/operating.md#resync). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { counted } from '../platform/amounts.ts';
-import { openMirror, type OpenMirror } from '../app/mirror.ts';
-import { loadConfig, loadLocalConfig, type Config, type LocalConfig } from '../config/config.ts';
-import { createLog } from '../platform/log.ts';
-import { viewRun } from '../ops/shared/run-view.ts';
+import { loadLocalConfig, type LocalConfig } from '../config/config.ts';
 import { hasTrait, type Cause, type CauseCode } from '../ops/state/causes.ts';
-import { storeCause } from '../ops/state/store-cause.ts';
-import { inboxPath } from '../inbox/inbox-file.ts';
-import { openInboxWriter } from '../receiver/inbox-writer.ts';
-import { isThere } from '../sqlite/is-there.ts';
-import { isDatabaseLocked } from '../sqlite/lock.ts';
+import { counted } from '../platform/amounts.ts';
 import { EXIT } from './shared/exit-codes.ts';
 import { explained } from './shared/explained.ts';
 import { productIds } from './shared/flags.ts';
@@ -36,14 +28,16 @@ interface ResyncOptions {
 }
 
 interface FollowedRun {
-  readonly run: Pick<RunView, 'state' | 'done' | 'total' | 'drift'>;
+  readonly run: RunView;
   readonly hold: Hold | null;
 }
 
-type Hold = Pick<Cause, 'message' | 'remedy'> & { readonly code: CauseCode | 'away' };
+type Hold = Pick<Cause, 'severity' | 'owner' | 'message' | 'remedy'> & { readonly code: CauseCode | 'away' };
 
 const MIRROR_AWAY: Hold = {
   code: 'away',
+  severity: 'warning',
+  owner: 'mirror',
   message: 'The mirror does not answer.',
   remedy: 'If it is not just restarting, start it; its run then continues.',
 };
@@ -58,7 +52,7 @@ const CONTINUES =
 export function createCommand(): Command {
   const command = new Command('resync')
     .option('--product <id...>', 'only these products', productIds)
-    .option('--detach', 'start the run in the running mirror, and return at once')
+    .option('--detach', 'start the run, and return at once')
     .option(
       '--allow-removals',
       'carry out removals that the mass-removal guard holds back; for an hour, it then holds back none, ' +
@@ -79,44 +73,26 @@ export function createCommand(): Command {
 
 async function resync(options: ResyncOptions, config: LocalConfig): Promise<number> {
   const ops = opsClient(config.ops);
-  const isServed = (await statusOfOwn(config, ops)) !== null;
-  const accepted = isServed
-    ? await ops.post(
-        '/api/resync',
-        { product_ids: options.product, allow_removals: options.allowRemovals },
-        z.object({ run_id: z.number(), joined: z.boolean() }),
-      )
-    : null;
+  const { run_id: runId, joined } = await request(options, config, ops);
   if (options.detach === true) {
-    if (accepted === null) {
-      throw new Error(`no mirror listens at ${addressOf(config)}: start it, or leave out --detach`);
-    }
     process.stdout.write(
       options.json === true
-        ? `${JSON.stringify(accepted)}\n`
-        : `run ${accepted.run_id} ${accepted.joined ? CONTINUES : 'has begun in the running mirror'}\n`,
+        ? `${JSON.stringify({ run_id: runId, joined })}\n`
+        : `run ${runId} ${joined ? CONTINUES : 'has begun in the mirror'}\n`,
     );
     return EXIT.done;
   }
 
   const progress = createProgress(options.json === true ? process.stderr : process.stdout);
-  const interrupted = interruptible();
+  if (joined) progress.say(`run ${runId} ${CONTINUES}`);
   let run;
   try {
-    if (accepted === null) run = await resyncHere(options, loadConfig(), progress, interrupted);
-    else {
-      if (accepted.joined) progress.say(`run ${accepted.run_id} ${CONTINUES}`);
-      run = await follow({ look: () => lookThere(ops, accepted.run_id), progress, interrupted });
-    }
+    run = await follow({ look: () => look(ops, runId), progress, interrupted: interruptible() });
   } finally {
     progress.end();
   }
   if (run === null) {
-    progress.say(
-      accepted === null
-        ? 'stopped; the next resync, or the next start of the mirror, continues from here'
-        : 'no longer shown; the run continues in the running mirror',
-    );
+    progress.say('no longer shown; the run continues in the mirror');
     return EXIT.interrupted;
   }
   if (options.json === true) process.stdout.write(`${JSON.stringify(run)}\n`);
@@ -124,7 +100,24 @@ async function resync(options: ResyncOptions, config: LocalConfig): Promise<numb
   return run.state === 'done' && run.failed === 0 ? EXIT.done : EXIT.failed;
 }
 
-async function lookThere(ops: OpsClient, runId: number) {
+const acceptedSchema = z.object({ run_id: z.number(), joined: z.boolean() });
+
+async function request(
+  { product, allowRemovals }: ResyncOptions,
+  config: LocalConfig,
+  ops: OpsClient,
+): Promise<z.infer<typeof acceptedSchema>> {
+  const body = { product_ids: product, allow_removals: allowRemovals };
+  const isServed = (await statusOfOwn(config, ops)) !== null;
+  const accepted = isServed ? await ops.post('/api/resync', body, acceptedSchema) : null;
+  if (accepted !== null) return accepted;
+  throw new Error(
+    `no mirror listens at ${config.ops.host}:${config.ops.port}: start it with \`stock-mirror serve\`, ` +
+      'or set OPS_HOST and OPS_PORT to its values',
+  );
+}
+
+async function look(ops: OpsClient, runId: number): Promise<FollowedRun | null> {
   try {
     const run = await ops.get(`/api/runs/${runId}`, runViewSchema);
     const status = await ops.get('/api/status', stateSchema);
@@ -136,8 +129,8 @@ async function lookThere(ops: OpsClient, runId: number) {
   }
 }
 
-interface FollowDeps<S extends FollowedRun> {
-  readonly look: () => Promise<S | null>;
+interface FollowDeps {
+  readonly look: () => Promise<FollowedRun | null>;
   readonly progress: Pick<Progress, 'show' | 'say'>;
   readonly interrupted: AbortSignal;
   readonly now?: () => number;
@@ -146,9 +139,9 @@ interface FollowDeps<S extends FollowedRun> {
 
 /**
  * Shows the run's progress or obstacle until it has ended; null when interrupted.
- * @throws Error if only an operator can let it continue, or if the mirror stays away.
+ * @throws Error if only an operator can let it continue, or the mirror stays away.
  */
-export async function follow<S extends FollowedRun>(deps: FollowDeps<S>): Promise<S['run'] | null> {
+export async function follow(deps: FollowDeps): Promise<RunView | null> {
   const { look, progress, interrupted, now = () => performance.now(), pause = wait } = deps;
   let said: string | null = null;
   let seenAtMs = now();
@@ -156,7 +149,7 @@ export async function follow<S extends FollowedRun>(deps: FollowDeps<S>): Promis
     const seen = await look();
     if (seen !== null) seenAtMs = now();
     else if (now() - seenAtMs > BACK_WITHIN_MS) {
-      throw new Error('the mirror did not come back: start it, or run resync again without it');
+      throw new Error('the mirror did not come back: start it, then run resync again');
     }
     const { run, hold } = seen ?? { run: null, hold: MIRROR_AWAY };
     if (run !== null && run.state !== 'running') {
@@ -164,8 +157,8 @@ export async function follow<S extends FollowedRun>(deps: FollowDeps<S>): Promis
       return run;
     }
     const text = hold && `${hold.message} ${hold.remedy}`;
-    const isInVain = hold !== null && hold.code !== 'away' && hasTrait(hold.code, 'needsOperator');
-    if (isInVain) throw new Error(text ?? '');
+    if (hold?.severity === 'critical' && hold.owner === 'operator')
+      throw new Error(`${hold.message} ${hold.remedy}`);
     if (run !== null && hold === null) progress.show(run);
     if (hold !== null && hold.code !== said) progress.say(`waiting: ${text}`);
     said = hold?.code ?? null;
@@ -177,52 +170,6 @@ export async function follow<S extends FollowedRun>(deps: FollowDeps<S>): Promis
 const wait = (ms: number, signal: AbortSignal): Promise<unknown> =>
   sleep(ms, undefined, { signal }).catch(() => undefined);
 
-async function resyncHere(
-  options: ResyncOptions,
-  config: Config,
-  progress: Progress,
-  interrupted: AbortSignal,
-): Promise<RunView | null> {
-  const mirror = openHere(config);
-  const { databases, reconciler } = mirror;
-  try {
-    await databases.mirror.tried;
-    if (databases.mirror.fault !== null) throw databases.mirror.fault;
-    // Before the start, which begins another run if none covers the last downtime.
-    const { id, joined } = await reconciler.resync(options.product ?? null, {
-      allowRemovals: options.allowRemovals === true,
-    });
-    reconciler.start();
-    if (joined) progress.say(`run ${id} ${CONTINUES}`);
-    const look = async () => {
-      if (databases.mirror.fault !== null) throw databases.mirror.fault;
-      const run = await databases.reader.ask('runById', { id });
-      if (run === null) throw new Error(`run ${id} is no longer in the database: run resync again`);
-      const { blocked } = reconciler;
-      return { run: viewRun(run), hold: blocked && storeCause(blocked) };
-    };
-    return await follow({ look, progress, interrupted });
-  } finally {
-    await mirror.close();
-  }
-}
-
-function openHere(config: Config): OpenMirror {
-  // The bar shows the progress; problems go to stderr.
-  const log = createLog('error', process.stderr);
-  const schedules = { ...config.schedules, reconcileCron: null, resyncCron: null };
-  const { path } = config.database;
-  if (isDatabaseLocked(path)) {
-    throw new Error(
-      `another stock-mirror process uses ${path}, and no mirror listens at ${addressOf(config)}: ` +
-        'if it is a mirror, set OPS_HOST and OPS_PORT to its values; if it is a resync, wait until it ends',
-    );
-  }
-  // A mirror reads its inbox. A receiver that runs has created it, and is never held up.
-  if (!isThere(inboxPath(path))) openInboxWriter(path).close();
-  return openMirror({ config: { ...config, schedules }, log });
-}
-
 function summaryOf(run: RunView): string {
   const ended = run.state === 'done' ? 'done' : `failed: ${run.error ?? 'see the log'}`;
   const missing = run.failed > 0 ? `, ${run.failed} could not be read (see the log)` : '';
@@ -230,8 +177,4 @@ function summaryOf(run: RunView): string {
     `run ${run.run_id} ${ended}: ${counted(run.done, 'product')} read, ` +
     `${counted(run.drift, 'difference')} corrected${missing}`
   );
-}
-
-function addressOf({ ops }: LocalConfig): string {
-  return `${ops.host}:${ops.port}`;
 }

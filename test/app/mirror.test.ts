@@ -16,7 +16,13 @@ function mirrorAt(path: string, host: HostTime = REAL_MIRROR.host): OpenMirror {
     DATABASE_PATH: path,
   };
   const config = loadConfig({ env, cwd: '/nowhere' });
-  const mirror = openMirror({ config, log, platform: { ...REAL_MIRROR, host } });
+  const mirror = openMirror({
+    config,
+    log,
+    platform: { ...REAL_MIRROR, host },
+    monitor: { onAnswer: () => undefined },
+    shareTokenState: undefined,
+  });
   onTestFinished(() => mirror.close());
   return mirror;
 }

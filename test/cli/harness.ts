@@ -142,6 +142,14 @@ export async function startServer(home: Home, sandbox: Sandbox): Promise<Running
   return server;
 }
 
+/** A mirror that read everything and was stopped. */
+export async function fillMirror(home: Home, sandbox: Sandbox): Promise<void> {
+  const server = await startServer(home, sandbox);
+  await untilQuiet(home);
+  server.signal('SIGTERM');
+  await server.ended;
+}
+
 /** Resolves with the first match in the output; rejects if the command ends without one. */
 export async function untilPrinted(command: RunningCommand, pattern: RegExp): Promise<RegExpExecArray> {
   let ended: Ended | null = null;

@@ -56,7 +56,7 @@ test('resync asks the mirror of its file', async () => {
   const path = lockedPath();
   const mirror = await mirrorOf(path);
   useFile(path, mirror);
-  expect(await silently(resync)).toBe('run 7 has begun in the running mirror\n');
+  expect(await silently(resync)).toBe('run 7 has begun in the mirror\n');
   expect(mirror.asked).toHaveLength(1);
 });
 
@@ -72,6 +72,15 @@ test.each([
     `the mirror at http://127.0.0.1:${mirror.port} has the file ${path}, not ${mine}: correct DATABASE_PATH`,
   );
   expect(mirror.asked).toEqual([]);
+});
+
+test('resync without a mirror fails, and says how to start one', async () => {
+  vi.stubEnv('DATABASE_PATH', newPath());
+  // Nothing listens on this port, whatever else runs on the machine.
+  vi.stubEnv('OPS_PORT', '2');
+  await expect(silently(resync)).rejects.toThrow(
+    'no mirror listens at 127.0.0.1:2: start it with `stock-mirror serve`, or set OPS_HOST and OPS_PORT to its values',
+  );
 });
 
 test('status names the file of another mirror at OPS_PORT', async () => {

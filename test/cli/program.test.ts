@@ -141,7 +141,7 @@ describe('as a command', () => {
     }
   });
 
-  it.each(['serve', 'resync', 'verify', 'send'])(
+  it.each(['serve', 'verify', 'send'])(
     '%s without a configuration exits 2 and names every variable',
     async (verb) => {
       const ended = await runChild(bare, verb);

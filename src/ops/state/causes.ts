@@ -29,8 +29,6 @@ export interface CauseRow {
   readonly holdsReads?: true;
   /** The mirror's file cannot be written: readers in SQL see no more than a heartbeat that is late. */
   readonly isOfFile?: true;
-  /** A command that waits for reads gives up, because only an operator can end it. */
-  readonly needsOperator?: true;
 }
 
 /** Most urgent first. */
@@ -47,8 +45,8 @@ export const CAUSES = {
     severity: 'critical',
     owner: 'host',
     message:
-      'A process holds the mirror’s file, but writes no heartbeat: the mirror hangs, or only `stock-mirror resync` runs. No webhooks are applied.',
-    remedy: 'Read the log of that process. If it hangs, restart it.',
+      'A process holds the mirror’s file, but writes no heartbeat: the mirror hangs. No webhooks are applied.',
+    remedy: 'Read the log of that process, and restart it.',
     alertAfter: null,
   },
   starting: {
@@ -152,7 +150,6 @@ export const CAUSES = {
       'Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET, or set DATABASE_PATH to a new file for the other store. Then restart the mirror.',
     alertAfter: '0s',
     holdsReads: true,
-    needsOperator: true,
   },
   credentials: {
     severity: 'critical',
@@ -163,7 +160,6 @@ export const CAUSES = {
       'Correct SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET, and restart the mirror. If the store was at fault, `stock-mirror resync` tries them once more.',
     alertAfter: '0s',
     holdsReads: true,
-    needsOperator: true,
   },
   webhooks_refused: {
     severity: 'critical',
@@ -351,7 +347,7 @@ export const CAUSES = {
 export type CauseCode = keyof typeof CAUSES;
 export const CAUSE_CODES = Object.keys(CAUSES) as CauseCode[];
 
-type Trait = 'isCatchingUp' | 'holdsReads' | 'isOfFile' | 'needsOperator';
+type Trait = 'isCatchingUp' | 'holdsReads' | 'isOfFile';
 
 export function hasTrait(code: CauseCode, trait: Trait): boolean {
   const row: CauseRow = CAUSES[code];

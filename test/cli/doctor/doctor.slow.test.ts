@@ -10,6 +10,7 @@ import { appendTo } from '../../mirror/direct-writer.ts';
 import { delivery, item } from '../../mirror/mirror-file.ts';
 import {
   databaseOf,
+  fillMirror,
   homeOf,
   run,
   startServer,
@@ -136,8 +137,9 @@ test('fails for an unreachable store', async () => {
 
 describe('the database', () => {
   async function stopped(): Promise<Home> {
-    const home = await homeOf(await startService({ products: 3 }), { PORT: String(await freePort()) });
-    expect((await run(home, 'resync')).code).toBe(0);
+    const sandbox = await startService({ products: 3 });
+    const home = await homeOf(sandbox, { PORT: String(await freePort()) });
+    await fillMirror(home, sandbox);
     return home;
   }
 

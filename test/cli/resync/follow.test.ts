@@ -1,11 +1,25 @@
 /** The wait for a run, with an injected clock. */
 import { expect, test } from 'vitest';
+import { CAUSES } from '../../../src/ops/state/causes.ts';
+import type { RunView } from '../../../src/cli/shared/ops-client.ts';
 import { follow } from '../../../src/cli/resync.ts';
 
-const running = { state: 'running', done: 3, total: 9, drift: 0 } as const;
-const done = { ...running, state: 'done', done: 9 } as const;
-const failed = { ...running, state: 'failed' } as const;
+const running: RunView = {
+  run_id: 1,
+  kind: 'operator',
+  state: 'running',
+  started_at: 0,
+  finished_at: null,
+  total: 9,
+  done: 3,
+  drift: 0,
+  failed: 0,
+  error: null,
+};
+const done: RunView = { ...running, state: 'done', done: 9 };
+const failed: RunView = { ...running, state: 'failed' };
 const hold = (code: 'store_down' | 'rate_limited' | 'credentials' | 'wrong_store') => ({
+  ...CAUSES[code],
   code,
   message: `Message of ${code}.`,
   remedy: 'Remedy.',
@@ -15,7 +29,7 @@ const held = (code: Parameters<typeof hold>[0]) => ({ run: running, hold: hold(c
 const ended = { run: done, hold: null };
 
 interface Look {
-  readonly run: typeof running | typeof done | typeof failed;
+  readonly run: RunView;
   readonly hold: ReturnType<typeof hold> | null;
 }
 
@@ -25,7 +39,7 @@ async function followed(looks: readonly (Look | null)[], options: { readonly int
   let at = 0;
   const shown: string[] = [];
   const interrupted = new AbortController();
-  const result = await follow<Look>({
+  const result = await follow({
     look: () => {
       if (at === options.interruptAfter) interrupted.abort();
       return Promise.resolve(looks[Math.min(at++, looks.length - 1)] ?? null);
@@ -73,7 +87,7 @@ test.each<[name: string, looks: (Look | null)[], result: unknown, shown: string[
   [
     'ends when the mirror stays away',
     [null],
-    'the mirror did not come back: start it, or run resync again without it',
+    'the mirror did not come back: start it, then run resync again',
     [expect.stringMatching(/^waiting: The mirror does not answer\. /) as string],
   ],
 ])('%s', async (...[, looks, result, shown]) => {

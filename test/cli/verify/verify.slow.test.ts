@@ -7,6 +7,7 @@ import {
   databaseOf,
   detailsRead,
   eventually,
+  fillMirror,
   homeOf,
   run,
   start,
@@ -32,7 +33,7 @@ describe.concurrent('verify', () => {
   test('finds each difference without a server, writes nothing and uses one token', async ({ expect }) => {
     const sandbox = await startService({ products: 30 });
     const home = await homeOf(sandbox);
-    expect((await run(home, 'resync')).code).toBe(0);
+    await fillMirror(home, sandbox);
     const hash = () =>
       createHash('sha256')
         .update(readFileSync(databaseOf(home)))
@@ -77,7 +78,7 @@ describe.concurrent('verify', () => {
   test('--sample reads that many products and no list', async ({ expect }) => {
     const sandbox = await startService({ products: 30 });
     const home = await homeOf(sandbox);
-    expect((await run(home, 'resync')).code).toBe(0);
+    await fillMirror(home, sandbox);
     const details = detailsRead(sandbox);
     const lists = sandbox.requests['/v1/product/list'];
     const { code, stdout } = await run(home, 'verify', '--sample', '5', '--json');
@@ -105,7 +106,7 @@ describe.concurrent('verify', () => {
   test('exits 130 without a verdict on Ctrl-C', async ({ expect }) => {
     const sandbox = await startService({ products: 20 });
     const home = await homeOf(sandbox);
-    expect((await run(home, 'resync')).code).toBe(0);
+    await fillMirror(home, sandbox);
     const before = detailsRead(sandbox);
     sandbox.reads.latencyMs = { min: 1_000, max: 2_000 };
     const command = start(withEnv(home, { SERVICE_MAX_RPS: '2' }), 'verify');

@@ -81,7 +81,7 @@ describe('with a server', () => {
     const hold = holdNext(sandbox, present(sandbox.truth.products[0]).id);
     const detached = await run(home, 'resync', '--detach');
     expect(detached.code).toBe(0);
-    const runId = Number(/^run (\d+) has begun in the running mirror\n$/.exec(detached.stdout)?.[1]);
+    const runId = Number(/^run (\d+) has begun in the mirror\n$/.exec(detached.stdout)?.[1]);
     await hold.sampled;
 
     const again = await run(home, 'resync', '--detach', '--json');
@@ -104,7 +104,7 @@ describe('with a server', () => {
     await untilPrinted(follower, /\d\/20 products/);
     follower.signal('SIGINT');
     expect(await follower.ended).toMatchObject({ code: 130, signal: null });
-    expect(follower.stdout).toContain('no longer shown; the run continues in the running mirror');
+    expect(follower.stdout).toContain('no longer shown; the run continues in the mirror');
     hold.release();
     expect((await run(home, 'resync')).code).toBe(0);
   });
