@@ -33,7 +33,7 @@ test('refuses programs without the token and redirects browsers to the form', as
     expect(answer).toMatchObject({ status: 401, json: { error: 'invalid_token' } });
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   }
-  for (const path of ['/', '/openapi.json', '/nowhere', '/api/runs/1/stream']) {
+  for (const path of ['/', '/openapi.json', '/nowhere', '/api/changes/stream']) {
     expect(await ops.ask(path)).toMatchObject({ status: 401 });
   }
   expect((await ops.ask('/readyz')).status).toBe(503);

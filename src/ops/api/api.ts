@@ -30,8 +30,7 @@ export function createApi(deps: OpsDeps): ApiRouter {
   );
   api.route('/', historyRoutes(reader));
   api.route('/', openReadsRoutes(reader));
-  // A second limit: followers of the feed cannot keep an operator from waiting for a run.
-  api.route('/', runsRoutes({ ...deps, longAnswers: new LongAnswers(deps) }));
+  api.route('/', runsRoutes(deps));
 
   let document: object | null = null;
   // Made on request, since it would slow down each start.

@@ -1,20 +1,15 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import type { Run } from '../../core/runs.ts';
 import { mayAllowRemovals } from '../access/sign-in.ts';
 import { errorBody, errorSchema } from '../shared/api-error.ts';
-import { sentEvent } from '../feed/follow-changes.ts';
-import type { LongAnswers } from '../feed/long-answers.ts';
 import type { OpsDeps } from '../shared/operator.ts';
 import { viewRun } from '../shared/run-view.ts';
 import { runShape } from '../shared/shapes.ts';
-import { hasTrait } from '../state/causes.ts';
 import {
   answers,
   apiRouter,
   endOf,
-  EVENTS,
   listEnd,
   newestFirst,
   NOT_FOUND,
@@ -47,18 +42,6 @@ const one = createRoute({
   summary: 'One run',
   request,
   responses: withRefusals({ 200: answers('The run as it is now', runSchema), 404: NOT_FOUND }),
-});
-
-const stream = createRoute({
-  method: 'get',
-  path: '/api/runs/{id}/stream',
-  operationId: 'runStream',
-  summary: 'The progress of a run, as server-sent events',
-  description:
-    'An event `run` with the state of the run, twice a second, until it ends; an event `causes` whenever the causes of the ' +
-    'status that prevent reads change.',
-  request,
-  responses: withRefusals({ 200: EVENTS, 404: NOT_FOUND }),
 });
 
 const resync = createRoute({
@@ -98,7 +81,7 @@ const resync = createRoute({
   },
   responses: withRefusals({
     202: answers(
-      'The run has begun: follow it at /api/runs/{run_id}',
+      'The run has begun: see its progress at /api/runs/{run_id}',
       z.object({
         run_id: z.int(),
         joined: z.boolean().openapi({ description: 'True: the run was already under way.' }),
@@ -108,13 +91,9 @@ const resync = createRoute({
   }),
 });
 
-const PROGRESS_EVERY_MS = 500;
+type RunsDeps = Pick<OpsDeps, 'reader' | 'operator' | 'token'>;
 
-interface RunsDeps extends Pick<OpsDeps, 'reader' | 'operator' | 'token' | 'watch'> {
-  readonly longAnswers: LongAnswers;
-}
-
-export function runsRoutes({ reader, operator, token, watch, longAnswers }: RunsDeps): ApiRouter {
+export function runsRoutes({ reader, operator, token }: RunsDeps): ApiRouter {
   const app = apiRouter();
   const runOf = async (text: string): Promise<Run | null> => {
     const id = /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
@@ -138,13 +117,6 @@ export function runsRoutes({ reader, operator, token, watch, longAnswers }: Runs
     return run === null ? c.json(unknownRun(id), 404) : c.json(viewRun(run), 200);
   });
 
-  app.openapi(stream, async (c) => {
-    const { id } = c.req.valid('param');
-    const first = await runOf(id);
-    if (first === null) return c.json(unknownRun(id), 404);
-    return longAnswers.stream(c, (signal) => progress({ reader, first, watch }, signal));
-  });
-
   app.openapi(resync, async (c) => {
     const { product_ids: productIds = null, allow_removals: allowRemovals = false } = c.req.valid('json');
     if (allowRemovals && !mayAllowRemovals(c.get('signedInBy'), { typed: '', token })) {
@@ -154,22 +126,4 @@ export function runsRoutes({ reader, operator, token, watch, longAnswers }: Runs
     return c.json({ run_id: id, joined }, 202);
   });
   return app;
-}
-
-interface Followed extends Pick<RunsDeps, 'reader' | 'watch'> {
-  readonly first: Run;
-}
-
-/** Sends the run at each tick until it ends, and the causes that hold reads back whenever they change. */
-async function* progress({ reader, first, watch }: Followed, signal: AbortSignal) {
-  let sentCauses = '[]';
-  for (let run = first; ; run = (await reader.ask('runById', { id: run.id })) ?? run) {
-    const causes = watch.current.causes.filter(({ code }) => hasTrait(code, 'holdsReads'));
-    if (JSON.stringify(causes) !== sentCauses) yield sentEvent('causes', causes);
-    sentCauses = JSON.stringify(causes);
-    yield sentEvent('run', viewRun(run));
-    if (run.state !== 'running') return;
-    await sleep(PROGRESS_EVERY_MS, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
-  }
 }

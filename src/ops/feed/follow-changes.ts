@@ -50,6 +50,6 @@ export async function* followChanges({
   }
 }
 
-export function sentEvent(name: string, value: unknown): string {
+function sentEvent(name: string, value: unknown): string {
   return `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
 }

@@ -23,7 +23,7 @@ for (const [signal, code] of [
     sandbox.reads.latencyMs = { min: 200, max: 400 };
     sandbox.traffic.start(150);
     await mirror.post('/api/resync', {});
-    const stream = await fetch(`${mirror.opsUrl}/api/runs/2/stream`);
+    const stream = await fetch(`${mirror.opsUrl}/api/changes/stream`);
     expect(stream.status).toBe(200);
     await eventually(() => sandbox.deliveries.counts.answered > 150, { what: 'traffic' });
 
