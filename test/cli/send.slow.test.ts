@@ -1,15 +1,12 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { verifySignature } from '../../src/store-api/signature.ts';
 import { openReader } from '../../src/sqlite/open.ts';
 import { freePort } from '../shared/free-port.ts';
 import { present } from '../shared/present.ts';
-import { eventually } from '../process/wait.ts';
 import { databaseOf, homeOf, run, startServer, startService, untilQuiet, type Home } from './harness.ts';
 
 interface Received {
@@ -42,7 +39,7 @@ function isAuthentic({ body, headers }: Received): boolean {
   return verifySignature([secret], body, String(headers['x-service-signature']));
 }
 
-test('sends an authentic delivery without changes by default', async () => {
+test('sends an authentic delivery without changes', async () => {
   const { url, received } = await receiver();
   const { code, stdout } = await run(home, 'send', '--url', url, '--json');
   const answer = JSON.parse(stdout) as { readonly took_ms: number };
@@ -61,23 +58,7 @@ test('sends an authentic delivery without changes by default', async () => {
   });
 });
 
-test('sends a file byte for byte', async () => {
-  const { url, received } = await receiver();
-  const bytes = Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0xff, 0x7d, 0x0a]);
-  writeFileSync(join(home.folder, 'body'), bytes);
-  const { stdout, stderr } = await run(home, 'send', '--url', url, '--file', 'body');
-  expect(stdout).toMatch(/^204 in [\d.]+ ms from http:\S+\n$/);
-  expect(stderr).toContain('if the file contains changes');
-  const [sent] = received as [Received];
-  expect(sent.body.equals(bytes)).toBe(true);
-  expect(isAuthentic(sent)).toBe(true);
-});
-
 test.each<[args: string[], said: string]>([
-  [['--variant', '1', '--old', '2'], 'a change also needs --warehouse, --new'],
-  [['--variant', 'x'], 'An id consists of digits.'],
-  [['--variant', '1', '--warehouse', '1', '--old', '1.5', '--new', '1'], 'It must be a whole number from'],
-  [['--file', 'body', '--new', '1'], '--file cannot be combined with --variant, --warehouse, --old, --new'],
   [['--url', 'mirror'], 'It must be an address'],
   [[], 'PORT is 0'],
 ])('exits 2 for wrong usage: %j', async (args, said) => {
@@ -86,7 +67,7 @@ test.each<[args: string[], said: string]>([
   expect(stderr).toContain(said);
 });
 
-test('changes a live mirror only with values, and until the product is read', async () => {
+test('changes nothing in a live mirror', async () => {
   const sandbox = await startService({ products: 5 });
   const served = await homeOf(sandbox, { PORT: String(await freePort()) });
   await startServer(served, sandbox);
@@ -102,22 +83,4 @@ test('changes a live mirror only with values, and until the product is read', as
 
   expect((await run(served, 'send')).stdout).toMatch(/^204 in /);
   expect([stock.all(), status.get(), deadLetters.get()]).toEqual(before);
-
-  const stockLevel = present(sandbox.truth.snapshot().levels.find(({ kind }) => kind === 'own'));
-  const values = ['--variant', stockLevel.variantId, '--warehouse', stockLevel.warehouseId];
-  const changed = await run(
-    served,
-    ...['send', ...values, '--old', String(stockLevel.availableQty), '--new', '-7'],
-  );
-  expect(changed.stderr).toContain(`the mirror shows -7 for variant ${stockLevel.variantId}`);
-  const level = db
-    .prepare<[string, string], number>(
-      'SELECT available_qty FROM mirror_stock WHERE variant_id = ? AND warehouse_id = ?',
-    )
-    .pluck();
-  await eventually(() => level.get(stockLevel.variantId, stockLevel.warehouseId) === -7, {
-    what: 'it is applied',
-  });
-  expect((await run(served, 'resync', '--product', stockLevel.productId)).code).toBe(0);
-  expect(level.get(stockLevel.variantId, stockLevel.warehouseId)).toBe(stockLevel.availableQty);
 });

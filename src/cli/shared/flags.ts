@@ -17,13 +17,9 @@ function checked(form: RegExp, what: string, min: number, max: number): (value: 
   };
 }
 
-export function digits(value: string): string {
-  if (/^[0-9]+$/.test(value)) return value;
-  throw new InvalidArgumentError('An id consists of digits.');
-}
-
 export function productIds(value: string, previous: string[] = []): string[] {
-  return [...previous, digits(value)];
+  if (/^[0-9]+$/.test(value)) return [...previous, value];
+  throw new InvalidArgumentError('An id consists of digits.');
 }
 
 export function webUrl(value: string): string {
