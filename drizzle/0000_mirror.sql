@@ -55,6 +55,7 @@ CREATE TABLE `due_reads` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `due_reads_queue` ON `due_reads` (`priority`,`attempts`,`first_made_at_ms`);--> statement-breakpoint
+CREATE INDEX `due_reads_suspect` ON `due_reads` (`product_id`) WHERE is_suspect = 1;--> statement-breakpoint
 CREATE INDEX `due_reads_failed` ON `due_reads` (`failed_at_ms`) WHERE failed_at_ms IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `due_reads_held` ON `due_reads` (`product_id`) WHERE held = 1;--> statement-breakpoint
 CREATE TABLE `gaps` (
@@ -234,6 +235,8 @@ CREATE INDEX `variants_sku` ON `variants` (`sku`);--> statement-breakpoint
 CREATE INDEX `variants_change_seq` ON `variants` (`change_seq`) WHERE gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_sold_as_total` ON `variants` (`change_seq`) WHERE sold_as_total = 1 AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_sold_as_total_id` ON `variants` (`variant_id`) WHERE sold_as_total = 1 AND gone_at_ms IS NULL;--> statement-breakpoint
+CREATE INDEX `variants_unmapped` ON `variants` (`variant_id`) WHERE product_id IS NULL AND gone_at_ms IS NULL;--> statement-breakpoint
+CREATE INDEX `variants_bundle` ON `variants` (`variant_id`) WHERE kind = 'bundle' AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE INDEX `variants_lookup` ON `variants` (`lookup_at_ms`) WHERE lookup_at_ms IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `variants_missing` ON `variants` (`missing_at_ms`) WHERE missing_at_ms IS NOT NULL AND gone_at_ms IS NULL;--> statement-breakpoint
 CREATE TABLE `warehouse_names` (

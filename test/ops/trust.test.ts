@@ -1,9 +1,12 @@
 /** Trust in the feed (docs/http-api.md#trust). */
-import { expect, test, vi } from 'vitest';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
 import { TrustFeed } from '../../src/ops/feed/trust-feed.ts';
 import { trust } from '../../src/mirror/queries/trust.ts';
 import { eventually } from '../process/wait.ts';
 import { delivery, detail, DirectWriter, item, readInput, T0, values } from '../mirror/mirror-file.ts';
+import { history, play } from '../mirror/random-history.ts';
 import { suspectMirror } from '../mirror/suspect-mirror.ts';
 import { newDatabases } from '../reconcile/mirror.ts';
 import { EventReader } from './events.ts';
@@ -30,6 +33,29 @@ test('lists every row that is not trusted, and no other', () => {
   expect(untrustedIn(writer).length).toBeGreaterThan(10);
 });
 
+test('lists the same rows as SQL after any history', () => {
+  const made = new DirectWriter();
+  const [template, inboxTemplate] = [made.db, made.writer.inboxDb].map((db) =>
+    db.serialize().fill(1, 18, 20),
+  );
+  const seen = new Set<unknown>();
+  fc.assert(
+    fc.property(history, (plan) => {
+      const inboxDb = new Database(inboxTemplate);
+      const writer = new DirectWriter(new Database(template), inboxDb);
+      play(writer, plan, () => {
+        writer.db.exec(`UPDATE service_state SET state = 'live', alive_at_ms = ${Date.now()}`);
+        expect(listed(writer)).toEqual(untrustedIn(writer));
+        for (const { why_not: why } of trust(writer.db).untrusted ?? []) seen.add(why);
+      });
+      writer.db.close();
+      inboxDb.close();
+    }),
+    { numRuns: 60 },
+  );
+  expect(seen.size).toBeGreaterThan(3);
+});
+
 test.each([
   [1_000, 1_000],
   [1_001, undefined],
@@ -42,6 +68,50 @@ test.each([
   expect(listed(writer)).toEqual([]);
   writer.requestReads('not_stored', ['10']);
   expect(listed(writer)?.length).toBe(expected);
+});
+
+describe('counts rows that are not trusted, not products and variants that may have some', () => {
+  const LATER = T0 + 20_000;
+
+  test('after a webhook with thousands of unknown variants, which are removed in the end', () => {
+    const writer = new DirectWriter();
+    writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 } }]), T0);
+    const ids = Array.from({ length: 2_100 }, (_, n) => String(5_000 + n));
+    writer.deliver(delivery('a', ...ids.map((id) => item({ id, update_time: T0 }))), T0);
+    writer.beat();
+    expect(trust(writer.db).untrusted).toBeNull();
+    for (const atMs of [LATER, LATER + 60_000]) {
+      writer.append({ kind: 'lookup_missed', atMs, sentAtMs: atMs, variantIds: ids });
+    }
+    expect(listed(writer)).toEqual([]);
+    writer.requestReads('not_stored', ['10']);
+    expect(listed(writer)).toEqual(['100/1 read_due']);
+  });
+
+  test('while bundles are due, whose products have thousands of other variants', () => {
+    const writer = new DirectWriter();
+    writer.read('10', detail('10', [{ id: '100', levels: { 1: 5 }, more: { bundled_by_count: 9 } }]), T0);
+    for (let product = 1_000; product < 1_220; product += 1) {
+      const own = Array.from({ length: 10 }, (_, n) => ({ id: `${product}${n}`, levels: { 1: 5 } }));
+      const bundle = { id: `${product}99`, levels: null, total: 2, more: { product_bundle_id: '3' } };
+      writer.read(String(product), detail(String(product), [...own, bundle]), T0);
+    }
+    writer.beat();
+    writer.deliver(delivery('a', item({ old: 5, new: 4, update_time: LATER })), LATER);
+    expect(listed(writer)).toHaveLength(220);
+    expect(listed(writer)).toEqual(untrustedIn(writer));
+  });
+
+  test('while an operator reads thousands of products', () => {
+    const writer = new DirectWriter();
+    const productIds = Array.from({ length: 2_500 }, (_, n) => String(1_000 + n));
+    for (const id of productIds) writer.read(id, detail(id, [{ id: `${id}0`, levels: { 1: 5 } }]), T0);
+    writer.beat();
+    writer.requestReads('operator', productIds);
+    expect(listed(writer)).toEqual([]);
+    writer.requestReads('not_stored', ['1000']);
+    expect(listed(writer)).toEqual(['10000/1 read_due']);
+  });
 });
 
 test('is computed once a second, whoever asks', async () => {

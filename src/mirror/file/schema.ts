@@ -102,6 +102,12 @@ export const variants = sqliteTable(
     index('variants_sold_as_total_id')
       .on(t.variantId)
       .where(sql`sold_as_total = 1 AND gone_at_ms IS NULL`),
+    index('variants_unmapped')
+      .on(t.variantId)
+      .where(sql`product_id IS NULL AND gone_at_ms IS NULL`),
+    index('variants_bundle')
+      .on(t.variantId)
+      .where(sql`kind = 'bundle' AND gone_at_ms IS NULL`),
     index('variants_lookup')
       .on(t.lookupAtMs)
       .where(sql`lookup_at_ms IS NOT NULL`),
@@ -179,6 +185,9 @@ export const dueReads = sqliteTable(
   },
   (t) => [
     index('due_reads_queue').on(t.priority, t.attempts, t.firstMadeAtMs),
+    index('due_reads_suspect')
+      .on(t.productId)
+      .where(sql`is_suspect = 1`),
     index('due_reads_failed')
       .on(t.failedAtMs)
       .where(sql`failed_at_ms IS NOT NULL`),

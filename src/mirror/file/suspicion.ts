@@ -2,6 +2,7 @@
  * The only definition of a suspect row. The conditions name the tables of the views: `stock_levels`, its row of
  * `variants`, and the row of `products`, if it is known.
  */
+import { EARLIEST_MS } from '../../core/limits.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { column } from '../../sqlite/prepared.ts';
 import { STATE } from './state.ts';
@@ -40,34 +41,91 @@ export const WHY_NOT = {
 } as const;
 export type WhyNot = keyof typeof WHY_NOT;
 
-type Ground = readonly [why: WhyNot, condition: string];
+interface Ground {
+  readonly why: WhyNot;
+  /** SQL conditions; null: it concerns no such row. */
+  readonly level: string | null;
+  readonly total: string | null;
+  /** Selects the variants that it concerns. An index finds them, so that the cost grows with the doubts. */
+  readonly variants: string;
+}
 
-const LEVEL_GROUNDS: readonly Ground[] = [
-  ['unknown_product', UNMAPPED],
-  ['not_read', NOT_READ],
-  ['read_due', REQUESTED],
-  ['gap', LEVEL_HAS_GAP],
-  ['unexplained', UNEXPLAINED],
+/** Most general first: `why_not` shows the first that applies. */
+const GROUNDS: readonly Ground[] = [
+  {
+    why: 'unknown_product',
+    level: UNMAPPED,
+    total: UNMAPPED,
+    variants: `
+      SELECT variant_id FROM variants INDEXED BY variants_unmapped
+      WHERE product_id IS NULL AND gone_at_ms IS NULL`,
+  },
+  {
+    why: 'not_read',
+    level: NOT_READ,
+    total: NOT_READ,
+    // A product that only a list has named has no variants.
+    variants: `
+      SELECT variants.variant_id FROM products
+      CROSS JOIN variants ON variants.product_id = products.product_id
+      WHERE ${UNREAD_PRODUCT} AND products.read_at_ms > ${EARLIEST_MS} AND variants.gone_at_ms IS NULL`,
+  },
+  {
+    why: 'read_due',
+    level: REQUESTED,
+    total: REQUESTED,
+    variants: `
+      SELECT variants.variant_id FROM due_reads INDEXED BY due_reads_suspect
+      CROSS JOIN variants ON variants.product_id = due_reads.product_id
+      WHERE due_reads.is_suspect = 1 AND variants.gone_at_ms IS NULL`,
+  },
+  {
+    why: 'read_due',
+    level: null,
+    total: BUNDLE_IS_DUE,
+    variants: `
+      SELECT variants.variant_id FROM mirror_state
+      CROSS JOIN variants INDEXED BY variants_bundle
+      WHERE mirror_state.bundles_due_at_ms IS NOT NULL
+        AND variants.kind = 'bundle' AND variants.gone_at_ms IS NULL`,
+  },
+  {
+    why: 'gap',
+    level: LEVEL_HAS_GAP,
+    total: VARIANT_HAS_GAP,
+    variants: `SELECT variant_id FROM gaps WHERE variant_id > ''`,
+  },
+  {
+    why: 'unexplained',
+    level: UNEXPLAINED,
+    total: null,
+    variants: `
+      SELECT stock_levels.variant_id FROM stock_levels
+      WHERE ${UNEXPLAINED} AND stock_levels.gone_at_ms IS NULL`,
+  },
 ];
 
-const TOTAL_GROUNDS: readonly Ground[] = [
-  ['unknown_product', UNMAPPED],
-  ['not_read', NOT_READ],
-  ['read_due', REQUESTED],
-  ['read_due', BUNDLE_IS_DUE],
-  ['gap', VARIANT_HAS_GAP],
-];
+type Case = readonly [why: WhyNot, condition: string];
 
-const anyOf = (grounds: readonly Ground[]): string =>
-  `(\n    ${grounds.map(([, condition]) => condition).join('\n    OR ')}\n  )`;
+const casesOf = (row: 'level' | 'total'): readonly Case[] =>
+  GROUNDS.flatMap((ground): Case[] => {
+    const condition = ground[row];
+    return condition === null ? [] : [[ground.why, condition]];
+  });
 
-const firstOf = (grounds: readonly Ground[]): string =>
-  `CASE\n    ${grounds.map(([why, condition]) => `WHEN ${condition} THEN '${why}'`).join('\n    ')}\n  END`;
+const LEVEL_GROUNDS = casesOf('level');
+const TOTAL_GROUNDS = casesOf('total');
+
+const anyOf = (cases: readonly Case[]): string =>
+  `(\n    ${cases.map(([, condition]) => condition).join('\n    OR ')}\n  )`;
+
+const firstOf = (cases: readonly Case[]): string =>
+  `CASE\n    ${cases.map(([why, condition]) => `WHEN ${condition} THEN '${why}'`).join('\n    ')}\n  END`;
 
 export const SUSPECT_LEVEL = anyOf(LEVEL_GROUNDS);
 export const SUSPECT_TOTAL = anyOf(TOTAL_GROUNDS);
 
-const DISTRUSTED: Ground = [
+const DISTRUSTED: Case = [
   'state',
   `(SELECT ${STATE} = 'stale' OR service_state.state_cause IS 'unproven' FROM service_state)`,
 ];
@@ -122,35 +180,27 @@ export const SUSPECT_COUNT = `CASE
 /** A list of untrusted rows has at most this many, so that a consumer can apply it in one transaction. */
 export const MOST_LISTED = 1_000;
 
-/** With more suspects, a scan of the mirror finds some soon. */
+const DOUBTFUL = GROUNDS.map(({ variants }) => variants).join('\n  UNION ALL\n');
+
+/** @returns every variant that may have a suspect row, once, found one by one. */
+export function* doubtfulVariants(db: Db): Iterable<string> {
+  const seen = new Set<string>();
+  for (const variantId of column<[], string>(db, DOUBTFUL).iterate()) {
+    if (seen.has(variantId)) continue;
+    seen.add(variantId);
+    yield variantId;
+  }
+}
+
+/** With more of them, a scan of the mirror finds some soon. */
 const FEW = 2_000;
 
-/** Every ground uses its index. null rows (no variant, nothing suspect) count towards the limit: it bounds the work. */
-const CANDIDATES = `
-  SELECT variants.variant_id FROM due_reads
-  LEFT JOIN variants ON variants.product_id = due_reads.product_id AND due_reads.is_suspect = 1
-  WHERE due_reads.product_id > ''
-  UNION ALL
-  SELECT variant_id FROM gaps WHERE variant_id > ''
-  UNION ALL
-  SELECT stock_levels.variant_id FROM stock_levels WHERE ${UNEXPLAINED}
-  UNION ALL
-  SELECT variants.variant_id FROM products
-  LEFT JOIN variants ON variants.product_id = products.product_id
-  WHERE ${UNREAD_PRODUCT}
-  UNION ALL
-  SELECT variant_id FROM variants WHERE product_id IS NULL
-  UNION ALL
-  SELECT variants.variant_id FROM mirror_state
-  CROSS JOIN products
-  CROSS JOIN variants ON variants.product_id = products.product_id
-  WHERE mirror_state.bundles_due_at_ms IS NOT NULL AND products.has_bundle = 1 AND products.gone_at_ms IS NULL
-  LIMIT ${FEW + 1}`;
-
-/** @returns all variants that may have suspect rows, in SQLite's order of ids; null if there are too many. */
-export function fewSuspects(db: Db): readonly string[] | null {
-  const found = column<[], string | null>(db, CANDIDATES).all();
-  if (found.length > FEW) return null;
-  const ids = new Set(found.filter((id) => id !== null));
-  return [...ids].toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+/** @returns the doubtful variants in SQLite's order of ids; null if there are too many. */
+export function fewDoubtful(db: Db): readonly string[] | null {
+  const found: string[] = [];
+  for (const variantId of doubtfulVariants(db)) {
+    if (found.length === FEW) return null;
+    found.push(variantId);
+  }
+  return found.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }

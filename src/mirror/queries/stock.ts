@@ -4,7 +4,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { and, asc, eq, getViewSelectedFields, gt, gte, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { query, select, type Params, type Query, type RowOf } from '../../sqlite/query.ts';
-import { fewSuspects, isDistrusted } from '../file/suspicion.ts';
+import { fewDoubtful, isDistrusted } from '../file/suspicion.ts';
 import { mirrorSellable, mirrorStock, mirrorVariants } from '../file/view-columns.ts';
 import { position, type Position } from './changes.ts';
 
@@ -179,7 +179,7 @@ function* candidates<Row>(db: Db, pages: Pages<Row>, args: PageArgs): Iterable<R
 /** @returns null if no index helps. */
 function seeksOf(db: Db, filter: StockFilter): readonly Seek[] | null {
   const seek = seekOf(filter);
-  const suspects = seek === null && wantsSuspects(db, filter) ? fewSuspects(db) : null;
+  const suspects = seek === null && wantsSuspects(db, filter) ? fewDoubtful(db) : null;
   // In the order of the view, which the next page continues.
   const ids = filter.variantIds?.toSorted() ?? suspects;
   return ids?.map((id): Seek => ['variant_id', id]) ?? (seek && [seek]);

@@ -1,7 +1,8 @@
 /** Which rows of `mirror_sellable` are not trusted (docs/http-api.md#trust). */
 import type { Db } from '../../sqlite/open.ts';
+import { and, isNotNull } from '../../sqlite/drizzle.ts';
 import { isListed, query, select, type Params, type RowOf } from '../../sqlite/query.ts';
-import { fewSuspects, isDistrusted, MOST_LISTED, type WhyNot } from '../file/suspicion.ts';
+import { doubtfulVariants, isDistrusted, MOST_LISTED, type WhyNot } from '../file/suspicion.ts';
 import { mirrorSellable, mirrorStatus } from '../file/view-columns.ts';
 
 const SHOWN = query(() =>
@@ -25,9 +26,11 @@ const FIRST = query(() =>
     .limit(MOST_LISTED + 1),
 );
 
-/** One statement for all variants is four times faster than one for each. */
-const OF_VARIANTS = query((params: Params<{ idsJson: string }>) =>
-  select(COLUMNS).from(mirrorSellable).where(isListed(mirrorSellable.variant_id, params.idsJson)),
+/** One statement for several variants is four times faster than one for each. */
+const UNTRUSTED_OF = query((params: Params<{ idsJson: string }>) =>
+  select(COLUMNS)
+    .from(mirrorSellable)
+    .where(and(isListed(mirrorSellable.variant_id, params.idsJson), isNotNull(mirrorSellable.why_not))),
 );
 
 type Row = Readonly<RowOf<typeof FIRST>>;
@@ -40,31 +43,43 @@ export interface TrustReport extends Readonly<RowOf<typeof SHOWN>> {
   readonly untrusted: readonly UntrustedRow[] | null;
 }
 
-const isUntrusted = (row: Row): row is UntrustedRow => row.why_not !== null;
-
-/** Starts from the grounds, so that the cost grows with the doubts, not with the mirror. */
 export function trust(db: Db): TrustReport {
   return db.transaction(() => {
-    const shown = SHOWN.one(db);
     const isAll = isDistrusted(db);
-    const rows = isAll ? FIRST.all(db) : doubtful(db);
-    return { ...shown, isDistrusted: isAll, untrusted: untrustedOf(rows) };
+    const rows = isAll ? FIRST.iterate(db) : untrustedRows(db);
+    return { ...SHOWN.one(db), isDistrusted: isAll, untrusted: listOf(rows) };
   })();
 }
 
-/** @returns null if there may be too many. */
-function doubtful(db: Db): Iterable<Row> | null {
-  const variantIds = fewSuspects(db);
-  return variantIds && OF_VARIANTS.iterate(db, { idsJson: JSON.stringify(variantIds) });
+const VARIANTS_AT_ONCE = 500;
+
+/** Starts from the doubts, some at a time, so that neither the mirror nor a flood of doubts is read whole. */
+function* untrustedRows(db: Db): Iterable<Row> {
+  let some: string[] = [];
+  for (const variantId of doubtfulVariants(db)) {
+    some.push(variantId);
+    if (some.length < VARIANTS_AT_ONCE) continue;
+    yield* untrustedOf(db, some);
+    some = [];
+  }
+  yield* untrustedOf(db, some);
 }
 
-function untrustedOf(rows: Iterable<Row> | null): readonly UntrustedRow[] | null {
-  if (rows === null) return null;
+function untrustedOf(db: Db, variantIds: readonly string[]): Iterable<Row> {
+  return variantIds.length === 0 ? [] : UNTRUSTED_OF.iterate(db, { idsJson: JSON.stringify(variantIds) });
+}
+
+const isUntrusted = (row: Row): row is UntrustedRow => row.why_not !== null;
+
+/** In the order of keys, so that two equal lists look equal. */
+function listOf(rows: Iterable<Row>): readonly UntrustedRow[] | null {
   const found: UntrustedRow[] = [];
   for (const row of rows) {
     if (!isUntrusted(row)) continue;
     if (found.length === MOST_LISTED) return null;
     found.push(row);
   }
-  return found;
+  return found.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
+
+const keyOf = ({ variant_id, warehouse_id }: Row): string => `${variant_id}/${warehouse_id ?? ''}`;

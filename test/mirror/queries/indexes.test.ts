@@ -93,6 +93,7 @@ test.each<[string, (db: Db) => unknown]>([
   ['findStock', (db) => queries.findStock(db, SEARCH)],
   ['findStock by text', (db) => queries.findStock(db, { ...SEARCH, text: 'S', warehouseId: '1' })],
   ['findStock, suspects', (db) => queries.findStock(db, { ...SEARCH, suspect: true })],
+  ['trust', (db) => queries.trust(db)],
   ['stockFacets', (db) => queries.stockFacets(db)],
   ['variantView', (db) => queries.variantView(db, { variantId: '100', beforeSeq: null, limit: 5 })],
   ['lag', (db) => queries.lag(db)],

@@ -25,7 +25,7 @@ import {
   type Params,
 } from '../../../sqlite/query.ts';
 import { products, stockLevels, variants } from '../../file/schema.ts';
-import { fewSuspects, SUSPECT_TOTAL } from '../../file/suspicion.ts';
+import { fewDoubtful, SUSPECT_TOTAL } from '../../file/suspicion.ts';
 import {
   isLatestChange,
   keyOf,
@@ -142,7 +142,7 @@ export function findStock(db: Db, search: StockSearch): StockPage {
   const from = position === null ? null : keyOf(order, position);
   const isBack = from !== null && before !== null;
   const way = { ...order, isFalling: order.isFalling !== isBack };
-  const ids = search.suspect ? fewSuspects(db) : fewNamed(db, search.text);
+  const ids = search.suspect ? fewDoubtful(db) : fewNamed(db, search.text);
   const keys = ids === null ? keysAfter(db, way, from) : [keysAmong(db, way, from, ids)];
   const { found, stoppedAt } = firstWanted(db, search, keys);
   const shown = found.slice(0, limit);
