@@ -204,6 +204,9 @@ export function createPerformer(stage: Stage): {
       case 'unknown_event':
         mail.sendUnknownEvent();
         return;
+      case 'unknown_variants':
+        mail.sendUnknownVariants(action.count);
+        return;
       case 'replay':
         mail.replay(action.back);
         return;

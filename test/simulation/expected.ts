@@ -35,7 +35,13 @@ const FACTS: Record<
 
 const OTHERS = [
   ...['lost delivery', 'late delivery', 'delivery late by minutes', 'repeated delivery', 'replayed delivery'],
-  ...['unknown event', 'timestamp ahead', 'future-dated timestamp', 'no way to the service'],
+  ...[
+    'unknown event',
+    'unknown variants',
+    'timestamp ahead',
+    'future-dated timestamp',
+    'no way to the service',
+  ],
   ...['all tokens expired', 'credentials refused', 'kill', 'kill between two effects', 'orderly stop'],
   ...['the process stands still', 'slow disk', "mirror's clock set back", "mirror's clock set forward"],
   ...["service's clock set back", "service's clock set forward", 'operator reads everything'],

@@ -7,6 +7,8 @@ import { WORLD, type VirtualTime } from './virtual-time.ts';
 
 export const PLAIN: Fate = { lost: false, delayMs: 0, againMs: null, mangling: 'none' };
 
+const FIRST_UNKNOWN = 900_000_000_000;
+
 export class Mail implements Transmitter {
   readonly #time: VirtualTime;
   readonly #carrier: Transmitter;
@@ -55,14 +57,31 @@ export class Mail implements Transmitter {
   }
 
   sendUnknownEvent(): void {
-    this.#strange += 1;
     this.#count('unknown event');
-    const body = {
-      request_id: `strange_${this.#strange}`,
-      event_type: 'price_updated',
-      data: { price: '1.00' },
-    };
-    void this.#carrier.transmit(this.#signed(null, JSON.stringify(body)), '');
+    this.#sendStrange({ event_type: 'price_updated', data: { price: '1.00' } });
+  }
+
+  /** The store shows these variants nowhere. */
+  sendUnknownVariants(count: number): void {
+    this.#count('unknown variants');
+    const items = Array.from({ length: count }, (_, n) => ({
+      id: String(FIRST_UNKNOWN + n),
+      old: 5,
+      new: 4,
+      warehouse_id: '1',
+      update_time: this.#time.nowMs,
+    }));
+    this.#sendStrange({
+      event_type: 'stock_available_updated',
+      request_time: this.#time.nowMs,
+      data: { items },
+    });
+  }
+
+  #sendStrange(body: object): void {
+    this.#strange += 1;
+    const text = JSON.stringify({ request_id: `strange_${this.#strange}`, ...body });
+    void this.#carrier.transmit(this.#signed(null, text), '');
   }
 
   close(): Promise<void> {

@@ -76,6 +76,7 @@ export type Action =
   | { readonly do: 'service_clock'; readonly byMs: number }
   | { readonly do: 'resync'; readonly products: number | null }
   | { readonly do: 'unknown_event' }
+  | { readonly do: 'unknown_variants'; readonly count: number }
   | { readonly do: 'replay'; readonly back: number }
   | { readonly do: 'back_up' }
   | { readonly do: 'restore'; readonly of: DiskName | 'nothing'; readonly downMs: number };
@@ -172,8 +173,16 @@ function drawLives(seed: number): Plan {
     dateAheadMs: 0,
     instantReads: random.chance(0.8),
     activeMs: atMs,
-    steps: steps.toSorted((one, other) => one.atMs - other.atMs),
+    steps: [...steps, ...drawFlood(seed, atMs)].toSorted((one, other) => one.atMs - other.atMs),
   };
+}
+
+/** One webhook with more unknown variants than the feed lists, in a few stories. */
+function drawFlood(seed: number, activeMs: number): Step[] {
+  const random = createRandom(seed, 'flood');
+  if (!random.chance(0.04)) return [];
+  const action: Action = { do: 'unknown_variants', count: random.int(2_001, 2_500) };
+  return [{ atMs: random.int(0, activeMs), action }];
 }
 
 /** Longer than a wrong value may be trusted (watch/trusted.ts). */
@@ -211,7 +220,7 @@ function drawHistory(seed: number, kind: Kind): Plan {
   const leavesOutWarehouses = store.chance(0.15);
   const dateAheadMs = store.pick([0, 0, 0, 0, 0, 5_000, 600_000]);
   const scenes = drawScenes(createRandom(seed, 'scenes'), activeMs, leavesOutWarehouses);
-  steps.push(...scenes);
+  steps.push(...scenes, ...drawFlood(seed, activeMs));
   steps.sort((a, b) => a.atMs - b.atMs);
   const isDateAlone = dateAheadMs === 600_000 && store.chance(0.7);
   const isPlain =

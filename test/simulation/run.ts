@@ -9,6 +9,7 @@ import { describe, Report } from './report.ts';
 import { comeToRest } from './rest.ts';
 import { checkTheEnd } from './the-end.ts';
 import { VirtualTime, WORLD } from './virtual-time.ts';
+import { checkFeedTrust } from './watch/feed-trust.ts';
 import { WrongnessMeter, type Wrongness } from './watch/wrongness.ts';
 
 export interface Outcome {
@@ -78,6 +79,7 @@ function sampleAgain(cast: Cast, wrongness: WrongnessMeter): void {
 
 function sample(cast: Cast, db: Db, wrongness: WrongnessMeter): void {
   const { plan, service } = cast;
+  checkFeedTrust(db, cast.report.fault);
   if (isAllApplied(db)) cast.isHealing = false;
   if (!cast.isHealing) cast.seen.check(db, service);
   cast.checkMoved(db);
