@@ -11,31 +11,33 @@ describe.skipIf(!hasChromium)('the page of the simulated store', () => {
   });
   afterAll(() => browser.close());
 
-  test.each([1280, 400])('shows faults and settings on the first screen, %i px wide', async (width) => {
-    const sandbox = await sandboxFor({ products: 30 });
-    const { page, complaints } = await openPage(browser, sandbox.baseUrl, {
-      viewport: { width, height: 900 },
-    });
-    for (const form of ['traffic', 'faults', 'settings']) {
-      const box = await page.locator(`#${form} > summary`).boundingBox();
-      expect(box?.y).toBeLessThan(600);
-    }
-    const overflow = await page.evaluate(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    );
-    expect(overflow).toBe(0);
-    await keepScreenshot(page, `sandbox-${width}`, 'page');
-    expect(complaints).toEqual([]);
-  });
+  test.each([1280, 400])(
+    'shows the settings for the mirror on the first screen, %i px wide',
+    async (width) => {
+      const sandbox = await sandboxFor({ products: 30 });
+      const { page, complaints } = await openPage(browser, sandbox.baseUrl, {
+        viewport: { width, height: 900 },
+      });
+      for (const id of ['connection', 'products']) {
+        const box = await page.locator(`#${id}`).boundingBox();
+        expect(box?.y).toBeLessThan(600);
+      }
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect(overflow).toBe(0);
+      await keepScreenshot(page, `sandbox-${width}`, 'page');
+      expect(complaints).toEqual([]);
+    },
+  );
 
-  test('sets a fault and changes stock without a reload', async () => {
-    const sandbox = await sandboxFor();
+  test('deletes products and changes stock without a reload', async () => {
+    const sandbox = await sandboxFor({ products: 30 });
     const { page, complaints } = await openPage(browser, sandbox.baseUrl);
-    await page.locator('#faults > summary').click();
-    await page.locator('#faults [name=loss]').fill('0.5');
-    await page.locator('#faults button').click();
-    await expect.poll(() => sandbox.network.loss).toBe(0.5);
-    expect(await page.locator('#faults').getAttribute('open')).not.toBeNull();
+    await page.locator('#products [name=delete]').click();
+    await expect
+      .poll(() => page.locator('#products p').textContent())
+      .toContain('9 products, and 21 deleted.');
 
     const { variantId, warehouseId } = levelOf(variantOf(sandbox, 'own'));
     const row = page.locator(`#stock-${variantId}-${warehouseId}`);

@@ -27,6 +27,10 @@ test.each([
   ['/stock', { variant_id: '5' }, 'either set or add is required'],
   ['/stock', { variant_id: '5', set: 1, add: 1 }, 'either set or add is required'],
   ['/stock', { variant_id: '5', set: 1 }, 'no live variant 5'],
+  ['/products', { delete: 13 }, 'there are only 12 such products'],
+  ['/products', { restore: 1 }, 'there are only 0 such products'],
+  ['/products', { delete: 1, restore: 1 }, 'either delete or restore is required'],
+  ['/products', { delete: 0 }, 'delete'],
   ['/pay', { order_id: '5' }, 'no order 5'],
   ['/cancel', { order_id: '5' }, 'no open order 5'],
   ['/cancel', { order_id: '5', extra: 1 }, 'extra'],
@@ -34,6 +38,26 @@ test.each([
   const answer = await steer(await sandboxFor(), path, body);
   expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
   expect(answer.body['error_description']).toContain(message);
+});
+
+test('deletes and restores products by number and by id', async () => {
+  const sandbox = await sandboxFor();
+  const ids = sandbox.truth.products.map(({ id }) => id);
+  const gone = () => sandbox.truth.products.filter(({ deleted }) => deleted).map(({ id }) => id);
+  const [first = '', second = ''] = ids;
+  expect((await steer(sandbox, '/products', { delete: 3 })).body).toEqual({ product_ids: ids.slice(-3) });
+  expect(gone()).toEqual(ids.slice(-3));
+  expect((await steer(sandbox, '/products', { delete: [first] })).status).toBe(200);
+  expect(gone()).toEqual([first, ...ids.slice(-3)]);
+  const refused = await steer(sandbox, '/products', { delete: [second, first] });
+  expect(refused).toMatchObject({
+    status: 400,
+    body: { error_description: `there is no such product ${first}` },
+  });
+  expect(gone()).toEqual([first, ...ids.slice(-3)]);
+  expect((await steer(sandbox, '/products', { restore: [first] })).status).toBe(200);
+  await steer(sandbox, '/products', { restore: 3 });
+  expect(gone()).toEqual([]);
 });
 
 test('POST /sandbox/faults sets the given fields and keeps the rest', async () => {

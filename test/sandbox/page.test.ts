@@ -88,6 +88,18 @@ test('sets and adds stock, and shows each webhook with its answer', async () => 
   expect(list).toMatch(/503 in \d+ ms .* 1042 → 1040 user_deducted .* 204 in \d+ ms .* → 1042 user_adjusted/);
 });
 
+test('deletes the last products and restores them', async () => {
+  const sandbox = await sandboxFor({ products: 30 });
+  const live = () => sandbox.truth.products.filter(({ deleted }) => !deleted).length;
+  expect(await submit(sandbox, '/page/products', { delete: '21' })).toContain('9 products, and 21 deleted.');
+  expect(live()).toBe(9);
+  const refused = await post(sandbox, '/page/products', { delete: '21' });
+  expect(refused.status).toBe(400);
+  expect(words(refused.text)).toContain('Nothing changed: there are only 9 such products.');
+  expect(await submit(sandbox, '/page/products', { restore: '21' })).toContain('30 products, and 0 deleted.');
+  expect(live()).toBe(30);
+});
+
 test('escapes names, addresses and what was typed', async () => {
   const { sandbox } = await withReceiver({ products: 0 });
   const name = '<script>alert(1)</script>"\'&';
@@ -103,7 +115,7 @@ test('escapes names, addresses and what was typed', async () => {
   await sandbox.network.idle();
   const pages = [
     await show(sandbox, `/?q=${encodeURIComponent(name)}&done=${encodeURIComponent(name)}`),
-    (await post(sandbox, '/page/faults', { loss: name })).text,
+    (await post(sandbox, '/page/stock', { qty: '1', how: name })).text,
   ];
   for (const page of pages) {
     expect(page).toContain('</html>');
@@ -141,9 +153,9 @@ test.each<[what: string, headers: (sandbox: Sandbox) => Headers]>([
   ],
 ])('refuses a form from %s', async (_what, headers) => {
   const sandbox = await sandboxFor();
-  const answer = await post(sandbox, '/page/traffic', { rate: '5' }, headers(sandbox));
+  const answer = await post(sandbox, '/page/lose-webhook', {}, headers(sandbox));
   expect(answer.status).toBe(403);
-  expect(sandbox.traffic.rate).toBe(0);
+  expect(sandbox.losses.recent).toEqual([]);
 });
 
 test('refuses a foreign host name on the page and the control API', async () => {

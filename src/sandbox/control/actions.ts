@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { idSchema } from '../../store-api/contract/schemas.ts';
 import type { Loss } from '../network/losses.ts';
+import { OperationError } from '../shared/errors.ts';
 import type { Store } from '../store.ts';
+import type { Product } from '../world/model.ts';
 import { faultsSchema, ms, readFaults, setFaults } from './faults.ts';
 
 interface Action<Schema extends z.ZodObject = z.ZodObject> {
@@ -15,13 +17,15 @@ interface Action<Schema extends z.ZodObject = z.ZodObject> {
 const action = <Schema extends z.ZodObject>(of: Action<Schema>): Action => of;
 
 const qty = z.int().optional();
+/** A number of products: the last ones of the catalogue. */
+const products = z.union([z.int().min(1), z.array(idSchema).min(1)]).optional();
 
 export const ACTIONS = {
   faults: action({ schema: faultsSchema, show: readFaults, run: setFaults }),
   traffic: action({
     schema: z.strictObject({
-      rate: z.number().min(0).max(10_000).describe('stock changes per second; 0 stops'),
-      structural: z.boolean().optional().describe('also add and delete products'),
+      rate: z.number().min(0).max(10_000),
+      structural: z.boolean().optional(),
     }),
     show: ({ traffic: { rate, structural } }) => ({ rate, structural }),
     run: ({ traffic }, { rate, structural = traffic.structural }) => {
@@ -31,16 +35,13 @@ export const ACTIONS = {
   }),
   settings: action({
     schema: z.strictObject({
-      webhook_url: z
-        .union([z.literal(''), z.url({ protocol: /^https?$/ })])
-        .optional()
-        .describe('webhook URL; empty for none'),
+      webhook_url: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
       events: z
         .strictObject({
-          stock_available_updated: z.boolean().optional().describe('send stock_available_updated'),
+          stock_available_updated: z.boolean().optional(),
         })
         .optional(),
-      booking_delay_ms: ms.optional().describe('from ready-to-ship to shipment, ms'),
+      booking_delay_ms: ms.optional(),
     }),
     show: ({ courier, network }) => ({
       webhook_url: network.webhookUrl ?? '',
@@ -67,6 +68,25 @@ export const ACTIONS = {
       };
     },
   }),
+  products: action({
+    schema: z
+      .strictObject({ delete: products, restore: products })
+      .refine(
+        (body) => (body.delete === undefined) !== (body.restore === undefined),
+        'either delete or restore is required',
+      ),
+    run: ({ operations, truth }, body) => {
+      const isDeletion = body.delete !== undefined;
+      const which = body.delete ?? body.restore ?? [];
+      const ids = chosen(
+        truth.products.filter(({ deleted }) => deleted !== isDeletion),
+        which,
+      );
+      const change = isDeletion ? operations.deleteProduct : operations.restoreProduct;
+      for (const id of ids) change(id);
+      return { product_ids: ids };
+    },
+  }),
   pay: action({
     schema: z.strictObject({ order_id: idSchema }),
     run: ({ orderDesk }, { order_id: id }) => {
@@ -79,6 +99,18 @@ export const ACTIONS = {
   }),
   'lose-webhook': action({ schema: z.strictObject({}), run: ({ losses }) => showLoss(losses.lose()) }),
 };
+
+/** @throws OperationError if there are too few, or one is not among them. */
+function chosen(products: readonly Product[], which: number | readonly string[]): readonly string[] {
+  const ids = products.map(({ id }) => id);
+  if (typeof which === 'number') {
+    if (which > ids.length) throw new OperationError(`there are only ${ids.length} such products`);
+    return ids.slice(-which);
+  }
+  const unknown = which.find((id) => !ids.includes(id));
+  if (unknown !== undefined) throw new OperationError(`there is no such product ${unknown}`);
+  return [...new Set(which)];
+}
 
 export function showLoss({ lost, change, revealedBy, readAtMs, productId, variant, warehouseId }: Loss) {
   return {

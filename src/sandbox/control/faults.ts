@@ -5,48 +5,45 @@ import { camelCased, snakeCased } from './names.ts';
 const probability = z.number().min(0).max(1);
 export const ms = z.int().min(0).max(3_600_000);
 const YEAR_MS = 365 * 86_400_000;
-const range = (what: string) =>
-  z
-    .strictObject({ min: ms.describe(`shortest ${what}, ms`), max: ms.describe(`longest ${what}, ms`) })
-    .refine(({ min, max }) => min <= max, 'min must not exceed max');
+const range = z
+  .strictObject({ min: ms, max: ms })
+  .refine(({ min, max }) => min <= max, 'min must not exceed max');
 
 export const faultsSchema = z
   .strictObject({
-    loss: probability.describe('webhook lost'),
-    duplicate: probability.describe('webhook sent twice'),
-    reorder: probability.describe('webhook overtaken by later ones'),
-    delay_ms: range('delay of a webhook'),
+    loss: probability,
+    duplicate: probability,
+    reorder: probability,
+    delay_ms: range,
     tail: z
       .strictObject({
-        probability: probability.describe('webhook delayed much longer'),
-        max_ms: ms.describe('by at most, ms'),
+        probability,
+        max_ms: ms,
       })
       .partial(),
-    batch_ms: ms.describe('changes share a webhook for, ms'),
-    latency_ms: range('latency of the API'),
-    slow: z
-      .strictObject({ probability: probability.describe('slow answer'), ms: ms.describe('slower by, ms') })
-      .partial(),
+    batch_ms: ms,
+    latency_ms: range,
+    slow: z.strictObject({ probability, ms }).partial(),
     stale: z
       .strictObject({
-        probability: probability.describe('stale product detail'),
-        age_ms: z.int().min(0).max(5_000).describe('age of a stale detail, ms'),
+        probability,
+        age_ms: z.int().min(0).max(5_000),
       })
       .partial(),
     fail: z
       .strictObject({
-        server_error: probability.describe('request answered 500'),
-        slow_down: probability.describe('request answered 429'),
-        retry_after_s: z.int().min(0).max(3_600).describe('Retry-After of a 429, s'),
-        invalid_token: probability.describe('request answered 401'),
-        reset: probability.describe('connection cut, nothing done'),
-        lost_answer: probability.describe('request done, then connection cut'),
+        server_error: probability,
+        slow_down: probability,
+        retry_after_s: z.int().min(0).max(3_600),
+        invalid_token: probability,
+        reset: probability,
+        lost_answer: probability,
       })
       .partial(),
-    access_denied: z.boolean().describe('orders and addresses answer 403 access_denied'),
-    quota_exceeded: z.boolean().describe('new orders answer 403 quota_exceeded'),
-    clock_offset_ms: z.int().min(-YEAR_MS).max(YEAR_MS).describe('store’s clock ahead by, ms'),
-    node_skew_ms: ms.describe('clocks of the store’s servers differ by up to, ms'),
+    access_denied: z.boolean(),
+    quota_exceeded: z.boolean(),
+    clock_offset_ms: z.int().min(-YEAR_MS).max(YEAR_MS),
+    node_skew_ms: ms,
   })
   .partial();
 

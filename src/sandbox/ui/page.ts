@@ -1,6 +1,6 @@
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
-import { html } from 'hono/html';
+import { html, raw } from 'hono/html';
 import { HTTPException } from 'hono/http-exception';
 import { pageFiles } from '../../web/files.ts';
 import { isForeignHost } from '../../web/foreign-host.ts';
@@ -12,30 +12,18 @@ import { parseFields, readBody } from '../api/request-body.ts';
 import { ACTIONS } from '../control/actions.ts';
 import { ApiError } from '../shared/errors.ts';
 import type { Store } from '../store.ts';
-import { bodyOf, fieldsView, numberIn, textIn } from './forms.ts';
 import { addressOf, stockView } from './stock-view.ts';
 import { lossesView, webhooksView } from './webhooks-view.ts';
 
 const EVERY_MS = 1_000;
 const LINKS = [
-  ['/#faults-title', 'Faults and settings'],
+  ['/#products', 'Products'],
   ['/#losses', 'Losses'],
   ['/#webhooks', 'Webhooks'],
   ['/#stock', 'Stock'],
 ] as const;
-
-const FORMS = {
-  traffic: 'Random changes',
-  faults: 'Faults (probabilities from 0 to 1)',
-  settings: 'Settings',
-} as const;
-
-/** A form as typed, and why it was refused. */
-interface Refusal {
-  readonly name: string;
-  readonly typed: URLSearchParams;
-  readonly problem: string;
-}
+/** More than the mass-removal guard lets pass at once. */
+const DELETED_AT_ONCE = 21;
 
 export const refuseForeignHost: MiddlewareHandler<ApiEnv> = async (context, next) => {
   const port = context.env.incoming.socket.localPort ?? 0;
@@ -54,7 +42,7 @@ export function createPage(store: Store): Hono<ApiEnv> {
   for (const path of ['/', '/page/*']) app.use(path, pageHeaders, refuseForeignHost, csrf());
   app.route('/', pageFiles<ApiEnv>());
 
-  const show = (context: Context<ApiEnv>, refusal?: Refusal) => {
+  const show = (context: Context<ApiEnv>, problem?: string) => {
     const query = queryOf(context);
     const page = frame({
       title: 'Simulated store',
@@ -64,30 +52,27 @@ export function createPage(store: Store): Hono<ApiEnv> {
       links: LINKS,
       at: context.req.path,
       tools: '',
-      message: messageView(context, refusal),
+      message: messageView(context, problem),
       main: html`<div class="front">
         <div>
-          <article aria-labelledby="faults-title">
-            <header><h2 id="faults-title">Faults and settings</h2></header>
-            ${formsView(store, query, refusal)} ${connection(store, new URL(context.req.url).origin)}
-          </article>
+          ${connection(store, new URL(context.req.url).origin)}
+          ${productsView(store, addressOf('/page/products', query))}
           ${lossesView(store, addressOf('/page/lose-webhook', query))} ${webhooksView(store)}
         </div>
         ${stockView(store.truth, query)}
       </div>`,
     });
-    return context.html(page, refusal === undefined ? 200 : 400);
+    return context.html(page, problem === undefined ? 200 : 400);
   };
   app.get('/', (context) => show(context));
 
   app.post('/page/:name', async (context) => {
     const typed = await readForm(context);
-    const name = context.req.param('name');
     try {
-      act(store, name, typed);
+      act(store, context.req.param('name'), typed);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      return show(context, { name, typed, problem: `${error.message}.` });
+      return show(context, `${error.message}.`);
     }
     const back = addressOf('/', queryOf(context));
     return context.redirect(`${back}${back.includes('?') ? '&' : '?'}done`, 303);
@@ -109,41 +94,33 @@ function queryOf(context: Context<ApiEnv>): string {
   return context.req.query('q')?.trim() ?? '';
 }
 
-function messageView(context: Context<ApiEnv>, refusal: Refusal | undefined): Html | '' {
-  if (refusal !== undefined)
-    return html`<p class="problem" role="alert"><b>Nothing changed:</b> ${refusal.problem}</p>`;
+function messageView(context: Context<ApiEnv>, problem: string | undefined): Html | '' {
+  if (problem !== undefined)
+    return html`<p class="problem" role="alert"><b>Nothing changed:</b> ${problem}</p>`;
   return context.req.query('done') === undefined ? '' : html`<p class="notice">Done.</p>`;
-}
-
-function formsView(store: Store, query: string, refusal: Refusal | undefined): Html[] {
-  return Object.entries(FORMS).map(([name, title]) => {
-    const { schema, show } = ACTIONS[name as keyof typeof FORMS];
-    const typed = refusal?.name === name ? refusal.typed : undefined;
-    return html`<details id="${name}" ${typed === undefined ? '' : html`open`}>
-      <summary>${title}</summary>
-      <form method="post" action="${addressOf(`/page/${name}`, query)}" data-stay>
-        ${fieldsView(schema, show?.(store) ?? {}, typed)}
-        <button>Apply</button>
-      </form>
-    </details>`;
-  });
 }
 
 /** @throws ApiError without having changed anything. */
 function act(store: Store, name: string, typed: URLSearchParams): void {
-  if (name === 'stock') {
-    const { schema, run } = ACTIONS.stock;
-    const change = {
-      variant_id: textIn(typed, 'variant_id'),
-      warehouse_id: textIn(typed, 'warehouse_id'),
-      [textIn(typed, 'how')]: numberIn(typed, 'qty'),
-    };
-    run(store, parseFields(schema, change));
-    return;
+  const number = (field: string): number | undefined =>
+    typed.has(field) ? Number(typed.get(field)?.trim() || NaN) : undefined;
+  const run = (action: keyof typeof ACTIONS, fields: object) =>
+    ACTIONS[action].run(store, parseFields(ACTIONS[action].schema, fields));
+  switch (name) {
+    case 'stock': {
+      const fields = { variant_id: typed.get('variant_id'), warehouse_id: typed.get('warehouse_id') };
+      run('stock', { ...fields, [typed.get('how') ?? '']: number('qty') });
+      return;
+    }
+    case 'products':
+      run('products', { delete: number('delete'), restore: number('restore') });
+      return;
+    case 'lose-webhook':
+      run('lose-webhook', {});
+      return;
+    default:
+      throw new ApiError(404, 'not_found', 'no such form');
   }
-  if (!Object.hasOwn(ACTIONS, name)) throw new ApiError(404, 'not_found', 'no such form');
-  const { schema, run } = ACTIONS[name as keyof typeof ACTIONS];
-  run(store, bodyOf(schema, typed));
 }
 
 /** Refuses other types than a form's, since a browser sends the origin with forms. @throws ApiError 400 */
@@ -156,12 +133,30 @@ async function readForm(context: Context<ApiEnv>): Promise<URLSearchParams> {
 }
 
 function connection({ clientId, clientSecret, webhookSecret }: Store, baseUrl: string): Html {
-  return html`<details>
-    <summary>Settings for the mirror</summary>
+  return html`<article aria-labelledby="connection-title">
+    <header><h2 id="connection-title">Settings for the mirror</h2></header>
     <pre id="connection" tabindex="0">
 SERVICE_BASE_URL=${baseUrl}
 SERVICE_CLIENT_ID=${clientId}
 SERVICE_CLIENT_SECRET=${clientSecret}
 SERVICE_WEBHOOK_SECRET=${webhookSecret}</pre>
-  </details>`;
+  </article>`;
+}
+
+function productsView({ truth }: Store, action: string): Html {
+  const deleted = truth.products.filter((product) => product.deleted).length;
+  const live = truth.products.length - deleted;
+  const button = (how: string, count: number, words: string): Html =>
+    html`<button name="${how}" value="${count}" ${count === 0 ? raw('disabled') : ''}>${words}</button>`;
+  const fewer = Math.min(DELETED_AT_ONCE, live);
+  return html`<article id="products" aria-labelledby="products-title">
+    <header><h2 id="products-title">Products</h2></header>
+    <p class="quiet">
+      ${live} products, and ${deleted} deleted. If many are deleted at once, the mirror holds their removal
+      back until you decide.
+    </p>
+    <form method="post" action="${action}" class="row" data-stay>
+      ${button('delete', fewer, `Delete the last ${fewer}`)} ${button('restore', deleted, 'Restore all')}
+    </form>
+  </article>`;
 }
