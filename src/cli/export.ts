@@ -41,7 +41,7 @@ export function createCommand(): Command {
     .option('--force', 'replace the file, once the export is complete')
     .option(
       '--spreadsheet',
-      'CSV for a spreadsheet: with a byte order mark, and an apostrophe before text that it would change',
+      'CSV for a spreadsheet: with a byte order mark, and an apostrophe before texts that it might change',
     )
     .action(async (options: ExportOptions, command: Command) => {
       const format = options.format ?? formatOf(options.output ?? '');
@@ -65,7 +65,8 @@ The columns are those of the view, and all rows show one instant. Without --form
 in TMPDIR. CSV follows RFC 4180, with a header; null is an empty field. It needs no settings of the store.
 
 A spreadsheet computes a SKU like =1+1, and shows 00123, 1E5 or an id of 19 digits as another number. For files that people
-open in one, use --spreadsheet, which puts an apostrophe before such texts and parts of texts, or import the columns as text.`,
+open in one, import the columns as text, or use --spreadsheet: it puts an apostrophe before every text that has other characters
+than letters, spaces and underscores, so before each id and most SKUs, and after each ; | tab and line break in it.`,
     examples: [
       {
         what: 'the stock for a spreadsheet',
@@ -147,23 +148,13 @@ function* jsonLines(rows: Iterable<unknown>): Generator<string> {
   for (const row of rows) yield `${JSON.stringify(row)}\n`;
 }
 
-const FORMULA = /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/u;
-/** Numbers, dates and times, except whole numbers of at most 15 digits, which are shown as they are. */
-const NUMBER = /^(?!(?:0|[1-9]\d{0,14})$)(?=.*\d)[\d\s.,:/e+%()\p{Sc}-]+$/iu;
-const MONTH =
-  'jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?';
-const DATE = new RegExp(`^(?=.*\\d)\\d{0,2}[\\s/.-]*(?:${MONTH})[\\s/.,-]*[\\d\\s,/.-]*$`, 'i');
-const TRUTH = /^(?:true|false)$/i;
-
-const isChanged = (text: string): boolean =>
-  [FORMULA, NUMBER, DATE, TRUTH].some((pattern) => pattern.test(text));
-
-/** Where the list separator is a semicolon, a spreadsheet splits a text there, and at line breaks inside quotes. */
-const FORMULA_INSIDE = /([;\t\r\n|][\s\p{Cc}]*)(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/gu;
+/** No spreadsheet takes it for a formula, a number, a date or a time. */
+const HARMLESS = /^[\p{L}\p{M}_ ]*$/u;
+/** A spreadsheet whose list separator is a semicolon splits a text here, also inside quotes. */
+const MAY_SPLIT = /[;\t\r\n|]/g;
 
 function forSpreadsheet(text: string): string {
-  const whole = text.replaceAll(FORMULA_INSIDE, "$1'");
-  return isChanged(text) ? `'${whole}` : whole;
+  return HARMLESS.test(text) ? text : `'${text.replaceAll(MAY_SPLIT, "$&'")}`;
 }
 
 export function csvOptions({ spreadsheet = false }: { readonly spreadsheet?: boolean }): Options {
