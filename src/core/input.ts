@@ -128,7 +128,7 @@ export interface MissedInput extends InputBase {
   readonly variantIds: readonly string[] | null;
 }
 
-/** A scan of the whole catalogue, begun at `sentAtMs`, did not find these variants. */
+/** A complete list that began at `sentAtMs` or later, and reads of every product since then, did not show these variants. */
 export interface LookupMissedInput extends InputBase {
   readonly kind: 'lookup_missed';
   readonly sentAtMs: number;

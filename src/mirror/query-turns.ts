@@ -13,7 +13,6 @@ const OWN: ReadonlySet<QueryName> = new Set<QueryName>([
   'runAfterBarrier',
   'runById',
   'runningRuns',
-  'searchedInVain',
   'searchFacts',
   'stateFacts',
   'unreadSince',

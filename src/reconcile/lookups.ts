@@ -11,7 +11,6 @@ import type { ReadingDeps } from './product-reader.ts';
 interface LookupDeps extends ReadingDeps {
   /** Begins to list the whole catalogue, reading only products that the mirror does not know. */
   readonly beginSearch: () => Promise<unknown>;
-  readonly beginReadOfAll: () => Promise<unknown>;
 }
 
 const PAGE_EVERY_MS = 60_000;
@@ -19,38 +18,25 @@ const PAGE_EVERY_MS = 60_000;
 const PAGE_READS_MS = 60_000;
 /** Lists cost no more than one page of them in this time: 100,000 products are listed once an hour. */
 const LISTED_PAGE_EVERY_MS = 3_600;
-const READ_ALL_EVERY_MS = 24 * 60 * 60_000;
 const AFTER_FAILURE_MS = 5_000;
 
 /**
- * `page`: the products edited last. `list`: products that the mirror does not
- * know. `all`: every product. `conclude`: variants that no product has shown.
+ * `page`: the products edited last. `list`: products that the mirror does not know. `missed`: variants that no product
+ * has shown. Scheduled reads show every product.
  */
-type Step = 'page' | 'list' | 'all' | 'conclude';
+type Step = 'page' | 'list' | 'missed';
 
 /** Decides for all unknown variants together, so that many of them cost no more than one. */
 export function nextStep(
   facts: SearchFacts,
   { nowMs, pagedFromMs }: { readonly nowMs: number; readonly pagedFromMs: number },
 ): Step | null {
-  if (facts.hasConclusion) return 'conclude';
-  const isPaged = facts.isPageRead || nowMs >= pagedFromMs + PAGE_READS_MS;
-  const isListDue = facts.isConfirming || nowMs >= facts.searchedAtMs + listPauseMs(facts.products);
   const { firstUnlistedMs } = facts;
-  if (
-    firstUnlistedMs !== null &&
-    firstUnlistedMs <= pagedFromMs &&
-    isPaged &&
-    isListDue &&
-    !facts.isListing
-  ) {
-    return 'list';
-  }
+  if (facts.missed.length > 0) return 'missed';
   if (facts.latestMs > pagedFromMs && nowMs >= pagedFromMs + PAGE_EVERY_MS) return 'page';
-  // Scheduled reads show every product sooner, unless they are off or too slow.
-  const isListed = facts.earliestMs <= facts.listedFromMs;
-  const waitsSinceMs = Math.max(facts.earliestMs, facts.readAllFromMs);
-  return isListed && nowMs >= waitsSinceMs + READ_ALL_EVERY_MS ? 'all' : null;
+  const isUnlisted = firstUnlistedMs !== null && nowMs >= firstUnlistedMs + PAGE_READS_MS;
+  const isListDue = !facts.isListing && nowMs >= facts.searchedAtMs + listPauseMs(facts.products);
+  return isUnlisted && isListDue ? 'list' : null;
 }
 
 function listPauseMs(products: number): number {
@@ -97,11 +83,8 @@ export class Lookups {
         case 'list':
           await this.#deps.beginSearch();
           break;
-        case 'all':
-          await this.#deps.beginReadOfAll();
-          break;
-        case 'conclude':
-          await this.#conclude(facts);
+        case 'missed':
+          await this.#miss(facts);
           break;
       }
     } catch (error) {
@@ -130,17 +113,13 @@ export class Lookups {
     this.#pagedFromMs = fromMs;
   }
 
-  async #conclude({ listedFromMs, oldestReadMs }: SearchFacts): Promise<void> {
+  async #miss({ missed, sweptFromMs }: SearchFacts): Promise<void> {
     const { databases, now } = this.#deps;
-    const { missed, missedAgain } = await databases.reader.ask('searchedInVain', {
-      listedFromMs,
-      oldestReadMs,
+    await databases.writer.append({
+      kind: 'lookup_missed',
+      atMs: now(),
+      sentAtMs: sweptFromMs,
+      variantIds: missed,
     });
-    const note = async (variantIds: readonly string[], sentAtMs: number): Promise<void> => {
-      if (variantIds.length === 0) return;
-      await databases.writer.append({ kind: 'lookup_missed', atMs: now(), sentAtMs, variantIds });
-    };
-    await note(missed, Math.min(listedFromMs, oldestReadMs));
-    await note(missedAgain, listedFromMs);
   }
 }

@@ -82,7 +82,6 @@ export class Reconciler {
         ...deps,
         throttle: this.#throttle,
         beginSearch: () => this.#beginScan('search'),
-        beginReadOfAll: () => this.#beginScan('scheduled'),
       },
       this.#stop.signal,
     );

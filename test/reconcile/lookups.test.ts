@@ -20,17 +20,13 @@ const NOW = Date.UTC(2026, 5, 1);
 describe('the next step', () => {
   const DONE: SearchFacts = {
     products: 100_000,
-    earliestMs: NOW - MINUTE,
     latestMs: NOW - MINUTE,
     firstUnlistedMs: null,
     listedFromMs: NOW,
     searchedAtMs: NOW,
-    readAllFromMs: NOW - 48 * HOUR,
-    oldestReadMs: NOW - HOUR,
     isListing: false,
-    isPageRead: true,
-    isConfirming: false,
-    hasConclusion: false,
+    sweptFromMs: NOW - HOUR,
+    missed: [],
   };
   const UNLISTED = { ...DONE, firstUnlistedMs: NOW - MINUTE, listedFromMs: 0, searchedAtMs: 0 };
 
@@ -40,8 +36,12 @@ describe('the next step', () => {
     ['is no page for variants that were named before it', {}, NOW - MINUTE, null],
     ['is the list if the page did not help', UNLISTED, NOW - MINUTE, 'list'],
     ['is the page before the list', UNLISTED, NOW - 2 * MINUTE, 'page'],
-    ['waits for the reads of the page', { ...UNLISTED, isPageRead: false }, NOW - MINUTE + 1, null],
-    ['waits for them for a minute', { ...UNLISTED, isPageRead: false }, NOW - MINUTE, 'list'],
+    [
+      'waits a minute for the reads of the page',
+      { ...UNLISTED, firstUnlistedMs: NOW - MINUTE + 1 },
+      NOW - MINUTE,
+      null,
+    ],
     ['is no second list at once', { ...UNLISTED, isListing: true }, NOW - MINUTE, null],
     ['is no further list within an hour', { ...UNLISTED, searchedAtMs: NOW - HOUR + 1 }, NOW - MINUTE, null],
     ['is a further list after an hour', { ...UNLISTED, searchedAtMs: NOW - HOUR }, NOW - MINUTE, 'list'],
@@ -57,15 +57,7 @@ describe('the next step', () => {
       NOW - MINUTE,
       null,
     ],
-    [
-      'is a list that confirms the first',
-      { ...UNLISTED, isConfirming: true, searchedAtMs: NOW },
-      NOW,
-      'list',
-    ],
-    ['concludes as soon as it can', { ...UNLISTED, hasConclusion: true }, 0, 'conclude'],
-    ['is to read all after a day', { earliestMs: NOW - 24 * HOUR }, NOW, 'all'],
-    ['reads all at most once a day', { earliestMs: NOW - 24 * HOUR, readAllFromMs: NOW - HOUR }, NOW, null],
+    ['notes variants that no product has shown', { ...UNLISTED, missed: ['100'] }, 0, 'missed'],
   ])('%s', (_, over, pagedFromMs, step) => {
     expect(nextStep({ ...DONE, ...over }, { nowMs: NOW, pagedFromMs })).toBe(step);
   });
@@ -180,12 +172,17 @@ test('finds a product that changes its place in the list between two pages', asy
   expect(variant(variantOf(moving))).toMatchObject({ product: moving, gone: null });
 });
 
-test('gives up variants without a product after two lists, for all of them together', async () => {
+test('gives up variants without a product after two sweeps, for all of them together', async () => {
   const ids = productIds(250);
-  const { eventually, name, variant, runs, lists, reads, readAllBySchedule } = await setUp(ids, ids);
+  const { eventually, pass, name, variant, runs, lists, reads, readAllBySchedule } = await setUp(ids, ids);
   const archived = ['999997', '999998', '999999'];
   for (const id of archived) await name(id);
   await eventually(() => runs().length === 1, { what: 'the first list' });
+  readAllBySchedule();
+  await eventually(() => archived.every((id) => present(variant(id)).missing !== null), { what: 'missed' });
+  await eventually(() => runs().length === 2, { what: 'the second list' });
+  await pass(MINUTE);
+  expect(archived.map((id) => variant(id)?.gone)).toEqual([null, null, null]);
   readAllBySchedule();
   await eventually(() => archived.every((id) => present(variant(id)).gone !== null), { what: 'given up' });
   expect(runs()).toEqual(['search', 'search']);
@@ -210,21 +207,6 @@ test('searches a large list again for later variants at most once an hour', asyn
   await name('999999');
   await eventually(() => searchedAtMs.length > 0, { what: 'the second search' });
   expect(present(searchedAtMs[0]) - namedAtMs).toBeGreaterThan(MINUTE);
-});
-
-test('reads every product a day later if no schedule does', async () => {
-  const ids = productIds(120);
-  const { eventually, now, name, pass, runs, databases, variant } = await setUp(ids, ids);
-  await name('999999');
-  await eventually(() => runs().length === 1, { what: 'the list' });
-  await pass(10_000);
-  expect(runs()).toEqual(['search']);
-  const yesterdayMs = now() - 24 * HOUR;
-  databases.change('UPDATE variants SET lookup_at_ms = ?, event_at_ms = ?', yesterdayMs, yesterdayMs);
-  databases.change('UPDATE products SET read_at_ms = ?', yesterdayMs - 1);
-  databases.change('UPDATE runs SET started_at_ms = ? WHERE kind = ?', yesterdayMs, 'initial');
-  await eventually(() => present(variant('999999')).gone !== null, { what: 'given up' });
-  expect(runs()).toEqual(['search', 'scheduled', 'search']);
 });
 
 test('does not delay later searches after one whose result could not be recorded', async () => {

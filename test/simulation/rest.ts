@@ -3,7 +3,7 @@ import type { Db } from '../../src/sqlite/open.ts';
 import type { Cast } from './cast.ts';
 import { differences } from './comparison.ts';
 import { aliveAtMs, heldRemovals, isParked, isResyncing, shownState } from './observer.ts';
-import { isSettled, openWork } from './watch/open-work.ts';
+import { isSettled, openWork, searchedVariants } from './watch/open-work.ts';
 
 /** After the last trouble the mirror may take this long to be at rest. */
 export const REST_WITHIN_MS = 30 * 60_000;
@@ -12,8 +12,8 @@ const LONGEST_BLOCK_MS = 15 * 60_000;
 /** A little more than the longest pause between two reads for a conflict. */
 const REST_UNAIDED_WITHIN_MS = 20 * 60_000;
 /**
- * A variant that the store does not have is given up only after a read of every product, which the schedule has a bound
- * for, or a day if it is off. Its search is not awaited for longer than this.
+ * A variant that the store does not have is given up only after two reads of every product, which the schedule has a
+ * bound for. Its search is not awaited for longer than this.
  */
 const VAIN_SEARCHES_WITHIN_MS = 5 * 60_000;
 const LAST_WEBHOOK_WITHIN_MS = 3 * 3_600_000;
@@ -21,6 +21,7 @@ const LONGEST_SLEEP_MS = 3 * 3_600_000;
 const START_WITHIN_MS = 120_000;
 const STREAM_WITHIN_MS = 600_000;
 const STAYS_MS = 45_000;
+const MOST_SWEEPS = 4;
 const EVERY_MS = 1_000;
 
 export async function comeToRest(cast: Cast): Promise<void> {
@@ -40,17 +41,34 @@ export async function comeToRest(cast: Cast): Promise<void> {
   cast.calls.released();
   if ((whenOpen(cast, heldRemovals) ?? 0) > 0) report.count('the guard held');
   cast.guard.allow();
-  if (await resync(cast)) {
-    report.count('a resync joined an earlier one');
-    const isOver = (): boolean => whenOpen(cast, isResyncing) === false;
-    await waiting.until('the earlier run to end', REST_WITHIN_MS, isOver, EVERY_MS);
-    await resync(cast);
+  await sweep(cast);
+  for (let sweeps = 1; sweeps < MOST_SWEEPS && isSearching(cast); sweeps += 1) {
+    await waiting.pass(STAYS_MS);
+    await sweep(cast);
   }
   const isAtRest = await waiting.happens(REST_WITHIN_MS, () => unrest(cast) === null, EVERY_MS);
   if (!isAtRest) report.fault(`never at rest: ${unrest(cast)}`);
   await waiting.pass(STAYS_MS);
   const after = unrest(cast);
   if (after !== null && !report.hasFault) report.fault(`at rest, and then not: ${after}`);
+}
+
+/** Reads everything. A variant that the store does not have is given up after two sweeps, and further ones if it was named. */
+async function sweep(cast: Cast): Promise<void> {
+  const { report, waiting, service } = cast;
+  if (await resync(cast)) {
+    report.count('a resync joined an earlier one');
+    const isOver = (): boolean => whenOpen(cast, isResyncing) === false;
+    await waiting.until('the earlier run to end', REST_WITHIN_MS, isOver, EVERY_MS);
+    await resync(cast);
+  }
+  const isInStore = (variantId: string): boolean => service.truth.variant(variantId) !== undefined;
+  const isOver = (): boolean => whenOpen(cast, (db) => openWork(db, isInStore) === null) === true;
+  await waiting.happens(REST_WITHIN_MS, isOver, EVERY_MS);
+}
+
+function isSearching(cast: Cast): boolean {
+  return whenOpen(cast, (db) => searchedVariants(db).length > 0) === true;
 }
 
 async function settleWebhooks(cast: Cast): Promise<void> {

@@ -24,7 +24,6 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
     variant,
     level,
     gaps: () => tables.gapsOf(variantId).filter((gap) => gap.warehouseId === warehouseId),
-    levels: () => tables.stockLevelsOf(variantId),
   };
   const verdict = judgeChange(rows, change, input);
   work.report({ kind: 'change', branch: verdict.branch, variantId, warehouseId });

@@ -1,8 +1,8 @@
 /** Turns rows into tombstones, and gives up variants that no search has found. */
 import type { LookupMissedInput } from '../input.ts';
 import { EARLIEST_MS, REMOVAL_CONFIRM_MS, REPLICA_LAG_MS } from '../limits.ts';
-import { isNamedSince, judgeAbsence } from '../merge/judge-absence.ts';
-import type { ReadContext } from '../merge/merge-read.ts';
+import { isNamedSince } from '../merge/judge-absence.ts';
+import { isConcurrent, type ReadContext } from '../merge/merge-read.ts';
 import type { StockLevel, Variant } from '../model.ts';
 import { assertInvariant } from './invariant.ts';
 import { renumberLevels, writeLevel } from './rows.ts';
@@ -98,38 +98,33 @@ export function removeLevel(
   });
 }
 
+/**
+ * Two sweeps of the store that show a variant nowhere remove it. A sweep is a list of the whole catalogue and a
+ * read of every product; one that began before the variant was last named proves nothing.
+ */
 export function applyLookupMissed(work: UnitOfWork, input: LookupMissedInput): void {
-  const read: ReadContext = {
+  const sweep: ReadContext = {
     sentAtMs: input.sentAtMs,
     loMs: EARLIEST_MS,
-    // A search has no window.
+    // A sweep has no window.
     hiMs: EARLIEST_MS,
     superseded: false,
     overlaps: false,
   };
   for (const variantId of input.variantIds) {
     const variant = work.tables.variant(variantId);
-    if (variant === undefined || variant.lookupAtMs === null) continue;
-    const verdict = judgeAbsence(variant, read);
-    switch (verdict.kind) {
-      case 'contested':
-        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: input.atMs + REPLICA_LAG_MS });
-        break;
-      case 'sighted':
-        work.tables.putVariant({
-          ...variant,
-          missingAtMs: verdict.missingAtMs,
-          lookupAtMs: verdict.confirmAtMs,
-        });
-        break;
-      case 'confirmed':
-        // Already removed; a later change named it, and no product has it.
-        if (variant.goneAtMs === null) {
-          assertSighted(variant, read);
-          removeVariant(work, variant, read);
-          break;
-        }
-        work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
+    if (variant === undefined || variant.lookupAtMs === null || variant.lookupAtMs > sweep.sentAtMs) continue;
+    if (isConcurrent(variant, sweep)) {
+      work.tables.putVariant({ ...variant, lookupAtMs: variant.eventAtMs + REPLICA_LAG_MS });
+    } else if (variant.missingAtMs === null) {
+      const lookupAtMs = Math.max(input.atMs, sweep.sentAtMs + REMOVAL_CONFIRM_MS);
+      work.tables.putVariant({ ...variant, missingAtMs: sweep.sentAtMs, lookupAtMs });
+    } else if (variant.goneAtMs === null) {
+      assertSighted(variant, sweep);
+      removeVariant(work, variant, sweep);
+    } else {
+      // Already removed; a later change named it, and no product has it.
+      work.tables.putVariant({ ...variant, missingAtMs: null, lookupAtMs: null });
     }
   }
 }

@@ -5,7 +5,7 @@ import { DATE_CONTRADICTIONS, EARLIEST_MS } from '../limits.ts';
 import type { Change, MirrorStateRow } from '../model.ts';
 import type { Reason } from '../reasons.ts';
 import { isConflict, mergeRequests, pauseEndsAtMs } from '../merge/read-request.ts';
-import { unmappedVariant } from '../merge/unknown.ts';
+import { searchFor, unmappedVariant } from '../merge/unknown.ts';
 import type { Tables } from './tables.ts';
 
 export class UnitOfWork {
@@ -69,12 +69,11 @@ export class UnitOfWork {
   /** Like `requestRead`; if the variant's product is unknown, the catalogue is searched. */
   requestVariantRead(variantId: string, reason: Reason): void {
     const variant = this.tables.variant(variantId) ?? unmappedVariant(variantId, null);
-    const isSearched = variant.productId === null && variant.lookupAtMs === null;
     // The touch keeps a read under way from meeting the request, while it may still map the variant.
     this.tables.putVariant({
       ...variant,
       eventAtMs: Math.max(variant.eventAtMs, this.input.atMs),
-      lookupAtMs: isSearched ? this.input.atMs : variant.lookupAtMs,
+      ...searchFor(variant, this.input.atMs),
     });
     if (variant.productId !== null) this.requestRead(variant.productId, reason);
   }

@@ -1,7 +1,7 @@
 import type { StockChange } from '../input.ts';
-import { EARLIEST_MS, MOVED_LOOKUP_MS } from '../limits.ts';
+import { EARLIEST_MS } from '../limits.ts';
 import type { Gap, MirrorStateRow, StockLevel, Variant } from '../model.ts';
-import type { ChangeBranch, ChangeContext, DeliveryTiming } from './change-outcome.ts';
+import type { ChangeBranch, DeliveryTiming } from './change-outcome.ts';
 import {
   isAhead,
   isFutureDated,
@@ -12,8 +12,8 @@ import {
 } from './clock-bounds.ts';
 import { isOutOfOrder, judgeGap, observeLateness, type GapDoubt, type GapVerdict } from './judge-gap.ts';
 import { mergeChange } from './merge-change.ts';
-import { hasMoved } from './tombstone.ts';
 import { isInTotal, isTotalOnly, leavesLevelOpen, mayBeInTotal } from './unlisted-levels.ts';
+import { searchFor } from './unknown.ts';
 
 /** The reasons to read the variant's product. */
 export type Doubt =
@@ -34,8 +34,6 @@ interface ChangedRows {
   readonly variant: Variant;
   /** The open gaps of the level, read only if the change concerns them. */
   readonly gaps: () => readonly Gap[];
-  /** All levels of the variant, read only if it is removed. */
-  readonly levels: () => readonly StockLevel[];
 }
 
 export interface ChangeVerdict {
@@ -93,6 +91,8 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
   if (isOpen && (outcome.gap !== null || branch === '3 duplicate')) doubts.push('level open');
   if (gap.kind === 'doubtful') doubts.push(gap.doubt);
 
+  // A change that the last read saw says nothing about where the variant is now.
+  const isSought = doubts.length > 0 || variant.lookupAtMs !== null;
   // This branch keeps the quantity that the read showed.
   const isWeighed = branch === '4a seen by the read' && !ahead;
   return {
@@ -101,12 +101,7 @@ export function judgeChange(rows: ChangedRows, change: StockChange, timing: Deli
     variant: {
       ...variant,
       eventAtMs: Math.max(variant.eventAtMs, atMs),
-      lookupAtMs: judgeLookup(rows, change, {
-        atMs,
-        futureDated,
-        ahead,
-        isDoubted: doubts.length > 0,
-      }),
+      ...(isSought ? searchFor(variant, atMs) : {}),
       availableQty: total === null ? variant.availableQty : total.newQty,
       asOfMs: total === null ? variant.asOfMs : outcome.level.asOfMs,
     },
@@ -149,17 +144,6 @@ function judgeTotalMove(
   if (moveQty === 0) return null;
   const isExplained = moveQty === after.qty - (shown?.qty ?? 0);
   return { oldQty: total, newQty: total + moveQty, isExplained };
-}
-
-/** @returns when to search the catalogue for the variant; null if no search is needed. */
-function judgeLookup(
-  { variant, levels }: ChangedRows,
-  change: StockChange,
-  context: Pick<ChangeContext, 'atMs' | 'futureDated' | 'ahead'> & { readonly isDoubted: boolean },
-): number | null {
-  if (variant.lookupAtMs !== null) return variant.lookupAtMs;
-  if (context.isDoubted && variant.productId === null) return context.atMs;
-  return hasMoved(variant, levels, change, context) ? context.atMs + MOVED_LOOKUP_MS : null;
 }
 
 /** The doubts ask for a read of the variant's product; a variant without one is searched for instead. */

@@ -1,4 +1,4 @@
-import { EARLIEST_MS } from '../limits.ts';
+import { EARLIEST_MS, MOVED_LOOKUP_MS } from '../limits.ts';
 import type { StockLevel, Product, Variant } from '../model.ts';
 
 export function blankLevel(variantId: string, warehouseId: string): StockLevel {
@@ -66,4 +66,17 @@ export function unreadProduct(productId: string): Product {
     hasBundle: false,
     conflictReads: 0,
   };
+}
+
+/**
+ * Decides the search for a variant that something newer than its last read has named: one without a product
+ * may be anywhere, and a removed one lives, perhaps in another product. A search that has missed it begins again.
+ */
+export function searchFor(variant: Variant, atMs: number): Pick<Variant, 'lookupAtMs' | 'missingAtMs'> {
+  const { productId, goneAtMs, lookupAtMs, missingAtMs } = variant;
+  if (lookupAtMs !== null) {
+    return missingAtMs === null ? { lookupAtMs, missingAtMs } : { lookupAtMs: atMs, missingAtMs: null };
+  }
+  if (productId === null) return { lookupAtMs: atMs, missingAtMs: null };
+  return { lookupAtMs: goneAtMs === null ? null : atMs + MOVED_LOOKUP_MS, missingAtMs };
 }

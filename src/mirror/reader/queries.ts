@@ -10,7 +10,7 @@ export { findStock, stockFacets } from '../queries/page/stock.ts';
 export { absentProducts, notMirrored, unreadSince } from '../queries/listed-products.ts';
 export { areBundlesDue, nextReads, verificationCounts } from '../queries/queue.ts';
 export { catalogueOutlook, latestRuns, runAfterBarrier, runById, runningRuns } from '../queries/runs.ts';
-export { searchedInVain, searchFacts } from '../queries/searches.ts';
+export { searchFacts } from '../queries/searches.ts';
 export { knownVariants, stateFacts } from '../queries/state-facts.ts';
 export { failureOf, lag, liveCounts, stateSample, status } from '../queries/status.ts';
 export { trust } from '../queries/trust.ts';

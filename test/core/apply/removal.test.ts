@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { MOVED_LOOKUP_MS } from '../../../src/core/limits.ts';
 import { present } from '../../shared/present.ts';
 import {
   T0,
@@ -156,12 +157,12 @@ test('a row that was removed before its product or variant is not removed again 
   expect(mirror.tables.variant('101')?.goneAtMs).toBe(goneAtMs);
 });
 
-test('reads the old product for a change that may be older than the removal, and searches for nothing', () => {
+test('reads the old product for a change that may be older than the removal, and then searches', () => {
   const mirror = mirrorAfterRead(WHOLE);
   for (const sentAtMs of [FIRST, SECOND]) mirror.read(WITHOUT_VARIANT, { sentAtMs });
   mirror.deliver(SECOND + S, change({ variantId: '101', old: 7, new: 8, updateTimeMs: SECOND + 900 }));
   expect(mirror.reason()).toBe('conflict');
-  expect(mirror.tables.variant('101')?.lookupAtMs).toBeNull();
+  expect(mirror.tables.variant('101')?.lookupAtMs).toBe(SECOND + S + MOVED_LOOKUP_MS);
 });
 
 test('does not restore a touched tombstone by a read of a lagging replica', () => {

@@ -35,7 +35,7 @@ test('a list without a lookup requests only new and removed products', () => {
   expect(mirror.tables.product('20')).toMatchObject({ name: null, detailJson: null });
 });
 
-test('becomes a tombstone after two misses 30 s apart', () => {
+test('becomes a tombstone after two sweeps 30 s apart', () => {
   const mirror = unmapped();
   missed(mirror, T0 + 2 * S);
   expect(mirror.tables.variant('100')).toMatchObject({
@@ -71,10 +71,23 @@ test('a miss of a variant that was found meanwhile, or that is not known at all,
   expect(mirror.tables.variant('999')).toBeUndefined();
 });
 
-test('ignores the miss of a scan that began less than 2 s after its last delivery', () => {
+test('ignores a sweep that began less than 2 s after its last delivery', () => {
   const mirror = unmapped();
   missed(mirror, T0 + 2 * S - 1);
-  expect(mirror.tables.variant('100')).toMatchObject({ missingAtMs: null, lookupAtMs: T0 + 4_499 });
+  expect(mirror.tables.variant('100')).toMatchObject({ missingAtMs: null, lookupAtMs: T0 + 2 * S });
+});
+
+test('begins its search again if a change names it between two sweeps', () => {
+  const mirror = unmapped();
+  missed(mirror, T0 + 2 * S);
+  mirror.deliver(T0 + 20 * S, change({ old: 4, new: 3, updateTimeMs: T0 + 20 * S }));
+  expect(mirror.tables.variant('100')).toMatchObject({ missingAtMs: null, lookupAtMs: T0 + 20 * S });
+  missed(mirror, T0 + 60 * S);
+  expect(mirror.qty()).toBe(3);
+  missed(mirror, T0 + 90 * S - 1);
+  expect(mirror.qty()).toBe(3);
+  missed(mirror, T0 + 90 * S);
+  expect(mirror.qty()).toBeNull();
 });
 
 test('is looked up again after a delivery for its tombstone', () => {

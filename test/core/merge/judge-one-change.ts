@@ -20,8 +20,6 @@ export const variant = (over: Partial<Variant> = {}): Variant => ({
 export interface Known {
   readonly state?: Partial<MirrorStateRow>;
   readonly level?: StockLevel | undefined;
-  /** All levels of the variant: `level` alone if they are left out. */
-  readonly levels?: readonly StockLevel[];
   readonly variant?: Variant;
   readonly gaps?: readonly Gap[];
 }
@@ -34,7 +32,6 @@ export function judge(known: Known, delivered: StockChange): ChangeVerdict {
       level,
       variant: known.variant ?? variant(),
       gaps: () => known.gaps ?? [],
-      levels: () => known.levels ?? (level === undefined ? [] : [level]),
     },
     delivered,
     { inboxSeq: INBOX_SEQ, atMs: AT },

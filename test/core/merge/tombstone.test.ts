@@ -33,31 +33,40 @@ test.each<[rule: string, known: Known, delivered: StockChange, lookupAtMs: numbe
     'removed, after a change in the window of the read',
     { variant: removed, level: gone },
     change({ old: 5, new: 4, updateTimeMs: T0 + 2_000 }),
+    AT + MOVED_LOOKUP_MS,
+  ],
+  [
+    'removed, after a change that the read saw',
+    { variant: removed, level: gone },
+    change({ old: 5, new: 4, updateTimeMs: T0 - 1 }),
     null,
   ],
   [
-    'removed, after a change of a new warehouse in the window of the latest read',
-    {
-      variant: removed,
-      level: undefined,
-      levels: [
-        { ...gone, warehouseId: '2' },
-        { ...gone, warehouseId: '3', readHiMs: AT },
-      ],
-    },
+    'removed, after a change of a new warehouse',
+    { variant: removed, level: undefined },
     next,
-    null,
+    AT + MOVED_LOOKUP_MS,
   ],
   [
     'removed, after a change stamped ahead',
     { state: sameClocks, variant: removed, level: gone },
     stampedAhead,
-    null,
+    AT + MOVED_LOOKUP_MS,
   ],
-  ['removed, after a future-dated change', { variant: removed, level: gone }, futureDated, null],
+  [
+    'removed, after a future-dated change',
+    { variant: removed, level: gone },
+    futureDated,
+    AT + MOVED_LOOKUP_MS,
+  ],
   ['of which one level was removed, after a newer change', { level: gone }, next, null],
 ])('a variant %s is searched for at %s', (_, known, delivered, lookupAtMs) => {
   expect(judge(known, delivered).variant).toMatchObject({ lookupAtMs, eventAtMs: AT });
+});
+
+test('a search that has missed the variant once begins again with the next change', () => {
+  const missed = variant({ productId: null, lookupAtMs: T0 + 90_000, missingAtMs: T0 });
+  expect(judge({ variant: missed }, next).variant).toMatchObject({ lookupAtMs: AT, missingAtMs: null });
 });
 
 test.each<[which: string, known: Variant]>([

@@ -25,7 +25,6 @@ function judge(known: Variant, level: StockLevel | undefined, delivered: StockCh
       level,
       variant: known,
       gaps: () => [],
-      levels: () => [],
     },
     delivered,
     { inboxSeq: 7, atMs: AT },

@@ -82,7 +82,6 @@ test.each<[string, (db: Db) => unknown]>([
   ['verificationCounts', (db) => queries.verificationCounts(db, { readBeforeMs: T0 })],
   ['areBundlesDue', (db) => queries.areBundlesDue(db, { nowMs: T0 })],
   ['searchFacts', (db) => queries.searchFacts(db, { nowMs: T0 + 10 })],
-  ['searchedInVain', (db) => queries.searchedInVain(db, { listedFromMs: T0, oldestReadMs: T0 })],
   ['remainingOf', (db) => prepareRemaining(db)(LEFT)],
   ['driftBefore', (db) => queries.driftBefore(db, { before: 9, reasons: ['gap', 'derived'], limit: 5 })],
   ['unreadSince', (db) => queries.unreadSince(db, { productIds: ['1'], sinceMs: T0 })],

@@ -157,7 +157,7 @@ export class Delivered {
     >(
       db,
       `SELECT v.variant_id AS variantId, v.product_id AS productId, max(c.event_at_ms) AS namedAtMs,
-         max(c.event_time_ms) > max(c.read_hi_ms) AS isNewer
+         max(c.event_time_ms) >= max(c.read_lo_ms) AS isNewer
        FROM variants v JOIN stock_levels c ON c.variant_id = v.variant_id
        WHERE v.gone_at_ms IS NOT NULL AND v.product_id IS NOT NULL AND v.lookup_at_ms IS NULL
          AND NOT EXISTS (SELECT 1 FROM due_reads o WHERE o.product_id = v.product_id) GROUP BY v.variant_id`,

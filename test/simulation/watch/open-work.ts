@@ -16,24 +16,27 @@ export function isSettled(db: Db, isAwaited: (variantId: string) => boolean): bo
        OR EXISTS (SELECT 1 FROM runs WHERE state = 'running')
        OR EXISTS (SELECT 1 FROM mirror_state WHERE ${CHORE_SOON})`,
   ).pluck();
-  const searched = prepared<[], string>(
-    db,
-    'SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL',
-  ).pluck();
-  return pending.get() === 0 && !searched.all().some(isAwaited);
+  return pending.get() === 0 && !searchedVariants(db).some(isAwaited);
 }
 
-export function openWork(db: Db): string | null {
+export function searchedVariants(db: Db): string[] {
+  return prepared<[], string>(db, 'SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL')
+    .pluck()
+    .all();
+}
+
+/** @param isAwaited as in `isSettled`. */
+export function openWork(db: Db, isAwaited: (variantId: string) => boolean = () => true): string | null {
   const texts = (sql: string): string[] => prepared<[], string>(db, sql).pluck().all();
   const open = {
     readRequests: texts(`SELECT product_id || ' ' || reason FROM due_reads WHERE is_suspect = 1`),
     gaps: texts(`SELECT variant_id || '/' || warehouse_id FROM gaps`),
-    lookups: texts('SELECT variant_id FROM variants WHERE lookup_at_ms IS NOT NULL'),
+    lookups: searchedVariants(db).filter(isAwaited),
     runs: texts(`SELECT id || ' ' || kind FROM runs WHERE state = 'running' AND kind <> 'scheduled'`),
     chores: texts(`SELECT 'due' FROM mirror_state WHERE ${CHORE_SOON}`),
     suspects: texts(
       `SELECT s.variant_id || '/' || s.warehouse_id FROM mirror_stock s JOIN stock_levels c USING (variant_id, warehouse_id)
-       WHERE s.suspect = 1 AND c.unexplained_at_ms IS NULL`,
+       WHERE s.suspect = 1 AND s.product_id IS NOT NULL AND c.unexplained_at_ms IS NULL`,
     ),
   };
   const left = Object.entries(open).filter(([, found]) => found.length > 0);
