@@ -1,6 +1,5 @@
 /** Processor time that trust adds to SQL queries, and that queries of the program need, in a large mirror. */
 import { findStock, stockFacets } from '../../src/mirror/queries/page/stock.ts';
-import { verificationCounts } from '../../src/mirror/queries/queue.ts';
 import { stockRows } from '../../src/mirror/queries/stock.ts';
 import { trust } from '../../src/mirror/queries/trust.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
@@ -23,7 +22,6 @@ interface Measured {
 
 /** The queries of the program that examine most rows. */
 const LONGEST = {
-  verificationCounts: (db: Db) => verificationCounts(db, { readBeforeMs: Date.now() }),
   'stockRows of an unknown warehouse': (db: Db) =>
     stockRows(db, { after: { variantId: '', warehouseId: '' }, limit: 1_000, warehouseId: 'none' }),
   'findStock without a hit': (db: Db) =>

@@ -1,6 +1,7 @@
 /** Reads the environment into one object that is either correct or does not exist. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { Cron } from 'croner';
 import { isLoopback } from '../platform/authority.ts';
 import { linksFollowed } from '../platform/links-followed.ts';
 import { Secret } from '../platform/secret.ts';
@@ -163,12 +164,39 @@ function checkTogether(values: Partial<Values>): ConfigProblem[] {
     const problem = 'is missing: user and password are set together';
     problems.push({ name, problem, remedy: remedyFor(name), isAbsent: true });
   }
+  const { RECONCILE_CRON, VERIFY_WITHIN_HOURS: hours } = values;
+  if (
+    typeof RECONCILE_CRON === 'string' &&
+    hours !== undefined &&
+    pausesFor(RECONCILE_CRON, hours * HOUR_MS)
+  ) {
+    const problem = `is ${JSON.stringify(RECONCILE_CRON)}, which pauses for longer than VERIFY_WITHIN_HOURS=${hours}`;
+    const remedy = `Set it to times that are at most ${hours} h apart, or to off, or raise VERIFY_WITHIN_HOURS.`;
+    problems.push({ name: 'RECONCILE_CRON', problem, remedy });
+  }
   // Port 0 picks a free port each time.
   if (PORT !== undefined && PORT === OPS_PORT && PORT > 0) {
     const problem = `is ${PORT}, which PORT already uses`;
     problems.push({ name: 'OPS_PORT', problem, remedy: 'Set it to another port.' });
   }
   return problems;
+}
+
+const HOUR_MS = 60 * 60_000;
+const WEEK_MS = 7 * 24 * HOUR_MS;
+/** A fixed time, and UTC, so that the answer does not depend on the day. */
+const MONDAY_MS = Date.UTC(2024, 0, 1);
+
+/** @returns whether two times of the schedule, at any hour of a week, are more than `mostMs` apart. */
+function pausesFor(schedule: string, mostMs: number): boolean {
+  const cron = new Cron(schedule, { paused: true, timezone: 'UTC' });
+  let atMs = MONDAY_MS;
+  while (atMs < MONDAY_MS + WEEK_MS + mostMs) {
+    const [last] = cron.previousRuns(1, new Date(atMs + mostMs + 1));
+    if (last === undefined || last.getTime() <= atMs) return true;
+    atMs = last.getTime();
+  }
+  return false;
 }
 
 /** `FileDescriptorName=` in the socket units. */

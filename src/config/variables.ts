@@ -37,7 +37,8 @@ export const VARIABLES = {
   RECONCILE_CRON: preset(
     '*/15 * * * *',
     is.schedule,
-    'When the scheduled reads of the time until the next one are [planned](architecture.md#schedule)',
+    'When products whose reads the store refused are tried again. With `off`, there are no ' +
+      '[scheduled reads](architecture.md#schedule) except after losses, and no value counts as unchecked',
   ),
   VERIFY_WITHIN_HOURS: preset(
     '2',

@@ -16,7 +16,7 @@ const OWN: ReadonlySet<QueryName> = new Set<QueryName>([
   'searchFacts',
   'stateFacts',
   'unreadSince',
-  'verificationCounts',
+  'verificationOutlook',
 ]);
 
 /** One that the thread works on, and the next, so that it never waits for this thread. */

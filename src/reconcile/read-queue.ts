@@ -8,15 +8,16 @@ import { isFaultOfMirror, readProduct, recordFailure, type ReadingDeps } from '.
 import type { Verification } from './verification.ts';
 
 interface QueueDeps extends ReadingDeps {
-  readonly verification: Pick<Verification, 'free' | 'begun' | 'dueBeforeMs'>;
+  readonly verification: Pick<Verification, 'free' | 'begun'>;
 }
 
 const IDLE_MS = 200;
 /** Answers not recorded yet: a slow database holds the requests back. */
 const MAX_UNDER_WAY = 24;
-/** Every fifth read goes to the product read longest ago, so that no flood of read requests starves it. */
-const FAIR_SHARE = 5;
-const FAIR_AGE_MS = 10 * 60_000;
+/** Scheduled reads yield to due ones, except for every fifth read: no flood of requests starves a product. */
+const TURN_EVERY = 5;
+/** A product read since then needs no turn. */
+const TURN_AGE_MS = 10 * 60_000;
 /** Pause after a database failure: an answer could not be stored either. */
 const DATABASE_TROUBLE_MS = 1_000;
 
@@ -26,7 +27,7 @@ export class ReadQueue {
   readonly #underWay = new Map<string, Promise<void>>();
   /** By the monotonic clock: the own clock may step back by hours. */
   #heldUntilMs = Number.NEGATIVE_INFINITY;
-  #sinceFair = 0;
+  #sinceTurn = 0;
   #loop: Promise<void> | null = null;
 
   constructor(deps: QueueDeps) {
@@ -87,24 +88,23 @@ export class ReadQueue {
   async #startDue(limit: number): Promise<number> {
     const { databases, now, verification } = this.#deps;
     const nowMs = now();
-    const isFairTurn = this.#sinceFair >= FAIR_SHARE - 1;
-    const { due, verified } = await databases.reader.ask('nextReads', {
+    const isTurn = this.#sinceTurn >= TURN_EVERY - 1;
+    const { due, scheduled } = await databases.reader.ask('nextReads', {
       nowMs,
       limit,
       exclude: [...this.#underWay.keys()],
-      fairBeforeMs: isFairTurn ? nowMs - FAIR_AGE_MS : null,
-      verify: { limit: verification.free(), dueBeforeMs: verification.dueBeforeMs },
+      turnBeforeMs: isTurn ? nowMs - TURN_AGE_MS : null,
+      scheduled: verification.free(),
     });
     if (this.#isStopped()) return 0;
-    // The schedule passes over products with a request, so its reads are no fair ones.
-    this.#sinceFair = isFairTurn ? 0 : this.#sinceFair + due.length + verified.length;
-    verification.begun(verified.length);
-    const scheduled = verified.map((productId) => ({ productId, priority: PRIORITY.stale }));
-    for (const { productId, priority } of [...scheduled, ...due]) {
+    this.#sinceTurn = scheduled.length > 0 || isTurn ? 0 : this.#sinceTurn + due.length;
+    verification.begun(scheduled.length);
+    const reads = [...scheduled.map((productId) => ({ productId, priority: PRIORITY.stale })), ...due];
+    for (const { productId, priority } of reads) {
       const work = this.#read(productId, priority).finally(() => this.#underWay.delete(productId));
       this.#underWay.set(productId, work);
     }
-    return due.length + verified.length;
+    return reads.length;
   }
 
   /** Never rejects: every failure is recorded, or leaves the product due. */

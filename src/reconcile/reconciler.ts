@@ -66,16 +66,12 @@ export class Reconciler {
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
     this.#throttle = new Throttle(deps);
-    const { reconcileCron, verifyWithinHours, timezone } = deps.schedules;
+    const { reconcileCron, verifyWithinHours } = deps.schedules;
     this.#bound = {
       withinMs: verifyWithinHours * HOUR_MS,
       maxReadsPerSecond: deps.maxRps * VERIFICATION_SHARE,
     };
-    this.#verification = new Verification({
-      ...deps,
-      bound: this.#bound,
-      nextTickAtMs: timesOf(reconcileCron, timezone),
-    });
+    this.#verification = new Verification({ ...deps, bound: this.#bound, isOn: reconcileCron !== null });
     this.#queue = new ReadQueue({ ...deps, throttle: this.#throttle, verification: this.#verification });
     this.#lookups = new Lookups(
       {
@@ -104,6 +100,9 @@ export class Reconciler {
     this.#queue.start();
     this.#ticking = this.#tick();
     this.#schedule(schedules.resyncCron, 'resync', () => this.#beginScan('scheduled'));
+    this.#schedule(schedules.reconcileCron, 'retries', () =>
+      databases.writer.command('retryFailures', undefined),
+    );
   }
 
   #schedule(pattern: string | null, job: string, run: () => Promise<unknown>): void {
@@ -237,10 +236,4 @@ export class Reconciler {
     await this.#verification.check();
     await this.#lookups.check();
   }
-}
-
-function timesOf(pattern: string | null, timezone: string | undefined): (afterMs: number) => number | null {
-  if (pattern === null) return () => null;
-  const cron = new Cron(pattern, { paused: true, ...(timezone === undefined ? {} : { timezone }) });
-  return (afterMs) => cron.nextRun(new Date(afterMs))?.getTime() ?? null;
 }

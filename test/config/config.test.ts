@@ -131,7 +131,9 @@ it.each<[env: Env, pick: (config: Config) => unknown, expected: unknown]>([
   [{ OPS_TOKEN: `full-${TOKEN}`, OPS_READ_TOKEN: TOKEN }, (c) => c.ops.readToken?.reveal(), TOKEN],
   [{ PORT: '0', OPS_PORT: '0' }, (c) => [c.webhook.port, c.ops.port], [0, 0]],
   [{ RECONCILE_CRON: 'off', RESYNC_CRON: 'OFF' }, (c) => c.schedules.reconcileCron, null],
-  [{ RECONCILE_CRON: '@daily' }, (c) => c.schedules.reconcileCron, '@daily'],
+  [{ RECONCILE_CRON: '@hourly' }, (c) => c.schedules.reconcileCron, '@hourly'],
+  [{ RECONCILE_CRON: '30 */2 * * *' }, (c) => c.schedules.reconcileCron, '30 */2 * * *'],
+  [{ RECONCILE_CRON: '0 9 * * 1-5', VERIFY_WITHIN_HOURS: '72' }, (c) => c.schedules.verifyWithinHours, 72],
   [
     { WAREHOUSE_NAMES: ' 11=Bangkok, 12 = Chiang Mai,0=a=b' },
     (c) => [...c.warehouseNames],
@@ -180,6 +182,14 @@ describe('refused values', () => {
     [
       { RESYNC_CRON: '61 * * * *' },
       'RESYNC_CRON is "61 * * * *", not minute hour day month weekday, such as */15 * * * *, or off',
+    ],
+    [
+      { RECONCILE_CRON: '0 3 * * *' },
+      'RECONCILE_CRON is "0 3 * * *", which pauses for longer than VERIFY_WITHIN_HOURS=2',
+    ],
+    [
+      { RECONCILE_CRON: '*/5 * * * 1-6', VERIFY_WITHIN_HOURS: '23' },
+      'RECONCILE_CRON is "*/5 * * * 1-6", which pauses for longer than VERIFY_WITHIN_HOURS=23',
     ],
   ])('%o', (env, problem) => {
     expect(problemsOf({ ...REQUIRED, ...env })).toEqual([problem]);

@@ -132,8 +132,8 @@ test('asks for due reads before everything that readers have asked', async () =>
   opens();
   const answers = Array.from({ length: 10 }, () => mirror.ask('status'));
   await vi.waitUntil(() => present(querying[0]).posted.length > 0);
-  const verify = { limit: 0, dueBeforeMs: T0 };
-  const due = mirror.ask('nextReads', { nowMs: T0, limit: 1, exclude: [], fairBeforeMs: null, verify });
+  const none = { exclude: [], turnBeforeMs: null, scheduled: 0 };
+  const due = mirror.ask('nextReads', { nowMs: T0, limit: 1, ...none });
   const { posted, tell } = present(querying[0]);
   const asked = (): string[] => posted.map((each) => (each.name === 'query' ? each.args.name : each.name));
   let isDue = false;

@@ -207,14 +207,17 @@ function detailOf(productId: string) {
   };
 }
 
-/** Without schedules; stopped when the test ends. */
+type ReconcilerDeps = ConstructorParameters<typeof Reconciler>[0];
+
+/** By default without schedules; stopped when the test ends. */
 export function newReconciler(
-  deps: Pick<ConstructorParameters<typeof Reconciler>[0], 'databases' | 'client' | 'now'> & {
-    random?: () => number;
-  },
+  deps: Pick<ReconcilerDeps, 'databases' | 'client' | 'now'> &
+    Partial<Pick<ReconcilerDeps, 'random' | 'maxRps' | 'schedules'>>,
 ): Reconciler {
   const reconciler = new Reconciler({
     random: () => 0.5,
+    maxRps: 10_000,
+    schedules: { reconcileCron: null, verifyWithinHours: 2, resyncCron: null },
     ...deps,
     tokens: {
       getToken: () => Promise.resolve('token'),
@@ -223,8 +226,6 @@ export function newReconciler(
     },
     log,
     maxConcurrency: 8,
-    maxRps: 10_000,
-    schedules: { reconcileCron: null, verifyWithinHours: 2, resyncCron: null },
   });
   onTestFinished(() => reconciler.stop());
   return reconciler;

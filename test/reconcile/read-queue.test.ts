@@ -33,7 +33,7 @@ function setUp(options: { maxConcurrency?: number; ids?: string[]; scheduled?: n
     now,
     random: () => 0.5,
     log,
-    verification: { free: () => options.scheduled ?? 0, begun: () => undefined, dueBeforeMs: 0 },
+    verification: { free: () => options.scheduled ?? 0, begun: () => undefined },
   });
   const failures = () =>
     databases.rows<Failure>(

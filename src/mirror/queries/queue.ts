@@ -5,7 +5,6 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, not, or, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import {
-  countOf,
   existsIn,
   isListed,
   query,
@@ -189,44 +188,39 @@ function firstOfEach(reads: Iterable<DueRead>, limit: number): DueRead[] {
 interface NextReads {
   /** Most urgent first. */
   readonly due: readonly DueRead[];
-  /** Nothing asks for these; the schedule verifies them. */
-  readonly verified: readonly string[];
+  /** Nothing asks for these: the products read longest ago. */
+  readonly scheduled: readonly string[];
 }
 
 interface NextReadsArgs extends DueReadsArgs {
-  /** If not null, a product that was read before this instant goes first, the one read longest ago. */
-  readonly fairBeforeMs: number | null;
-  /** At most this many products are verified: first those read before `dueBeforeMs`, then by their oldest evidence. */
-  readonly verify: { readonly limit: number; readonly dueBeforeMs: number };
+  /** If not null, the product read longest ago goes first, whatever is due, if it was read before this instant. */
+  readonly turnBeforeMs: number | null;
+  /** The most scheduled reads while there is room. */
+  readonly scheduled: number;
 }
 
 export function nextReads(db: Db, args: NextReadsArgs): NextReads {
   return db.transaction(() => {
-    const { nowMs, limit, fairBeforeMs, verify } = args;
-    const excluding = (...more: readonly string[]): string => JSON.stringify([...args.exclude, ...more]);
-    const fair =
-      fairBeforeMs === null ? [] : FAIR.all(db, { exclude: excluding(), readBeforeMs: fairBeforeMs });
-    const due = dueReads(db, args)
-      .filter(({ productId }) => !fair.includes(productId))
-      .slice(0, limit - fair.length);
-    const room = Math.min(verify.limit, limit - due.length) - fair.length;
-    if (room <= 0) return { due, verified: fair };
-    const taken = [...fair, ...due.map(({ productId }) => productId)];
-    const overdue = READ_LONG_AGO.all(db, {
-      nowMs,
-      exclude: excluding(...taken),
-      limit: room,
-      readBeforeMs: verify.dueBeforeMs,
-    });
-    const exclude = excluding(...taken, ...overdue);
-    const spare = OLDEST_EVIDENCE.all(db, { nowMs, exclude, limit: room - overdue.length });
-    return { due, verified: [...fair, ...overdue, ...spare] };
+    const { nowMs, exclude, limit, turnBeforeMs } = args;
+    const longestAgo = (readBeforeMs: number, most: number, ...taken: readonly string[]): string[] =>
+      READ_LONGEST_AGO.all(db, {
+        nowMs,
+        exclude: JSON.stringify([...exclude, ...taken]),
+        readBeforeMs,
+        limit: most,
+      }).map(({ productId }) => productId);
+    const turn = turnBeforeMs === null ? [] : longestAgo(turnBeforeMs, 1);
+    const due = dueReads(db, { nowMs, exclude: [...exclude, ...turn], limit: limit - turn.length });
+    const room = Math.min(args.scheduled, limit - due.length) - turn.length;
+    const taken = [...turn, ...due.map(({ productId }) => productId)];
+    const others = room > 0 ? longestAgo(nowMs, room, ...taken) : [];
+    return { due, scheduled: [...turn, ...others] };
   })();
 }
 
-/** A request does not exempt the product: more urgent ones may keep it waiting. A retry would take another's turn. */
-const FAIR = queryColumn((params: Params<{ exclude: string; readBeforeMs: number }>) =>
-  select({ productId: products.productId })
+/** A request does not exempt a product: more urgent ones may keep it waiting. A failed read is repeated by its row alone. */
+const READ_LONGEST_AGO = query((params: Params<Room & { readonly readBeforeMs: number }>) =>
+  select({ productId: products.productId, readAtMs: products.readAtMs })
     .from(products)
     .where(
       and(
@@ -235,55 +229,31 @@ const FAIR = queryColumn((params: Params<{ exclude: string; readBeforeMs: number
         not(
           existsIn(
             dueReadRows,
-            and(eq(dueReadRows.productId, products.productId), gt(dueReadRows.attempts, 0)),
+            and(
+              eq(dueReadRows.productId, products.productId),
+              gt(dueReadRows.attempts, 0),
+              isRowDecisive(params),
+            ),
           ),
         ),
         lt(products.readAtMs, params.readBeforeMs),
       ),
     )
     .orderBy(asc(products.readAtMs))
-    .limit(1),
-);
-
-/** No row of `due_reads` leads to a read of the product: it has none, or one that only the mass-removal guard holds. */
-const isUnasked = (params: Params<Now>) =>
-  and(
-    isNull(products.goneAtMs),
-    not(isListed(products.productId, params.exclude)),
-    not(existsIn(dueReadRows, and(eq(dueReadRows.productId, products.productId), isRowDecisive(params)))),
-  );
-
-const READ_LONG_AGO = queryColumn((params: Params<Room & { readonly readBeforeMs: number }>) =>
-  select({ productId: products.productId })
-    .from(products)
-    .where(and(isUnasked(params), lt(products.readAtMs, params.readBeforeMs)))
-    .orderBy(asc(products.readAtMs))
     .limit(params.limit),
 );
 
-const OLDEST_EVIDENCE = queryColumn((params: Params<Room>) =>
-  select({ productId: products.productId })
-    .from(products)
-    .where(isUnasked(params))
-    .orderBy(asc(products.evidenceAtMs))
-    .limit(params.limit),
-);
+const PRODUCTS = queryColumn(() => select({ products: liveCounts.products }).from(liveCounts));
 
-const VERIFICATION_COUNTS = query((params: Params<{ readBeforeMs: number }>) =>
-  select({
-    products: liveCounts.products,
-    /** Products read before the instant. */
-    overdueAtEnd: countOf(
-      products,
-      and(isNull(products.goneAtMs), lt(products.readAtMs, params.readBeforeMs)),
-    ),
-  }).from(liveCounts),
-);
+export interface VerificationOutlook {
+  readonly products: number;
+  /** null if the schedule can read none. */
+  readonly oldestReadAtMs: number | null;
+}
 
-type VerificationCounts = Readonly<RowOf<typeof VERIFICATION_COUNTS>>;
-
-export function verificationCounts(db: Db, args: { readonly readBeforeMs: number }): VerificationCounts {
-  return VERIFICATION_COUNTS.one(db, args);
+export function verificationOutlook(db: Db, { nowMs }: { readonly nowMs: number }): VerificationOutlook {
+  const [oldest] = READ_LONGEST_AGO.all(db, { nowMs, exclude: '[]', readBeforeMs: nowMs, limit: 1 });
+  return { products: PRODUCTS.one(db), oldestReadAtMs: oldest?.readAtMs ?? null };
 }
 
 const BUNDLES_DUE = query((params: Params<{ nowMs: number }>) =>

@@ -3,7 +3,7 @@ import type { RunKind } from '../../../src/core/runs.ts';
 import { describe, expect, test } from 'vitest';
 import { HELD_MS } from '../../../src/core/limits.ts';
 import type { ReadRequest } from '../../../src/core/model.ts';
-import { dueReads, nextReads } from '../../../src/mirror/queries/queue.ts';
+import { dueReads, nextReads, verificationOutlook } from '../../../src/mirror/queries/queue.ts';
 import { OF_FAILURES } from '../../../src/mirror/writer/table-statements.ts';
 import { insertInto } from '../../../src/mirror/file/statements.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
@@ -186,7 +186,20 @@ test('a scan of the catalogue reads each product once with the priority of its k
   expect(due(writer.db)).toEqual(['7']);
 });
 
-test('gives the fair share to the product read longest ago', () => {
+interface Next {
+  readonly limit?: number;
+  readonly exclude?: readonly string[];
+  readonly turnBeforeMs?: number;
+  readonly scheduled?: number;
+}
+
+function next({ db }: DirectWriter, { limit = 9, exclude = [], turnBeforeMs, scheduled = 0 }: Next) {
+  const args = { nowMs: NOW, limit, exclude, turnBeforeMs: turnBeforeMs ?? null, scheduled };
+  const found = nextReads(db, args);
+  return { scheduled: found.scheduled, due: found.due.map(({ productId }) => productId) };
+}
+
+test('gives a turn to the product read longest ago, whatever is due', () => {
   const writer = new DirectWriter();
   product(writer.db, '1', T0 + 2);
   product(writer.db, '2', T0 + 1);
@@ -194,17 +207,15 @@ test('gives the fair share to the product read longest ago', () => {
   product(writer.db, '4', T0);
   failed(writer, '4', { parked: true });
   for (const id of ['8', '9']) requestRead(writer.db, id);
-  const verify = { limit: 0, dueBeforeMs: 0 };
-  const next = (fairBeforeMs: number | null, ...exclude: string[]) => {
-    const { due, verified } = nextReads(writer.db, { nowMs: NOW, limit: 2, exclude, fairBeforeMs, verify });
-    return [...verified, ...due.map(({ productId }) => productId)];
-  };
-  expect(next(null)).toEqual(['8', '9']);
-  expect(next(NOW)).toEqual(['2', '8']);
-  expect(next(NOW, '2')).toEqual(['1', '8']);
-  expect(next(T0 + 1)).toEqual(['8', '9']);
+  const limit = 2;
+  expect(next(writer, { limit })).toEqual({ scheduled: [], due: ['8', '9'] });
+  const turn = { limit, turnBeforeMs: NOW };
+  expect(next(writer, turn)).toEqual({ scheduled: ['2'], due: ['8'] });
+  expect(next(writer, { ...turn, exclude: ['2'] })).toEqual({ scheduled: ['1'], due: ['8'] });
+  expect(next(writer, { ...turn, scheduled: 2 })).toEqual({ scheduled: ['2'], due: ['8'] });
+  expect(next(writer, { limit, turnBeforeMs: T0 + 1 })).toEqual({ scheduled: [], due: ['8', '9'] });
   requestRead(writer.db, '2', { priority: 4 });
-  expect(next(NOW)).toEqual(['2', '8']);
+  expect(next(writer, turn)).toEqual({ scheduled: ['2'], due: ['8'] });
 });
 
 test('reads an untried product before a retry of the same priority', () => {
@@ -225,66 +236,53 @@ test('reads an untried product before a retry of the same priority', () => {
   expect(due(writer.db, 2)).toEqual(['1', '4']);
 });
 
-test('verifies products read too long ago, then by their last read or delivery, whichever is later', () => {
+test('reads by schedule the products read longest ago, whatever webhooks they had', () => {
   const writer = new DirectWriter();
-  const read = (n: number, atMs: number) =>
-    writer.read(`1${n}`, detail(`1${n}`, [{ id: `1${n}0`, levels: { 1: 5 } }]), atMs);
-  for (const n of [0, 1, 2, 3, 4]) read(n, T0 + n);
+  for (const n of [0, 1, 2, 3]) {
+    writer.read(`1${n}`, detail(`1${n}`, [{ id: `1${n}0`, levels: { 1: 5 } }]), T0 + n);
+  }
   writer.deliver(delivery('a', item({ id: '110', update_time: T0 + 20_000 })), T0 + 20_000);
-  const verified = (limit = 9, dueBeforeMs = 0, exclude: readonly string[] = []) =>
-    nextReads(writer.db, {
-      nowMs: NOW,
-      limit: 9,
-      exclude,
-      fairBeforeMs: null,
-      verify: { limit, dueBeforeMs },
-    }).verified;
-  asIfRead(writer.db);
-  expect(verified()).toEqual(['10', '12', '13', '14', '11']);
-  expect(verified(0)).toEqual([]);
-  expect(verified(3, T0 + 2)).toEqual(['10', '11', '12']);
-  expect(verified(2, T0 + 2, ['10'])).toEqual(['11', '12']);
-  read(0, T0 + 60_000);
-  read(4, T0 + 120_000);
-  writer.read('13', null, T0 + 120_000);
-  writer.read('13', null, T0 + 180_000);
-  requestRead(writer.db, '12');
-  expect(verified()).toEqual(['11', '10', '14']);
-  expect(verified(1)).toEqual(['11']);
-  failed(writer, '11', { retryAtMs: NOW + 1 });
-  expect([verified(1), due(writer.db, 1)]).toEqual([['10'], ['12']]);
-  failed(writer, '11', { retryAtMs: NOW });
-  expect(due(writer.db)).toEqual(['12', '11']);
+  writer.db.exec('DELETE FROM due_reads');
+  const scheduled = (most: number, exclude: readonly string[] = []) =>
+    next(writer, { scheduled: most, exclude }).scheduled;
+  expect(scheduled(9)).toEqual(['10', '11', '12', '13']);
+  expect(scheduled(2)).toEqual(['10', '11']);
+  expect(scheduled(2, ['10'])).toEqual(['11', '12']);
+  expect(scheduled(0)).toEqual([]);
+  for (const atMs of [T0 + 60_000, T0 + 120_000]) writer.read('12', null, atMs);
+  expect(scheduled(9)).toEqual(['10', '11', '13']);
+  failed(writer, '10', { retryAtMs: NOW + 1 });
+  expect([scheduled(9), verificationOutlook(writer.db, { nowMs: NOW })]).toEqual([
+    ['11', '13'],
+    { products: 3, oldestReadAtMs: T0 + 1 },
+  ]);
 });
 
-test('verifies a product whose removal the guard holds, unless its reads wait after a failure', () => {
+test('reads a product by schedule once, also if it is due', () => {
+  const writer = new DirectWriter();
+  product(writer.db, '1', T0);
+  product(writer.db, '2', T0 + 1);
+  requestRead(writer.db, '1');
+  expect(next(writer, { scheduled: 9 })).toEqual({ scheduled: ['2'], due: ['1'] });
+  expect(next(writer, { scheduled: 9, turnBeforeMs: NOW })).toEqual({ scheduled: ['1', '2'], due: [] });
+});
+
+test('reads a product whose removal the guard holds by schedule, unless its reads wait after a failure', () => {
   const writer = new DirectWriter();
   product(writer.db, '1', T0);
   requestRead(writer.db, '1', { notBeforeMs: HELD_MS });
-  const verified = () =>
-    nextReads(writer.db, {
-      nowMs: NOW,
-      limit: 9,
-      exclude: [],
-      fairBeforeMs: null,
-      verify: { limit: 9, dueBeforeMs: NOW },
-    }).verified;
-  expect(verified()).toEqual(['1']);
+  const scheduled = () => next(writer, { scheduled: 9 }).scheduled;
+  expect(scheduled()).toEqual(['1']);
   failed(writer, '1', { retryAtMs: NOW + 1 });
-  expect(verified()).toEqual([]);
+  expect(scheduled()).toEqual([]);
   failed(writer, '1', { retryAtMs: NOW });
-  expect(verified()).toEqual(['1']);
+  expect(scheduled()).toEqual(['1']);
 });
 
-test('verifies nothing while the reads that are due leave no room', () => {
+test('reads nothing by schedule while the reads that are due leave no room', () => {
   const writer = new DirectWriter();
   product(writer.db, '1', T0);
   for (const id of ['8', '9']) requestRead(writer.db, id);
-  const args = { nowMs: NOW, exclude: [], fairBeforeMs: null, verify: { limit: 5, dueBeforeMs: NOW } };
-  expect(nextReads(writer.db, { ...args, limit: 2 }).verified).toEqual([]);
-  expect(nextReads(writer.db, { ...args, limit: 3 }).verified).toEqual(['1']);
+  expect(next(writer, { limit: 2, scheduled: 5 }).scheduled).toEqual([]);
+  expect(next(writer, { limit: 3, scheduled: 5 }).scheduled).toEqual(['1']);
 });
-
-function asIfRead(db: Db): void {
-  db.exec('DELETE FROM due_reads');
-}
