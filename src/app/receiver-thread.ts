@@ -26,6 +26,9 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
     settings,
     YOUNG_GENERATION_MB,
   );
+  // The thread may listen, and fail, before the rest of the program is loaded.
+  const handler = Promise.withResolvers<(event: ReceiverThreadEvent) => void>();
+  thread.onMessage((event) => void handler.promise.then((handle) => handle(event)));
   return {
     running: ({ onCommit, onDeath, onTrouble }) => {
       const listening = Promise.withResolvers<RunningReceiver>();
@@ -42,7 +45,7 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
         else listening.reject(error);
       };
       let isStopping = false;
-      thread.onMessage((event) => {
+      handler.resolve((event) => {
         switch (event.type) {
           case 'listening':
             isListening = true;
