@@ -22,7 +22,9 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
   };
   const output: DestinationStream =
     'fd' in stream && typeof stream.fd === 'number'
-      ? linesTo(stream.fd, (lines) => log.warn({ lines }, 'the log output was not read: lines were dropped'))
+      ? linesTo(stream.fd, (lines) =>
+          log.warn({ lines }, 'the log output could not be written: lines were dropped'),
+        )
       : stream;
   const log = pino(options, stream.isTTY ? readable(output) : escaped(output));
   return log;
@@ -74,6 +76,7 @@ export function createLimitedLog(write: (fields: object) => void): (kind: string
 
 /** Further lines are dropped while this much waits. */
 const MAX_WAITING_BYTES = 1 << 20;
+const RETRY_MS = 1_000;
 
 /**
  * Writes log lines and never blocks, since a webhook's answer is due within a second while no one may read the pipe.
@@ -81,9 +84,17 @@ const MAX_WAITING_BYTES = 1 << 20;
  * dropped, once there is room again.
  */
 function linesTo(fd: number, onDropped: (lines: number) => void): DestinationStream {
-  const output = new sonic.SonicBoom({ fd, maxLength: MAX_WAITING_BYTES });
+  // `flush` does nothing without a `minLength`.
+  const output = new sonic.SonicBoom({ fd, minLength: 1, maxLength: MAX_WAITING_BYTES });
   let dropped = 0;
-  output.on('error', () => undefined);
+  let retry: NodeJS.Timeout | null = null;
+  output.on('error', () => {
+    // A line that is dropped causes no further write.
+    retry ??= setTimeout(() => {
+      retry = null;
+      output.flush();
+    }, RETRY_MS).unref();
+  });
   output.on('drop', () => (dropped += 1));
   output.on('drain', () => {
     const lines = dropped;

@@ -1,7 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, closeSync } from 'node:fs';
-import { PassThrough } from 'node:stream';
+import { closeSync, constants, createReadStream, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { PassThrough, type Readable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
@@ -84,6 +87,37 @@ test.each([false, true])(
     expect(Number(dropped)).toBeGreaterThan(1_000);
   },
 );
+
+test('writes again after more lines than it keeps, once there is room', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'stock-mirror-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'pipe');
+  spawnSync('mkfifo', [path]);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const end = openSync(path, 'w');
+  closeSync(reader);
+  const program = `${IMPORT}
+    const log = createLog('info');
+    for (let n = 0; n < 5_000; n += 1) log.info({ n }, 'x'.repeat(1_000));
+    setInterval(() => undefined, 1_000);
+    process.stderr.write('logged');`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', end, 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  closeSync(end);
+  await once(child.stderr as Readable, 'data');
+
+  const again = createReadStream(path);
+  onTestFinished(() => void again.destroy());
+  let lines = 0;
+  for await (const line of createInterface({ input: again })) {
+    const { lines: dropped } = JSON.parse(line) as { readonly lines?: number };
+    if (dropped === undefined) lines += 1;
+    else expect(lines + dropped).toBe(5_000);
+    if (dropped !== undefined) break;
+  }
+});
 
 test('writes every line in order, including the last', () => {
   const program = `${IMPORT}
