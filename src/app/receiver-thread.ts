@@ -1,4 +1,5 @@
 /** The main thread's side of the receiver's thread. */
+import type { DestinationStream } from 'pino';
 import { startThread } from '../platform/thread.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import type {
@@ -15,8 +16,11 @@ import type { ReceiverEvents, RunningReceiver } from '../receiver/run-receiver.t
 const YOUNG_GENERATION_MB = 24;
 
 interface StartingReceiver {
-  /** Resolves once webhooks are received. @throws SqliteFault if they cannot be. */
-  running(events: ReceiverEvents): Promise<RunningReceiver>;
+  /**
+   * Resolves once webhooks are received. @param output takes the thread's log lines. @throws SqliteFault if webhooks
+   * cannot be received.
+   */
+  running(events: ReceiverEvents, output: DestinationStream): Promise<RunningReceiver>;
 }
 
 /** Starts the thread at once, so that it opens the inbox while the caller loads the rest of the program. */
@@ -26,11 +30,11 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
     settings,
     YOUNG_GENERATION_MB,
   );
-  // The thread may listen, and fail, before the rest of the program is loaded.
+  // The thread may listen, log and fail before the rest of the program is loaded.
   const handler = Promise.withResolvers<(event: ReceiverThreadEvent) => void>();
   thread.onMessage((event) => void handler.promise.then((handle) => handle(event)));
   return {
-    running: ({ onCommit, onDeath, onTrouble }) => {
+    running: ({ onCommit, onDeath, onTrouble }, output) => {
       const listening = Promise.withResolvers<RunningReceiver>();
       const stopped = Promise.withResolvers<void>();
       const closed = Promise.withResolvers<void>();
@@ -61,6 +65,9 @@ export function startReceiverThread(settings: ThreadSettings): StartingReceiver 
                 await closed.promise;
               },
             });
+            return;
+          case 'logged':
+            output.write(event.line);
             return;
           case 'committed':
             onCommit();

@@ -21,6 +21,7 @@ const CODE_OF = { SIGTERM: 0, SIGHUP: 0, SIGINT: 130 } as const;
 
 /** @returns the exit code (docs/operating.md#run). */
 export async function runService(): Promise<number> {
+  process.stderr.on('error', () => undefined);
   let config;
   try {
     config = loadConfig();
@@ -41,13 +42,18 @@ export async function runService(): Promise<number> {
     config.role === 'both'
       ? startReceiverThread({ ...receiverSettings(config), logLevel: config.logLevel })
       : null;
-  const [{ createLog }, { REAL }, { startService }, { collectDefaultMetrics }] = await Promise.all([
-    import('../platform/log.ts'),
-    import('./platform.ts'),
-    import('./service.ts'),
-    import('prom-client'),
-  ]);
-  const log = createLog(config.logLevel);
+  const [{ createLog, openOutput }, { REAL }, { startService }, { collectDefaultMetrics }] =
+    await Promise.all([
+      import('../platform/log.ts'),
+      import('./platform.ts'),
+      import('./service.ts'),
+      import('prom-client'),
+    ]);
+  const output = openOutput(process.stdout);
+  const log = createLog(config.logLevel, output);
+  // By default, Node writes its warnings to stderr and waits until they are read.
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => log.warn({ err: warning }, 'a warning from Node or a library'));
   for (const { name, problem, remedy } of config.warnings)
     log.warn({ remedy }, `configuration: ${name} ${problem}`);
   const ending = Promise.withResolvers<number>();
@@ -65,7 +71,9 @@ export async function runService(): Promise<number> {
 
   const starting = startService(config, log, onDeath, {
     ...REAL,
-    ...(receiver === null ? {} : { runReceiver: (_config, _log, events) => receiver.running(events) }),
+    ...(receiver === null
+      ? {}
+      : { runReceiver: (_config, _log, events) => receiver.running(events, output) }),
   });
   let service;
   try {

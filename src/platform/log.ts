@@ -5,7 +5,8 @@ import { visible } from './visible.ts';
 
 export type { Logger } from 'pino';
 
-export function createLog(level: string, stream: NodeJS.WriteStream = process.stdout): Logger {
+/** @param output of the process; a thread sends its lines to the thread that has it. */
+export function createLog(level: string, output: DestinationStream = openOutput(process.stdout)): Logger {
   const isRepeated = repeatsOfFaults();
   const options = {
     level,
@@ -20,28 +21,29 @@ export function createLog(level: string, stream: NodeJS.WriteStream = process.st
       },
     },
   };
-  const output: DestinationStream =
+  return pino(options, output);
+}
+
+/** Takes lines of JSON. Have one for each descriptor: lines of two writers would mix. */
+export function openOutput(stream: NodeJS.WriteStream): DestinationStream {
+  const format = stream.isTTY ? readableLine : (line: string): string => `${visible(line.trimEnd())}\n`;
+  const lines =
     'fd' in stream && typeof stream.fd === 'number'
-      ? linesTo(stream.fd, (lines) =>
-          log.warn({ lines }, 'the log output could not be written: lines were dropped'),
+      ? linesTo(stream.fd, (dropped) =>
+          createLog('warn', output).warn(
+            { lines: dropped },
+            'the log output could not be written: lines were dropped',
+          ),
         )
       : stream;
-  const log = pino(options, stream.isTTY ? readable(output) : escaped(output));
-  return log;
+  const output: DestinationStream = { write: (line) => lines.write(format(line)) };
+  return output;
 }
 
 /** A SqliteFault names file, fault and remedy, so its stack is omitted. */
 function serializeError(error: Error): object {
   if (error.name !== 'SqliteFault') return pino.stdSerializers.err(error);
   return { type: error.name, message: error.message, ...('kind' in error && { kind: error.kind }) };
-}
-
-function escaped(output: DestinationStream): DestinationStream {
-  return { write: (line) => output.write(`${visible(line.trimEnd())}\n`) };
-}
-
-function readable(output: DestinationStream): DestinationStream {
-  return { write: (line) => output.write(readableLine(line)) };
 }
 
 const LIMITED_EVERY_MS = 10_000;

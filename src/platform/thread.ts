@@ -34,8 +34,16 @@ export function startThread<In, Out>(
   const worker = new Worker(programFile(program), {
     name: basename(program, '-thread'),
     workerData: options,
+    stdout: true,
+    stderr: true,
     resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
   });
+  // Otherwise Node copies them to those of the process, where a full disk ends it and a stopped reader blocks it.
+  for (const output of [worker.stdout, worker.stderr]) {
+    output.on('data', (text) => {
+      process.emitWarning(`${program}: ${String(text).trim().replaceAll('\n', ' ')}`);
+    });
+  }
   let failure: Error | null = null;
   worker.on('error', (error: Error) => (failure = error));
   const ended = Promise.withResolvers<Error>();

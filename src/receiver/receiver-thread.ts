@@ -10,6 +10,7 @@ export interface ReceiverThreadRequest {
 
 export type ReceiverThreadEvent =
   | { readonly type: 'listening'; readonly webhook: RunningReceiver['webhook'] }
+  | { readonly type: 'logged'; readonly line: string }
   | { readonly type: 'committed' }
   | { readonly type: 'trouble'; readonly error: PlainError | null }
   | { readonly type: 'failed'; readonly error: PlainError }
@@ -42,7 +43,7 @@ function fail(error: unknown): void {
 }
 
 const running = runReceiver(settings, {
-  log: createLog(logLevel),
+  log: createLog(logLevel, { write: (line) => owner.post({ type: 'logged', line }) }),
   onCommit: announceCommit,
   onTrouble: (error) => owner.post({ type: 'trouble', error }),
   onDeath: fail,

@@ -4,7 +4,7 @@ import { startReceiverThread } from '../../src/app/receiver-thread.ts';
 import { eventually, temporaryFolder } from '../process/harness.ts';
 import { freePort } from '../shared/free-port.ts';
 
-test('keeps the news of a receiver that listens before the rest is loaded', async (t) => {
+test('keeps the news and the log lines of a receiver that listens before the rest is loaded', async (t) => {
   const webhook = { host: '127.0.0.1', port: await freePort() };
   const thread = startReceiverThread({
     databasePath: join(temporaryFolder(t), 'mirror.db'),
@@ -20,12 +20,15 @@ test('keeps the news of a receiver that listens before the rest is loaded', asyn
   // The thread has reported that it listens, and this one has turned, before the last of these.
   for (let n = 0; n < 20; n += 1) expect((await refused()).status).toBe(401);
 
-  const receiver = await thread.running({
-    onCommit: () => undefined,
-    onTrouble: () => undefined,
-    onDeath: () => undefined,
-  });
+  const lines: string[] = [];
+  const receiver = await thread.running(
+    { onCommit: () => undefined, onTrouble: () => undefined, onDeath: () => undefined },
+    { write: (line) => lines.push(line) },
+  );
   expect(receiver.webhook).toEqual(webhook);
   await receiver.stop();
   await receiver.close();
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual(
+    expect.objectContaining({ level: 'warn', missing_signature: 1 }),
+  );
 });

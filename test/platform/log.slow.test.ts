@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline';
 import { PassThrough, type Readable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog, openOutput } from '../../src/platform/log.ts';
 import { Secret } from '../../src/platform/secret.ts';
 
 function written(isTTY: boolean): string {
   const stream = Object.assign(new PassThrough(), { isTTY });
-  const log = createLog('info', stream as unknown as NodeJS.WriteStream);
+  const log = createLog('info', openOutput(stream as unknown as NodeJS.WriteStream));
   log.debug('not asked for');
   log.warn({ productId: '12', key: new Secret('never shown') }, 'a read failed');
   return String(stream.read());
@@ -41,7 +41,7 @@ test('writes text at a terminal', () => {
 
 test('survives a full disk and a closed pipe', () => {
   const program = `
-    import { createLog } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url).href)};
+    import { createLog, openOutput } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url).href)};
     const log = createLog('info');
     log.info('one');
     setTimeout(() => { log.info('two'); process.stderr.write('alive'); }, 20);`;
@@ -63,13 +63,13 @@ test('survives a full disk and a closed pipe', () => {
   expect(closed.stderr).toBe('alive');
 });
 
-const IMPORT = `import { createLog } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url).href)};`;
+const IMPORT = `import { createLog, openOutput } from ${JSON.stringify(new URL('../../src/platform/log.ts', import.meta.url).href)};`;
 
 test.each([false, true])(
   'does not wait for output that is not read (terminal: %s), and counts the dropped lines',
   async (isTTY) => {
     const program = `${IMPORT}
-    const log = createLog('info', { fd: 1, isTTY: ${isTTY} });
+    const log = createLog('info', openOutput({ fd: 1, isTTY: ${isTTY} }));
     for (let n = 0; n < 5_000; n += 1) log.info({ n }, 'x'.repeat(1_000));
     setTimeout(() => process.stderr.write('alive, ' + (process.memoryUsage().rss < 400e6)), 20);`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', program]);

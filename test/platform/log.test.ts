@@ -1,11 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog, openOutput } from '../../src/platform/log.ts';
 import { SqliteFault } from '../../src/sqlite/errors.ts';
 
 test('logs a fault of a file once per level, without its stack', () => {
   const stream = new PassThrough();
-  const log = createLog('info', stream as unknown as NodeJS.WriteStream);
+  const log = createLog('info', openOutput(stream as unknown as NodeJS.WriteStream));
   const fault = (message: string) => ({ err: new SqliteFault('no_room', message) });
   log.warn(fault('full'), 'pruning failed');
   log.warn(fault('full'), 'the plots cannot be stored');

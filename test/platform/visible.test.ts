@@ -6,7 +6,7 @@ import { createProgress } from '../../src/cli/shared/progress.ts';
 import { describeError } from '../../src/cli/run.ts';
 import { describe as describeVerdict } from '../../src/cli/verify.ts';
 import { ConfigError, formatConfigError } from '../../src/config/error.ts';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog, openOutput } from '../../src/platform/log.ts';
 import { visible } from '../../src/platform/visible.ts';
 
 const SKU = 'A\u001b[2J\u009b31m\u0007\n\u202eB\u2066\u200f\u2028\u007f';
@@ -15,7 +15,10 @@ const INVISIBLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 
 function logged(isTTY: boolean): string {
   const stream = Object.assign(new PassThrough(), { isTTY });
-  createLog('info', stream as unknown as NodeJS.WriteStream).warn({ sku: SKU }, `drift of ${SKU}`);
+  createLog('info', openOutput(stream as unknown as NodeJS.WriteStream)).warn(
+    { sku: SKU },
+    `drift of ${SKU}`,
+  );
   return String(stream.read());
 }
 
@@ -39,7 +42,7 @@ test('escapes log lines at a terminal', () => {
 test('keeps the stack of an error at a terminal', () => {
   const stream = Object.assign(new PassThrough(), { isTTY: true });
   const err = new Error('no');
-  createLog('info', stream as unknown as NodeJS.WriteStream).warn({ err }, 'failed');
+  createLog('info', openOutput(stream as unknown as NodeJS.WriteStream)).warn({ err }, 'failed');
   expect(String(stream.read())).toMatch(/Error: no\n +at /);
 });
 
