@@ -167,6 +167,22 @@ export class Mirror {
     });
   }
 
+  /** A delivery with items of which only the variant is understood. */
+  failToUnderstand(atMs: number, variantIds: readonly string[]): Fact[] {
+    return this.applyInput({
+      kind: 'delivery',
+      inboxSeq: this.seq + 1,
+      atMs,
+      requestId: `r${this.seq + 1}`,
+      changes: [],
+      unreadable: variantIds.map((variantId, itemIndex) => ({
+        itemIndex,
+        problem: 'not understood',
+        variantId,
+      })),
+    });
+  }
+
   requestReads(atMs: number, reason: Reason, productIds: string[], variantIds: string[] = []): Fact[] {
     return this.applyInput({ kind: 'request_reads', atMs, reason, productIds, variantIds });
   }

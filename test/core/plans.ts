@@ -24,6 +24,8 @@ export interface Misfortune {
   readonly moves?: boolean;
   /** A bundle contains the first variant: its total is a product's of its own, and moves without webhooks. */
   readonly bundles?: boolean;
+  /** Deliveries are answered 503, or have an item that is not understood: the mirror learns only the variant. */
+  readonly doubts?: boolean;
   /** For a time the mirror applies nothing; then the deliveries that arrived, and then the reads. */
   readonly stalls?: boolean;
 }
@@ -44,7 +46,7 @@ function sometimes(oneIn: number, at: boolean | undefined): fc.Arbitrary<boolean
 
 export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
   const { losses, lostTails, duplicates, removals, unknownOffset, unorderedStamps } = misfortune;
-  const { unlisted, clockBack, aheadNodes, dateAhead, stalls, moves, bundles } = misfortune;
+  const { unlisted, clockBack, aheadNodes, dateAhead, stalls, moves, bundles, doubts } = misfortune;
   // A removal takes two reads 30 s apart.
   const long = (shorter: fc.Arbitrary<number>): fc.Arbitrary<number> =>
     removals === true || moves === true ? fc.oneof(shorter, fc.integer({ min: 0, max: 60_000 })) : shorter;
@@ -58,6 +60,10 @@ export function plans(misfortune: Misfortune): fc.Arbitrary<Plan> {
     againMs: duplicates === true ? fc.option(long(delays), { freq: 3 }) : fc.constant(null),
     batched: fc.boolean(),
     thenRemoved: sometimes(6, removals),
+    fate:
+      doubts === true
+        ? fc.constantFrom('understood', 'understood', 'not_stored', 'not_understood')
+        : fc.constant('understood' as const),
   });
   const keepTail = (steps: StepPlan[]): StepPlan[] =>
     steps.map((s, i) => (i === steps.length - 1 && lostTails !== true ? { ...s, lost: false } : s));

@@ -3,7 +3,7 @@ import type { LevelSnapshot, ProductSnapshot, StockChange, VariantSnapshot } fro
 import type { Fact } from '../../src/core/apply/fact.ts';
 import { LATEST_MS, REPLICA_LAG_MS } from '../../src/core/limits.ts';
 import { present } from '../shared/present.ts';
-import { Mirror, productSnapshot, variantSnapshot } from './builders.ts';
+import { missedAt, Mirror, productSnapshot, variantSnapshot } from './builders.ts';
 
 const OWN_MS = 1_700_000_000_000;
 
@@ -18,7 +18,11 @@ export interface StepPlan {
   readonly againMs: number | null;
   readonly batched: boolean;
   readonly thenRemoved: boolean;
+  readonly fate: Fate;
 }
+
+/** What the mirror learns from the delivery: the change, or only the variant that it names. */
+type Fate = 'understood' | 'not_stored' | 'not_understood';
 
 export interface LevelPlan {
   readonly start: number;
@@ -76,6 +80,7 @@ interface TrueLevel {
 interface Delivery {
   atMs: number;
   changes: TrueChange[];
+  fate: Fate;
 }
 
 interface Step {
@@ -104,6 +109,8 @@ export class SimulatedService {
   readonly levels: readonly TrueLevel[];
   readonly deliveries: readonly Delivery[];
   readonly merged = new Set<TrueChange>();
+  /** The mirror knows only that their variants may have changed. */
+  readonly doubted = new Set<TrueChange>();
   /** By product: the latest true time that an answer, of those merged, has shown. */
   readonly shownMs = new Map<string, number>();
   nowMs = 0;
@@ -230,11 +237,23 @@ export class SimulatedService {
     return Math.max(atMs, stall.atMs + stall.forMs);
   }
 
-  deliver(delivery: Delivery): void {
-    this.nowMs = Math.max(this.nowMs, delivery.atMs);
-    const facts = this.mirror.deliver(OWN_MS + delivery.atMs, ...delivery.changes.map((c) => c.item));
-    for (const change of delivery.changes) this.merged.add(change);
-    this.watch(this, this.nowMs, facts);
+  deliver({ atMs, changes, fate }: Delivery): void {
+    this.nowMs = Math.max(this.nowMs, atMs);
+    const learned = fate === 'understood' ? this.merged : this.doubted;
+    for (const change of changes) learned.add(change);
+    this.watch(this, this.nowMs, this.learn(fate, OWN_MS + atMs, changes));
+  }
+
+  private learn(fate: Fate, atMs: number, changes: readonly TrueChange[]): readonly Fact[] {
+    const variantIds = changes.map(({ item }) => item.variantId);
+    switch (fate) {
+      case 'understood':
+        return this.mirror.deliver(atMs, ...changes.map(({ item }) => item));
+      case 'not_stored':
+        return this.mirror.applyInput({ ...missedAt(atMs), why: 'not_stored', variantIds });
+      case 'not_understood':
+        return this.mirror.failToUnderstand(atMs, variantIds);
+    }
   }
 
   read(
@@ -422,15 +441,16 @@ function layOut(
       previous = null;
       return change;
     }
-    if (step.batched && previous !== null) {
+    if (step.batched && previous !== null && previous.fate === step.fate) {
       previous.atMs = Math.max(previous.atMs, at);
       if (reversedBatches) previous.changes.unshift(change);
       else previous.changes.push(change);
     } else {
-      previous = { atMs: at + step.delayMs, changes: [change] };
+      previous = { atMs: at + step.delayMs, changes: [change], fate: step.fate };
       deliveries.push(previous);
     }
-    if (step.againMs !== null && alone) deliveries.push({ atMs: at + step.againMs, changes: [change] });
+    if (step.againMs !== null && alone)
+      deliveries.push({ atMs: at + step.againMs, changes: [change], fate: step.fate });
     return change;
   });
   const start = plan.isNew && plan.steps.length > 0 ? null : plan.start;

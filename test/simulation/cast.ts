@@ -420,6 +420,7 @@ export class Cast {
   }
 
   #onTouched(productId: string | null): void {
+    this.trusted.catalogueChanged(this.service);
     for (const { id, variants } of this.service.truth.products) {
       if (productId !== null && productId !== id) continue;
       this.seen.touched(id);

@@ -4,7 +4,6 @@ import { asksForRead, judgeChange, type ChangeVerdict } from '../merge/judge-cha
 import { unmappedVariant } from '../merge/unknown.ts';
 import { isTotalOnly } from '../merge/unlisted-levels.ts';
 import type { StockLevel } from '../model.ts';
-import { noteComponent } from './components.ts';
 import { writeGap, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -34,7 +33,7 @@ function applyChange(work: UnitOfWork, input: DeliveryInput, change: StockChange
   if (verdict.total !== null && isTotalOnly(variant) && variant.productId !== null) {
     work.requestRead(variant.productId, 'derived');
   }
-  noteComponent(work, variant);
+  work.noteComponent(variant);
 }
 
 function reasonOf({ doubts }: ChangeVerdict): 'conflict' | 'overtaken' {

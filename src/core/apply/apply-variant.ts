@@ -4,7 +4,6 @@ import type { VariantSnapshot } from '../input.ts';
 import { judgeVariant, type ShownVariant, type VariantVerdict } from '../merge/judge-variant.ts';
 import type { LevelVerdict, ReadContext } from '../merge/merge-read.ts';
 import type { Product } from '../model.ts';
-import { makeBundlesDue, noteComponent } from './components.ts';
 import { renumberLevels, writeLevel } from './rows.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 
@@ -68,8 +67,8 @@ function writeVariant(work: UnitOfWork, answer: Answer, seen: VariantSnapshot, v
   if (verdict.isUnexplained) suspectLevels(work, variantId);
   const isRenumbered = answer.renamed || verdict.isRedescribed;
   if (isRenumbered) renumberLevels(work, variantId);
-  if (verdict.movesBundles) noteComponent(work, after);
-  if (verdict.isOvertakenBundle) makeBundlesDue(work);
+  if (verdict.movesBundles) work.noteComponent(after);
+  if (verdict.isOvertakenBundle) work.makeBundlesDue();
   const changeSeq = isRenumbered || verdict.isChanged ? work.nextChangeSeq() : after.changeSeq;
   work.tables.putVariant({ ...after, changeSeq });
 }

@@ -76,6 +76,7 @@ function markVariants(work: UnitOfWork, { productId, snapshot, kept, read }: Sho
       case 'sighted':
         work.tables.putVariant({ ...variant, missingAtMs: verdict.missingAtMs });
         requestRemovalCheck(work, productId, verdict);
+        work.noteComponent(variant);
         break;
       case 'confirmed':
         confirmed.push(variant);
@@ -170,6 +171,7 @@ export function applyAbsentProduct(work: UnitOfWork, product: Product, read: Rea
     case 'sighted':
       tables.putProduct({ ...answered, missingAtMs: verdict.missingAtMs });
       requestRemovalCheck(work, productId, verdict);
+      for (const variant of variants) work.noteComponent(variant);
       return;
     case 'confirmed':
       if (judgeRemovals(atStake(work, 'product'), null) && !isAllowed(work)) {

@@ -1,9 +1,15 @@
 import type { Input } from '../input.ts';
 import type { Fact } from './fact.ts';
 import { assertInvariant } from './invariant.ts';
-import { DATE_CONTRADICTIONS, EARLIEST_MS } from '../limits.ts';
-import type { Change, MirrorStateRow } from '../model.ts';
-import type { Reason } from '../reasons.ts';
+import {
+  BUNDLE_DELAY_MAX_MS,
+  BUNDLE_DELAY_MIN_MS,
+  BUNDLE_DELAY_PER_PRODUCT_MS,
+  DATE_CONTRADICTIONS,
+  EARLIEST_MS,
+} from '../limits.ts';
+import type { Change, MirrorStateRow, Variant } from '../model.ts';
+import { REASONS, type Reason } from '../reasons.ts';
 import { isConflict, mergeRequests, pauseEndsAtMs } from '../merge/read-request.ts';
 import { searchFor, unmappedVariant } from '../merge/unknown.ts';
 import type { Tables } from './tables.ts';
@@ -66,7 +72,10 @@ export class UnitOfWork {
     return product === undefined ? EARLIEST_MS : pauseEndsAtMs(product, reason, this.input.atMs);
   }
 
-  /** Like `requestRead`; if the variant's product is unknown, the catalogue is searched. */
+  /**
+   * Like `requestRead`, also for the bundles that may contain the variant. If its product is unknown, the catalogue
+   * is searched.
+   */
   requestVariantRead(variantId: string, reason: Reason): void {
     const variant = this.tables.variant(variantId) ?? unmappedVariant(variantId, null);
     // The touch keeps a read under way from meeting the request, while it may still map the variant.
@@ -76,6 +85,27 @@ export class UnitOfWork {
       ...searchFor(variant, this.input.atMs),
     });
     if (variant.productId !== null) this.requestRead(variant.productId, reason);
+    if (REASONS[reason].isSuspect) this.noteComponent(variant);
+  }
+
+  /**
+   * Bundles that contain the variant change with it, without webhooks: they are read a little later, together. This
+   * holds for every change of a component and every doubt about it, also for a change that leaves the mirror's
+   * quantity as it was or comes before a first bundle.
+   */
+  noteComponent({ bundledByCount, productId, goneAtMs }: Variant): void {
+    // No read has shown yet which bundles contain it.
+    const isUnknown = productId === null && goneAtMs === null;
+    if (bundledByCount > 0 || isUnknown) this.makeBundlesDue();
+  }
+
+  makeBundlesDue(): void {
+    if (this.state.bundlesDueAtMs !== null) return;
+    const delayMs = Math.min(
+      BUNDLE_DELAY_MAX_MS,
+      Math.max(BUNDLE_DELAY_MIN_MS, this.tables.bundleProductCount() * BUNDLE_DELAY_PER_PRODUCT_MS),
+    );
+    this.state = { ...this.state, bundlesDueAtMs: this.input.atMs + delayMs };
   }
 
   setDateContradictions(dateContradictions: number): void {

@@ -124,9 +124,11 @@ export function judgeVariant(rows: VariantRows, seen: VariantSnapshot, read: Rea
 }
 
 function movesTotal({ variant, product }: VariantRows, after: Variant): boolean {
-  if (variant !== undefined) return !isSame(variant, after, ['availableQty', 'bundledByCount']);
   // In the first read of a product, every variant is new and its bundles are likely read later.
-  return product.readAtMs > EARLIEST_MS;
+  if (variant === undefined) return product.readAtMs > EARLIEST_MS;
+  // Its bundles may have been read while it was gone.
+  const returns = product.missingAtMs !== null || variant.missingAtMs !== null || variant.goneAtMs !== null;
+  return returns || !isSame(variant, after, ['availableQty', 'bundledByCount']);
 }
 
 function isOvertakenBundle(

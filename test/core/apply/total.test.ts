@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { VariantSnapshot } from '../../../src/core/input.ts';
 import { unreadProduct } from '../../../src/core/merge/unknown.ts';
-import { T0, Mirror, change, mirrorAfterRead, productSnapshot, variantSnapshot } from '../builders.ts';
+import {
+  change,
+  Mirror,
+  mirrorAfterRead,
+  missedAt,
+  productSnapshot,
+  T0,
+  variantSnapshot,
+} from '../builders.ts';
 
 const S = 1_000;
 const AT = T0 + 60 * S;
@@ -219,6 +227,50 @@ describe('derived totals', () => {
     expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 16 * S);
   });
 
+  test.each<[what: string, doubt: (mirror: Mirror, variantId: string) => unknown]>([
+    [
+      'was not stored',
+      (mirror, id) => mirror.applyInput({ ...missedAt(AT), why: 'not_stored', variantIds: [id] }),
+    ],
+    ['was not understood', (mirror, id) => mirror.failToUnderstand(AT, [id])],
+  ])('bundles are due when a change that %s names a component, or an unknown variant', (_, doubt) => {
+    for (const variantId of ['100', '999']) {
+      const mirror = withBundle();
+      doubt(mirror, variantId);
+      expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
+      mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
+      expect(mirror.reason('20')).toBe('bundle');
+    }
+  });
+
+  test('no bundle is due when the change names a variant that none contains', () => {
+    const mirror = withBundle();
+    mirror.failToUnderstand(AT, ['200']);
+    expect(mirror.tables.state().bundlesDueAtMs).toBeNull();
+  });
+
+  test.each([
+    ['its product', null],
+    ['the variant', productSnapshot([])],
+  ])('bundles are due when a read no longer shows %s', (_, snapshot) => {
+    const mirror = withBundle();
+    mirror.read(snapshot, { sentAtMs: AT });
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 15 * S);
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 15 * S });
+    mirror.read(of({ bundledByCount: 1 }), { sentAtMs: AT + 20 * S });
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 35 * S);
+  });
+
+  test('bundles are due when a removed component returns as it was', () => {
+    const mirror = withBundle();
+    for (const sentAtMs of [AT, AT + 30 * S]) mirror.read(null, { sentAtMs });
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT + 30 * S });
+    expect(mirror.total()).toBeNull();
+    mirror.read(of({ bundledByCount: 1 }), { sentAtMs: AT + 60 * S });
+    expect(mirror.total()).toBe(11);
+    expect(mirror.tables.state().bundlesDueAtMs).toBe(AT + 75 * S);
+  });
+
   const component = (levels: Record<string, number>) =>
     productSnapshot([variantSnapshot(levels, { bundledByCount: 1 })]);
   const bundle = (availableQty: number) =>
@@ -274,6 +326,7 @@ describe('derived totals', () => {
   ])('a component %s', (_, variantId, bundledByCount, dueAtMs) => {
     const mirror = withBundle();
     mirror.deliver(AT - S, change({ variantId: '300', old: 7, new: 5, updateTimeMs: AT - S }));
+    mirror.applyInput({ kind: 'bundles_due', atMs: AT - S });
     const component = variantSnapshot({ 1: 5, 2: 6 }, { variantId, bundledByCount });
     mirror.read(productSnapshot([component]), { sentAtMs: AT, productId: variantId === '100' ? '10' : '30' });
     expect(mirror.tables.state().bundlesDueAtMs).toBe(dueAtMs);

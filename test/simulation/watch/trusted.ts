@@ -21,6 +21,8 @@ export class Trusted {
   readonly #last = new Map<string, SentItem>();
   readonly #reached = new WeakSet<SentItem>();
   readonly #wrongSinceMs = new Map<string, number>();
+  /** Bundles that may have changed with the catalogue, which no webhook says, until the mirror has them right. */
+  readonly #untold = new Set<string>();
   longestMs = 0;
 
   constructor(fault: (what: string) => void) {
@@ -34,6 +36,10 @@ export class Trusted {
   /** The network has carried a delivery to the host; from here on, losing it is the program's fault. */
   reached(items: readonly SentItem[]): void {
     for (const item of items) this.#reached.add(item);
+  }
+
+  catalogueChanged({ truth }: SimulatedService): void {
+    for (const { id, kind } of truth.variants) if (kind === 'bundle') this.#untold.add(id);
   }
 
   unread(): void {
@@ -55,9 +61,13 @@ export class Trusted {
     }
     for (const { variantId, availableQty, kind } of variants) {
       const qty = held.get(`${variantId}/`);
-      // Bundles move without webhooks of their own.
-      if (kind === 'bundle' || qty === undefined || qty === availableQty) continue;
-      if (haveReached.get(variantId) === true) wrong.set(variantId, `${qty}, the store has ${availableQty}`);
+      if (qty === availableQty) this.#untold.delete(variantId);
+      if (qty === undefined || qty === availableQty || this.#untold.has(variantId)) continue;
+      // A bundle moves with the webhooks of its components.
+      const components = truth.variant(variantId)?.components.map(({ variant }) => variant.id) ?? [];
+      const moving = kind === 'bundle' ? components : [variantId];
+      if (moving.every((id) => haveReached.get(id) === true))
+        wrong.set(variantId, `${qty}, the store has ${availableQty}`);
     }
     for (const key of this.#wrongSinceMs.keys()) if (!wrong.has(key)) this.#wrongSinceMs.delete(key);
     for (const [key, how] of wrong) {
