@@ -12,6 +12,7 @@ import type { ClockReading } from '../platform/own-clock.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { connectService, type ServiceConnectionOptions } from '../store-api/client.ts';
 import { storeAt } from '../store-api/transport/http.ts';
+import { ownFile } from '../sqlite/database-files.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 
 export interface MirrorPlatform {
@@ -84,7 +85,7 @@ export function openMirror({ config, log, platform, monitor, shareTokenState }: 
     baseUrl: service.baseUrl,
     clientId: service.clientId,
     clientSecret: service.clientSecret.reveal(),
-    tokenFilePath: `${database.path}.token`,
+    tokenFilePath: ownFile(database.path, 'token'),
     shareTokenState,
     maxConcurrency: service.maxConcurrency,
     onAnswer: monitor.onAnswer,

@@ -4,6 +4,7 @@ import { loadConfig, type Config } from '../config/config.ts';
 import { ago, counted } from '../platform/amounts.ts';
 import { visible } from '../platform/visible.ts';
 import { Throttle } from '../reconcile/throttle.ts';
+import { ownFile } from '../sqlite/database-files.ts';
 import { allProducts } from '../store-api/all-rows.ts';
 import { connectService, type ServiceClient } from '../store-api/client.ts';
 import { DEFAULT_RETRY_POLICY, withRetries } from '../store-api/retry.ts';
@@ -60,7 +61,7 @@ async function verify({ product, sample, json }: VerifyOptions, config: Config):
   const { client } = connectService({
     ...service,
     clientSecret: clientSecret.reveal(),
-    tokenFilePath: `${config.database.path}.token`,
+    tokenFilePath: ownFile(config.database.path, 'token'),
     onTokenFileError: (error) => progress.say(`the token file cannot be used: ${String(error)}`),
   });
   const throttle = new Throttle({

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
 import { inboxEnds } from '../inbox/inbox-file.ts';
-import { removeDatabase } from '../sqlite/database-files.ts';
+import { ownFile, removeDatabase } from '../sqlite/database-files.ts';
 import { isDamage, SqliteFault } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
 import { doneOrClosed, type Db } from '../sqlite/open.ts';
@@ -44,9 +44,6 @@ export interface StartedMirror {
 const UNNOTED_CHANGES = 1_000_000;
 /** The mirror's clock is noted once a second, so its rows may be this much younger than the note. */
 const CLOCK_NOTE_MS = 1_000;
-
-/** Suffix of the file moved aside; only the newest is kept. */
-export const ASIDE = '.aside';
 
 export interface Opening {
   /** Own clock before the file is opened, epoch ms. */
@@ -162,7 +159,7 @@ function isUnusable(error: unknown): boolean {
 
 /** Renames the file into place after its epoch has begun: readers, and a start after a kill, find all of it or none. */
 function createMirror(path: string, begin: (db: Db) => void): Db {
-  const unfinished = `${path}.new`;
+  const unfinished = ownFile(path, 'unfinished');
   removeDatabase(unfinished);
   doneOrClosed(openWriter(unfinished), begin).close();
   // SQLite would apply a leftover write-ahead log to the new file.
@@ -255,7 +252,7 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
 }
 
 function moveAside(path: string): string {
-  const to = path + ASIDE;
+  const to = ownFile(path, 'aside');
   removeDatabase(to);
   renameSync(path, to);
   return to;

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { INBOX_APPLICATION_ID, INBOX_TABLES, inboxPath } from '../inbox/inbox-file.ts';
+import { ownFile } from '../sqlite/database-files.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import { explain, useWal } from '../sqlite/explain.ts';
 import { holdFiles } from '../sqlite/held-files.ts';
@@ -26,7 +27,7 @@ export function lockAndOpen(databasePath: string): OpenInbox {
     const db = openForWriting(path);
     // A deleted write-ahead log is still open: save its content into the file.
     const save = (): unknown => db.pragma('wal_checkpoint(PASSIVE)');
-    const { check } = holdFiles([path, `${path}-wal`, `${path}-shm`, `${path}.lock`], save);
+    const { check } = holdFiles([path, `${path}-wal`, `${path}-shm`, ownFile(path, 'lock')], save);
     return {
       db,
       check,

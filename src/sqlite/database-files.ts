@@ -5,6 +5,32 @@ import { linksFollowed } from '../platform/links-followed.ts';
 /** SQLite would use those of an old database for the new one. */
 const SIDES = ['-wal', '-shm', '-journal'] as const;
 
+/** Suffixes of the other files of a database. */
+const SUFFIXES = {
+  /** Held by the process that writes the database. */
+  lock: '.lock',
+  numbers: '.numbers',
+  token: '.token',
+  /** An unusable database that a start moved away; only the newest is kept. */
+  aside: '.aside',
+  /** A file that is not yet complete, of a database or of another one of these. */
+  unfinished: '.new',
+} as const;
+
+/** The path of a file of the database at `path`: the only source of these names. */
+export function ownFile(path: string, name: keyof typeof SUFFIXES): string {
+  return path + SUFFIXES[name];
+}
+
+/** All files that this program may write for the database at `path`. */
+function ownFiles(path: string): string[] {
+  const databases = [path, ownFile(path, 'aside'), ownFile(path, 'unfinished')];
+  const sides = databases.flatMap((database) => SIDES.map((side) => database + side));
+  const others = (['lock', 'numbers', 'token'] as const).map((name) => ownFile(path, name));
+  const complete = [...databases, ...sides, ...others];
+  return [...complete, ...complete.map((file) => ownFile(file, 'unfinished'))];
+}
+
 /** Only while nothing has it open. */
 export function removeDatabase(path: string): void {
   rmSync(path, { force: true });
@@ -18,10 +44,8 @@ export function removeSides(path: string): void {
 
 /** Whether `path` names one of the databases or a file that belongs to one, under any name. */
 export function isOneOf(databases: readonly string[], path: string): boolean {
-  const own = databases.flatMap((database) =>
-    ['', ...SIDES, '.lock', '.token', '.aside'].map((suffix) => linksFollowed(database) + suffix),
-  );
-  return own.includes(linksFollowed(path)) || databases.some((database) => isSameFile(database, path));
+  const own = databases.flatMap((database) => ownFiles(linksFollowed(database)));
+  return own.includes(linksFollowed(path)) || own.some((file) => isSameFile(file, path));
 }
 
 /** Refuses to overwrite the database's own files, and others unless `force`. @param from all of its databases. */

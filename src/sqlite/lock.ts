@@ -2,6 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import { ownFile } from './database-files.ts';
 import { isBusy, SqliteFault } from './errors.ts';
 import { explain } from './explain.ts';
 import { isThere } from './is-there.ts';
@@ -13,7 +14,7 @@ interface DatabaseLock {
 
 /** @throws SqliteFault `in_use` if another process, or another thread of this one, holds it. */
 export function lockDatabase(path: string): DatabaseLock {
-  const lockPath = `${path}.lock`;
+  const lockPath = ownFile(path, 'lock');
   return explain(lockPath, () => {
     makeFolder(dirname(path));
     const db = new Database(lockPath, { timeout: 0 });
@@ -37,13 +38,13 @@ export function lockDatabase(path: string): DatabaseLock {
 
 /** Identifies the database's files, also under another path; null if they do not exist. */
 export function lockIdOf(path: string): string | null {
-  const found = statSync(`${path}.lock`, { throwIfNoEntry: false });
+  const found = statSync(ownFile(path, 'lock'), { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
 /** Whether a process holds the lock; does not take it. @throws SqliteFault if this user may not look. */
 export function isDatabaseLocked(path: string): boolean {
-  const lockPath = `${path}.lock`;
+  const lockPath = ownFile(path, 'lock');
   if (!isThere(lockPath)) return false;
   return explain(lockPath, () => {
     const db = new Database(lockPath, { readonly: true, timeout: 0 });

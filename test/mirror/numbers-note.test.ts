@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { noteHandedOut, numbersPath, readHandedOut } from '../../src/mirror/numbers-note.ts';
+import { noteHandedOut, readHandedOut } from '../../src/mirror/numbers-note.ts';
+import { ownFile } from '../../src/sqlite/database-files.ts';
 import { canBeOdd, needsForOdd, oddDisk } from '../process/disk/odd-disk.ts';
 import { newPath } from './mirror-file.ts';
 
@@ -12,7 +13,7 @@ const MODULE = fileURLToPath(new URL('../../src/mirror/numbers-note.ts', import.
 
 test.each(['', '{', '{"epoch":1}', 'null'])('reads a note of %j as none', (text) => {
   const path = newPath();
-  writeFileSync(numbersPath(path), text);
+  writeFileSync(ownFile(path, 'numbers'), text);
   expect(readHandedOut(path)).toBeNull();
 });
 

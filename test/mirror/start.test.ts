@@ -13,19 +13,20 @@ import {
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { inboxPath } from '../../src/inbox/inbox-file.ts';
-import { numbersPath, noteHandedOut, readHandedOut } from '../../src/mirror/numbers-note.ts';
+import { noteHandedOut, readHandedOut } from '../../src/mirror/numbers-note.ts';
 import {
   mirrorPosition,
   whyNewEpoch,
   type InboxPosition,
   type MirrorPosition,
 } from '../../src/mirror/new-epoch.ts';
-import { ASIDE, startMirror, type StartOptions, type StartedMirror } from '../../src/mirror/start.ts';
+import { startMirror, type StartOptions, type StartedMirror } from '../../src/mirror/start.ts';
 import { openForQueries, serveQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { Applier } from '../../src/mirror/writer/applier.ts';
 import { openOwnMirror } from '../../src/mirror/writer/serve-apply.ts';
 import { openWriter } from '../../src/mirror/file/open-writer.ts';
 import { backupDatabase } from '../../src/mirror/file/backup.ts';
+import { ownFile } from '../../src/sqlite/database-files.ts';
 import { InboxWriter } from '../../src/receiver/inbox-writer.ts';
 import { openForWriting } from '../../src/receiver/open-inbox.ts';
 import type { Db } from '../../src/sqlite/open.ts';
@@ -192,8 +193,8 @@ test.each<[string, RegExp, boolean, (path: string, older: string) => unknown]>([
 
   const life = live(path, true);
   expect(life.newEpoch?.why).toMatch(why);
-  expect(life.newEpoch?.movedTo).toBe(isKept || found === null ? null : path + ASIDE);
-  if (!isKept && found !== null) expect(readFileSync(path + ASIDE).equals(found)).toBe(true);
+  expect(life.newEpoch?.movedTo).toBe(isKept || found === null ? null : ownFile(path, 'aside'));
+  if (!isKept && found !== null) expect(readFileSync(ownFile(path, 'aside')).equals(found)).toBe(true);
   expect(life.position).toMatchObject({ epoch: life.newEpoch?.epoch, isBackup: false });
   expect(life.position.epoch).not.toBe(position.epoch);
   expect(life.position.changeSeq).toBeGreaterThanOrEqual(position.changeSeq + 1_000_000);
@@ -406,7 +407,7 @@ test('begins a new epoch if its numbers were never noted', () => {
   const first = live(path);
   first.end();
   for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true });
-  rmSync(numbersPath(path));
+  rmSync(ownFile(path, 'numbers'));
   const life = live(path);
   expect(life.newEpoch).toMatchObject({ why: null, changeSeq: 0 });
   expect(life.position.epoch).not.toBe(first.position.epoch);
@@ -442,7 +443,7 @@ test('keeps only the newest file moved aside', () => {
   for (const text of ['first'.repeat(1_000), 'second'.repeat(1_000)]) {
     writeFileSync(path, text);
     live(path).end();
-    expect(readFileSync(path + ASIDE, 'utf8')).toBe(text);
+    expect(readFileSync(ownFile(path, 'aside'), 'utf8')).toBe(text);
   }
 });
 
@@ -467,7 +468,7 @@ test.each<[string, string, (page: Buffer) => unknown]>([
   trusting.end();
   expect(live(path, true).newEpoch).toMatchObject({
     why: expect.stringContaining('damaged'),
-    movedTo: path + ASIDE,
+    movedTo: ownFile(path, 'aside'),
   });
 });
 
@@ -557,17 +558,17 @@ test.each<Unusable>([
   const before = readFileSync(path);
   expect(() => live(path)).toThrow(expect.objectContaining({ kind, message: expect.stringContaining(path) }));
   expect(readFileSync(path).equals(before)).toBe(true);
-  expect(existsSync(path + ASIDE)).toBe(false);
+  expect(existsSync(ownFile(path, 'aside'))).toBe(false);
 });
 
 test('moves a damaged mirror aside although the note of its numbers is lost, too', () => {
   const { path } = filled();
   truncateSync(path, 40_000);
-  rmSync(numbersPath(path));
+  rmSync(ownFile(path, 'numbers'));
   const started = live(path);
   expect(started.newEpoch).toMatchObject({
     why: expect.stringContaining('is damaged'),
-    movedTo: path + ASIDE,
+    movedTo: ownFile(path, 'aside'),
   });
   started.end();
 });
@@ -576,5 +577,5 @@ test('does not move a foreign file aside at the first start', () => {
   const path = newPath();
   writeFileSync(path, 'notes\n'.repeat(1_000));
   expect(() => live(path)).toThrow(expect.objectContaining({ kind: 'not_a_database' }));
-  expect(existsSync(path + ASIDE)).toBe(false);
+  expect(existsSync(ownFile(path, 'aside'))).toBe(false);
 });

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inboxPath } from '../../inbox/inbox-file.ts';
+import { ownFile } from '../../sqlite/database-files.ts';
 import { isThere } from '../../sqlite/is-there.ts';
 import { openReader, type Db } from '../../sqlite/open.ts';
 import { openMirrorFile } from '../shared/mirror-file.ts';
@@ -105,7 +106,7 @@ export function checkPermissions(path: string): Finding[] {
     }
   }
   if (hasMode(path, 0o002)) found.push(warn(`every user may write to ${path}`, `chmod o-w ${path}`));
-  for (const secret of [inbox, `${path}.token`, join(process.cwd(), '.env')]) {
+  for (const secret of [inbox, ownFile(path, 'token'), join(process.cwd(), '.env')]) {
     if (hasMode(secret, 0o077)) found.push(warn(`other users may read ${secret}`, `chmod 600 ${secret}`));
   }
   return found.length > 0 ? found : [ok('database and folder are writable, secrets are private')];

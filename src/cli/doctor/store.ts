@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { describeProxy } from '../../platform/proxy.ts';
 import { messageOf } from '../../platform/thrown.ts';
+import { ownFile } from '../../sqlite/database-files.ts';
 import { connectService } from '../../store-api/client.ts';
 import { ServiceError } from '../../store-api/transport/errors.ts';
 import { storeAheadMs } from '../../store-api/transport/http-date.ts';
@@ -14,7 +15,7 @@ export async function checkStore({ service, database }: Config): Promise<Finding
   const { baseUrl, clientId } = service;
   const proxy = describeProxy(baseUrl);
   const found = proxy === null ? [] : [ok(`${baseUrl} is reached through the proxy ${proxy}`)];
-  const tokenFilePath = `${database.path}.token`;
+  const tokenFilePath = ownFile(database.path, 'token');
   const hasFolder = existsSync(dirname(tokenFilePath));
   const { client } = connectService({
     baseUrl,

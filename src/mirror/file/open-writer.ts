@@ -1,6 +1,7 @@
 /** Separate from sqlite/open.ts because most threads need no migrations. */
 import { accessSync, constants, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { ownFile } from '../../sqlite/database-files.ts';
 import { explain, useWal } from '../../sqlite/explain.ts';
 import { migrate, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 import { BUSY_TIMEOUT_MS, type Db } from '../../sqlite/open.ts';
@@ -56,8 +57,8 @@ function replaceSides(path: string): void {
       db.pragma('locking_mode = EXCLUSIVE');
       refuseUnknownSchema(path, db);
       if (existsSync(wal)) {
-        copyFileSync(wal, `${wal}.new`);
-        renameSync(`${wal}.new`, wal);
+        copyFileSync(wal, ownFile(wal, 'unfinished'));
+        renameSync(ownFile(wal, 'unfinished'), wal);
       }
       rmSync(shm, { force: true });
     } finally {
