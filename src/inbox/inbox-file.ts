@@ -3,8 +3,8 @@
  * (docs/architecture.md#inbox). The receiver writes it; the mirror only reads it.
  */
 import { extname } from 'node:path';
-import { SqliteFault } from '../sqlite/errors.ts';
-import { explain } from '../sqlite/explain.ts';
+import { isDamage, SqliteFault } from '../sqlite/errors.ts';
+import { explained } from '../sqlite/explain.ts';
 import { openReader, type Db } from '../sqlite/open.ts';
 import { onlyRow, prepareRows } from '../sqlite/prepared.ts';
 
@@ -116,7 +116,7 @@ export function readReceiver(db: Db): ReceiverRow {
     (columns) => `SELECT ${columns} FROM receiver`,
   ).get();
   if (row === undefined) {
-    throw new SqliteFault('damaged', `${db.name} lacks the row of its receiver: move the file away.`);
+    throw new SqliteFault('damaged', `${db.name} is damaged: it lacks the row of its receiver.`);
   }
   return { ...row, isStopped: row.isStopped === 1 };
 }
@@ -132,18 +132,29 @@ export function inboxEnds(db: Db): InboxEnds {
     prepareRows<[], InboxEnds>(
       db,
       {
-        firstSeq: 'coalesce(min(seq), 0)',
-        lastSeq: 'coalesce(max(seq), 0)',
+        // One query for both would read the whole table.
+        firstSeq: 'coalesce((SELECT min(seq) FROM inbox), 0)',
+        lastSeq: 'coalesce((SELECT max(seq) FROM inbox), 0)',
       },
-      (columns) => `SELECT ${columns} FROM inbox`,
+      (columns) => `SELECT ${columns}`,
     ),
   );
+}
+
+/** As `explain`, for the mirror, which must not take damage of the inbox for its own. */
+export function explainInbox<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    const fault = explained(path, cause);
+    throw isDamage(fault) ? new SqliteFault('inbox_damaged', fault.message, { cause }) : fault;
+  }
 }
 
 /** @throws SqliteFault, also if no receiver has ever run here. */
 export function openInboxReader(databasePath: string): Db {
   const path = inboxPath(databasePath);
-  return explain(path, () => {
+  return explainInbox(path, () => {
     const db = openReader(path);
     try {
       if (db.pragma('application_id', { simple: true }) === INBOX_APPLICATION_ID) return db;

@@ -69,8 +69,12 @@ export class InboxView {
   }
 }
 
-/** null before the first heartbeat. */
+/** null before the first heartbeat, or if a damaged file no longer shows it. */
 export function reportOf(row: ReceiverRow | null): ReceiverReport | null {
   const json = row?.reportJson ?? null;
-  return json === null ? null : (JSON.parse(json) as ReceiverReport);
+  try {
+    return json === null ? null : (JSON.parse(json) as ReceiverReport);
+  } catch {
+    return null;
+  }
 }

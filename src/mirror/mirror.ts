@@ -8,7 +8,7 @@ import { Requests, type Asked } from '../sqlite/worker.ts';
 import { QueryTurns } from './query-turns.ts';
 import type { QueryArgs, QueryName, QueryResult } from './reader/queries.ts';
 import type { QueryCalls } from './reader/serve-queries.ts';
-import type { NewEpoch, Opening } from './start.ts';
+import type { DamagedFile, NewEpoch, Opening } from './start.ts';
 import type { AppliedInput, NewInput, Position } from './writer/applier.ts';
 import type { CommandArgs, CommandName, CommandResult } from './writer/commands.ts';
 import type { ApplyCalls, ApplyEvent } from './writer/serve-apply.ts';
@@ -56,7 +56,7 @@ type Phase =
 interface Failure {
   readonly threads: Threads;
   readonly error: SqliteFault;
-  readonly isDamage: boolean;
+  readonly damaged?: DamagedFile | null;
   /** `closeThreads` applies what waits, as at a stop. */
   readonly end?: typeof closeThreads;
 }
@@ -75,8 +75,8 @@ export class Mirror {
   #position = NOWHERE;
   /** Kept until the first successful transaction, because some faults show only at a commit. */
   #fault: SqliteFault | null = null;
-  /** The last failure was damage: the next opening checks the whole file. */
-  #wasDamaged = false;
+  /** Found by the last failure; the next opening takes account of it. */
+  #damaged: DamagedFile | null = null;
   #pauseMs = FIRST_PAUSE_MS;
   /** Resolves once the threads that failed have ended. */
   #ended = Promise.resolve();
@@ -124,7 +124,7 @@ export class Mirror {
   /** Ends the threads and opens the file again, by the start rule. */
   reopen(why: SqliteFault): void {
     const threads = this.#running();
-    if (threads !== null) this.#fail({ threads, error: why, isDamage: false, end: closeThreads });
+    if (threads !== null) this.#fail({ threads, error: why, end: closeThreads });
   }
 
   /**
@@ -157,7 +157,7 @@ export class Mirror {
       return await threads.query.call('query', { name, args });
     } catch (error) {
       if (error instanceof SqliteFault && error.kind === 'damaged') {
-        this.#fail({ threads, error, isDamage: true });
+        this.#fail({ threads, error, damaged: 'mirror' });
       }
       throw error;
     }
@@ -206,7 +206,7 @@ export class Mirror {
   #start(): void {
     const threads: Threads = {
       apply: new Requests(
-        this.#threads.apply({ nowMs: this.#now(), wasDamaged: this.#wasDamaged }),
+        this.#threads.apply({ nowMs: this.#now(), damaged: this.#damaged }),
         (event: ApplyEvent) => this.#take(threads, event),
       ),
       query: new Requests(this.#threads.query(), () => undefined),
@@ -215,7 +215,7 @@ export class Mirror {
     for (const name of ['apply', 'query'] as const) {
       void threads[name].exited.then(({ message }) => {
         const error = new SqliteFault('closed', `the mirror’s ${name} thread has ended: ${message}`);
-        this.#fail({ threads, error, isDamage: false });
+        this.#fail({ threads, error });
       });
     }
   }
@@ -225,7 +225,7 @@ export class Mirror {
     switch (event.type) {
       case 'opened':
         this.#phase = { name: 'serving', threads, openedAtMs: performance.now() };
-        this.#wasDamaged = false;
+        this.#damaged = null;
         this.#position = event.position;
         this.#opened.resolve();
         this.#tried.resolve();
@@ -243,18 +243,18 @@ export class Mirror {
         this.#fail({
           threads,
           error: new SqliteFault(event.error.kind, event.error.message),
-          isDamage: event.isDamage,
+          damaged: event.damaged,
         });
     }
   }
 
-  #fail({ threads, error, isDamage, end = endThreads }: Failure): void {
+  #fail({ threads, error, damaged = null, end = endThreads }: Failure): void {
     if (threads !== this.#running()) return;
     const phase = this.#phase;
     const hasWorked = phase.name === 'serving' && performance.now() - phase.openedAtMs > RECOVERED_MS;
     if (hasWorked) this.#pauseMs = FIRST_PAUSE_MS;
     this.#phase = { name: 'failed', timer: null };
-    this.#wasDamaged ||= isDamage;
+    this.#damaged = damaged ?? this.#damaged;
     if (this.#fault?.message !== error.message) {
       this.#fault = error;
       this.#events.onFault(error);

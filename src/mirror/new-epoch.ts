@@ -1,5 +1,5 @@
 /** The start rule: whether the mirror continues with its file, or begins a new epoch (docs/architecture.md#start). */
-import { inboxEnds, readReceiver, type InboxEnds } from '../inbox/inbox-file.ts';
+import { explainInbox, inboxEnds, readReceiver, type InboxEnds } from '../inbox/inbox-file.ts';
 import { SqliteFault } from '../sqlite/errors.ts';
 import type { Db } from '../sqlite/open.ts';
 import { prepareRows } from '../sqlite/prepared.ts';
@@ -70,7 +70,12 @@ export function areRowsAhead({ latestUnappliedAtMs, readAtMs }: InboxPosition): 
   return isAhead(latestUnappliedAtMs, readAtMs);
 }
 
+/** @throws SqliteFault, also if a row that is not applied cannot be read. */
 export function inboxPosition(inbox: Db, appliedSeq: number, now: () => number): InboxPosition {
+  return explainInbox(inbox.name, () => readPosition(inbox, appliedSeq, now));
+}
+
+function readPosition(inbox: Db, appliedSeq: number, now: () => number): InboxPosition {
   const appliedRowAtMs = inbox
     .prepare<[number], number>('SELECT arrived_at_ms FROM inbox WHERE seq = ?')
     .pluck()

@@ -5,14 +5,15 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
 import { REPLICA_LAG_MS } from '../core/limits.ts';
-import { inboxEnds } from '../inbox/inbox-file.ts';
-import { ownFile, removeDatabase } from '../sqlite/database-files.ts';
+import { explainInbox, inboxEnds } from '../inbox/inbox-file.ts';
+import { hasApplicationId } from '../sqlite/application-id.ts';
+import { moveAside, ownFile, removeDatabase } from '../sqlite/database-files.ts';
 import { isDamage, SqliteFault } from '../sqlite/errors.ts';
 import { explain } from '../sqlite/explain.ts';
 import { doneOrClosed, type Db } from '../sqlite/open.ts';
 import { transact } from '../sqlite/transact.ts';
 import { bringInstantsBack } from './file/instants.ts';
-import { isMirrorFile } from './file/known-mirror.ts';
+import { MIRROR_APPLICATION_ID } from './file/known-mirror.ts';
 import { openWriter } from './file/open-writer.ts';
 import {
   areRowsAhead,
@@ -45,11 +46,14 @@ const UNNOTED_CHANGES = 1_000_000;
 /** The mirror's clock is noted once a second, so its rows may be this much younger than the note. */
 const CLOCK_NOTE_MS = 1_000;
 
+/** `mirror`: the whole file is checked. `inbox`: a row cannot be read, so the mirror continues after all rows. */
+export type DamagedFile = 'mirror' | 'inbox';
+
 export interface Opening {
   /** Own clock before the file is opened, epoch ms. */
   readonly nowMs: number;
-  /** The last opening failed with damage: the whole file is checked. */
-  readonly wasDamaged: boolean;
+  /** The last opening failed with damage of this file; null if it did not. */
+  readonly damaged: DamagedFile | null;
 }
 
 export interface StartOptions extends Opening {
@@ -69,7 +73,11 @@ function startNextTo(inbox: Db, path: string, options: StartOptions): StartedMir
     const why = handedOut === null ? null : 'the mirror’s file is missing';
     return startEmpty(start, { why, movedTo: null });
   }
-  const opened = openFound(path, options, handedOut !== null || isMirrorFile(path));
+  const opened = openFound(
+    path,
+    options,
+    handedOut !== null || hasApplicationId(path, MIRROR_APPLICATION_ID),
+  );
   if (typeof opened !== 'string') return startWith(opened, start);
   return startEmpty(start, { why: opened, movedTo: moveAside(path) });
 }
@@ -84,12 +92,10 @@ interface Start {
 /** Continues with a sound file, or begins a new epoch in it: its rows are kept, suspect. */
 function startWith(db: Db, { inbox, path, options, handedOut }: Start): StartedMirror {
   const mirror = mirrorPosition(db);
-  const why = whyNewEpoch(
-    mirror,
-    inboxPosition(inbox, mirror.inboxSeq, options.now),
-    handedOut,
-    options.nowMs,
-  );
+  const why =
+    options.damaged === 'inbox'
+      ? 'the inbox has a row that cannot be read'
+      : whyNewEpoch(mirror, inboxPosition(inbox, mirror.inboxSeq, options.now), handedOut, options.nowMs);
   if (why === null) {
     continueEpoch(db, mirror.clockMs, options);
     return { db, newEpoch: null };
@@ -136,11 +142,11 @@ function continueEpoch(db: Db, clockMs: number | null, { nowMs }: Opening): void
  * @param isUsed the file, or one before it at this path, was a mirror's.
  * @returns why the file cannot be used. @throws SqliteFault if it may be usable later, or is another program's.
  */
-function openFound(path: string, { wasDamaged }: Opening, isUsed: boolean): Db | string {
+function openFound(path: string, { damaged }: Opening, isUsed: boolean): Db | string {
   let db: Db | null = null;
   try {
     db = openWriter(path);
-    const verdict = wasDamaged ? db.pragma('integrity_check(1)', { simple: true }) : 'ok';
+    const verdict = damaged === 'mirror' ? db.pragma('integrity_check(1)', { simple: true }) : 'ok';
     if (verdict !== 'ok') throw new SqliteFault('damaged', `${path} is damaged: ${String(verdict)}`);
     return db;
   } catch (error) {
@@ -176,7 +182,7 @@ interface EpochBegin extends HandedOut {
   readonly trustedAfterMs: number;
 }
 
-interface EpochFrom extends Pick<StartOptions, 'nowMs' | 'now'> {
+interface EpochFrom extends StartOptions {
   readonly changeSeq: number;
   /** Clock at the last heartbeat in the kept file; null if there was none. */
   readonly clockMs: number | null;
@@ -190,9 +196,10 @@ interface EpochFrom extends Pick<StartOptions, 'nowMs' | 'now'> {
  */
 function newEpochNextTo(inbox: Db, from: EpochFrom): EpochBegin {
   const { nowMs, now, changeSeq } = from;
-  const { firstSeq, lastSeq } = inboxEnds(inbox);
+  const { firstSeq, lastSeq } = explainInbox(inbox.name, () => inboxEnds(inbox));
   const beforeFirstSeq = Math.max(0, firstSeq - 1);
-  const appliesAll = from.isFirst && !areRowsAhead(inboxPosition(inbox, beforeFirstSeq, now));
+  const appliesAll =
+    from.isFirst && from.damaged !== 'inbox' && !areRowsAhead(inboxPosition(inbox, beforeFirstSeq, now));
   const inboxSeq = appliesAll ? beforeFirstSeq : lastSeq;
   const { inboxId, appliedRowAtMs, readAtMs } = inboxPosition(inbox, inboxSeq, now);
   const unlessAhead = (atMs: number | null): number =>
@@ -249,11 +256,4 @@ function beginEpoch(db: Db, epoch: EpochBegin): void {
     db.exec(FORGET_UNASKED);
     db.exec('DELETE FROM deliveries');
   });
-}
-
-function moveAside(path: string): string {
-  const to = ownFile(path, 'aside');
-  removeDatabase(to);
-  renameSync(path, to);
-  return to;
 }

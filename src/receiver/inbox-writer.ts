@@ -4,17 +4,17 @@ import { statSync } from 'node:fs';
 import {
   inboxEnds,
   readReceiver,
-  type InboxRow,
   type InboxRowKind,
   type ReceiverRow,
   type StreamPosition,
 } from '../inbox/inbox-file.ts';
 import { missedBody, type Missed } from '../inbox/missed.ts';
-import type { Db } from '../sqlite/open.ts';
-import { prepareRows } from '../sqlite/prepared.ts';
+import { isDamage } from '../sqlite/errors.ts';
+import { isUnexplained } from '../sqlite/explain.ts';
 import { transact } from '../sqlite/transact.ts';
 import { requestTimeMs } from '../store-api/request-time.ts';
-import { lockAndOpen, type OpenInbox } from './open-inbox.ts';
+import { prepareStatements, PUBLISHED_AT_ONCE, type UnpublishedRow } from './inbox-statements.ts';
+import { lockAndOpen, type InboxOptions, type OpenInbox } from './open-inbox.ts';
 
 export interface Arrival {
   readonly kind: InboxRowKind;
@@ -38,10 +38,11 @@ export interface Append {
   readonly heartbeat: Heartbeat | null;
 }
 
-type UnpublishedRow = InboxRow & {
-  /** The same for the same body, whoever publishes it. */
-  readonly id: string;
-};
+interface Unpublished {
+  readonly rows: readonly UnpublishedRow[];
+  /** The last row up to which every other row needs no publishing. */
+  readonly upToSeq: number;
+}
 
 /** Rows that may be deleted. */
 export interface Prunable {
@@ -50,38 +51,44 @@ export interface Prunable {
   readonly beforeMs: number;
 }
 
-/** Published at once: few enough that a slow stream stores them before they time out. */
-const PUBLISHED_AT_ONCE = 64;
+/** Published in one piece. */
 const PUBLISHED_BYTES = 1 << 20;
 /** Committed bytes between checkpoints. */
 const CHECKPOINT_BYTES = 16 << 20;
 /** Pages that a transaction writes besides the bodies. */
 const COMMIT_BYTES = 16 << 10;
 /** Deleting a row reads and frees its pages: this much at once delays no answer. */
-const PRUNED_ROWS = 500;
 const PRUNED_BYTES = 1 << 20;
 
 export class InboxWriter {
-  readonly #db: Db;
-  readonly #statements: ReturnType<typeof prepareStatements>;
-  readonly #check: () => void;
-  readonly #close: () => void;
+  #file: OpenInbox;
+  #statements: ReturnType<typeof prepareStatements>;
   /** The receiver's row before this run. */
   readonly lastRun: ReceiverRow;
-  lastSeq: number;
+  #inboxId: string;
+  #lastSeq: number;
   #sinceCheckpointBytes = 0;
+  #isChecked = false;
 
-  constructor({ db, check, close }: OpenInbox) {
-    this.#db = db;
-    this.#statements = prepareStatements(db);
-    this.#check = check;
-    this.#close = close;
-    this.lastRun = readReceiver(db);
-    this.lastSeq = inboxEnds(db).lastSeq;
+  constructor(file: OpenInbox) {
+    this.#file = file;
+    this.#statements = prepareStatements(file.db);
+    this.lastRun = readReceiver(file.db);
+    this.#inboxId = this.lastRun.inboxId;
+    this.#lastSeq = inboxEnds(file.db).lastSeq;
   }
 
   get path(): string {
-    return this.#db.name;
+    return this.#file.db.name;
+  }
+
+  /** A file that replaced a damaged one has another id. */
+  get inboxId(): string {
+    return this.#inboxId;
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
   }
 
   /** Differs in a copy of the file, which may serve another host. */
@@ -90,11 +97,18 @@ export class InboxWriter {
   }
 
   /** Commits all rows or none; bodies that are already in the inbox are skipped. @throws SqliteError */
-  append({ missed, atMs, arrivals, position, heartbeat }: Append): void {
+  append(rows: Append): void {
+    this.#orReplace(() => this.#append(rows));
+  }
+
+  #append({ missed, atMs, arrivals, position, heartbeat }: Append): void {
+    const { db } = this.#file;
     // An earlier ROLLBACK may have failed.
-    if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+    if (db.inTransaction) db.exec('ROLLBACK');
+    // Once a second the pages are read from the disk again: damage does not show in memory, and readers meet it.
+    if (heartbeat !== null) db.pragma('shrink_memory');
     let bytes = COMMIT_BYTES;
-    this.lastSeq = transact(this.#db, () => {
+    this.#lastSeq = transact(db, () => {
       // Read again, because a commit that reported an error may have succeeded.
       let seq = this.#statements.lastSeq.get() ?? 0;
       const insert = (row: Arrival): void => {
@@ -125,7 +139,7 @@ export class InboxWriter {
 
   /** See `OpenInbox`. */
   check(): void {
-    this.#check();
+    this.#file.check();
   }
 
   /** Call it after the answers. */
@@ -133,14 +147,18 @@ export class InboxWriter {
     if (this.#sinceCheckpointBytes < CHECKPOINT_BYTES) return;
     this.#sinceCheckpointBytes = 0;
     try {
-      this.#db.pragma('wal_checkpoint(PASSIVE)');
+      this.#file.db.pragma('wal_checkpoint(PASSIVE)');
     } catch {
       // The next commit reports the same fault.
     }
   }
 
-  /** @returns also the last row up to which every other row needs no publishing. */
-  unpublished(afterSeq: number): { readonly rows: readonly UnpublishedRow[]; readonly upToSeq: number } {
+  /** @throws SqliteError */
+  unpublished(afterSeq: number): Unpublished {
+    return this.#orReplace(() => this.#unpublished(afterSeq));
+  }
+
+  #unpublished(afterSeq: number): Unpublished {
     const rows: UnpublishedRow[] = [];
     let bytes = 0;
     for (const row of this.#statements.unpublished.iterate(afterSeq)) {
@@ -155,7 +173,11 @@ export class InboxWriter {
    * Deletes some of the oldest rows up to `upToSeq`, and none from the first on that arrived at `beforeMs` or later.
    * @returns how many. @throws SqliteError
    */
-  prune({ upToSeq, beforeMs }: Prunable): number {
+  prune(rows: Prunable): number {
+    return this.#orReplace(() => this.#prune(rows));
+  }
+
+  #prune({ upToSeq, beforeMs }: Prunable): number {
     let lastSeq: number | null = null;
     let bytes = 0;
     // Numbers continue from the last row, so it stays.
@@ -167,68 +189,51 @@ export class InboxWriter {
     }
     if (lastSeq === null) return 0;
     const upTo = lastSeq;
-    return transact(this.#db, () => this.#statements.prune.run(upTo).changes);
+    return transact(this.#file.db, () => this.#statements.prune.run(upTo).changes);
   }
 
   close(): void {
-    this.#close();
+    this.#file.close();
+  }
+
+  /** Work that meets damage fails, and finds a new file the next time. */
+  #orReplace<T>(act: () => T): T {
+    try {
+      return act();
+    } catch (error) {
+      if (isDamage(error) || (isUnexplained(error) && this.#hasDamage())) this.#replace(error);
+      throw error;
+    }
+  }
+
+  /** Looks at every page, which may take long, so only once. */
+  #hasDamage(): boolean {
+    if (this.#isChecked) return false;
+    this.#isChecked = true;
+    try {
+      return this.#file.db.pragma('quick_check(1)', { simple: true }) !== 'ok';
+    } catch (error) {
+      return isDamage(error);
+    }
+  }
+
+  #replace(damage: unknown): void {
+    this.#file = this.#file.replace(damage, this.#lastSeq);
+    const { db } = this.#file;
+    this.#statements = prepareStatements(db);
+    this.#inboxId = readReceiver(db).inboxId;
+    this.#lastSeq = inboxEnds(db).lastSeq;
+    this.#sinceCheckpointBytes = 0;
+    this.#isChecked = false;
   }
 }
 
 /** Locks, opens and if needed creates the inbox of a database. @throws SqliteFault if another process has it. */
-export function openInboxWriter(databasePath: string): InboxWriter {
-  return new InboxWriter(lockAndOpen(databasePath));
-}
-
-function prepareStatements(db: Db) {
-  return {
-    insert: db.prepare<[number, string, number, Buffer | null, number, Uint8Array]>(`
-      INSERT INTO inbox (seq, kind, arrived_at_ms, body_hash, from_stream, body)
-      VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (body_hash) DO NOTHING`),
-    lastSeq: db.prepare<[], number | null>('SELECT max(seq) FROM inbox').pluck(),
-    beat: db.prepare<[object]>(`
-      UPDATE receiver SET
-        alive_at_ms = @aliveAtMs,
-        clock_ms = @clockMs,
-        since_boot_ms = @sinceBootMs,
-        boot_id = @bootId,
-        is_stopped = @isStopped,
-        kept_socket = @keptSocket,
-        unsure_since_ms = @unsureSinceMs,
-        published_seq = @publishedSeq,
-        report_json = @reportJson`),
-    position: db.prepare<[StreamPosition]>(`
-      UPDATE receiver SET
-        stream_id = @streamId,
-        stream_seq = @streamSeq`),
-    unpublished: prepareRows<[number], UnpublishedRow>(
-      db,
-      {
-        seq: 'seq',
-        kind: 'kind',
-        arrivedAtMs: 'arrived_at_ms',
-        id: `iif(body_hash IS NULL, (SELECT inbox_id FROM receiver) || '-' || seq, lower(hex(body_hash)))`,
-        body: 'body',
-      },
-      (columns) => `
-        SELECT ${columns}
-        FROM inbox
-        WHERE seq > ? AND from_stream = 0
-        ORDER BY seq
-        LIMIT ${PUBLISHED_AT_ONCE}`,
-    ),
-    oldest: prepareRows<[number], Pick<InboxRow, 'seq' | 'arrivedAtMs'> & { readonly bytes: number }>(
-      db,
-      {
-        seq: 'seq',
-        arrivedAtMs: 'arrived_at_ms',
-        bytes: 'length(body)',
-      },
-      (columns) => `SELECT ${columns} FROM inbox WHERE seq <= ? ORDER BY seq LIMIT ${PRUNED_ROWS}`,
-    ),
-    prune: db.prepare<[number]>('DELETE FROM inbox WHERE seq <= ?'),
-  };
+export function openInboxWriter(
+  databasePath: string,
+  options: InboxOptions = { now: Date.now, onReplaced: () => undefined },
+): InboxWriter {
+  return new InboxWriter(lockAndOpen(databasePath, options));
 }
 
 const PREFIX_MS = 100;

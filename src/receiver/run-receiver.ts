@@ -11,6 +11,7 @@ import type { Engine } from '../stream/engine.ts';
 import type { NatsOptions } from '../stream/nats.ts';
 import type { PassedSocket } from './coverage.ts';
 import { openInboxWriter, type InboxWriter, type Prunable } from './inbox-writer.ts';
+import type { InboxOptions } from './open-inbox.ts';
 import { passedSocket } from './passed-socket.ts';
 import { pruneInbox } from './prune.ts';
 import { Receiver } from './receiver.ts';
@@ -48,7 +49,7 @@ export interface ReceiverPlatform {
   readonly host: HostTime;
   readonly listen: typeof listen;
   readonly passedSocket: (fd: number) => PassedSocket;
-  readonly openInbox: (databasePath: string) => InboxWriter;
+  readonly openInbox: (databasePath: string, options: InboxOptions) => InboxWriter;
   readonly later: (work: () => void) => void;
   readonly connectStream: (options: NatsOptions) => Promise<Engine>;
 }
@@ -91,7 +92,14 @@ export async function runReceiver(
 ): Promise<RunningReceiver> {
   const { databasePath, webhook, secrets } = settings;
   const { log } = events;
-  const inbox = platform.openInbox(databasePath);
+  const inbox = platform.openInbox(databasePath, {
+    now: platform.host.wallMs,
+    onReplaced: (damage, movedTo) =>
+      log.error(
+        { err: damage, movedTo },
+        'the inbox was damaged: it was moved aside, a new one takes webhooks, and the mirror reads everything again',
+      ),
+  });
   const receiver = new Receiver({ ...events, ...platform, inbox }, settings.stream !== null);
   const stopping = new AbortController();
   const stop = async (): Promise<void> => {
@@ -114,7 +122,6 @@ export async function runReceiver(
             listen: platform.listen,
           },
     );
-    const { inboxId } = inbox.lastRun;
     const prunable = (): Prunable | null => {
       const publishedSeq = stream?.publishedSeq() ?? Infinity;
       // A mirror that is created here later reads everything, and needs none of these rows.
@@ -124,7 +131,7 @@ export async function runReceiver(
         // Not the present: since then, the clock may have been set wrong.
         return { upToSeq: publishedSeq, beforeMs: keptSinceMs(clockRightAtMs, settings.retentionDays) };
       }
-      const upToSeq = prunableSeqOf(databasePath, inboxId);
+      const upToSeq = prunableSeqOf(databasePath, inbox.inboxId);
       return upToSeq === null ? null : { upToSeq: Math.min(upToSeq, publishedSeq), beforeMs: Infinity };
     };
     stream?.start();

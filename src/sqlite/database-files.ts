@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { linksFollowed } from '../platform/links-followed.ts';
 
@@ -40,6 +40,15 @@ export function removeDatabase(path: string): void {
 /** Only while nothing has it open. */
 export function removeSides(path: string): void {
   for (const side of SIDES) rmSync(path + side, { force: true });
+}
+
+/** Makes way for a new file: this one cannot be used, and replaces an earlier one. Only while nothing writes to it. */
+export function moveAside(path: string): string {
+  const to = ownFile(path, 'aside');
+  removeDatabase(to);
+  renameSync(path, to);
+  removeSides(path);
+  return to;
 }
 
 /** Whether `path` names one of the databases or a file that belongs to one, under any name. */

@@ -3,6 +3,8 @@ export type SqliteFaultKind =
   | 'in_use'
   | 'not_a_database'
   | 'damaged'
+  /** The inbox that the mirror reads, and not its own file. */
+  | 'inbox_damaged'
   | 'newer_schema'
   | 'older_schema'
   | 'no_room'
@@ -37,7 +39,7 @@ export function isBusy(error: unknown): boolean {
 
 /** The file itself is at fault: the same access would fail again. A short read meets a page that is not there. */
 export function isDamage(error: unknown): boolean {
-  if (error instanceof SqliteFault && error.kind === 'damaged') return true;
+  if (error instanceof SqliteFault && ['damaged', 'inbox_damaged'].includes(error.kind)) return true;
   return /^SQLITE_(?:CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(sqliteCode(error) ?? '');
 }
 

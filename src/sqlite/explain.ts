@@ -24,7 +24,7 @@ const NO_SHARED_MEMORY: Trouble = {
 const DAMAGED: Trouble = {
   kind: 'damaged',
   what: 'is damaged',
-  remedy: 'stop the mirror, then move the file away: the next start reads everything from the store',
+  remedy: 'the mirror moves it aside and reads everything from the store: start it if it does not run',
 };
 
 const NOT_WRITABLE: Trouble = {
@@ -71,15 +71,25 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 export function explained(path: string, cause: unknown): SqliteFault {
   if (cause instanceof SqliteFault) return cause;
   const code = sqliteCode(cause) ?? systemCode(cause);
-  const found = Object.entries(TROUBLES).find(([start]) => code?.startsWith(start) === true);
-  if (found === undefined) {
+  const trouble = troubleOf(code);
+  if (trouble === null) {
     const message =
       `${path} cannot be used: ${messageOf(cause)}. If this happens again, ` +
       'install stock-mirror again, or report it.';
     return new SqliteFault('cannot_commit', message, { cause });
   }
-  const { kind, what, remedy } = found[1];
+  const { kind, what, remedy } = trouble;
   return new SqliteFault(kind, `${path} ${what} (${code}): ${remedy}.`, { cause });
+}
+
+function troubleOf(code: string | null): Trouble | null {
+  return Object.entries(TROUBLES).find(([start]) => code?.startsWith(start) === true)?.[1] ?? null;
+}
+
+/** SQLite refuses what it found in the file, and names neither damage nor a lock, a right or the disk. */
+export function isUnexplained(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code !== null && troubleOf(code) === null;
 }
 
 export function explain<T>(path: string, act: () => T): T {

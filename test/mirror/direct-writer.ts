@@ -47,7 +47,7 @@ function filesOf(db: Db): NonNullable<typeof fresh> {
 
 function createBoth(path: string): Db {
   const inbox = openForWriting(inboxPath(path));
-  const { db } = startMirror(path, inbox, { nowMs: FRESH_MS, now: () => FRESH_MS, wasDamaged: false });
+  const { db } = startMirror(path, inbox, { nowMs: FRESH_MS, now: () => FRESH_MS, damaged: null });
   db.exec(`UPDATE mirror_state SET trusted_after_ms = ${EARLIEST_MS}`);
   attachInbox(db, path);
   inbox.close();
@@ -59,6 +59,9 @@ export const unlocked = (db: Db): OpenInbox => ({
   db,
   check: () => undefined,
   close: () => db.close(),
+  replace: (damage) => {
+    throw damage;
+  },
 });
 
 /** Deliveries as one transaction of the receiver. */

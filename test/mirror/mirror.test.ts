@@ -1,7 +1,7 @@
 /** Failed threads are restarted (docs/architecture.md#start). */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Mirror, type ApplyThread, type QueryThread } from '../../src/mirror/mirror.ts';
-import type { NewEpoch } from '../../src/mirror/start.ts';
+import type { DamagedFile, NewEpoch } from '../../src/mirror/start.ts';
 import type { ApplyCalls, ApplyEvent } from '../../src/mirror/writer/serve-apply.ts';
 import type { Thread } from '../../src/platform/thread.ts';
 import { SqliteFault, type PlainError } from '../../src/sqlite/errors.ts';
@@ -44,7 +44,7 @@ type Query = Scripted<Parameters<QueryThread['post']>[0], Reply<never>>;
 const DISK: PlainError = { kind: 'cannot_commit', message: 'the disk has failed' };
 const POSITION = { inboxSeq: 3, inputSeq: 9, changeSeq: 5, trustedAfterMs: 0 };
 
-let applying: { readonly thread: Apply; readonly wasDamaged: boolean }[];
+let applying: { readonly thread: Apply; readonly damaged: DamagedFile | null }[];
 let querying: Query[];
 let faults: (string | null)[];
 let nowMs: number;
@@ -56,9 +56,9 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 const threads = {
-  apply: ({ wasDamaged }: { readonly wasDamaged: boolean }): ApplyThread => {
+  apply: ({ damaged }: { readonly damaged: DamagedFile | null }): ApplyThread => {
     const thread: Apply = new Scripted();
-    applying.push({ thread, wasDamaged });
+    applying.push({ thread, damaged });
     return thread;
   },
   query: (): QueryThread => {
@@ -83,8 +83,8 @@ const applier = (): Apply => present(applying.at(-1)).thread;
 const opens = (newEpoch: NewEpoch | null = null): void =>
   applier().tell({ event: { type: 'opened', position: POSITION, newEpoch } });
 const commits = (): void => applier().tell({ event: { type: 'applied', position: POSITION, reports: [] } });
-const fails = (error = DISK, isDamage = false): void =>
-  applier().tell({ event: { type: 'failed', error, isDamage } });
+const fails = (error = DISK, damaged: DamagedFile | null = null): void =>
+  applier().tell({ event: { type: 'failed', error, damaged } });
 
 async function pause(): Promise<number> {
   const before = applying.length;
@@ -228,9 +228,9 @@ test('checks the whole file only at the start after damage', async () => {
   opens();
   fails();
   await pause();
-  fails(DISK, true);
+  fails(DISK, 'mirror');
   await pause();
-  expect(applying.map(({ wasDamaged }) => wasDamaged)).toEqual([false, true, false, true]);
+  expect(applying.map(({ damaged }) => damaged)).toEqual([null, 'mirror', null, 'mirror']);
 });
 
 test('calls listeners before the callers of a transaction', async () => {

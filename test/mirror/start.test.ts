@@ -20,7 +20,12 @@ import {
   type InboxPosition,
   type MirrorPosition,
 } from '../../src/mirror/new-epoch.ts';
-import { startMirror, type StartOptions, type StartedMirror } from '../../src/mirror/start.ts';
+import {
+  startMirror,
+  type DamagedFile,
+  type StartOptions,
+  type StartedMirror,
+} from '../../src/mirror/start.ts';
 import { openForQueries, serveQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { Applier } from '../../src/mirror/writer/applier.ts';
 import { openOwnMirror } from '../../src/mirror/writer/serve-apply.ts';
@@ -96,14 +101,14 @@ interface Life extends StartedMirror {
 const openedAt = (nowMs: number, tookMs = 0): StartOptions => ({
   nowMs,
   now: () => nowMs + tookMs,
-  wasDamaged: false,
+  damaged: null,
 });
 
-function live(path: string, wasDamaged = false, nowMs = T0): Life {
+function live(path: string, damaged: DamagedFile | null = null, nowMs = T0): Life {
   const inboxDb = openForWriting(inboxPath(path));
   let started: StartedMirror;
   try {
-    started = startMirror(path, inboxDb, { nowMs, now: () => nowMs, wasDamaged });
+    started = startMirror(path, inboxDb, { nowMs, now: () => nowMs, damaged });
   } catch (error) {
     inboxDb.close();
     throw error;
@@ -191,7 +196,7 @@ test.each<[string, RegExp, boolean, (path: string, older: string) => unknown]>([
   await change(path, older);
   const found = existsSync(path) ? readFileSync(path) : null;
 
-  const life = live(path, true);
+  const life = live(path, 'mirror');
   expect(life.newEpoch?.why).toMatch(why);
   expect(life.newEpoch?.movedTo).toBe(isKept || found === null ? null : ownFile(path, 'aside'));
   if (!isKept && found !== null) expect(readFileSync(ownFile(path, 'aside')).equals(found)).toBe(true);
@@ -255,7 +260,7 @@ test('sets instants of a clock that was ahead to the present, and suspects every
 
 test('trusts no read that a clock a little ahead stamped, whatever the receiver writes by the right one', () => {
   const { path } = filled();
-  const ahead = live(path, false, T0 + 18_000);
+  const ahead = live(path, null, T0 + 18_000);
   const read = readInput('10', detail('10', [{ id: '100', levels: { 1: 3 } }]), { sentAtMs: T0 + 17_000 });
   new Applier(ahead.db, openedInbox(path)).step([{ kind: 'input', input: read }]);
   expect(suspects(ahead.db)).toEqual([0]);
@@ -466,7 +471,7 @@ test.each<[string, string, (page: Buffer) => unknown]>([
   const trusting = live(path);
   expect(trusting.newEpoch).toBeNull();
   trusting.end();
-  expect(live(path, true).newEpoch).toMatchObject({
+  expect(live(path, 'mirror').newEpoch).toMatchObject({
     why: expect.stringContaining('damaged'),
     movedTo: ownFile(path, 'aside'),
   });
@@ -506,6 +511,73 @@ test('finds a running mirror damaged once its file has shrunk', () => {
   // Only what was added since the start: the file as it was then does not show it.
   truncateSync(path, statSync(path).size - 4_096);
   expect(() => own.check()).toThrow(expect.objectContaining({ kind: 'damaged' }));
+});
+
+/** Its file is one leaf page after the other; the pages of neither end are damaged. */
+function damageMiddleRows(path: string): void {
+  const db = openForWriting(inboxPath(path));
+  const root = values<number>(db, `SELECT rootpage FROM sqlite_master WHERE name = 'inbox'`)[0] ?? 0;
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+  const bytes = readFileSync(inboxPath(path));
+  const at = (root - 1) * 4_096;
+  // The second cell of an interior page, whose header has 12 bytes, begins with the number of the second child.
+  const second = bytes.readUInt32BE(at + bytes.readUInt16BE(at + 14));
+  writeFileSync(inboxPath(path), bytes.fill(0x5a, (second - 1) * 4_096, second * 4_096));
+}
+
+const deliveries = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    body: delivery(`unapplied ${n}`, item({ sku: 'x'.repeat(1_000) })),
+    arrivedAtMs: T0 + n,
+  }));
+
+test('begins a new epoch at the end of an inbox with a row that cannot be read, and names the right file', () => {
+  const { path } = filled();
+  const inbox = new InboxWriter(unlocked(openedInbox(path)));
+  inbox.append(appended(deliveries(40)));
+  inbox.close();
+  damageMiddleRows(path);
+  const fault = expect.objectContaining({
+    kind: 'inbox_damaged',
+    message: expect.stringContaining(`${inboxPath(path)} is damaged`),
+  });
+  expect(() => live(path)).toThrow(fault);
+  const life = live(path, 'inbox');
+  expect(life.newEpoch).toMatchObject({ why: 'the inbox has a row that cannot be read', movedTo: null });
+  expect(life.position.inboxSeq).toBe(42);
+  expect([levels(life.db), suspects(life.db)]).toEqual([[3], [1]]);
+  life.end();
+  expect(live(path).newEpoch).toBeNull();
+});
+
+test('fails over a row that cannot be read without blaming the mirror', () => {
+  const { path } = filled();
+  const inboxDb = openedInbox(path);
+  new InboxWriter(unlocked(inboxDb)).append(appended(deliveries(40)));
+  const own = openOwnMirror(path, openedAt(T0));
+  onTestFinished(() => own.close({ isOrderly: false }));
+  damageMiddleRows(path);
+  const step = () => {
+    while (own.applier.step([]) !== null);
+  };
+  expect(step).toThrow(expect.objectContaining({ kind: 'inbox_damaged' }));
+});
+
+test('releases a damaged row of the inbox, so that the receiver meets the damage', () => {
+  const { path } = filled();
+  const inbox = new InboxWriter(unlocked(openedInbox(path)));
+  inbox.append(appended(deliveries(40)));
+  const first = live(path);
+  first.deliver('last', 3, 2);
+  first.end();
+  inbox.close();
+  damageMiddleRows(path);
+  const life = live(path);
+  const prune = { kind: 'command', name: 'prune', args: { beforeMs: T0 + DAY_MS, limit: 500 } } as const;
+  const [result] = new Applier(life.db, openedInbox(path)).step([prune])?.results ?? [];
+  expect(result).toMatchObject({ ok: true });
+  expect(values(life.db, 'SELECT inbox_prunable_seq FROM service_state')).toEqual([42]);
 });
 
 test('does not blame the mirror for a damaged inbox', async () => {

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { inboxPath, openInboxReader } from '../../src/inbox/inbox-file.ts';
 import { InboxWriter } from '../../src/receiver/inbox-writer.ts';
-import { lockAndOpen } from '../../src/receiver/open-inbox.ts';
+import { lockAndOpen, type InboxOptions, type OpenInbox } from '../../src/receiver/open-inbox.ts';
 import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import type { StartOptions } from '../../src/mirror/start.ts';
 import { openOwnMirror, type OwnMirror } from '../../src/mirror/writer/serve-apply.ts';
@@ -77,8 +77,11 @@ export class Disk {
   }
 
   /** @throws SqliteFault */
-  openInbox(user: DiskUser): InboxWriter {
-    const own = lockAndOpen(this.databasePath);
+  openInbox(user: DiskUser, options: InboxOptions): InboxWriter {
+    return new InboxWriter(this.#ownInbox(lockAndOpen(this.databasePath, options), user));
+  }
+
+  #ownInbox(own: OpenInbox, user: DiskUser): OpenInbox {
     let seq = lastSeqOf(own.db);
     const exec = this.#faulty('inbox', own.db, user, {
       before: () => {
@@ -87,7 +90,10 @@ export class Disk {
       },
       after: () => (seq = lastSeqOf(own.db)),
     });
-    return new InboxWriter(this.#held({ ...own, name: 'inbox', user, exec, end: () => own.close() }));
+    return {
+      ...this.#held({ ...own, name: 'inbox', user, exec, end: () => own.close() }),
+      replace: (damage, lastSeq) => this.#ownInbox(own.replace(damage, lastSeq), user),
+    };
   }
 
   openInboxForReading(user: DiskUser): Db {

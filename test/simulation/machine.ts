@@ -378,7 +378,7 @@ export class Machine {
         const { inode, isFull } = present(this.socket);
         return { inode, wasQueueFull: isFull };
       },
-      openInbox: () => this.disk.openInbox(user),
+      openInbox: (_, options) => this.disk.openInbox(user, options),
       later: (work) => {
         const commitMs = 0.3 + random() * 4 + this.slowCommitMs;
         time.after(commitMs, life, () => {

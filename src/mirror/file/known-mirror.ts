@@ -1,26 +1,10 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { SqliteFault } from '../../sqlite/errors.ts';
 import { knownSchemaVersion, refuseUnknownSchema } from '../../sqlite/migrate.ts';
 
 /** "smmr", in the header of the file: a damaged file still shows whose it is. */
 export const MIRROR_APPLICATION_ID = 0x736d6d72;
-/** Offset of the application id in the header of an SQLite file. */
-const ID_OFFSET = 68;
-
-/** Whether the header of the file, damaged or not, says that it is a mirror's. @throws Error of the system */
-export function isMirrorFile(path: string): boolean {
-  const id = Buffer.alloc(4);
-  const file = openSync(path, 'r');
-  try {
-    return (
-      readSync(file, id, 0, id.length, ID_OFFSET) === id.length && id.readInt32BE() === MIRROR_APPLICATION_ID
-    );
-  } finally {
-    closeSync(file);
-  }
-}
-
 export function refuseNoMirror(path: string, db: Database.Database): void {
   refuseUnknownSchema(path, db);
   const tables = db.prepare<[], number>('SELECT count(*) FROM sqlite_master').pluck().get();

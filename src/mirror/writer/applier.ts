@@ -3,7 +3,7 @@ import type { Statement } from 'better-sqlite3';
 import type { Fact } from '../../core/apply/fact.ts';
 import { applyInput } from '../../core/apply/apply-input.ts';
 import type { Input } from '../../core/input.ts';
-import type { InboxRow } from '../../inbox/inbox-file.ts';
+import { explainInbox, type InboxRow } from '../../inbox/inbox-file.ts';
 import { missedBody, readMissed } from '../../inbox/missed.ts';
 import { messageOf } from '../../platform/thrown.ts';
 import { sqliteCode, SqliteFault } from '../../sqlite/errors.ts';
@@ -90,7 +90,7 @@ export class Applier {
 
   /** Tasks wait until every delivery that arrived is applied. @throws SqliteFault; then discard this applier. */
   step(tasks: readonly Task[]): Step | null {
-    const { rows, isLast } = explain(this.#inbox.name, () => this.#nextRows());
+    const { rows, isLast } = explainInbox(this.#inbox.name, () => this.#nextRows());
     const taken = isLast ? tasks.slice(0, TASKS_AT_ONCE) : [];
     if (rows.length === 0 && taken.length === 0) return null;
     return explain(this.#db.name, () => {

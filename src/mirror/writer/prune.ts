@@ -1,5 +1,6 @@
 /** Deletes old rows of the mirror, a few at a time, and releases those of the inbox (src/mirror/retention.ts). */
 import type { InboxRow } from '../../inbox/inbox-file.ts';
+import { isDamage } from '../../sqlite/errors.ts';
 import type { Db } from '../../sqlite/open.ts';
 import { prepareRows } from '../../sqlite/prepared.ts';
 
@@ -35,7 +36,8 @@ export function preparePrune(db: Db, inbox: Db) {
        )`,
   );
   const pruneDeliveries = db.prepare<[number]>('DELETE FROM deliveries WHERE inbox_seq < ?');
-  const firstInboxSeq = inbox.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck();
+  const selectFirstSeq = inbox.prepare<[], number | null>('SELECT min(seq) FROM inbox').pluck();
+  const firstSeq = (): number => unlessDamaged(() => selectFirstSeq.get() ?? 0) ?? 0;
   const releaseInbox = prepareRelease(db, inbox);
   return (args: Prune) => {
     const changes = pruneChanges.all(args);
@@ -44,7 +46,7 @@ export function preparePrune(db: Db, inbox: Db) {
       changes: changes.length,
       deadLetters: pruneDeadLetters.run(args).changes,
       runs: pruneRuns.run(args).changes,
-      deliveries: pruneDeliveries.run(firstInboxSeq.get() ?? 0).changes,
+      deliveries: pruneDeliveries.run(firstSeq()).changes,
       inboxRows: releaseInbox(args),
     };
   };
@@ -72,14 +74,27 @@ function prepareRelease(db: Db, inbox: Db): (args: Prune) => number {
   return ({ beforeMs, limit }) => {
     const at = prunable.get();
     if (at === undefined) return 0;
-    let upToSeq = at.prunableSeq;
-    let released = 0;
-    for (const { seq, arrivedAtMs } of inboxAfter.iterate(at.prunableSeq, limit)) {
-      if (arrivedAtMs >= beforeMs || seq >= at.inboxSeq) break;
-      upToSeq = seq;
-      released += 1;
-    }
-    if (released > 0) putPrunable.run(upToSeq);
-    return released;
+    const old = unlessDamaged(() => {
+      const seqs: number[] = [];
+      for (const { seq, arrivedAtMs } of inboxAfter.iterate(at.prunableSeq, limit)) {
+        if (arrivedAtMs >= beforeMs || seq >= at.inboxSeq) break;
+        seqs.push(seq);
+      }
+      return seqs;
+    });
+    // The receiver meets the damage as it deletes the rows, and replaces the file.
+    const upToSeq = old === null ? at.inboxSeq - 1 : old.at(-1);
+    if (upToSeq !== undefined) putPrunable.run(upToSeq);
+    return old?.length ?? 0;
   };
+}
+
+/** null if the inbox is damaged where it is read. The mirror needs none of these rows. */
+function unlessDamaged<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (isDamage(error)) return null;
+    throw error;
+  }
 }

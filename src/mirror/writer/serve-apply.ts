@@ -8,7 +8,7 @@ import type { Answering, Request } from '../../sqlite/worker.ts';
 import { isDamage, plainError, SqliteFault, type PlainError } from '../../sqlite/errors.ts';
 import { mirrorPosition } from '../new-epoch.ts';
 import { noteHandedOut, readHandedOut } from '../numbers-note.ts';
-import { startMirror, type NewEpoch, type StartOptions } from '../start.ts';
+import { startMirror, type DamagedFile, type NewEpoch, type StartOptions } from '../start.ts';
 import { Applier, type AppliedInput, type NewInput, type Position, type Task } from './applier.ts';
 import type { CommandName } from './commands.ts';
 
@@ -24,7 +24,7 @@ export type ApplyEvent =
   | { readonly type: 'opened'; readonly position: Position; readonly newEpoch: NewEpoch | null }
   /** Posted after each transaction, before the replies. */
   | { readonly type: 'applied'; readonly position: Position; readonly reports: readonly AppliedInput[] }
-  | { readonly type: 'failed'; readonly error: PlainError; readonly isDamage: boolean };
+  | { readonly type: 'failed'; readonly error: PlainError; readonly damaged: DamagedFile | null };
 
 export interface OwnMirror {
   readonly db: Db;
@@ -116,6 +116,11 @@ function watchSize(path: string): () => void {
   return check;
 }
 
+function damagedFile(error: unknown): DamagedFile | null {
+  if (!isDamage(error)) return null;
+  return error instanceof SqliteFault && error.kind === 'inbox_damaged' ? 'inbox' : 'mirror';
+}
+
 const CHECK_EVERY_MS = 1_000;
 /** At a stop: for what is left in the inbox. */
 const CLOSE_WITHIN_MS = 1_000;
@@ -167,7 +172,7 @@ class ApplyServer {
 
   #fail(error: unknown): void {
     this.#closeFiles();
-    this.#owner.post({ event: { type: 'failed', error: plainError(error), isDamage: isDamage(error) } });
+    this.#owner.post({ event: { type: 'failed', error: plainError(error), damaged: damagedFile(error) } });
     this.#owner.close();
   }
 
