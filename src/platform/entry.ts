@@ -6,8 +6,17 @@ const LOOK_EVERY_MS = 200;
 
 /** Call it before loading the rest, which therefore must be loaded by `import()`. */
 export function beginEntry(): void {
+  ignoreSignals();
   keepCompiled();
   if (process.env['npm_lifecycle_event'] !== undefined && process.platform !== 'win32') endWithShell();
+}
+
+/**
+ * Node would open its inspector on SIGUSR1, where every user of the machine could run code in this process, and end on
+ * SIGUSR2. An installed command gets no options of Node, such as `--disable-sigusr1`.
+ */
+function ignoreSignals(): void {
+  for (const signal of ['SIGUSR1', 'SIGUSR2']) process.on(signal, () => undefined);
 }
 
 /**

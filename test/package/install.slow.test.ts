@@ -138,11 +138,17 @@ it('serves pages, API and metrics', async () => {
   });
   let printed = '';
   mirror.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  let errors = '';
+  mirror.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   await expect.poll(() => printed).toContain('"listening"');
   const ops = `http://127.0.0.1:${env['OPS_PORT'] ?? ''}`;
   for (const path of ['/', '/deliveries', '/openapi.json', '/metrics', '/api/status', '/api/stock']) {
     await expect.poll(async () => (await fetch(ops + path)).status, { message: path }).toBe(200);
   }
+  // Ignored, by the installed command too: Node would open its inspector.
+  mirror.kill('SIGUSR1');
+  for (let n = 0; n < 50; n += 1) await fetch(`${ops}/metrics`);
+  expect(errors).toBe('');
   mirror.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
 });
