@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { request as plainRequest, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { measure } from '../../scripts/proxies/measure.ts';
 import {
   makeCertificates,
   OPS_HOST,
@@ -14,12 +14,22 @@ import {
   versionOf,
   WEBHOOK_HOST,
   type ProxyName,
-} from '../../scripts/proxies/proxy.ts';
+} from './proxy.ts';
 import { signBody } from '../../src/store-api/signature.ts';
-import { memoryFolder, startMirror, startService, temporaryFolder, type Owner } from '../process/harness.ts';
+import {
+  inboxRows,
+  memoryFolder,
+  startMirror,
+  startService,
+  temporaryFolder,
+  type Owner,
+} from '../process/harness.ts';
+import { holdSocket } from '../process/life/socket-unit.ts';
 import { freePort } from '../shared/free-port.ts';
+import { TlsLoad } from './tls-load.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+/** Longer than the store waits for an answer. */
+const STANDSTILL_MS = 2_500;
 const TOKEN = 'a-token-for-the-private-listener';
 
 interface Asked {
@@ -32,9 +42,14 @@ interface Asked {
   readonly servername?: string;
 }
 
-async function behind(t: Owner, name: ProxyName, edit = (configuration: string) => configuration) {
-  const sandbox = await startService(t);
-  const mirror = await startMirror(t, sandbox, { env: { OPS_TOKEN: TOKEN } });
+interface Ports {
+  readonly webhookPort: number;
+  readonly opsPort: number;
+}
+
+const asShipped = (configuration: string): string => configuration;
+
+async function startInFront(t: Owner, name: ProxyName, ports: Ports, edit = asShipped) {
   const certificates = makeCertificates(join(temporaryFolder(t), 'certificates'));
   const [port, plainPort] = [await freePort(), await freePort()];
   const proxy = await startProxy({
@@ -44,10 +59,24 @@ async function behind(t: Owner, name: ProxyName, edit = (configuration: string) 
     port,
     plainPort,
     certificates,
-    ports: [Number(new URL(mirror.webhookUrl).port)],
-    opsPort: Number(new URL(mirror.opsUrl).port),
+    ...ports,
   });
   t.onTestFinished(() => proxy.end());
+  return { port, plainPort, ca: certificates.ca };
+}
+
+async function behind(t: Owner, name: ProxyName, edit = asShipped) {
+  const sandbox = await startService(t);
+  const mirror = await startMirror(t, sandbox, { env: { OPS_TOKEN: TOKEN } });
+  const { port, plainPort, ca } = await startInFront(
+    t,
+    name,
+    {
+      webhookPort: Number(new URL(mirror.webhookUrl).port),
+      opsPort: Number(new URL(mirror.opsUrl).port),
+    },
+    edit,
+  );
   const ask = ({ host, path, method = 'GET', body = '', headers = {}, servername = host }: Asked) =>
     statusOf((onAnswer) =>
       request(
@@ -55,7 +84,7 @@ async function behind(t: Owner, name: ProxyName, edit = (configuration: string) 
           host: '127.0.0.1',
           port,
           servername,
-          ca: certificates.ca,
+          ca,
           path,
           method,
           agent: false,
@@ -129,21 +158,42 @@ for (const name of PROXIES) {
     });
 
     test('loses no answered webhook and changes no body while the receiver is killed, stopped and stands still', async (t) => {
-      const { answeredAndLost, refusedSignatures, phases } = await measure({
-        program: [MAIN],
-        proxy: name,
-        configuration: readFileSync(SHIPPED[name], 'utf8'),
-        // A disk that stalls for seconds would hold up every answer.
-        folder: memoryFolder(t),
-        certificates: makeCertificates(join(temporaryFolder(t), 'certificates')),
-        receivers: 1,
-        keepSocket: true,
-        restartAfterMs: 100,
+      const sandbox = await startService(t);
+      // A disk that stalls for seconds would hold up every answer.
+      const unit = await holdSocket(t, sandbox, memoryFolder(t), { ROLE: 'receiver' });
+      await unit.start();
+      const { port, ca } = await startInFront(t, name, { webhookPort: unit.port, opsPort: 1 });
+      const load = new TlsLoad({
+        port,
+        host: WEBHOOK_HOST,
+        ca,
+        secret: sandbox.webhookSecret,
         perSecond: 50,
-        faultMs: 3_000,
       });
-      expect({ answeredAndLost, refusedSignatures }).toEqual({ answeredAndLost: 0, refusedSignatures: 0 });
-      expect(phases[0]?.answered).toBeGreaterThan(0);
+      t.onTestFinished(() => load.end().then(() => undefined));
+      const answered = (more: number) => load.untilAnswered(load.answered + more);
+      await answered(50);
+      await unit.kill();
+      await unit.start();
+      await answered(50);
+      await unit.stop();
+      await unit.start();
+      await answered(50);
+      unit.signal('SIGSTOP');
+      await sleep(STANDSTILL_MS);
+      unit.signal('SIGCONT');
+      await answered(50);
+
+      const sent = await load.end();
+      const stored = new Set(
+        inboxRows<{ body: Buffer }>(unit.databasePath, 'SELECT body FROM inbox').map(({ body }) =>
+          body.toString(),
+        ),
+      );
+      const with204 = sent.filter(({ outcome }) => outcome === '204');
+      expect(with204.filter(({ body }) => !stored.has(body))).toEqual([]);
+      // A changed body.
+      expect(sent.filter(({ outcome }) => outcome === '401')).toEqual([]);
     });
   });
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { environmentFor, eventually, type Json, type Owner } from '../harness.ts';
+import { environmentFor, eventually, type Environment, type Json, type Owner } from '../harness.ts';
 
 const HOLDER = join(import.meta.dirname, 'fixtures/hold-socket.ts');
 const MAIN = join(import.meta.dirname, '../../../src/main.ts');
@@ -20,20 +20,28 @@ export interface SocketUnit {
   readonly opsUrl: string;
   /** Resolves once the process listens. */
   start(): Promise<void>;
+  signal(name: NodeJS.Signals): void;
   /** SIGTERM. Resolves once the process has ended; the socket stays open. */
   stop(): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
 }
 
 export const linesOf = (log: readonly Json[], message: string): readonly Json[] =>
   log.filter(({ msg }) => msg === message);
 
 /** Opens the socket; the first `start` follows. */
-export async function holdSocket(t: Owner, sandbox: Sandbox, folder: string): Promise<SocketUnit> {
+export async function holdSocket(
+  t: Owner,
+  sandbox: Sandbox,
+  folder: string,
+  env: Environment = {},
+): Promise<SocketUnit> {
   const databasePath = join(folder, 'mirror.db');
   const holder = spawn(process.execPath, [HOLDER, MAIN, 'webhooks'], {
     cwd: folder,
     // PORT 1 proves that the passed socket is used.
-    env: { PATH: process.env['PATH'] ?? '', ...environmentFor(sandbox, databasePath), PORT: '1' },
+    env: { PATH: process.env['PATH'] ?? '', ...environmentFor(sandbox, databasePath), PORT: '1', ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const log: Json[] = [];
@@ -73,10 +81,25 @@ export async function holdSocket(t: Owner, sandbox: Sandbox, folder: string): Pr
       });
       sandbox.webhookUrl = `http://127.0.0.1:${Number(port)}/webhooks`;
     },
+    signal: (name) => void process.kill(pidNow(), name),
+    kill: async () => {
+      const pid = pidNow();
+      process.kill(pid, 'SIGKILL');
+      await eventually(() => !isAlive(pid), { what: 'it has ended' });
+    },
     stop: async () => {
       const stopped = linesOf(log, 'stopped').length;
       process.kill(pidNow(), 'SIGTERM');
       await eventually(() => linesOf(log, 'stopped').length > stopped, { what: 'it has stopped' });
     },
   };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -12,18 +12,12 @@ export const PROXIES = ['nginx', 'caddy', 'haproxy'] as const;
 export type ProxyName = (typeof PROXIES)[number];
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
-/** For one receiver. */
 export const SHIPPED: Readonly<Record<ProxyName, string>> = {
   nginx: join(DEPLOY, 'proxy/nginx.conf'),
   caddy: join(DEPLOY, 'proxy/Caddyfile'),
   haproxy: join(DEPLOY, 'proxy/haproxy.cfg'),
 };
-/** For two receivers. */
-export const BALANCERS: Readonly<Partial<Record<ProxyName, string>>> = {
-  haproxy: join(DEPLOY, 'several-machines/haproxy.cfg'),
-};
-
-export interface ProxyOptions {
+interface ProxyOptions {
   readonly name: ProxyName;
   readonly configuration: string;
   readonly folder: string;
@@ -32,9 +26,8 @@ export interface ProxyOptions {
   /** For plain HTTP, of a proxy that listens there too. */
   readonly plainPort: number;
   readonly certificates: Certificates;
-  /** Ports of the receivers. */
-  readonly ports: readonly number[];
-  /** Port of the private listener. */
+  /** Ports of the mirror's listeners. */
+  readonly webhookPort: number;
   readonly opsPort: number;
 }
 
@@ -123,11 +116,9 @@ interface Prepared {
 }
 
 const PREPARE: Readonly<Record<ProxyName, (options: ProxyOptions) => Prepared>> = {
-  nginx: ({ configuration, folder, port, certificates, ports, opsPort }) => {
+  nginx: ({ configuration, folder, port, certificates, webhookPort, opsPort }) => {
     const site = configuration
-      .replaceAll(/^ *server 127\.0\.0\.1:8787(.*)$/gm, (_line, rest: string) =>
-        ports.map((receiver) => `  server 127.0.0.1:${receiver}${rest}`).join('\n'),
-      )
+      .replaceAll('127.0.0.1:8787', `127.0.0.1:${webhookPort}`)
       .replaceAll('127.0.0.1:8788', `127.0.0.1:${opsPort}`)
       .replaceAll('listen 443 ', `listen 127.0.0.1:${port} `)
       .replaceAll(/ssl_certificate \S+;/g, `ssl_certificate ${certificates.certificatePath};`)
@@ -154,7 +145,7 @@ const PREPARE: Readonly<Record<ProxyName, (options: ProxyOptions) => Prepared>> 
     return { command: 'nginx', args: ['-p', folder, '-c', path, '-e', join(folder, 'error.log')] };
   },
 
-  caddy: ({ configuration, folder, port, plainPort, certificates, ports, opsPort }) => {
+  caddy: ({ configuration, folder, port, plainPort, certificates, webhookPort, opsPort }) => {
     const { certificatePath, keyPath } = certificates;
     const site = configuration
       .replaceAll(/^(\{\$\w+_HOST\w*\}) \{$/gm, `$1 {\n\ttls ${certificatePath} ${keyPath}`)
@@ -169,7 +160,7 @@ const PREPARE: Readonly<Record<ProxyName, (options: ProxyOptions) => Prepared>> 
         OPS_HOST_NAME: OPS_HOST,
         HTTP_PORT: String(plainPort),
         HTTPS_PORT: String(port),
-        RECEIVER: ports.map((receiver) => `127.0.0.1:${receiver}`).join(' '),
+        RECEIVER: `127.0.0.1:${webhookPort}`,
         MIRROR: `127.0.0.1:${opsPort}`,
         XDG_DATA_HOME: folder,
         XDG_CONFIG_HOME: folder,
@@ -177,16 +168,12 @@ const PREPARE: Readonly<Record<ProxyName, (options: ProxyOptions) => Prepared>> 
     };
   },
 
-  haproxy: ({ configuration, folder, port, certificates, ports, opsPort }) => {
+  haproxy: ({ configuration, folder, port, certificates, webhookPort, opsPort }) => {
     const path = join(folder, 'haproxy.cfg');
-    const portOf = (server: string): number | undefined => ports[Number(/\d+$/.exec(server)?.[0] ?? 1) - 1];
     writeFileSync(
       path,
       configuration
-        .replaceAll(
-          /(server receiver\S*) \S+:8787/g,
-          (_found, server: string) => `${server} 127.0.0.1:${portOf(server)}`,
-        )
+        .replaceAll('127.0.0.1:8787', `127.0.0.1:${webhookPort}`)
         .replaceAll('127.0.0.1:8788', `127.0.0.1:${opsPort}`)
         .replaceAll('bind :443 ', `bind 127.0.0.1:${port} `)
         .replaceAll(/ crt \S+/g, ` crt ${certificates.bothPath}`),
