@@ -167,6 +167,7 @@ CREATE TABLE `service_state` (
 	`state_cause` text DEFAULT 'starting',
 	`accepted_at_ms` integer,
 	`is_backup` integer DEFAULT 0 NOT NULL,
+	`checked_since_ms` integer DEFAULT -8640000000000000 NOT NULL,
 	`inbox_id` text,
 	`inbox_row_at_ms` integer,
 	`inbox_prunable_seq` integer DEFAULT 0 NOT NULL,

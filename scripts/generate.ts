@@ -78,7 +78,8 @@ function causeTable(): string {
   const rows = CAUSE_CODES.map((code) => {
     const { owner, severity, message, remedy } = causeOf(code, null);
     const { alertAfter }: CauseRow = CAUSES[code];
-    const facts = [severity, owner, ...(alertAfter === null ? [] : [alertAfter])].join(', ');
+    const urgency = hasTrait(code, 'isUrgent') ? 'urgent warning' : severity;
+    const facts = [urgency, owner, ...(alertAfter === null ? [] : [alertAfter])].join(', ');
     return `| \`${code}\` (${facts}) | ${message} | ${remedy} |`;
   });
   const table = ['| cause | meaning | remedy |', '| --- | --- | --- |', ...rows].join('\n');
@@ -108,7 +109,7 @@ function causeRules(): string {
       - alert: ${alertOf(code)}
         expr: stock_mirror_cause{code="${code}"} == 1
         for: ${alertAfter}
-        labels: { severity: ${severity} }
+        labels: { severity: ${hasTrait(code, 'isUrgent') ? 'critical' : severity} }
         annotations:
           summary: ${JSON.stringify(`{{ $labels.instance }}: ${message}`)}
           action: ${JSON.stringify(remedy)}

@@ -59,6 +59,7 @@ test('opens the file again, in a new epoch, when the clock was ahead and steps b
   await databases.writer.command('alive', {
     atMs: at.wallMs,
     clockMs: now(),
+    checkedSinceMs: T0,
     acceptedAtMs: null,
     epoch: firstEpoch,
     trustedAfterMs,

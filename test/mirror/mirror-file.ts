@@ -1,3 +1,4 @@
+import { EARLIEST_MS } from '../../src/core/limits.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -191,6 +192,7 @@ export function beats(
     return prepareCommands(db, inbox).alive({
       atMs,
       clockMs: atMs,
+      checkedSinceMs: EARLIEST_MS,
       acceptedAtMs: null,
       epoch,
       trustedAfterMs,

@@ -3,6 +3,7 @@
  * time. A bound of 6 min stands for one of 1 h with ten times as many products.
  */
 import { expect, test } from 'vitest';
+import { checkedSinceMs } from '../../src/ops/state/verification-cause.ts';
 import { present } from '../shared/present.ts';
 import {
   fakeService,
@@ -30,7 +31,6 @@ interface Store {
 function setUp({ products, reconcileCron = '*/5 * * * *', boundMs = BOUND, maxRps = 50 }: Store) {
   const { now, eventually, pass } = virtualTime();
   const databases = newDatabases();
-  databases.change('PRAGMA synchronous = OFF');
   const service = fakeService(now, productIds(products));
   const reconciler = newReconciler({
     databases,
@@ -92,10 +92,10 @@ test('reads each product in time after an import of many', async () => {
   await keepsFor(1.2 * BOUND);
 });
 
-const brokenChain = (productId: string, atMs: number): Uint8Array =>
+const webhook = (productId: string, change: { old: number; new: number }, atMs: number): Uint8Array =>
   Buffer.from(
     JSON.stringify({
-      request_id: 'r1',
+      request_id: `${productId} at ${atMs}`,
       event_type: 'stock_available_updated',
       request_time: atMs,
       data: {
@@ -103,8 +103,7 @@ const brokenChain = (productId: string, atMs: number): Uint8Array =>
           {
             id: `${productId}01`,
             sku: '',
-            old: 3,
-            new: 4,
+            ...change,
             warehouse_id: '5',
             update_time: atMs,
             reason: 'user_set',
@@ -122,7 +121,7 @@ test.each([
   await readFirst();
   const isUsual = (reads: number): boolean => Math.abs(reads - usual) < 2;
   expect(await readsIn(MINUTE)).toSatisfy(isUsual);
-  await databases.deliver(brokenChain(present(service.ids[0]), now()), now());
+  await databases.deliver(webhook(present(service.ids[0]), { old: 3, new: 4 }, now()), now());
   // The grace of the gap, its read, and 120 reads at ten a second.
   await readsIn(25 * SECOND);
   expect(oldestMs()).toBeLessThan(25 * SECOND);
@@ -153,4 +152,45 @@ test('catches up once the store answers again', async () => {
   // 300 products at ten reads a second, once the reads are no longer held back.
   await readsIn(2 * MINUTE);
   await keepsFor(BOUND);
+});
+
+test('trusts no value that was not checked for a tenth longer than the bound', async () => {
+  const { readFirst, readsIn, service, databases, now, oldestMs } = setUp({ products: 40 });
+  const bound = { withinMs: BOUND, maxReadsPerSecond: 10 };
+  /** @returns the number of rows for each reason against trust, after a heartbeat. */
+  const rowsNow = async (): Promise<{ readonly unchecked: number; readonly trusted: number }> => {
+    const { epoch, trustedAfterMs } = await databases.reader.ask('stateFacts', { nowMs: now() });
+    await databases.writer.command('alive', {
+      atMs: now(),
+      clockMs: now(),
+      checkedSinceMs: checkedSinceMs(now(), bound),
+      acceptedAtMs: null,
+      epoch,
+      trustedAfterMs,
+      state: 'live',
+      stateCause: null,
+    });
+    const counted = databases.rows<{ unchecked: number; trusted: number }>(
+      `SELECT sum(why_not IS 'unchecked') AS unchecked, sum(trusted) AS trusted FROM mirror_sellable`,
+    );
+    return present(counted[0]);
+  };
+  await readFirst();
+  await readsIn(BOUND);
+  expect(await rowsNow()).toEqual({ unchecked: 0, trusted: 40 });
+  service.onDetail = () => {
+    throw serviceError('unavailable');
+  };
+  while (oldestMs() <= 1.1 * BOUND) {
+    expect(await rowsNow()).toEqual({ unchecked: 0, trusted: 40 });
+    await readsIn(SECOND);
+  }
+  const { unchecked, trusted } = await rowsNow();
+  expect(unchecked).toBeGreaterThan(0);
+  expect(trusted).toBe(40 - unchecked);
+  await readsIn(BOUND);
+  expect(await rowsNow()).toEqual({ unchecked: 40, trusted: 0 });
+  service.onDetail = () => undefined;
+  await readsIn(MINUTE);
+  expect(await rowsNow()).toEqual({ unchecked: 0, trusted: 40 });
 });

@@ -17,7 +17,7 @@ import * as queries from '../../src/mirror/reader/queries.ts';
 import type { ApplyListener } from '../../src/mirror/mirror.ts';
 import type { Databases } from '../../src/mirror/databases.ts';
 import { installGlobals } from '../simulation/globals.ts';
-import { VirtualTime } from '../simulation/virtual-time.ts';
+import { onVirtualTime, VirtualTime } from '../simulation/virtual-time.ts';
 import { newPath, T0 } from '../mirror/mirror-file.ts';
 
 export const log = createLog('silent');
@@ -37,6 +37,7 @@ export interface DirectDatabases extends Pick<Databases, 'reader' | 'writer'> {
 /** On this thread, since starting threads takes a second. */
 export function newDatabases(): DirectDatabases {
   const db = openBoth(newPath());
+  onVirtualTime(db);
   let writer = new Writer(db);
   const listeners = new Set<ApplyListener>();
   onTestFinished(() => {

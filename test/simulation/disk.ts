@@ -21,6 +21,7 @@ import { SqliteFault } from '../../src/sqlite/errors.ts';
 import { openReader, type Db } from '../../src/sqlite/open.ts';
 import { Journal, type EpochClocks, type JournalCopy } from './journal.ts';
 import type { Damage } from './life-plan.ts';
+import { onVirtualTime } from './virtual-time.ts';
 import { lastSeqOf, misorderedRows } from './watch/inbox-order.ts';
 
 /**
@@ -412,13 +413,6 @@ function isSound(db: Db): boolean {
   } catch {
     return false;
   }
-}
-
-/** Views compare the heartbeat with `julianday('now')`. */
-export function onVirtualTime(db: Db): void {
-  const UNIX_EPOCH_DAYS = 2_440_587.5;
-  const DAY_MS = 86_400_000;
-  db.function('julianday', { varargs: true }, () => Date.now() / DAY_MS + UNIX_EPOCH_DAYS);
 }
 
 function overwrite(path: string, copy: Uint8Array): void {

@@ -3,7 +3,7 @@ import { openForQueries } from '../../src/mirror/reader/serve-queries.ts';
 import { isDamage } from '../../src/sqlite/errors.ts';
 import { type Db } from '../../src/sqlite/open.ts';
 import { prepared } from '../../src/sqlite/prepared.ts';
-import { onVirtualTime } from './disk.ts';
+import { onVirtualTime } from './virtual-time.ts';
 
 export class Observer {
   readonly #databasePath: () => string;

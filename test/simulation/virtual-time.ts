@@ -1,5 +1,6 @@
 /** Virtual time: one ordered queue of all events. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Db } from '../../src/sqlite/open.ts';
 import { present } from '../shared/present.ts';
 
 /** A process whose events end with it and pause while it is stopped. */
@@ -132,4 +133,11 @@ function isBefore(a: Event, b: Event): boolean {
 /** Waits until no promise or tick of Node is pending. Twice, because a promise may schedule a turn of the loop. */
 function settled(): Promise<void> {
   return new Promise((resolve) => void immediate(() => void immediate(resolve)));
+}
+
+/** Views compare the heartbeat with `julianday('now')`. */
+export function onVirtualTime(db: Db): void {
+  const UNIX_EPOCH_DAYS = 2_440_587.5;
+  const DAY_MS = 86_400_000;
+  db.function('julianday', { varargs: true }, () => Date.now() / DAY_MS + UNIX_EPOCH_DAYS);
 }

@@ -26,7 +26,7 @@ const OWN_INSTANTS: Readonly<Record<string, readonly string[]>> = {
     'removal_window_start_ms',
     'removals_allowed_until_ms',
   ],
-  service_state: ['accepted_at_ms'],
+  service_state: ['accepted_at_ms', 'checked_since_ms'],
 };
 
 /**

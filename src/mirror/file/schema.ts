@@ -325,6 +325,7 @@ export const productStockLevels = sqliteTable('product_stock_levels', {
  * - `epoch`, `inbox_id`: the start rule, when an epoch begins
  * - `alive_at_ms`: the main thread's heartbeat, each second; null when an epoch begins
  * - `clock_ms`: the heartbeat, and the start rule, because a kill may leave rows before the first heartbeat
+ * - `checked_since_ms`: the heartbeat
  * - `state`, `state_cause`: the heartbeat; also the start and an orderly stop, and the trigger
  *   `mirror_state_barrier`, which ends `live` with each new barrier
  * - `accepted_at_ms`: the heartbeat, from the receiver's report
@@ -355,6 +356,8 @@ export const serviceState = sqliteTable(
     /** When a webhook of the store was last accepted, without those of `stock-mirror send`. */
     acceptedAtMs: integer('accepted_at_ms'),
     isBackup: integer('is_backup').notNull().default(0),
+    /** A row whose evidence is older is not trusted: the heartbeat's own clock minus the bound and a tenth. */
+    checkedSinceMs: integer('checked_since_ms').notNull().default(EARLIEST_MS),
     /** The inbox that this mirror follows; null before its first start. */
     inboxId: text('inbox_id'),
     /** Arrival of the last applied row of the inbox, which recognises an inbox that was replaced. */

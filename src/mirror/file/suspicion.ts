@@ -22,6 +22,11 @@ const NOT_READ = `coalesce(products.read_at_ms < ${TRUSTED_AFTER}, 1)`;
 const UNREAD_PRODUCT = `products.gone_at_ms IS NULL AND products.read_at_ms < ${TRUSTED_AFTER}`;
 const UNMAPPED = 'variants.product_id IS NULL';
 
+/** A read of its product checks every row; a delivery checks its own level, not the total. */
+const CHECKED_SINCE = '(SELECT checked_since_ms FROM service_state)';
+const UNCHECKED_PRODUCT = `products.read_at_ms < ${CHECKED_SINCE}`;
+const UNCHECKED_LEVEL = `(${UNCHECKED_PRODUCT} AND stock_levels.event_at_ms < ${CHECKED_SINCE})`;
+
 /** A component changed, and no webhook says which bundles contain it. */
 const BUNDLE_IS_DUE = `variants.kind = 'bundle' AND (SELECT bundles_due_at_ms FROM mirror_state) IS NOT NULL`;
 
@@ -34,6 +39,7 @@ export const WHY_NOT = {
   unknown_product: 'a webhook named the variant, and no read has shown it yet',
   not_read:
     'its product was not read since the first start, a new epoch, or a time in which webhooks may have been missed',
+  unchecked: 'no read or webhook has confirmed it for longer than `VERIFY_WITHIN_HOURS` and a tenth',
   read_due:
     'something contradicts the quantity, or a component of the bundle has changed, and a read of its product is due',
   gap: 'a webhook before the last one is late or lost',
@@ -69,6 +75,16 @@ const GROUNDS: readonly Ground[] = [
       SELECT variants.variant_id FROM products
       CROSS JOIN variants ON variants.product_id = products.product_id
       WHERE ${UNREAD_PRODUCT} AND products.read_at_ms > ${EARLIEST_MS} AND variants.gone_at_ms IS NULL`,
+  },
+  {
+    why: 'unchecked',
+    level: UNCHECKED_LEVEL,
+    total: UNCHECKED_PRODUCT,
+    variants: `
+      SELECT variants.variant_id FROM products
+      CROSS JOIN variants ON variants.product_id = products.product_id
+      WHERE products.gone_at_ms IS NULL AND ${UNCHECKED_PRODUCT} AND products.read_at_ms > ${EARLIEST_MS}
+        AND variants.gone_at_ms IS NULL`,
   },
   {
     why: 'read_due',
@@ -172,6 +188,12 @@ export const SUSPECT_COUNT = `CASE
     SELECT count(*) FROM stock_levels CROSS JOIN variants ON variants.variant_id = stock_levels.variant_id
     WHERE ${UNEXPLAINED} AND stock_levels.gone_at_ms IS NULL AND variants.product_id IS NOT NULL
       AND NOT ${REQUESTED} AND ${VARIANT_IS_READ} AND NOT ${LEVEL_HAS_GAP}
+  ) + (
+    SELECT count(*) FROM products
+    CROSS JOIN variants ON variants.product_id = products.product_id
+    CROSS JOIN stock_levels ON stock_levels.variant_id = variants.variant_id
+    WHERE products.gone_at_ms IS NULL AND products.read_at_ms >= ${TRUSTED_AFTER} AND ${UNCHECKED_LEVEL}
+      AND stock_levels.gone_at_ms IS NULL AND NOT ${REQUESTED} AND NOT ${LEVEL_HAS_GAP} AND NOT ${UNEXPLAINED}
   ) + (
     SELECT count(*) FROM variants CROSS JOIN stock_levels ON stock_levels.variant_id = variants.variant_id
     WHERE ${UNMAPPED} AND stock_levels.gone_at_ms IS NULL

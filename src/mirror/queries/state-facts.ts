@@ -1,5 +1,5 @@
 /** What the mirror’s file says about its state (src/ops/state/state.ts decides it). */
-import { and, eq, isNotNull, isNull, lt, notInArray, sql } from '../../sqlite/drizzle.ts';
+import { and, eq, gte, isNotNull, isNull, lt, notInArray, sql } from '../../sqlite/drizzle.ts';
 import type { Db } from '../../sqlite/open.ts';
 import {
   countOf,
@@ -35,6 +35,16 @@ const FACTS = query((params: Params<{ nowMs: number | null }>) =>
         notInArray(products.productId, GIVEN_UP),
       ),
     ),
+    /** Of those read since then; null if there is none. */
+    oldestReadAtMs: sql<number | null>`(${select({ readAtMs: sql<number>`min(${products.readAtMs})` })
+      .from(products)
+      .where(
+        and(
+          isNull(products.goneAtMs),
+          gte(products.readAtMs, mirrorState.trustedAfterMs),
+          notInArray(products.productId, GIVEN_UP),
+        ),
+      )})`,
     /** A suspect product has waited too long for its read. */
     isReadOverdue: existsIn(
       dueReads,

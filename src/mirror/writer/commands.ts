@@ -21,6 +21,8 @@ interface Heartbeat extends WrittenState {
   /** The epoch and barrier that the decision knew. */
   readonly epoch: string;
   readonly trustedAfterMs: number;
+  /** Rows with older evidence are not trusted. */
+  readonly checkedSinceMs: number;
   /** When a webhook of the store was last accepted; null if unknown, which leaves the stored instant unchanged. */
   readonly acceptedAtMs: number | null;
 }
@@ -41,6 +43,7 @@ export function prepareCommands(db: Db, inbox: Db) {
       UPDATE service_state SET
         alive_at_ms = @atMs,
         clock_ms = @clockMs,
+        checked_since_ms = @checkedSinceMs,
         accepted_at_ms = coalesce(@acceptedAtMs, accepted_at_ms),
         state = CASE WHEN ${OVERTAKEN} THEN 'catching_up' ELSE @state END,
         state_cause = CASE WHEN ${OVERTAKEN} THEN 'downtime' ELSE @stateCause END

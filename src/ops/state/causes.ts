@@ -23,6 +23,8 @@ export interface CauseRow {
   readonly message: string;
   readonly remedy: string;
   readonly alertAfter: string | null;
+  /** A warning whose alert does not wait for working hours, because values that may be sold are missing. */
+  readonly isUrgent?: true;
   /** With it, the state is `catching_up`, unless a critical one makes it `stale`. */
   readonly isCatchingUp?: true;
   /** Runs of reads wait until it ends. */
@@ -196,13 +198,14 @@ export const CAUSES = {
     alertAfter: '5m',
   },
   reads_overdue: {
-    severity: 'critical',
+    severity: 'warning',
     owner: 'operator',
     message:
-      'A read request has waited for more than 15 min: reads are slow, or SERVICE_MAX_RPS is too low. Suspect values may be out of date.',
+      'A read request has waited for more than 15 min: reads are slow or held back, or SERVICE_MAX_RPS is too low. The values that wait for a read are not trusted.',
     remedy:
-      'If another cause blocks reads, remove it first. Otherwise raise SERVICE_MAX_RPS as far as the store allows, and restart the mirror. If many webhooks are lost, find out why.',
+      'If another cause holds reads back, remove it first. Otherwise raise SERVICE_MAX_RPS as far as the store allows, and restart the mirror. If many webhooks are lost, find out why.',
     alertAfter: '5m',
+    isUrgent: true,
   },
   bad_signatures: {
     severity: 'warning',
@@ -270,14 +273,15 @@ export const CAUSES = {
       'See the latest error in `stock-mirror status`; `stock-mirror resync` tries again. If the store keeps refusing a product, report it to the store.',
     alertAfter: '30m',
   },
-  verify_overdue: {
+  unchecked: {
     severity: 'warning',
     owner: 'operator',
     message:
-      'Scheduled reads cannot check every product within VERIFY_WITHIN_HOURS{arithmetic}. Until then, the loss of the last webhook of a quantity is not found.',
+      'Not every product is read within VERIFY_WITHIN_HOURS{because}. Values that neither a read nor a webhook has confirmed for a tenth longer are not trusted.',
     remedy:
-      'Raise SERVICE_MAX_RPS if the store allows it, or raise VERIFY_WITHIN_HOURS to the time that is needed; then restart the mirror.',
-    alertAfter: '1h',
+      'If another cause holds reads back, remove it first. Otherwise raise SERVICE_MAX_RPS if the store allows it, or raise VERIFY_WITHIN_HOURS to the time that is needed; then restart the mirror.',
+    alertAfter: '5m',
+    isUrgent: true,
   },
   turned_away: {
     severity: 'warning',
@@ -347,7 +351,7 @@ export const CAUSES = {
 export type CauseCode = keyof typeof CAUSES;
 export const CAUSE_CODES = Object.keys(CAUSES) as CauseCode[];
 
-type Trait = 'isCatchingUp' | 'holdsReads' | 'isOfFile';
+type Trait = 'isUrgent' | 'isCatchingUp' | 'holdsReads' | 'isOfFile';
 
 export function hasTrait(code: CauseCode, trait: Trait): boolean {
   const row: CauseRow = CAUSES[code];
@@ -376,8 +380,8 @@ const IN_GENERAL: Readonly<Record<string, string>> = {
   seen: 'another request or protocol',
   refused: 'the status says how many and why',
   why: 'the status says why',
+  because: '',
   difference: '10 s or more ahead of or behind',
-  arithmetic: '',
   delivery: '',
 };
 

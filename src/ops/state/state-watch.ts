@@ -15,7 +15,7 @@ import { Signatures } from './signatures.ts';
 import { DeliveryHistory } from './silence.ts';
 import { asWritten, firstCause, stateOf, type ProcessFacts, type Verdict } from './state.ts';
 import type { Blocked } from '../../store-api/blocked.ts';
-import type { VerificationBound } from './verification-cause.ts';
+import { checkedSinceMs, type VerificationBound } from './verification-cause.ts';
 import { lookLikeTheStore, misdirectedIn, turnedAwayIn } from './way-in.ts';
 
 export interface StateWatchDeps {
@@ -117,6 +117,7 @@ export class StateWatch {
       clockMs: nowMs,
       epoch,
       trustedAfterMs,
+      checkedSinceMs: checkedSinceMs(nowMs, this.#deps.verification()),
       acceptedAtMs,
       state: decided.state,
       stateCause: firstCause(decided),

@@ -79,7 +79,9 @@ const REFUSED_MS = 60 * 60_000;
 export function stateOf(facts: Facts): Verdict {
   const { file, own, pendingReads } = facts;
   return judge([
-    ...(file === null ? [] : [...fileCauses(file, pendingReads), ...verificationCauses(file, own)]),
+    ...(file === null
+      ? []
+      : [...fileCauses(file, pendingReads), ...verificationCauses(file, own, facts.nowMs)]),
     ...processCauses(own, facts.nowMs),
   ]);
 }
@@ -231,8 +233,13 @@ function* processCauses(own: ProcessFacts, nowMs: number): Generator<Cause> {
   }
 }
 
-function* verificationCauses({ products }: StateFacts, { verification }: ProcessFacts): Generator<Cause> {
-  const cause = verification === null ? null : verificationCause(products, verification);
+function* verificationCauses(
+  file: StateFacts,
+  { verification, blocked }: ProcessFacts,
+  nowMs: number,
+): Generator<Cause> {
+  if (verification === null) return;
+  const cause = verificationCause(file, verification, { nowMs, isBlocked: blocked !== null });
   if (cause !== null) yield cause;
 }
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { sellableRows, type StockFilter, type StockKey } from '../../../src/mirror/queries/stock.ts';
 import type { Db } from '../../../src/sqlite/open.ts';
 import { present } from '../../shared/present.ts';
-import { delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
+import { beats, delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
 import { history, play } from '../random-history.ts';
 import { suspectMirror } from '../suspect-mirror.ts';
 
@@ -90,6 +90,7 @@ test('says why a row is not trusted', () => {
   writer.read('11', detail('11', [{ id: '110', levels: null, total: 4, more: PULLED }]), T0);
   writer.read('12', detail('12', [{ id: '120', levels: { 1: 9 } }]), T0);
   writer.read('13', detail('13', [{ id: '130', levels: { 1: 9 } }]), T0);
+  writer.read('14', detail('14', [{ id: '140', levels: { 1: 9 } }]), T0 - 1);
   const at = { update_time: T0 + 20_000 };
   writer.deliver(delivery('a', item({ old: 4, new: 3, ...at })), T0 + 20_000);
   writer.deliver(delivery('b', item({ id: '110', old: 9, new: 8, ...at })), T0 + 20_000);
@@ -102,12 +103,14 @@ test('says why a row is not trusted', () => {
   writer.db.exec(`UPDATE products SET read_at_ms = 0 WHERE product_id = '13'`);
   writer.db.exec('UPDATE mirror_state SET trusted_after_ms = 1');
   writer.db.exec(`UPDATE stock_levels SET unexplained_at_ms = 1 WHERE variant_id = '101'`);
+  beats(writer.db, Date.now(), { checkedSinceMs: T0 });
   expect(whyNot(writer)).toEqual({
     '100/1': 'gap',
     '101/1': 'unexplained',
     '110/total': 'read_due',
     '120/1': 'read_due',
     '130/1': 'not_read',
+    '140/1': 'unchecked',
     '999/1': 'unknown_product',
   });
 });

@@ -40,13 +40,30 @@ test('is catching up until every product was read, also after downtime', () => {
   expect(state(writer)).toBe('live');
 });
 
-test('is stale once a suspect product has waited for a quarter of an hour', () => {
+test('a suspect product that has waited for a quarter of an hour is a cause, and the state stays live', () => {
   const writer = quiet();
+  const overdueAt = (nowMs: number): boolean => {
+    expect(state(writer, nowMs)).toBe('live');
+    return stateFacts(writer.db, { nowMs }).isReadOverdue;
+  };
   writer.requestReads('listed', ['10'], T0);
-  expect(state(writer, T0 + 16 * MINUTE_MS)).toBe('live');
+  expect(overdueAt(T0 + 16 * MINUTE_MS)).toBe(false);
   writer.requestReads('not_stored', ['10'], T0);
-  expect(state(writer, T0 + 15 * MINUTE_MS)).toBe('live');
-  expect(state(writer, T0 + 15 * MINUTE_MS + 1)).toBe('stale');
+  expect(overdueAt(T0 + 15 * MINUTE_MS)).toBe(false);
+  expect(overdueAt(T0 + 15 * MINUTE_MS + 1)).toBe(true);
+});
+
+test('knows the oldest read since the barrier, without those given up', () => {
+  const writer = quiet();
+  const oldest = () => stateFacts(writer.db, { nowMs: T0 }).oldestReadAtMs;
+  writer.read('20', detail('20', [{ id: '200', levels: { 1: 1 } }]), T0 + 1_000);
+  expect(oldest()).toBe(T0);
+  writer.db
+    .exec(`INSERT INTO due_reads (product_id, reason, priority, is_suspect, made_at_ms, first_made_at_ms,
+    not_before_ms, failed_at_ms, given_up) VALUES ('10', 'stale', 4, 0, 0, 0, 0, 1, 1)`);
+  expect(oldest()).toBe(T0 + 1_000);
+  writer.append(missedAt(T0 + 2_000));
+  expect(oldest()).toBeNull();
 });
 
 test('judges the age of a request by the last heartbeat outside the process', () => {

@@ -1,7 +1,7 @@
 /** `suspect` (docs/reading-the-mirror.md#views). */
 import { describe, expect, test } from 'vitest';
 import { status } from '../../../src/mirror/queries/status.ts';
-import { delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
+import { beats, delivery, detail, DirectWriter, item, rows, T0, values } from '../mirror-file.ts';
 import { missedAt } from '../../core/builders.ts';
 
 const tea = (qty: number) =>
@@ -97,6 +97,22 @@ describe('a row is suspect', () => {
     writer.deliver(delivery('c', item({ old: 5, new: 4, ...at(70_000) })), T0 + 70_000);
     writer.read('10', pulled(8), T0 + 90_000);
     expect(suspects(writer)).toEqual(['100/2']);
+  });
+
+  test('while nothing has checked it for too long: a read its rows, a webhook its level', () => {
+    const writer = quiet();
+    const checkedSince = (checkedSinceMs: number) => {
+      beats(writer.db, Date.now(), { checkedSinceMs });
+      return { suspects: suspects(writer), count: status(writer.db).suspect_count };
+    };
+    expect(checkedSince(T0)).toEqual({ suspects: [], count: 0 });
+    expect(checkedSince(T0 + 1)).toEqual({ suspects: ALL, count: 3 });
+    writer.deliver(delivery('a', item({ old: 5, new: 4, update_time: T0 + 20_000 })), T0 + 20_000);
+    expect(checkedSince(T0 + 20_000)).toEqual({ suspects: ['100', '100/2', '101', '101/1'], count: 2 });
+    writer.requestReads('not_stored', ['10'], T0 + 20_000);
+    expect(checkedSince(T0 + 20_001)).toEqual({ suspects: ALL, count: 3 });
+    writer.read('10', tea(4), T0 + 40_000);
+    expect(checkedSince(T0 + 40_000)).toEqual({ suspects: [], count: 0 });
   });
 
   test('while no read has shown its variant', () => {

@@ -31,17 +31,15 @@ const file = (over: Partial<StateFacts>): Partial<Facts> => ({ file: { ...WELL_F
 const own = (over: Partial<ProcessFacts>): Partial<Facts> => ({ own: { ...OWN, ...over } });
 const turnedAway = (reason: DoubtfulReason, minutes: number, seen: string | null = null) =>
   own({ turnedAway: { reason, atMs: NOW - minutes * MINUTE, seen } });
-const blocked = (kind: Blocked['kind'], failure?: Partial<NonNullable<Blocked['failure']>>) =>
-  own({
-    blocked: {
-      kind,
-      message: 'its words',
-      untilMs: NOW + 4_000,
-      sinceMs: NOW - MINUTE,
-      at: 'store:443',
-      ...(failure && { failure: { kind: 'unavailable', status: null, code: null, ...failure } }),
-    },
-  });
+const blocking = (kind: Blocked['kind'], failure?: Partial<NonNullable<Blocked['failure']>>): Blocked => ({
+  kind,
+  message: 'its words',
+  untilMs: NOW + 4_000,
+  sinceMs: NOW - MINUTE,
+  at: 'store:443',
+  ...(failure && { failure: { kind: 'unavailable', status: null, code: null, ...failure } }),
+});
+const blocked = (...of: Parameters<typeof blocking>) => own({ blocked: blocking(...of) });
 const stream = (over: Partial<ProcessFacts['stream']>) =>
   own({
     stream: { ...STREAM, ...over },
@@ -49,6 +47,12 @@ const stream = (over: Partial<ProcessFacts['stream']>) =>
 const verified = (products: number, maxReadsPerSecond: number): Partial<Facts> => ({
   ...file({ products }),
   ...own({ verification: { withinMs: 2 * 60 * MINUTE, maxReadsPerSecond } }),
+});
+const HOUR = 60 * MINUTE;
+const BOUND = { withinMs: 2 * HOUR, maxReadsPerSecond: 10 };
+const lastReads = (agoMs: number, over: Partial<ProcessFacts> = {}) => ({
+  ...file({ oldestReadAtMs: NOW - agoMs }),
+  ...own({ verification: BOUND, ...over }),
 });
 const network = (code: string) => blocked('breaker', { code });
 const commits = (ageMs: number, lastError: PlainError | null) =>
@@ -71,9 +75,18 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
   [
     'the rate verifies the products too slowly',
     verified(100_000, 10),
-    'live verify_overdue',
+    'live unchecked',
     /100,000 products at 10 reads a second, .* take 2\.8 h, not 2 h; 13\.9 reads a second would suffice/,
   ],
+  ['a read as old as is tolerated', lastReads(2.2 * HOUR), 'live'],
+  ['an older read', lastReads(2.2 * HOUR + 1), 'live unchecked', /within VERIFY_WITHIN_HOURS\. Values/],
+  [
+    'an older read, because of the store',
+    lastReads(3 * HOUR, { blocked: blocking('breaker', { code: 'ECONNRESET' }) }),
+    'live store_down unchecked',
+    /VERIFY_WITHIN_HOURS: the store cannot be read\./,
+  ],
+  ['an old read while nothing is verified by schedule', file({ oldestReadAtMs: 0 }), 'live'],
   [
     'a first read',
     { ...file({ hasFullSync: false, hasUnread: true }), pendingReads: 80 },
@@ -212,12 +225,12 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
     'live wrong_address',
     /POST \//,
   ],
-  ['an old request', file({ isReadOverdue: true }), 'stale reads_overdue'],
+  ['an old request', file({ isReadOverdue: true }), 'live reads_overdue'],
   ['held removals', file({ heldRemovals: 21 }), 'stale held_removals', /shows 21 products, or/],
   [
     'an old request, because of the store',
     { ...file({ isReadOverdue: true }), ...network('ECONNRESET') },
-    'stale reads_overdue store_down',
+    'live reads_overdue store_down',
   ],
   ['refused products', file({ givenUpReads: 6, givenUpLive: 6 }), 'stale refused_products', /6 products/],
   [
@@ -238,6 +251,11 @@ test.each<[string, Partial<Facts>, `${Verdict['state']}${string}`, RegExp?]>([
   const found = stateOf({ ...WELL, ...over });
   expect([found.state, ...found.causes.map(({ code }) => code)].join(' ')).toBe(expected);
   if (found.causes.length > 0) expect(found.causes.map((cause) => cause.message).join(' ')).toMatch(message);
+});
+
+test('dates the cause `unchecked` from the instant at which the first rows lost their trust', () => {
+  const { causes } = stateOf({ ...WELL, ...lastReads(3 * HOUR) });
+  expect(causes).toMatchObject([{ code: 'unchecked', since: NOW - 0.8 * HOUR }]);
 });
 
 test.each<[string, isHeld: boolean, shown: [State, string | null], expected: string]>([

@@ -28,6 +28,7 @@ export const WELL_FILE: StateFacts = {
   products: 100,
   hasFullSync: true,
   hasUnread: false,
+  oldestReadAtMs: null,
   isReadOverdue: false,
   givenUpReads: 0,
   givenUpLive: 0,
